@@ -1,0 +1,37 @@
+# Every target makes its own environment in .venv: uv when present, else venv and pip.
+# The stamps remember what is installed, so a second run starts at once.
+
+PYTHON := .venv/bin/python
+.DEFAULT_GOAL := help
+
+.PHONY: help demo test lint types check bench clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/.installed-plot  ## train REINFORCE on CartPole until it is solved
+	.venv/bin/ostinato run examples/reinforce_cartpole.py --out runs/demo
+
+test: .venv/.installed-test  ## run the tests
+	$(PYTHON) -m pytest -q -n 2 --dist loadgroup
+
+lint: .venv/.installed-dev  ## ruff: lint and formatting
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+
+types: .venv/.installed-dev  ## mypy and pyright, both strict
+	.venv/bin/mypy
+	.venv/bin/pyright
+
+check: lint types test  ## everything CI checks
+
+bench: .venv/.installed-plot  ## env-steps/s of REINFORCE beside NumPy (and JAX when installed)
+	.venv/bin/ostinato bench reinforce
+
+clean:  ## remove the environment, caches and runs
+	rm -rf .venv build dist runs .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.installed-%: pyproject.toml .ci/venv
+	.ci/venv $*
+	@touch $@

@@ -1,0 +1,1 @@
+"""Scheduling, memory planning and code emission."""

@@ -1,0 +1,238 @@
+"""Lowering: the extracted dependence graph as a system of recurrence equations.
+
+Movement never computes: reads, slices, reshapes, transposes and indexing become index expressions
+of the loads that use them. Maps with a single reader of the same points join the reader's equation;
+every other operator becomes one statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ostinato.codegen.places import Frame
+from ostinato.codegen.structure import ONE, Component, Digit, linear
+from ostinato.codegen.system import Call, Draw, Kind, Load, Statement, System, Value
+from ostinato.codegen.values import Values, narrow
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal
+from ostinato.pdg.index import Dim, expr
+from ostinato.pdg.node import (
+    Case,
+    Concat,
+    Const,
+    Gather,
+    Input,
+    Linear,
+    Map,
+    Matmul,
+    Node,
+    Pdg,
+    Random,
+    Rec,
+    Reduce,
+    Scalar,
+    Scan,
+)
+
+Clauses = tuple[tuple[Cond, Value], ...]
+FOLD_CALL = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
+
+
+def lower(
+    pdg: Pdg,
+    batched: Mapping[str, tuple[Dim, ...]] | None = None,
+    hints: Mapping[str, int] | None = None,
+) -> System:
+    """Return the statements that compute the program's outputs.
+
+    ``batched`` names the leading axes of recurrences that rewriting made from dimensions.
+    Errors: ShapeError for a reshape that would divide by a symbolic size.
+    """
+    return _Lowering(pdg, dict(batched or {})).system(dict(hints or {}))
+
+
+class _Lowering(Values):
+    def __init__(self, pdg: Pdg, batched: dict[str, tuple[Dim, ...]]) -> None:
+        super().__init__(pdg, batched)
+        self.statements: dict[str, Statement] = {}
+        self.constants: dict[str, tuple[Scalar, ...]] = {}
+
+    def statement(self, node: Node) -> None:
+        """Add the statement of a stored node."""
+        frame = self.frame(node)
+        kind: Kind = "map"
+        reduced: frozenset[Dim] = frozenset()
+        fold = ""
+        clauses: Clauses = ()
+        match node.op:
+            case Input():
+                kind = "input"
+            case Const(values):
+                kind = "input"
+                self.constants[self.name(node)] = values
+            case Rec(name):
+                clauses = self.equation(name, frame)
+            case Reduce(fn, axes):
+                kind, fold = "fold", fn
+                frame, reduced, clauses = self.folded(node, axes, frame)
+            case Matmul():
+                kind, fold = "matmul", "sum"
+                frame, reduced, clauses = self.contracted(node, frame)
+            case _:
+                clauses = self.clauses(node, frame)
+        lanes = frame.lanes | self.sliced_draws.get(node, frozenset())
+        self.statements[self.name(node)] = Statement(
+            self.name(node), kind, frame.dims, frame.axes, clauses, node.dtype, lanes, reduced,
+            fold, node.where, node.label,
+        )  # fmt: skip
+
+    def clauses(self, node: Node, frame: Frame) -> Clauses:
+        """The equation of an operator with one value per point and element."""
+        point, digits = frame.point(), frame.digits()
+        match node.op:
+            case Map(fn):
+                args = tuple(self.value(a, point, narrow(a, digits)) for a in node.args)
+                return ((ALWAYS, Call(fn, args, node.dtype)),)
+            case Random(fn, stream):
+                flat = linear(tuple(d for p in digits for d in p))
+                where = tuple(expr(d) for d in node.domain)
+                return ((ALWAYS, Draw(fn, stream, where, flat, node.dtype)),)
+            case Case(cond):
+                a, b = (self.value(x, point, digits) for x in node.args)
+                return ((cond, a), (ALWAYS, b))
+            case Concat(axis):
+                return self.joined(node, axis, frame)
+            case Gather(axis):
+                return ((ALWAYS, self.gathered(node, axis, frame)),)
+            case Scan(fn, dim):
+                x = self.value(node.args[0], point, digits)
+                before = self.load(node, {**point, dim: expr(dim) - 1}, digits)
+                total = Call(FOLD_CALL[fn], (before, x), node.dtype)
+                return ((equal(dim, 0), x), (ALWAYS, total))
+            case Linear(dim, reverse):
+                g, a = (self.value(x, point, narrow(x, digits)) for x in node.args)
+                ahead = expr(dim) + (1 if reverse else -1)
+                carried = self.load(node, {**point, dim: ahead}, digits)
+                scaled = Call("mul", (g, carried), node.dtype)
+                first = equal(dim, expr(dim.extent) - 1) if reverse else equal(dim, 0)
+                return ((first, a), (ALWAYS, Call("add", (a, scaled), node.dtype)))
+            case _:
+                raise AssertionError(f"{node} is no pointwise operator")
+
+    def equation(self, name: str, frame: Frame) -> Clauses:
+        """The cases of a recurrence, at its own indices."""
+        point, digits = frame.point(), frame.digits()
+        cases = self.pdg.equations[name].cases
+        return tuple((cond, self.value(right, point, digits)) for cond, right in cases)
+
+    def joined(self, node: Node, axis: int, frame: Frame) -> Clauses:
+        """A concatenation: one clause per operand, by the position along the axis."""
+        point, digits = frame.point(), frame.digits()
+        position, start = linear(digits[axis]), expr(0)
+        out: list[tuple[Cond, Value]] = []
+        for k, arg in enumerate(node.args):
+            size = arg.shape[axis]
+            inner = list(digits)
+            inner[axis] = () if size == ONE else (Digit(position - start, size),)
+            start = start + size
+            last = k == len(node.args) - 1
+            cond = ALWAYS if last else at_least(start - 1, position)
+            out.append((cond, self.value(arg, point, narrow(arg, inner, axis))))
+        return tuple(out)
+
+    def gathered(self, node: Node, axis: int, frame: Frame) -> Value:
+        """A read at a computed position of an axis that is stored as one axis."""
+        point, digits = frame.point(), list(frame.digits())
+        x, index = node.args
+        chosen = self.value(index, point, narrow(index, digits, axis))
+        target = self.addressable(x, axis)
+        inner = list(narrow(x, digits, axis))
+        inner[axis] = (Digit(expr(0), x.shape[axis]),) if x.shape[axis] != ONE else ()
+        load = self.load(target, point, inner)
+        spelled = self.frame(target).positions
+        before = sum(c.label is not i for p in spelled[: len(spelled) + axis] for i, c in p)
+        axes = list(load.axes)
+        if x.shape[axis] != ONE:
+            axes[before] = chosen
+        return Load(load.tensor, load.dims, tuple(axes), load.dtype, load.clamp)
+
+    def addressable(self, x: Node, axis: int) -> Node:
+        """A stored node equal to ``x`` whose gathered axis is one unlabelled component."""
+        position = self.structures[x][axis]
+        if self.stored(x) and all(c.label is None for c in position) and len(position) < 2:
+            return x
+        copy = Node(Map("stop_gradient"), (x,), x.domain, x.shape, x.dtype, x.where, x.label)
+        shape = list(self.structures[x])
+        shape[axis] = (Component(x.shape[axis]),)
+        self.structures[copy] = tuple(shape)
+        self._copy(copy, x)
+        return copy
+
+    def _copy(self, copy: Node, x: Node) -> None:
+        frame = self.frame(copy)
+        body = self.value(x, frame.point(), frame.digits())
+        self.statements[self.name(copy)] = Statement(
+            self.name(copy), "map", frame.dims, frame.axes, ((ALWAYS, body),), x.dtype,
+            frame.lanes, where=x.where, label=x.label,
+        )  # fmt: skip
+
+    def folded(
+        self, node: Node, axes: Sequence[int], frame: Frame
+    ) -> tuple[Frame, frozenset[Dim], Clauses]:
+        """A reduction: the operand's components of the reduced axes are reduced indices."""
+        x = node.args[0]
+        used = set(frame.dims) | {a.index for a in frame.axes}
+        mine = [self.structures[x][a] for a in axes]
+        extra = self._indices(tuple(mine), used, f"r{x.rank}")
+        whole = Frame((*frame.positions, *extra), frame.domain)
+        digits = list(frame.digits())
+        for axis, position in zip(axes, extra, strict=True):
+            spelled = tuple(Digit(expr(i), c.size) for i, c in position)
+            digits.insert(x.rank + axis, spelled)
+        body = self.value(x, frame.point(), digits)
+        return whole, frozenset(i for p in extra for i, _ in p), ((ALWAYS, body),)
+
+    def contracted(self, node: Node, frame: Frame) -> tuple[Frame, frozenset[Dim], Clauses]:
+        """A matrix product: a sum over the contracted components of a product of two loads."""
+        a, b = node.args
+        used = set(frame.dims) | {x.index for x in frame.axes}
+        inner = max(self.structures[a][-1], self.structures[b][-2], key=_detail)
+        extra = self._indices((inner,), used, "k")
+        whole = Frame((*frame.positions, *extra), frame.domain)
+        digits, k = frame.digits(), tuple(Digit(expr(i), c.size) for i, c in extra[0])
+        left = self.value(a, frame.point(), narrow(a, (*digits[:-1], k)))
+        right = self.value(b, frame.point(), narrow(b, (*digits[:-2], k, digits[-1])))
+        body = Call("mul", (left, right), node.dtype)
+        return whole, frozenset(i for i, _ in extra[0]), ((ALWAYS, body),)
+
+    # ------------------------------------------------------------ the whole
+
+    def system(self, hints: dict[str, int]) -> System:
+        for node in self.nodes:
+            if self.stored(node) and self.name(node) not in self.statements:
+                self.statement(node)
+        outputs = {name: self.output(name, node) for name, node in self.pdg.outputs}
+        inputs = {
+            node.op.name: self.name(node) for node in self.nodes if isinstance(node.op, Input)
+        }
+        return System(self.statements, outputs, inputs, self.constants, hints)
+
+    def output(self, name: str, node: Node) -> str:
+        """The statement that holds an output in its own dims and axes, copied if need be."""
+        plainly = tuple(tuple(Component(c.size) for c in p) for p in self.structures[node])
+        frame = Frame(self._indices(plainly, set(node.domain)), node.domain)
+        body = self.value(node, frame.point(), frame.digits())
+        if isinstance(body, Load):
+            source = self.statements[body.tensor]
+            own = (tuple(map(expr, frame.dims)), tuple(expr(a.index) for a in frame.axes))
+            dims = [d for d in source.result_dims]
+            if own == (body.dims, body.axes) and tuple(dims) == frame.dims:
+                return body.tensor
+        copy = Node(Map("stop_gradient"), (node,), node.domain, node.shape, node.dtype, node.where,
+                    node.label or name)  # fmt: skip
+        self.structures[copy] = plainly
+        self._copy(copy, node)
+        return self.name(copy)
+
+
+def _detail(position: tuple[Component, ...]) -> tuple[int, int]:
+    return (sum(c.label is not None for c in position), len(position))

@@ -1,0 +1,193 @@
+"""Where values live: which nodes are stored, under which name, and by which indices."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from ostinato.codegen.structure import Component, Digit, Digits, Structure, structure
+from ostinato.codegen.system import Axis
+from ostinato.pdg.build import order
+from ostinato.pdg.index import Dim, Expr, Slice, expr, upper_bound
+from ostinato.pdg.node import (
+    Affine,
+    Broadcast,
+    Case,
+    Const,
+    Input,
+    Iota,
+    Map,
+    Node,
+    Op,
+    Part,
+    Pdg,
+    Random,
+    Read,
+    Rec,
+    Reduce,
+    Reshape,
+    Scan,
+    Transpose,
+)
+
+Point = dict[Dim, Expr]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The indices of one statement: per position of the node, the index of each component."""
+
+    positions: tuple[tuple[tuple[Dim, Component], ...], ...]
+    domain: tuple[Dim, ...]
+
+    @property
+    def lanes(self) -> frozenset[Dim]:
+        return frozenset(i for p in self.positions for i, c in p if c.label is i)
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        return order({*self.domain, *self.lanes})
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return tuple(
+            Axis(i, c.size, upper_bound(c.size))
+            for p in self.positions
+            for i, c in p
+            if c.label is not i
+        )
+
+    def digits(self) -> tuple[Digits, ...]:
+        """The statement's own indices, spelled per position."""
+        return tuple(tuple(Digit(expr(i), c.size) for i, c in p) for p in self.positions)
+
+    def point(self) -> Point:
+        return {d: expr(d) for d in self.domain}
+
+
+class Places:
+    """Stored nodes, their names and their frames, decided once for a whole program."""
+
+    def __init__(self, pdg: Pdg, batched: dict[str, tuple[Dim, ...]]) -> None:
+        self.pdg, self.batched = pdg, batched
+        self.nodes = pdg.nodes()
+        self.structures: dict[Node, Structure] = {}
+        for node in self.nodes:
+            lead = batched.get(node.op.name, ()) if isinstance(node.op, Rec) else ()
+            inner = [self.structures[a] for a in node.args]
+            self.structures[node] = structure(node, inner, lead)
+        self.consumers: dict[Node, list[Node]] = {}
+        for node in self.nodes:
+            for arg in node.args:
+                self.consumers.setdefault(arg, []).append(node)
+        self.root_uses = Counter(pdg.roots())
+        self.axis_names: dict[tuple[object, ...], Dim] = {}
+        self.names: dict[Node, str] = {}
+        self.taken: Counter[str] = Counter()
+        self.frames: dict[Node, Frame] = {}
+        self.sliced_draws = self._sliced_draws()
+
+    # ------------------------------------------------------------ which nodes are stored
+
+    def _sliced_draws(self) -> dict[Node, frozenset[Dim]]:
+        """Dims over which a draw is read in full: it may then be drawn row by row."""
+        out: dict[Node, frozenset[Dim]] = {}
+        for node in self.nodes:
+            if isinstance(node.op, Read) and isinstance(node.args[0].op, Random):
+                full = {
+                    d
+                    for d, index in node.op.at
+                    if index == Slice(expr(0), expr(d.extent)) and d in node.args[0].domain
+                }
+                drawn = node.args[0]
+                out[drawn] = out.get(drawn, frozenset()) | full
+        return out
+
+    def stored(self, node: Node) -> bool:
+        """Whether the node becomes a statement of its own."""
+        match node.op:
+            case Read() | Reshape() | Transpose() | Broadcast() | Part() | Affine() | Iota():
+                return False
+            case Const(values):
+                return len(values) > 1
+            case Map("stop_gradient"):
+                return False
+            case Map() | Case():
+                return not self._joins_reader(node)
+            case _:
+                return True
+
+    def _joins_reader(self, node: Node) -> bool:
+        """A map with one reader over the same points and elements is part of the reader."""
+        if not any(a.domain or a.shape or self.stored(a) for a in node.args):
+            return not self.root_uses[node]  # arithmetic on literals and extents
+        readers = self.consumers.get(node, [])
+        if len(readers) != 1 or self.root_uses[node]:
+            return False
+        reader = readers[0]
+        if reader.args.count(node) != 1 or node.domain != reader.domain:
+            return False
+        match reader.op:
+            case Map() | Case():
+                same_places = self.structures[node] == self.structures[reader]
+                return node.shape == reader.shape and same_places
+            case Reduce(fn, _):
+                return not fn.startswith("arg")
+            case _:
+                return False
+
+    # ------------------------------------------------------------ names and indices
+
+    def name(self, node: Node) -> str:
+        """A stable identifier: the user's name, or the operator's."""
+        if node not in self.names:
+            base = node.label or _op_name(node.op)
+            base = re.sub(r"\W+", "_", base).strip("_") or "value"
+            base = f"v_{base}" if base[0].isdigit() else base
+            self.taken[base] += 1
+            count = self.taken[base]
+            name = base if count == 1 else f"{base}_{count}"
+            while name in self.names.values():
+                self.taken[base] += 1
+                name = f"{base}_{self.taken[base]}"
+            self.names[node] = name
+        return self.names[node]
+
+    def _axis(self, *key: object) -> Dim:
+        """The axis index for a place and size: equal places share it, so that loops can fuse."""
+        if key not in self.axis_names:
+            self.axis_names[key] = Dim(f"a{len(self.axis_names)}")
+        return self.axis_names[key]
+
+    def _indices(
+        self, positions: Structure, used: set[Dim], tag: str = ""
+    ) -> tuple[tuple[tuple[Dim, Component], ...], ...]:
+        """Assign an index to every component: its label where still free, else an axis."""
+        out: list[tuple[tuple[Dim, Component], ...]] = []
+        for k, position in enumerate(positions):
+            indices: list[tuple[Dim, Component]] = []
+            for j, c in enumerate(position):
+                index = c.label
+                if index is None or index in used:
+                    index = self._axis(tag, k - len(positions), j - len(position), c.size)
+                used.add(index)
+                indices.append((index, c))
+            out.append(tuple(indices))
+        return tuple(out)
+
+    def frame(self, node: Node) -> Frame:
+        if node not in self.frames:
+            shape = self.structures[node]
+            self.frames[node] = Frame(self._indices(shape, set(node.domain)), node.domain)
+        return self.frames[node]
+
+
+def _op_name(op: Op) -> str:
+    match op:
+        case Map(fn) | Reduce(fn, _) | Random(fn, _) | Scan(fn, _):
+            return fn
+        case Input(name) | Rec(name):
+            return name
+        case _:
+            return type(op).__name__.lower()

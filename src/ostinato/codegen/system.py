@@ -1,0 +1,183 @@
+"""Systems of recurrence equations: what lowering hands to scheduling, memory planning and emission.
+
+A `System` is a list of `Statement`s. A statement defines one stored tensor for every point of its
+*dims* (time dimensions) and every position of its *axes* (spatial axes); both are indices named by
+`Dim` objects, so one kind of index expression addresses everything. All movement (transpose,
+reshape, slice, index, broadcast, vectorise) has dissolved into the index expressions of `Load`s.
+
+``lanes`` are the dims that rewriting turned into vector axes: scheduling may run them as tiles of
+rows. A dim outside ``lanes`` runs point by point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, assert_never
+
+from ostinato.pdg.condition import Cond
+from ostinato.pdg.index import Dim, Expr
+from ostinato.pdg.node import Dtype, Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A spatial axis of a statement: ``0 <= index < size``, stored with ``pad`` slots.
+
+    ``size`` may mention extents and dims (a slice that grows with the point, a ragged last tile);
+    ``pad`` bounds it from above and mentions extents only.
+    """
+
+    index: Dim
+    size: Expr
+    pad: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Literal_:
+    """A constant of a dtype."""
+
+    value: Scalar
+    dtype: Dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The int32 value of an index expression over dims, axes and extents."""
+
+    of: Expr
+    dtype: Dtype = "int32"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """An element of a tensor: one index per dim and per axis of the tensor, in its order.
+
+    An axis index may be a computed value (a gather); it is then clamped to the axis. ``clamp`` says
+    that a dim index may leave the tensor's box at points whose value nobody demands: the address is
+    clamped, and such a read is no dependence.
+    """
+
+    tensor: str
+    dims: tuple[Expr, ...]
+    axes: tuple[Expr | Value, ...]
+    dtype: Dtype
+    clamp: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An elementwise function of `ostinato.pdg.functions`; ``cast`` converts to ``dtype``."""
+
+    fn: str
+    args: tuple[Value, ...]
+    dtype: Dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A random number: `ostinato.pdg.philox` gives its law.
+
+    ``point`` are the coordinates of the drawn node's domain in order, ``element`` the row-major
+    position in the drawn tensor.
+    """
+
+    fn: str  # uniform normal bits
+    stream: int
+    point: tuple[Expr, ...]
+    element: Expr
+    dtype: Dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """``then`` where an affine condition on the indices holds, else ``other``; non-strict."""
+
+    cond: Cond
+    then: Value
+    other: Value
+    dtype: Dtype
+
+
+Value = Literal_ | Position | Load | Call | Draw | Choice
+
+
+def children(value: Value) -> tuple[Value, ...]:
+    """The values that a value is made of, gathered indices included."""
+    match value:
+        case Literal_() | Position() | Draw():
+            return ()
+        case Load(_, _, axes):
+            return tuple(a for a in axes if not isinstance(a, Expr))
+        case Call(_, args):
+            return args
+        case Choice(_, then, other):
+            return (then, other)
+        case unknown:
+            assert_never(unknown)
+
+
+def loads(value: Value) -> Iterator[Load]:
+    """Every load inside a value, outermost first."""
+    if isinstance(value, Load):
+        yield value
+    for child in children(value):
+        yield from loads(child)
+
+
+Kind = Literal["input", "map", "fold", "matmul"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One stored tensor and the equation that computes it.
+
+    - ``dims``: all time indices of the iteration space in declaration order, reduced ones included;
+      each runs over ``0 <= d < D``.
+    - ``axes``: all spatial indices, reduced ones included, in layout order (last is contiguous).
+    - ``clauses``: the first whose condition (over dims and axes) holds gives the value. A point
+      that no clause covers is never demanded; it may hold anything.
+    - ``kind`` "map": every point has one value. "fold": ``fold`` combines over ``reduced`` indices
+      (argmax/argmin: the position along the one reduced axis). "matmul": a "sum" fold whose single
+      clause is ``mul(load, load)``. "input": filled before the run; no clauses.
+    """
+
+    name: str
+    kind: Kind
+    dims: tuple[Dim, ...]
+    axes: tuple[Axis, ...]
+    clauses: tuple[tuple[Cond, Value], ...]
+    dtype: Dtype
+    lanes: frozenset[Dim] = frozenset()
+    reduced: frozenset[Dim] = frozenset()  # dims and axis indices
+    fold: str = ""
+    where: str = ""
+    label: str = ""  # the user's name, if any
+
+    @property
+    def result_dims(self) -> tuple[Dim, ...]:
+        return tuple(d for d in self.dims if d not in self.reduced)
+
+    @property
+    def result_axes(self) -> tuple[Axis, ...]:
+        return tuple(a for a in self.axes if a.index not in self.reduced)
+
+
+@dataclass(frozen=True)
+class System:
+    """Statements in a deterministic order, and the tensors the user wants back.
+
+    ``outputs`` maps an output's name to its statement; the result array has the statement's result
+    dims in order, then its result axes. ``constants`` are the row-major values of input statements
+    that no argument fills. ``hints`` are typical extents for cost decisions only.
+    """
+
+    statements: dict[str, Statement]
+    outputs: dict[str, str]
+    inputs: dict[str, str]  # argument name -> statement
+    constants: dict[str, tuple[Scalar, ...]] = field(default_factory=dict[str, tuple[Scalar, ...]])
+    hints: dict[str, int] = field(default_factory=dict[str, int])  # extent name -> steps
+
+    def reads(self, name: str) -> tuple[Load, ...]:
+        """All loads of a statement, in clause order."""
+        return tuple(x for _, value in self.statements[name].clauses for x in loads(value))

@@ -1,0 +1,88 @@
+"""Rewriting values: one traversal that every pass uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from ostinato.codegen.system import (
+    Call,
+    Choice,
+    Draw,
+    Literal_,
+    Load,
+    Position,
+    Statement,
+    Value,
+)
+from ostinato.pdg.condition import ALWAYS, Cond, every, negation, substitute_cond
+from ostinato.pdg.index import Dim, Expr, substitute
+
+
+def _unchanged(load: Load) -> Load:
+    return load
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """Replace indices by expressions everywhere, then each load by ``load`` of it."""
+
+    by: Mapping[Dim, Expr]
+    load: Callable[[Load], Load] = _unchanged
+
+    def expr(self, e: Expr) -> Expr:
+        return substitute(e, self.by) if self.by else e
+
+    def cond(self, cond: Cond) -> Cond:
+        return substitute_cond(cond, self.by) if self.by else cond
+
+    def value(self, value: Value) -> Value:
+        match value:
+            case Literal_():
+                return value
+            case Position(of, dtype):
+                return Position(self.expr(of), dtype)
+            case Load(tensor, dims, axes, dtype, clamp):
+                inner = tuple(self.expr(a) if isinstance(a, Expr) else self.value(a) for a in axes)
+                return self.load(Load(tensor, tuple(map(self.expr, dims)), inner, dtype, clamp))
+            case Call(fn, args, dtype):
+                return Call(fn, tuple(map(self.value, args)), dtype)
+            case Draw(fn, stream, point, element, dtype):
+                return Draw(fn, stream, tuple(map(self.expr, point)), self.expr(element), dtype)
+            case Choice(cond, then, other, dtype):
+                return Choice(self.cond(cond), self.value(then), self.value(other), dtype)
+            case unknown:
+                assert_never(unknown)
+
+    def clauses(self, statement: Statement) -> Statement:
+        """The statement with every condition and value rewritten."""
+        clauses = tuple((self.cond(c), self.value(v)) for c, v in statement.clauses)
+        return replace(statement, clauses=clauses)
+
+
+def guarded_loads(statement: Statement) -> Iterator[tuple[Load, Cond]]:
+    """Every load with the condition on the indices under which it happens."""
+    before: Cond = ALWAYS
+    for cond, value in statement.clauses:
+        yield from _guarded(value, every(before, cond))
+        before = every(before, negation(cond))
+
+
+def _guarded(value: Value, cond: Cond) -> Iterator[tuple[Load, Cond]]:
+    match value:
+        case Literal_() | Position() | Draw():
+            return
+        case Load(_, _, axes):
+            yield value, cond
+            for axis in axes:
+                if not isinstance(axis, Expr):
+                    yield from _guarded(axis, cond)
+        case Call(_, args):
+            for arg in args:
+                yield from _guarded(arg, cond)
+        case Choice(chosen, then, other):
+            yield from _guarded(then, every(cond, chosen))
+            yield from _guarded(other, every(cond, negation(chosen)))
+        case unknown:
+            assert_never(unknown)

@@ -1,0 +1,1 @@
+"""The polyhedral dependence graph: the program and its meaning."""

@@ -1,0 +1,350 @@
+"""Constructors of nodes: they infer domain, shape and dtype, and refuse what does not fit."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import TypeGuard
+
+from ostinato.pdg.condition import Cond, cond_symbols
+from ostinato.pdg.errors import DtypeError, ShapeError
+from ostinato.pdg.functions import FOLDS, FUNCTIONS
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    ExprLike,
+    Index,
+    Slice,
+    dims_of,
+    expr,
+    product,
+    substitute,
+)
+from ostinato.pdg.node import (
+    Affine,
+    Broadcast,
+    Case,
+    Concat,
+    Const,
+    Dtype,
+    Gather,
+    Input,
+    Iota,
+    Linear,
+    Map,
+    Matmul,
+    Node,
+    Part,
+    Random,
+    Read,
+    Rec,
+    Reduce,
+    Reshape,
+    Scalar,
+    Scan,
+    Transpose,
+    intern,
+)
+
+Shape = tuple[Expr, ...]
+ONE = expr(1)
+
+
+def order(dims: Sequence[Dim] | frozenset[Dim] | set[Dim]) -> tuple[Dim, ...]:
+    """Dimensions in declaration order, each once."""
+    return tuple(sorted(set(dims), key=lambda d: d.serial))
+
+
+def union_domain(args: Sequence[Node]) -> tuple[Dim, ...]:
+    """The dimensions on which at least one operand depends."""
+    return order({d for arg in args for d in arg.domain})
+
+
+def _shape_dims(shape: Sequence[Expr]) -> set[Dim]:
+    return {d for size in shape for d in dims_of(size)}
+
+
+def show_shape(shape: Sequence[Expr]) -> str:
+    return "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+
+def input_node(name: str, shape: Shape, dtype: Dtype, over: Sequence[Dim], where: str = "") -> Node:
+    """Return the array argument ``name``."""
+    return intern((Input(name), (), order(tuple(over)), shape, dtype), where, name)
+
+
+def rec(name: str, shape: Shape, dtype: Dtype, over: Sequence[Dim], where: str = "") -> Node:
+    """Return the recurrent tensor ``name`` at the current point."""
+    return intern((Rec(name), (), order(tuple(over)), shape, dtype), where, name)
+
+
+def const(values: Scalar | Sequence[Scalar], dtype: Dtype, shape: Shape = ()) -> Node:
+    """Return a literal; a single value fills any shape."""
+    flat = tuple(values) if isinstance(values, Sequence) else (values,)
+    kind = bool if dtype == "bool" else float if dtype.startswith("float") else int
+    return intern((Const(tuple(kind(v) for v in flat)), (), (), shape, dtype))
+
+
+def affine(of: ExprLike) -> Node:
+    """Return the int32 value of an index expression."""
+    e = expr(of)
+    return intern((Affine(e), (), order(dims_of(e)), (), "int32"))
+
+
+def iota(size: ExprLike) -> Node:
+    """Return the int32 vector 0, 1, ..., size - 1."""
+    n = expr(size)
+    return intern((Iota(n), (), order(dims_of(n)), (n,), "int32"))
+
+
+def read(x: Node, at: Sequence[tuple[Dim, Index]], where: str = "") -> Node:
+    """Return ``x`` at another point; slices prepend axes, identities disappear."""
+    kept: list[tuple[Dim, Index]] = []
+    for dim, index in sorted(at, key=lambda pair: pair[0].serial):
+        if isinstance(index, Slice) or (dim in x.domain and index != expr(dim)):
+            kept.append((dim, index))
+    if not kept:
+        return x
+    replaced = {dim for dim, _ in kept}
+    points = {dim: e for dim, e in kept if isinstance(e, Expr)}
+    domain = set(x.domain) - replaced
+    leading: list[Expr] = []
+    for _, index in kept:
+        if isinstance(index, Slice):
+            leading.append(index.size)
+            domain |= dims_of(index.lo) | dims_of(index.hi)
+        else:
+            domain |= dims_of(index)
+    shape = (*leading, *(substitute(size, points) for size in x.shape))
+    return intern((Read(tuple(kept)), (x,), order(domain), shape, x.dtype), where, x.label)
+
+
+def _ok_fn(fn: str) -> None:
+    if fn not in FUNCTIONS:
+        near = difflib.get_close_matches(fn, FUNCTIONS, 1)
+        raise DtypeError(f"`{fn}` is no elementwise function", f"Did you mean {near}?")
+
+
+def broadcast_shapes(shapes: Sequence[Shape], what: str, where: str) -> Shape:
+    """The common shape of equal-rank shapes in which size 1 repeats."""
+    out = list(shapes[0])
+    for shape in shapes[1:]:
+        for k, size in enumerate(shape):
+            if out[k] == ONE:
+                out[k] = size
+            elif size not in (ONE, out[k]):
+                left, right = show_shape(shapes[0]), show_shape(shape)
+                raise ShapeError(
+                    f"{what} of shapes {left} and {right}: axis {k - len(shape)} is "
+                    f"{out[k]} in one and {size} in the other",
+                    "Make the sizes equal, or 1 where the axis is to be repeated.",
+                    where,
+                )
+    return tuple(out)
+
+
+def pad_rank(x: Node, rank: int) -> Node:
+    """Prepend axes of size 1 up to ``rank``."""
+    if x.rank == rank:
+        return x
+    return reshape(x, (*(ONE,) * (rank - x.rank), *x.shape), x.rank)
+
+
+def map_node(fn: str, args: Sequence[Node], dtype: Dtype | None = None, where: str = "") -> Node:
+    """Return an elementwise function of operands, padded to equal rank.
+
+    Errors: DtypeError when the operands' dtypes differ or are not accepted; ShapeError.
+    """
+    _ok_fn(fn)
+    function = FUNCTIONS[fn]
+    assert len(args) == function.arity, f"{fn} takes {function.arity} operands, got {len(args)}"
+    values = args[1:] if fn == "where" else args
+    kinds = {a.dtype for a in values}
+    bad = next((a.dtype for a in values if a.dtype not in function.accepts), None)
+    if len(kinds) > 1 or bad or (fn == "where" and args[0].dtype != "bool"):
+        found = ", ".join(f"{a} ({a.dtype})" for a in args)
+        remedy = f"It takes operands of one type out of {', '.join(function.accepts)}; use `.cast`."
+        raise DtypeError(f"`{fn}` of {found}", remedy, where)
+    rank = max(a.rank for a in args)
+    padded = tuple(pad_rank(a, rank) for a in args)
+    shape = broadcast_shapes([a.shape for a in padded], f"`{fn}`", where)
+    same = values[0].dtype
+    out: Dtype = "bool" if function.result == "bool" else same
+    if function.result == "declared":
+        assert dtype is not None, f"{fn} needs a dtype"
+        if dtype == same:
+            return args[0]
+        out = dtype
+    return intern((Map(fn), padded, union_domain(args), shape, out), where)
+
+
+def _axis(x: Node, axis: int, where: str) -> int:
+    """The axis counted from the right."""
+    if not -x.rank <= axis < x.rank:
+        raise ShapeError(
+            f"axis {axis} of `{x}`, which has {x.rank} axes",
+            f"Use an axis from {-x.rank} to {x.rank - 1}.",
+            where,
+        )
+    return axis if axis < 0 else axis - x.rank
+
+
+def reduce_node(fn: str, x: Node, axes: Sequence[int], where: str = "") -> Node:
+    """Return a fold of ``x`` over axes, which disappear."""
+    if x.dtype not in FOLDS[fn]:
+        raise DtypeError(f"`{fn}` of `{x}` ({x.dtype})", f"It takes {', '.join(FOLDS[fn])}.", where)
+    found = tuple(sorted({_axis(x, a, where) for a in axes}))
+    if not found:
+        return x
+    shape = tuple(s for k, s in enumerate(x.shape) if k - x.rank not in found)
+    dtype: Dtype = "int32" if fn.startswith("arg") else x.dtype
+    return intern((Reduce(fn, found), (x,), _domain_of(x, shape), shape, dtype), where)
+
+
+def _domain_of(x: Node, shape: Shape) -> tuple[Dim, ...]:
+    return order(set(x.domain) | _shape_dims(shape))
+
+
+def matmul(a: Node, b: Node, where: str = "") -> Node:
+    """Return the matrix product of operands of rank two or more, padded to equal rank."""
+    if a.dtype != b.dtype or a.dtype not in ("float32", "float64"):
+        fact = f"matrix product of `{a}` ({a.dtype}) and `{b}` ({b.dtype})"
+        raise DtypeError(fact, "Cast both to one of float32, float64.", where)
+    if min(a.rank, b.rank) < 2 or a.shape[-1] != b.shape[-2]:
+        fact = f"matrix product of shapes {show_shape(a.shape)} and {show_shape(b.shape)}"
+        raise ShapeError(fact, "The last axis left must equal the last but one right.", where)
+    rank = max(a.rank, b.rank)
+    left, right = pad_rank(a, rank), pad_rank(b, rank)
+    lead = broadcast_shapes([left.shape[:-2], right.shape[:-2]], "matrix product", where)
+    shape = (*lead, left.shape[-2], right.shape[-1])
+    return intern((Matmul(), (left, right), union_domain((a, b)), shape, a.dtype), where)
+
+
+def reshape(x: Node, shape: Shape, rank: int | None = None, where: str = "") -> Node:
+    """Return the trailing ``rank`` axes (default all) of ``x`` with another shape."""
+    rank = x.rank if rank is None else rank
+    keep, old = x.shape[: x.rank - rank], x.shape[x.rank - rank :]
+    if product(old) != product(shape):
+        fact = f"`{x}` of shape {show_shape(old)} reshaped to {show_shape(shape)}"
+        raise ShapeError(fact, "The number of elements must stay the same.", where)
+    if old == shape:
+        return x
+    inner = x.op
+    if isinstance(inner, Reshape) and len(inner.shape) == rank == x.rank:
+        return reshape(x.args[0], shape, inner.rank, where)
+    return intern((Reshape(rank, shape), (x,), x.domain, (*keep, *shape), x.dtype), where, x.label)
+
+
+def transpose(x: Node, perm: Sequence[int], where: str = "") -> Node:
+    """Return ``x`` with its trailing axes permuted; ``perm`` lists operand axes (negative)."""
+    tail = tuple(range(-len(perm), 0))
+    if tuple(sorted(perm)) != tail or len(perm) > x.rank:
+        remedy = f"Give each axis from {-x.rank} to -1 once."
+        raise ShapeError(f"transpose of `{x}` by {tuple(perm)}", remedy, where)
+    if tuple(perm) == tail:
+        return x
+    shape = (*x.shape[: x.rank - len(perm)], *(x.shape[p] for p in perm))
+    return intern((Transpose(tuple(perm)), (x,), x.domain, shape, x.dtype), where, x.label)
+
+
+def broadcast(x: Node, shape: Shape, where: str = "") -> Node:
+    """Return ``x`` with trailing axes of size 1 repeated to ``shape`` (same number of axes)."""
+    keep, old = x.shape[: x.rank - len(shape)], x.shape[x.rank - len(shape) :]
+    if len(shape) > x.rank or any(o not in (ONE, s) for o, s in zip(old, shape, strict=True)):
+        fact = f"`{x}` of shape {show_shape(x.shape)} broadcast to {show_shape(shape)}"
+        raise ShapeError(fact, "Only axes of size 1 can be repeated.", where)
+    if old == shape:
+        return x
+    domain = _domain_of(x, shape)
+    return intern((Broadcast(shape), (x,), domain, (*keep, *shape), x.dtype), where, x.label)
+
+
+def concat(args: Sequence[Node], axis: int, where: str = "") -> Node:
+    """Return operands of equal rank joined along an axis."""
+    if len(args) == 1:
+        return args[0]
+    first = args[0]
+    at = _axis(first, axis, where)
+    for a in args[1:]:
+        mine = [s for k, s in enumerate(a.shape) if k - a.rank != at]
+        if a.rank != first.rank or mine != [
+            s for k, s in enumerate(first.shape) if k - first.rank != at
+        ]:
+            fact = f"concatenation of {show_shape(first.shape)} and {show_shape(a.shape)}"
+            raise ShapeError(fact, f"All axes but axis {axis} must have equal sizes.", where)
+    if len({a.dtype for a in args}) > 1:
+        fact = f"concatenation of {', '.join(a.dtype for a in args)}"
+        raise DtypeError(fact, "Cast the operands to one dtype.", where)
+    shape = list(first.shape)
+    shape[at] = sum((a.shape[at] for a in args), expr(0))
+    return intern((Concat(at), tuple(args), union_domain(args), tuple(shape), first.dtype), where)
+
+
+def part(x: Node, axis: int, at: Index, where: str = "") -> Node:
+    """Return one index, or a slice, of a spatial axis."""
+    k = _axis(x, axis, where)
+    shape = list(x.shape)
+    if isinstance(at, Slice):
+        if at == Slice(expr(0), shape[k]):
+            return x
+        shape[k] = at.size
+        mentioned = dims_of(at.lo) | dims_of(at.hi)
+    else:
+        if at.is_const and shape[k].is_const and not 0 <= at.const < shape[k].const:
+            fact = f"index {at} of axis {k} of `{x}`, which has size {shape[k]}"
+            raise ShapeError(fact, "Use an index inside the axis.", where)
+        del shape[k]
+        mentioned = dims_of(at)
+    domain = order(set(x.domain) | mentioned)
+    return intern((Part(k, at), (x,), domain, tuple(shape), x.dtype), where, x.label)
+
+
+def gather(x: Node, index: Node, axis: int, where: str = "") -> Node:
+    """Return ``x`` at integer positions along an axis (``take_along_axis``, clamped)."""
+    k = _axis(x, axis, where)
+    if index.dtype not in ("int32", "int64", "uint32"):
+        fact = f"`{index}` ({index.dtype}) indexes `{x}`"
+        raise DtypeError(fact, "Cast the index to an integer type.", where)
+    if index.rank != x.rank:
+        fact = f"index of rank {index.rank} into `{x}` of rank {x.rank}"
+        raise ShapeError(fact, "Give the index one axis per axis of the tensor.", where)
+    others = [tuple(ONE if j - a.rank == k else s for j, s in enumerate(a.shape)) for a in (x, index)]
+    shape = list(broadcast_shapes(others, "gather", where))
+    shape[k] = index.shape[k]
+    domain = union_domain((x, index))
+    return intern((Gather(k), (x, index), domain, tuple(shape), x.dtype), where, x.label)
+
+
+def case(cond: Cond, a: Node, b: Node, where: str = "") -> Node:
+    """Return ``a`` at the points where ``cond`` holds and ``b`` elsewhere."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        left, right = f"{show_shape(a.shape)} {a.dtype}", f"{show_shape(b.shape)} {b.dtype}"
+        fact = f"one case gives {left}, another {right}"
+        raise ShapeError(fact, "All cases must have one shape and dtype.", where)
+    mentioned = {s for s in cond_symbols(cond) if isinstance(s, Dim)}
+    domain = order(set(a.domain) | set(b.domain) | mentioned)
+    return intern((Case(cond), (a, b), domain, a.shape, a.dtype), where)
+
+
+def random_node(draw: Random, shape: Shape, dtype: Dtype, over: Sequence[Dim], where: str = "") -> Node:
+    """Return a draw keyed by the seed, its stream, the point of ``over`` and the element."""
+    return intern((draw, (), order(tuple(over)), shape, dtype), where, draw.fn)
+
+
+def scan(fn: str, x: Node, dim: Dim) -> Node:
+    """Return the inclusive fold of ``x`` over a dimension."""
+    return intern((Scan(fn, dim), (x,), order({*x.domain, dim}), x.shape, x.dtype), x.where)
+
+
+def linear(g: Node, a: Node, dim: Dim, reverse: bool) -> Node:
+    """Return ``y[d] = a[d] + g[d] * y[d -+ 1]``; ``g`` and ``a`` are padded to equal rank."""
+    rank = max(g.rank, a.rank)
+    g, a = pad_rank(g, rank), pad_rank(a, rank)
+    shape = broadcast_shapes([g.shape, a.shape], "linear recurrence", a.where)
+    domain = order({*g.domain, *a.domain, dim})
+    return intern((Linear(dim, reverse), (g, a), domain, shape, a.dtype), a.where)
+
+
+def is_slice(index: Index) -> TypeGuard[Slice]:
+    """Whether an index of a read is a slice."""
+    return isinstance(index, Slice)

@@ -1,0 +1,174 @@
+"""Conditions on the points of a domain: boolean combinations of affine comparisons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    ExprLike,
+    Extent,
+    Point,
+    Substitution,
+    evaluate,
+    expr,
+    substitute,
+    symbols,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """``of >= 0`` or ``of == 0``."""
+
+    of: Expr
+    kind: str  # "ge" | "eq"
+
+    def __str__(self) -> str:
+        positive = Expr(tuple((a, k) for a, k in self.of.terms if k > 0), max(self.of.const, 0))
+        negative = positive - self.of
+        return f"{positive} {'>=' if self.kind == 'ge' else '=='} {negative}"
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All conditions hold; ``Every(())`` is true."""
+
+    of: tuple[Cond, ...]
+
+    def __str__(self) -> str:
+        return " and ".join(map(_inner, self.of)) or "True"
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """At least one condition holds; ``Some(())`` is false."""
+
+    of: tuple[Cond, ...]
+
+    def __str__(self) -> str:
+        return " or ".join(map(_inner, self.of)) or "False"
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """The condition does not hold."""
+
+    of: Cond
+
+    def __str__(self) -> str:
+        return f"not {_inner(self.of)}"
+
+
+Cond = Compare | Every | Some | Negation
+ALWAYS: Cond = Every(())
+NEVER: Cond = Some(())
+
+
+def _inner(cond: Cond) -> str:
+    return str(cond) if isinstance(cond, Compare) else f"({cond})"
+
+
+def at_least(a: ExprLike, b: ExprLike) -> Cond:
+    """``a >= b``."""
+    gap = expr(a) - expr(b)
+    if gap.is_const:
+        return ALWAYS if gap.const >= 0 else NEVER
+    return Compare(gap, "ge")
+
+
+def equal(a: ExprLike, b: ExprLike) -> Cond:
+    """``a == b``."""
+    gap = expr(a) - expr(b)
+    if gap.is_const:
+        return ALWAYS if gap.const == 0 else NEVER
+    if gap.terms[0][1] < 0:  # one sign for both spellings
+        gap = -gap
+    return Compare(gap, "eq")
+
+
+def every(*conds: Cond) -> Cond:
+    """Conjunction; ``ALWAYS`` disappears and ``NEVER`` decides."""
+    flat: list[Cond] = []
+    for cond in conds:
+        for c in cond.of if isinstance(cond, Every) else (cond,):
+            if c == NEVER:
+                return NEVER
+            if c not in flat:
+                flat.append(c)
+    return flat[0] if len(flat) == 1 else Every(tuple(flat))
+
+
+def some(*conds: Cond) -> Cond:
+    """Disjunction; ``NEVER`` disappears and ``ALWAYS`` decides."""
+    flat: list[Cond] = []
+    for cond in conds:
+        for c in cond.of if isinstance(cond, Some) else (cond,):
+            if c == ALWAYS:
+                return ALWAYS
+            if c not in flat:
+                flat.append(c)
+    return flat[0] if len(flat) == 1 else Some(tuple(flat))
+
+
+def negation(cond: Cond) -> Cond:
+    """The complement."""
+    match cond:
+        case Negation(of):
+            return of
+        case Every(of) if not of:
+            return NEVER
+        case Some(of) if not of:
+            return ALWAYS
+        case Compare(of, "ge"):
+            return at_least(-of, 1)
+        case _:
+            return Negation(cond)
+
+
+def substitute_cond(cond: Cond, by: Substitution) -> Cond:
+    """Replace dimensions or extents in a condition."""
+    match cond:
+        case Compare(of, "ge"):
+            return at_least(substitute(of, by), 0)
+        case Compare(of, _):
+            return equal(substitute(of, by), 0)
+        case Every(of_):
+            return every(*(substitute_cond(c, by) for c in of_))
+        case Some(of_):
+            return some(*(substitute_cond(c, by) for c in of_))
+        case Negation(of__):
+            return negation(substitute_cond(of__, by))
+        case other:
+            assert_never(other)
+
+
+def holds(cond: Cond, point: Point) -> bool:
+    """Whether the condition is true at a point."""
+    match cond:
+        case Compare(of, kind):
+            value = evaluate(of, point)
+            return value >= 0 if kind == "ge" else value == 0
+        case Every(of_):
+            return all(holds(c, point) for c in of_)
+        case Some(of_):
+            return any(holds(c, point) for c in of_)
+        case Negation(of__):
+            return not holds(of__, point)
+        case other:
+            assert_never(other)
+
+
+def cond_symbols(cond: Cond) -> frozenset[Dim | Extent]:
+    """All dimensions and extents that the condition mentions."""
+    match cond:
+        case Compare(of, _):
+            return symbols(of)
+        case Every(of_) | Some(of_):
+            return frozenset[Dim | Extent]().union(*(cond_symbols(c) for c in of_))
+        case Negation(of__):
+            return cond_symbols(of__)
+        case other:
+            assert_never(other)

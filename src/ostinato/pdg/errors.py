@@ -1,0 +1,62 @@
+"""The errors a user can meet: each says where, what, and one remedy."""
+
+from __future__ import annotations
+
+
+class OstinatoError(Exception):
+    """Base of all errors raised about a user's program.
+
+    The text is two lines: ``file:line: the fact`` and an indented remedy.
+    """
+
+    def __init__(self, fact: str, remedy: str, where: str = "") -> None:
+        self.fact, self.remedy, self.where = fact, remedy, where
+        super().__init__(f"{where}: {fact}\n  {remedy}" if where else f"{fact}\n  {remedy}")
+
+
+class ShapeError(OstinatoError):
+    """Shapes, ranks or axes do not fit together."""
+
+
+class DtypeError(OstinatoError):
+    """Element types do not fit together, or are not supported by an operator."""
+
+
+class DomainError(OstinatoError):
+    """A demanded read falls outside the domain of the tensor that is read."""
+
+
+class CoverageError(OstinatoError):
+    """The equations of a recurrent tensor do not cover a point that is needed."""
+
+
+class CycleError(OstinatoError):
+    """Values depend on each other so that no order can compute them."""
+
+
+class ArgumentError(OstinatoError):
+    """An argument of a program is unknown, missing, or contradicts another one."""
+
+
+class EquationError(OstinatoError):
+    """The left side of an equation is not a form that defines points."""
+
+
+class NonFiniteError(OstinatoError):
+    """A checked output holds a NaN or an infinity."""
+
+
+class GradientError(OstinatoError):
+    """A gradient was asked of something that has none."""
+
+
+class OptionError(OstinatoError):
+    """An option of the compiler or of the command line is unknown or has a wrong value."""
+
+
+class AffineError(OstinatoError):
+    """An index expression or condition is not quasi-affine, or stands where none can."""
+
+
+class TruthError(OstinatoError, TypeError):
+    """Python asked for the truth, the length or the items of a value known only at run time."""

@@ -1,0 +1,126 @@
+"""The elementwise functions and the folds: arity, result type, and NumPy meaning.
+
+This table is the only place that says what a function means; the interpreter evaluates with it and
+every other stage is tested against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.pdg.node import Dtype
+
+Array = npt.NDArray[Any]
+ResultType = Literal["same", "bool", "float", "declared"]
+
+BOOL: tuple[Dtype, ...] = ("bool",)
+INTS: tuple[Dtype, ...] = ("int32", "int64", "uint32")
+FLOATS: tuple[Dtype, ...] = ("float32", "float64")
+NUMBERS: tuple[Dtype, ...] = INTS + FLOATS
+ANY: tuple[Dtype, ...] = BOOL + NUMBERS
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """An elementwise function of ``arity`` operands of one dtype (``where``: bool, x, x)."""
+
+    name: str
+    arity: int
+    result: ResultType
+    accepts: tuple[Dtype, ...]
+    numpy: Callable[..., Array]
+
+
+def _sigmoid(x: Array) -> Array:
+    return np.asarray(0.5 * np.tanh(0.5 * x) + 0.5, x.dtype)
+
+
+def _divide(x: Array, y: Array) -> Array:
+    return np.asarray(np.true_divide(x, y), x.dtype)
+
+
+_SAME: dict[str, tuple[int, tuple[Dtype, ...], Callable[..., Array]]] = {
+    "add": (2, NUMBERS, np.add),
+    "sub": (2, NUMBERS, np.subtract),
+    "mul": (2, NUMBERS, np.multiply),
+    "div": (2, FLOATS, _divide),
+    "floordiv": (2, NUMBERS, np.floor_divide),
+    "mod": (2, NUMBERS, np.mod),
+    "pow": (2, NUMBERS, np.power),
+    "minimum": (2, NUMBERS, np.minimum),
+    "maximum": (2, NUMBERS, np.maximum),
+    "neg": (1, NUMBERS, np.negative),
+    "abs": (1, NUMBERS, np.abs),
+    "sign": (1, NUMBERS, np.sign),
+    "exp": (1, FLOATS, np.exp),
+    "log": (1, FLOATS, np.log),
+    "log1p": (1, FLOATS, np.log1p),
+    "expm1": (1, FLOATS, np.expm1),
+    "sqrt": (1, FLOATS, np.sqrt),
+    "sin": (1, FLOATS, np.sin),
+    "cos": (1, FLOATS, np.cos),
+    "tan": (1, FLOATS, np.tan),
+    "tanh": (1, FLOATS, np.tanh),
+    "sigmoid": (1, FLOATS, _sigmoid),
+    "floor": (1, FLOATS, np.floor),
+    "ceil": (1, FLOATS, np.ceil),
+    "round": (1, FLOATS, np.round),
+    "and": (2, BOOL, np.logical_and),
+    "or": (2, BOOL, np.logical_or),
+    "not": (1, BOOL, np.logical_not),
+    "stop_gradient": (1, ANY, np.positive),
+}
+_COMPARISONS: dict[str, Callable[..., Array]] = {
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+}
+
+
+def _identity(x: Array) -> Array:
+    return x
+
+
+FUNCTIONS: dict[str, Function] = {
+    **{
+        name: Function(name, arity, "same", accepts, fn)
+        for name, (arity, accepts, fn) in _SAME.items()
+    },
+    **{name: Function(name, 2, "bool", ANY, fn) for name, fn in _COMPARISONS.items()},
+    "stop_gradient": Function("stop_gradient", 1, "same", ANY, _identity),
+    "isfinite": Function("isfinite", 1, "bool", FLOATS, np.isfinite),
+    "where": Function("where", 3, "same", ANY, np.where),
+    "cast": Function("cast", 1, "declared", ANY, _identity),
+}
+
+FOLDS: dict[str, tuple[Dtype, ...]] = {
+    "sum": NUMBERS,
+    "prod": NUMBERS,
+    "max": NUMBERS,
+    "min": NUMBERS,
+    "any": BOOL,
+    "all": BOOL,
+    "argmax": NUMBERS,
+    "argmin": NUMBERS,
+}
+
+
+def fold_unit(fn: str, dtype: Dtype) -> bool | int | float:
+    """The value of an empty fold: 0, 1, the lowest or the highest value of the dtype."""
+    if fn in ("sum", "any"):
+        return False if fn == "any" else 0
+    if fn in ("prod", "all"):
+        return True if fn == "all" else 1
+    lowest = fn in ("max", "argmax")
+    if dtype in FLOATS:
+        return -np.inf if lowest else np.inf
+    info = np.iinfo(dtype)
+    return int(info.min if lowest else info.max)

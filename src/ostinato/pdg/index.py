@@ -1,0 +1,388 @@
+"""Quasi-affine index expressions and slices over dimensions and extents.
+
+An `Expr` is canonical: a constant plus a sorted sum of integer multiples of *atoms*. Atoms are
+dimensions, extents, and the quasi-affine forms ``e // k``, ``e % k``, ``min``, ``max``; sizes
+(never indices) may also hold products such as ``B * T``. Two expressions that canonicalise alike
+are equal, so they compare, hash and intern by value.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import assert_never
+
+_serial = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The symbolic number of steps of a dimension, called ``T`` for the dimension ``t``."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """A named time dimension; ``serial`` is its place in declaration order."""
+
+    name: str
+    serial: int = field(default_factory=_serial.__next__)
+
+    @property
+    def extent(self) -> Extent:
+        return Extent(self.name.upper())
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class FloorDiv:
+    """``of // by`` rounded down; ``by`` is a positive integer."""
+
+    of: Expr
+    by: int
+
+    def __str__(self) -> str:
+        return f"({self.of}) // {self.by}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mod:
+    """``of % by`` in ``[0, by)``; ``by`` is a positive integer."""
+
+    of: Expr
+    by: int
+
+    def __str__(self) -> str:
+        return f"({self.of}) % {self.by}"
+
+
+@dataclass(frozen=True, slots=True)
+class Extremum:
+    """``min`` or ``max`` of two or more expressions, sorted by text."""
+
+    kind: str  # "min" | "max"
+    of: tuple[Expr, ...]
+
+    def __str__(self) -> str:
+        return f"{self.kind}({', '.join(map(str, self.of))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product of expressions: legal in sizes, never in an index or a condition."""
+
+    of: tuple[Expr, ...]
+
+    def __str__(self) -> str:
+        return " * ".join(f"({f})" if len(f.terms) + bool(f.const) > 1 else str(f) for f in self.of)
+
+
+Atom = Dim | Extent | FloorDiv | Mod | Extremum | Product
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """``const + sum(coefficient * atom)``, canonical. Build with `expr` and the operators."""
+
+    terms: tuple[tuple[Atom, int], ...]
+    const: int
+
+    def __add__(self, other: ExprLike) -> Expr:
+        right = expr(other)
+        total = dict(self.terms)
+        for atom, k in right.terms:
+            total[atom] = total.get(atom, 0) + k
+        return _canonical(total, self.const + right.const)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Expr:
+        return Expr(tuple((a, -k) for a, k in self.terms), -self.const)
+
+    def __sub__(self, other: ExprLike) -> Expr:
+        return self + (-expr(other))
+
+    def __rsub__(self, other: ExprLike) -> Expr:
+        return expr(other) - self
+
+    def __mul__(self, other: ExprLike) -> Expr:
+        right = expr(other)
+        if right.is_const:
+            return _canonical({a: k * right.const for a, k in self.terms}, self.const * right.const)
+        if self.is_const:
+            return right * self.const
+        return product((self, right))
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, by: int) -> Expr:
+        return floordiv(self, by)
+
+    def __mod__(self, by: int) -> Expr:
+        return mod(self, by)
+
+    @property
+    def is_const(self) -> bool:
+        return not self.terms
+
+    def as_int(self) -> int:
+        """The value of a constant expression."""
+        assert self.is_const, f"{self} is not a constant"
+        return self.const
+
+    def as_dim(self) -> Dim | None:
+        """The dimension, if the expression is exactly one."""
+        if self.const == 0 and len(self.terms) == 1 and self.terms[0][1] == 1:
+            atom = self.terms[0][0]
+            return atom if isinstance(atom, Dim) else None
+        return None
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for atom, k in self.terms:
+            sign = "-" if k < 0 else "+" if parts else ""
+            body = str(atom) if abs(k) == 1 else f"{abs(k)}*{_factor(atom)}"
+            parts.append(f"{sign}{body}")
+        if self.const or not parts:
+            parts.append(f"{self.const:+d}" if parts else str(self.const))
+        return "".join(parts)
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+
+ExprLike = Expr | Dim | Extent | int
+
+
+def _factor(atom: Atom) -> str:
+    return f"({atom})" if isinstance(atom, FloorDiv | Mod) else str(atom)
+
+
+def _rank(atom: Atom) -> tuple[int, int, str]:
+    """Dimensions first in declaration order, then extents, then compound atoms by text."""
+    if isinstance(atom, Dim):
+        return (0, atom.serial, atom.name)
+    return (1 if isinstance(atom, Extent) else 2, 0, str(atom))
+
+
+def _canonical(total: Mapping[Atom, int], const: int) -> Expr:
+    kept = [(a, k) for a, k in total.items() if k != 0]
+    return Expr(tuple(sorted(kept, key=lambda term: _rank(term[0]))), const)
+
+
+def expr(value: ExprLike) -> Expr:
+    """Lift an integer, dimension or extent to an expression."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, int):
+        return Expr((), int(value))
+    return Expr(((value, 1),), 0)
+
+
+def _check_divisor(by: int) -> None:
+    if not isinstance(by, int) or by <= 0:
+        raise ValueError(f"an index is divided by {by}; use a positive integer constant")
+
+
+def floordiv(value: ExprLike, by: int) -> Expr:
+    """``value // by``: multiples of ``by`` leave the quotient exactly."""
+    _check_divisor(by)
+    e = expr(value)
+    out = _canonical({a: k // by for a, k in e.terms if k % by == 0}, e.const // by)
+    rest = _canonical({a: k for a, k in e.terms if k % by != 0}, e.const % by)
+    if rest.is_const:
+        return out
+    return out + Expr(((FloorDiv(rest, by), 1),), 0)
+
+
+def mod(value: ExprLike, by: int) -> Expr:
+    """``value % by``: multiples of ``by`` vanish exactly."""
+    _check_divisor(by)
+    e = expr(value)
+    rest = _canonical({a: k for a, k in e.terms if k % by != 0}, e.const % by)
+    if rest.is_const:
+        return rest
+    return Expr(((Mod(rest, by), 1),), 0)
+
+
+def _extremum(kind: str, values: tuple[ExprLike, ...]) -> Expr:
+    pick = min if kind == "min" else max
+    flat: list[Expr] = []
+    for value in map(expr, values):
+        atom = value.terms[0][0] if len(value.terms) == 1 else None
+        nested = isinstance(atom, Extremum) and atom.kind == kind and value.const == 0
+        if nested and value.terms[0][1] == 1:
+            assert isinstance(atom, Extremum)
+            flat.extend(atom.of)
+        else:
+            flat.append(value)
+    best: dict[tuple[tuple[Atom, int], ...], int] = {}  # same terms: the constants decide
+    for value in flat:
+        known = best.get(value.terms)
+        best[value.terms] = value.const if known is None else pick(known, value.const)
+    kept = sorted((Expr(terms, c) for terms, c in best.items()), key=str)
+    return kept[0] if len(kept) == 1 else Expr(((Extremum(kind, tuple(kept)), 1),), 0)
+
+
+def minimum(*values: ExprLike) -> Expr:
+    """The least of the expressions."""
+    return _extremum("min", values)
+
+
+def maximum(*values: ExprLike) -> Expr:
+    """The greatest of the expressions."""
+    return _extremum("max", values)
+
+
+def product(factors: Iterable[ExprLike]) -> Expr:
+    """A product, for sizes such as the number of elements ``B * T * 4``."""
+    const = 1
+    rest: list[Expr] = []
+    for factor in map(expr, factors):
+        if factor.is_const:
+            const *= factor.const
+        elif len(factor.terms) == 1 and factor.const == 0:
+            atom, k = factor.terms[0]
+            const *= k
+            rest.extend(atom.of if isinstance(atom, Product) else (Expr(((atom, 1),), 0),))
+        else:
+            rest.append(factor)
+    if not rest or const == 0:
+        return expr(const)
+    if len(rest) == 1:
+        return rest[0] * const
+    return Expr(((Product(tuple(sorted(rest, key=str))), const),), 0)
+
+
+def symbols(value: ExprLike) -> frozenset[Dim | Extent]:
+    """All dimensions and extents that the expression mentions."""
+    out: set[Dim | Extent] = set()
+    for atom, _ in expr(value).terms:
+        match atom:
+            case Dim() | Extent():
+                out.add(atom)
+            case FloorDiv(of, _) | Mod(of, _):
+                out |= symbols(of)
+            case Extremum(_, of) | Product(of):
+                out = out.union(*(symbols(e) for e in of))
+            case other:
+                assert_never(other)
+    return frozenset(out)
+
+
+def dims_of(value: ExprLike) -> frozenset[Dim]:
+    """The dimensions that the expression mentions."""
+    return frozenset(s for s in symbols(value) if isinstance(s, Dim))
+
+
+Substitution = Mapping[Dim, Expr] | Mapping[Dim | Extent, Expr]
+
+
+def substitute(value: ExprLike, by: Substitution) -> Expr:
+    """Replace dimensions or extents by expressions, all at once."""
+    table: dict[Dim | Extent, Expr] = {symbol: e for symbol, e in by.items()}
+    e = expr(value)
+    total = expr(e.const)
+    for atom, k in e.terms:
+        match atom:
+            case Dim() | Extent():
+                part = table.get(atom, expr(atom))
+            case FloorDiv(of, by_):
+                part = floordiv(substitute(of, table), by_)
+            case Mod(of, by_):
+                part = mod(substitute(of, table), by_)
+            case Extremum(kind, of_):
+                part = _extremum(kind, tuple(substitute(x, table) for x in of_))
+            case Product(of_):
+                part = product(substitute(x, table) for x in of_)
+            case other:
+                assert_never(other)
+        total = total + part * k
+    return total
+
+
+Point = Mapping[Dim | Extent, int]
+
+
+def evaluate(value: ExprLike, point: Point) -> int:
+    """The value at a point; ``point`` gives every dimension and extent that is mentioned."""
+    e = expr(value)
+    total = e.const
+    for atom, k in e.terms:
+        match atom:
+            case Dim() | Extent():
+                total += k * point[atom]
+            case FloorDiv(of, by):
+                total += k * (evaluate(of, point) // by)
+            case Mod(of, by):
+                total += k * (evaluate(of, point) % by)
+            case Extremum(kind, of_):
+                values = [evaluate(x, point) for x in of_]
+                total += k * (min(values) if kind == "min" else max(values))
+            case Product(of_):
+                value_ = k
+                for x in of_:
+                    value_ *= evaluate(x, point)
+                total += value_
+            case other:
+                assert_never(other)
+    return total
+
+
+def upper_bound(value: ExprLike) -> Expr:
+    """An expression of extents alone that is never below ``value`` inside the box.
+
+    Each dimension contributes its largest value ``T - 1`` where it adds and 0 where it subtracts.
+    """
+    return _extreme(expr(value), upper=True)
+
+
+def _extreme(e: Expr, upper: bool) -> Expr:
+    total = expr(e.const)
+    for atom, k in e.terms:
+        high = upper == (k > 0)
+        match atom:
+            case Dim():
+                part = expr(atom.extent) - 1 if high else expr(0)
+            case Extent():
+                part = expr(atom)
+            case FloorDiv(of, by):
+                part = floordiv(_extreme(of, high), by)
+            case Mod(of, by):
+                part = expr(by - 1) if high else expr(0)
+            case Extremum(kind, of_):
+                part = _extremum(kind, tuple(_extreme(x, high) for x in of_))
+            case Product(of_):  # sizes are never negative
+                part = product(_extreme(x, high) for x in of_)
+            case other:
+                assert_never(other)
+        total = total + part * k
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The indices ``lo, lo + step, ...`` below ``hi``; a read with it prepends an axis."""
+
+    lo: Expr
+    hi: Expr
+    step: int = 1
+
+    @property
+    def size(self) -> Expr:
+        """The number of indices; the slice is assumed to satisfy ``lo <= hi``."""
+        return floordiv(self.hi - self.lo + (self.step - 1), self.step)
+
+    def __str__(self) -> str:
+        lo = "" if self.lo == expr(0) else str(self.lo)
+        return f"{lo}:{self.hi}" + (f":{self.step}" if self.step != 1 else "")
+
+
+Index = Expr | Slice

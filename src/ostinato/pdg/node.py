@@ -1,0 +1,273 @@
+"""The one node type of the dependence graph, and the record of each kind of operator.
+
+A node denotes a **total function from points of its domain to arrays** of its shape. `Op` records
+say what the operator does; `Node` adds operands, domain, shape and dtype. Nodes are interned: equal
+fields are the same object, so ``is`` compares and dictionaries key by identity. The user's place
+and name travel along (`where`, `label`) but are not part of a node's identity.
+
+Conventions that every stage relies on:
+
+- ``domain`` lists the dimensions a node depends on, in declaration order (`Dim.serial`).
+- Shapes are tuples of index expressions over extents and the point (`x[t:]` has length ``T - t``).
+- Spatial axes are named **from the right** (-1 is the last), so a rewrite that prepends an axis to
+  every operand renumbers nothing. Operands of `Map`, `Matmul`, `Concat`, `Gather`, `Case` and
+  `Linear` have equal rank; an axis of size 1 broadcasts in `Map`, in the leading axes of `Matmul`
+  and in `Gather`.
+- `Read` substitutes dimensions and, for each `Slice` in its map, prepends one axis (declaration
+  order of the maps' dimensions, outermost first). A slice over a dimension that the operand does
+  not depend on is a broadcast; reading the full range ``0:T`` *is* the vectorised form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+from weakref import WeakValueDictionary
+
+from ostinato.pdg.condition import Cond
+from ostinato.pdg.index import Dim, Expr, Index
+
+Dtype = Literal["bool", "int32", "int64", "uint32", "float32", "float64"]
+Scalar = bool | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An array argument with one value per point of the node's domain."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A literal array, row-major ``values`` of the node's shape (one value broadcasts to all)."""
+
+    values: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """The int32 value of an index expression at the point; shape ``()``."""
+
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Iota:
+    """The int32 vector ``0, 1, ..., size - 1``; shape ``(size,)``."""
+
+    size: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Rec:
+    """The value of the recurrent tensor ``name`` at the point; its equations are in the `Pdg`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The operand at another point: each dimension becomes an expression or a slice."""
+
+    at: tuple[tuple[Dim, Index], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """An elementwise function (`ostinato.pdg.functions.FUNCTIONS`); "cast" goes to node.dtype."""
+
+    fn: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """A fold over spatial axes, which disappear; argmax/argmin take one axis and give int32."""
+
+    fn: str  # sum prod max min any all argmax argmin
+    axes: tuple[int, ...]  # negative, ascending
+
+
+@dataclass(frozen=True, slots=True)
+class Matmul:
+    """``(..., m, k) @ (..., k, n)`` with broadcasting leading axes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape:
+    """The trailing ``rank`` axes of the operand, row-major, as ``shape``."""
+
+    rank: int
+    shape: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Transpose:
+    """Result axis ``-len(perm) + k`` is operand axis ``perm[k]`` (negative)."""
+
+    perm: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Broadcast:
+    """Trailing axes of size 1 repeated to ``shape``; the rank stays."""
+
+    shape: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Concat:
+    """Operands joined along an axis (negative)."""
+
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An index (the axis disappears) or a slice of one spatial axis (negative)."""
+
+    axis: int
+    at: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """``take_along_axis``: operands ``(x, index)`` of equal rank; index integer, clamped."""
+
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Non-strict choice on the point: ``args[0]`` where ``cond`` holds, else ``args[1]``."""
+
+    cond: Cond
+
+
+@dataclass(frozen=True, slots=True)
+class Random:
+    """A draw keyed by (seed, ``stream``, point of the domain, element): see `pdg.philox`."""
+
+    fn: str  # uniform normal bits
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Inclusive fold over a dimension: ``s[d] = fold(x[0..d])``; the unit before 0.
+
+    Operands ``(x,)``. Introduced by rewriting.
+    """
+
+    fn: str  # sum max min prod
+    dim: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """``y[d] = a[d] + g[d] * y[d -+ 1]``, zero outside the box; operands ``(g, a)``.
+
+    ``reverse`` runs from the last point backwards (``y[d + 1]``). Introduced by rewriting.
+    """
+
+    dim: Dim
+    reverse: bool
+
+
+Op = (
+    Input | Const | Affine | Iota | Rec | Read | Map | Reduce | Matmul | Reshape | Transpose
+    | Broadcast | Concat | Part | Gather | Case | Random | Scan | Linear
+)  # fmt: skip
+
+_Key = tuple[Op, tuple["Node", ...], tuple[Dim, ...], tuple[Expr, ...], Dtype]
+
+
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+class Node:
+    """One value of the program at every point of ``domain``."""
+
+    op: Op
+    args: tuple[Node, ...]
+    domain: tuple[Dim, ...]
+    shape: tuple[Expr, ...]
+    dtype: Dtype
+    where: str = field(default="", compare=False)
+    label: str = field(default="", compare=False)
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    def __str__(self) -> str:
+        return self.label or type(self.op).__name__.lower()
+
+
+_LIVE: WeakValueDictionary[tuple[object, ...], Node] = WeakValueDictionary()
+
+
+def intern(key: _Key, where: str = "", label: str = "") -> Node:
+    """Return the only node with these fields; the first place and name it was given stay."""
+    op = key[0]
+    exact: tuple[object, ...] = key
+    if isinstance(op, Const):  # True == 1 == 1.0 and 0.0 == -0.0: a literal's spelling counts
+        exact = (tuple((type(v).__name__, repr(v)) for v in op.values), *key[1:])
+    found = _LIVE.get(exact)
+    if found is None:
+        found = _LIVE[exact] = Node(*key, where=where, label=label)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """The cases of one recurrent tensor: the first condition that holds gives the value.
+
+    Conditions and right sides are at the point of the **left** side: the user's
+    ``x[t + 1] = f(x[t])`` is stored as ``(t >= 1, f(x[t - 1]))``.
+    """
+
+    rec: Node
+    cases: tuple[tuple[Cond, Node], ...]
+    where: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pdg:
+    """Named outputs and the equations of every recurrent tensor they reach."""
+
+    outputs: tuple[tuple[str, Node], ...]
+    equations: dict[str, Equation]
+
+    def dims(self) -> tuple[Dim, ...]:
+        """All dimensions of the program in declaration order."""
+        found = {d for node in self.nodes() for d in node.domain}
+        found |= {
+            d for node in self.nodes() if isinstance(node.op, Read) for d, _ in node.op.at
+        }  # a slice binds its dimension
+        return tuple(sorted(found, key=lambda d: d.serial))
+
+    def roots(self) -> tuple[Node, ...]:
+        """Outputs, then the right sides of all equations."""
+        rights = (n for eq in self.equations.values() for _, n in eq.cases)
+        return (*(n for _, n in self.outputs), *rights)
+
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node that the roots reach, operands first."""
+        return tuple(postorder(self.roots()))
+
+
+def postorder(roots: tuple[Node, ...]) -> Iterator[Node]:
+    """Nodes reachable through operands, each once, operands first, without recursion."""
+    done: set[Node] = set()
+    for root in roots:
+        stack: list[tuple[Node, bool]] = [(root, False)]
+        while stack:
+            node, ready = stack.pop()
+            if node in done:
+                continue
+            if ready:
+                done.add(node)
+                yield node
+            else:
+                stack.append((node, True))
+                stack.extend((arg, False) for arg in reversed(node.args))

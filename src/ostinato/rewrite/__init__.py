@@ -1,0 +1,1 @@
+"""Equality-saturation rules, saturation and extraction."""
