@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ostinato.codegen.elements import Elements, narrow
 from ostinato.codegen.places import Frame
 from ostinato.codegen.structure import ONE, Component, Digit, linear
 from ostinato.codegen.system import Call, Draw, Kind, Load, Statement, System, Value
-from ostinato.codegen.values import Values, narrow
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal
 from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.node import (
@@ -50,7 +50,7 @@ def lower(
     return _Lowering(pdg, dict(batched or {})).system(dict(hints or {}))
 
 
-class _Lowering(Values):
+class _Lowering(Elements):
     def __init__(self, pdg: Pdg, batched: dict[str, tuple[Dim, ...]]) -> None:
         super().__init__(pdg, batched)
         self.statements: dict[str, Statement] = {}

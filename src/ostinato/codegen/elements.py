@@ -1,0 +1,140 @@
+"""Elements of nodes as values: movement dissolves into the indices of loads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ostinato.codegen.places import Places, Point
+from ostinato.codegen.structure import ONE, Digit, Digits, linear, match_products, respell
+from ostinato.codegen.system import Call, Choice, Literal_, Load, Position, Value
+from ostinato.pdg.condition import substitute_cond
+from ostinato.pdg.errors import ShapeError
+from ostinato.pdg.index import Expr, Slice, expr, substitute
+from ostinato.pdg.node import (
+    Affine,
+    Broadcast,
+    Case,
+    Const,
+    Iota,
+    Map,
+    Node,
+    Part,
+    Read,
+    Reshape,
+    Transpose,
+)
+
+
+class Elements(Places):
+    """Reads of any node at any indices."""
+
+    def load(self, node: Node, point: Point, digits: Sequence[Digits]) -> Load:
+        """Read a stored node; the digits are respelled to its own components."""
+        frame = self.frame(node)
+        at = dict(point)
+        axes: list[Expr | Value] = []
+        for position, spelled in zip(frame.positions, digits, strict=True):
+            sizes = [substitute(c.size, point) for _, c in position]
+            own = respell(spelled, sizes)
+            if own is None:
+                raise _unknown_split(node, spelled)
+            for (index, c), digit in zip(position, own, strict=True):
+                if c.label is index:
+                    at[index] = digit.at
+                else:
+                    axes.append(digit.at)
+        dims = tuple(at[d] for d in frame.dims)
+        clamp = any(e != expr(d) for d, e in zip(frame.dims, dims, strict=True))
+        return Load(self.name(node), dims, tuple(axes), node.dtype, clamp)
+
+    def value(self, node: Node, point: Point, digits: Sequence[Digits]) -> Value:
+        """The element of a node at a point and a position of each axis."""
+        if self.stored(node):
+            return self.load(node, point, digits)
+        match node.op:
+            case Const(values):
+                return Literal_(values[0], node.dtype)
+            case Affine(of):
+                return Position(substitute(of, point))
+            case Iota():
+                return Position(linear(digits[0]))
+            case Map("stop_gradient"):
+                return self.value(node.args[0], point, digits)
+            case Map(fn):
+                args = tuple(self.value(a, point, narrow(a, digits)) for a in node.args)
+                return Call(fn, args, node.dtype)
+            case Case(cond):
+                a, b = (self.value(x, point, digits) for x in node.args)
+                return Choice(substitute_cond(cond, point), a, b, node.dtype)
+            case _:
+                return self.moved(node, point, digits)
+
+    def moved(self, node: Node, point: Point, digits: Sequence[Digits]) -> Value:
+        """The value of a movement operator: the operand elsewhere."""
+        x = node.args[0]
+        inner = list(digits)
+        match node.op:
+            case Read(at):
+                there = dict(point)
+                for dim, index in at:
+                    if isinstance(index, Slice):
+                        k = linear(inner.pop(0))
+                        there[dim] = substitute(index.lo, point) + k * index.step
+                    else:
+                        there[dim] = substitute(index, point)
+                return self.value(x, there, inner)
+            case Reshape(rank, shape):
+                keep = len(inner) - len(shape)
+                flat = tuple(d for p in inner[keep:] for d in p)
+                old = [substitute(s, point) for s in x.shape[x.rank - rank :]]
+                return self.value(x, point, (*inner[:keep], *_spread(flat, old, node)))
+            case Transpose(perm):
+                keep = len(inner) - len(perm)
+                back = [inner[keep + perm.index(k)] for k in range(-len(perm), 0)]
+                return self.value(x, point, (*inner[:keep], *back))
+            case Broadcast():
+                return self.value(x, point, narrow(x, digits))
+            case Part(axis, Slice(lo, _, step)):
+                size = substitute(x.shape[axis], point)
+                start = substitute(lo, point)
+                at_slice = Digit(start + linear(inner[axis]) * step, size)
+                inner[axis] = () if size == ONE else (at_slice,)
+                return self.value(x, point, inner)
+            case Part(axis, at_):
+                assert isinstance(at_, Expr), "slices are handled above"
+                digit = Digit(substitute(at_, point), substitute(x.shape[axis], point))
+                inner.insert(len(inner) + axis + 1, () if digit.size == ONE else (digit,))
+                return self.value(x, point, inner)
+            case _:
+                raise AssertionError(f"{node} is stored, not moved")
+
+
+def narrow(x: Node, digits: Sequence[Digits], keep: int = 0) -> tuple[Digits, ...]:
+    """The digits of an operand: none where its axis has size 1 and repeats."""
+    return tuple(
+        () if size == ONE and k - x.rank != keep else d
+        for k, (size, d) in enumerate(zip(x.shape, digits, strict=True))
+    )
+
+
+def _spread(flat: Digits, sizes: Sequence[Expr], node: Node) -> tuple[Digits, ...]:
+    """Regroup the digits of a reshape result into the operand's axes."""
+    wanted = [s for s in sizes if s != ONE]
+    groups = match_products([d.size for d in flat], wanted)
+    if groups is not None:  # whole axes merged: the operand may know the same components
+        runs = iter(tuple(flat[k] for k in run) for run, _ in groups)
+    else:
+        spelled = respell(flat, wanted)
+        if spelled is None:
+            raise _unknown_split(node, flat)
+        runs = iter((digit,) for digit in spelled)
+    return tuple(() if s == ONE else next(runs) for s in sizes)
+
+
+def _unknown_split(node: Node, digits: Digits) -> ShapeError:
+    sizes = ", ".join(str(d.size) for d in digits)
+    return ShapeError(
+        f"`{node}` is reshaped across axes of sizes {sizes}, which are known only at run time",
+        "Reshape so that whole axes merge or split.",
+        node.where,
+    )
