@@ -1,0 +1,169 @@
+"""Expressions as nested tuples, and the one table of functions that vector code knows.
+
+``("add", ("name", "acc"), ("const", 0.5))`` is written in generated source as it stands.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from ostinato.codegen.cpu import elementary, periodic
+from ostinato.codegen.cpu.llvm import Compare, Value
+from ostinato.codegen.cpu.vector import Vector
+
+Expr: TypeAlias = "tuple[str | float | Expr, ...]"
+Lookup: TypeAlias = Callable[[str], Value]
+Unary: TypeAlias = Callable[[Vector, Value], Value]
+Binary: TypeAlias = Callable[[Vector, Value, Value], Value]
+Ternary: TypeAlias = Callable[[Vector, Value, Value, Value], Value]
+
+
+def sign(v: Vector, x: Value) -> Value:
+    b = v.builder
+    zero = v.const(0.0)
+    below = b.select(b.fcmp_ordered("<", x, zero), v.const(-1.0), x)
+    return b.select(b.fcmp_ordered(">", x, zero), v.const(1.0), below)
+
+
+def relu(v: Vector, x: Value) -> Value:
+    return v.maximum(x, v.const(0.0))
+
+
+def rsqrt(v: Vector, x: Value) -> Value:
+    return v.builder.fdiv(v.const(1.0), v.call("sqrt", x))
+
+
+def power(v: Vector, x: Value, y: Value) -> Value:
+    """``x ** y`` as in C: float32 by way of float64, float64 by the C library."""
+    if v.dtype == "float64":
+        return v.call("pow", x, y)
+    b = v.builder
+    wide = Vector(b, "float64", v.lanes)
+    log = elementary.log(wide, b.fpext(v.call("fabs", x), wide.type))
+    product = b.fmul(b.fpext(y, wide.type), log)
+    size = b.fptrunc(elementary.exp(wide, product), v.type)
+    return _power_edges(v, x, y, size)
+
+
+def _power_edges(v: Vector, x: Value, y: Value, size: Value) -> Value:
+    b = v.builder
+    one, zero = v.const(1.0), v.const(0.0)
+    half = b.fmul(y, v.const(0.5))
+    is_whole = b.fcmp_ordered("==", v.call("floor", y), y)
+    is_odd = b.and_(is_whole, b.fcmp_unordered("!=", v.call("floor", half), half))
+    signed = b.select(is_odd, v.call("copysign", size, x), size)
+    is_undefined = b.and_(
+        b.and_(b.fcmp_ordered("<", x, zero), b.fcmp_ordered(">", x, v.const(-math.inf))),
+        b.not_(is_whole),
+    )
+    inside = b.select(is_undefined, v.const(math.nan), signed)
+    # 1 ** y and x ** 0 are 1 even for NaN, and (-1) ** inf is 1: the logarithm cannot say so.
+    is_flat = b.and_(
+        b.fcmp_ordered("==", v.call("fabs", x), one),
+        b.fcmp_ordered("==", v.call("fabs", y), v.const(math.inf)),
+    )
+    is_one = b.or_(b.fcmp_ordered("==", x, one), b.fcmp_ordered("==", y, zero))
+    return b.select(b.or_(is_one, is_flat), one, inside)
+
+
+def _intrinsic(name: str) -> Unary:
+    return lambda v, x: v.call(name, x)
+
+
+def _comparison(op: Compare) -> Binary:
+    return lambda v, x, y: v.compare(op, x, y)
+
+
+UNARY: dict[str, Unary] = {
+    "neg": lambda v, x: v.builder.fneg(x),
+    "not": lambda v, x: v.builder.not_(x),
+    "exp": elementary.exp,
+    "log": elementary.log,
+    "tanh": elementary.tanh,
+    "sigmoid": elementary.sigmoid,
+    "log1p": elementary.log1p,
+    "expm1": elementary.expm1,
+    "softplus": elementary.softplus,
+    "sin": periodic.sin,
+    "cos": periodic.cos,
+    "tan": periodic.tan,
+    "sqrt": _intrinsic("sqrt"),
+    "rsqrt": rsqrt,
+    "abs": _intrinsic("fabs"),
+    "floor": _intrinsic("floor"),
+    "ceil": _intrinsic("ceil"),
+    "round": _intrinsic("rint"),
+    "sign": sign,
+    "isfinite": lambda v, x: v.compare("<", v.call("fabs", x), v.const(math.inf)),
+    "relu": relu,
+}
+BINARY: dict[str, Binary] = {
+    "add": lambda v, x, y: v.builder.fadd(x, y),
+    "sub": lambda v, x, y: v.builder.fsub(x, y),
+    "mul": lambda v, x, y: v.builder.fmul(x, y),
+    "div": lambda v, x, y: v.builder.fdiv(x, y),
+    "minimum": lambda v, x, y: v.minimum(x, y),
+    "maximum": lambda v, x, y: v.maximum(x, y),
+    "pow": power,
+    "lt": _comparison("<"),
+    "le": _comparison("<="),
+    "gt": _comparison(">"),
+    "ge": _comparison(">="),
+    "eq": _comparison("=="),
+    "ne": _comparison("!="),
+    "and": lambda v, x, y: v.builder.and_(x, y),
+    "or": lambda v, x, y: v.builder.or_(x, y),
+}
+TERNARY: dict[str, Ternary] = {
+    "fma": lambda v, x, y, z: v.fma(x, y, z),
+    "where": lambda v, c, x, y: v.builder.select(c, x, y),
+}
+
+OPS: dict[str, int] = {
+    **dict.fromkeys(UNARY, 1),
+    **dict.fromkeys(BINARY, 2),
+    **dict.fromkeys(TERNARY, 3),
+}
+"""Every function that an expression may use, with its number of operands."""
+
+
+def evaluate(v: Vector, expr: Expr, lookup: Lookup) -> Value:
+    """Emit the instructions of an expression; ``lookup`` gives the value of a name."""
+    match expr:
+        case ("name", str(name)):
+            return lookup(name)
+        case ("const", value) if not isinstance(value, tuple):
+            return v.const(float(value))
+        case (str(op), *args):
+            operands = [evaluate(v, arg, lookup) for arg in args if isinstance(arg, tuple)]
+            return _apply(v, op, operands)
+        case _:
+            raise ValueError(f"not an expression: {expr!r}")
+
+
+def _apply(v: Vector, op: str, operands: list[Value]) -> Value:
+    match operands:
+        case [x]:
+            return UNARY[op](v, x)
+        case [x, y]:
+            return BINARY[op](v, x, y)
+        case [x, y, z]:
+            return TERNARY[op](v, x, y, z)
+        case _:
+            raise ValueError(f"{op} cannot have {len(operands)} operands")
+
+
+def names(expr: Expr) -> Iterator[str]:
+    """Yield the names that a well-formed expression reads, and raise ValueError for any other."""
+    match expr:
+        case ("name", str(name)):
+            yield name
+        case ("const", value) if not isinstance(value, tuple):
+            float(value)
+        case (str(op), *args) if OPS.get(op) == len(args):
+            for arg in args:
+                if not isinstance(arg, tuple):
+                    raise ValueError(f"{op} has the operand {arg!r}, which is no expression")
+                yield from names(arg)
+        case _:
+            raise ValueError(f"not an expression: {expr!r}; the functions are {sorted(OPS)}")

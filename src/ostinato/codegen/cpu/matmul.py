@@ -1,0 +1,148 @@
+"""Matrix products with fused elementwise steps, as register-blocked micro-kernels.
+
+Blocks of 4 rows by 4 vectors keep sixteen accumulators in registers, which reaches the machine's
+peak for multiply-adds; every loop below is emitted as LLVM instructions, since Numba has no
+register arrays.
+"""
+
+import hashlib
+from functools import partial
+
+from ostinato.codegen.cpu.flags import lanes
+from ostinato.codegen.cpu.llvm import (
+    I64,
+    Builder,
+    Primitive,
+    Value,
+    alloca,
+    emit_if,
+    emit_loop,
+    i64,
+    internal_function,
+    primitive,
+)
+from ostinato.codegen.cpu.matmul_dots import emit_dots
+from ostinato.codegen.cpu.matmul_frame import (
+    COLUMNS,
+    ROWS,
+    Epilogue,
+    Frame,
+    Mask,
+    Tile,
+    emit_blocks,
+    load_lanes,
+    power_above,
+    start_value,
+)
+from ostinato.codegen.cpu.matmul_spec import Matmul
+from ostinato.codegen.cpu.vector import FORMATS, Vector
+
+
+def matmul(spec: Matmul) -> Primitive:
+    """Return ``mm(view, offsets, sizes)``, which computes what ``spec`` says.
+
+    Shapes: ``view`` is a contiguous 1-D array from whose start the offsets count, in elements of
+    the spec's dtype; ``offsets`` is the tuple of those of A, B and the operands in their order;
+    ``sizes`` the tuple of run-time sizes in the order of ``spec.runtime``. No result may overlap A
+    or B. Any size may be 0; with ``k`` 0 the steps still run.
+    Errors: ValueError if the spec contradicts itself.
+
+    >>> from ostinato.codegen.cpu.matmul_spec import Operand, Step
+    >>> mm = matmul(Matmul("float32", 32, 64, 4, (4, 1), (64, 1), (Operand("c", 64, 1),),
+    ...                    (Step("z", ("name", "acc"), "c"),)))
+    """
+    spec.check()
+    counts = 2 + len(spec.operands), len(spec.runtime)
+    digest = hashlib.sha256(f"{spec!r} {_width(spec)}".encode()).hexdigest()[:16]
+    element = FORMATS[spec.dtype].element.as_pointer()
+
+    def emit(builder: Builder, args: list[Value]) -> None:
+        if len(args) != 1 + sum(counts):
+            raise ValueError(f"matmul takes {counts[0]} offsets and {counts[1]} run-time sizes")
+        kinds = [element, *(I64 for _ in args[1:])]
+        name = f"ostinato.matmul.{digest}"
+        function = internal_function(builder, name, kinds, partial(_emit_body, spec))
+        builder.call(function, [builder.bitcast(args[0], element), *args[1:]])
+
+    return primitive(f"matmul_{digest}", "void", ("array", "indices", "indices"), emit)
+
+
+def _width(spec: Matmul) -> int:
+    return spec.lanes or lanes(spec.dtype)
+
+
+def _emit_body(spec: Matmul, builder: Builder, args: list[Value]) -> None:
+    split = 3 + len(spec.operands)
+    sizes = dict(zip(spec.runtime, args[split:], strict=True))
+    offsets = args[1:split]
+    if spec.is_better_swapped:
+        spec, offsets = spec.swapped(), [offsets[1], offsets[0], *offsets[2:]]
+    frame = Frame(builder, spec, args[0], offsets, sizes, _width(spec))
+    match spec.chosen_form:
+        case "broadcast":
+            _emit_broadcast(frame)
+        case "plain":
+            v = Vector(builder, spec.dtype)
+            columns = frame.length(spec.n)
+            emit_blocks(builder, columns, COLUMNS, lambda n, count: _panel(frame, v, count, n))
+        case "dots":
+            emit_dots(frame)
+
+
+def _emit_broadcast(frame: Frame) -> None:
+    b, width, length = frame.builder, frame.width, frame.length(frame.spec.n)
+    # One row alone needs twice the vectors to hide the latency of the multiply-add.
+    columns = 2 * COLUMNS if frame.spec.m == 1 else COLUMNS
+    whole = length // width if isinstance(length, int) else b.sdiv(length, i64(width))
+    v = frame.vector(width)
+
+    def panel(first: Value, count: int) -> None:
+        _panel(frame, v, count, b.mul(first, i64(width)))
+
+    emit_blocks(b, whole, columns, panel)
+    if isinstance(length, int):
+        rest = length % width
+        if rest:
+            narrow = frame.vector(power_above(rest))
+            mask = None if rest == max(narrow.lanes, 1) else Mask(i64(rest), rest)
+            _panel(frame, narrow, 1, i64(length - rest), mask)
+    elif v.lanes:
+        rest_count = b.srem(length, i64(width))
+        rest_mask = Mask(rest_count, None)
+        first = b.sub(length, rest_count)
+        has_rest = b.icmp_signed(">", rest_count, i64(0))
+        emit_if(b, has_rest, lambda: _panel(frame, v, 1, first, rest_mask))
+
+
+def _panel(frame: Frame, v: Vector, columns: int, n: Value, mask: Mask | None = None) -> None:
+    def rows(m: Value, count: int) -> None:
+        _emit_tile(frame, v, Tile(count, columns, m, n, mask))
+
+    emit_blocks(frame.builder, frame.length(frame.spec.m), ROWS, rows)
+
+
+def _emit_tile(frame: Frame, v: Vector, tile: Tile) -> None:
+    """Multiply one element of A with a vector of B (or a scalar), and run the steps."""
+    b, spec = frame.builder, frame.spec
+    at = [(r, j) for r in range(tile.rows) for j in range(tile.columns)]
+    sums = {each: alloca(b, v.type) for each in at}
+    for each in at:
+        b.store(start_value(frame, v, tile, each), sums[each])
+    a_rows = [
+        frame.pointer(frame.offsets[0], frame.scaled(frame.plus(tile.m, r), spec.a[0]))
+        for r in range(tile.rows)
+    ]
+    b_place = frame.pointer(frame.offsets[1], frame.scaled(tile.n, spec.b[1]))
+    steps = [frame.scaled(i64(j * max(v.lanes, 1)), spec.b[1]) for j in range(tile.columns)]
+
+    def multiply(k: Value) -> None:
+        line = b.gep(b_place, [frame.scaled(k, spec.b[0])])
+        across = [load_lanes(frame, v, b.gep(line, [s]), spec.b[1], tile.mask) for s in steps]
+        down = [v.splat(b.load(b.gep(row, [frame.scaled(k, spec.a[1])]))) for row in a_rows]
+        for r, j in at:
+            b.store(v.fma(down[r], across[j], b.load(sums[r, j])), sums[r, j])
+
+    emit_loop(b, frame.size(spec.k), multiply)
+    epilogue = Epilogue(frame, v, tile)
+    for each in at:
+        epilogue.emit(each, b.load(sums[each]))

@@ -1,0 +1,148 @@
+"""What one matmul computes: sizes, strides, and the elementwise steps on its result."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from ostinato.codegen.cpu.expression import Expr, names
+from ostinato.codegen.cpu.vector import Float
+
+Size: TypeAlias = int | str
+"""A number of elements; text names one that is known only at run time."""
+
+Form = Literal["auto", "broadcast", "dots", "plain"]
+
+ACCUMULATOR = "acc"
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor that the steps read or store, indexed by row and column of the result.
+
+    ``m`` and ``n`` are its element strides; 0 means the same value for all rows or columns.
+    """
+
+    name: str
+    m: Size
+    n: Size
+
+
+@dataclass(frozen=True)
+class Step:
+    """``name = expr``, elementwise; the value is also stored to the operand ``store`` if given."""
+
+    name: str
+    expr: Expr
+    store: str | None = None
+
+
+@dataclass(frozen=True)
+class Matmul:
+    """``acc[m, n] = start[m, n] + sum over k of A[m, k] * B[k, n]``, then the steps in order.
+
+    ``a`` holds the strides of A along m and k, ``b`` those of B along k and n. A step reads
+    earlier steps, ``acc``, and operands; an operand's value is the one in memory on entry, even
+    if a step stores there. ``lanes`` 0 means the vector width of the machine. The printed form is
+    Python source for the same record.
+    """
+
+    dtype: Float
+    m: Size
+    n: Size
+    k: Size
+    a: tuple[Size, Size]
+    b: tuple[Size, Size]
+    operands: tuple[Operand, ...]
+    steps: tuple[Step, ...]
+    start: str | None = None
+    form: Form = "auto"
+    lanes: int = 0
+
+    @property
+    def runtime(self) -> tuple[str, ...]:
+        """Names of the sizes known only at run time, in the order in which a call passes them."""
+        return tuple(sorted({size for size in self._sizes() if isinstance(size, str)}))
+
+    @property
+    def chosen_form(self) -> Literal["broadcast", "dots", "plain"]:
+        """The form that ``auto`` stands for.
+
+        broadcast: one element of A times consecutive elements of B. dots: both operands
+        consecutive in k. plain: any strides, scalar.
+        """
+        if self.form != "auto":
+            return self.form
+        are_rows = self.a[1] == 1 and self.b[0] == 1 and self.k != 1
+        if are_rows and (self.n == 1 or self.b[1] != 1):
+            return "dots"
+        return "broadcast" if self.b[1] == 1 and self.n != 1 else "plain"
+
+    @property
+    def is_better_swapped(self) -> bool:
+        """Whether only the transposed product, B' A', has a vector form."""
+        is_free = self.form == "auto" and self.chosen_form == "plain"
+        return is_free and self.a[0] == 1 and self.m != 1
+
+    def swapped(self) -> "Matmul":
+        """Return the same product with rows and columns exchanged; A and B change places."""
+        operands = tuple(Operand(each.name, each.n, each.m) for each in self.operands)
+        a, b = (self.b[1], self.b[0]), (self.a[1], self.a[0])
+        return replace(self, m=self.n, n=self.m, a=a, b=b, operands=operands)
+
+    def operand(self, name: str) -> Operand:
+        return next(each for each in self.operands if each.name == name)
+
+    def stored(self) -> set[str]:
+        """Names of the operands that some step stores."""
+        return {step.store for step in self.steps if step.store is not None}
+
+    def read(self) -> set[str]:
+        """Names of the operands that some step reads."""
+        used = {name for step in self.steps for name in names(step.expr)}
+        return used & {each.name for each in self.operands}
+
+    def check(self) -> None:
+        """Raise ValueError, saying what is wrong, unless the record makes sense."""
+        known = {ACCUMULATOR, *(each.name for each in self.operands)}
+        if len(known) != len(self.operands) + 1:
+            raise ValueError(f"two operands share a name, or one is named {ACCUMULATOR!r}")
+        if self.start is not None:
+            _require(
+                self.start in known - {ACCUMULATOR}, f"no operand {self.start!r} to start from"
+            )
+        for step in self.steps:
+            unknown = sorted(set(names(step.expr)) - known)
+            _require(not unknown, f"step {step.name!r} reads the unknown names {unknown}")
+            known.add(step.name)
+            if step.store is not None:
+                self._check_store(step.store)
+        _require(bool(self.stored()), "no step stores anything")
+        self._check_form()
+
+    def _check_store(self, name: str) -> None:
+        found = [each for each in self.operands if each.name == name]
+        _require(len(found) == 1, f"no operand {name!r} to store to")
+        repeats = (found[0].m == 0 and self.m != 1) or (found[0].n == 0 and self.n != 1)
+        _require(not repeats, f"operand {name!r} has one element for several results")
+
+    def _check_form(self) -> None:
+        match self.form:
+            case "broadcast":
+                _require(self.b[1] == 1, "the broadcast form needs stride 1 of B along n")
+            case "dots":
+                are_rows = self.a[1] == 1 and self.b[0] == 1
+                _require(are_rows, "the dots form needs stride 1 of A and B along k")
+            case "auto" | "plain":
+                pass
+        is_power = self.lanes & (self.lanes - 1) == 0 and self.lanes >= 0
+        _require(is_power, f"lanes must be a power of two or 0, not {self.lanes}")
+
+    def _sizes(self) -> Iterator[Size]:
+        yield from (self.m, self.n, self.k, *self.a, *self.b)
+        for each in self.operands:
+            yield from (each.m, each.n)
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise ValueError(f"matmul: {message}")

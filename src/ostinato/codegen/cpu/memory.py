@@ -1,0 +1,87 @@
+"""Typed loads and stores on the arena, with alias scopes per tensor.
+
+LLVM cannot know that two tensors of one arena never overlap, and would test it at run time before
+every vector loop, or give up. Scopes tell it.
+"""
+
+from ostinato.codegen.cpu.flags import BYTES
+from ostinato.codegen.cpu.llvm import (
+    F32,
+    F64,
+    I1,
+    I8,
+    I32,
+    I64,
+    Builder,
+    Instruction,
+    Primitive,
+    Type,
+    Value,
+    primitive,
+)
+from ostinato.pdg.node import Dtype
+
+STORED: dict[Dtype, Type] = {
+    "bool": I8,
+    "int32": I32,
+    "int64": I64,
+    "uint32": I32,
+    "float32": F32,
+    "float64": F64,
+}
+
+
+def access(
+    scope: int, scopes: int, dtype: Dtype, domain: str = "arena"
+) -> tuple[Primitive, Primitive]:
+    """Return ``load(view, offset)`` and ``store(view, offset, value)`` of one tensor.
+
+    The view is any contiguous 1-D array whose memory starts where the arena starts: only its
+    address is used. The offset is an int64 that counts elements of ``dtype``. A bool takes one
+    byte. Tensors whose numbers ``scope`` differ, of the ``scopes`` in the program, are promised
+    never to share memory; one that reuses another's memory has that one's number. Kernels are
+    inlined into one driver, so a number means the same in all kernels that share a ``domain``.
+    Errors: ValueError if ``scope`` is not one of the scopes.
+
+    >>> load_x, store_x = access(0, 2, "float32")
+    """
+    if not 0 <= scope < scopes:
+        raise ValueError(f"alias scope {scope} is not one of {scopes}")
+
+    def load(builder: Builder, args: list[Value]) -> Value:
+        pointer, offset = args
+        loaded = builder.load(_element(builder, pointer, offset, dtype))
+        _tag(builder, loaded, dtype, (scope, scopes, domain))
+        return builder.trunc(loaded, I1) if dtype == "bool" else loaded
+
+    def store(builder: Builder, args: list[Value]) -> None:
+        pointer, offset, value = args
+        kept = builder.zext(value, I8) if dtype == "bool" else value
+        stored = builder.store(kept, _element(builder, pointer, offset, dtype))
+        _tag(builder, stored, dtype, (scope, scopes, domain))
+
+    return (
+        primitive(f"load_{dtype}_{scope}", dtype, ("array", "int64"), load),
+        primitive(f"store_{dtype}_{scope}", "void", ("array", "int64", dtype), store),
+    )
+
+
+def _element(builder: Builder, pointer: Value, offset: Value, dtype: Dtype) -> Value:
+    typed = builder.bitcast(pointer, STORED[dtype].as_pointer())
+    return builder.gep(typed, [offset])
+
+
+def _tag(
+    builder: Builder, instruction: Instruction, dtype: Dtype, scope: tuple[int, int, str]
+) -> None:
+    number, count, domain = scope
+    instruction.align = BYTES[dtype]
+    if count == 1:
+        return  # an empty list of scopes is an error of LLVM's verifier
+    module = builder.module
+    root = module.add_metadata([domain])
+    # The domain is in the name too: equal nodes of two modules become one when they are linked.
+    nodes = [module.add_metadata([f"{domain}.{each}", root]) for each in range(count)]
+    others = [node for each, node in enumerate(nodes) if each != number]
+    instruction.set_metadata("alias.scope", module.add_metadata([nodes[number]]))
+    instruction.set_metadata("noalias", module.add_metadata(others))

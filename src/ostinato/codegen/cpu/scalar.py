@@ -1,0 +1,148 @@
+"""Scalar functions that generated code calls by name, one name per function and dtype.
+
+``tanh_f32(x)`` and the others are straight-line code without branches or calls, so that a loop over
+contiguous elements becomes vector code. Exceptions: the float ``floordiv`` and ``mod``, the
+integer divisions, and the float64 and integer powers.
+
+An argument is cast to the type in the name. ``pow_i32(x, n)`` wants ``n >= 0`` and wraps.
+``cast_i32_f64(x)`` is the int32 of a float64.
+"""
+
+from typing import TypeAlias
+
+from ostinato.codegen.cpu import integer
+from ostinato.codegen.cpu.expression import BINARY, TERNARY, UNARY, Binary
+from ostinato.codegen.cpu.flags import KERNEL
+from ostinato.codegen.cpu.integer import Int
+from ostinato.codegen.cpu.llvm import (
+    I32,
+    I64,
+    NUMBA_TYPES,
+    Builder,
+    Primitive,
+    Value,
+    njit,
+    primitive,
+)
+from ostinato.codegen.cpu.llvm import where as where
+from ostinato.codegen.cpu.vector import Float, Vector
+
+Pair: TypeAlias = tuple[Primitive, Primitive]
+
+
+def _unary(name: str) -> Pair:
+    def make(dtype: Float) -> Primitive:
+        def emit(builder: Builder, args: list[Value]) -> Value:
+            return UNARY[name](Vector(builder, dtype), args[0])
+
+        return primitive(f"{name}_{dtype}", dtype, (dtype,), emit)
+
+    return make("float32"), make("float64")
+
+
+def _binary(name: str, function: Binary) -> Pair:
+    def make(dtype: Float) -> Primitive:
+        def emit(builder: Builder, args: list[Value]) -> Value:
+            return function(Vector(builder, dtype), args[0], args[1])
+
+        return primitive(f"{name}_{dtype}", dtype, (dtype, dtype), emit)
+
+    return make("float32"), make("float64")
+
+
+def _fma(dtype: Float) -> Primitive:
+    def emit(builder: Builder, args: list[Value]) -> Value:
+        return TERNARY["fma"](Vector(builder, dtype), args[0], args[1], args[2])
+
+    return primitive(f"fma_{dtype}", dtype, (dtype, dtype, dtype), emit)
+
+
+def _integers(name: str, rule: integer.Rule) -> tuple[Primitive, Primitive, Primitive]:
+    def make(dtype: Int) -> Primitive:
+        def emit(builder: Builder, args: list[Value]) -> Value:
+            return rule(builder, dtype, args[0], args[1])
+
+        return primitive(f"{name}_{dtype}", dtype, (dtype, dtype), emit)
+
+    return make("int32"), make("int64"), make("uint32")
+
+
+def _signed(name: str, rule: integer.UnaryRule) -> Pair:
+    def make(dtype: Int) -> Primitive:
+        return primitive(f"{name}_{dtype}", dtype, (dtype,), lambda b, args: rule(b, args[0]))
+
+    return make("int32"), make("int64")
+
+
+def _cast(target: Int) -> Pair:
+    kind = I64 if target == "int64" else I32
+
+    def make(source: Float) -> Primitive:
+        def emit(builder: Builder, args: list[Value]) -> Value:
+            return integer.from_float(Vector(builder, source), target, kind, args[0])
+
+        return primitive(f"cast_{target}_{source}", target, (source,), emit)
+
+    return make("float32"), make("float64")
+
+
+exp_f32, exp_f64 = _unary("exp")
+log_f32, log_f64 = _unary("log")
+tanh_f32, tanh_f64 = _unary("tanh")
+sigmoid_f32, sigmoid_f64 = _unary("sigmoid")
+softplus_f32, softplus_f64 = _unary("softplus")
+log1p_f32, log1p_f64 = _unary("log1p")
+expm1_f32, expm1_f64 = _unary("expm1")
+sin_f32, sin_f64 = _unary("sin")
+cos_f32, cos_f64 = _unary("cos")
+tan_f32, tan_f64 = _unary("tan")
+sqrt_f32, sqrt_f64 = _unary("sqrt")
+rsqrt_f32, rsqrt_f64 = _unary("rsqrt")
+abs_f32, abs_f64 = _unary("abs")
+floor_f32, floor_f64 = _unary("floor")
+ceil_f32, ceil_f64 = _unary("ceil")
+round_f32, round_f64 = _unary("round")
+sign_f32, sign_f64 = _unary("sign")
+relu_f32, relu_f64 = _unary("relu")
+
+pow_f32, pow_f64 = _binary("pow", BINARY["pow"])
+minimum_f32, minimum_f64 = _binary("minimum", BINARY["minimum"])
+maximum_f32, maximum_f64 = _binary("maximum", BINARY["maximum"])
+floordiv_f32, floordiv_f64 = _binary("floordiv", integer.float_floordiv)
+mod_f32, mod_f64 = _binary("mod", integer.float_mod)
+fma_f32, fma_f64 = _fma("float32"), _fma("float64")
+
+minimum_i32, minimum_i64, minimum_u32 = _integers("minimum", integer.minimum)
+maximum_i32, maximum_i64, maximum_u32 = _integers("maximum", integer.maximum)
+floordiv_i32, floordiv_i64, floordiv_u32 = _integers("floordiv", integer.floordiv)
+mod_i32, mod_i64, mod_u32 = _integers("mod", integer.mod)
+abs_i32, abs_i64 = _signed("abs", integer.absolute)
+sign_i32, sign_i64 = _signed("sign", integer.sign)
+
+cast_i32_f32, cast_i32_f64 = _cast("int32")
+cast_i64_f32, cast_i64_f64 = _cast("int64")
+cast_u32_f32, cast_u32_f64 = _cast("uint32")
+
+_int32, _uint32 = NUMBA_TYPES["int32"], NUMBA_TYPES["uint32"]
+
+
+@njit(**KERNEL)
+def pow_i64(x: int, n: int) -> int:
+    """``x ** n`` modulo 2**64, by repeated squaring."""
+    result = 1
+    while n > 0:
+        if n & 1:
+            result *= x
+        x *= x
+        n >>= 1
+    return result
+
+
+@njit(**KERNEL)
+def pow_i32(x: int, n: int) -> object:
+    return _int32(pow_i64(x, n))
+
+
+@njit(**KERNEL)
+def pow_u32(x: int, n: int) -> object:
+    return _uint32(pow_i64(x, n))

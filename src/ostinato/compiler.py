@@ -1,0 +1,232 @@
+"""The whole way from a program to machine code, and the object that runs it.
+
+Each stage is a function of the one before: check, rewrite, lower, plan, emit. The result is an
+artifact that a later process loads by content, without any of the stages.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache as cached
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ostinato.arguments import Arguments, Signature, signature
+from ostinato.codegen.cpu import prelude
+from ostinato.debug import debug
+from ostinato.pdg.errors import ArgumentError, OptionError
+from ostinato.pdg.fingerprint import fingerprint, spell
+from ostinato.pdg.functions import Array
+from ostinato.pdg.node import Pdg
+from ostinato.runtime import cache
+from ostinato.runtime.artifact import Artifact
+from ostinato.runtime.executor import Bound, Executable
+from ostinato.runtime.explain import Explanation
+from ostinato.runtime.stream import Stream
+from ostinato.runtime.workers import available_cores
+
+if TYPE_CHECKING:
+    from ostinato.codegen.plan import Plan
+    from ostinato.dims import Dimension
+    from ostinato.rewrite.optimize import Optimized
+    from ostinato.rewrite.registry import RuleSet
+
+TARGETS = ("cpu",)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may choose of a compilation; none of it changes a result."""
+
+    threads: int = 0  # workers; 0 means every core this process may use
+    hints: Mapping[str, int] = field(default_factory=dict[str, int])  # typical extents, for costs
+    widths: Mapping[str, int] = field(default_factory=dict[str, int])  # rows per tile, by dim
+    verify: bool = False  # check every invariant after every stage
+
+
+def options_from(given: Mapping[str, Any]) -> Options:
+    """Return the record of the given options.
+
+    Errors: OptionError for an unknown name, with the closest known one.
+    """
+    known = [f.name for f in fields(Options)]
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            remedy = f"Did you mean `{near[0]}`?" if near else f"Options: {', '.join(known)}."
+            raise OptionError(f"`{name}` is no option of compile", remedy)
+    return Options(**given)
+
+
+class Compiled:
+    """A program as machine code, for any extents.
+
+    >>> import ostinato as ot
+    >>> t = ot.dims("t")
+    >>> x = ot.input("x", over=t)
+    >>> run = ot.Program(total=x[: t + 1].sum(0)).compile()
+    >>> run(x=[1.0, 2.0, 3.0])["total"].tolist()
+    [1.0, 3.0, 6.0]
+    """
+
+    def __init__(self, executable: Executable, takes: Signature) -> None:
+        self._executable, self._signature = executable, takes
+
+    def __call__(self, check_finite: bool = False, **arguments: object) -> dict[str, Array]:
+        """Return every output, shaped (extents of its domain in declaration order, then shape).
+
+        Errors: ArgumentError; NonFiniteError with ``check_finite``.
+        """
+        return self._executable.run(self._bind(arguments), check_finite)
+
+    def stream(
+        self, over: Dimension | str, check_finite: bool = False, **arguments: object
+    ) -> Stream:
+        """Run and yield one record per step of the outermost dim, while it runs.
+
+        Errors: ArgumentError; NonFiniteError with ``check_finite``, at the first bad step.
+        """
+        dim = over if isinstance(over, str) else over.name
+        domains = self._executable.artifact.domains
+        if not any(dims[:1] == (dim,) for dims in domains.values()):
+            firsts = sorted({dims[0] for dims in domains.values() if dims})
+            fact = f"no output has `{dim}` as its first dimension"
+            remedy = f"Stream over one of: {', '.join(firsts)}." if firsts else "Call the program."
+            raise ArgumentError(fact, remedy)
+        return Stream(self._executable, dim, self._bind(arguments), check_finite)
+
+    def explain(self, **extents: int) -> Explanation:
+        """What was compiled; memory is that of the given extents, or of the last run."""
+        return self._executable.explain(extents or None)
+
+    def _bind(self, arguments: Mapping[str, object]) -> Bound:
+        bound: Arguments = self._signature.bind(arguments)
+        constants = self._executable.artifact.constants
+        return Bound(bound.extents, {**bound.inputs, **constants}, bound.seed)
+
+
+def compile_program(
+    pdg: Pdg,
+    target: str = "cpu",
+    rules: RuleSet | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Compiled:
+    """Return a compiled program, from the cache if an equal one was compiled before.
+
+    Errors: OptionError for an unknown target or option; CycleError; ShapeError.
+    """
+    if target not in TARGETS:
+        raise OptionError(f"`{target}` is no target", f"Targets: {', '.join(TARGETS)}.")
+    chosen = options_from(options or {})
+    chosen = replace(chosen, verify=chosen.verify or debug().verify)
+    key = _key(pdg, rules, chosen)
+    artifact = cache.load(key)
+    if artifact is None:
+        artifact = build(pdg, rules, chosen)
+        directory = cache.store(key, artifact)
+    else:
+        directory = cache.directory_of(key)
+    executable = Executable(artifact, directory, key, chosen.threads)
+    return Compiled(executable, signature(pdg))
+
+
+def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:
+    """Run every stage of the compiler."""
+    from ostinato.codegen.arena import layout
+    from ostinato.codegen.emit.driver import CONTROL_WORDS, DONE, STOP
+    from ostinato.codegen.emit.interface import interface
+    from ostinato.codegen.emit.program import emit
+
+    started = time.perf_counter()
+    optimized = optimize_pdg(pdg, rules, options)
+    rewritten = time.perf_counter()
+    plan, constants = plan_of(optimized, options)
+    planned = time.perf_counter()
+    source = emit(plan)
+    times = {
+        "rewrite_s": rewritten - started,
+        "schedule_s": planned - rewritten,
+        "emit_s": time.perf_counter() - planned,
+    }
+    return Artifact(
+        source=source,
+        interface=interface(plan),
+        place=partial(layout, plan),
+        constants=constants,
+        domains={name: tuple(d.name for d in node.domain) for name, node in pdg.outputs},
+        words=(STOP, DONE, CONTROL_WORDS),
+        explanation=_explanation(optimized, plan, source, times),
+    )
+
+
+def _explanation(
+    optimized: Optimized, plan: Plan, source: str, times: Mapping[str, float]
+) -> Explanation:
+    return Explanation(
+        rules=optimized.report.rules,
+        kernels=tuple(f"def {part}" for part in source.split("\ndef ")[1:]),
+        schedule=str(plan),
+        source=source,
+        cost={**optimized.report.cost, **times},
+    )
+
+
+def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
+    """Rewrite a program and prove that the result is still defined everywhere it is demanded."""
+    from ostinato.pdg.check import check
+    from ostinato.rewrite.optimize import RewriteOptions, optimize
+    from ostinato.rewrite.registry import every_rule
+
+    chosen = rules if rules is not None else every_rule()
+    optimized = optimize(pdg, RewriteOptions(rules=chosen, hints=dict(options.hints)))
+    if options.verify:
+        from ostinato.pdg.verify import verify
+
+        verify(optimized.pdg)
+    check(optimized.pdg)
+    return optimized
+
+
+def plan_of(optimized: Optimized, options: Options) -> tuple[Plan, dict[str, Array]]:
+    """Lower and schedule a rewritten program; also the values of its literal arrays."""
+    import numpy as np
+
+    from ostinato.codegen.bounds import prove_bounds
+    from ostinato.codegen.lower import lower
+    from ostinato.codegen.plan import PlanOptions, plan
+
+    system = prove_bounds(lower(optimized.pdg, optimized.batched, options.hints))
+    workers = options.threads or available_cores()
+    planned = plan(system, PlanOptions(widths=options.widths, workers=workers))
+    constants: dict[str, Array] = {}
+    for argument, name in system.inputs.items():
+        if name in system.constants:
+            statement = system.statements[name]
+            shape = tuple(axis.size.as_int() for axis in statement.axes)
+            values = np.array(system.constants[name], statement.dtype)
+            constants[argument] = values.reshape(shape)
+    return planned, constants
+
+
+@cached
+def code_digest() -> str:
+    """A hash of the compiler itself: a changed stage finds none of its older results."""
+    total = hashlib.sha256()
+    here = Path(__file__).parent
+    for part in ("pdg", "rewrite", "codegen", "runtime"):
+        for path in sorted((here / part).rglob("*.py")):
+            total.update(path.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def _key(pdg: Pdg, rules: RuleSet | None, options: Options) -> str:
+    """Everything that decides the artifact: program, rules, options, compiler, machine."""
+    workers = options.threads or available_cores()
+    chosen = "all" if rules is None else spell(rules.rules)
+    about = (chosen, repr(options), str(workers), code_digest(), prelude.digest())
+    return fingerprint(pdg, *about)

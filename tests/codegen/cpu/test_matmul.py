@@ -1,0 +1,180 @@
+"""Matrix products of every form against NumPy, with steps, run-time sizes and odd shapes."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from ostinato.codegen.cpu.flags import DRIVER
+from ostinato.codegen.cpu.llvm import njit
+from ostinato.codegen.cpu.matmul import matmul
+from ostinato.codegen.cpu.matmul_spec import Form, Matmul, Operand, Size, Step
+from ostinato.codegen.cpu.vector import Float
+
+Array = npt.NDArray[Any]
+ACC = ("name", "acc")
+FORMS: tuple[Form, ...] = ("broadcast", "dots", "plain")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Random operands in one arena: A, B, bias (n), scale (m), gain, C, D, E (every other)."""
+
+    m: int
+    n: int
+    k: int
+    dtype: Float
+    is_transposed: bool
+
+    def parts(self) -> list[Array]:
+        rng = np.random.default_rng(self.m * 10_000 + self.n * 100 + self.k)
+        m, n, k = self.m, self.n, self.k
+        shapes = [(m, k), (n, k) if self.is_transposed else (k, n), (n,), (m,), (1,), (m, n)]
+        drawn = [rng.normal(size=shape).astype(self.dtype) for shape in shapes]
+        return [*drawn, np.zeros((m, n), self.dtype), np.zeros((m, 2 * n), self.dtype)]
+
+    def spec(self, form: Form, start: str | None = None, is_runtime: bool = False) -> Matmul:
+        m, n, k = self.sizes(is_runtime)
+        operands = (
+            Operand("bias", 0, 1),
+            Operand("scale", 1, 0),
+            Operand("gain", 0, 0),
+            Operand("c", n, 1),
+            Operand("d", n, 1),
+            Operand("e", f"{n}2" if is_runtime else 2 * self.n, 2),
+        )
+        steps = (
+            Step("z", ("mul", ("add", ACC, ("name", "bias")), ("name", "scale")), "d"),
+            Step("h", ("where", ("gt", ("name", "z"), ("const", 0.0)), ("name", "z"), ACC), "e"),
+            Step("s", ("fma", ACC, ("name", "gain"), ("name", "c")), "c"),
+        )
+        b = (1, k) if self.is_transposed else (n, 1)
+        return Matmul(self.dtype, m, n, k, (k, 1), b, operands, steps, start, form)
+
+    def sizes(self, is_runtime: bool) -> tuple[Size, Size, Size]:
+        return ("M", "N", "K") if is_runtime else (self.m, self.n, self.k)
+
+    def expected(self, start: str | None) -> tuple[Array, Array, Array]:
+        a, b, bias, scale, gain, c, _, _ = (part.astype(np.float64) for part in self.parts())
+        acc = a @ (b.T if self.is_transposed else b)
+        acc = acc + (c if start == "c" else bias if start == "bias" else 0.0)
+        z = (acc + bias) * scale[:, None]
+        return acc * gain + c, z, np.where(z > 0, z, acc)
+
+
+def results(problem: Problem, spec: Matmul) -> tuple[Array, Array, Array]:
+    parts = problem.parts()
+    ends = np.cumsum([part.size for part in parts])
+    arena = np.concatenate([part.ravel() for part in parts])
+    offsets = (0, *(int(end) for end in ends[:-1]))
+    known = {"M": problem.m, "N": problem.n, "K": problem.k, "N2": 2 * problem.n}
+    sizes = tuple(known[name] for name in spec.runtime)
+    product = matmul(spec)
+
+    @njit(**DRIVER)
+    def run(view: Array, places: object, lengths: object) -> None:
+        product(view, places, lengths)
+
+    run(arena, offsets, sizes)
+    c, d, e = (arena[end - part.size : end] for end, part in zip(ends[5:], parts[5:], strict=True))
+    shape = problem.m, problem.n
+    assert not np.any(e.reshape(problem.m, 2 * problem.n)[:, 1::2])
+    return c.reshape(shape), d.reshape(shape), e.reshape(problem.m, 2 * problem.n)[:, ::2]
+
+
+def assert_right(problem: Problem, spec: Matmul) -> None:
+    bound = 2e-5 if problem.dtype == "float32" else 1e-13
+    for found, wanted in zip(results(problem, spec), problem.expected(spec.start), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=bound, atol=bound)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 7, 16, 40, 65, 129])
+@pytest.mark.parametrize("form", FORMS)
+def test_any_number_of_columns_is_right(n: int, form: Form) -> None:
+    problem = Problem(m=6, n=n, k=5, dtype="float32", is_transposed=form == "dots")
+    assert_right(problem, problem.spec(form))
+
+
+@pytest.mark.parametrize(("m", "k"), [(1, 64), (4, 0), (3, 1), (9, 17), (8, 40)])
+@pytest.mark.parametrize("form", FORMS)
+def test_any_number_of_rows_and_products_is_right(m: int, k: int, form: Form) -> None:
+    problem = Problem(m, 11, k, dtype="float32", is_transposed=form == "dots")
+    assert_right(problem, problem.spec(form))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("form", FORMS)
+def test_run_time_sizes_are_right_for_every_shape(form: Form, dtype: Float) -> None:
+    for m, n, k in ((1, 1, 1), (5, 67, 3), (8, 16, 20), (2, 3, 0), (0, 4, 4)):
+        problem = Problem(m, n, k, dtype, is_transposed=form == "dots")
+        assert_right(problem, problem.spec(form, is_runtime=True))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("start", ["c", "bias"])
+def test_the_sum_may_start_from_an_operand(start: str, form: Form) -> None:
+    problem = Problem(5, 6, 7, dtype="float64", is_transposed=form == "dots")
+    assert_right(problem, problem.spec(form, start))
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 8])
+@pytest.mark.parametrize("form", ["broadcast", "dots"])
+def test_narrower_vectors_are_right(form: Form, lanes: int) -> None:
+    problem = Problem(5, 21, 19, dtype="float32", is_transposed=form == "dots")
+    assert_right(problem, replace(problem.spec(form), lanes=lanes))
+
+
+@pytest.mark.parametrize("n", [1, 6, 20])
+def test_a_product_with_only_consecutive_rows_is_swapped_and_right(n: int) -> None:
+    m, k = 19, 5
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(k, m)), rng.normal(size=(n, k))
+    spec = Matmul(
+        "float64", m, n, k, (1, m), (2, 2 * k), (Operand("c", n, 1),), (Step("z", ACC, "c"),)
+    )
+    assert spec.is_better_swapped
+    product = matmul(spec)
+
+    @njit(**DRIVER)
+    def run(view: Array) -> None:
+        product(view, (0, 200, 600), ())
+
+    arena = np.zeros(1200)
+    arena[: m * k] = a.ravel()
+    arena[200 : 200 + 2 * n * k : 2] = b.ravel()
+    run(arena)
+    np.testing.assert_allclose(arena[600 : 600 + m * n].reshape(m, n), a.T @ b.T, atol=1e-13)
+
+
+def test_a_printed_spec_is_source_for_the_same_spec() -> None:
+    spec = Problem(5, 6, 7, "float64", False).spec("auto", "c", is_runtime=True)
+    names = {"Matmul": Matmul, "Operand": Operand, "Step": Step}
+    assert eval(repr(spec), names) == spec
+    assert spec.runtime == ("K", "M", "N", "N2")
+
+
+def test_auto_chooses_the_form_by_the_strides() -> None:
+    spec = Problem(8, 64, 64, "float32", False).spec("auto")
+    assert spec.chosen_form == "broadcast"
+    assert replace(spec, b=(1, 64)).chosen_form == "dots"
+    assert replace(spec, b=(1, 64), a=(1, 8)).chosen_form == "plain"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"steps": ()}, "no step stores anything"),
+        ({"start": "x"}, "no operand 'x' to start from"),
+        ({"steps": (Step("z", ("name", "y"), "c"),)}, r"step 'z' reads the unknown names \['y'\]"),
+        ({"steps": (Step("z", ACC, "bias"),)}, "'bias' has one element for several results"),
+        ({"steps": (Step("z", ("tan", ACC, ACC), "c"),)}, "not an expression"),
+        ({"b": (1, 9), "form": "broadcast"}, "needs stride 1 of B along n"),
+        ({"lanes": 3}, "lanes must be a power of two or 0, not 3"),
+    ],
+)
+def test_a_spec_that_contradicts_itself_is_an_error(change: dict[str, Any], message: str) -> None:
+    spec = Problem(5, 6, 7, "float64", False).spec("auto")
+    with pytest.raises(ValueError, match=message):
+        matmul(replace(spec, **change))

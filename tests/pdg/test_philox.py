@@ -1,0 +1,67 @@
+"""The NumPy form of Philox: known answers, keys and counters, distributions."""
+
+import numpy as np
+import pytest
+
+from ostinato.pdg import philox
+
+# From the Random123 distribution: counter, key, result.
+KNOWN = [
+    (("00000000",) * 4, ("00000000",) * 2, ("6627e8d5", "e169c58d", "bc57ac4c", "9b00dbd8")),
+    (("ffffffff",) * 4, ("ffffffff",) * 2, ("408f276d", "41c83b0e", "a20bc7c6", "6d5451fd")),
+    (
+        ("243f6a88", "85a308d3", "13198a2e", "03707344"),
+        ("a4093822", "299f31d0"),
+        ("d16cfe09", "94fdcceb", "5001e420", "24126ea1"),
+    ),
+]
+
+
+def words(text: tuple[str, ...]) -> philox.Words:
+    return np.array([int(word, 16) for word in text], np.uint32)
+
+
+@pytest.mark.parametrize(("counter", "key", "expected"), KNOWN)
+def test_the_known_answers_come_out(
+    counter: tuple[str, ...], key: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    found = philox.philox4x32(words(counter), words(key))
+    np.testing.assert_array_equal(found, words(expected))
+
+
+def test_one_counter_equals_its_row_of_many() -> None:
+    key = philox.draw_key(3, 1)
+    counters = philox.draw_counter(10, (4, 5))
+    many = philox.philox4x32(counters, key)
+    np.testing.assert_array_equal(philox.philox4x32(counters[7], key), many[7])
+
+
+def test_the_seed_is_folded_to_one_word_and_may_be_negative() -> None:
+    assert philox.draw_key(7, 3).tolist() == [7, 3]
+    assert philox.draw_key(7 + (5 << 32), 3).tolist() == [7 ^ 5, 3]
+    assert philox.draw_key(-1, 0).tolist() == [0, 0]
+
+
+def test_coordinates_fill_the_counter_and_then_the_key() -> None:
+    assert philox.draw_counter(2, (8, 9)).tolist() == [[0, 8, 9, 0], [1, 8, 9, 0]]
+    assert philox.draw_counter(1, (8, 9, 10, 11)).tolist() == [[0, 8, 9, 10]]
+    base = philox.draw_key(1, 2)
+    deeper = philox.philox4x32(np.array([11, 12, 0, 0], np.uint32), base)[:2]
+    np.testing.assert_array_equal(philox.draw_key(1, 2, (8, 9, 10, 11, 12)), deeper)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_moments_are_those_of_the_distribution(dtype: philox.FloatDtype) -> None:
+    flat = philox.draw_uniform(0, 1, (), (300, 300), dtype)
+    bell = philox.draw_normal(0, 2, (), (300, 300), dtype)
+    assert flat.dtype == bell.dtype == np.dtype(dtype)
+    assert 0 <= flat.min() and flat.max() < 1
+    # Five standard errors of 90,000 draws.
+    assert abs(flat.mean() - 0.5) < 5 * 0.289 / 300
+    assert abs(bell.mean()) < 5 / 300
+    assert abs(bell.var() - 1) < 5 * 2**0.5 / 300
+
+
+def test_the_shape_may_be_empty_or_a_scalar() -> None:
+    assert philox.draw_bits(0, 1, (), ()).shape == ()
+    assert philox.draw_normal(0, 1, (), (0, 3), "float64").shape == (0, 3)
