@@ -75,8 +75,9 @@ class _Lowering(Elements):
                 kind, fold = "fold", fn
                 frame, reduced, clauses = self.folded(node, axes, frame)
             case Matmul():
-                kind, fold = "matmul", "sum"
                 frame, reduced, clauses = self.contracted(node, frame)
+                if reduced:  # otherwise an outer product, which has one value per point
+                    kind, fold = "matmul", "sum"
             case _:
                 clauses = self.clauses(node, frame)
         lanes = frame.lanes | self.sliced_draws.get(node, frozenset())
@@ -214,6 +215,7 @@ class _Lowering(Elements):
         inputs = {
             node.op.name: self.name(node) for node in self.nodes if isinstance(node.op, Input)
         }
+        inputs |= {f"literal {name}": name for name in self.constants}
         return System(self.statements, outputs, inputs, self.constants, hints)
 
     def output(self, name: str, node: Node) -> str:

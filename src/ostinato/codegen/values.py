@@ -15,9 +15,10 @@ from ostinato.codegen.system import (
     Position,
     Statement,
     Value,
+    children,
 )
-from ostinato.pdg.condition import ALWAYS, Cond, every, negation, substitute_cond
-from ostinato.pdg.index import Dim, Expr, substitute
+from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, every, negation, substitute_cond
+from ostinato.pdg.index import Dim, Expr, Extent, substitute, symbols
 
 
 def _unchanged(load: Load) -> Load:
@@ -86,3 +87,24 @@ def _guarded(value: Value, cond: Cond) -> Iterator[tuple[Load, Cond]]:
             yield from _guarded(other, every(cond, negation(chosen)))
         case unknown:
             assert_never(unknown)
+
+
+def value_symbols(value: Value) -> frozenset[Dim | Extent]:
+    """Every index and extent that a value mentions."""
+    match value:
+        case Literal_():
+            return frozenset()
+        case Position(of):
+            return symbols(of)
+        case Load(_, dims, axes):
+            plain = (*dims, *(a for a in axes if isinstance(a, Expr)))
+            found = frozenset[Dim | Extent]().union(*map(symbols, plain))
+        case Draw(_, _, point, element):
+            return frozenset[Dim | Extent]().union(symbols(element), *map(symbols, point))
+        case Choice(cond):
+            found = cond_symbols(cond)
+        case Call():
+            found = frozenset()
+        case unknown:
+            assert_never(unknown)
+    return found.union(*map(value_symbols, children(value)))

@@ -28,14 +28,18 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Dim:
-    """A named time dimension; ``serial`` is its place in declaration order."""
+    """A named time dimension; ``serial`` is its place in declaration order.
+
+    ``steps`` names the extent of a second index over the steps of another dimension.
+    """
 
     name: str
     serial: int = field(default_factory=_serial.__next__)
+    steps: str = ""
 
     @property
     def extent(self) -> Extent:
-        return Extent(self.name.upper())
+        return Extent(self.steps or self.name.upper())
 
     def __str__(self) -> str:
         return self.name

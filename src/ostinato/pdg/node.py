@@ -218,6 +218,21 @@ def intern(key: _Key, where: str = "", label: str = "") -> Node:
     return found
 
 
+def give_name(node: Node, label: str) -> Node:
+    """Name a node after the user's name for it; its identity and meaning stay."""
+    object.__setattr__(node, "label", label)
+    return node
+
+
+def annotate(node: Node, where: str, label: str) -> Node:
+    """Give a node the place and name it lacks; neither is part of its identity."""
+    if where and not node.where:
+        object.__setattr__(node, "where", where)
+    if label and not node.label:
+        object.__setattr__(node, "label", label)
+    return node
+
+
 @dataclass(frozen=True, slots=True)
 class Equation:
     """The cases of one recurrent tensor: the first condition that holds gives the value.
@@ -233,10 +248,15 @@ class Equation:
 
 @dataclass(frozen=True)
 class Pdg:
-    """Named outputs and the equations of every recurrent tensor they reach."""
+    """Named outputs and the equations of every recurrent tensor they reach.
+
+    ``minimum_extents`` gives the least value of extents that start above 1: a program that reads
+    ``x[5]`` needs six steps.
+    """
 
     outputs: tuple[tuple[str, Node], ...]
     equations: dict[str, Equation]
+    minimum_extents: dict[str, int] = field(default_factory=dict[str, int])
 
     def dims(self) -> tuple[Dim, ...]:
         """All dimensions of the program in declaration order."""

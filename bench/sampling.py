@@ -1,0 +1,36 @@
+"""Alternating measurements: every round runs each program once, so drift hits all alike."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The median of some samples with their extremes."""
+
+    median: float
+    low: float
+    high: float
+
+
+def spread(samples: Sequence[float]) -> Spread:
+    return Spread(statistics.median(samples), min(samples), max(samples))
+
+
+def alternate(programs: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    """Return each program's samples, one per round, after one run of each to warm up."""
+    for program in programs.values():
+        program()
+    samples: dict[str, list[float]] = {name: [] for name in programs}
+    for _ in range(rounds):
+        for name, program in programs.items():
+            samples[name].append(program())
+    return samples
+
+
+def ratios(ours: Sequence[float], theirs: Sequence[float]) -> Spread:
+    """Return ours over theirs, round by round."""
+    return spread([mine / other for mine, other in zip(ours, theirs, strict=True)])

@@ -1,0 +1,206 @@
+"""Binding the arguments of a call: extents, inputs and the seed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from ostinato.dims import is_integer
+from ostinato.pdg.build import show_shape
+from ostinato.pdg.condition import cond_symbols
+from ostinato.pdg.errors import ArgumentError
+from ostinato.pdg.functions import Array
+from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, expr, symbols
+from ostinato.pdg.node import Affine, Case, Input, Iota, Node, Part, Pdg, Read
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What one run is given; inputs have the dtypes and shapes of their declarations."""
+
+    extents: dict[str, int]
+    inputs: dict[str, Array]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The arguments a program takes: input nodes and extents, by name in alphabetical order."""
+
+    inputs: dict[str, Node]
+    extents: tuple[str, ...]
+    least: dict[str, int]  # extents that start above 1
+
+    def bind(self, arguments: Mapping[str, object]) -> Arguments:
+        """Return checked arguments.
+
+        Extents are given by name or follow from the shapes of inputs; ``seed`` is 0 if not given.
+        Errors: ArgumentError for unknown, missing, contradicting and misshapen arguments.
+        """
+        self._refuse_unknown(arguments)
+        seed = _integer("seed", arguments.get("seed", 0), lowest=0)
+        extents: dict[str, tuple[int, str]] = {}
+        for name in self.extents:
+            if name in arguments:
+                size = _integer(name, arguments[name], lowest=1)
+                extents[name] = (size, f"{name}={size}")
+        arrays = {
+            name: _array(name, node, arguments[name])
+            for name, node in self.inputs.items()
+            if name in arguments
+        }
+        for name, array in arrays.items():
+            _extents_from(name, declared_shape(self.inputs[name]), array.shape, extents)
+        self._refuse_missing(arguments, extents)
+        self._refuse_short(extents)
+        sizes = {name: size for name, (size, _) in extents.items()}
+        for name, array in arrays.items():
+            _check_shape(name, declared_shape(self.inputs[name]), array.shape, sizes)
+        return Arguments(sizes, arrays, seed)
+
+    def _refuse_unknown(self, arguments: Mapping[str, object]) -> None:
+        known = (*self.inputs, *self.extents, "seed")
+        for name in arguments:
+            if name not in known:
+                spelt = {known.lower(): known for known in reversed(known)}
+                near = difflib.get_close_matches(name.lower(), spelt, 1)
+                guess = f"Did you mean `{spelt[near[0]]}`? " if near else ""
+                remedy = f"{guess}It takes: {', '.join(known)}."
+                raise ArgumentError(f"the program has no argument `{name}`", remedy)
+
+    def _refuse_missing(self, given: Mapping[str, object], extents: Iterable[str]) -> None:
+        for name, node in self.inputs.items():
+            if name not in given:
+                shape = show_shape(declared_shape(node))
+                remedy = f"Pass {name}=... of shape {shape} and type {node.dtype}."
+                raise ArgumentError(f"the input `{name}` is missing", remedy)
+        for name in self.extents:
+            if name not in extents:
+                remedy = f"Pass {name}=..., the number of steps of `{name.lower()}`."
+                raise ArgumentError(f"the extent `{name}` is missing", remedy)
+
+    def _refuse_short(self, extents: Mapping[str, tuple[int, str]]) -> None:
+        for name, least in self.least.items():
+            size, because = extents[name]
+            if size < least:
+                fact = f"the extent `{name}` is {size} ({because}), the program reads {least} steps"
+                raise ArgumentError(fact, f"Pass at least {least} steps of `{name.lower()}`.")
+
+
+def signature(pdg: Pdg) -> Signature:
+    """Return the arguments a program takes.
+
+    Errors: ArgumentError if two inputs share a name, or an input is called like an extent.
+    """
+    inputs: dict[str, Node] = {}
+    extents: set[str] = {dim.extent.name for dim in pdg.dims()}
+    for node in pdg.nodes():
+        extents |= {s.extent.name if isinstance(s, Dim) else s.name for s in node_symbols(node)}
+        if isinstance(node.op, Input):
+            other = inputs.setdefault(node.op.name, node)
+            if other is not node:
+                fact = f"two inputs are called `{node.op.name}`"
+                remedy = f"Rename one; the other is made at {other.where or 'an unknown place'}."
+                raise ArgumentError(fact, remedy, node.where)
+    for name in inputs:
+        if name in extents or name == "seed":
+            fact = f"the input `{name}` has the name of another argument"
+            raise ArgumentError(fact, "Rename it.", inputs[name].where)
+    return Signature(dict(sorted(inputs.items())), tuple(sorted(extents)), pdg.minimum_extents)
+
+
+def least_extents(pdg: Pdg) -> dict[str, int]:
+    """Return how many steps constant positions need: ``x[5]`` six, ``x[-2]`` and ``x[:2]`` two."""
+    least: dict[str, int] = {}
+    for node in pdg.nodes():
+        if isinstance(node.op, Read):
+            for dim, at in node.op.at:
+                extent = dim.extent.name
+                steps = max(_steps(e, dim, at) for e in ([at.lo, at.hi] if isinstance(at, Slice) else [at]))
+                least[extent] = max(least.get(extent, 1), steps)
+    return {name: steps for name, steps in least.items() if steps > 1}
+
+
+def _steps(e: Expr, dim: Dim, at: Expr | Slice) -> int:
+    """The steps of a dimension that a constant position from either end needs."""
+    if e.is_const:
+        return e.const if isinstance(at, Slice) else e.const + 1
+    gap = e - expr(dim.extent)
+    return -gap.const if gap.is_const else 1
+
+
+def node_symbols(node: Node) -> set[Dim | Extent]:
+    """Return the dimensions and extents that a node mentions."""
+    mentioned: list[Expr] = list(node.shape)
+    match node.op:
+        case Affine(of) | Iota(of):
+            mentioned.append(of)
+        case Read(at):
+            for _, index in at:
+                mentioned += [index.lo, index.hi] if isinstance(index, Slice) else [index]
+        case Part(_, index):
+            mentioned += [index.lo, index.hi] if isinstance(index, Slice) else [index]
+        case Case(cond):
+            return {*cond_symbols(cond), *(s for e in mentioned for s in symbols(e))}
+        case _:
+            pass
+    return {*node.domain, *(s for e in mentioned for s in symbols(e))}
+
+
+def declared_shape(node: Node) -> tuple[Expr, ...]:
+    """Return the shape of an input's or an output's array: extents of its domain, then its axes."""
+    return (*(expr(dim.extent) for dim in node.domain), *node.shape)
+
+
+def _integer(name: str, value: object, lowest: int) -> int:
+    if is_integer(value) and value >= lowest:
+        return int(value)
+    raise ArgumentError(f"`{name}` is {value!r}", f"Pass an integer of at least {lowest}.")
+
+
+def _array(name: str, node: Node, value: object) -> Array:
+    """The array of an input, converted if that keeps its kind or widens it."""
+    array: Array = np.asarray(value)
+    if not np.can_cast(array.dtype, node.dtype, "same_kind"):
+        fact = f"the input `{name}` has type {array.dtype}, declared is {node.dtype}"
+        raise ArgumentError(fact, f"Pass {name}.astype('{node.dtype}').")
+    out = cast(Array, np.ascontiguousarray(array, node.dtype).reshape(array.shape))
+    if node.dtype in ("int32", "int64", "uint32") and not np.array_equal(out, array):
+        fact = f"the input `{name}` has values outside {node.dtype}"
+        raise ArgumentError(fact, "Pass values inside its range, or declare a wider type.")
+    rank = len(declared_shape(node))
+    if array.ndim != rank:
+        shape = show_shape(declared_shape(node))
+        fact = f"the input `{name}` has shape {array.shape}, declared is {shape}"
+        raise ArgumentError(fact, f"Pass an array with {rank} axes.")
+    return out
+
+
+def _extents_from(
+    name: str, shape: tuple[Expr, ...], sizes: tuple[int, ...], known: dict[str, tuple[int, str]]
+) -> None:
+    """Learn extents from axes such as ``T`` or ``T + 1``; known ones must agree."""
+    for axis, (declared, size) in enumerate(zip(shape, sizes, strict=True)):
+        extent, k = declared.terms[0] if len(declared.terms) == 1 else (None, 1)
+        rest = size - declared.const
+        if not isinstance(extent, Extent) or rest % k or rest // k < 1:
+            continue  # where no extent fits, the shape check says so
+        because = f"`{name}` has {size} at axis {axis}"
+        value, reason = known.setdefault(extent.name, (rest // k, because))
+        if value != rest // k:
+            fact = f"the extent `{extent.name}` is {value} ({reason}) and {rest // k} ({because})"
+            raise ArgumentError(fact, "Pass arrays and extents of equal sizes.")
+
+
+def _check_shape(
+    name: str, shape: tuple[Expr, ...], sizes: tuple[int, ...], extents: Mapping[str, int]
+) -> None:
+    values: dict[Dim | Extent, int] = {Extent(extent): size for extent, size in extents.items()}
+    expected = tuple(evaluate(size, values) for size in shape)
+    if expected != sizes:
+        fact = f"the input `{name}` has shape {sizes}, declared is {show_shape(shape)} = {expected}"
+        raise ArgumentError(fact, f"Pass an array of shape {expected}.")

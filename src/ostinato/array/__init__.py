@@ -1,0 +1,1 @@
+"""The NumPy-like meaning of array functions, on the nodes of the dependence graph."""

@@ -1,0 +1,79 @@
+"""Element types: promotion, and scalars that take the type of the tensor beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ostinato.pdg import build
+from ostinato.pdg.errors import DtypeError
+from ostinato.pdg.node import Dtype, Node, Scalar
+
+Operand = Node | Scalar
+
+# int32 with float32 gives float32 (NumPy says float64): programs stay in the type they chose.
+PROMOTION: tuple[Dtype, ...] = ("bool", "int32", "int64", "float32", "float64")
+DTYPES: tuple[Dtype, ...] = (*PROMOTION, "uint32")
+
+
+def check_dtype(name: str, where: str) -> Dtype:
+    """Return a dtype by its name; DtypeError if there is none."""
+    for dtype in DTYPES:
+        if dtype == name:
+            return dtype
+    raise DtypeError(f"there is no dtype `{name}`", f"Use one of {', '.join(DTYPES)}.", where)
+
+
+def promote(dtypes: Iterable[Dtype], where: str = "") -> Dtype:
+    """Return the common type of tensors: the later one in `PROMOTION`."""
+    found = set(dtypes)
+    if len(found) == 1:
+        return next(iter(found))
+    if "uint32" in found:
+        others = ", ".join(sorted(found - {"uint32"}))
+        raise DtypeError(f"uint32 meets {others}", "Cast one of them with `.cast`.", where)
+    return max(found, key=PROMOTION.index)
+
+
+def scalar_dtype(value: Scalar) -> Dtype:
+    """Return the dtype of a Python scalar that stands alone."""
+    if isinstance(value, bool):
+        return "bool"
+    return "int32" if isinstance(value, int) else "float32"
+
+
+def common_dtype(operands: Sequence[Operand], where: str = "") -> Dtype:
+    """Return the type operands meet in: a scalar changes the kind of a type, not its width."""
+    tensors: list[Dtype] = [x.dtype for x in operands if isinstance(x, Node)]
+    scalars: list[Dtype] = [scalar_dtype(x) for x in operands if not isinstance(x, Node)]
+    if not tensors:
+        return promote(scalars)
+    dtype = promote(tensors, where)
+    for scalar in scalars:
+        if scalar == "float32" and not dtype.startswith("float"):
+            dtype = "float32"
+        elif scalar == "int32" and dtype == "bool":
+            dtype = "int32"
+    return dtype
+
+
+def accepted(dtype: Dtype, accepts: Sequence[Dtype]) -> Dtype:
+    """Return the first type from ``dtype`` upwards that a function takes, or ``dtype`` itself."""
+    if dtype in accepts or dtype == "uint32":
+        return dtype
+    for wider in PROMOTION[PROMOTION.index(dtype) :]:
+        if wider in accepts:
+            return wider
+    return dtype
+
+
+def convert(x: Operand, dtype: Dtype, rank: int = 0, where: str = "") -> Node:
+    """Return an operand in a dtype; a scalar becomes a constant with ``rank`` axes of size 1."""
+    if isinstance(x, Node):
+        return build.map_node("cast", [x], dtype, where=where)
+    return build.const(x, dtype, (build.ONE,) * rank)
+
+
+def convert_all(operands: Sequence[Operand], dtype: Dtype, where: str = "") -> list[Node]:
+    """Return operands in one dtype; scalars get the rank of the tensors beside them."""
+    rank = max((x.rank for x in operands if isinstance(x, Node)), default=0)
+    return [convert(x, dtype, rank, where) for x in operands]

@@ -1,0 +1,17 @@
+"""The ``ostinato`` command; each command imports what it needs when it runs."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; an error about the user's program is shown as its text, exit code 1."""
+    from rich.console import Console
+
+    from ostinato.cli.app import app
+    from ostinato.pdg.errors import OstinatoError
+
+    try:
+        app()
+    except OstinatoError as error:
+        Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
+        sys.exit(1)

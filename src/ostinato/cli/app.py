@@ -1,0 +1,159 @@
+"""The commands and their options; the work is in the modules each command imports."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # the traceback of a user's file is shown as Python shows it
+    help="Compile and train recurrent-tensor programs.",
+)
+
+rules = typer.Typer(no_args_is_help=True, help="Show the rewrite rules and what they do.")
+app.add_typer(rules, name="rules")
+
+Place = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE[:FUNCTION]", help="A Python file and its function that returns an Experiment."
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="An argument of the function; repeatable."),
+]
+Json = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Also write the result as JSON.")
+]
+
+
+@app.command()
+def run(
+    place: Place,
+    settings: Settings = None,
+    out: Annotated[Path | None, typer.Option(help="Run directory.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of every random draw.")] = None,
+    check_finite: Annotated[
+        bool, typer.Option("--check-finite", help="Stop at the first NaN or infinity.")
+    ] = False,
+    progress: Annotated[bool, typer.Option(help="Show the live progress line.")] = True,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Also write TensorBoard events.")
+    ] = False,
+    target: Annotated[str, typer.Option(help="Where the kernels run.")] = "cpu",
+) -> None:
+    """Compile and train a program; keep metrics, kernels and the learning curve."""
+    from rich.console import Console
+
+    from ostinato.cli.run import RunOptions
+    from ostinato.cli.run import run as run_experiment
+
+    options = RunOptions(
+        place=place,
+        settings=tuple(settings or ()),
+        out=out,
+        seed=seed,
+        check_finite=check_finite,
+        show_progress=progress,
+        tensorboard=tensorboard,
+        target=target,
+    )
+    raise typer.Exit(run_experiment(options, Console()))
+
+
+@app.command()
+def explain(
+    place: Place,
+    settings: Settings = None,
+    json: Json = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write one HTML page.")
+    ] = None,
+) -> None:
+    """Compile a program and show rules, schedule, memory, cost and kernels."""
+    from rich.console import Console
+
+    from ostinato.cli.explain import Written
+    from ostinato.cli.explain import explain as explain_program
+
+    explain_program(place, settings or (), Written(json, html), Console())
+
+
+@app.command()
+def doctor(json: Json = None) -> None:
+    """Check that this machine compiles and runs programs, and show what it has."""
+    from rich.console import Console
+
+    from ostinato.cli.doctor import diagnose
+
+    raise typer.Exit(diagnose(json, Console()))
+
+
+@app.command()
+def bench(
+    suite: Annotated[str, typer.Argument(help="A suite of the bench folder, e.g. reinforce.")],
+    rounds: Annotated[int, typer.Option(min=1, help="Alternating samples per program.")] = 7,
+    json: Json = None,
+) -> None:
+    """Measure a suite beside its peers, in one run, as ratios with spread."""
+    from rich.console import Console
+
+    from ostinato.cli.bench import run_suite
+
+    run_suite(suite, rounds, json, Console())
+
+
+@rules.command("list")
+def list_rules(
+    family: Annotated[str | None, typer.Option(help="Only the rules of this family.")] = None,
+    json: Json = None,
+) -> None:
+    """List the rules with their laws, exactness and proofs."""
+    from rich.console import Console
+
+    from ostinato.cli import rules as commands
+
+    commands.list_rules(family, json, Console())
+
+
+@rules.command()
+def show(name: Annotated[str, typer.Argument(help="family/rule")], json: Json = None) -> None:
+    """Show one rule: law, reason, sides, conditions, proof."""
+    from rich.console import Console
+
+    from ostinato.cli import rules as commands
+
+    commands.show_rule(name, json, Console())
+
+
+@rules.command()
+def trace(place: Place, settings: Settings = None, json: Json = None) -> None:
+    """Show which rules fired on a program and what they made."""
+    from rich.console import Console
+
+    from ostinato.cli import rules as commands
+    from ostinato.cli.load import load_program
+
+    commands.trace(load_program(place, settings or ()), json, Console())
+
+
+@rules.command()
+def ablate(
+    place: Place,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A rule or family; repeatable; default: each family."),
+    ] = None,
+    settings: Settings = None,
+    json: Json = None,
+) -> None:
+    """Show the predicted cost of a program without each family or rule."""
+    from rich.console import Console
+
+    from ostinato.cli import rules as commands
+    from ostinato.cli.load import load_program
+
+    commands.ablate(load_program(place, settings or ()), without or (), json, Console())

@@ -1,0 +1,33 @@
+"""``ostinato explain``: what the compiler made of a program, as text, JSON or a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from ostinato.cli.load import load_program
+from ostinato.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The files that the explanation goes to, besides the terminal."""
+
+    json: Path | None = None
+    html: Path | None = None
+
+
+def explain(place: str, settings: Iterable[str], written: Written, console: Console) -> None:
+    """Compile the program of ``FILE[:FUNCTION]`` and show the stages of the compilation."""
+    made = load_program(place, settings)
+    program = made if isinstance(made, Program) else made.program
+    explanation = program.compile().explain()
+    console.print(str(explanation), markup=False, highlight=False, soft_wrap=True)
+    if written.json is not None:
+        written.json.write_text(json.dumps(asdict(explanation), indent=2) + "\n")
+    if written.html is not None:
+        explanation.to_html(written.html)

@@ -1,0 +1,188 @@
+"""``ostinato run``: compile a program, train it with live progress, keep what it made."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from ostinato.cli.events import events
+from ostinato.cli.load import load_experiment
+from ostinato.cli.progress import line, progress
+from ostinato.cli.run_directory import Metrics, metrics, prepare, write_config, write_kernels
+from ostinato.cli.training import Outcome, Row, train
+from ostinato.experiment import Experiment
+
+if TYPE_CHECKING:
+    from ostinato.compiler import Compiled
+
+INTERRUPTED = 130  # the exit status of a program that Ctrl-C ended
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of ``ostinato run``."""
+
+    place: str  # FILE[:FUNCTION]
+    settings: tuple[str, ...] = ()  # name=value
+    out: Path | None = None  # default: runs/<file>-<time>
+    seed: int | None = None  # default: the experiment's
+    check_finite: bool = False
+    show_progress: bool = True
+    tensorboard: bool = False
+    target: str = "cpu"
+
+
+def run(options: RunOptions, console: Console) -> int:
+    """Run the experiment and return the exit status: 0, or 130 after Ctrl-C."""
+    started = time.perf_counter()
+    experiment = load_experiment(options.place, options.settings)
+    console.print(f"traced in {time.perf_counter() - started:.2f} s", highlight=False)
+    directory = options.out or default_directory(options.place)
+    prepare(directory)
+    write_config(directory, configuration(options, experiment))
+    compiled = compile_and_keep(options, experiment, directory, console)
+    others = scalars_over(experiment)
+    with metrics(directory, others) as rows:
+        outcome = _train(options, experiment, compiled, rows, console)
+    report(outcome, experiment, directory, console)
+    draw_curve(directory, experiment, rows, console)
+    return INTERRUPTED if outcome.end == "interrupted" else 0
+
+
+def compile_and_keep(
+    options: RunOptions, experiment: Experiment, directory: Path, console: Console
+) -> Compiled:
+    """Compile the program, write its kernels to the run directory, and say how long it took."""
+    started = time.perf_counter()
+    compiled = experiment.program.compile(target=options.target)
+    taken_s = time.perf_counter() - started
+    explained = compiled.explain()
+    (path,) = write_kernels(directory, {"program": explained.source})
+    console.print(
+        f"compiled for {options.target} in {taken_s:.2f} s ({phases(explained.cost, taken_s)}) "
+        f"-> {path}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return compiled
+
+
+def phases(cost: Mapping[str, float], taken_s: float) -> str:
+    """Return how long each stage of a compilation took, or that none ran."""
+    stages = {name: cost[f"{name}_s"] for name in ("rewrite", "schedule", "emit")}
+    rest_s = taken_s - sum(stages.values())
+    if rest_s < 0:  # the times are those of the process that filled the cache
+        return "from the cache"
+    return ", ".join(f"{name} {s:.2f}" for name, s in {**stages, "machine code": rest_s}.items())
+
+
+def scalars_over(experiment: Experiment) -> list[str]:
+    """Return the outputs with one number per record, besides the metric."""
+    return [
+        name
+        for name, node in experiment.program.pdg.outputs
+        if [*map(str, node.domain)] == [str(experiment.over)]
+        and not node.shape
+        and name != experiment.metric
+    ]
+
+
+def default_directory(place: str) -> Path:
+    stem = Path(place.partition(":")[0]).stem
+    return Path("runs") / f"{stem}-{datetime.now():%Y%m%d-%H%M%S}"
+
+
+def configuration(options: RunOptions, experiment: Experiment) -> Mapping[str, object]:
+    """Return everything needed to run this again."""
+    return {
+        "command": ["ostinato", *sys.argv[1:]],
+        "program": options.place,
+        "settings": dict(setting.split("=", 1) for setting in options.settings),
+        "seed": chosen_seed(options, experiment),
+        "target": options.target,
+        "check_finite": options.check_finite,
+        "arguments": dict(experiment.arguments),
+        "steps_per_record": experiment.steps_per_record,
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("ostinato", "numpy", "numba", "egglog", "islpy")},
+        },
+        "machine": platform.platform(),
+        "cores": len(os.sched_getaffinity(0)),
+    }
+
+
+def chosen_seed(options: RunOptions, experiment: Experiment) -> int:
+    return experiment.seed if options.seed is None else options.seed
+
+
+def _train(
+    options: RunOptions,
+    experiment: Experiment,
+    compiled: Compiled,
+    rows: Metrics,
+    console: Console,
+) -> Outcome:
+    extent = experiment.arguments.get(str(experiment.over).upper())
+    total = extent if isinstance(extent, int) else None
+    with ExitStack() as stack:
+        sinks: list[Callable[[Row], None]] = [rows.add]
+        if options.tensorboard:
+            names = (experiment.metric, *rows.others)
+            sinks.append(stack.enter_context(events(Path(rows.file.name).parent, names)))
+        if options.show_progress:
+            sinks.append(stack.enter_context(progress(console, experiment.metric, total)))
+        arguments = {**experiment.arguments, "seed": chosen_seed(options, experiment)}
+        records = compiled.stream(experiment.over, options.check_finite, **arguments)
+        return train(experiment, records, sinks, rows.others)
+
+
+def report(outcome: Outcome, experiment: Experiment, directory: Path, console: Console) -> None:
+    """Say how the run ended and where its files are."""
+    if outcome.last is not None:
+        console.print(line(outcome.last, experiment.metric), highlight=False, soft_wrap=True)
+        console.print(ending(outcome, experiment), highlight=False, soft_wrap=True)
+    console.print(f"run directory: {directory}", highlight=False, soft_wrap=True)
+
+
+def ending(outcome: Outcome, experiment: Experiment) -> str:
+    """Return the sentence that says why the run ended."""
+    assert outcome.last is not None
+    at = f"at iteration {outcome.last.iteration + 1} after {outcome.last.wall_s:.2f} s"
+    if outcome.end == "solved" and experiment.stop:
+        stop = experiment.stop
+        return (
+            f"solved {at}: mean {stop.metric} of the last {stop.mean_of_last} episodes "
+            f"is at least {stop.at_least:g}"
+        )
+    if outcome.end == "interrupted":
+        return f"interrupted {at}; everything recorded so far is kept"
+    return f"finished {at}" + (", not solved" if experiment.stop else "")
+
+
+def draw_curve(directory: Path, experiment: Experiment, rows: Metrics, console: Console) -> None:
+    """Draw learning_curve.png, or say how to get it when matplotlib is not installed."""
+    if importlib.util.find_spec("matplotlib") is None:
+        console.print(
+            "no learning_curve.png: install matplotlib, e.g. pip install 'ostinato[plot]'",
+            highlight=False,
+            soft_wrap=True,
+            markup=False,
+        )
+        return
+    from ostinato.cli.curve import write_learning_curve
+
+    bar = experiment.stop.at_least if experiment.stop else None
+    write_learning_curve(directory / "learning_curve.png", rows.rows, experiment.metric, bar)

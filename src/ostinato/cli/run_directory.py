@@ -1,0 +1,75 @@
+"""What a run leaves behind: metrics.csv, config.json, the kernels and the learning curve."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from ostinato.cli.training import Row
+
+COLUMNS = ("iteration", "env_steps", "wall_s", "episode_return")
+
+
+@dataclass(slots=True)
+class Metrics:
+    """The rows of one run: each goes to the file at once and stays for the learning curve."""
+
+    file: TextIO
+    others: tuple[str, ...] = ()
+    rows: list[Row] = field(default_factory=list[Row])
+
+    def add(self, row: Row) -> None:
+        iteration, env_steps, wall_s, *rest = row.values()
+        texts = (f"{value:.9g}" for value in rest)
+        csv.writer(self.file, lineterminator="\n").writerow(
+            (iteration, env_steps, f"{wall_s:.6f}", *texts)
+        )
+        self.file.flush()  # a reader that follows the file sees every iteration
+        self.rows.append(row)
+
+
+def prepare(directory: Path) -> None:
+    """Make the run directory; an earlier run there is replaced, other files stay."""
+    kernels = directory / "kernels"
+    kernels.mkdir(parents=True, exist_ok=True)
+    stale = [directory / name for name in ("metrics.csv", "config.json", "learning_curve.png")]
+    for path in [*stale, *kernels.glob("*.py")]:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def metrics(directory: Path, others: Sequence[str] = ()) -> Generator[Metrics]:
+    """Open metrics.csv with its header; the columns after the first four are `others`."""
+    with (directory / "metrics.csv").open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerow((*COLUMNS, *others))
+        yield Metrics(file, tuple(others))
+
+
+def write_config(directory: Path, config: Mapping[str, object]) -> None:
+    text = json.dumps(config, indent=2, default=describe)
+    (directory / "config.json").write_text(text + "\n")
+
+
+def describe(value: object) -> object:
+    """Return what JSON can hold of a value: numbers as such, arrays by shape and dtype."""
+    array = np.asarray(value)
+    if array.dtype == object:
+        return str(value)
+    return {"shape": list(array.shape), "dtype": str(array.dtype)} if array.ndim else array.item()
+
+
+def write_kernels(directory: Path, sources: Mapping[str, str]) -> list[Path]:
+    """Write one Python file per kernel module and return their paths."""
+    paths: list[Path] = []
+    for name, text in sources.items():
+        path = directory / "kernels" / f"{name}.py"
+        path.write_text(text)
+        paths.append(path)
+    return paths

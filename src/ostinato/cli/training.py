@@ -1,0 +1,137 @@
+"""The loop behind ``ostinato run``: records in, rows out, until solved, interrupted or done."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.experiment import Experiment, Solved
+
+End = Literal["finished", "solved", "interrupted"]
+
+
+class Record(Protocol):
+    """One step of the outermost dimension; the program's outputs are attributes."""
+
+    @property
+    def index(self) -> int: ...
+
+
+class Records(Protocol):
+    """A running program; `close` stops its compiled loop at the next iteration boundary."""
+
+    def __iter__(self) -> Iterator[Record]: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of metrics.csv; `others` are the means of the remaining columns."""
+
+    iteration: int
+    env_steps: int
+    wall_s: float
+    episode_return: float
+    others: tuple[float, ...] = ()
+
+    def values(self) -> tuple[int | float, ...]:
+        return (self.iteration, self.env_steps, self.wall_s, self.episode_return, *self.others)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended, and its last row."""
+
+    end: End
+    last: Row | None
+
+
+class SolvedJudge:
+    """Keeps the last episodes and says when their mean reaches the bar."""
+
+    def __init__(self, criterion: Solved) -> None:
+        self._criterion = criterion
+        self._recent: deque[float] = deque(maxlen=criterion.mean_of_last)
+
+    def add(self, record: Record) -> bool:
+        """Take one record's episodes and return whether the bar is reached now."""
+        per_episode = output(record, self._criterion.metric).ravel()
+        if per_episode.size == 1:  # the mean over the record's episodes
+            per_episode = np.repeat(per_episode, self._criterion.episodes_per_record)
+        self._recent.extend(per_episode.tolist())
+        is_full = len(self._recent) == self._criterion.mean_of_last
+        return is_full and float(np.mean(self._recent)) >= self._criterion.at_least
+
+
+def train(
+    experiment: Experiment,
+    records: Records,
+    sinks: Sequence[Callable[[Row], None]],
+    others: Sequence[str] = (),
+) -> Outcome:
+    """Hand each record as a row to every sink until the records end, it is solved, or Ctrl-C.
+
+    The records are closed on every way out, so the compiled loop never outlives the call.
+    """
+    judge = SolvedJudge(experiment.stop) if experiment.stop else None
+    started, last = time.perf_counter(), None
+    end: End = "finished"
+    try:
+        with interruption() as is_interrupted:
+            for record in records:
+                wall_s = time.perf_counter() - started
+                last = row_of(experiment, record, wall_s, others)
+                for sink in sinks:
+                    sink(last)
+                if judge and judge.add(record):
+                    end = "solved"
+                elif is_interrupted():
+                    end = "interrupted"
+                if end != "finished":
+                    break
+    finally:
+        records.close()
+    return Outcome(end, last)
+
+
+def row_of(experiment: Experiment, record: Record, wall_s: float, others: Iterable[str]) -> Row:
+    return Row(
+        iteration=record.index,
+        env_steps=(record.index + 1) * experiment.steps_per_record,
+        wall_s=wall_s,
+        episode_return=float(output(record, experiment.metric).mean()),
+        others=tuple(float(output(record, name).mean()) for name in others),
+    )
+
+
+def output(record: Record, name: str) -> npt.NDArray[np.floating]:
+    """Return one output of a record as an array."""
+    return np.asarray(getattr(record, name))
+
+
+@contextmanager
+def interruption() -> Generator[Callable[[], bool]]:
+    """Turn the first Ctrl-C into a flag; the second one interrupts as usual."""
+    seen = False
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal seen
+        seen = True
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: seen
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,29 @@
+"""Which axes are loops, which are unrolled, and in which position a load addresses them."""
+
+from __future__ import annotations
+
+from ostinato.codegen.system import Axis, Statement
+from ostinato.codegen.tree import UNROLL
+from ostinato.pdg.index import Dim, Expr, dims_of
+
+
+def is_tiny(axis: Axis) -> bool:
+    """Whether an axis has a literal size that is worth unrolling."""
+    return axis.size.is_const and axis.size.const <= UNROLL
+
+
+def long_axes(statement: Statement) -> tuple[Axis, ...]:
+    """The axes that are loops: not tiny, or needed by the size of another axis."""
+    needed = frozenset[Dim]().union(*(dims_of(a.size) for a in statement.axes))
+    return tuple(a for a in statement.axes if not is_tiny(a) or a.index in needed)
+
+
+def coefficient(e: Expr, index: Dim) -> int | None:
+    """The factor of an index in an expression; None if the index is inside a compound term."""
+    factor = 0
+    for atom, k in e.terms:
+        if atom is index or atom == index:
+            factor = k
+        elif index in dims_of(Expr(((atom, 1),), 0)):
+            return None
+    return factor

@@ -1,0 +1,144 @@
+"""Typed fusion: items in topological order become ordered groups of one header each.
+
+An item joins the first group at or after its producers whose header is compatible; then items move
+between feasible groups while that shrinks what crosses groups. Loop fusion and elementwise fusion
+are both this function, with other headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from ostinato.codegen.deps import Dep
+
+H = TypeVar("H")
+ROUNDS = 20  # local moves converge in two or three rounds; the limit only guards against cycles
+
+
+@dataclass(frozen=True)
+class Rules(Generic[H]):
+    """What a header means: the header of two merged items (None: they cannot share a group),
+    whether a dependence may stay inside a group, and the cost of a tensor that crosses groups.
+    """
+
+    merge: Callable[[H, H], H | None]
+    allows: Callable[[H, Dep], bool]
+    size: Callable[[str], float]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A dependence from item ``source`` to item ``target``."""
+
+    source: int
+    target: int
+    dep: Dep
+
+
+@dataclass
+class _Clusters(Generic[H]):
+    headers: Sequence[H]
+    edges: Sequence[Edge]
+    rules: Rules[H]
+    members: list[list[int]] = field(default_factory=list[list[int]])
+    group_headers: list[H] = field(default_factory=list[H])
+    at: dict[int, int] = field(default_factory=dict[int, int])
+
+    def __post_init__(self) -> None:
+        count = len(self.headers)
+        self.before: list[list[Edge]] = [[] for _ in range(count)]
+        self.after: list[list[Edge]] = [[] for _ in range(count)]
+        self.users: dict[str, list[Edge]] = {}
+        for edge in self.edges:
+            self.before[edge.target].append(edge)
+            self.after[edge.source].append(edge)
+            self.users.setdefault(edge.dep.tensor, []).append(edge)
+
+    def touching(self, item: int, group: int) -> list[Dep]:
+        """The dependences between an item and a group."""
+        near = [e.dep for e in self.before[item] if self.at.get(e.source) == group]
+        return near + [e.dep for e in self.after[item] if self.at.get(e.target) == group]
+
+    def inside(self, group: int) -> list[Dep]:
+        return [
+            e.dep
+            for item in self.members[group]
+            for e in self.before[item]
+            if self.at[e.source] == group
+        ]
+
+    def joined(self, item: int, group: int) -> H | None:
+        """The group's header with the item in it, or None if it does not fit."""
+        old = self.group_headers[group]
+        header = self.rules.merge(old, self.headers[item])
+        if header is None:
+            return None
+        touched = self.touching(item, group)
+        if header != old:
+            touched += self.inside(group)
+        return header if all(self.rules.allows(header, d) for d in touched) else None
+
+    def place(self, item: int) -> None:
+        """Join the first group that fits at or after all producers, or open a group."""
+        first = max((self.at[e.source] for e in self.before[item]), default=0)
+        for group in range(first, len(self.members)):
+            header = self.joined(item, group)
+            if header is not None:
+                self.members[group].append(item)
+                self.group_headers[group] = header
+                self.at[item] = group
+                return
+        self.members.append([item])
+        self.group_headers.append(self.headers[item])
+        self.at[item] = len(self.members) - 1
+
+    def crossing(self, tensors: set[str]) -> float:
+        return sum(
+            self.rules.size(t)
+            for t in sorted(tensors)
+            if any(self.at[e.source] != self.at[e.target] for e in self.users[t])
+        )
+
+    def move(self, item: int) -> bool:
+        """Move an item to another group if less crosses groups then."""
+        tensors = {e.dep.tensor for e in (*self.before[item], *self.after[item])}
+        here, now = self.at[item], self.crossing(tensors)
+        low = max((self.at[e.source] for e in self.before[item]), default=0)
+        high = min((self.at[e.target] for e in self.after[item]), default=len(self.members) - 1)
+        for group in range(low, high + 1):
+            if group == here or not self.members[group]:
+                continue
+            header = self.joined(item, group)
+            if header is None:
+                continue
+            self.at[item] = group
+            if self.crossing(tensors) < now:
+                self.members[here].remove(item)
+                self.members[group].append(item)
+                self.group_headers[group] = header
+                return True
+            self.at[item] = here
+        return False
+
+
+def cluster(
+    headers: Sequence[H], edges: Sequence[Edge], rules: Rules[H]
+) -> list[tuple[H, list[int]]]:
+    """Groups in order, each with its header and its items (topologically ordered numbers).
+
+    ``headers[k]`` is the header of item ``k`` on its own; items are numbered topologically.
+    """
+    state = _Clusters(headers, edges, rules)
+    for item in range(len(headers)):
+        state.place(item)
+    for _ in range(ROUNDS):
+        moved = [state.move(item) for item in reversed(range(len(headers)))]
+        if not any(moved):
+            break
+    return [
+        (header, sorted(items))
+        for header, items in zip(state.group_headers, state.members, strict=True)
+        if items
+    ]

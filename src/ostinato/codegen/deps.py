@@ -1,0 +1,254 @@
+"""Dependences: which points of a producer a point of a consumer reads, as distances per dim.
+
+Most reads are shifts by a constant, whose distances follow from the index expression alone; isl
+answers for the others. Both forms restrict to equal values of a dim, which is what scheduling asks
+for when it places producer and consumer in one loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ostinato.codegen.system import Axis, Load, Statement
+from ostinato.codegen.tree import Span
+from ostinato.codegen.values import guarded_loads
+from ostinato.pdg.condition import Cond, cond_symbols
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    Extremum,
+    FloorDiv,
+    Mod,
+    dims_of,
+    expr,
+    substitute,
+)
+
+if TYPE_CHECKING:
+    from ostinato.pdg.isl import Relation
+
+Gap = tuple[int | None, int | None]  # least and greatest consumer - producer; None: unbounded
+HERE: Gap = (0, 0)
+ANY: Gap = (None, None)
+Spans = Mapping[Dim, Span]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Statements that one leaf computes together: a statement and the epilogues that join it."""
+
+    main: Statement
+    epilogues: tuple[Statement, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.main.name
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        return self.main.dims
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        return (self.main, *self.epilogues)
+
+
+@dataclass(frozen=True)
+class Box:
+    """The ranges of every index: loop dims, and the axes of a consumer."""
+
+    spans: Spans
+    axes: tuple[Axis, ...]
+
+    @cached_property
+    def last(self) -> dict[Dim, Expr]:
+        """The greatest value of every index, over extents and other indices."""
+        out = {d: stored_points(s.hi) - 1 for d, s in self.spans.items()}
+        return out | {a.index: _top(a) - 1 for a in self.axes}
+
+    def extreme(self, e: Expr, upper: bool) -> Expr | None:
+        """The extreme of an expression over the box; indices whose range mentions others first."""
+        mentioned = {d for last in self.last.values() for d in dims_of(last)}
+        while True:
+            dims = [a for a, _ in e.terms if isinstance(a, Dim)]
+            if not dims:
+                return None if dims_of(e) else e
+            free = [d for d in dims if d not in mentioned] or dims
+            chosen = next((d for d in free if dims_of(self.last[d])), free[0])
+            k = dict(e.terms)[chosen]
+            at = self.last[chosen] if upper == (k > 0) else expr(0)
+            e = substitute(e, {chosen: at})
+
+
+def stored_points(hi: Expr) -> Expr:
+    """A bound on a span over extents alone: ``w`` for the rows of a tile, ``min(w, B - w*b_o)``."""
+    match hi.terms:
+        case ((Extremum("min", of), 1),) if hi.const == 0:
+            return next((x for x in of if x.is_const), hi)
+        case _:
+            return hi
+
+
+def _top(axis: Axis) -> Expr:
+    compound = any(isinstance(a, FloorDiv | Mod | Extremum) for a, _ in axis.size.terms)
+    return axis.pad if compound else axis.size
+
+
+def _least(e: Expr | None) -> int | None:
+    """A lower bound on an expression of extents, which are at least 1."""
+    if e is None or any(k < 0 for _, k in e.terms):
+        return None
+    return e.const + sum(k for _, k in e.terms)
+
+
+def quick_gap(dim: Dim, index: Expr, box: Box) -> Gap | None:
+    """The range of ``dim - index``; None if the expression needs isl."""
+    gap = expr(dim) - index
+    if gap.is_const:
+        return gap.const, gap.const
+    if any(not isinstance(a, Dim) and dims_of(Expr(((a, 1),), 0)) for a, _ in gap.terms):
+        return None
+    low, high = box.extreme(gap, False), box.extreme(gap, True)
+    up = _least(None if high is None else -high)
+    return _least(low), None if up is None else -up
+
+
+@dataclass(frozen=True)
+class Dep:
+    """``consumer`` reads ``load`` of ``producer`` (units), under ``cond`` on its indices.
+
+    ``gaps`` holds the distances of the dims that both units run over and that are known without
+    isl; ``fixed`` the dims already restricted to equal values.
+    """
+
+    consumer: Unit
+    producer: Unit
+    reader: Statement
+    load: Load
+    cond: Cond
+    spans: Spans
+    gaps: dict[Dim, Gap]
+    is_quick: bool
+    fixed: tuple[Dim, ...] = ()
+    memo: dict[Dim, Gap] = field(default_factory=dict[Dim, Gap], compare=False)
+
+    @property
+    def tensor(self) -> str:
+        return self.load.tensor
+
+    def gap(self, dim: Dim) -> Gap:
+        """The least and greatest of consumer minus producer along a dim they share."""
+        if dim in self.gaps:
+            return self.gaps[dim]
+        if dim not in self.consumer.dims or dim not in self.producer.dims:
+            return ANY
+        if dim not in self.memo:
+            lo, hi = self.relation.distance(dim)
+            self.memo[dim] = (lo, hi)
+        return self.memo[dim]
+
+    def at_same(self, dim: Dim) -> Dep | None:
+        """The part of the dependence between equal values of a dim; None if there is none."""
+        lo, hi = self.gap(dim)
+        if (lo is not None and lo > 0) or (hi is not None and hi < 0):
+            return None
+        if self.is_quick:
+            if (lo, hi) == HERE:
+                return self
+            return replace(self, gaps={**self.gaps, dim: HERE}, memo={})
+        if dim not in self.consumer.dims or dim not in self.producer.dims:
+            return self
+        out = replace(self, fixed=(*self.fixed, dim), gaps={**self.gaps, dim: HERE}, memo={})
+        return None if out.relation.is_empty() else out
+
+    def exact(self) -> Dep:
+        """The same dependence with every distance asked of isl, conditions included."""
+        here = {d: HERE for d in self.fixed}
+        return replace(self, gaps=here, is_quick=False, memo={})
+
+    @cached_property
+    def relation(self) -> Relation:
+        """Consumer points to producer points, within both boxes and the condition."""
+        full = point_relation(self.consumer.main, self.producer.main, self, self.spans)
+        for dim in self.fixed:
+            full = full.same(dim)
+        return full
+
+
+def point_relation(consumer: Statement, producer: Statement, dep: Dep, spans: Spans) -> Relation:
+    """All pairs of points of a dependence; axes of the reader are existential."""
+    from ostinato.pdg import isl
+
+    at = dict(zip(producer.result_dims, dep.load.dims, strict=True))
+    free = [(d, Dim(d.name)) for d in producer.dims if d in producer.reduced]
+    renamed = {d: expr(x) for d, x in free}
+    exprs = [at[d] if d in at else renamed[d] for d in producer.dims]
+    within = [(x, substitute(spans[d].hi, {**at, **renamed})) for d, x in free]
+    within += _existential(dep)
+    raw = isl.relation(consumer.dims, producer.dims, exprs, dep.cond, within)
+    sizes = {d: spans[d].hi for d in (*consumer.dims, *producer.dims)}
+    raw = raw.intersect_in(isl.domain_set(consumer.dims, sizes))
+    return raw.intersect_out(isl.domain_set(producer.dims, sizes)).assume({})
+
+
+def _existential(dep: Dep) -> list[tuple[Dim, Expr]]:
+    """The axes of the reader that the indices or the condition mention."""
+    sizes = {a.index: a.size for a in dep.reader.axes}
+    found = {d for e in dep.load.dims for d in dims_of(e)}
+    found |= {s for s in cond_symbols(dep.cond) if isinstance(s, Dim)}
+    open_ = [d for d in found if d in sizes]
+    seen = set(open_)
+    while open_:
+        more = {d for d in dims_of(sizes[open_.pop()]) if d in sizes} - seen
+        seen |= more
+        open_ += more
+    return [(a.index, a.size) for a in dep.reader.axes if a.index in seen]
+
+
+def dependences(units: list[Unit], spans: Spans) -> list[Dep]:
+    """All reads between units; reads of inputs and of a unit's own chain are none."""
+    owner = {s.name: u for u in units for s in u.statements}
+    out: list[Dep] = []
+    for unit in units:
+        own = {s.name for s in unit.statements}
+        for statement in unit.statements:
+            for load, cond in _distinct(statement):
+                producer = owner.get(load.tensor)
+                if producer is None or (statement is not unit.main and load.tensor in own):
+                    continue
+                out.append(_dependence(unit, producer, statement, (load, cond), spans))
+    return [d for d in out if d.is_quick or not d.relation.is_empty()]
+
+
+def _distinct(statement: Statement) -> Iterator[tuple[Load, Cond]]:
+    """Every load once per condition."""
+    seen: set[tuple[str, tuple[Expr, ...], Cond]] = set()
+    for load, cond in guarded_loads(statement):
+        key = (load.tensor, load.dims, cond)
+        if key not in seen:
+            seen.add(key)
+            yield load, cond
+
+
+def _dependence(
+    consumer: Unit, producer: Unit, reader: Statement, read: tuple[Load, Cond], spans: Spans
+) -> Dep:
+    load, cond = read
+    box = Box({d: spans[d] for d in consumer.dims}, reader.axes)
+    at = dict(zip(producer.main.result_dims, load.dims, strict=True))
+    gaps: dict[Dim, Gap] = {}
+    is_quick = True
+    for dim in producer.dims:
+        if dim not in consumer.dims:
+            continue
+        gap = quick_gap(dim, at[dim], box) if dim in at else ANY
+        if gap is None:
+            is_quick = False
+        else:
+            gaps[dim] = gap
+    if not is_quick:
+        gaps = {d: g for d, g in gaps.items() if g == HERE}
+    return Dep(consumer, producer, reader, load, cond, spans, gaps, is_quick)

@@ -1,0 +1,174 @@
+"""The driver: which trees become kernels, and where workers wait for each other.
+
+A parallel loop is one kernel that every worker runs for its share of the tiles; a run of trees
+without parallel work is one kernel of worker 0. A sequential loop around parallel work, and an
+outermost loop that hosts other loops, is a loop of the driver. A barrier stands before a call that
+conflicts with one since the last barrier, and at the end of every loop body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ostinato.codegen.deps import HERE, Dep
+from ostinato.codegen.storage import Storage
+from ostinato.codegen.system import Statement, loads
+from ostinato.codegen.tree import (
+    Barrier,
+    Call,
+    DriverLoop,
+    Fill,
+    Kernel,
+    Loop,
+    Step,
+    Tree,
+    computed,
+    leaves,
+)
+from ostinato.pdg.index import Dim
+
+
+@dataclass(frozen=True)
+class Access:
+    """The stored tensors that a kernel writes and reads."""
+
+    writes: frozenset[str]
+    reads: frozenset[str]
+
+    @property
+    def all(self) -> frozenset[str]:
+        return self.writes | self.reads
+
+
+@dataclass
+class _Driver:
+    statements: Mapping[str, Statement]
+    storage: Mapping[str, Storage]
+    readers: Mapping[str, Sequence[Dep]]
+    kernels: list[Kernel] = field(default_factory=list[Kernel])
+    accesses: list[Access] = field(default_factory=list[Access])
+
+    def steps(self, trees: Sequence[Tree], outer: tuple[Dim, ...]) -> list[Step]:
+        """Calls and loops without barriers."""
+        out: list[Step] = []
+        run: list[Tree] = []
+        for tree in trees:
+            if not isinstance(tree, Loop) or not is_driven(tree, not outer):
+                run.append(tree)
+                continue
+            out += self.serial(run, outer)
+            run = []
+            if tree.parallel:
+                out.append(self.call(tree.body, (*outer, tree.dim), tree))
+            else:
+                body = self.steps(tree.body, (*outer, tree.dim))
+                out.append(DriverLoop(tree.span, tree.reverse, not outer, tuple(body)))
+        return out + self.serial(run, outer)
+
+    def serial(self, run: Sequence[Tree], outer: tuple[Dim, ...]) -> list[Step]:
+        return [self.call(tuple(run), outer, None)] if run else []
+
+    def call(self, body: tuple[Tree, ...], outer: tuple[Dim, ...], loop: Loop | None) -> Call:
+        number = len(self.kernels)
+        self.kernels.append(Kernel(f"k{number}", body, outer, loop.span if loop else None))
+        self.accesses.append(self.access(body))
+        return Call(number)
+
+    def access(self, body: tuple[Tree, ...]) -> Access:
+        writes: set[str] = set()
+        reads: set[str] = set()
+        for leaf, _, _ in leaves(body):
+            writes.update(computed(leaf))
+            if not isinstance(leaf, Fill):
+                for name in computed(leaf):
+                    clauses = self.statements[name].clauses
+                    reads.update(x.tensor for _, value in clauses for x in loads(value))
+        stored = {n for n in writes | reads if self.storage[n].place != "register"}
+        return Access(frozenset(writes & stored), frozenset(reads & stored))
+
+    def conflict(self, a: int, b: int) -> bool:
+        """Whether two kernels that may run at once on different workers share written memory."""
+        first, second = self.kernels[a], self.kernels[b]
+        if first.parallel is None and second.parallel is None:
+            return False
+        x, y = self.accesses[a], self.accesses[b]
+        shared = (x.writes & y.all) | (x.reads & y.writes)
+        same = first.parallel is not None and first.parallel == second.parallel
+        dim = first.parallel.dim if first.parallel else None
+        return any(
+            self.storage[n].place == "global" and not (same and self.stays(n, dim)) for n in shared
+        )
+
+    def stays(self, tensor: str, dim: Dim | None) -> bool:
+        """Whether every worker touches only its own tiles of a tensor."""
+        slots = self.storage[tensor].slots
+        if not any(s.dim is dim and s.kind == "full" for s in slots) or dim is None:
+            return False
+        return all(d.gap(dim) == HERE for d in self.readers.get(tensor, ()))
+
+    def guarded(self, steps: Sequence[Step], since: set[int]) -> list[Step]:
+        """The steps with barriers; ``since`` are the calls since the last one, updated."""
+        out: list[Step] = []
+        for step in steps:
+            if isinstance(step, DriverLoop):
+                if since:  # the body may start with a conflict only at its first iteration
+                    out.append(Barrier())
+                since.clear()
+                body = self.guarded(step.body, since)
+                if since:
+                    body.append(Barrier())
+                since.clear()
+                out.append(DriverLoop(step.span, step.reverse, step.outermost, tuple(body)))
+                continue
+            if isinstance(step, Call):
+                if any(self.conflict(k, step.kernel) for k in since):
+                    out.append(Barrier())
+                    since.clear()
+                since.add(step.kernel)
+            out.append(step)
+        return out
+
+
+def is_driven(loop: Loop, top: bool) -> bool:
+    """Whether a loop belongs to the driver: it is or hosts parallel work, or is outermost."""
+    if has_parallel(loop):
+        return True
+    return top and any(isinstance(t, Loop) for t in loop.body)
+
+
+def has_parallel(tree: Tree) -> bool:
+    return isinstance(tree, Loop) and (tree.parallel or any(map(has_parallel, tree.body)))
+
+
+@dataclass(frozen=True)
+class Driven:
+    """Kernels with what they touch, and the steps of the driver."""
+
+    kernels: tuple[Kernel, ...]
+    accesses: tuple[Access, ...]
+    steps: tuple[Step, ...]
+
+
+def drive(
+    trees: Sequence[Tree],
+    statements: Mapping[str, Statement],
+    storage: Mapping[str, Storage],
+    deps: Sequence[Dep],
+) -> Driven:
+    """Cut the trees into kernels and synchronise the workers."""
+    readers: dict[str, list[Dep]] = {}
+    for d in deps:
+        readers.setdefault(d.tensor, []).append(d)
+    driver = _Driver(statements, storage, readers)
+    steps = driver.guarded(driver.steps(trees, ()), set())
+    return Driven(tuple(driver.kernels), tuple(driver.accesses), tuple(steps))
+
+
+def calls(steps: Sequence[Step]) -> Iterator[int]:
+    """The kernels in calling order, loop bodies once."""
+    for step in steps:
+        if isinstance(step, Call):
+            yield step.kernel
+        elif isinstance(step, DriverLoop):
+            yield from calls(step.body)

@@ -1,0 +1,1 @@
+"""Emission: from a plan to readable, deterministic Numba source."""

@@ -1,0 +1,90 @@
+"""Where an element lies: offsets in elements, split into a hoisted base and an inner part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ostinato.codegen.emit.index import Names, expression
+from ostinato.codegen.emit.text import PRODUCT, SUM, Text, binary, call
+from ostinato.codegen.storage import Slot, Storage
+from ostinato.pdg.index import Dim, Expr, dims_of, expr, product
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One summand of an offset: an index, perhaps computed at run time, times a stride."""
+
+    index: Text
+    stride: Expr
+    is_inner: bool  # depends on an axis of the nest: stays in the loop
+
+
+def strides(storage: Storage) -> tuple[Expr, ...]:
+    """Elements between neighbours along each stored axis, slots first."""
+    shape = storage.shape
+    return tuple(product(shape[k + 1 :]) for k in range(len(shape)))
+
+
+def slot_parts(
+    storage: Storage, dims: Sequence[Expr], inner: frozenset[Dim], names: Names, clamp: bool
+) -> list[Part]:
+    """The summands for a tensor's slots."""
+    out: list[Part] = []
+    steps = strides(storage)[: len(storage.slots)]
+    for slot, stride, at in zip(storage.slots, steps, dims, strict=True):
+        if slot.kind == "one":
+            continue
+        if slot.kind == "full" and not clamp:
+            out.extend(_affine(at, stride, inner, names))
+        else:
+            index = _stored(slot, at, clamp, names)
+            out.append(Part(index, stride, bool(dims_of(at) & inner)))
+    return out
+
+
+def _stored(slot: Slot, at: Expr, clamp: bool, names: Names) -> Text:
+    index, extent = expression(at, names), expression(slot.extent, names)
+    if slot.kind == "circular":
+        return binary("%", PRODUCT, index, extent)
+    assert clamp
+    return clamped(index, slot.extent, names)
+
+
+def clamped(index: Text, size: Expr, names: Names) -> Text:
+    """The nearest index inside ``0 <= index < size``."""
+    return call("min", call("max", index, "0"), expression(size - 1, names))
+
+
+def _affine(at: Expr, stride: Expr, inner: frozenset[Dim], names: Names) -> list[Part]:
+    """Separate the terms that move in the nest from those that stand still."""
+    moving = Expr(tuple((a, k) for a, k in at.terms if dims_of(_term(a)) & inner), 0)
+    still = at - moving
+    parts = [Part(expression(moving, names), stride, True)] if moving.terms else []
+    return parts + ([] if still == expr(0) else [Part(expression(still, names), stride, False)])
+
+
+def _term(atom: object) -> Expr:
+    return Expr(((atom, 1),), 0)  # type: ignore[arg-type]
+
+
+def axis_parts(index: Expr, stride: Expr, names: Names) -> list[Part]:
+    """The summands for one axis: all of it stays in the loop."""
+    return [] if index == expr(0) else [Part(expression(index, names), stride, True)]
+
+
+def total(parts: Sequence[Part], start: Text | None, names: Names) -> Text:
+    """The sum of the parts, after ``start``."""
+    out = start
+    for part in parts:
+        text = scaled(part.index, part.stride, names)
+        out = text if out is None else binary("+", SUM, out, text)
+    return out if out is not None else Text("0")
+
+
+def scaled(index: Text, stride: Expr, names: Names) -> Text:
+    if stride == expr(1):
+        return index
+    if stride.is_const and index.code.isdigit():
+        return Text(str(int(index.code) * stride.as_int()))
+    return binary("*", PRODUCT, index, expression(stride, names))

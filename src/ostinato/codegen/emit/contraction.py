@@ -1,0 +1,172 @@
+"""Matrix products: strides from index expressions, epilogue steps from elementwise chains."""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from ostinato.codegen.cpu.expression import Expr as StepExpr
+from ostinato.codegen.cpu.matmul_spec import Matmul, Operand, Size, Step
+from ostinato.codegen.emit.address import strides
+from ostinato.codegen.emit.function import ARENA, Body, Function
+from ostinato.codegen.emit.index import expression
+from ostinato.codegen.emit.names import Names, identifier
+from ostinato.codegen.emit.source import Source
+from ostinato.codegen.system import Axis, Call, Literal_, Load, Statement, Value
+from ostinato.codegen.tree import Contraction
+from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
+
+
+def emit_contraction(leaf: Contraction, function: Function, out: Source) -> None:
+    """Write a product and its epilogues as one call, inside loops over the outer axes."""
+    _Product(leaf, function).write(out)
+
+
+@dataclass
+class _Product:
+    leaf: Contraction
+    function: Function
+    sizes: dict[str, Expr] = field(default_factory=dict[str, Expr])  # run-time sizes by name
+    offsets: list[str] = field(default_factory=list[str])
+    operands: list[Operand] = field(default_factory=list[Operand])
+    loaded: dict[Load, str] = field(default_factory=dict[Load, str])
+    steps: dict[Load, str] = field(default_factory=dict[Load, str])  # identity load -> step
+
+    def __post_init__(self) -> None:
+        self.names = Names(("acc",))
+        self.body = Body(self.function, frozenset(a.index for a in self.leaf.outer))
+        self.result = self.function.statement(self.leaf.statement)
+
+    def write(self, out: Source) -> None:
+        spec = self.spec()
+        name = f"mm{self.function.number}_{identifier(self.leaf.statement)}"
+        name = self.function.names.fresh(name)
+        self.function.products.append(f"{name} = matmul({spec!r})")
+        names = self.function.dims
+        sizes = [str(expression(self.sizes[s], names)) for s in spec.runtime]
+        out.lines(self.body.hoisted())
+        with ExitStack() as loops:
+            for axis in self.leaf.outer:
+                size = expression(axis.size, names)
+                loops.enter_context(out.block(f"for {names[axis.index]} in range({size})"))
+            out.line(f"{name}({ARENA}, {_tuple(self.offsets)}, {_tuple(sizes)})")
+
+    def spec(self) -> Matmul:
+        leaf, value = self.leaf, self.result.clauses[0][1]
+        assert isinstance(value, Call), f"{self.result.name} is no product"
+        left, right = value.args
+        assert isinstance(left, Load), f"{self.result.name} multiplies no load"
+        assert isinstance(right, Load), f"{self.result.name} multiplies no load"
+        self.offsets = [self._offset(left), self._offset(right)]
+        start = self._accumulator()
+        steps = [self._first(start)]
+        steps += [self._epilogue(self.function.statement(e)) for e in leaf.epilogues]
+        assert self.result.dtype in ("float32", "float64"), f"{self.result.name} is no float"
+        return Matmul(
+            dtype=self.result.dtype,
+            m=self._extent("m", leaf.m),
+            n=self._extent("n", leaf.n),
+            k=self._extent("k", leaf.k),
+            a=(self._stride("a_m", left, leaf.m), self._stride("a_k", left, leaf.k)),
+            b=(self._stride("b_k", right, leaf.k), self._stride("b_n", right, leaf.n)),
+            operands=tuple(self.operands),
+            steps=tuple(steps),
+            start=start,
+            form=leaf.form,
+        )
+
+    def _size(self, name: str, of: Expr) -> Size:
+        if of.is_const:
+            return of.as_int()
+        self.sizes[name] = of
+        return name
+
+    def _extent(self, name: str, axis: Axis | None) -> Size:
+        return 1 if axis is None else self._size(name, axis.size)
+
+    def _stride(self, name: str, load: Load, axis: Axis | None) -> Size:
+        """How far one step along the axis moves the load, in elements."""
+        if axis is None:
+            return 0
+        storage, total = self.function.storage(load.tensor), expr(0)
+        kept = [s.kind != "one" for s in storage.slots] + [True] * len(storage.axes)
+        for is_kept, step, at in zip(kept, strides(storage), (*load.dims, *load.axes), strict=True):
+            assert isinstance(at, Expr), f"{load.tensor} is gathered inside a product"
+            if is_kept:
+                total = total + step * _coefficient(at, axis.index)
+        return self._size(name, total)
+
+    def _offset(self, load: Load) -> str:
+        """The offset of the element where m, n and k are 0."""
+        zero = {a.index: expr(0) for a in (self.leaf.m, self.leaf.n, self.leaf.k) if a}
+        axes = tuple(substitute(a, zero) for a in load.axes if isinstance(a, Expr))
+        dims = tuple(substitute(d, zero) for d in load.dims)
+        return str(self.body.offset(Load(load.tensor, dims, axes, load.dtype, load.clamp)))
+
+    def _operand(self, load: Load) -> str:
+        """Name the tensor that a step reads or stores at this place."""
+        if load not in self.loaded:
+            name = self.names.fresh(load.tensor)
+            rows = self._stride(f"{name}_m", load, self.leaf.m)
+            columns = self._stride(f"{name}_n", load, self.leaf.n)
+            self.operands.append(Operand(name, rows, columns))
+            self.offsets.append(self._offset(load))
+            self.loaded[load] = name
+        return self.loaded[load]
+
+    def _identity(self, s: Statement) -> Load:
+        axes = tuple(expr(a.index) for a in s.result_axes)
+        return Load(s.name, tuple(expr(d) for d in s.result_dims), axes, s.dtype)
+
+    def _accumulator(self) -> str | None:
+        return self._operand(self._identity(self.result)) if self.leaf.accumulate else None
+
+    def _first(self, start: str | None) -> Step:
+        return self._step(self.result, ("name", "acc"), start)
+
+    def _epilogue(self, s: Statement) -> Step:
+        return self._step(s, self._translate(s.clauses[0][1]), None)
+
+    def _step(self, s: Statement, of: StepExpr, store: str | None) -> Step:
+        load = self._identity(s)
+        if store is None and self.function.storage(s.name).place in ("global", "local"):
+            store = self._operand(load)
+        name = self.names.fresh(f"{s.name}_value")
+        self.steps[load] = name
+        return Step(name, of, store)
+
+    def _translate(self, value: Value) -> StepExpr:
+        match value:
+            case Literal_(x):
+                number = float(x)
+                return ("const", number if math.isfinite(number) else str(number))
+            case Load():
+                plain = Load(value.tensor, value.dims, value.axes, value.dtype)
+                if plain in self.steps:
+                    return ("name", self.steps[plain])
+                return ("name", self._operand(value))
+            case Call("stop_gradient", (x,)):
+                return self._translate(x)
+            case Call("pow", (x, Literal_(2))):
+                base = self._translate(x)
+                return ("mul", base, base)
+            case Call(fn, args):
+                return (fn, *(self._translate(a) for a in args))
+            case other:
+                raise AssertionError(f"{self.result.name}: {other} is no epilogue")
+
+
+def _coefficient(at: Expr, dim: Dim) -> int:
+    found = 0
+    for atom, k in at.terms:
+        if atom == dim:
+            found = k
+        else:
+            compound = Expr(((atom, 1),), 0)
+            assert dim not in dims_of(compound), f"{at} is not affine in {dim}"
+    return found
+
+
+def _tuple(items: list[str]) -> str:
+    return f"({', '.join(items)},)" if items else "()"

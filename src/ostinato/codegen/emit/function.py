@@ -1,0 +1,125 @@
+"""One generated function under construction: its names, its tensors and their bases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ostinato.codegen.cpu import target
+from ostinato.codegen.cpu.flags import BYTES
+from ostinato.codegen.emit.address import Part, axis_parts, clamped, slot_parts, strides, total
+from ostinato.codegen.emit.names import Names, identifier
+from ostinato.codegen.emit.source import Source
+from ostinato.codegen.emit.text import Text, call
+from ostinato.codegen.emit.value import Scope, print_value
+from ostinato.codegen.plan import Plan
+from ostinato.codegen.storage import Storage
+from ostinato.codegen.system import Load, Statement
+from ostinato.pdg.index import Dim, Expr, Extent
+
+ARENA, OFFSETS, LOCAL, KEY = "arena", "at", "local", "key"
+
+
+@dataclass
+class Function:
+    """What the leaves of one kernel share: the plan, local names, and the tensors used so far."""
+
+    plan: Plan
+    number: int
+    places: dict[str, int]  # tensor -> its entry in the offset table
+    names: Names
+    dims: dict[Dim | Extent, str]
+    tensors: dict[str, str] = field(default_factory=dict[str, str])  # tensor -> local name
+    products: list[str] = field(default_factory=list[str])  # definitions of matmul kernels
+
+    def storage(self, tensor: str) -> Storage:
+        return self.plan.storage[tensor]
+
+    def statement(self, name: str) -> Statement:
+        return self.plan.statements[name]
+
+    def start(self, tensor: str) -> str:
+        """The variable that holds the tensor's first element's offset."""
+        if tensor not in self.tensors:
+            self.tensors[tensor] = self.names.fresh(f"at_{tensor}")
+        return self.tensors[tensor]
+
+    def access(self, kind: str, tensor: str) -> str:
+        """The name of the function that loads ("ld") or stores ("st") the tensor here."""
+        self.start(tensor)
+        return f"{kind}{self.number}_{identifier(tensor)}"
+
+    def load(self, tensor: str, offset: Text) -> Text:
+        return call(self.access("ld", tensor), ARENA, offset)
+
+    def store(self, tensor: str, offset: Text, value: Text) -> str:
+        return f"{self.access('st', tensor)}({ARENA}, {offset}, {value})"
+
+    def prologue(self) -> Iterable[str]:
+        """Lines that fetch the start of every tensor that the body used."""
+        for tensor, name in self.tensors.items():
+            storage = self.storage(tensor)
+            where = f"{OFFSETS}[{self.places[tensor]}]"
+            shift = f" + {LOCAL} // {BYTES[storage.dtype]}" if storage.place == "local" else ""
+            yield f"{name} = {where}{shift}"
+
+    def accessors(self) -> Iterable[str]:
+        """Definitions of the loads and stores: no two tensors of a kernel overlap."""
+        for scope, tensor in enumerate(self.tensors):
+            load, store = self.access("ld", tensor), self.access("st", tensor)
+            dtype = self.storage(tensor).dtype
+            args = f'{scope}, {len(self.tensors)}, "{dtype}", "k{self.number}"'
+            yield f"{load}, {store} = access({args})"
+
+
+@dataclass
+class Body:
+    """The code of one leaf: bases stand before its loops, the rest inside."""
+
+    function: Function
+    inner: frozenset[Dim]  # the axes that the leaf's own loops run over
+    bases: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+
+    def scope(self, out: Source) -> Scope:
+        return Scope(out, self.function.names.fresh, self.function.dims, load=self.read, key=KEY)
+
+    def base(self, tensor: str, still: list[Part]) -> Text:
+        """The hoisted start of the elements that one load reads in the leaf's loops."""
+        start = Text(self.function.start(tensor))
+        if not still:
+            return start
+        text = total(still, start, self.function.dims)
+        key = (tensor, text.code)
+        if key not in self.bases:
+            self.bases[key] = self.function.names.fresh(f"o_{tensor}")
+        return Text(self.bases[key])
+
+    def hoisted(self) -> Iterable[str]:
+        for (_, text), name in self.bases.items():
+            yield f"{name} = {text}"
+
+    def parts(self, load: Load, scope: Scope | None) -> list[Part]:
+        """The summands of a load's offset; computed indices are clamped to their axis."""
+        storage, names = self.function.storage(load.tensor), self.function.dims
+        out = slot_parts(storage, load.dims, self.inner, names, load.clamp)
+        steps = strides(storage)[len(storage.slots) :]
+        for axis, stride, at in zip(storage.axes, steps, load.axes, strict=True):
+            if isinstance(at, Expr):
+                out.extend(axis_parts(at, stride, names))
+                continue
+            assert scope is not None, f"{load.tensor} is gathered where no value can be computed"
+            index = call(target.SUFFIX["int64"], print_value(at, scope))
+            out.append(Part(clamped(index, axis.size, names), stride, True))
+        return out
+
+    def offset(self, load: Load, scope: Scope | None = None) -> Text:
+        """The offset of an element."""
+        parts = self.parts(load, scope)
+        base = self.base(load.tensor, [p for p in parts if not p.is_inner])
+        return total([p for p in parts if p.is_inner], base, self.function.dims)
+
+    def read(self, load: Load, scope: Scope) -> Text:
+        """The text that loads an element from memory."""
+        place = self.function.storage(load.tensor).place
+        assert place in ("global", "local"), f"{load.tensor} has no memory ({place})"
+        return self.function.load(load.tensor, self.offset(load, scope))

@@ -1,0 +1,73 @@
+"""What the runtime must know about a generated module: its arguments, results and workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ostinato.codegen.cpu.flags import BYTES
+from ostinato.codegen.emit.kernel import stored
+from ostinato.codegen.plan import Plan, Port
+from ostinato.codegen.tree import DriverLoop
+from ostinato.pdg.index import Expr
+from ostinato.pdg.node import Dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """An argument or a result in the arena.
+
+    ``stored`` is the row-major array in memory, ``shape`` the user's array; ``axes`` gives for each
+    of the user's axes the stored axes that it is made of.
+    """
+
+    name: str
+    tensor: str
+    dtype: Dtype
+    stored: tuple[Expr, ...]
+    shape: tuple[Expr, ...]
+    axes: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """The entry point's view of the arena.
+
+    ``tensors`` are the entries of the offset table with the bytes of one element; ``tiles`` the
+    iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any.
+    """
+
+    extents: tuple[str, ...]
+    tensors: tuple[tuple[str, int], ...]
+    inputs: tuple[Field, ...]
+    outputs: tuple[Field, ...]
+    tiles: tuple[Expr, ...]
+    streamed: str
+
+
+def interface(plan: Plan) -> Interface:
+    """Return what the runtime needs besides the source."""
+    tensors = tuple((n, BYTES[plan.storage[n].dtype]) for n in stored(plan))
+    spans = [k.parallel for k in plan.kernels if k.parallel is not None]
+    return Interface(
+        extents=plan.extents,
+        tensors=tensors,
+        inputs=tuple(_field(plan, p) for p in plan.inputs if _has_memory(plan, p)),
+        outputs=tuple(_field(plan, p) for p in plan.outputs),
+        tiles=tuple(s.hi - s.lo for s in spans),
+        streamed=_streamed(plan),
+    )
+
+
+def _has_memory(plan: Plan, port: Port) -> bool:
+    return plan.storage[port.tensor].place == "global"
+
+
+def _field(plan: Plan, port: Port) -> Field:
+    storage = plan.storage[port.tensor]
+    return Field(port.name, port.tensor, storage.dtype, storage.shape, port.shape, port.axes)
+
+
+def _streamed(plan: Plan) -> str:
+    """The last published loop: when it has done a step, everything of that step is written."""
+    found = [s for s in plan.driver if isinstance(s, DriverLoop) and s.outermost and not s.reverse]
+    return found[-1].span.dim.name if found else ""

@@ -1,0 +1,175 @@
+"""Kernels: one function per run of trees, with a comment that says what it computes and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from ostinato.codegen.cpu import target
+from ostinato.codegen.cpu.flags import BYTES
+from ostinato.codegen.emit.contraction import emit_contraction
+from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS, Body, Function
+from ostinato.codegen.emit.index import expression
+from ostinato.codegen.emit.names import Names
+from ostinato.codegen.emit.nest import emit_nest
+from ostinato.codegen.emit.source import Source
+from ostinato.codegen.plan import Plan
+from ostinato.codegen.storage import Storage
+from ostinato.codegen.system import Load, Statement
+from ostinato.codegen.tree import (
+    Contraction,
+    Fill,
+    Kernel,
+    Loop,
+    Nest,
+    Span,
+    Tree,
+    computed,
+    leaves,
+)
+from ostinato.pdg.functions import fold_unit
+from ostinato.pdg.index import Dim, Extent, expr, product
+
+
+@dataclass(frozen=True)
+class EmittedKernel:
+    """A kernel's name, what stands before it, and its own text."""
+
+    name: str
+    parameters: tuple[str, ...]
+    definitions: tuple[str, ...]  # loads, stores and products, at module level
+    text: str
+
+
+def loop_head(span: Span, reverse: bool, names: dict[Dim | Extent, str], first: str = "") -> str:
+    """The ``for`` statement of a span; ``first`` is added to the lower bound."""
+    lo, hi = expression(span.lo, names), expression(span.hi, names)
+    name = names[span.dim]
+    if reverse:
+        return f"for {name} in range({expression(span.hi - 1, names)}, " + (
+            f"{expression(span.lo - 1, names)}, -1)"
+        )
+    if first:
+        return (
+            f"for {name} in range({lo} + {first}, {hi}, nt)"
+            if lo.code != "0"
+            else (f"for {name} in range({first}, {hi}, nt)")
+        )
+    return f"for {name} in range({hi})" if lo.code == "0" else f"for {name} in range({lo}, {hi})"
+
+
+def dims_of_trees(kernel: Kernel, plan: Plan) -> list[Dim]:
+    """Every dim and axis that the kernel's code mentions, in order of appearance."""
+    found: dict[Dim, None] = dict.fromkeys(kernel.outer)
+    for leaf, path, _ in leaves(kernel.body):
+        found.update(dict.fromkeys(loop.dim for loop in path))
+        if isinstance(leaf, Nest):
+            found.update(dict.fromkeys(a.index for a in leaf.axes))
+        if isinstance(leaf, Contraction):
+            axes = (leaf.m, leaf.n, leaf.k, *leaf.outer)
+            found.update(dict.fromkeys(a.index for a in axes if a))
+    return list(found)
+
+
+def emit_kernel(plan: Plan, kernel: Kernel, number: int, reserved: frozenset[str]) -> EmittedKernel:
+    """Return the text of one kernel."""
+    names = Names(reserved | set(plan.extents) | {ARENA, OFFSETS, LOCAL, KEY})
+    dims: dict[Dim | Extent, str] = {}
+    for dim in dims_of_trees(kernel, plan):
+        dims[dim] = names.fresh(dim.name)
+    places = {tensor: k for k, tensor in enumerate(stored(plan))}
+    function = Function(plan, number, places, names, dims)
+    body = Source()
+    for tree in kernel.body:
+        emit_tree(tree, function, body)
+    parameters = (ARENA, OFFSETS, LOCAL, KEY, *plan.extents, *(dims[d] for d in kernel.outer))
+    out = Source()
+    out.lines(describe(kernel, plan))
+    out.line("@njit(**KERNEL)")
+    with out.block(f"def {kernel.name}({', '.join(parameters)})"):
+        out.lines(function.prologue())
+        out.extend(body)
+    definitions = (*function.accessors(), *function.products)
+    return EmittedKernel(kernel.name, parameters, definitions, out.text())
+
+
+def stored(plan: Plan) -> tuple[str, ...]:
+    """The tensors that have a place in the arena, in the order of the offset table."""
+    return tuple(n for n, s in plan.storage.items() if s.place in ("global", "local"))
+
+
+def emit_tree(tree: Tree, function: Function, out: Source) -> None:
+    """Write a loop with its body, or a leaf."""
+    match tree:
+        case Loop(span, reverse, _, body):
+            with out.block(loop_head(span, reverse, function.dims)):
+                for inner in body:
+                    emit_tree(inner, function, out)
+        case Nest():
+            emit_nest(tree, function, out)
+        case Contraction():
+            out.line(f"# {formula(tree)}")
+            emit_contraction(tree, function, out)
+        case Fill(tensor):
+            emit_fill(tensor, function, out)
+        case unknown:
+            assert_never(unknown)
+
+
+def formula(leaf: Contraction) -> str:
+    sizes = f"[{leaf.m.size if leaf.m else 1}, {leaf.n.size if leaf.n else 1}, {leaf.k.size}]"
+    then = f"; then {', '.join(leaf.epilogues)}" if leaf.epilogues else ""
+    return f"{leaf.statement} {'+=' if leaf.accumulate else '='} product {sizes}{then}"
+
+
+def emit_fill(tensor: str, function: Function, out: Source) -> None:
+    """Set one point of an accumulator, which is contiguous, to the fold's unit."""
+    s, storage = function.statement(tensor), function.storage(tensor)
+    body = Body(function, frozenset())
+    first = Load(
+        tensor, tuple(expr(d) for d in s.result_dims), (expr(0),) * len(storage.axes), s.dtype
+    )
+    start = body.offset(first)
+    unit = target.literal(fold_unit(s.fold, s.dtype), s.dtype)
+    out.lines(body.hoisted())
+    size = product(a.pad for a in storage.axes)
+    if size == expr(1):
+        out.line(function.store(tensor, start, unit))
+        return
+    element = function.names.fresh("e")
+    with out.block(f"for {element} in range({expression(size, function.dims)})"):
+        out.line(f"{function.access('st', tensor)}({ARENA}, {start} + {element}, {unit})")
+
+
+def describe(kernel: Kernel, plan: Plan) -> list[str]:
+    """Comment lines: the schedule, then each statement with its place in the program."""
+    lines = [f"# {kernel.name}: {schedule(kernel)}"]
+    done: set[str] = set()
+    for leaf, path, _ in leaves(kernel.body):
+        for name in computed(leaf):
+            if name not in done:
+                done.add(name)
+                lines.append(f"#   {equation(plan.statements[name], plan.storage[name], path)}")
+    return lines
+
+
+def schedule(kernel: Kernel) -> str:
+    return f"parallel {kernel.parallel}" if kernel.parallel else "one worker"
+
+
+def equation(s: Statement, storage: Storage, path: tuple[Loop, ...]) -> str:
+    """One line on a statement: name, indices, loops, place in memory, place in the program."""
+    indices = ", ".join([*(str(d) for d in s.result_dims), *(str(a.index) for a in s.result_axes)])
+    loops = " ".join(f"{loop.dim}{'-' if loop.reverse else ''}" for loop in path) or "-"
+    label = f" ({s.label})" if s.label and s.label != s.name else ""
+    where = f"   # {s.where}" if s.where else ""
+    return f"{s.name}[{indices}]{label}  loops {loops}  {kept(storage)}{where}"
+
+
+def kept(storage: Storage) -> str:
+    """Where a tensor lives and how much of it, in words."""
+    if storage.place not in ("global", "local"):
+        return storage.place
+    shape = " x ".join(str(e) for e in storage.shape if e != expr(1)) or "1"
+    size = f"{shape} x {BYTES[storage.dtype]} B"
+    return f"{size} per worker" if storage.place == "local" else size

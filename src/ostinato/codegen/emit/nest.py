@@ -1,0 +1,256 @@
+"""Nests of vector axes: maps, folds in variables, folds in memory."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from ostinato.codegen.cpu import target
+from ostinato.codegen.emit.function import Body, Function
+from ostinato.codegen.emit.index import condition, expression
+from ostinato.codegen.emit.source import Source
+from ostinato.codegen.emit.text import BITS, Text, call
+from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
+from ostinato.codegen.system import Load, Statement, Value
+from ostinato.codegen.tree import Nest
+from ostinato.pdg.condition import ALWAYS, Cond
+from ostinato.pdg.functions import fold_unit
+from ostinato.pdg.index import Dim, Expr, expr
+from ostinato.pdg.node import Dtype
+
+COMBINE = {
+    "sum": "add",
+    "prod": "mul",
+    "max": "maximum",
+    "min": "minimum",
+    "any": "or",
+    "all": "and",
+}
+Literals = dict[Dim, Expr]
+
+
+def emit_nest(nest: Nest, function: Function, out: Source) -> None:
+    """Write a nest: one loop nest per clause condition."""
+    for clause, cond in enumerate(nest.conds):
+        writer = _Clause(nest, clause, function)
+        if cond == ALWAYS and clause == 0:
+            writer.write(out)
+            return
+        head = "else" if cond == ALWAYS else f"{'elif' if clause else 'if'} {_test(cond, function)}"
+        with out.block(head):
+            writer.write(out)
+        if cond == ALWAYS:
+            return
+
+
+def _test(cond: Cond, function: Function) -> str:
+    return condition(cond, function.dims).code
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One unrolled copy of a statement: its literals, and its value there."""
+
+    statement: Statement
+    literals: Literals
+    value: Value
+
+    def result(self) -> Load:
+        """The load that reads what this cell computes."""
+        s = self.statement
+        at = tuple(self.literals.get(a.index, expr(a.index)) for a in s.result_axes)
+        return Load(s.name, tuple(expr(d) for d in s.result_dims), at, s.dtype)
+
+    def tag(self) -> str:
+        """The statement's name and the literals of its result."""
+        kept = [self.literals.get(a.index) for a in self.statement.result_axes]
+        return "_".join([self.statement.name, *(str(k) for k in kept if k is not None)])
+
+
+def cells(statement: Statement, value: Value, loops: frozenset[Dim]) -> list[Cell]:
+    """Every combination of the tiny axes, ascending, the last axis fastest."""
+    tiny = [a for a in statement.axes if a.index not in loops]
+    ranges = [range(a.size.as_int()) for a in tiny]
+    out: list[Cell] = []
+    for combination in itertools.product(*ranges):
+        table = {a.index: expr(k) for a, k in zip(tiny, combination, strict=True)}
+        out.append(Cell(statement, table, at_literals(value, table)))
+    return out
+
+
+@dataclass
+class _Clause:
+    """The loops of one clause while they are written."""
+
+    nest: Nest
+    clause: int
+    function: Function
+    body: Body = field(init=False)
+    accumulators: dict[Load, str] = field(default_factory=dict[Load, str])
+
+    def __post_init__(self) -> None:
+        self.loops = [a.index for a in self.nest.axes]
+        self.body = Body(self.function, frozenset(self.loops))
+
+    def write(self, out: Source) -> None:
+        todo = [
+            (s, cells(s, s.clauses[self.clause][1], self.body.inner))
+            for s in map(self.function.statement, self.nest.statements)
+        ]
+        inside = Source()
+        scope = self.body.scope(inside)
+        scope.shared = shared(tuple(c.value for _, group in todo for c in group))
+        before, after = self._accumulators(todo)
+        for statement, group in todo:
+            self._statement(statement, group, scope)
+        self._assemble(out, inside, before, after)
+
+    def _assemble(
+        self, out: Source, inside: Source, before: list[Source], after: list[Source]
+    ) -> None:
+        out.lines(self.body.hoisted())
+        with ExitStack() as open_loops:
+            stacks: list[ExitStack] = []
+            for depth, axis in enumerate(self.nest.axes):
+                out.extend(before[depth])
+                stack = open_loops.enter_context(ExitStack())
+                size = expression(axis.size, self.function.dims)
+                stack.enter_context(out.block(f"for {self._name(axis.index)} in range({size})"))
+                stacks.append(stack)
+            out.extend(inside)
+            for depth in reversed(range(len(stacks))):
+                stacks[depth].close()
+                out.extend(after[depth])
+
+    def _name(self, dim: Dim) -> str:
+        return self.function.dims[dim]
+
+    def _depth(self, statement: Statement) -> int | None:
+        """The depth of the first loop of a fold that is accumulated in a variable, if any."""
+        if statement.kind == "map" or not statement.reduced:
+            return None
+        is_reduced = [d in statement.reduced for d in self.loops]
+        run = len(list(itertools.takewhile(bool, reversed(is_reduced))))
+        innermost = run > 0 and sum(is_reduced) == run
+        return len(self.loops) - run if innermost else None
+
+    def _accumulators(
+        self, todo: list[tuple[Statement, list[Cell]]]
+    ) -> tuple[list[Source], list[Source]]:
+        before = [Source() for _ in self.loops]
+        after = [Source() for _ in self.loops]
+        for statement, group in todo:
+            depth = self._depth(statement)
+            if depth is None:
+                continue
+            for cell in group:
+                result = cell.result()
+                if result not in self.accumulators:
+                    self.accumulators[result] = self.function.names.fresh(cell.tag())
+                    self._accumulate(cell, before[depth], after[depth])
+        return before, after
+
+    def _accumulate(self, cell: Cell, before: Source, after: Source) -> None:
+        """Start an accumulator before its loops and store it after them."""
+        s, result = cell.statement, cell.result()
+        name = self.accumulators[result]
+        start = self._unit(s)
+        if s.name in self.nest.memory:
+            start = self.body.read(result, self.body.scope(before))
+        before.line(f"{name} = {start}")
+        if is_position(s):
+            before.line(f"{name}_best = {target.literal(self._extreme(s), operand(s))}")
+        if self.function.storage(s.name).place in ("global", "local"):
+            after.line(self.function.store(s.name, self.body.offset(result), Text(name)))
+
+    def _unit(self, s: Statement) -> Text:
+        return target.literal(0 if is_position(s) else fold_unit(s.fold, s.dtype), s.dtype)
+
+    def _extreme(self, s: Statement) -> float:
+        return fold_unit(s.fold, operand(s))
+
+    def _statement(self, s: Statement, group: list[Cell], scope: Scope) -> None:
+        if s.kind == "map" or not s.reduced:
+            for cell in group:
+                self._finish(cell, print_value(cell.value, scope), scope)
+        elif self._depth(s) is not None:
+            for cell in group:
+                self._combine(cell, self.accumulators[cell.result()], scope)
+        elif s.name in self.nest.memory:
+            for cell in group:
+                offset = self.body.offset(cell.result(), scope)
+                old = self.function.load(s.name, offset)
+                new = self._fold(s, old, print_value(cell.value, scope))
+                scope.out.line(self.function.store(s.name, offset, new))
+        else:
+            self._small_fold(s, group, scope)
+
+    def _small_fold(self, s: Statement, group: list[Cell], scope: Scope) -> None:
+        """A fold over unrolled axes only: its copies combine in ascending order."""
+        for result, run in grouped(group):
+            name = self.function.names.fresh(run[0].tag())
+            if is_position(s):
+                scope.out.line(f"{name} = {self._unit(s)}")
+                scope.out.line(f"{name}_best = {target.literal(self._extreme(s), operand(s))}")
+                for cell in run:
+                    self._combine(cell, name, scope)
+                self._finish(run[0], Text(name), scope)
+                continue
+            acc = print_value(run[0].value, scope)
+            for cell in run[1:]:
+                acc = self._fold(s, acc, print_value(cell.value, scope))
+            assert result == run[0].result()
+            self._finish(run[0], acc, scope, name)
+
+    def _combine(self, cell: Cell, name: str, scope: Scope) -> None:
+        s = cell.statement
+        value = print_value(cell.value, scope)
+        if not is_position(s):
+            scope.out.line(f"{name} = {self._fold(s, Text(name), value)}")
+            return
+        dtype, best = operand(s), Text(f"{name}_best")
+        value = bind(value, f"{s.name}_value", scope)
+        test = target.function("gt" if s.fold == "argmax" else "lt", dtype, (value, best))
+        if dtype in target.FLOATS:  # the first NaN wins, as in NumPy
+            first_nan = f"({value} != {value}) & ({best} == {best})"
+            test = Text(f"{test.within(BITS)} | ({first_nan})", BITS)
+        better = bind(test, "better", scope)
+        axis = next(iter(s.reduced))
+        at = expression(cell.literals.get(axis, expr(axis)), self.function.dims)
+        where = call(target.SUFFIX[s.dtype], at)
+        scope.out.line(f"{best} = {call('where', better, value, best)}")
+        scope.out.line(f"{name} = {call('where', better, where, name)}")
+
+    def _fold(self, s: Statement, left: Text, right: Text) -> Text:
+        return target.function(COMBINE[s.fold], s.dtype, (left, right))
+
+    def _finish(self, cell: Cell, text: Text, scope: Scope, name: str = "") -> None:
+        """Name a finished value for later statements and store it where memory wants it."""
+        s, result = cell.statement, cell.result()
+        place = self.function.storage(s.name).place
+        variable = Text(name or self.function.names.fresh(cell.tag()))
+        if variable.code != text.code:
+            scope.out.line(f"{variable} = {text}")
+        scope.known[result] = variable
+        scope.known[Load(s.name, result.dims, result.axes, s.dtype, clamp=True)] = variable
+        if place != "register":
+            scope.out.line(self.function.store(s.name, self.body.offset(result), variable))
+
+
+def grouped(group: list[Cell]) -> Iterator[tuple[Load, list[Cell]]]:
+    """Cells that combine into one result, in order of the first."""
+    runs: dict[Load, list[Cell]] = {}
+    for cell in group:
+        runs.setdefault(cell.result(), []).append(cell)
+    yield from runs.items()
+
+
+def is_position(s: Statement) -> bool:
+    return s.fold in ("argmax", "argmin")
+
+
+def operand(s: Statement) -> Dtype:
+    """The dtype of the values that a fold compares or adds."""
+    return s.clauses[0][1].dtype

@@ -1,0 +1,52 @@
+"""The whole generated module: header, definitions, kernels, driver."""
+
+from __future__ import annotations
+
+import builtins
+
+from ostinato.codegen.cpu import prelude, target
+from ostinato.codegen.emit.driver import emit_driver
+from ostinato.codegen.emit.kernel import EmittedKernel, emit_kernel
+from ostinato.codegen.plan import Plan
+
+MODULE = "ostinato.codegen.cpu.prelude"
+ALWAYS_USED = frozenset(("DRIVER", "KERNEL", "barrier", "fold_seed", "njit"))
+
+
+def emit(plan: Plan, title: str = "") -> str:
+    """Return the Numba source of a plan; the same plan always gives the same text.
+
+    Importing it under a name in ``sys.modules`` compiles ``main``, which each worker calls.
+    """
+    known = frozenset(prelude.__all__)
+    taken = {"np", *target.SUFFIX.values(), *dir(builtins)}
+    reserved = known | frozenset(k.name for k in plan.kernels) | taken
+    kernels = [emit_kernel(plan, kernel, k, reserved) for k, kernel in enumerate(plan.kernels)]
+    driver = emit_driver(plan, reserved)
+    body = "\n\n".join([*(_kernel(k) for k in kernels), driver])
+    return "\n".join([*_header(plan, title, body, known), "", ""]) + body
+
+
+def _kernel(kernel: EmittedKernel) -> str:
+    definitions = "".join(f"{line}\n" for line in kernel.definitions)
+    return f"{definitions}\n\n{kernel.text}" if definitions else kernel.text
+
+
+def _header(plan: Plan, title: str, body: str, known: frozenset[str]) -> list[str]:
+    names = sorted(ALWAYS_USED | set(target.helpers(body, known)))
+    return [
+        f'"""{title or "A program"}, compiled by ostinato for the CPU. Generated: do not edit.',
+        "",
+        f"extents: {', '.join(plan.extents) or 'none'}",
+        f"kernels: {', '.join(k.name for k in plan.kernels)}",
+        f"primitives: {prelude.digest()}",
+        '"""',
+        "",
+        "import numpy as np",
+        "",
+        f"from {MODULE} import (",
+        *(f"    {name}," for name in names),
+        ")",
+        "",
+        *target.ALIASES,
+    ]

@@ -1,0 +1,198 @@
+"""Values as Python source: one assignment per shared or loaded value, the rest in place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from ostinato.codegen.cpu import target
+from ostinato.codegen.emit.index import Names, condition, expression
+from ostinato.codegen.emit.source import Source
+from ostinato.codegen.emit.text import Text, call
+from ostinato.codegen.system import Call, Choice, Draw, Literal_, Load, Position, Value, children
+from ostinato.pdg.condition import ALWAYS, NEVER, substitute_cond
+from ostinato.pdg.index import Dim, Expr, Extent, substitute
+
+
+def at_literals(value: Value, table: dict[Dim, Expr]) -> Value:
+    """The value with indices replaced; a choice that this decides disappears."""
+    match value:
+        case Literal_():
+            return value
+        case Position(of, dtype):
+            return Position(substitute(of, table), dtype)
+        case Load(tensor, dims, axes, dtype, clamp):
+            moved = tuple(
+                substitute(a, table) if isinstance(a, Expr) else at_literals(a, table) for a in axes
+            )
+            return Load(tensor, tuple(substitute(d, table) for d in dims), moved, dtype, clamp)
+        case Call(fn, args, dtype):
+            return Call(fn, tuple(at_literals(a, table) for a in args), dtype)
+        case Draw(fn, stream, point, element, dtype):
+            at = tuple(substitute(p, table) for p in point)
+            return Draw(fn, stream, at, substitute(element, table), dtype)
+        case Choice(cond, then, other, dtype):
+            decided = substitute_cond(cond, table)
+            if decided == ALWAYS:
+                return at_literals(then, table)
+            if decided == NEVER:
+                return at_literals(other, table)
+            return Choice(decided, at_literals(then, table), at_literals(other, table), dtype)
+        case unknown:
+            assert_never(unknown)
+
+
+@dataclass
+class Scope:
+    """The values that have a name where the code stands; a branch sees those of its parents."""
+
+    out: Source
+    fresh: Callable[[str], str]  # a Python name not used yet in this function
+    names: Names = field(default_factory=dict[Dim | Extent, str])
+    known: dict[Value, Text] = field(default_factory=dict[Value, Text])
+    shared: frozenset[Value] = frozenset()
+    load: Callable[[Load, Scope], Text] = field(default=lambda load, scope: Text("?"))
+    key: str = "key"  # the variable that holds the folded seed
+
+    def inner(self) -> Scope:
+        """A scope for one branch: what it names is unknown outside."""
+        return Scope(
+            self.out, self.fresh, self.names, dict(self.known), self.shared, self.load, self.key
+        )
+
+
+def shared(values: tuple[Value, ...]) -> frozenset[Value]:
+    """Compound values that occur more than once below the given roots."""
+    count: Counter[Value] = Counter()
+    stack = list(values)
+    while stack:
+        value = stack.pop()
+        count[value] += 1
+        if count[value] == 1:
+            stack.extend(children(value))
+    return frozenset(v for v, n in count.items() if n > 1 and isinstance(v, Call | Choice | Draw))
+
+
+def print_value(value: Value, scope: Scope) -> Text:
+    """Return the text of a value, after adding the lines it needs to ``scope.out``."""
+    found = scope.known.get(value)
+    if found is not None:
+        return found
+    text = _compute(value, scope)
+    if value in scope.shared or isinstance(value, Load | Choice):
+        text = bind(text, _stem(value), scope)
+    scope.known[value] = text
+    return text
+
+
+def bind(text: Text, stem: str, scope: Scope) -> Text:
+    """Give a text a name, unless it is one."""
+    if text.code.isidentifier() and text.code not in ("True", "False"):
+        return text
+    name = scope.fresh(stem)
+    scope.out.line(f"{name} = {text}")
+    return Text(name)
+
+
+def _stem(value: Value) -> str:
+    match value:
+        case Load(tensor):
+            return f"{tensor}_"
+        case Call(fn):
+            return f"{fn}_"
+        case Draw(fn):
+            return fn
+        case _:
+            return "value"
+
+
+def _compute(value: Value, scope: Scope) -> Text:
+    match value:
+        case Literal_(x, dtype):
+            return target.literal(x, dtype)
+        case Position(of, dtype):
+            return call(target.SUFFIX[dtype], expression(of, scope.names))
+        case Load():
+            return scope.load(value, scope)
+        case Call():
+            return _call(value, scope)
+        case Draw():
+            return _draw(value, scope)
+        case Choice():
+            return _choice(value, scope)
+        case unknown:
+            assert_never(unknown)
+
+
+def _call(value: Call, scope: Scope) -> Text:
+    args = tuple(print_value(a, scope) for a in value.args)
+    if value.fn == "cast":
+        return target.cast(args[0], value.args[0].dtype, value.dtype)
+    operand = value.args[-1].dtype
+    if value.fn == "pow" and isinstance(value.args[1], Literal_):
+        short = _short_power(args[0], value.args[1], scope)
+        if short is not None:
+            return short
+    return target.function(value.fn, operand, args)
+
+
+def _short_power(x: Text, exponent: Literal_, scope: Scope) -> Text | None:
+    """Powers that multiplication or division give exactly."""
+    dtype = exponent.dtype
+    if exponent.value == 1:
+        return x
+    if exponent.value == 2:
+        base = bind(x, "base", scope)
+        return target.function("mul", dtype, (base, base))
+    if exponent.value == 0:
+        return target.literal(1, dtype)
+    if exponent.value == -1 and dtype in target.FLOATS:
+        return target.function("div", dtype, (target.literal(1, dtype), x))
+    return None
+
+
+def _draw(value: Draw, scope: Scope) -> Text:
+    """Three coordinates ride in the counter; each further four make a key of their own."""
+    words = [expression(e, scope.names) for e in value.point]
+    first, rest = words[:3], words[3:]
+    key = (scope.key, str(value.stream))
+    while rest:
+        chunk = [*rest[:4], *[Text("0")] * 4][:4]
+        rest = rest[4:]
+        low, high = scope.fresh("key_"), scope.fresh("key_")
+        scope.out.line(f"{low} = {target.draw('bits', 'uint32', tuple(chunk), key)}")
+        words_ = ", ".join(map(str, (*chunk, *key)))
+        scope.out.line(f"{high} = philox_bits_1({words_})")
+        key = (low, high)
+    counter = (expression(value.element, scope.names), *first, *[Text("0")] * (3 - len(first)))
+    return target.draw(value.fn, value.dtype, counter, key)
+
+
+def _choice(value: Choice, scope: Scope) -> Text:
+    """A select where both sides are cheap and always defined, else a branch."""
+    test = condition(value.cond, scope.names)
+    if is_harmless(value.then, scope) and is_harmless(value.other, scope):
+        sides = (print_value(value.then, scope), print_value(value.other, scope))
+        return call("where", test, *sides)
+    name = scope.fresh(_stem(value))
+    with scope.out.block(f"if {test}"):
+        scope.out.line(f"{name} = {print_value(value.then, scope.inner())}")
+    rest, inner = value.other, scope
+    while isinstance(rest, Choice):
+        with scope.out.block(f"elif {condition(rest.cond, scope.names)}"):
+            scope.out.line(f"{name} = {print_value(rest.then, scope.inner())}")
+        rest = rest.other
+    with scope.out.block("else"):
+        scope.out.line(f"{name} = {print_value(rest, inner.inner())}")
+    return Text(name)
+
+
+def is_harmless(value: Value, scope: Scope) -> bool:
+    """Whether computing the value where nobody asks for it costs little and cannot fail."""
+    if value in scope.known or isinstance(value, Literal_ | Position):
+        return True
+    if isinstance(value, Call) and value.fn in ("neg", "add", "sub", "mul", "cast", "not"):
+        return all(is_harmless(a, scope) for a in value.args)
+    return False

@@ -1,0 +1,97 @@
+"""Folds in parts: one partial result per tile and per lane, then a combination in a fixed order.
+
+Partial results belong to tiles, not to workers, so that results do not depend on the number of
+workers; and to lanes, so that a fold over points adds whole vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ostinato.codegen.axes import long_axes
+from ostinato.codegen.system import Load, Statement
+from ostinato.codegen.tree import Contraction, Fill, Leaf, Loop, Nest, Path, Tree, leaves
+from ostinato.pdg.condition import ALWAYS
+from ostinato.pdg.index import Dim, expr
+
+
+def split_folds(statements: Mapping[str, Statement], tiles: frozenset[Dim]) -> dict[str, Statement]:
+    """Split every fold over tiles, and over lanes where it also runs over points."""
+    out: dict[str, Statement] = {}
+    for name, s in statements.items():
+        apart = _apart(s, tiles)
+        if apart:
+            part = _partial(s, apart, _fresh(f"{name}_part", {*statements, *out}))
+            out[part.name] = part
+            out[name] = _combined(s, part, apart)
+        else:
+            out[name] = s
+    return out
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _apart(s: Statement, tiles: frozenset[Dim]) -> frozenset[Dim]:
+    """The reduced indices that keep separate partial results."""
+    if s.kind not in ("fold", "matmul") or s.fold.startswith("arg"):
+        return frozenset()
+    apart = s.reduced & tiles
+    points = {d for d in s.dims if d in s.reduced} - tiles
+    if s.kind == "fold" and points:
+        apart |= {a.index for a in long_axes(s) if a.index in s.reduced & s.lanes}
+    return apart if s.reduced - apart else frozenset()
+
+
+def _partial(s: Statement, apart: frozenset[Dim], name: str) -> Statement:
+    return replace(s, name=name, reduced=s.reduced - apart)
+
+
+def _combined(s: Statement, part: Statement, apart: frozenset[Dim]) -> Statement:
+    kept = part.result_dims
+    axes = part.result_axes
+    load = Load(part.name, tuple(map(expr, kept)), tuple(expr(a.index) for a in axes), s.dtype)
+    return replace(s, kind="fold", dims=kept, axes=axes, clauses=((ALWAYS, load),), reduced=apart)
+
+
+def with_fills(
+    trees: Sequence[Tree], statements: Mapping[str, Statement], done: frozenset[str] = frozenset()
+) -> tuple[Tree, ...]:
+    """Set every accumulator in memory to its unit, before the outermost loop that it folds over.
+
+    The fill runs over the result dims whose loops lie inside that loop.
+    """
+    out: list[Tree] = []
+    for tree in trees:
+        if not isinstance(tree, Loop):
+            out += [Fill(name) for name in _accumulated(tree) if name not in done]
+            out.append(tree)
+            continue
+        filled: set[str] = set()
+        for leaf, path, _ in leaves(tree.body):
+            for name in _accumulated(leaf):
+                if tree.dim in statements[name].reduced and name not in done:
+                    out.append(_fill(statements[name], path))
+                    filled.add(name)
+        out.append(replace(tree, body=with_fills(tree.body, statements, done | filled)))
+    return tuple(out)
+
+
+def _accumulated(leaf: Leaf) -> Iterator[str]:
+    """The accumulators in memory that a leaf adds to."""
+    if isinstance(leaf, Nest):
+        yield from (name for name in leaf.statements if name in leaf.memory)
+    elif isinstance(leaf, Contraction) and leaf.accumulate:
+        yield leaf.statement
+
+
+def _fill(statement: Statement, path: Path) -> Tree:
+    tree: Tree = Fill(statement.name)
+    for loop in reversed(path):
+        if loop.dim in statement.result_dims:
+            tree = Loop(loop.span, False, loop.parallel, (tree,))
+    return tree

@@ -1,0 +1,134 @@
+"""From a system of equations to loops, kernels, a driver and a place for every tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ostinato.codegen.align import aligned
+from ostinato.codegen.deps import Spans, Unit, dependences
+from ostinato.codegen.driver import Access, drive
+from ostinato.codegen.folds import split_folds, with_fills
+from ostinato.codegen.layout import lay_out
+from ostinato.codegen.leaves import Sizes
+from ostinato.codegen.legality import check_schedule
+from ostinato.codegen.liveness import Life, lifetimes
+from ostinato.codegen.prepare import needed, prepare
+from ostinato.codegen.products import find_products
+from ostinato.codegen.regions import Scheduler
+from ostinato.codegen.storage import Storage, input_storage, place_tensors
+from ostinato.codegen.system import Statement, System
+from ostinato.codegen.tile import tile
+from ostinato.codegen.tree import Kernel, Step
+from ostinato.codegen.values import value_symbols
+from ostinato.pdg.condition import cond_symbols
+from ostinato.pdg.index import Dim, Expr, Extent, expr, symbols
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """What the planner may choose.
+
+    ``widths`` maps a dim's name to its tile width where that dim is tiled; ``workers`` is the
+    number of threads that tiles should suffice for.
+    """
+
+    widths: Mapping[str, int] = field(default_factory=dict[str, int])
+    workers: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """How an argument or a result of the program lies in its tensor's storage.
+
+    ``shape`` is the user's array (dims in declaration order, then axes). ``axes`` gives for each of
+    its axes the stored axes (`Storage.shape`) it consists of: one, or the tile and the position in
+    the tile, whose product may exceed the extent.
+    """
+
+    name: str
+    tensor: str
+    shape: tuple[Expr, ...]
+    axes: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A program ready for emission; plain data, so it can be pickled.
+
+    ``lives`` gives the phases of the driver in which a global tensor's memory is in use,
+    ``accesses`` the tensors that each kernel touches.
+    """
+
+    statements: dict[str, Statement]  # tiled and laid out: what the leaves compute
+    storage: dict[str, Storage]
+    kernels: tuple[Kernel, ...]
+    driver: tuple[Step, ...]
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    extents: tuple[str, ...]  # every extent that the plan mentions, sorted
+    lives: dict[str, Life]
+    accesses: tuple[Access, ...]
+
+
+def plan(system: System, options: PlanOptions | None = None) -> Plan:
+    """Schedule a system, prove the schedule, and decide where its values live.
+
+    Errors: CycleError if statements depend on each other so that no order computes them.
+    """
+    chosen = options or PlanOptions()
+    tiled = tile(system, needed(system), chosen.widths, chosen.workers)
+    statements = lay_out(split_folds(prepare(tiled.statements), tiled.tiles))
+    statements, products = find_products(statements, Sizes(statements, system.hints))
+    units = [Unit(s) for s in statements.values() if s.kind != "input"]
+    deps = dependences(units, tiled.spans)
+    scheduler = Scheduler(tiled.spans, tiled.tiles, Sizes(statements, system.hints, products))
+    trees, final = aligned(scheduler.trees(units, deps), statements)
+    check_schedule(trees, units, deps)
+    held = frozenset(s.name for s in statements.values() if s.kind == "input")
+    outputs = frozenset(system.outputs.values()) - held
+    storage = {n: input_storage(s) for n, s in statements.items() if n in held}
+    storage |= place_tensors(trees, units, deps, outputs, tiled.spans)
+    driven = drive(with_fills(trees, final), final, storage, deps)
+    return Plan(
+        final,
+        {n: replace(s, axes=final[n].result_axes) for n, s in storage.items()},
+        driven.kernels,
+        driven.steps,
+        tuple(_input(n, statements[t]) for n, t in system.inputs.items()),
+        tuple(_port(n, system.statements[t], statements[t]) for n, t in system.outputs.items()),
+        _extents(final, tiled.spans),
+        lifetimes(driven, storage, deps, held, outputs),
+        driven.accesses,
+    )
+
+
+def _input(name: str, s: Statement) -> Port:
+    shape = (*(expr(d.extent) for d in s.result_dims), *(a.pad for a in s.result_axes))
+    return Port(name, s.name, shape, tuple((k,) for k in range(len(shape))))
+
+
+def _port(name: str, given: Statement, stored: Statement) -> Port:
+    """Where the indices of the user's array went: a dim may be a tile and a place in it."""
+    order = (*stored.result_dims, *(a.index for a in stored.result_axes))
+    at = {index: k for k, index in enumerate(order)}
+    tiles = {d.name: k for k, d in enumerate(order)}
+    axes: list[tuple[int, ...]] = []
+    for index in (*given.result_dims, *(a.index for a in given.result_axes)):
+        if index in at:
+            axes.append((at[index],))
+        else:
+            axes.append((tiles[f"{index.name}_o"], tiles[f"{index.name}_i"]))
+    return Port(name, stored.name, _input(name, given).shape, tuple(axes))
+
+
+def _extents(statements: Mapping[str, Statement], spans: Spans) -> tuple[str, ...]:
+    found: set[Dim | Extent] = set()
+    for span in spans.values():
+        found |= symbols(span.hi)
+    for s in statements.values():
+        for axis in s.axes:
+            found |= symbols(axis.size) | symbols(axis.pad)
+        for cond, value in s.clauses:
+            found |= cond_symbols(cond) | value_symbols(value)
+    return tuple(sorted({e.name for e in found if isinstance(e, Extent)}))

@@ -1,0 +1,201 @@
+"""Scheduling by regions: recursively choose the loop that hosts each component.
+
+Per loop level: strongly connected components, the distances of their inner dependences along every
+dim, typed fusion of components that agree on a loop, and again inside each loop with the
+dependences that remain between equal values of its dim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ostinato.codegen.cluster import Edge, Rules, cluster
+from ostinato.codegen.deps import HERE, Dep, Spans, Unit
+from ostinato.codegen.leaves import Sizes, leaf_nodes
+from ostinato.codegen.scc import components
+from ostinato.codegen.tree import Loop, Tree
+from ostinato.pdg.errors import CycleError
+from ostinato.pdg.index import Dim, dims_of
+
+Sign = Literal["any", "forward", "backward"]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The loop of a group: its dim, whether it is parallel, and the order it needs."""
+
+    dim: Dim
+    parallel: bool
+    sign: Sign
+
+
+Heading = Header | Literal["straight"]
+STRAIGHT: Heading = "straight"  # leaves one after the other, no loop around them
+
+
+@dataclass(frozen=True)
+class Item:
+    """A strongly connected component and the loops that it could run in."""
+
+    units: tuple[Unit, ...]
+    inner: tuple[Dep, ...]
+    options: dict[Dim, Header]
+
+    def preferred(self, forced: frozenset[Dim]) -> Heading:
+        """The loop to open around the component, or the heading of a straight run."""
+        pulled = [h for d, h in self.options.items() if d in forced]
+        free = [h for h in self.options.values() if h.sign == "any"]
+        kept = [h for h in free if not any(h.dim in u.main.reduced for u in self.units)]
+        parallel = [h for h in free if h.parallel]
+        ranked = [*pulled, *parallel, *kept, *free, *self.options.values()]
+        return ranked[0] if ranked else STRAIGHT
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    """What scheduling knows besides units and dependences: loop spans, tiles, costs."""
+
+    spans: Spans
+    tiles: frozenset[Dim]
+    sizes: Sizes
+
+    def trees(
+        self, units: Sequence[Unit], deps: Sequence[Dep], done: frozenset[Dim] = frozenset()
+    ) -> tuple[Tree, ...]:
+        """Loops and leaves that compute the units in an order that respects ``deps``.
+
+        Errors: CycleError if no order of loops computes a component.
+        """
+        items = self.items(units, deps, done)
+        forced = self.forced(items, done)
+        headers = [item.preferred(forced) for item in items]
+        of = {u.name: k for k, item in enumerate(items) for u in item.units}
+        edges = [
+            Edge(of[d.producer.name], of[d.consumer.name], d)
+            for d in deps
+            if of[d.producer.name] != of[d.consumer.name]
+        ]
+        rules = Rules[Heading](_merge, _allows, self.sizes.elements)
+        out: list[Tree] = []
+        for header, numbers in cluster(headers, edges, rules):
+            members = [u for k in numbers for u in items[k].units]
+            out += self.group(header, members, deps, done)
+        return tuple(out)
+
+    def group(
+        self, header: Heading, units: list[Unit], deps: Sequence[Dep], done: frozenset[Dim]
+    ) -> tuple[Tree, ...]:
+        """One loop, or the leaves of one straight run."""
+        names = {u.name for u in units}
+        inside = [d for d in deps if d.consumer.name in names and d.producer.name in names]
+        if not isinstance(header, Header):
+            return leaf_nodes(units, inside, self.sizes)
+        kept = [same for d in inside if (same := d.at_same(header.dim)) is not None]
+        body = self.trees(units, kept, done | {header.dim})
+        reverse = header.sign == "backward"
+        return (Loop(self.spans[header.dim], reverse, header.parallel, body),)
+
+    def items(self, units: Sequence[Unit], deps: Sequence[Dep], done: frozenset[Dim]) -> list[Item]:
+        """The components in topological order, with their options."""
+        by_name = {u.name: u for u in units}
+        succ: dict[str, list[str]] = {name: [] for name in by_name}
+        for d in deps:
+            succ[d.producer.name].append(d.consumer.name)
+        out: list[Item] = []
+        for names in components(list(by_name), succ):
+            members = set(names)
+            inner = [d for d in deps if d.consumer.name in members and d.producer.name in members]
+            out.append(self.item([by_name[n] for n in names], inner, done))
+        return out
+
+    def item(self, units: Sequence[Unit], inner: Sequence[Dep], done: frozenset[Dim]) -> Item:
+        dims = [
+            d
+            for d, span in self.spans.items()
+            if d not in done and dims_of(span.hi) <= done and all(d in u.dims for u in units)
+        ]
+        options = self.options(units, inner, dims)
+        if inner and not options:
+            inner = [d.exact() for d in inner]
+            inner = [d for d in inner if not d.relation.is_empty()]
+            options = self.options(units, inner, dims)
+        if inner and not options:
+            raise cycle_error(units, inner)
+        return Item(tuple(units), tuple(inner), options)
+
+    def options(
+        self, units: Sequence[Unit], inner: Sequence[Dep], dims: Sequence[Dim]
+    ) -> dict[Dim, Header]:
+        """Every dim that the component may run in next, with the order it demands."""
+        out: dict[Dim, Header] = {}
+        for dim in dims:
+            gaps = [d.gap(dim) for d in inner]
+            is_fold = any(dim in u.main.reduced for u in units)
+            if all(g == HERE for g in gaps):
+                out[dim] = Header(dim, dim in self.tiles and not is_fold, "any")
+            elif all(lo is not None and lo >= 0 for lo, _ in gaps):
+                out[dim] = Header(dim, False, "forward")
+            elif all(hi is not None and hi <= 0 for _, hi in gaps):
+                out[dim] = Header(dim, False, "backward")
+        return out
+
+    def forced(self, items: Sequence[Item], done: frozenset[Dim]) -> frozenset[Dim]:
+        """Dims that carry a component with tiles inside: they draw their neighbours in.
+
+        Otherwise the neighbours' histories would grow with the run.
+        """
+        out: set[Dim] = set()
+        for item in items:
+            parallel = any(h.parallel for h in item.options.values())
+            tiled = any((set(u.main.result_dims) - done) & self.tiles for u in item.units)
+            serial = [d for d in item.options if d not in self.tiles]
+            if tiled and serial and not parallel:
+                out.add(serial[0])
+        return frozenset(out)
+
+
+def _merge(a: Heading, b: Heading) -> Heading | None:
+    """The heading of one group for both, or None."""
+    if not isinstance(a, Header) or not isinstance(b, Header):
+        return a if a == b else None
+    if (a.dim, a.parallel) != (b.dim, b.parallel):
+        return None
+    signs = {a.sign, b.sign} - {"any"}
+    return None if len(signs) > 1 else (a if a.sign != "any" else b)
+
+
+def _allows(header: Heading, dep: Dep) -> bool:
+    """Whether a dependence may stay inside one group."""
+    if not isinstance(header, Header):
+        return True
+    lo, hi = dep.gap(header.dim)
+    if header.parallel or header.sign == "any":
+        return (lo, hi) == HERE
+    return lo is not None and lo >= 0 if header.sign == "forward" else hi is not None and hi <= 0
+
+
+def cycle_error(units: Sequence[Unit], inner: Sequence[Dep]) -> CycleError:
+    """The error for a component without an order, in the user's names."""
+    reads = {(d.consumer.name, d.producer.name) for d in inner}
+    order = _loop(sorted(u.name for u in units), reads)
+    names = {u.name: u.main.label or u.name for u in units}
+    shown = list(dict.fromkeys(names[n] for n in order))
+    path = " -> ".join(f"`{n}`" for n in (*shown, shown[0]))
+    where = next((u.main.where for u in units if u.name in order and u.main.where), "")
+    return CycleError(
+        f"{path} depend on each other at the same point, so no order computes them",
+        "Read an earlier step of one of them, or split the cases so that no point needs itself.",
+        where,
+    )
+
+
+def _loop(names: Sequence[str], reads: set[tuple[str, str]]) -> list[str]:
+    """A closed walk of readers through the component."""
+    walk = [names[0]]
+    while True:
+        step = min(p for c, p in reads if c == walk[-1])
+        if step in walk:
+            return walk[walk.index(step) :]
+        walk.append(step)

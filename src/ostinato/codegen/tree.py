@@ -1,0 +1,168 @@
+"""The schedule as a tree of loops and leaves, and the driver that calls its kernels.
+
+A loop runs over a dim. A leaf computes statements at the point that the loops around it give: a
+`Nest` loops over vector axes, a `Contraction` is a matrix product, a `Fill` sets the accumulator of
+a fold to its unit. All statements of a `Nest` name their loop axes by the same `Dim` objects; an
+axis of a statement that is not a loop of its nest is tiny and unrolled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from ostinato.codegen.system import Axis
+from ostinato.pdg.condition import ALWAYS, Cond
+from ostinato.pdg.index import Dim, Expr
+
+UNROLL = 4  # axes of at most this many positions are unrolled into scalars
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The values ``lo <= dim < hi``; the bounds mention extents and dims of loops around."""
+
+    dim: Dim
+    lo: Expr
+    hi: Expr
+
+    def __str__(self) -> str:
+        return f"{self.dim} = {self.lo} .. {self.hi - 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Run ``body`` at every value of the span; ``reverse`` from the last to the first.
+
+    The iterations of a ``parallel`` loop are independent.
+    """
+
+    span: Span
+    reverse: bool
+    parallel: bool
+    body: tuple[Tree, ...]
+
+    @property
+    def dim(self) -> Dim:
+        return self.span.dim
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Fused statements, evaluated in order for every position of ``axes`` (last is innermost).
+
+    ``conds`` are the clause conditions that all statements share; they mention dims only, the first
+    that holds selects the clause with its number. ``memory`` names the folds that combine into
+    their stored accumulator (a `Fill` ran before); every other fold has as reduced axes a run of
+    the innermost loops and unrolled axes: it is accumulated in a variable, stored after them.
+    """
+
+    statements: tuple[str, ...]
+    axes: tuple[Axis, ...]
+    conds: tuple[Cond, ...] = (ALWAYS,)
+    memory: frozenset[str] = frozenset()
+
+
+Form = Literal["broadcast", "dots", "plain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """``statement[m, n] (+)= sum over k: first load * second load``, then the epilogues in order.
+
+    The first load of the statement's product has the axis ``m``, the second ``n``, both ``k``;
+    either of ``m`` and ``n`` may be absent. ``outer`` axes are ordinary loops around the product.
+    With ``accumulate`` the product adds to what is stored. Epilogues are maps over the result's
+    axes, which they name as the statement does.
+    """
+
+    statement: str
+    m: Axis | None
+    n: Axis | None
+    k: Axis
+    outer: tuple[Axis, ...]
+    form: Form
+    accumulate: bool
+    epilogues: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Set a fold's accumulator, padding included, to the fold's unit at the current point."""
+
+    tensor: str
+
+
+Leaf = Nest | Contraction | Fill
+Tree = Loop | Nest | Contraction | Fill
+
+
+def computed(leaf: Leaf) -> tuple[str, ...]:
+    """The statements that a leaf completes or adds to."""
+    match leaf:
+        case Nest(statements):
+            return statements
+        case Contraction(statement, epilogues=epilogues):
+            return (statement, *epilogues)
+        case Fill(tensor):
+            return (tensor,)
+        case unknown:
+            assert_never(unknown)
+
+
+Path = tuple[Loop, ...]
+Time = tuple[int | Loop, ...]  # place among siblings, then the loop at that place, and so on
+
+
+def leaves(
+    trees: tuple[Tree, ...], path: Path = (), time: Time = ()
+) -> Iterator[tuple[Leaf, Path, Time]]:
+    """Every leaf with the loops around it and its place, in program order."""
+    for place, tree in enumerate(trees):
+        if isinstance(tree, Loop):
+            yield from leaves(tree.body, (*path, tree), (*time, place, tree))
+        else:
+            yield tree, path, (*time, place)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A run of trees, compiled to one function.
+
+    ``outer`` are the dims that the driver binds (its loops, then the parallel dim if any): they are
+    arguments, like the extents in ``extents``.
+    """
+
+    name: str
+    body: tuple[Tree, ...]
+    outer: tuple[Dim, ...]
+    parallel: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Call a kernel: worker 0 alone, or every worker for its share of the kernel's span."""
+
+    kernel: int
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """All workers wait for each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriverLoop:
+    """A sequential loop that every worker runs.
+
+    ``outermost`` marks the loop whose iterations are published and may be stopped.
+    """
+
+    span: Span
+    reverse: bool
+    outermost: bool
+    body: tuple[Step, ...]
+
+
+Step = Call | Barrier | DriverLoop

@@ -1,0 +1,325 @@
+"""Dimensions, index expressions and conditions as the user writes them.
+
+``t + 1``, ``t // 2``, ``t % 3``, ``T - 1 - t`` and ``minimum(t + n, T - 1)`` are index expressions;
+``t % 4 == 0`` and ``(t < 3) | (b == 0)`` are conditions. Both are symbolic: Python's ``if``,
+``min`` and ``max`` cannot decide on them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NoReturn, TypeGuard, cast, overload
+
+import numpy as np
+
+from ostinato.pdg import condition, index
+from ostinato.pdg.condition import (
+    ALWAYS,
+    NEVER,
+    Compare,
+    Cond,
+    Every,
+    Some,
+    at_least,
+    equal,
+    negation,
+)
+from ostinato.pdg.errors import AffineError, TruthError
+from ostinato.pdg.index import Dim, Expr, Extremum, FloorDiv, Mod, Product, expr
+from ostinato.place import place
+
+if TYPE_CHECKING:
+    from ostinato.tensor import Tensor
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether a value is a Python or NumPy integer, and no boolean."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def lift(value: object) -> Expr | None:
+    """Return the expression of an index or an integer, and None for anything else."""
+    if isinstance(value, IndexExpression):
+        return value.expr
+    return expr(int(value)) if is_integer(value) else None
+
+
+class IndexExpression:
+    """An integer that depends on dimensions and extents, such as ``t + 1`` or ``t.size - 1``.
+
+    Arithmetic with integers and other index expressions stays an index expression; arithmetic with
+    floats and tensors gives a tensor.
+
+    >>> t = dims("t")
+    >>> t.size - 1 - t
+    -t+T-1
+    """
+
+    __slots__ = ("expr",)
+    __array_ufunc__ = None  # a NumPy value on the left leaves the operator to this class
+
+    def __init__(self, of: Expr) -> None:
+        self.expr = of
+
+    @overload
+    def __add__(self, other: IndexExpression | int) -> IndexExpression: ...
+    @overload
+    def __add__(self, other: float) -> Tensor: ...
+    def __add__(self, other: IndexExpression | float) -> IndexExpression | Tensor:
+        right = lift(other)
+        if right is not None:
+            return IndexExpression(self.expr + right)
+        return self.value() + other if isinstance(other, float) else NotImplemented
+
+    @overload
+    def __radd__(self, other: IndexExpression | int) -> IndexExpression: ...
+    @overload
+    def __radd__(self, other: float) -> Tensor: ...
+    def __radd__(self, other: IndexExpression | float) -> IndexExpression | Tensor:
+        return self + other
+
+    @overload
+    def __sub__(self, other: IndexExpression | int) -> IndexExpression: ...
+    @overload
+    def __sub__(self, other: float) -> Tensor: ...
+    def __sub__(self, other: IndexExpression | float) -> IndexExpression | Tensor:
+        right = lift(other)
+        if right is not None:
+            return IndexExpression(self.expr - right)
+        return self.value() - other if isinstance(other, float) else NotImplemented
+
+    @overload
+    def __rsub__(self, other: IndexExpression | int) -> IndexExpression: ...
+    @overload
+    def __rsub__(self, other: float) -> Tensor: ...
+    def __rsub__(self, other: IndexExpression | float) -> IndexExpression | Tensor:
+        return -self + other
+
+    @overload
+    def __mul__(self, other: IndexExpression | int) -> IndexExpression: ...
+    @overload
+    def __mul__(self, other: float) -> Tensor: ...
+    def __mul__(self, other: IndexExpression | float) -> IndexExpression | Tensor:
+        right = lift(other)
+        if right is not None:
+            return IndexExpression(self.expr * right)
+        return self.value() * other if isinstance(other, float) else NotImplemented
+
+    @overload
+    def __rmul__(self, other: IndexExpression | int) -> IndexExpression: ...
+    @overload
+    def __rmul__(self, other: float) -> Tensor: ...
+    def __rmul__(self, other: IndexExpression | float) -> IndexExpression | Tensor:
+        return self * other
+
+    def __truediv__(self, other: IndexExpression | float) -> Tensor:
+        if lift(other) is None and not isinstance(other, float):
+            return NotImplemented
+        return self.value() / other
+
+    def __rtruediv__(self, other: float) -> Tensor:
+        return other / self.value()
+
+    def __floordiv__(self, by: int) -> IndexExpression:
+        if lift(by) is None:
+            return NotImplemented
+        return IndexExpression(index.floordiv(self.expr, _divisor(by, "//")))
+
+    def __mod__(self, by: int) -> IndexExpression:
+        if lift(by) is None:
+            return NotImplemented
+        return IndexExpression(index.mod(self.expr, _divisor(by, "%")))
+
+    def __neg__(self) -> IndexExpression:
+        return IndexExpression(-self.expr)
+
+    def __lt__(self, other: IndexExpression | int) -> Condition:
+        right = lift(other)
+        return NotImplemented if right is None else Condition(at_least(right, self.expr + 1))
+
+    def __le__(self, other: IndexExpression | int) -> Condition:
+        right = lift(other)
+        return NotImplemented if right is None else Condition(at_least(right, self.expr))
+
+    def __gt__(self, other: IndexExpression | int) -> Condition:
+        right = lift(other)
+        return NotImplemented if right is None else Condition(at_least(self.expr, right + 1))
+
+    def __ge__(self, other: IndexExpression | int) -> Condition:
+        right = lift(other)
+        return NotImplemented if right is None else Condition(at_least(self.expr, right))
+
+    def __eq__(self, other: object) -> Condition:  # type: ignore[override]  # symbolic, as in NumPy
+        right = lift(other)
+        return NotImplemented if right is None else Condition(equal(self.expr, right))
+
+    def __ne__(self, other: object) -> Condition:  # type: ignore[override]  # symbolic, as in NumPy
+        right = lift(other)
+        return NotImplemented if right is None else Condition(negation(equal(self.expr, right)))
+
+    def __hash__(self) -> int:
+        return hash(self.expr)
+
+    def __bool__(self) -> NoReturn:
+        _no_truth(f"index `{self}`")
+
+    def __iter__(self) -> Iterator[Dimension]:
+        raise TruthError(f"`{self}` is one index", "Name several: b, t = dims('b t').", place())
+
+    def value(self) -> Tensor:
+        """Return the value at the point, as an int32 tensor."""
+        from ostinato.tensor import as_tensor  # tensors are built on index expressions
+
+        return as_tensor(self)
+
+    def __str__(self) -> str:
+        return str(self.expr)
+
+    __repr__ = __str__
+
+
+class Dimension(IndexExpression):
+    """A named dimension; as an index it is the current point.
+
+    >>> t = dims("t")
+    >>> t.name, t.size
+    ('t', T)
+    """
+
+    __slots__ = ("dim",)
+
+    def __init__(self, dim: Dim) -> None:
+        super().__init__(expr(dim))
+        self.dim = dim
+
+    @property
+    def name(self) -> str:
+        return self.dim.name
+
+    @property
+    def size(self) -> IndexExpression:
+        """The extent: how many steps the dimension has, given when the program runs."""
+        return IndexExpression(expr(self.dim.extent))
+
+
+class Condition:
+    """An affine condition on the point: comparisons of index expressions joined by ``& | ~``.
+
+    >>> t = dims("t")
+    >>> (t % 4 == 0) | (t < 3)
+    (t) % 4 == 0 or 2 >= t
+    """
+
+    __slots__ = ("cond",)
+    __array_ufunc__ = None
+
+    def __init__(self, cond: Cond) -> None:
+        _check_affine(cond)
+        self.cond = cond
+
+    def __and__(self, other: Condition | bool) -> Condition:
+        right = lift_condition(other)
+        return NotImplemented if right is None else Condition(condition.every(self.cond, right))
+
+    __rand__ = __and__
+
+    def __or__(self, other: Condition | bool) -> Condition:
+        right = lift_condition(other)
+        return NotImplemented if right is None else Condition(condition.some(self.cond, right))
+
+    __ror__ = __or__
+
+    def __invert__(self) -> Condition:
+        return Condition(negation(self.cond))
+
+    def __bool__(self) -> NoReturn:
+        _no_truth(f"condition `{self}`")
+
+    def __str__(self) -> str:
+        return str(self.cond)
+
+    __repr__ = __str__
+
+
+def dims(names: str) -> Dimension:
+    """Declare dimensions, outermost first; the extent of ``t`` is the argument ``T``.
+
+    Several names give a tuple, one name gives the dimension itself. (The return type says
+    `Dimension` for both: type checkers then accept ``t = dims("t")`` and ``b, t = dims("b t")``.)
+
+    Errors: AffineError if a name is no lower-case identifier or stands twice.
+
+    >>> b, t = dims("b t")
+    >>> t - 1
+    t-1
+    """
+    found = names.replace(",", " ").split()
+    for name in found:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or found.count(name) > 1:
+            fact = f"dims({names!r}): `{name}` cannot name a dimension"
+            remedy = "Use different lower-case identifiers; the upper-case name is the extent."
+            raise AffineError(fact, remedy, place())
+    if not found:
+        raise AffineError("dims() without a name", 'Name the dimensions: dims("b t").', place())
+    made = tuple(Dimension(Dim(name)) for name in found)
+    return made[0] if len(made) == 1 else cast(Dimension, made)
+
+
+def check_index(of: Expr, what: str) -> Expr:
+    """Return an index unchanged, or raise AffineError if it multiplies symbols."""
+    if _has_product(of):
+        fact = f"{what} `{of}` is not quasi-affine"
+        raise AffineError(fact, "Multiply by constants only; products are for sizes.", place())
+    return of
+
+
+def _has_product(of: Expr) -> bool:
+    for atom, _ in of.terms:
+        match atom:
+            case Product():
+                return True
+            case FloorDiv(inner, _) | Mod(inner, _):
+                if _has_product(inner):
+                    return True
+            case Extremum(_, parts):
+                if any(map(_has_product, parts)):
+                    return True
+            case _:
+                pass
+    return False
+
+
+def _check_affine(cond: Cond) -> None:
+    match cond:
+        case Compare():
+            check_index(cond.of, "condition on")
+        case Every() | Some():
+            for part in cond.of:
+                _check_affine(part)
+        case _:
+            _check_affine(cond.of)
+
+
+def lift_condition(value: object) -> Cond | None:
+    """Return a condition or a Python boolean as a condition, and None for anything else."""
+    if isinstance(value, Condition):
+        return value.cond
+    if isinstance(value, bool):
+        return ALWAYS if value else NEVER
+    return None
+
+
+def _divisor(by: object, sign: str) -> int:
+    if is_integer(by) and by > 0:
+        return int(by)
+    fact = f"an index is divided (`{sign}`) by {by}"
+    raise AffineError(fact, "Divide by a positive integer constant.", place())
+
+
+def _no_truth(what: str) -> NoReturn:
+    raise TruthError(
+        f"{what} is symbolic: Python cannot decide on it now",
+        "Use ot.minimum, ot.maximum or ot.where, and & | ~ instead of and, or, not.",
+        place(),
+    )

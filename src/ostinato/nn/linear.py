@@ -1,0 +1,41 @@
+"""The affine layer."""
+
+from __future__ import annotations
+
+from ostinato.nn.init import Initializer, lecun_normal, zeros
+from ostinato.nn.module import Module, parameter
+from ostinato.recurrent import Over, Recurrent
+from ostinato.tensor import Tensor
+
+
+class Linear(Module):
+    """``x @ weight + bias``.
+
+    Shapes: x (..., inputs) -> (..., outputs); weight (inputs, outputs), bias (outputs,).
+
+    >>> import ostinato as ot
+    >>> from ostinato import nn
+    >>> i, t = ot.dims("i t")
+    >>> layer = nn.Linear(4, 2, over=i)
+    >>> layer(ot.input("x", shape=(4,), over=t))
+    <float32[2] over (i, t)>
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        over: Over = (),
+        *,
+        init: Initializer = lecun_normal,
+        name: str = "linear",
+    ) -> None:
+        self.weight = parameter(f"{name}_weight", (inputs, outputs), init, over)
+        self.bias = parameter(f"{name}_bias", (outputs,), zeros, over)
+
+    @property
+    def parameters(self) -> tuple[Recurrent, ...]:
+        return (self.weight, self.bias)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x @ self.weight + self.bias

@@ -1,0 +1,77 @@
+"""The multi-layer perceptron."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ostinato import functions
+from ostinato.nn.init import Initializer, he_normal, lecun_normal, scaled
+from ostinato.nn.linear import Linear
+from ostinato.nn.module import Module
+from ostinato.pdg.errors import OptionError
+from ostinato.place import place
+from ostinato.recurrent import Over, Recurrent
+from ostinato.tensor import Tensor
+
+Activation = Callable[[Tensor], Tensor]
+
+# Each activation with the initializer that keeps the variance of its layer.
+ACTIVATIONS: dict[str, tuple[Activation, Initializer]] = {
+    "tanh": (functions.tanh, lecun_normal),
+    "relu": (functions.relu, he_normal),
+    "sigmoid": (functions.sigmoid, lecun_normal),
+}
+
+
+class MLP(Module):
+    """Affine layers with an activation between them.
+
+    ``output_scale`` multiplies the initial weights of the last layer: a policy that starts near
+    uniform explores (0.01), a regression starts at full scale (1).
+
+    Shapes: x (..., inputs) -> (..., outputs).
+    Errors: OptionError for an unknown activation.
+
+    >>> import ostinato as ot
+    >>> from ostinato import nn
+    >>> i, t = ot.dims("i t")
+    >>> policy = nn.MLP(4, [64, 64], 2, over=i)
+    >>> policy(ot.input("x", shape=(4,), over=t))
+    <float32[2] over (i, t)>
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        hidden: Sequence[int],
+        outputs: int,
+        over: Over = (),
+        *,
+        activation: str = "tanh",
+        output_scale: float = 1.0,
+        name: str = "mlp",
+    ) -> None:
+        if activation not in ACTIVATIONS:
+            known = ", ".join(ACTIVATIONS)
+            raise OptionError(f"activation `{activation}`", f"Use one of {known}.", place())
+        self._activation, initializer = ACTIVATIONS[activation]
+        sizes = (inputs, *hidden, outputs)
+        last = len(sizes) - 2
+        self.layers = tuple(
+            Linear(
+                *pair,
+                over,
+                init=scaled(lecun_normal, output_scale) if k == last else initializer,
+                name=f"{name}_{k}",
+            )
+            for k, pair in enumerate(zip(sizes, sizes[1:], strict=False))
+        )
+
+    @property
+    def parameters(self) -> tuple[Recurrent, ...]:
+        return tuple(p for layer in self.layers for p in layer.parameters)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        for layer in self.layers[:-1]:
+            x = self._activation(layer(x))
+        return self.layers[-1](x)

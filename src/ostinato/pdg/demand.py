@@ -1,0 +1,197 @@
+"""Demand: the points at which each value must exist, pushed from the outputs to the leaves.
+
+Outputs are demanded at every point of their box, an equation's right side where its case is the
+first that holds, operands through the reads. A recurrence that reads itself grows until nothing
+new is demanded; one that does not settle in a few rounds is widened to the limits that stay, and
+then to its box, so its demand may be too large but never too small.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import assert_never
+
+from ostinato.pdg.index import Dim, Expr, Slice, expr
+from ostinato.pdg.isl import LowerBounds, Relation, Set, condition_set, domain_set, relation
+from ostinato.pdg.isl import universe as every_point
+from ostinato.pdg.node import (
+    Affine,
+    Broadcast,
+    Case,
+    Concat,
+    Const,
+    Gather,
+    Input,
+    Iota,
+    Linear,
+    Map,
+    Matmul,
+    Node,
+    Part,
+    Pdg,
+    Random,
+    Read,
+    Rec,
+    Reduce,
+    Reshape,
+    Scan,
+    Transpose,
+)
+
+_SETTLE_ROUNDS = 3  # growths of one recurrence before its demand is widened
+_WIDEN_ROUNDS = 6  # growths before it becomes the whole box
+
+
+@lru_cache(maxsize=1024)
+def box(dims: tuple[Dim, ...]) -> Set:
+    """Every point with ``0 <= d < D`` in each dimension."""
+    return domain_set(dims)
+
+
+@lru_cache(maxsize=4096)
+def read_relation(
+    at: tuple[tuple[Dim, Expr | Slice], ...], ins: tuple[Dim, ...], outs: tuple[Dim, ...]
+) -> Relation:
+    """Points of a read to the points of its operand."""
+    table = dict(at)
+    within: list[tuple[Dim, Expr]] = []
+    exprs: list[Expr] = []
+    for dim in outs:
+        index = table.get(dim, expr(dim))
+        if isinstance(index, Slice):
+            counter = Dim(f"{dim}_")
+            within.append((counter, index.size))
+            index = index.lo + expr(counter) * index.step
+        exprs.append(index)
+    return relation(ins, outs, exprs, within=within)
+
+
+def _span(dims: tuple[Dim, ...], dim: Dim, reverse: bool) -> Relation:
+    """A point to all points before it, or after it, and itself, in one dimension."""
+    steps = Dim(f"{dim}_")
+    exprs = [expr(d) for d in dims]
+    k = dims.index(dim)
+    exprs[k] = exprs[k] + steps if reverse else exprs[k] - steps
+    size = expr(dim.extent) - dim if reverse else expr(dim) + 1
+    return relation(dims, dims, exprs, within=[(steps, size)])
+
+
+@dataclass(eq=False)
+class Demand:
+    """The demanded points of every node of a program, for extents from ``minimum`` on."""
+
+    pdg: Pdg
+    minimum: LowerBounds
+    _sets: dict[Node, Set] = field(init=False)
+    _growths: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._sets, self._growths = {}, {}
+        self._propagate()
+
+    def of(self, node: Node) -> Set:
+        """The points of a node's domain at which its value is needed."""
+        return self._sets.get(node) or every_point(node.domain) - every_point(node.domain)
+
+    def leaves_box(self, node: Node, everywhere: bool = False) -> bool:
+        """Whether a `Read` leaves the box of its operand at a demanded point.
+
+        With ``everywhere``, at any point of the reading node's own box.
+        """
+        assert isinstance(node.op, Read), f"{node} is no read"
+        (x,) = node.args
+        points = box(node.domain) if everywhere else self.of(node)
+        reached = read_relation(node.op.at, node.domain, x.domain).apply(points)
+        return not reached.assume(self.minimum).is_subset(box(x.domain))
+
+    def uncovered(self, name: str) -> Set:
+        """The demanded points of a recurrent tensor that no case of its equations covers."""
+        equation = self.pdg.equations[name]
+        rest = self.of(equation.rec) & box(equation.rec.domain)
+        for cond, _ in equation.cases:
+            rest = rest - condition_set(rest.dims, cond)
+        return rest.assume(self.minimum)
+
+    def operands(self, node: Node, points: Set) -> Iterator[tuple[Node, Set]]:
+        """What a node needs of other nodes for its value at some points."""
+        match node.op:
+            case Const() | Affine() | Iota() | Random() | Input():
+                return
+            case Rec(name):
+                yield from self._cases(name, points & box(node.domain))
+            case Read(at):
+                (x,) = node.args
+                reached = read_relation(at, node.domain, x.domain).apply(points)
+                yield x, reached.assume(self.minimum)
+            case Case(cond):
+                holds = condition_set(points.dims, cond)
+                yield node.args[0], points & holds
+                yield node.args[1], points - holds
+            case Scan(_, dim):
+                yield node.args[0], _span(points.dims, dim, False).apply(points)
+            case Linear(dim, reverse):
+                inside = points & box((dim,)).onto(points.dims)
+                for arg in node.args:
+                    yield arg, _span(points.dims, dim, reverse).apply(inside)
+            case (
+                Map() | Reduce() | Matmul() | Reshape() | Transpose() | Broadcast() | Concat()
+                | Part() | Gather()
+            ):  # fmt: skip
+                yield from ((arg, points) for arg in node.args)
+            case other:
+                assert_never(other)
+
+    def _cases(self, name: str, points: Set) -> Iterator[tuple[Node, Set]]:
+        equation = self.pdg.equations.get(name)
+        for cond, right in equation.cases if equation else ():
+            holds = condition_set(points.dims, cond)
+            yield right, points & holds
+            points = points - holds
+
+    def _propagate(self) -> None:
+        order = {node: k for k, node in enumerate(self.pdg.nodes())}
+        waiting: list[int] = []  # users before operands: the highest number first
+        nodes = list(order)
+        queued: set[int] = set()
+
+        def grow(node: Node, points: Set) -> None:
+            if self._grow(node, points) and order[node] not in queued:
+                queued.add(order[node])
+                heapq.heappush(waiting, -order[node])
+
+        for _, node in self.pdg.outputs:
+            grow(node, box(node.domain))
+        while waiting:
+            k = -heapq.heappop(waiting)
+            queued.discard(k)
+            for arg, points in self.operands(nodes[k], self._sets[nodes[k]]):
+                grow(arg, points)
+
+    def _grow(self, node: Node, points: Set) -> bool:
+        """Add points to the demand of a node; whether any was new."""
+        known = self._sets.get(node)
+        if points is known:
+            return False
+        points = points.onto(node.domain)
+        if known is None:
+            self._sets[node] = points
+            return not points.is_empty()
+        if points.is_subset(known):
+            return False
+        grown = known | points
+        if isinstance(node.op, Rec):
+            grown = self._settle(node, known, grown)
+        self._sets[node] = grown
+        return True
+
+    def _settle(self, node: Node, known: Set, grown: Set) -> Set:
+        name = str(node.op)
+        self._growths[name] = rounds = self._growths.get(name, 0) + 1
+        if rounds >= _WIDEN_ROUNDS:
+            return grown | box(node.domain)
+        if rounds >= _SETTLE_ROUNDS:
+            return grown | (known.widened(grown) & box(node.domain))
+        return grown

@@ -1,0 +1,217 @@
+"""Gradients as equations: reverse differentiation of a dependence graph.
+
+The derivative of a loss is taken **at one point of the loss's own domain** (``held``): a read that
+leaves that point, such as the state of the previous iteration, is a constant. Everything else is
+followed, so the reverse of a recurrence is again a recurrence (back-propagation through time), and
+the reverse of a read is a sum over all points that read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ostinato.pdg.adjoint import flows, pull_back
+from ostinato.pdg.algebra import Algebra, full, zeros
+from ostinato.pdg.bounds import simplified
+from ostinato.pdg.build import const, order, rec
+from ostinato.pdg.condition import ALWAYS, NEVER, Cond, every, negation, some
+from ostinato.pdg.errors import GradientError
+from ostinato.pdg.functions import FLOATS
+from ostinato.pdg.inverse import Dims
+from ostinato.pdg.node import Equation, Node, Rec, postorder
+from ostinato.pdg.readback import Adjoint, leaves_point, sum_missing
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """``nodes[k]`` is d loss / d wrt[k]; ``equations`` define the adjoints it reads."""
+
+    nodes: tuple[Node, ...]
+    equations: dict[str, Equation]
+
+
+def gradient(loss: Node, wrt: Sequence[Node], equations: Mapping[str, Equation]) -> Gradients:
+    """Return the derivatives of a scalar loss at each point of its domain.
+
+    ``wrt`` may be any float nodes; they count as independent, and the equations of a recurrent
+    tensor among them are not entered. ``equations`` are those of the program so far, including the
+    adjoints of earlier gradients, whose names are not used again. A node on which the loss does not
+    depend has derivative zero.
+
+    Shapes: loss () -> wrt[k].shape, over the dimensions of the loss and of wrt[k].
+    Errors: GradientError if the loss is no float scalar, if a wrt is no float, or if a recurrent
+    tensor on the way has no equations.
+    """
+    _check(loss, wrt)
+    graph = _Graph(loss, frozenset(wrt), equations)
+    attempt = 0
+    while True:
+        found = _Sweep(graph, attempt).gradients(wrt)
+        taken = [n for n, eq in found.equations.items() if equations.get(n, eq) != eq]
+        if not taken:
+            return found
+        attempt += 1
+
+
+def _check(loss: Node, wrt: Sequence[Node]) -> None:
+    if loss.dtype not in FLOATS or loss.shape:
+        size = "x".join(map(str, loss.shape)) or "scalar"
+        raise GradientError(
+            f"the gradient of `{loss}`, which is {size} {loss.dtype}, was asked for",
+            "A loss is one float per point: reduce it with `.sum()` or `.mean()`, or cast it.",
+            loss.where,
+        )
+    for node in wrt:
+        if node.dtype not in FLOATS:
+            raise GradientError(
+                f"the gradient with respect to `{node}`, which is {node.dtype}, was asked for",
+                "Only floats have derivatives: differentiate by a float, or cast it first.",
+                node.where,
+            )
+
+
+class _Graph:
+    """The part of the program through which a derivative passes from the loss to a ``wrt``."""
+
+    def __init__(self, loss: Node, wrt: frozenset[Node], equations: Mapping[str, Equation]):
+        self.loss, self.wrt, self.equations = loss, wrt, equations
+        self.held: Dims = frozenset(loss.domain)
+        self.live = self._live()
+
+    def operands(self, node: Node) -> tuple[Node, ...]:
+        """Where the derivative goes next: operands, or the right sides of equations."""
+        if node in self.wrt or leaves_point(node, self.held):
+            return ()
+        if isinstance(node.op, Rec):
+            return tuple(right for _, right in self.equation(node).cases)
+        return tuple(node.args[k] for k in flows(node))
+
+    def equation(self, node: Node) -> Equation:
+        assert isinstance(node.op, Rec), f"{node} is not recurrent"
+        found = self.equations.get(node.op.name)
+        if found is None:
+            raise GradientError(
+                f"`{node}` is needed by the gradient of `{self.loss}` and has no equations yet",
+                "Write its equations before asking for the gradient.",
+                node.where,
+            )
+        return found
+
+    def _live(self) -> frozenset[Node]:
+        readers: dict[Node, list[Node]] = {self.loss: []}
+        queue = [self.loss]
+        while queue:
+            node = queue.pop()
+            for operand in self.operands(node):
+                if operand not in readers:
+                    readers[operand] = []
+                    queue.append(operand)
+                readers[operand].append(node)
+        live = {node for node in self.wrt if node in readers}
+        queue = list(live)
+        while queue:
+            for reader in readers[queue.pop()]:
+                if reader not in live:
+                    live.add(reader)
+                    queue.append(reader)
+        return frozenset(live)
+
+
+class _Sweep:
+    """One pass over the live nodes, readers first, that adds up the adjoint of each."""
+
+    def __init__(self, graph: _Graph, attempt: int) -> None:
+        self.graph, self.attempt = graph, attempt
+        self.parts: dict[Node, list[Adjoint]] = {}
+        self.recs = [
+            node
+            for node in sorted(graph.live, key=str)
+            if isinstance(node.op, Rec) and node not in graph.wrt
+        ]
+
+    def gradients(self, wrt: Sequence[Node]) -> Gradients:
+        live = self.graph.live
+        if self.graph.loss in live:
+            self._seed()
+        rights = [right for x in self.recs for _, right in self.graph.equation(x).cases]
+        roots = (self.graph.loss, *rights)
+        for node in reversed(list(postorder(roots))):
+            if node in live and node not in self.graph.wrt and node in self.parts:
+                up = _total(self.parts[node], node.where)
+                for k in flows(node):
+                    if node.args[k] in live and not leaves_point(node, self.graph.held):
+                        self._add(node.args[k], pull_back(node, k, up, self.graph.held))
+        made = {self._name(x): self._equation(x) for x in self.recs if x in live}
+        return Gradients(tuple(self._value(node) for node in wrt), made)
+
+    def _add(self, node: Node, found: Sequence[Adjoint]) -> None:
+        kept = [a for a in found if a.guard != NEVER]
+        if kept:
+            self.parts.setdefault(node, []).extend(kept)
+
+    def _seed(self) -> None:
+        loss = self.graph.loss
+        self._add(loss, [Adjoint(ALWAYS, const(1, loss.dtype))])
+        for x in self.recs:
+            adjoint = self._adjoint(x)
+            earlier: list[Cond] = []
+            for cond, right in self.graph.equation(x).cases:
+                if right in self.graph.live:
+                    guard = simplified(every(cond, *map(negation, earlier)))
+                    missing = frozenset(x.domain) - frozenset(right.domain) - self.graph.held
+                    self._add(right, sum_missing(Adjoint(guard, adjoint), missing, right.where))
+                earlier.append(cond)
+
+    def _name(self, x: Node) -> str:
+        suffix = f"_{self.attempt}" if self.attempt else ""
+        assert isinstance(x.op, Rec), f"{x} is not recurrent"
+        return f"d_{self.graph.loss.label or 'loss'}{suffix}/d_{x.op.name}"
+
+    def _adjoint(self, x: Node) -> Node:
+        domain = order({*self.graph.held, *x.domain})
+        return rec(self._name(x), x.shape, x.dtype, domain, x.where)
+
+    def _equation(self, x: Node) -> Equation:
+        return Equation(self._adjoint(x), ((ALWAYS, self._value(x)),), (x.where,))
+
+    def _value(self, node: Node) -> Node:
+        """The whole adjoint: zero outside its guard, and of the node's own shape."""
+        parts = self.parts.get(node, [])
+        if not parts:
+            return zeros(node.shape, node.dtype, node.where)
+        up = _total(parts, node.where)
+        thick = full(up.value, node.shape, node.where)
+        return Algebra(node.where).switch(up.guard, thick)
+
+
+def _total(parts: Sequence[Adjoint], where: str) -> Adjoint:
+    """The sum of adjoints; those under one guard add up before the guard is applied."""
+    a = Algebra(where)
+    groups: dict[Cond, Node] = {}
+    for part in _joined(parts):
+        known = groups.get(part.guard)
+        groups[part.guard] = part.value if known is None else a.add(known, part.value)
+    if len(groups) == 1:
+        return Adjoint(*next(iter(groups.items())))
+    guard = simplified(some(*groups))
+    total: Node | None = None
+    for own, value in groups.items():
+        switched = value if own == guard else a.switch(own, value)
+        total = switched if total is None else a.add(total, switched)
+    assert total is not None, "an adjoint without parts"
+    return Adjoint(guard, total)
+
+
+def _joined(parts: Sequence[Adjoint]) -> list[Adjoint]:
+    """One value under two guards that exclude each other is that value under either."""
+    joined: list[Adjoint] = []
+    for part in parts:
+        for k, other in enumerate(joined):
+            same = part.value is other.value
+            if same and simplified(every(part.guard, other.guard)) == NEVER:
+                joined[k] = Adjoint(simplified(some(part.guard, other.guard)), part.value)
+                break
+        else:
+            joined.append(part)
+    return joined

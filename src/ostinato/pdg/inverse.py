@@ -1,0 +1,210 @@
+"""Preimages of index maps: which points ``p`` satisfy conditions that tie them to a target.
+
+The reverse of a read sums over all points ``p`` that read the target ``q``. The conditions that tie
+``p`` to ``q`` are solved exactly for symbolic extents: equalities give points (``p = q + 1``),
+inequalities give intervals (``q <= p < T``), congruences give steps. What remains is a mask on the
+summed points, so every quasi-affine index has a preimage, at worst a masked sum over a whole
+dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ostinato.pdg.bounds import attained, conjuncts, greatest, members, simplified, smallest
+from ostinato.pdg.build import order
+from ostinato.pdg.condition import (
+    NEVER,
+    Compare,
+    Cond,
+    at_least,
+    cond_symbols,
+    equal,
+    every,
+    substitute_cond,
+)
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    Extremum,
+    FloorDiv,
+    Mod,
+    Slice,
+    dims_of,
+    expr,
+    floordiv,
+    mod,
+    substitute,
+)
+
+Dims = frozenset[Dim]
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Sum over the steps ``over`` of ``dim`` at which ``mask`` holds."""
+
+    dim: Dim
+    over: Slice
+    mask: Cond
+
+
+@dataclass(frozen=True, slots=True)
+class Preimage:
+    """The points ``p``: some coordinates are functions of the target, the rest are summed.
+
+    ``points`` mention the target and summed dimensions; the bounds of a sum mention the target and
+    dimensions that a later sum takes. ``guard`` is on the target: outside it there is no point. All
+    slices lie inside the box, with ``lo <= hi`` where the guard and the later sums hold.
+    """
+
+    points: tuple[tuple[Dim, Expr], ...]
+    sums: tuple[Sum, ...]
+    guard: Cond
+
+
+def preimages(cond: Cond, unknowns: Dims) -> tuple[Preimage, ...]:
+    """Return disjoint preimages: the values of ``unknowns`` inside the box where ``cond`` holds.
+
+    >>> t, q = Dim("t"), Dim("q", steps="T")
+    >>> found = preimages(every(at_least(q, 0), at_least(t, q)), frozenset({t}))  # x[:t + 1]
+    >>> str(found[0].sums[0].over)
+    'q:T'
+    """
+    return tuple(_solve(cond, unknowns, {}))
+
+
+def _solve(cond: Cond, unknowns: Dims, points: dict[Dim, Expr]) -> Iterator[Preimage]:
+    cond = simplified(cond)
+    if cond == NEVER:
+        return
+    conds = conjuncts(cond)
+    for k, c in enumerate(conds):
+        choices = _split(c, unknowns)
+        if choices:
+            for choice in choices:
+                yield from _solve(every(*conds[:k], *choice, *conds[k + 1 :]), unknowns, points)
+            return
+    solution = _best_equality(conds, unknowns)
+    if solution is None:
+        yield _summed(conds, unknowns, points)
+        return
+    by = {solution.dim: solution.value}
+    rest = [substitute_cond(c, by) for c in conds if c is not solution.source]
+    box = (at_least(solution.value, 0), at_least(expr(solution.dim.extent) - 1, solution.value))
+    solved = {d: substitute(e, by) for d, e in points.items()} | by
+    yield from _solve(every(*rest, *box, solution.divides), unknowns - {solution.dim}, solved)
+
+
+def _split(cond: Cond, unknowns: Dims) -> tuple[tuple[Cond, ...], ...]:
+    """A comparison of a compound atom of unknowns as alternatives of simpler conjunctions."""
+    if not isinstance(cond, Compare):
+        return ()
+    for atom, k in cond.of.terms:
+        term = Expr(((atom, k),), 0)
+        rest = cond.of - term
+        if not dims_of(term) & unknowns:
+            continue
+        if isinstance(atom, FloorDiv) and (cond.kind == "ge" or abs(k) == 1):
+            return (_split_quotient(cond, atom, k, rest),)
+        if isinstance(atom, Extremum) and cond.kind == "eq" and abs(k) == 1:
+            return tuple(attained(atom, rest * -k))
+    return ()
+
+
+def _split_quotient(cond: Compare, atom: FloorDiv, k: int, rest: Expr) -> tuple[Cond, ...]:
+    value = -floordiv(rest, k) if k > 0 else floordiv(rest, -k)  # of // by >=, <= or == value
+    above = at_least(atom.of, value * atom.by)
+    below = at_least(value * atom.by + (atom.by - 1), atom.of)
+    if cond.kind == "eq":
+        return (above, below)
+    return (above,) if k > 0 else (below,)
+
+
+@dataclass(frozen=True, slots=True)
+class _Solution:
+    source: Cond
+    dim: Dim
+    value: Expr
+    divides: Cond
+
+
+def _best_equality(conds: Sequence[Cond], unknowns: Dims) -> _Solution | None:
+    """The equality that gives an unknown in terms of the fewest others."""
+    found = [s for c in conds if isinstance(c, Compare) for s in _solutions(c, unknowns)]
+    return min(found, key=lambda s: len(dims_of(s.value) & unknowns), default=None)
+
+
+def _solutions(cond: Compare, unknowns: Dims) -> Iterator[_Solution]:
+    for atom, k in cond.of.terms if cond.kind == "eq" else ():
+        if isinstance(atom, Dim) and atom in unknowns:
+            rest = cond.of - expr(atom) * k
+            if atom in dims_of(rest):
+                continue
+            towards = rest * (-1 if k > 0 else 1)
+            yield _Solution(cond, atom, floordiv(towards, abs(k)), equal(mod(rest, abs(k)), 0))
+
+
+def _summed(conds: Sequence[Cond], unknowns: Dims, points: dict[Dim, Expr]) -> Preimage:
+    sums: list[Sum] = []
+    for dim in order(unknowns):
+        mine = [c for c in conds if dim in cond_symbols(c)]
+        others = [c for c in conds if dim not in cond_symbols(c)]
+        added, implied = _sum_over(dim, mine)
+        sums.append(added)
+        conds = conjuncts(simplified(every(*others, *implied)))
+    return Preimage(tuple(points.items()), tuple(sums), every(*conds))
+
+
+def _sum_over(dim: Dim, conds: Sequence[Cond]) -> tuple[Sum, list[Cond]]:
+    """The sum over a dimension under conditions, and what must hold for its slice to be one."""
+    lowers, uppers = [expr(0)], [expr(dim.extent)]
+    masks: list[Cond] = []
+    stride: tuple[Expr, int, Cond] | None = None
+    for c in conds:
+        k, rest = _coefficient(c, dim)
+        congruence = _congruence(c, dim) if stride is None else None
+        if congruence is not None:
+            stride = congruence
+        elif k > 0:
+            lowers.append(-floordiv(rest, k))
+        elif k < 0:
+            uppers.append(floordiv(rest, -k) + 1)
+        else:
+            masks.append(c)
+    lo, hi, step = greatest(lowers), smallest(uppers), 1
+    implied: list[Cond] = []
+    if stride is not None:
+        residue, step, within = stride
+        lo = residue if lo == expr(0) else lo + mod(residue - lo, step)
+        implied.append(within)
+    pairs = ((h, low) for h in members(hi, "min") for low in members(lo, "max"))
+    implied.extend(at_least(h - low, 0) for h, low in pairs)
+    return Sum(dim, Slice(lo, hi, step), every(*masks)), implied
+
+
+def _coefficient(cond: Cond, dim: Dim) -> tuple[int, Expr]:
+    """``k`` and ``rest`` of the bound ``k * dim + rest >= 0``; 0 if it is no such bound."""
+    if not isinstance(cond, Compare) or cond.kind != "ge":
+        return 0, expr(0)
+    k = dict(cond.of.terms).get(dim, 0)
+    rest = cond.of - expr(dim) * k
+    return (0, rest) if dim in dims_of(rest) else (k, rest)
+
+
+def _congruence(cond: Cond, dim: Dim) -> tuple[Expr, int, Cond] | None:
+    """``(c, k, within)`` of ``(±dim + r) % k == m``: ``dim % k == c``, if ``0 <= m < k``."""
+    if not isinstance(cond, Compare) or cond.kind != "eq":
+        return None
+    for atom, k in cond.of.terms:
+        rest = cond.of - Expr(((atom, k),), 0)
+        if isinstance(atom, Mod) and abs(k) == 1 and dim not in dims_of(rest):
+            sign = dict(atom.of.terms).get(dim, 0)
+            shift = atom.of - expr(dim) * sign
+            if abs(sign) == 1 and dim not in dims_of(shift):
+                m = rest * -k
+                within = every(at_least(m, 0), at_least(atom.by - 1, m))
+                residue = m if sign == 1 and shift == expr(0) else mod((m - shift) * sign, atom.by)
+                return residue, atom.by, within
+    return None

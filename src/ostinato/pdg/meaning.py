@@ -1,0 +1,162 @@
+"""What each operator means, in NumPy: the pointwise definitions that the interpreter evaluates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from ostinato.pdg import philox
+from ostinato.pdg.errors import DomainError
+from ostinato.pdg.functions import FUNCTIONS, Array, fold_unit
+from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, evaluate
+from ostinato.pdg.node import (
+    Affine,
+    Broadcast,
+    Concat,
+    Const,
+    Dtype,
+    Gather,
+    Iota,
+    Map,
+    Matmul,
+    Node,
+    Part,
+    Random,
+    Reduce,
+    Reshape,
+    Transpose,
+)
+
+Env = Mapping[Dim | Extent, int]
+Constant = Const | Affine | Iota
+Tensorial = Map | Reduce | Matmul | Reshape | Transpose | Broadcast | Concat | Part | Gather
+
+COMBINE: dict[str, Callable[[Array, Array], Array]] = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+
+
+def sizes(shape: Sequence[Expr], env: Env) -> tuple[int, ...]:
+    """The shape at a point; a slice that ends before it begins is empty."""
+    return tuple(max(0, evaluate(size, env)) for size in shape)
+
+
+def widened(dtype: Dtype, exact: bool) -> Dtype:
+    """The dtype to compute in: floats become float64 in an exact evaluation."""
+    return "float64" if exact and dtype == "float32" else dtype
+
+
+def convert(x: Array, dtype: Dtype) -> Array:
+    """Return ``x`` as ``dtype``: floats truncate and saturate, NaN becomes 0.
+
+    >>> convert(np.array([-1.5, 3e9, np.nan], "float32"), "int32").tolist()
+    [-1, 2147483647, 0]
+    """
+    if dtype == "bool":
+        return np.asarray(x != 0)
+    if x.dtype.kind != "f" or dtype.startswith("float"):
+        return x.astype(dtype)
+    info = np.iinfo(dtype)
+    whole = np.trunc(np.where(np.isnan(x), 0.0, x.astype("float64")))
+    inside = np.clip(whole, float(info.min), np.nextafter(float(info.max), 0.0))
+    return np.where(whole >= float(info.max), info.max, inside.astype(dtype)).astype(dtype)
+
+
+def fold(fn: str, x: Array, axes: tuple[int, ...]) -> Array:
+    """Return a reduction; an empty one gives the unit, or position 0 for argmax and argmin."""
+    reduction = cast(Callable[..., Any], getattr(np, fn))
+    if fn in ("argmax", "argmin"):
+        (axis,) = axes
+        if x.shape[axis] == 0:
+            return np.zeros([s for k, s in enumerate(x.shape) if k - x.ndim != axis], "int32")
+        return np.asarray(reduction(x, axis=axis)).astype("int32")
+    if fn in ("any", "all"):
+        return np.asarray(reduction(x, axis=axes))
+    unit = fold_unit(fn, cast(Dtype, x.dtype.name))
+    return np.asarray(reduction(x, axis=axes, initial=unit)).astype(x.dtype)
+
+
+def constant(op: Constant, node: Node, env: Env, exact: bool) -> Array:
+    """Return the value of an operator that has no operands."""
+    match op:
+        case Const(values):
+            flat = np.asarray(values, widened(node.dtype, exact))
+            shape = sizes(node.shape, env)
+            return np.broadcast_to(flat[0], shape) if len(values) == 1 else flat.reshape(shape)
+        case Affine(of):
+            return np.asarray(evaluate(of, env), "int64").astype("int32")
+        case Iota(size):
+            return np.arange(max(0, evaluate(size, env)), dtype="int32")
+
+
+def draw(op: Random, node: Node, env: Env, seed: int) -> Array:
+    """Return the random numbers of a point, in the declared dtype."""
+    point, shape = [env[d] for d in node.domain], sizes(node.shape, env)
+    if op.fn == "bits":
+        return philox.draw_bits(seed, op.stream, point, shape)
+    assert node.dtype in ("float32", "float64"), f"a draw of {node.dtype} by {op}"
+    drawn = philox.draw_uniform if op.fn == "uniform" else philox.draw_normal
+    return drawn(seed, op.stream, point, shape, node.dtype)
+
+
+def tensorial(op: Tensorial, node: Node, args: list[Array], env: Env) -> Array:
+    """Return an operator of its operands' values at one point."""
+    x = args[0]
+    match op:
+        case Map(fn):
+            out = np.asarray(FUNCTIONS[fn].numpy(*args))
+            return convert(out, node.dtype) if fn == "cast" else out
+        case Reduce(fn, axes):
+            return fold(fn, x, axes)
+        case Matmul():
+            return np.asarray(np.matmul(x, args[1]))
+        case Reshape(rank, shape):
+            return x.reshape(x.shape[: x.ndim - rank] + sizes(shape, env))
+        case Transpose(perm):
+            kept = x.ndim - len(perm)
+            return x.transpose(*range(kept), *(x.ndim + p for p in perm))
+        case Broadcast(shape):
+            return np.broadcast_to(x, x.shape[: x.ndim - len(shape)] + sizes(shape, env))
+        case Concat(axis):
+            return np.concatenate(args, axis)
+        case Part(axis, at):
+            return np.asarray(np.take(x, positions(at, env), axis=axis, mode="clip"))
+        case Gather(axis):
+            return take(x, args[1], axis)
+
+
+def positions(at: Index, env: Env) -> Array:
+    """Return an index (a scalar array), or all indices of a slice."""
+    if isinstance(at, Slice):
+        return np.arange(evaluate(at.lo, env), evaluate(at.hi, env), at.step)
+    return np.asarray(evaluate(at, env))
+
+
+def take(x: Array, index: Array, axis: int) -> Array:
+    """Return ``take_along_axis`` with broadcasting and clamped positions."""
+    lead = np.broadcast_shapes(
+        *(tuple(1 if k - a.ndim == axis else s for k, s in enumerate(a.shape)) for a in (x, index))
+    )
+
+    def spread(a: Array) -> Array:
+        shape = tuple(a.shape[k] if k - a.ndim == axis else s for k, s in enumerate(lead))
+        return np.broadcast_to(a, shape)
+
+    clamped = np.clip(index.astype("int64"), 0, x.shape[axis] - 1)
+    return np.take_along_axis(spread(x), spread(clamped), axis)
+
+
+def check_part(op: Part, x: Array, node: Node, env: Env) -> None:
+    """Refuse a part outside its axis, which NumPy would wrap around or cut off.
+
+    Errors: DomainError.
+    """
+    size, found = x.shape[op.axis], positions(op.at, env)
+    if found.size and not (0 <= found.min() and found.max() < size):
+        fact = f"index {op.at} of axis {op.axis} of `{node.args[0]}` leaves its size {size}"
+        raise DomainError(fact, "Use an index inside the axis.", node.where)

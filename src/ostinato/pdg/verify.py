@@ -1,0 +1,114 @@
+"""Invariants of a graph, checked after every pass under ``OSTINATO_DEBUG=verify``."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from ostinato.pdg import build
+from ostinato.pdg.condition import cond_symbols
+from ostinato.pdg.index import Dim
+from ostinato.pdg.node import (
+    Affine,
+    Broadcast,
+    Case,
+    Concat,
+    Const,
+    Equation,
+    Gather,
+    Input,
+    Iota,
+    Linear,
+    Map,
+    Matmul,
+    Node,
+    Part,
+    Pdg,
+    Random,
+    Read,
+    Rec,
+    Reduce,
+    Reshape,
+    Scan,
+    Transpose,
+)
+
+
+def verify(pdg: Pdg) -> None:
+    """Check that equations are closed and that every node has the type its operands give it.
+
+    Errors: AssertionError that names the node; it is a bug of the pass before.
+    """
+    names = [name for name, _ in pdg.outputs]
+    assert len(set(names)) == len(names), f"an output name stands twice in {names}"
+    for node in pdg.nodes():
+        _verify_node(node, pdg)
+    for name, equation in pdg.equations.items():
+        _verify_equation(name, equation)
+
+
+def _verify_node(node: Node, pdg: Pdg) -> None:
+    assert node.domain == build.order(node.domain), f"{_about(node)}: its domain is not in order"
+    if isinstance(node.op, Rec):
+        equation = pdg.equations.get(node.op.name)
+        assert equation is not None, f"{_about(node)} has no equations"
+        assert equation.rec is node, f"{_about(node)} differs from the left side of its equations"
+    again = _rebuilt(node)
+    for what in ("domain", "shape", "dtype"):
+        stored, inferred = getattr(node, what), getattr(again, what)
+        assert stored == inferred, f"{_about(node)}: {what} {stored}, inferred {inferred}"
+
+
+def _verify_equation(name: str, equation: Equation) -> None:
+    rec = equation.rec
+    assert rec.op == Rec(name), f"the equations of `{name}` define {_about(rec)}"
+    for cond, right in equation.cases:
+        dims = {s for s in cond_symbols(cond) if isinstance(s, Dim)} | set(right.domain)
+        free = sorted(d.name for d in dims - set(rec.domain))
+        assert not free, f"a case of `{name}` depends on {', '.join(free)}"
+        same = (right.shape, right.dtype) == (rec.shape, rec.dtype)
+        assert same, f"a case of `{name}` gives {_about(right)}, the tensor is {_about(rec)}"
+
+
+def _about(node: Node) -> str:
+    where = f" ({node.where})" if node.where else ""
+    return f"`{node}` {node.op} {build.show_shape(node.shape)} {node.dtype}{where}"
+
+
+def _rebuilt(node: Node) -> Node:
+    """The node that the constructors make of the same operator and operands."""
+    args = node.args
+    match node.op:
+        case Input() | Const() | Rec() | Random():
+            return node
+        case Affine(of):
+            return build.affine(of)
+        case Iota(size):
+            return build.iota(size)
+        case Read(at):
+            return build.read(args[0], at)
+        case Map(fn):
+            return build.map_node(fn, args, node.dtype)
+        case Reduce(fn, axes):
+            return build.reduce_node(fn, args[0], axes)
+        case Matmul():
+            return build.matmul(args[0], args[1])
+        case Reshape(rank, shape):
+            return build.reshape(args[0], shape, rank)
+        case Transpose(perm):
+            return build.transpose(args[0], perm)
+        case Broadcast(shape):
+            return build.broadcast(args[0], shape)
+        case Concat(axis):
+            return build.concat(args, axis)
+        case Part(axis, at):
+            return build.part(args[0], axis, at)
+        case Gather(axis):
+            return build.gather(args[0], args[1], axis)
+        case Case(cond):
+            return build.case(cond, args[0], args[1])
+        case Scan(fn, dim):
+            return build.scan(fn, args[0], dim)
+        case Linear(dim, reverse):
+            return build.linear(args[0], args[1], dim, reverse)
+        case other:
+            assert_never(other)

@@ -1,0 +1,92 @@
+"""Random numbers: counter-based, keyed by the seed, the call and the point.
+
+No schedule, tile, thread count or device can change a draw. Each call draws from its own stream;
+calls are numbered in the order in which they are written, per program.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from ostinato.array.dtypes import check_dtype
+from ostinato.functions import softmax, where
+from ostinato.pdg import build
+from ostinato.pdg.build import random_node
+from ostinato.pdg.errors import DtypeError, ShapeError
+from ostinato.pdg.index import Expr
+from ostinato.pdg.node import Random
+from ostinato.place import place
+from ostinato.recurrent import Over, as_dims
+from ostinato.tensor import ShapeLike, Tensor, as_shape, as_tensor
+
+_streams = itertools.count()  # Program renumbers: a draw does not depend on other programs
+
+
+def uniform(
+    shape: ShapeLike = (),
+    low: Tensor | float = 0.0,
+    high: Tensor | float = 1.0,
+    over: Over = (),
+    dtype: str = "float32",
+) -> Tensor:
+    """Return draws from [low, high), independent at every point of ``over`` and in every element.
+
+    >>> import ostinato as ot
+    >>> t = ot.dims("t")
+    >>> bool((ot.Program(u=ot.random.uniform(over=t)).interpret(T=4)["u"] < 1).all())
+    True
+    """
+    unit = _draw("uniform", shape, dtype, over)
+    if isinstance(low, float | int) and isinstance(high, float | int):
+        return unit if (low, high) == (0, 1) else unit * (high - low) + low
+    return unit * (as_tensor(high) - low) + low
+
+
+def normal(
+    shape: ShapeLike = (),
+    mean: Tensor | float = 0.0,
+    std: Tensor | float = 1.0,
+    over: Over = (),
+    dtype: str = "float32",
+) -> Tensor:
+    """Return Gaussian draws, independent at every point of ``over`` and in every element."""
+    unit = _draw("normal", shape, dtype, over)
+    is_unit = isinstance(mean, float | int) and isinstance(std, float | int)
+    return unit if is_unit and (mean, std) == (0, 1) else unit * std + mean
+
+
+def categorical(logits: Tensor) -> Tensor:
+    """Return int32 draws from the last axis of unnormalised log-probabilities.
+
+    By the inverse of the cumulative probability: one uniform number per point of the domain of
+    ``logits`` and per place of its other axes.
+
+    Shapes: logits (..., n) -> (...).
+    """
+    if not logits.ndim:
+        fact = f"categorical draw from `{logits.node}`, a scalar"
+        raise ShapeError(fact, "Give logits with at least one axis.", place())
+    p = softmax(logits)
+    size = p.node.shape[-1]
+    lead = p.node.shape[:-1]
+    bits = Random("uniform", next(_streams))
+    drawn = random_node(bits, lead, p.dtype, p.node.domain, place())
+    u = Tensor(drawn, frozenset())
+    # Place k is passed if u >= p[0] + ... + p[k]; the last sum is 1 up to rounding, and left out.
+    position, bound = _positions(size), _positions(size - 1)
+    included = bound[:, None] >= position
+    cumulative = where(included, p[..., None, :], 0.0).sum(-1)
+    return (u[..., None] >= cumulative).sum(-1)
+
+
+def _positions(size: Expr) -> Tensor:
+    return Tensor(build.iota(size), frozenset())
+
+
+def _draw(fn: str, shape: ShapeLike, dtype: str, over: Over) -> Tensor:
+    at = place()
+    found = check_dtype(dtype, at)
+    if not found.startswith("float"):
+        raise DtypeError(f"random numbers of type {dtype}", "Use float32 or float64.", at)
+    node = random_node(Random(fn, next(_streams)), as_shape(shape), found, as_dims(over, at), at)
+    return Tensor(node, frozenset())

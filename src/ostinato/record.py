@@ -1,0 +1,94 @@
+"""Records: named tensors that are read, chosen and defined together, such as a state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from ostinato.pdg.errors import EquationError
+from ostinato.place import place
+from ostinato.recurrent import Over, Recurrent, recurrent
+from ostinato.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Record:
+    """Named tensors: fields are attributes, ``record[...]`` reads every field at other points.
+
+    >>> import ostinato as ot
+    >>> state = ot.Record(position=ot.constant([0.0, 0.0]), age=ot.constant(0))
+    >>> state.age
+    <int32[] over ()>
+    """
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, **fields: Tensor) -> None:
+        self._fields: Mapping[str, Tensor] = fields
+
+    @property
+    def fields(self) -> Mapping[str, Tensor]:
+        """The tensors by name."""
+        return self._fields
+
+    def __getattr__(self, name: str) -> Tensor:
+        if name.startswith("_") or name not in self._fields:
+            raise AttributeError(f"a record of {', '.join(self._fields)} has no field {name!r}")
+        return self._fields[name]
+
+    def __getitem__(self, key: object) -> Record:
+        return self.map(lambda field: field[key])
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return iter(self._fields.values())
+
+    def map(self, fn: Callable[[Tensor], Tensor]) -> Record:
+        """Return a record of a function of every field."""
+        return Record(**{name: fn(field) for name, field in self._fields.items()})
+
+    def combine(self, other: Record, fn: Callable[[Tensor, Tensor], Tensor]) -> Record:
+        """Return a record of a function of the fields of two records."""
+        matched = _matched(self, other)
+        return Record(**{name: fn(mine, yours) for name, (mine, yours) in matched.items()})
+
+    def recurrent(self, name: str, over: Over) -> RecurrentRecord:
+        """Return recurrent tensors with these shapes and types, called ``name_field``."""
+        made = {
+            field: recurrent(f"{name}_{field}", over=over, like=like)
+            for field, like in self._fields.items()
+        }
+        return RecurrentRecord(**made)
+
+    def __repr__(self) -> str:
+        return f"Record({', '.join(f'{k}={v!r}' for k, v in self._fields.items())})"
+
+
+class RecurrentRecord(Record):
+    """A record of recurrent tensors; an equation of the record defines every field.
+
+    >>> import ostinato as ot
+    >>> t = ot.dims("t")
+    >>> start = ot.Record(x=ot.constant(0.0), age=ot.constant(0))
+    >>> state = ot.recurrent("state", like=start, over=t)
+    >>> state[0] = start
+    >>> state[t + 1] = ot.Record(x=state.x * 0.5, age=state.age + 1)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, **fields: Recurrent) -> None:
+        super().__init__(**fields)
+
+    def __setitem__(self, key: object, value: Record) -> None:
+        for mine, right in _matched(self, value).values():
+            assert isinstance(mine, Recurrent), f"{mine} is no recurrent tensor"
+            mine[key] = right
+
+
+def _matched(left: Record, right: Record) -> dict[str, tuple[Tensor, Tensor]]:
+    if left.fields.keys() != right.fields.keys():
+        fact = f"record of {', '.join(left.fields)} meets record of {', '.join(right.fields)}"
+        raise EquationError(fact, "Give both the same fields.", place())
+    return {name: (field, right.fields[name]) for name, field in left.fields.items()}

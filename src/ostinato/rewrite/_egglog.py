@@ -1,0 +1,155 @@
+"""The only module that touches egglog: programs as text, rows in bulk, tables out.
+
+The compiled bindings are loaded without the package's Python front end, which takes ten times
+longer to import and is not used: rules are written in egglog's own language.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+Cell = int | float | str
+Row = tuple[Cell, ...]
+_HOLDS_THREAD = threading.local()
+
+
+class EngineError(Exception):
+    """egglog refused a program or panicked; the graph it happened in is gone."""
+
+
+def _bindings() -> ModuleType:
+    known = sys.modules.get("egglog.bindings")
+    if known is not None:
+        return known
+    package = importlib.util.find_spec("egglog")
+    if package is None or package.origin is None:
+        raise EngineError("the package egglog is not installed; install egglog==13.2.0")
+    folder = Path(package.origin).parent
+    binary = sorted([*folder.glob("bindings.*so"), *folder.glob("bindings.*pyd")])[0]
+    spec = importlib.util.spec_from_file_location("egglog.bindings", binary)
+    assert spec is not None and spec.loader is not None, f"{binary} is no extension module"
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["egglog.bindings"] = module  # the extension may be initialised only once
+    spec.loader.exec_module(module)
+    return module
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one run of a ruleset did."""
+
+    matches: Mapping[str, int]
+    updated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One function or constructor: decoded inputs and output per row."""
+
+    rows: tuple[tuple[tuple[Cell, ...], Cell], ...]
+
+
+class Engine:
+    """An e-graph with a program loaded; rows and rounds come and go between `open` and `close`."""
+
+    def __init__(self, program: str) -> None:
+        self._graph: Any = _bindings().EGraph()
+        self._frozen: Any = None
+        self.execute(program)
+
+    def execute(self, text: str) -> list[Any]:
+        """Run commands and return their outputs."""
+        try:
+            return list(self._graph.run_program(*self._graph.parse_program(text)))
+        except BaseException as problem:  # Rust panics derive from BaseException
+            if isinstance(problem, KeyboardInterrupt | SystemExit | MemoryError):
+                raise
+            raise EngineError(f"egglog: {problem}") from problem
+
+    def insert(self, rows: Mapping[str, Iterable[Row]]) -> None:
+        """Add rows to relations and to functions with primitive results, through files."""
+        with tempfile.TemporaryDirectory(prefix="ostinato") as folder:
+            commands: list[str] = []
+            for k, (name, table) in enumerate(rows.items()):
+                path = Path(folder) / f"{k}.tsv"
+                text = "".join("\t".join(map(str, row)) + "\n" for row in table)
+                if text:
+                    path.write_text(text)
+                    commands.append(f'(input {name} "{path.as_posix()}")')
+            self.execute("\n".join(commands))
+
+    def run(self, ruleset: str) -> Round:
+        """Run every rule of a ruleset once."""
+        report = self.execute(f"(run-schedule (run {ruleset}))")[-1].report
+        matches = {k: v for k, v in report.num_matches_per_rule.items() if v}
+        return Round(dict(sorted(matches.items())), bool(report.updated))
+
+    def size(self) -> int:
+        """The number of rows in all tables."""
+        output = self.execute("(print-size)")[-1]
+        return sum(size for _, size in output.sizes)
+
+    def tables(self, names: Sequence[str]) -> dict[str, Table]:
+        """Rows of the named tables; identities of terms become integers that compare."""
+        graph = self._graph
+        decoders = {
+            "i64": graph.value_to_i64,
+            "f64": graph.value_to_f64,
+            "String": graph.value_to_string,
+        }
+        ids: dict[Any, int] = {}
+
+        def name_of(value: Any) -> int:
+            return ids.setdefault(value, len(ids))
+
+        functions = graph.freeze().functions
+        out: dict[str, Table] = {}
+        for name in names:
+            function = functions[name]
+            ins = [decoders.get(sort, name_of) for sort in function.input_sorts]
+            outs = decoders.get(function.output_sort, name_of)
+            out[name] = Table(
+                tuple(
+                    (tuple(f(v) for f, v in zip(ins, row.inputs, strict=True)), outs(row.output))
+                    for row in function.rows
+                    if not row.subsumed
+                )
+            )
+        return out
+
+
+def engine(program: str) -> Engine:
+    """The engine of this thread with a program loaded (egglog graphs are bound to a thread)."""
+    cache: dict[str, Engine] | None = getattr(_HOLDS_THREAD, "engines", None)
+    if cache is None:
+        cache = _HOLDS_THREAD.engines = {}
+    found = cache.get(program)
+    if found is None:
+        found = cache[program] = Engine(program)
+    return found
+
+
+class Session:
+    """A scope in which an engine holds the rows of one program; always leaves it empty."""
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+
+    def __enter__(self) -> Engine:
+        self._engine = engine(self._program)
+        self._engine.execute("(push)")
+        return self._engine
+
+    def __exit__(self, kind: object, problem: object, trace: object) -> None:
+        if problem is None:
+            self._engine.execute("(pop)")
+        else:
+            _HOLDS_THREAD.engines.pop(self._program, None)

@@ -1,0 +1,109 @@
+"""What an operator costs: a vector of work, priced by a profile of the machine."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+from ostinato.pdg.node import Random
+from ostinato.rewrite.export import EGraph, ENode
+from ostinato.rewrite.sizes import Sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Work of a whole run; sums are over all points.
+
+    - ``instances``: operator instances, one per point outside the vector axes;
+    - ``steps``: elementwise operations, weighted by how long the function takes;
+    - ``multiplies``: multiply-adds of matrix products; ``products``: matrices multiplied;
+    - ``bytes``: traffic of values kept over time; ``serial``: steps that must follow each other.
+    """
+
+    instances: float = 0.0
+    steps: float = 0.0
+    multiplies: float = 0.0
+    products: float = 0.0
+    bytes: float = 0.0
+    serial: float = 0.0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Cost)))
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Nanoseconds per unit of each cost; the defaults describe one core of a recent x86-64."""
+
+    instance_ns: float = 40.0
+    step_ns: float = 0.25
+    multiply_ns: float = 0.02
+    product_ns: float = 25.0
+    byte_ns: float = 0.08
+    serial_ns: float = 1.0
+    view_ns: float = 1e-3  # keeps every choice strictly cheaper than itself in a circle
+
+    def price(self, cost: Cost) -> float:
+        """Nanoseconds of a run."""
+        return (
+            cost.instances * self.instance_ns
+            + cost.steps * self.step_ns
+            + cost.multiplies * self.multiply_ns
+            + cost.products * self.product_ns
+            + cost.bytes * self.byte_ns
+            + cost.serial * self.serial_ns
+        )
+
+
+WEIGHT = {
+    "exp": 6, "log": 8, "log1p": 8, "expm1": 8, "tanh": 10, "sigmoid": 10, "sin": 10, "cos": 10,
+    "tan": 14, "pow": 20, "div": 3, "sqrt": 3, "mod": 8, "floordiv": 8,
+}  # fmt: skip
+DRAW_WEIGHT = 20
+VIEWS = frozenset(("tr", "mv", "perm", "reshape", "bcast", "part", "cut", "at", "look", "case"))
+BYTES = 4
+
+
+class Pricing:
+    """The cost of every e-node over a whole run, at typical sizes."""
+
+    def __init__(self, graph: EGraph, sizes: Sizes, profile: Profile) -> None:
+        self._graph, self._sizes, self.profile = graph, sizes, profile
+        self._stored = {
+            c for c, nodes in graph.classes.items() if not any(n.op == "leaf" for n in nodes)
+        }
+
+    def price(self, cls: int, node: ENode) -> float:
+        return self.profile.price(self.cost(cls, node)) + self.profile.view_ns
+
+    def cost(self, cls: int, node: ENode) -> Cost:
+        """The work of one e-node, operands excluded."""
+        sizes = self._sizes
+        trips = float(sizes.trips(self._graph.dom[cls]))
+        out = float(sizes.numel(cls))
+        op, f = node.op, node.fields
+        if op == "leaf":
+            draws = isinstance(sizes.tables.leaves[int(f[0])].op, Random)
+            return Cost(steps=DRAW_WEIGHT * trips * out) if draws else Cost()
+        if op == "rec" or op in VIEWS:
+            return Cost()
+        if op == "sl":
+            kept = node.kids[0] in self._stored and self._graph.dom[node.kids[0]] & int(f[0])
+            return Cost(bytes=2 * BYTES * trips * out) if kept else Cost()
+        once = Cost(instances=trips)
+        if op == "mm":
+            return once + self._product(node, trips)
+        if op in ("scan", "lin"):
+            return once + Cost(steps=2 * trips * out, serial=trips)
+        if op == "red":
+            return once + Cost(steps=trips * sizes.numel(node.kids[0]))
+        if op in ("gather", "cat"):
+            return once + Cost(steps=2 * trips * out)
+        return once + Cost(steps=WEIGHT.get(str(f[0]), 1) * trips * out)
+
+    def _product(self, node: ENode, trips: float) -> Cost:
+        """Few rows or columns use the vector unit badly: both are charged as if 8 longer."""
+        left, right = (self._sizes.shape[k] for k in node.kids)
+        m, k, n = left[-2], left[-1], right[-1]
+        matrices = trips * math.prod(map(max, left[:-2], right[:-2]))
+        return Cost(multiplies=matrices * (m + 8) * k * (n + 8), products=matrices)

@@ -1,0 +1,205 @@
+"""The language of terms: its operators, how rows become terms, and the egglog text of rules.
+
+A term denotes a total function on all integer points to arrays. Operators and their fields:
+
+    leaf n                  an input, literal, index value or draw (a node kept outside)
+    rec n                   a recurrent tensor
+    map1 f a, map2, map3    an elementwise function
+    red f m a               a fold over the axes in the bit mask m (bit k-1 is axis -k)
+    mm a b                  matrix product over the last two axes
+    tr a, mv k p a, perm p a  last two axes exchanged; axis -k moved to -p; a permutation
+    reshape r h a           the trailing r axes get shape h
+    bcast h a               trailing axes of size 1 repeated to shape h
+    cat k a b               joined along axis -k
+    part k i a, cut k i a   one index, or a slice, of axis -k
+    gather k a b            positions b along axis -k
+    case i a b              a where condition i holds, else b
+    at d i a                dimension d replaced by index i
+    sl d i a                a new leading axis: d ranges over slice i
+    look i a                several dimensions replaced at once
+    scan f d a, lin d r g a the inclusive fold and the linear recurrence over dimension d
+
+Index expressions, slices, conditions and permutations are ids of a table kept outside the e-graph
+(`ostinato.rewrite.tables`); dimensions are single bits. Shapes are lists ``(cons size rest)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from ostinato.rewrite.registry import Rule
+
+# S text, N number, D dimension bit, A id in the tables, H shape, T term
+SIGNATURE: dict[str, str] = {
+    "leaf": "N",
+    "rec": "N",
+    "map1": "ST",
+    "map2": "STT",
+    "map3": "STTT",
+    "red": "SNT",
+    "mm": "TT",
+    "tr": "T",
+    "mv": "NNT",
+    "perm": "AT",
+    "reshape": "NHT",
+    "bcast": "HT",
+    "cat": "NTT",
+    "part": "NAT",
+    "cut": "NAT",
+    "gather": "NTT",
+    "case": "ATT",
+    "at": "DAT",
+    "sl": "DAT",
+    "look": "AT",
+    "scan": "SDT",
+    "lin": "DNTT",
+}
+_SORT = {"S": "String", "N": "i64", "D": "i64", "A": "i64", "H": "H", "T": "T"}
+
+_DECLARATIONS = """
+(sort T) (sort H) (sort Z)
+(constructor size (i64) Z) (constructor times (Z Z) Z)
+(constructor nil () H) (constructor cons (Z H) H)
+(constructor node (i64) T :unextractable) (constructor hnode (i64) H :unextractable)
+(function mask (i64) i64 :no-merge)
+(function full (i64) i64 :no-merge) (function self (i64) i64 :no-merge)
+(function length (i64) i64 :no-merge) (function sizemask (i64) i64 :no-merge)
+(function ones (i64) i64 :no-merge) (function innermost (i64) i64 :no-merge)
+(function shifted (i64 i64) i64 :no-merge) (function offset (i64 i64) i64 :no-merge)
+(relation inside (i64 i64)) (relation batch (i64 i64 i64)) (relation live (i64))
+(function dom (T) i64 :merge (& old new)) (function sdom (T) i64 :merge (& old new))
+(function rank (T) i64 :no-merge) (function shape (T) H :merge old)
+(function zmask (Z) i64 :merge (& old new)) (function hmask (H) i64 :merge (& old new))
+(function hlen (H) i64 :no-merge)
+(relation want (T i64)) (relation define (i64 i64 T))
+(relation raw_nil (i64)) (relation raw_cons (i64 i64 i64))
+(relation raw_facts (i64 i64 i64 i64 i64)) (relation raw_want (i64 i64))
+(relation raw_define (i64 i64 i64))
+(ruleset load) (ruleset analysis) (ruleset seed) (ruleset rewrite)
+"""
+
+_LOADING = """
+(rule ((raw_nil i)) ((union (hnode i) (nil))) :ruleset load :name "load/nil")
+(rule ((raw_cons i z h)) ((union (hnode i) (cons (size z) (hnode h)))) :ruleset load
+  :name "load/cons")
+(rule ((raw_facts i d s r h)) ((set (dom (node i)) d) (set (sdom (node i)) s)
+  (set (rank (node i)) r) (set (shape (node i)) (hnode h))) :ruleset load :name "load/facts")
+(rule ((raw_want i m)) ((want (node i) m)) :ruleset load :name "load/want")
+(rule ((raw_define r k i)) ((define r k (node i))) :ruleset load :name "load/define")
+"""
+
+_ANALYSIS = """
+(rule ((= z (size i)) (= m (mask i))) ((set (zmask z) m)) :ruleset analysis :name "zmask/size")
+(rule ((= z (times x y)) (= m (zmask x)) (= n (zmask y))) ((set (zmask z) (| m n)))
+  :ruleset analysis :name "zmask/times")
+(rule ((= h (nil))) ((set (hmask h) 0) (set (hlen h) 0)) :ruleset analysis :name "hmask/nil")
+(rule ((= h (cons z g)) (= m (zmask z)) (= n (hmask g)) (= k (hlen g)))
+  ((set (hmask h) (| m n)) (set (hlen h) (+ k 1))) :ruleset analysis :name "hmask/cons")
+(rule ((= l (sl d i x)) (= 0 (& d (sdom x))) (= h (shape x)) (= n (length i)))
+  ((set (shape l) (cons (size n) h))) :ruleset analysis :name "shape/sl")
+(rule ((= l (at d i x)) (= 0 (& d (sdom x))) (= h (shape x))) ((set (shape l) h))
+  :ruleset analysis :name "shape/at")
+(rule ((= l (map1 f x)) (= h (shape x))) ((set (shape l) h)) :ruleset analysis :name "shape/map1")
+"""
+
+# rank of the result from the ranks of the operands: expression over (rank of first operand) r
+_RANK = {
+    "red": "(- r (ones f1))",
+    "reshape": "(+ (- r f0) (hlen f1))",
+    "part": "(- r 1)",
+    "sl": "(+ r 1)",
+}
+
+
+def _variables(op: str) -> list[str]:
+    return [f"f{k}" for k in range(len(SIGNATURE[op]))]
+
+
+def _load_rule(op: str) -> str:
+    fields = _variables(op)
+    wrap = {"T": "(node {})", "H": "(hnode {})"}
+    args = [wrap.get(c, "{}").format(v) for c, v in zip(SIGNATURE[op], fields, strict=True)]
+    raw = f"(raw_{op} i {' '.join(fields)})"
+    head = f"(union (node i) ({op} {' '.join(args)}))"
+    return f'(rule ({raw}) ({head}) :ruleset load :name "load/{op}")'
+
+
+def _joined(parts: Iterable[str]) -> str:
+    out = ""
+    for part in parts:
+        out = f"(| {out} {part})" if out else part
+    return out or "0"
+
+
+def _masks(op: str, of_term: str, bound: bool) -> str:
+    """The dimensions a term depends on, from its fields (``of_term``: dom or sdom)."""
+    parts: list[str] = []
+    for field, letter in zip(_variables(op), SIGNATURE[op], strict=True):
+        if letter == "T":
+            term = f"({of_term} {field})"
+            parts.append(f"(& {term} (not-i64 f0))" if bound else term)
+        elif letter == "A" and not (of_term == "sdom" and op in ("part", "case", "perm", "look")):
+            parts.append(f"({'sizemask' if of_term == 'sdom' and op == 'sl' else 'mask'} {field})")
+        elif letter == "H":
+            parts.append(f"(hmask {field})")
+        elif letter == "D" and not bound and of_term == "dom":
+            parts.append(field)
+    return _joined(parts)
+
+
+def _analysis_rules(op: str) -> list[str]:
+    if op in ("leaf", "rec", "look"):
+        return []  # loaded
+    term = f"(= l ({op} {' '.join(_variables(op))}))"
+    bound = op in ("at", "sl")
+    first = _variables(op)[SIGNATURE[op].index("T")]
+    rank = _RANK.get(op, "r")
+    out = [
+        f"(rule ({term} (= v {_masks(op, 'dom', bound)})) ((set (dom l) v)) "
+        f':ruleset analysis :name "dom/{op}")',
+        f"(rule ({term} (= r (rank {first})) (= v {rank})) ((set (rank l) v)) "
+        f':ruleset analysis :name "rank/{op}")',
+        f"(rule ({term} (= v {_masks(op, 'sdom', bound)})) ((set (sdom l) v)) "
+        f':ruleset analysis :name "sdom/{op}")',
+    ]
+    return out
+
+
+def constructors(term: str) -> list[tuple[str, str]]:
+    """The operators applied in a term, innermost last, each with its fields as text."""
+    out: list[tuple[str, str]] = []
+    starts: list[int] = []
+    for k, character in enumerate(term):
+        if character == "(":
+            starts.append(k)
+        elif character == ")":
+            inside = term[starts.pop() + 1 : k]
+            op, _, fields = inside.partition(" ")
+            if op in SIGNATURE:
+                out.append((op, fields))
+    return out[::-1]
+
+
+def rule_text(rule: Rule) -> str:
+    """A rule in egglog's language; every operator it creates is noted with the rule's name."""
+    facts = " ".join((f"(= lhs {rule.left})", *rule.when))
+    notes = [f'(why_{op} {fields} "{rule.name}")' for op, fields in constructors(rule.right)]
+    actions = " ".join((f"(union lhs {rule.right})", *notes, *rule.also))
+    return f'(rule ({facts}) ({actions}) :ruleset {rule.phase} :name "{rule.name}")'
+
+
+@lru_cache(maxsize=16)
+def program(rules: tuple[Rule, ...]) -> str:
+    """The whole egglog program: sorts, operators, loading, analyses and the rules."""
+    lines = [_DECLARATIONS]
+    for op, letters in SIGNATURE.items():
+        sorts = " ".join(_SORT[c] for c in letters)
+        raw = " ".join("String" if c == "S" else "i64" for c in letters)
+        lines.append(f"(constructor {op} ({sorts}) T) (relation raw_{op} (i64 {raw}))")
+        lines.append(f"(relation why_{op} ({sorts} String))")
+    lines += [_load_rule(op) for op in SIGNATURE]
+    lines += [_LOADING, _ANALYSIS]
+    lines += [text for op in SIGNATURE for text in _analysis_rules(op)]
+    lines += [rule_text(rule) for rule in rules]
+    return "\n".join(lines)

@@ -1,0 +1,296 @@
+"""A program as rows: one row per node, its analyses, its definitions, and what to vectorise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from ostinato.pdg.condition import Cond, cond_symbols
+from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
+from ostinato.pdg.node import (
+    Affine,
+    Broadcast,
+    Case,
+    Concat,
+    Const,
+    Gather,
+    Input,
+    Iota,
+    Linear,
+    Map,
+    Matmul,
+    Node,
+    Part,
+    Pdg,
+    Random,
+    Read,
+    Rec,
+    Reduce,
+    Reshape,
+    Scan,
+    Transpose,
+)
+from ostinato.rewrite._egglog import Row
+from ostinato.rewrite.components import Chain, chains
+from ostinato.rewrite.dependence import Reaches, reaches
+from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows
+
+
+@dataclass
+class Loaded:
+    """The rows of a program and the meaning of the ids in them.
+
+    ``definitions`` gives the condition of every case of a recurrence, by recurrence id;
+    ``twins`` the ids of a recurrence with more and more of its dimensions as axes.
+    """
+
+    pdg: Pdg
+    tables: Tables
+    chains: dict[str, Chain]
+    ids: dict[Node, int] = field(default_factory=dict[Node, int])
+    rows: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
+    twins: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    _shapes: dict[tuple[Expr, ...], int] = field(default_factory=dict[tuple[Expr, ...], int])
+    _fresh: int = 0
+
+    def row(self, relation: str, *cells: int | str) -> None:
+        self.rows.setdefault(relation, []).append(cells)
+
+    def fresh(self) -> int:
+        self._fresh += 1
+        return self._fresh - 1
+
+    def shape(self, sizes: tuple[Expr, ...]) -> int:
+        """The id of a shape, whose rows are added with those of its tail."""
+        found = self._shapes.get(sizes)
+        if found is None:
+            tail = self.shape(sizes[1:]) if sizes else 0
+            found = self._shapes[sizes] = len(self._shapes)
+            if sizes:
+                self.row("raw_cons", found, self.tables.id(sizes[0]), tail)
+            else:
+                self.row("raw_nil", found)
+        return found
+
+
+def load(pdg: Pdg) -> Loaded:
+    """Rows for everything a program reaches."""
+    reach = reaches(pdg)
+    carried = chains(pdg, reach)
+    loaded = Loaded(pdg, Tables(_all_dims(pdg)), carried)
+    for name, equation in pdg.equations.items():
+        loaded.twins[name] = [len(loaded.tables.recs)]
+        loaded.tables.recs.append(Recurrence(name, equation.rec))
+    for node in pdg.nodes():
+        _load_node(loaded, node)
+    for name, equation in pdg.equations.items():
+        for k, (_, right) in enumerate(equation.cases):
+            loaded.row("raw_define", loaded.twins[name][0], k, loaded.ids[right])
+    _load_twins(loaded)
+    _load_wishes(loaded, reach)
+    for relation, more in rows(loaded.tables).items():
+        loaded.rows.setdefault(relation, []).extend(more)
+    return loaded
+
+
+def _all_dims(pdg: Pdg) -> tuple[Dim, ...]:
+    found = set(pdg.dims())
+    for equation in pdg.equations.values():
+        for cond, _ in equation.cases:
+            found |= {s for s in cond_symbols(cond) if isinstance(s, Dim)}
+    return tuple(sorted(found, key=lambda d: d.serial))
+
+
+def _load_node(loaded: Loaded, node: Node) -> None:
+    tables = loaded.tables
+    number = _row_of(loaded, node, [loaded.ids[a] for a in node.args])
+    loaded.ids[node] = number
+    shape_dims = frozenset[Dim]().union(*(dims_of(s) for s in node.shape))
+    masks = tables.mask(node.domain), tables.mask(shape_dims)
+    loaded.row("raw_facts", number, *masks, node.rank, loaded.shape(node.shape))
+
+
+def _axis_mask(axes: Sequence[int]) -> int:
+    return sum(1 << (-a - 1) for a in axes)
+
+
+def _row_of(loaded: Loaded, node: Node, args: Sequence[int]) -> int:
+    """Add the row of one node (several for a read of several dimensions); returns its id."""
+    if isinstance(node.op, Read):
+        return _load_read(loaded, node.op.at, args[0])
+    number = loaded.fresh()
+    if isinstance(node.op, Concat):
+        joined = args[0]
+        for k, arg in enumerate(args[1:], 2):
+            to = number if k == len(args) else loaded.fresh()
+            loaded.row("raw_cat", to, -node.op.axis, joined, arg)
+            joined = to
+        return number
+    relation, fields = _fields(loaded, node)
+    loaded.row(f"raw_{relation}", number, *fields, *args)
+    return number
+
+
+def _fields(loaded: Loaded, node: Node) -> tuple[str, tuple[int | str, ...]]:
+    """The operator and the fields before its operands."""
+    tables = loaded.tables
+    match node.op:
+        case Input() | Const() | Affine() | Iota() | Random():
+            tables.leaves.append(node)
+            return "leaf", (len(tables.leaves) - 1,)
+        case Rec(name):
+            return "rec", (loaded.twins[name][0],)
+        case Map(fn):
+            name = f"cast:{node.dtype}" if fn == "cast" else fn
+            return f"map{len(node.args)}", (name,)
+        case Reduce(fn, axes):
+            return "red", (fn, _axis_mask(axes))
+        case Matmul():
+            return "mm", ()
+        case Reshape(rank, shape):
+            return "reshape", (rank, loaded.shape(shape))
+        case Transpose((-1, -2)):
+            return "tr", ()
+        case Transpose(perm):
+            return "perm", (tables.id(perm),)
+        case Broadcast(shape):
+            return "bcast", (loaded.shape(shape),)
+        case Part(axis, at):
+            return ("cut" if isinstance(at, Slice) else "part"), (-axis, tables.id(at))
+        case Gather(axis):
+            return "gather", (-axis,)
+        case Case(cond):
+            return "case", (tables.id(cond),)
+        case Scan(fn, dim):
+            return "scan", (fn, tables.bit(dim))
+        case Linear(dim, reverse):
+            return "lin", (tables.bit(dim), int(reverse))
+        case Read() | Concat():
+            raise AssertionError(f"{node} is loaded as several rows")
+        case other:
+            assert_never(other)
+
+
+def _load_read(loaded: Loaded, at: tuple[tuple[Dim, Index], ...], arg: int) -> int:
+    """One substitution after another where none sees the dimensions of an earlier one."""
+    steps = _sequential(at)
+    if steps is None:
+        number = loaded.fresh()
+        loaded.row("raw_look", number, loaded.tables.id(at), arg)
+        return number
+    for dim, index in steps:
+        number = loaded.fresh()
+        op = "sl" if isinstance(index, Slice) else "at"
+        loaded.row(f"raw_{op}", number, loaded.tables.bit(dim), loaded.tables.id(index), arg)
+        arg = number
+    return arg
+
+
+def _mentions(index: Index, dim: Dim) -> bool:
+    parts = (index.lo, index.hi) if isinstance(index, Slice) else (index,)
+    return any(dim in dims_of(e) for e in parts)
+
+
+def _sequential(at: tuple[tuple[Dim, Index], ...]) -> list[tuple[Dim, Index]] | None:
+    """An order of single substitutions that means the same: points first, outer axes last."""
+    points = [(d, e) for d, e in at if isinstance(e, Expr)]
+    ordered: list[tuple[Dim, Index]] = []
+    while points:
+        free = next(
+            (p for p in points if all(q is p or not _mentions(p[1], q[0]) for q in points)), None
+        )
+        if free is None:
+            return None
+        points.remove(free)
+        ordered.append(free)
+    ordered += [(d, s) for d, s in reversed(at) if isinstance(s, Slice)]
+    for k, (dim, _) in enumerate(ordered):
+        if any(_mentions(index, dim) for _, index in ordered[:k]):
+            return None
+    return ordered
+
+
+def _batchable(loaded: Loaded, name: str) -> tuple[Dim, ...]:
+    """The dimensions that may become axes of a recurrence, outermost first."""
+    equation = loaded.pdg.equations[name]
+    fixed = {c.dim for c in loaded.chains[name]}
+    for size in equation.rec.shape:
+        fixed |= dims_of(size)
+    for cond, _ in equation.cases:
+        fixed |= {s for s in cond_symbols(cond) if isinstance(s, Dim)}
+    free = [d for d in equation.rec.domain if d not in fixed]
+    return nest_order(free, carried_dims(loaded.chains))
+
+
+def carried_dims(carried: Mapping[str, Chain]) -> frozenset[Dim]:
+    """All dimensions that carry some recurrence."""
+    return frozenset(c.dim for chain in carried.values() for c in chain)
+
+
+def _load_twins(loaded: Loaded) -> None:
+    tables = loaded.tables
+    order = nest_order(tables.dims, carried_dims(loaded.chains))
+    for k, outer in enumerate(order):
+        for inner in order[k + 1 :]:
+            loaded.row("inside", tables.bit(inner), tables.bit(outer))
+    for name, equation in loaded.pdg.equations.items():
+        axes: tuple[Dim, ...] = ()
+        for dim in reversed(_batchable(loaded, name)):
+            axes = (dim, *axes)
+            number = len(tables.recs)
+            loaded.row("batch", loaded.twins[name][-1], tables.bit(dim), number)
+            loaded.twins[name].append(number)
+            tables.recs.append(Recurrence(name, equation.rec, axes))
+
+
+def _load_wishes(loaded: Loaded, reach: Mapping[Node, Reaches]) -> None:
+    """Which dimensions each node should become an axis over, from the definitions it serves."""
+    wishes = _wishes(loaded, reach)
+    tables = loaded.tables
+    order = nest_order(tables.dims, carried_dims(loaded.chains))
+    masks: set[int] = set()
+    for node, dims in wishes.items():
+        mask = tables.mask(dims)
+        if mask:
+            loaded.row("raw_want", loaded.ids[node], mask)
+        while mask and mask not in masks:
+            masks.add(mask)
+            dim = next(d for d in reversed(order) if mask & tables.bit(d))
+            loaded.row("innermost", mask, tables.bit(dim))
+            mask &= ~tables.bit(dim)
+
+
+def _wishes(loaded: Loaded, reach: Mapping[Node, Reaches]) -> dict[Node, frozenset[Dim]]:
+    pdg = loaded.pdg
+    streamed = {c[0].dim for c in loaded.chains.values() if len(c) > 1}
+    wishes: dict[Node, frozenset[Dim]] = {}
+    groups: dict[Chain, list[Node]] = {}
+    for name, equation in pdg.equations.items():
+        groups.setdefault(loaded.chains[name], []).extend(n for _, n in equation.cases)
+    for chain, roots in groups.items():
+        for node in Pdg(tuple(("", r) for r in roots), {}).nodes():
+            kept = frozenset(d for d in node.domain if _may_gather(node, d, chain, reach))
+            wishes[node] = wishes.get(node, frozenset()) | kept
+    for node in Pdg(pdg.outputs, {}).nodes():
+        if node not in wishes:
+            wishes[node] = frozenset(d for d in node.domain if d not in streamed)
+    return wishes
+
+
+def _may_gather(node: Node, dim: Dim, chain: Chain, reach: Mapping[Node, Reaches]) -> bool:
+    """Whether a definition with this chain may use all points of ``node`` along ``dim`` at once.
+
+    Along a dimension that carries the definition only products free of it are worth a history.
+    """
+    carried = next((c for c in chain if c.dim == dim), None)
+    if carried is None:
+        return True
+    free = all(r.rec not in carried.group for r in reach[node])
+    return free and isinstance(node.op, Matmul)
+
+
+def conditions(loaded: Loaded, number: int) -> tuple[Cond, ...]:
+    """The conditions of the cases of a recurrence id."""
+    name = loaded.tables.recs[number].name
+    return tuple(cond for cond, _ in loaded.pdg.equations[name].cases)

@@ -1,0 +1,144 @@
+"""Optimise a program: load it, saturate, choose the cheapest legal terms, rebuild."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ostinato.pdg.index import Dim
+from ostinato.pdg.node import Node, Pdg
+from ostinato.rewrite._egglog import Session
+from ostinato.rewrite.cost import VIEWS, Cost, Pricing, Profile
+from ostinato.rewrite.export import EGraph, ENode, export
+from ostinato.rewrite.extract import Extractor, Selection
+from ostinato.rewrite.lang import SIGNATURE, program
+from ostinato.rewrite.load import Loaded, load
+from ostinato.rewrite.rebuild import Rebuilt, rebuild
+from ostinato.rewrite.registry import RuleSet, every_rule
+from ostinato.rewrite.saturate import Budget, Saturation, saturate
+from ostinato.rewrite.sizes import Sizes
+
+
+@dataclass(frozen=True)
+class RewriteOptions:
+    """Which rules run, typical extents by name for cost decisions, bounds, and the machine."""
+
+    rules: RuleSet = field(default_factory=every_rule)
+    hints: Mapping[str, int] = field(default_factory=dict[str, int])
+    budget: Budget = Budget()
+    profile: Profile = Profile()
+
+
+@dataclass(frozen=True)
+class Report:
+    """What rewriting did.
+
+    - ``rules``: name -> how often it fired, for every rule of the set;
+    - ``origins``: for each node of the result, the rules that created its e-node;
+    - ``before``, ``after``: cost vectors; prices are nanoseconds of a whole run at the hints;
+    - ``enodes``: the size of the saturated graph; ``seconds``: time per stage.
+    """
+
+    rules: dict[str, int]
+    origins: dict[Node, tuple[str, ...]]
+    before: Cost
+    after: Cost
+    price_before: float
+    price_after: float
+    saturation: Saturation
+    enodes: int
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Optimized:
+    """The extracted program, which axes of its recurrences are dimensions, and the report."""
+
+    pdg: Pdg
+    batched: dict[str, tuple[Dim, ...]]
+    report: Report
+
+
+def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
+    """Return an equal program that is cheaper at the hinted extents.
+
+    The outputs keep their names, domains and shapes. The result is deterministic: the same program
+    gives the same result in every process.
+    """
+    chosen = options or RewriteOptions()
+    clock = _Clock()
+    loaded = load(pdg)
+    clock.lap("load")
+    with Session(program(chosen.rules.rules)) as engine:
+        engine.insert(loaded.rows)
+        saturation = saturate(engine, chosen.budget, {r.name: r.family for r in chosen.rules})
+        clock.lap("saturate")
+        graph = export(engine, loaded)
+        clock.lap("export")
+    pricing = Pricing(graph, Sizes(graph, loaded, chosen.hints), chosen.profile)
+    clock.lap("sizes")
+    before, after = _written(graph, loaded, pricing), _cheapest(graph, loaded, pricing)
+    clock.lap("extract")
+    rebuilt = rebuild(after, graph, loaded)
+    clock.lap("rebuild")
+    report = Report(
+        rules={r.name: saturation.matches.get(r.name, 0) for r in chosen.rules},
+        origins=_origins(after, rebuilt, graph),
+        before=before,
+        after=after.cost,
+        price_before=chosen.profile.price(before),
+        price_after=after.price,
+        saturation=saturation,
+        enodes=graph.count(),
+        seconds=clock.laps,
+    )
+    return Optimized(rebuilt.pdg, rebuilt.batched, report)
+
+
+def _cheapest(graph: EGraph, loaded: Loaded, pricing: Pricing) -> Selection:
+    """The cheaper form of the program: its recurrences point by point, or batched."""
+    extractor = Extractor(graph, loaded, pricing)
+    defined = {rec for rec, _ in graph.definitions}
+    plain = frozenset(twins[0] for twins in loaded.twins.values())
+    widest = frozenset(max(t for t in twins if t in defined) for twins in loaded.twins.values())
+    selections = [extractor.select(forms) for forms in dict.fromkeys((widest, plain))]
+    return min(selections, key=lambda s: s.price)
+
+
+def _written(graph: EGraph, loaded: Loaded, pricing: Pricing) -> Cost:
+    """The cost of the program as it was written."""
+    total = Cost()
+    for op, letters in SIGNATURE.items():
+        for row in loaded.rows.get(f"raw_{op}", ()) if op not in VIEWS else ():
+            fields = tuple(
+                graph.node_class[int(cell)] if letter == "T" else cell
+                for letter, cell in zip(letters, row[1:], strict=True)
+            )
+            kids = (c for c, letter in zip(fields, letters, strict=True) if letter == "T")
+            enode = ENode(op, fields, tuple(int(k) for k in kids))
+            total = total + pricing.cost(graph.node_class[int(row[0])], enode)
+    return total
+
+
+def _origins(selection: Selection, rebuilt: Rebuilt, graph: EGraph) -> dict[Node, tuple[str, ...]]:
+    out: dict[Node, tuple[str, ...]] = {}
+    for number, node in rebuilt.nodes.items():
+        enode = selection.terms.items[number].enode
+        rules = graph.origins.get((enode.op, enode.fields))
+        if rules:
+            out.setdefault(node, rules)
+    return out
+
+
+class _Clock:
+    """Seconds per stage."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = now - self._last
+        self._last = now

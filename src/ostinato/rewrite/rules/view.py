@@ -1,0 +1,165 @@
+"""View: indexing, slicing and moving axes, brought together until they disappear.
+
+Axis ``-k`` is written ``k``; a mask holds bit ``k - 1`` for it.
+"""
+
+from __future__ import annotations
+
+from ostinato.rewrite.registry import Rule
+
+FEWER = "Movement that cancels needs no code."
+PROOF = "proofs/test_pointwise.py"
+
+
+def _all_of_axis(place: int) -> Rule:
+    """``A[0:n] = A`` for an axis of size n, counted from the front."""
+    shape = "(cons (size n) h)"
+    for k in range(place):
+        shape = f"(cons z{k} {shape})"
+    return Rule(
+        name=f"view/cut-all-{place}",
+        law="A[0:n] = A along an axis of size n",
+        reason=FEWER,
+        left="(cut k s x)",
+        right="x",
+        when=(
+            f"(= (shape x) {shape})",
+            f"(= k (- (rank x) {place}))",
+            "(= s (full d))",
+            "(= n (length s))",
+        ),
+        proof=PROOF,
+    )
+
+
+VIEW: tuple[Rule, ...] = (
+    Rule(
+        name="view/read-here",
+        law="x[d] = x",
+        reason=FEWER,
+        left="(at d a x)",
+        right="x",
+        when=("(= a (self d))",),
+        proof=PROOF,
+    ),
+    Rule(
+        name="view/read-invariant",
+        law="x[d = anything] = x where x does not depend on d",
+        reason=FEWER,
+        left="(at d a x)",
+        right="x",
+        when=("(= 0 (& d (dom x)))",),
+        proof=PROOF,
+    ),
+    Rule(
+        name="view/index-of-slice",
+        law="slice(d in 0..D, x)[i] = x[d = i]",
+        reason="One element of a history is a plain read.",
+        left="(part k a (sl d s x))",
+        right="(at d a x)",
+        when=("(= s (full d))", "(= k (+ 1 (rank x)))"),
+        proof=PROOF,
+    ),
+    Rule(
+        name="view/read-from-slice",
+        law="x[d = i] = slice(d in 0..D, x)[i]",
+        reason="Where only the vectorised value exists, a read is an index into it.",
+        left="(at d a x)",
+        right="(part (+ r 1) a (sl d s x))",
+        when=("(= s (full d))", "(= l (sl d s x))", "(= r (rank x))", "(!= 0 (& d (dom x)))"),
+        proof=PROOF,
+    ),
+    Rule(
+        name="view/slice-from-slice",
+        law="slice(d in lo..hi, x) = slice(d in 0..D, x)[lo:hi]",
+        reason="A part of a history is a slice of the vectorised value.",
+        left="(sl d q x)",
+        right="(cut (+ r 1) q (sl d s x))",
+        when=(
+            "(= s (full d))",
+            "(!= s q)",
+            "(= l (sl d s x))",
+            "(= r (rank x))",
+            "(!= 0 (& d (dom x)))",
+        ),
+        proof=PROOF,
+    ),
+    _all_of_axis(0),
+    _all_of_axis(1),
+    _all_of_axis(2),
+    Rule(
+        name="view/move-nowhere",
+        law="moving an axis to where it is changes nothing",
+        reason=FEWER,
+        left="(mv k k x)",
+        right="x",
+        proof=PROOF,
+    ),
+    Rule(
+        name="view/move-back",
+        law="moving an axis two places of a pair twice restores it",
+        reason=FEWER,
+        left="(mv k p (mv k p x))",
+        right="x",
+        when=("(= p (+ k 1))",),
+        proof=PROOF,
+    ),
+    Rule(
+        name="view/transpose-twice",
+        law="A.T.T = A",
+        reason=FEWER,
+        left="(tr (tr x))",
+        right="x",
+        proof=PROOF,
+    ),
+    Rule(
+        name="view/fold-of-moved",
+        law="a fold over a moved axis folds it where it was",
+        reason="A fold does not care about the order of its axes.",
+        left="(red f m (mv k p x))",
+        right="(red f (| (| (& m low) (<< (& m mid) 1)) (| (& m high) (<< 1 (- k 1)))) x)",
+        when=(
+            "(!= 0 (& m (<< 1 (- p 1))))",
+            "(= low (- (<< 1 (- k 1)) 1))",
+            "(= mid (- (- (<< 1 (- p 1)) 1) low))",
+            "(= high (not-i64 (- (<< 1 p) 1)))",
+            '(!= f "argmax")',
+            '(!= f "argmin")',
+        ),
+        exact="reassociates",
+        proof=PROOF,
+    ),
+    Rule(
+        name="view/moved-fold",
+        law="an axis that is not folded moves after the fold",
+        reason="The fold runs on the layout that exists.",
+        left="(red f m (mv k p x))",
+        right="(mv i j (red f (| (& m low) (| (<< (& m mid) 1) (& m high))) x))",
+        when=(
+            "(= 0 (& m (<< 1 (- p 1))))",
+            "(= low (- (<< 1 (- k 1)) 1))",
+            "(= mid (- (- (<< 1 (- p 1)) 1) low))",
+            "(= high (not-i64 (- (<< 1 p) 1)))",
+            "(= i (- k (ones (& m low))))",
+            "(= j (- p (ones (& m (| low mid)))))",
+        ),
+        exact="reassociates",
+        proof=PROOF,
+    ),
+    Rule(
+        name="view/map1-of-moved",
+        law="f(move(x)) = move(f(x))",
+        reason="Movement leaves elementwise code.",
+        left="(map1 f (mv k p x))",
+        right="(mv k p (map1 f x))",
+        proof=PROOF,
+    ),
+    Rule(
+        name="view/moved-map2",
+        law="move(f(x, y)) = f(move(x), move(y))",
+        reason="Movement reaches the operands, where it may cancel.",
+        left="(mv k p (map2 f x y))",
+        right="(map2 f (mv k p x) (mv k p y))",
+        proof=PROOF,
+    ),
+)

@@ -1,0 +1,151 @@
+"""Index expressions, slices, conditions, permutations and sizes as ids; dimensions as bits.
+
+The e-graph computes with ids only. What it may ask about them (dimension masks, shifts by a
+constant, lengths) is written down here as rows of functions when the program is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some, cond_symbols
+from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
+from ostinato.pdg.node import Node
+from ostinato.rewrite._egglog import Row
+
+Attribute = Expr | Slice | Cond | tuple[int, ...] | tuple[tuple[Dim, Index], ...]
+
+
+def _dims(attribute: Attribute) -> frozenset[Dim]:
+    match attribute:
+        case Expr():
+            return dims_of(attribute)
+        case Slice(lo, hi):
+            return dims_of(lo) | dims_of(hi)
+        case Compare() | Every() | Some() | Negation():
+            return frozenset(s for s in cond_symbols(attribute) if isinstance(s, Dim))
+        case tuple():
+            return frozenset()
+        case other:
+            assert_never(other)
+
+
+@dataclass
+class Tables:
+    """Ids of everything the e-graph refers to, growing while a program is loaded."""
+
+    dims: tuple[Dim, ...]
+    attributes: list[Attribute] = field(default_factory=list[Attribute])
+    leaves: list[Node] = field(default_factory=list[Node])
+    recs: list[Recurrence] = field(default_factory=lambda: list[Recurrence]())
+    _ids: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
+
+    def bit(self, dim: Dim) -> int:
+        return 1 << self.dims.index(dim)
+
+    def mask(self, dims: Iterable[Dim]) -> int:
+        return sum(self.bit(d) for d in set(dims))
+
+    def dims_in(self, mask: int) -> tuple[Dim, ...]:
+        """The dimensions of a mask in declaration order."""
+        return tuple(d for k, d in enumerate(self.dims) if mask >> k & 1)
+
+    def id(self, attribute: Attribute) -> int:
+        """The id of an attribute; equal attributes share it."""
+        found = self._ids.get(attribute)
+        if found is None:
+            found = self._ids[attribute] = len(self.attributes)
+            self.attributes.append(attribute)
+        return found
+
+    def index(self, number: int) -> Index:
+        found = self.attributes[number]
+        assert isinstance(found, Expr | Slice), f"{found} is no index"
+        return found
+
+    def expr(self, number: int) -> Expr:
+        found = self.attributes[number]
+        assert isinstance(found, Expr), f"{found} is no index expression"
+        return found
+
+    def condition(self, number: int) -> Cond:
+        found = self.attributes[number]
+        assert isinstance(found, Compare | Every | Some | Negation), f"{found} is no condition"
+        return found
+
+    def permutation(self, number: int) -> tuple[int, ...]:
+        found = self.attributes[number]
+        assert isinstance(found, tuple), f"{found} is no permutation"
+        return tuple(p for p in found if isinstance(p, int))
+
+    def reading(self, number: int) -> tuple[tuple[Dim, Index], ...]:
+        """The substitutions of a read that is not a sequence of single ones."""
+        found = self.attributes[number]
+        assert isinstance(found, tuple), f"{found} is no read"
+        return tuple(p for p in found if isinstance(p, tuple))
+
+    def masks(self) -> list[int]:
+        """The dimension mask of every attribute."""
+        return [self.mask(_dims(a)) for a in self.attributes]
+
+    def full(self, dim: Dim) -> Slice:
+        """All points of a dimension."""
+        return Slice(expr(0), expr(dim.extent))
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """A recurrent tensor of the program, or its form with some dimensions as leading axes."""
+
+    name: str
+    node: Node
+    axes: tuple[Dim, ...] = ()  # outermost first
+
+
+def rows(tables: Tables) -> dict[str, list[Row]]:
+    """What the e-graph may ask about the tables; adds the shifted slices that can arise."""
+    for dim in tables.dims:
+        tables.id(expr(dim))
+        tables.id(tables.full(dim))
+    shifts = _shift_rows(tables)
+    for attribute in list(tables.attributes):
+        if isinstance(attribute, Slice):
+            tables.id(attribute.size)
+    slices = [(k, a) for k, a in enumerate(tables.attributes) if isinstance(a, Slice)]
+    return {
+        "mask": [(k, tables.mask(_dims(a))) for k, a in enumerate(tables.attributes)],
+        "full": [(tables.bit(d), tables.id(tables.full(d))) for d in tables.dims],
+        "self": [(tables.bit(d), tables.id(expr(d))) for d in tables.dims],
+        "length": [(k, tables.id(a.size)) for k, a in slices],
+        "sizemask": [(k, tables.mask(dims_of(a.size))) for k, a in slices],
+        "shifted": shifts,
+        "ones": [(m, m.bit_count()) for m in range(256)],
+    }
+
+
+def _shift_rows(tables: Tables) -> list[Row]:
+    """Slices of a dimension moved by the constant offsets the program reads it at."""
+    out: list[Row] = []
+    offsets: dict[Dim, list[tuple[int, int]]] = {}
+    for k, attribute in enumerate(tables.attributes):
+        dim = _offset_of(attribute)
+        if isinstance(attribute, Expr) and dim is not None and attribute.const:
+            offsets.setdefault(dim, []).append((k, attribute.const))
+    for dim, moves in offsets.items():
+        for known in [a for a in tables.attributes if isinstance(a, Slice)]:
+            for k, move in moves:
+                moved = Slice(known.lo + move, known.hi + move, known.step)
+                out.append((tables.id(known), k, tables.id(moved)))
+    return out
+
+
+def _offset_of(attribute: Attribute) -> Dim | None:
+    """The dimension ``d`` of an index ``d + constant``."""
+    return (attribute - attribute.const).as_dim() if isinstance(attribute, Expr) else None
+
+
+def nest_order(dims: Sequence[Dim], carried: frozenset[Dim]) -> tuple[Dim, ...]:
+    """Dimensions as vector axes nest, outermost first: those that carry a recurrence lead."""
+    return tuple(sorted(dims, key=lambda d: (d not in carried, d.serial)))

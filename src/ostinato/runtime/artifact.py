@@ -1,0 +1,90 @@
+"""What a compilation leaves behind: source, interface, arena plan and explanation.
+
+The runtime knows the compiler's records only by these protocols, so that it imports none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ostinato.pdg.functions import Array
+from ostinato.pdg.index import Expr
+from ostinato.runtime.explain import Explanation
+
+
+class Field(Protocol):
+    """An argument or a result in the arena.
+
+    ``stored`` is the row-major array in memory, ``shape`` the user's array; ``axes`` gives for each
+    of the user's axes the stored axes that it is made of.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def tensor(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def stored(self) -> tuple[Expr, ...]: ...
+    @property
+    def shape(self) -> tuple[Expr, ...]: ...
+    @property
+    def axes(self) -> tuple[tuple[int, ...], ...]: ...
+
+
+class Interface(Protocol):
+    """The entry point's view of the arena.
+
+    ``tensors`` are the entries of the offset table with the bytes of one element; ``tiles`` the
+    iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any.
+    """
+
+    @property
+    def extents(self) -> tuple[str, ...]: ...
+    @property
+    def tensors(self) -> tuple[tuple[str, int], ...]: ...
+    @property
+    def inputs(self) -> tuple[Field, ...]: ...
+    @property
+    def outputs(self) -> tuple[Field, ...]: ...
+    @property
+    def tiles(self) -> tuple[Expr, ...]: ...
+    @property
+    def streamed(self) -> str: ...
+
+
+class Layout(Protocol):
+    """Offsets in bytes of every stored tensor for given extents and workers."""
+
+    @property
+    def offsets(self) -> Mapping[str, int]: ...
+    @property
+    def local_stride(self) -> int: ...
+    @property
+    def total_bytes(self) -> int: ...
+    @property
+    def lower_bound_bytes(self) -> int: ...
+
+
+Place = Callable[[Mapping[str, int], int], Layout]  # extents, workers
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A compiled program at rest; everything in it can be pickled.
+
+    ``domains`` gives the dims of every output by name; ``words`` are the places of the stop flag
+    and of the published count in the control array, and its length. ``constants`` are inputs that
+    the program itself supplies.
+    """
+
+    source: str
+    interface: Interface
+    place: Place
+    domains: Mapping[str, tuple[str, ...]]
+    words: tuple[int, int, int]
+    constants: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    explanation: Explanation = field(default_factory=Explanation)

@@ -1,0 +1,103 @@
+"""Compiled programs on disk, found again by content; safe between processes.
+
+A program lives in a directory named by its key: ``program.py`` with Numba's own cache beside it,
+and ``artifact.pickle``, whose first line is the digest of the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+
+from ostinato.runtime.artifact import Artifact
+from ostinato.runtime.module import FILE
+
+VARIABLE = "OSTINATO_CACHE_DIR"
+ARTIFACT = "artifact.pickle"
+
+
+def root() -> Path:
+    """The cache directory: ``$OSTINATO_CACHE_DIR``, or ``~/.cache/ostinato``."""
+    chosen = os.environ.get(VARIABLE)
+    return Path(chosen) if chosen else Path.home() / ".cache" / "ostinato"
+
+
+def digest(*parts: str | bytes) -> str:
+    """32 hex digits that stand for the parts, in order.
+
+    >>> digest("a", "b") == digest("ab", "")
+    False
+    """
+    total = hashlib.sha256()
+    for part in parts:
+        raw = part.encode() if isinstance(part, str) else part
+        total.update(len(raw).to_bytes(8, "little") + raw)
+    return total.hexdigest()[:32]
+
+
+def directory_of(key: str) -> Path:
+    """Where the program with this key is or will be."""
+    return root() / key[:2] / key
+
+
+def store(key: str, artifact: Artifact) -> Path:
+    """Keep an artifact and return its directory.
+
+    Another process may store the same key at the same time: the first one to finish wins. Where
+    the cache cannot be written, a temporary directory serves, with a warning.
+    """
+    place = directory_of(key)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        building = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=place.parent))
+    except OSError as failure:
+        warnings.warn(f"nothing is cached: {failure}", stacklevel=2)
+        place = Path(tempfile.mkdtemp(prefix="ostinato-"))
+        _write(place, artifact)
+        return place
+    _write(building, artifact)
+    try:
+        building.rename(place)
+    except OSError:  # somebody else was first: same key, same content
+        shutil.rmtree(building, ignore_errors=True)
+    return place
+
+
+def _write(directory: Path, artifact: Artifact) -> None:
+    (directory / FILE).write_text(artifact.source, encoding="utf-8")
+    body = pickle.dumps(artifact, protocol=5)
+    head = hashlib.sha256(body).hexdigest().encode()
+    (directory / ARTIFACT).write_bytes(head + b"\n" + body)
+
+
+def load(key: str) -> Artifact | None:
+    """Return the artifact with this key, or None if there is none or it is damaged.
+
+    A damaged entry is removed, with a warning, so that it is built again.
+    """
+    place = directory_of(key)
+    if not place.is_dir():
+        return None
+    try:
+        return _read(place)
+    except Exception as failure:  # whatever a truncated or foreign file may raise
+        warnings.warn(f"the cached program {place} is damaged ({failure}): rebuilt", stacklevel=2)
+        shutil.rmtree(place, ignore_errors=True)
+        return None
+
+
+def _read(place: Path) -> Artifact:
+    head, _, body = (place / ARTIFACT).read_bytes().partition(b"\n")
+    if hashlib.sha256(body).hexdigest().encode() != head:
+        raise ValueError("its digest is wrong")
+    artifact = pickle.loads(body)
+    if not isinstance(artifact, Artifact):
+        raise ValueError(f"it holds a {type(artifact).__name__}")
+    if (place / FILE).read_text(encoding="utf-8") != artifact.source:
+        raise ValueError(f"its {FILE} was changed")
+    return artifact

@@ -1,0 +1,144 @@
+"""Running a compiled program: one arena, a few threads, no Python until it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.pdg.errors import NonFiniteError
+from ostinato.runtime.arrays import Array, empty_arena, put, stored_view, take, take_step
+from ostinato.runtime.arrays import tile_counts as counts_of
+from ostinato.runtime.artifact import Artifact, Field, Layout
+from ostinato.runtime.explain import Explanation, MemoryUse
+from ostinato.runtime.module import load_entry
+from ostinato.runtime.workers import Workers, available_cores
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The arguments of one run: every extent, every input of the right shape and dtype."""
+
+    extents: Mapping[str, int]
+    inputs: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    seed: int = 0
+
+
+class Execution:
+    """One run in progress: its workers, its arena, and the words it shares with them."""
+
+    def __init__(self, program: Executable, bound: Bound, arena: npt.NDArray[np.uint8]) -> None:
+        """Copy the inputs into the arena and start the workers."""
+        self.program, self.bound, self.arena = program, bound, arena
+        self.layout = program.layout(bound.extents)
+        stop, done, length = program.artifact.words
+        self._stop, self._done = stop, done
+        self.control = np.zeros(length, np.int64)
+        for each in program.artifact.interface.inputs:
+            put(self.view(each), each, bound.inputs[each.name])
+        self.workers = Workers(program.entry, program.workers(bound.extents), self._arguments())
+
+    def _arguments(self) -> tuple[object, ...]:
+        interface = self.program.artifact.interface
+        offsets = [self.layout.offsets[name] // size for name, size in interface.tensors]
+        table = np.array([*offsets, 0], np.int64)  # never empty
+        seed = (self.bound.seed + 2**63) % 2**64 - 2**63
+        extents = (int(self.bound.extents[name]) for name in interface.extents)
+        return (self.arena, table, self.layout.local_stride, seed, self.control, *extents)
+
+    def view(self, each: Field) -> Array:
+        offset = self.layout.offsets[each.tensor]
+        return stored_view(self.arena, each, offset, self.bound.extents)
+
+    def done(self) -> int:
+        """Steps of the published loop whose results are all written."""
+        return int(self.control[self._done])
+
+    def stop(self) -> None:
+        """Ask the workers to leave at the end of the iteration they are in, and wait."""
+        self.control[self._stop] = 1
+        self.workers.wait()
+
+    def wait(self) -> None:
+        """Wait for the end; an interrupt of the waiting thread stops the workers first."""
+        try:
+            self.workers.wait()
+        except BaseException:
+            self.stop()
+            raise
+
+    def result(self, each: Field) -> Array:
+        return take(self.view(each), each, self.bound.extents)
+
+    def result_at(self, each: Field, step: int) -> Array:
+        return take_step(self.view(each), each, self.bound.extents, step)
+
+
+class Executable:
+    """A loaded artifact that can run with any extents."""
+
+    def __init__(self, artifact: Artifact, directory: Path, key: str, threads: int = 0) -> None:
+        """Compile or load the module in ``directory``; ``threads`` 0 means all cores."""
+        self.artifact = artifact
+        self.threads = threads or available_cores()
+        self.entry: Callable[..., Any] = load_entry(directory, key)
+        self._free: list[npt.NDArray[np.uint8]] = []
+        self._extents: Mapping[str, int] = {}
+
+    def workers(self, extents: Mapping[str, int]) -> int:
+        """The number of threads to use: never more than tiles."""
+        most = max([1, *counts_of(self.artifact.interface.tiles, extents)])
+        return max(1, min(self.threads, most))
+
+    def layout(self, extents: Mapping[str, int]) -> Layout:
+        return self.artifact.place(extents, self.workers(extents))
+
+    def start(self, bound: Bound) -> Execution:
+        """Begin a run; give its arena back with `finish`."""
+        self._extents = dict(bound.extents)
+        needed = self.layout(bound.extents).total_bytes
+        arena = self._free.pop() if self._free else empty_arena(0)
+        return Execution(self, bound, arena if arena.size >= needed else empty_arena(needed))
+
+    def finish(self, execution: Execution) -> None:
+        """Keep the arena of an ended run for the next one."""
+        self._free = [execution.arena]
+
+    def run(self, bound: Bound, check_finite: bool = False) -> dict[str, Array]:
+        """Return every output, shaped (extents of its dims, then its shape).
+
+        Errors: NonFiniteError with ``check_finite`` if an output holds a NaN or an infinity.
+        """
+        execution = self.start(bound)
+        execution.wait()
+        outputs = {f.name: execution.result(f) for f in self.artifact.interface.outputs}
+        self.finish(execution)
+        if check_finite:
+            for name, value in outputs.items():
+                require_finite(name, value)
+        return outputs
+
+    def explain(self, extents: Mapping[str, int] | None = None) -> Explanation:
+        """What was compiled; memory is that of the given extents, or of the last run."""
+        at = extents or self._extents
+        if not at and self.artifact.interface.extents:
+            return self.artifact.explanation
+        layout = self.layout(at)
+        use = MemoryUse(layout.total_bytes, layout.lower_bound_bytes, dict(at))
+        return replace(self.artifact.explanation, memory=use)
+
+
+def require_finite(name: str, value: Array, at: str = "") -> None:
+    """Raise NonFiniteError if a float result holds a NaN or an infinity."""
+    if value.dtype.kind != "f" or bool(np.isfinite(value).all()):
+        return
+    first = tuple(int(k) for k in np.argwhere(~np.isfinite(value))[0])
+    place = ", ".join(filter(None, [at, str(list(first)) if first else ""]))
+    raise NonFiniteError(
+        f"output `{name}`{f' at {place}' if place else ''} is {value[first]}.",
+        "Lower the learning rate, clip gradients, or look at the steps before it.",
+    )

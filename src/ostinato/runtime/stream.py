@@ -1,0 +1,109 @@
+"""Live records: Python reads finished steps while the compiled loop runs without the GIL."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from types import SimpleNamespace, TracebackType
+from typing import Any
+
+from ostinato.runtime.executor import Bound, Executable, Execution, require_finite
+
+SHORTEST_WAIT_S, LONGEST_WAIT_S = 2e-5, 5e-3
+
+
+class Record(SimpleNamespace):
+    """One finished step: ``index``, the streamed dim by name, and every output at that step."""
+
+    index: int
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"this record has no `{name}`; it has {', '.join(vars(self))}")
+
+
+class Stream:
+    """An iterator over the steps of the outermost dim of one run.
+
+    `close` ends the run after the iteration it is in; so does an error or an interrupt while a
+    record is awaited.
+    """
+
+    def __init__(
+        self, program: Executable, dim: str, bound: Bound, check_finite: bool = False
+    ) -> None:
+        """Start the run; its first record may be ready before the first ``next``."""
+        self._program, self._dim, self._check = program, dim, check_finite
+        domains = program.artifact.domains
+        self._fields = [
+            f for f in program.artifact.interface.outputs if domains[f.name][:1] == (dim,)
+        ]
+        self._count = bound.extents[dim.upper()]
+        self._is_live = program.artifact.interface.streamed == dim
+        self._execution: Execution | None = program.start(bound)
+        self._records = self._produce(self._execution)
+        if not self._is_live:
+            warnings.warn(
+                f"`{dim}` is not the outermost loop of the compiled program: "
+                "its records come after the run has ended",
+                stacklevel=3,
+            )
+
+    def __iter__(self) -> Iterator[Record]:
+        return self
+
+    def __next__(self) -> Record:
+        try:
+            return next(self._records)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the run at the next iteration boundary; records already taken stay valid."""
+        execution, self._execution = self._execution, None
+        if execution is not None:
+            execution.stop()
+            self._program.finish(execution)
+
+    def _produce(self, execution: Execution) -> Iterator[Record]:
+        if not self._is_live:
+            execution.wait()
+        ready = 0
+        for step in range(self._count):
+            if step >= ready:
+                ready = self._await(execution, step) if self._is_live else self._count
+            if step >= ready:
+                return
+            yield self._record(execution, step)
+
+    def _await(self, execution: Execution, step: int) -> int:
+        """Sleep until more than ``step`` steps are done or the run has ended."""
+        wait_s = SHORTEST_WAIT_S
+        while execution.done() <= step:
+            if not execution.workers.is_running():
+                execution.wait()
+                break
+            time.sleep(wait_s)
+            wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+        return execution.done()
+
+    def _record(self, execution: Execution, step: int) -> Record:
+        values: dict[str, Any] = {}
+        for field in self._fields:
+            value = execution.result_at(field, step)
+            if self._check:
+                require_finite(field.name, value, f"{self._dim} = {step}")
+            values[field.name] = value[()]
+        return Record(**{self._dim: step, **values, "index": step})

@@ -1,0 +1,382 @@
+"""`Tensor`: a value at every point of its domain, with NumPy's operators and methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.array import elementwise as element
+from ostinato.array import matrix, movement, reduction
+from ostinato.array.dtypes import Operand, check_dtype, convert, scalar_dtype
+from ostinato.array.indexing import index, position, read
+from ostinato.array.reduction import Axes
+from ostinato.definition import Definition
+from ostinato.dims import Condition, IndexExpression, lift
+from ostinato.pdg import build
+from ostinato.pdg.errors import DomainError, DtypeError, ShapeError, TruthError
+from ostinato.pdg.index import Dim, Expr, expr
+from ostinato.pdg.node import Dtype, Input, Node, Rec, Scalar, give_name
+from ostinato.place import place
+
+Size = int | IndexExpression
+ShapeLike = Size | Sequence[Size]
+Array = npt.NDArray[Any]
+
+
+class Tensor:
+    """An immutable value at every point of a domain; make them with `input` and `recurrent`.
+
+    Operators work as on NumPy arrays, elementwise with broadcasting, at each point; the domain of a
+    result is the union of its operands' domains. ``x[...]`` reads other points: temporal positions
+    first, in the order of ``over`` (declaration order for results), then spatial ones. A slice
+    prepends an axis, a missing position means "at this point", ``...`` skips to the last spatial
+    axes. Types promote along bool, int32, int64, float32, float64; Python scalars take the type of
+    the tensor beside them.
+
+    >>> import ostinato as ot
+    >>> b, t = ot.dims("b t")
+    >>> x = ot.input("x", shape=(4,), over=(b, t))
+    >>> x[b, : t + 1].sum(0)
+    <float32[4] over (b, t)>
+    """
+
+    __slots__ = ("__weakref__", "node", "over", "sources")
+    __array_ufunc__ = None  # a NumPy array on the left leaves the operator to this class
+
+    def __init__(
+        self, node: Node, sources: frozenset[Definition], over: tuple[Dim, ...] | None = None
+    ) -> None:
+        self.node = node
+        self.sources = sources
+        self.over = node.domain if over is None else over
+
+    @property
+    def dtype(self) -> Dtype:
+        return self.node.dtype
+
+    @property
+    def shape(self) -> tuple[Size, ...]:
+        """The sizes of the spatial axes: integers, or index expressions over extents."""
+        return tuple(s.const if s.is_const else IndexExpression(s) for s in self.node.shape)
+
+    @property
+    def ndim(self) -> int:
+        return self.node.rank
+
+    @property
+    def T(self) -> Tensor:
+        """The tensor with its spatial axes reversed."""
+        return apply(movement.transpose, self, None)
+
+    def __repr__(self) -> str:
+        shape = ", ".join(map(str, self.node.shape))
+        over = ", ".join(dim.name for dim in self.over)
+        name = f"{self.node.label}: " if self.node.label else ""
+        return f"<{name}{self.dtype}[{shape}] over ({over})>"
+
+    def named(self, name: str) -> Tensor:
+        """Return the tensor under a name, which errors, reports and generated code use."""
+        if isinstance(self.node.op, Rec | Input):
+            raise DtypeError(f"`{self.node}` is already named", "Name what is computed.", place())
+        give_name(self.node, name)
+        return self
+
+    def __getitem__(self, key: object) -> Tensor:
+        items = cast(tuple[object, ...], key) if isinstance(key, tuple) else (key,)
+        inside = [item for item in items if isinstance(item, Tensor)]
+        plain = [item.node if isinstance(item, Tensor) else item for item in items]
+        return Tensor(index(self.node, self.over, plain, place()), merged(self, *inside))
+
+    def at(self, **positions: IndexExpression | int | slice) -> Tensor:
+        """Return the tensor at other points, by the names of its dimensions.
+
+        >>> import ostinato as ot
+        >>> b, t = ot.dims("b t")
+        >>> x = ot.input("x", over=(b, t))
+        >>> x.at(t=slice(None)).mean()
+        <float32[] over (b)>
+        """
+        where, by_name = place(), {dim.name: dim for dim in self.over}
+        for name in positions:
+            if name not in by_name:
+                known = ", ".join(by_name) or "none"
+                fact = f"`{self.node}` has no dimension `{name}`"
+                raise DomainError(fact, f"Its dimensions are: {known}.", where)
+        pairs = [
+            (dim, position(positions[name], dim, self.node, where))
+            for name, dim in by_name.items()
+            if name in positions
+        ]
+        return Tensor(read(self.node, pairs, where), self.sources)
+
+    def __bool__(self) -> NoReturn:
+        fact = f"`{self.node}` has no truth value while the program is written"
+        raise TruthError(fact, "Use ot.where, and & | ~ instead of and, or, not.", place())
+
+    def __iter__(self) -> Iterator[Tensor]:
+        raise TruthError(f"iteration over `{self.node}`", "Use ot.unstack(x).", place())
+
+    def __len__(self) -> NoReturn:
+        raise TruthError(f"length of `{self.node}`", "Use x.shape[0].", place())
+
+    __hash__ = object.__hash__
+
+    def __add__(self, other: object) -> Tensor:
+        return _binary("add", self, other)
+
+    def __radd__(self, other: object) -> Tensor:
+        return _binary("add", other, self)
+
+    def __sub__(self, other: object) -> Tensor:
+        return _binary("sub", self, other)
+
+    def __rsub__(self, other: object) -> Tensor:
+        return _binary("sub", other, self)
+
+    def __mul__(self, other: object) -> Tensor:
+        return _binary("mul", self, other)
+
+    def __rmul__(self, other: object) -> Tensor:
+        return _binary("mul", other, self)
+
+    def __truediv__(self, other: object) -> Tensor:
+        return _binary("div", self, other)
+
+    def __rtruediv__(self, other: object) -> Tensor:
+        return _binary("div", other, self)
+
+    def __floordiv__(self, other: object) -> Tensor:
+        return _binary("floordiv", self, other)
+
+    def __rfloordiv__(self, other: object) -> Tensor:
+        return _binary("floordiv", other, self)
+
+    def __mod__(self, other: object) -> Tensor:
+        return _binary("mod", self, other)
+
+    def __rmod__(self, other: object) -> Tensor:
+        return _binary("mod", other, self)
+
+    def __pow__(self, other: object) -> Tensor:
+        return apply(element.power, self, other) if is_like(other) else NotImplemented
+
+    def __rpow__(self, other: object) -> Tensor:
+        return apply(element.power, other, self) if is_like(other) else NotImplemented
+
+    def __matmul__(self, other: object) -> Tensor:
+        return apply(matrix.matmul, self, as_tensor(other))
+
+    def __rmatmul__(self, other: object) -> Tensor:
+        return apply(matrix.matmul, as_tensor(other), self)
+
+    def __and__(self, other: object) -> Tensor:
+        return _binary("and", self, other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: object) -> Tensor:
+        return _binary("or", self, other)
+
+    __ror__ = __or__
+
+    def __xor__(self, other: object) -> Tensor:
+        return _binary("ne", self, other)
+
+    __rxor__ = __xor__
+
+    def __invert__(self) -> Tensor:
+        return elementwise("not", self)
+
+    def __neg__(self) -> Tensor:
+        return elementwise("neg", self)
+
+    def __pos__(self) -> Tensor:
+        return self
+
+    def __abs__(self) -> Tensor:
+        return elementwise("abs", self)
+
+    def __lt__(self, other: object) -> Tensor:
+        return _binary("lt", self, other)
+
+    def __le__(self, other: object) -> Tensor:
+        return _binary("le", self, other)
+
+    def __gt__(self, other: object) -> Tensor:
+        return _binary("gt", self, other)
+
+    def __ge__(self, other: object) -> Tensor:
+        return _binary("ge", self, other)
+
+    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]  # elementwise, as in NumPy
+        return _binary("eq", self, other)
+
+    def __ne__(self, other: object) -> Tensor:  # type: ignore[override]  # elementwise, as in NumPy
+        return _binary("ne", self, other)
+
+    def cast(self, dtype: str) -> Tensor:
+        """Return the tensor in another dtype; floats are truncated to integers."""
+        return apply(convert, self, check_dtype(dtype, place()))
+
+    def sum(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        """Return the sum over axes (default: all); booleans are counted."""
+        return apply(reduction.reduce, "sum", self, axis, keepdims)
+
+    def mean(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        return apply(reduction.mean, self, axis, keepdims)
+
+    def var(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        """Return the mean squared distance from the mean over axes."""
+        return apply(reduction.variance, self, axis, keepdims)
+
+    def std(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        return elementwise("sqrt", self.var(axis, keepdims))
+
+    def prod(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        return apply(reduction.reduce, "prod", self, axis, keepdims)
+
+    def max(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        return apply(reduction.reduce, "max", self, axis, keepdims)
+
+    def min(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        return apply(reduction.reduce, "min", self, axis, keepdims)
+
+    def any(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        return apply(reduction.reduce, "any", self, axis, keepdims)
+
+    def all(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        return apply(reduction.reduce, "all", self, axis, keepdims)
+
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        """Return the int32 position of the first maximum along an axis."""
+        return apply(reduction.argument, "argmax", self, axis, keepdims)
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        """Return the int32 position of the first minimum along an axis."""
+        return apply(reduction.argument, "argmin", self, axis, keepdims)
+
+    def reshape(self, *shape: ShapeLike) -> Tensor:
+        """Return the tensor row-major in another shape, in which one size may be -1."""
+        given = shape[0] if len(shape) == 1 else cast(Sequence[Size], shape)
+        return apply(movement.reshape, self, as_shape(given))
+
+    def transpose(self, *axes: int) -> Tensor:
+        """Return the tensor with its spatial axes permuted (default: reversed)."""
+        return apply(movement.transpose, self, axes or None)
+
+    def squeeze(self, axis: int | Sequence[int] | None = None) -> Tensor:
+        return apply(movement.squeeze, self, axis)
+
+    def take(self, index: object, axis: int) -> Tensor:
+        """Return positions of an axis, which the axes of ``index`` replace."""
+        return apply(movement.take, self, as_tensor(index), axis)
+
+
+def is_like(value: object) -> bool:
+    """Whether a value can be an operand of a tensor."""
+    return isinstance(
+        value, Tensor | IndexExpression | Condition | bool | int | float | np.generic | np.ndarray
+    )
+
+
+def as_operand(value: object) -> Operand:
+    """Return a node, or a Python scalar, which takes the type of the tensor beside it."""
+    match value:
+        case Tensor():
+            return value.node
+        case IndexExpression():
+            return build.affine(value.expr)
+        case Condition():
+            return element.truth(value.cond)
+        case bool() | int() | float():
+            return value
+        case np.generic():
+            return cast(Scalar, value.item())
+        case np.ndarray() | list() | tuple():
+            return _array(cast(Array, value), None)
+        case _:
+            fact = f"{value!r} is no tensor"
+            raise DtypeError(fact, "Use tensors, index expressions, numbers or arrays.", place())
+
+
+def _array(value: Array | Sequence[Any], dtype: str | None) -> Node:
+    """A literal; Python numbers become int32 and float32, NumPy arrays keep their type."""
+    array = np.asarray(value)
+    name = dtype or str(array.dtype)
+    if dtype is None and not isinstance(value, np.ndarray) and array.dtype.kind in "if":
+        name = "float32" if array.dtype.kind == "f" else "int32"
+    found = check_dtype(name, place())
+    values = cast(list[Scalar], array.ravel().tolist())
+    shape = tuple(expr(n) for n in array.shape)
+    return build.const(values[0] if len(set(map(repr, values))) == 1 else values, found, shape)
+
+
+def as_tensor(value: object) -> Tensor:
+    """Return a value as a tensor; a Python scalar becomes bool, int32 or float32."""
+    if isinstance(value, Tensor):
+        return value
+    operand = as_operand(value)
+    if not isinstance(operand, Node):
+        operand = build.const(operand, scalar_dtype(operand))
+    return Tensor(operand, frozenset())
+
+
+def constant(value: Array | Sequence[Any] | float, dtype: str | None = None) -> Tensor:
+    """Return a literal array.
+
+    Python numbers become int32 or float32, NumPy arrays keep their type; ``dtype`` overrules both.
+
+    >>> constant([[1.0, 2.0]])
+    <float32[1, 2] over ()>
+    """
+    if dtype is None and isinstance(value, bool | int | float):
+        return as_tensor(value)
+    return Tensor(_array(cast(Array, value), dtype), frozenset())
+
+
+def as_shape(shape: ShapeLike) -> tuple[Expr, ...]:
+    """Return sizes given as integers and index expressions; a single one is one axis."""
+    sizes = (shape,) if isinstance(shape, int | np.integer | IndexExpression) else shape
+    found: list[Expr] = []
+    for size in sizes:
+        lifted = lift(size)
+        if lifted is None or (lifted.is_const and lifted.const < -1):
+            remedy = "Sizes are integers from 0, or index expressions such as t.size."
+            raise ShapeError(f"shape {sizes} has the size {size!r}", remedy, place())
+        found.append(lifted)
+    return tuple(found)
+
+
+def merged(*values: object) -> frozenset[Definition]:
+    """Return the definitions that operands need."""
+    out: frozenset[Definition] = frozenset()
+    for value in values:
+        if isinstance(value, Tensor) and value.sources is not out:
+            out = out | value.sources if out else value.sources
+    return out
+
+
+def apply(fn: Callable[..., Node], *arguments: object) -> Tensor:
+    """Return a node-level function of operands; arguments that are no operands pass unchanged."""
+    lifted = [
+        as_operand(cast(object, a))
+        if isinstance(a, Tensor | IndexExpression | Condition | np.generic | np.ndarray)
+        else a
+        for a in arguments
+    ]
+    return Tensor(fn(*lifted, where=place()), merged(*arguments))
+
+
+def elementwise(fn: str, *operands: object) -> Tensor:
+    """Return an elementwise function of operands."""
+    made = element.elementwise(fn, *map(as_operand, operands), where=place())
+    return Tensor(made, merged(*operands))
+
+
+def _binary(fn: str, left: object, right: object) -> Tensor:
+    """An operator; operands that are no tensors are left to the other side."""
+    is_ours = is_like(left) and is_like(right)
+    return elementwise(fn, left, right) if is_ours else cast(Tensor, NotImplemented)

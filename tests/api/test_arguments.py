@@ -1,0 +1,95 @@
+"""Arguments of a run: what is bound, and what is refused with which words."""
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato.pdg.errors import ArgumentError
+
+
+def program() -> ot.Program:
+    b, t = ot.dims("b t")
+    x = ot.input("x", shape=(2,), over=(b, t))
+    next_one = ot.input("w", shape=(t.size + 1,))
+    return ot.Program(y=x.sum() + next_one[t + 1] + ot.index(ot.dims("k")) * ot.dims("n").size)
+
+
+def bind(**arguments: object) -> dict[str, int]:
+    return program().signature.bind(arguments).extents
+
+
+X = np.zeros((3, 4, 2))
+
+
+def test_extents_follow_from_the_shapes_of_inputs() -> None:
+    assert bind(x=X, w=np.zeros(5), K=1, N=2) == {"B": 3, "T": 4, "K": 1, "N": 2}
+
+
+def test_an_affine_size_fixes_an_extent() -> None:
+    t = ot.dims("t")
+    w = ot.input("w", shape=(2 * t.size + 1,))
+    signature = ot.Program(y=w[t]).signature
+    assert signature.bind({"w": np.zeros(7)}).extents == {"T": 3}
+    with pytest.raises(ArgumentError, match="the extent `T` is missing"):
+        signature.bind({"w": np.zeros(6)})
+
+
+def test_an_unknown_argument_names_the_closest() -> None:
+    with pytest.raises(ArgumentError, match=r"no argument `b`\n  Did you mean `B`\?"):
+        bind(x=X, w=np.zeros(5), K=1, N=1, b=3)
+
+
+def test_a_missing_extent_names_the_remedy() -> None:
+    with pytest.raises(ArgumentError, match=r"extent `K` is missing\n  Pass K=..., .* of `k`"):
+        bind(x=X, w=np.zeros(5), N=1)
+
+
+def test_a_missing_input_names_its_shape() -> None:
+    with pytest.raises(ArgumentError, match=r"input `x` is missing\n  Pass x=... of shape \(B, T, 2\)"):
+        bind(w=np.zeros(5), K=1, N=1)
+
+
+def test_contradicting_extents_name_both_reasons() -> None:
+    with pytest.raises(ArgumentError, match=r"`T` is 9 \(T=9\) and 4 \(`w` has 5 at axis 0\)"):
+        bind(x=X, w=np.zeros(5), K=1, N=1, T=9)
+    with pytest.raises(ArgumentError, match="the extent `T` is 6 .`w` has 7 at axis 0. and 4"):
+        bind(x=X, w=np.zeros(7), K=1, N=1)
+
+
+def test_a_wrong_shape_names_the_declared_one() -> None:
+    with pytest.raises(ArgumentError, match=r"shape \(3, 4, 5\), declared is \(B, T, 2\)"):
+        bind(x=np.zeros((3, 4, 5)), w=np.zeros(5), K=1, N=1)
+    with pytest.raises(ArgumentError, match="Pass an array with 3 axes"):
+        bind(x=np.zeros(3), w=np.zeros(5), K=1, N=1)
+
+
+@pytest.mark.parametrize("size", [0, -1, 2.5, "three", True])
+def test_an_extent_is_a_positive_integer(size: object) -> None:
+    with pytest.raises(ArgumentError, match="`K` is .*\n  Pass an integer of at least 1"):
+        bind(x=X, w=np.zeros(5), K=size, N=1)
+
+
+def test_inputs_take_the_declared_type() -> None:
+    t = ot.dims("t")
+    x = ot.input("x", dtype="int32", over=t)
+    signature = ot.Program(y=x).signature
+    assert signature.bind({"x": [1, 2]}).inputs["x"].dtype == np.int32
+    with pytest.raises(ArgumentError, match="has type float64, declared is int32"):
+        signature.bind({"x": [1.5]})
+    with pytest.raises(ArgumentError, match="values outside int32"):
+        signature.bind({"x": [2**40]})
+
+
+def test_an_input_may_not_be_called_like_an_extent() -> None:
+    t = ot.dims("t")
+    with pytest.raises(ArgumentError, match="`T` has the name of another argument"):
+        ot.Program(y=ot.input("T") + ot.index(t))
+
+
+def test_constant_positions_need_so_many_steps() -> None:
+    t = ot.dims("t")
+    x = ot.input("x", over=t)
+    program = ot.Program(y=x[3] + x[-2] + x[:2].sum())
+    assert program.interpret(x=[1.0, 2.0, 3.0, 4.0])["y"] == 10.0
+    with pytest.raises(ArgumentError, match="the program reads 4 steps"):
+        program.interpret(x=[1.0, 2.0, 3.0])

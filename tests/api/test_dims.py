@@ -1,0 +1,65 @@
+"""Index expressions and conditions."""
+
+import pytest
+
+import ostinato as ot
+from ostinato.pdg.errors import AffineError, TruthError
+
+
+def test_one_name_gives_a_dimension_and_several_a_tuple() -> None:
+    t = ot.dims("t")
+    b, i = ot.dims("b, i")
+    assert isinstance(t, ot.Dimension) and (b.name, i.name) == ("b", "i")
+    assert str(t.size) == "T"
+
+
+@pytest.mark.parametrize("names", ["T", "t t", "2d", ""])
+def test_a_bad_name_is_refused(names: str) -> None:
+    with pytest.raises(AffineError, match="dims"):
+        ot.dims(names)
+
+
+def test_expressions_are_canonical() -> None:
+    t = ot.dims("t")
+    assert str(t.size - 1 - t) == "-t+T-1"
+    assert str((2 * t + 4) // 2) == "t+2"
+    assert str(ot.minimum(t + 3, t + 1)) == "t+1"
+    assert str(ot.maximum(t - 3, 0)) == "max(0, t-3)"
+
+
+def test_conditions_join() -> None:
+    t = ot.dims("t")
+    assert str((t % 4 == 0) | (t < 3)) == "(t) % 4 == 0 or 2 >= t"
+    assert str(~(t >= 3)) == "2 >= t"
+    assert str((t != 2) & True) == "not t == 2"
+
+
+def test_pythons_minimum_names_the_remedy() -> None:
+    t = ot.dims("t")
+    with pytest.raises(TruthError, match="Use ot.minimum, ot.maximum or ot.where"):
+        min(t + 1, t.size)
+    with pytest.raises(TruthError, match="symbolic"):
+        _ = 0 < t < 3
+
+
+def test_dividing_by_a_dimension_is_refused() -> None:
+    b, t = ot.dims("b t")
+    with pytest.raises(AffineError, match="positive integer constant"):
+        t // b  # type: ignore[operator]
+    with pytest.raises(AffineError, match="is divided"):
+        t % 0
+
+
+def test_a_product_of_dimensions_is_no_index() -> None:
+    b, t = ot.dims("b t")
+    x = ot.input("x", over=t)
+    with pytest.raises(AffineError, match="not quasi-affine"):
+        x[b * t]
+    with pytest.raises(AffineError, match="not quasi-affine"):
+        b * t < 3  # noqa: B015
+
+
+def test_floats_turn_an_index_into_a_tensor() -> None:
+    t = ot.dims("t")
+    out = ot.Program(y=1.5 * t + t / t.size).interpret(T=4)["y"]
+    assert out.tolist() == [0.0, 1.75, 3.5, 5.25]

@@ -1,0 +1,58 @@
+"""Draws: ranges, independence of the rest of the program, and categorical frequencies."""
+
+import numpy as np
+
+import ostinato as ot
+
+
+def test_a_seed_and_a_program_fix_every_draw() -> None:
+    def draw(seed: int) -> np.ndarray:
+        t = ot.dims("t")
+        u = ot.random.uniform((3,), -1.0, 1.0, over=t)
+        return ot.Program(u=u).interpret(T=50, seed=seed)["u"]
+
+    assert np.array_equal(draw(0), draw(0))
+    assert not np.array_equal(draw(0), draw(1))
+    assert draw(0).min() >= -1 and draw(0).max() < 1 and abs(draw(0).mean()) < 0.2
+
+
+def test_calls_draw_different_numbers() -> None:
+    t = ot.dims("t")
+    program = ot.Program(u=ot.random.uniform(over=t), v=ot.random.uniform(over=t))
+    out = program.interpret(T=4)
+    assert not np.array_equal(out["u"], out["v"])
+
+
+def test_bounds_may_be_tensors() -> None:
+    t = ot.dims("t")
+    u = ot.random.uniform((), ot.index(t), t + 1.0, over=t)
+    out = ot.Program(u=u).interpret(T=6)["u"]
+    assert np.array_equal(np.floor(out), np.arange(6))
+
+
+def test_normal_draws_have_the_given_moments() -> None:
+    x = ot.random.normal((4000,), 2.0, 3.0, dtype="float64")
+    out = ot.Program(x=x).interpret()["x"]
+    assert out.dtype == np.float64
+    assert abs(out.mean() - 2) < 0.15 and abs(out.std() - 3) < 0.15
+
+
+def test_categorical_draws_follow_the_probabilities() -> None:
+    t = ot.dims("t")
+    logits = ot.log(ot.constant([0.2, 0.5, 0.3])) + 0.0 * ot.index(t)
+    out = ot.Program(a=ot.random.categorical(logits)).interpret(T=2000)["a"]
+    assert out.dtype == np.int32
+    np.testing.assert_allclose(np.bincount(out) / 2000, [0.2, 0.5, 0.3], atol=0.04)
+
+
+def test_categorical_draws_once_per_place_of_the_other_axes() -> None:
+    rows = ot.random.categorical(ot.zeros((8, 4)))
+    out = ot.Program(a=rows).interpret()["a"]
+    assert out.shape == (8,) and len(set(out.tolist())) > 1
+
+
+def test_a_certain_outcome_is_always_drawn() -> None:
+    t = ot.dims("t")
+    logits = ot.one_hot(ot.index(t) % 3, 3) * 200.0
+    out = ot.Program(a=ot.random.categorical(logits)).interpret(T=9)["a"]
+    assert out.tolist() == [0, 1, 2] * 3

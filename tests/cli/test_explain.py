@@ -1,0 +1,40 @@
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from ostinato.cli.doctor import diagnose
+from ostinato.cli.explain import Written, explain
+
+PROGRAM = """
+import ostinato as ot
+def main(factor: float = 2.0) -> ot.Program:
+    t = ot.dims("t")
+    x = ot.input("x", over=t)
+    return ot.Program(y=x * factor)
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> str:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+def test_the_explanation_is_text_json_and_a_page(place: str, tmp_path: Path) -> None:
+    console = Console(file=StringIO(), width=200)
+    written = Written(tmp_path / "explain.json", tmp_path / "explain.html")
+    explain(place, ["factor=3"], written, console)
+    found = json.loads((tmp_path / "explain.json").read_text())
+    assert found.keys() >= {"rules", "kernels", "schedule", "source", "memory", "cost"}
+    assert (tmp_path / "explain.html").read_text().startswith("<!doctype html>")
+
+
+def test_the_doctor_compiles_and_runs_a_program(tmp_path: Path) -> None:
+    console = Console(file=StringIO(), width=200)
+    assert diagnose(tmp_path / "doctor.json", console) == 0
+    found = {each["subject"]: each for each in json.loads((tmp_path / "doctor.json").read_text())}
+    assert found["compile and run"]["is_fine"] and found["numba"]["is_fine"]

@@ -1,0 +1,99 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ostinato.cli.load import load_experiment, load_function, read_settings
+from ostinato.pdg.errors import OptionError
+
+TWO = """
+from ostinato.experiment import Experiment
+def shape(n: int) -> int: return n
+def cartpole(episodes: int = 64, rate: float = 0.1, fast: bool = False) -> Experiment: ...
+"""
+
+
+def train(episodes: int = 64, rate: float = 0.1, fast: bool = False, name: str = "a") -> None: ...
+
+
+def needs(episodes: int) -> None: ...
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Callable[[str], str]:
+    def write(text: str) -> str:
+        path = tmp_path / "program.py"
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def test_the_only_function_that_returns_an_experiment_is_found(
+    program: Callable[[str], str],
+) -> None:
+    assert load_function(program(TWO)).__name__ == "cartpole"
+
+
+def test_main_comes_first(program: Callable[[str], str]) -> None:
+    assert load_function(program(TWO + "def main(): ...\n")).__name__ == "main"
+
+
+def test_a_misspelt_function_is_an_error_with_the_nearest_name(
+    program: Callable[[str], str],
+) -> None:
+    with pytest.raises(OptionError, match="Did you mean `cartpole`"):
+        load_function(program(TWO) + ":cartpol")
+
+
+def test_two_candidates_are_an_error_that_names_both(program: Callable[[str], str]) -> None:
+    more = "def other() -> Experiment: ...\n"
+    with pytest.raises(OptionError, match="2 functions.*\n.*shape, cartpole, other"):
+        load_function(program(TWO + more))
+
+
+def test_a_missing_file_is_an_error() -> None:
+    with pytest.raises(OptionError, match="There is no file nowhere.py"):
+        load_function("nowhere.py")
+
+
+def test_a_function_that_returns_something_else_is_an_error(
+    program: Callable[[str], str],
+) -> None:
+    with pytest.raises(OptionError, match="returns a int, not an Experiment"):
+        load_experiment(program("def main(): return 3\n"), [])
+
+
+def test_settings_take_the_types_of_the_annotations() -> None:
+    settings = ["episodes=8", "rate=1e-3", "fast=yes", "name=a=b"]
+    assert read_settings(train, settings) == {
+        "episodes": 8,
+        "rate": 1e-3,
+        "fast": True,
+        "name": "a=b",
+    }
+
+
+def test_an_unknown_setting_is_an_error_with_the_nearest_and_all_names() -> None:
+    with pytest.raises(OptionError) as caught:
+        read_settings(train, ["episode=8"])
+    assert str(caught.value) == (
+        "`episode` is no setting of `train`.\n"
+        "  Did you mean `episodes`? Known: episodes, fast, name, rate."
+    )
+
+
+@pytest.mark.parametrize("setting", ["episodes=8.5", "rate=high", "fast=maybe"])
+def test_a_value_of_the_wrong_type_is_an_error(setting: str) -> None:
+    with pytest.raises(OptionError, match=f"`{setting}`.* is not of type"):
+        read_settings(train, [setting])
+
+
+def test_a_setting_without_a_value_is_an_error() -> None:
+    with pytest.raises(OptionError, match="`--set episodes` has no value"):
+        read_settings(train, ["episodes"])
+
+
+def test_a_parameter_without_a_default_must_be_set() -> None:
+    with pytest.raises(OptionError, match="`needs` needs a value for `episodes`"):
+        read_settings(needs, [])

@@ -1,0 +1,72 @@
+import json
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from ostinato.cli.curve import running_mean, write_learning_curve
+from ostinato.cli.progress import line, plain_sink, progress
+from ostinato.cli.run_directory import metrics, prepare, write_config, write_kernels
+from ostinato.cli.training import Row
+
+ROW = Row(iteration=2, env_steps=96_000, wall_s=0.5, episode_return=21.25, others=(0.125,))
+
+
+def test_the_first_columns_are_fixed_and_each_row_is_there_at_once(tmp_path: Path) -> None:
+    with metrics(tmp_path, ["loss"]) as kept:
+        kept.add(ROW)
+        text = (tmp_path / "metrics.csv").read_text()
+    assert text == (
+        "iteration,env_steps,wall_s,episode_return,loss\n2,96000,0.500000,21.25,0.125\n"
+    )
+
+
+def test_an_earlier_run_is_replaced_and_other_files_stay(tmp_path: Path) -> None:
+    write_notes = tmp_path / "notes.txt"
+    write_notes.write_text("mine")
+    prepare(tmp_path)
+    write_kernels(tmp_path, {"old": "x = 1\n"})
+    (tmp_path / "metrics.csv").write_text("old")
+    prepare(tmp_path)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["kernels", "notes.txt"]
+
+
+def test_the_configuration_names_arrays_by_shape(tmp_path: Path) -> None:
+    write_config(tmp_path, {"B": np.int32(4), "W": np.zeros((4, 2), np.float32)})
+    assert json.loads((tmp_path / "config.json").read_text()) == {
+        "B": 4,
+        "W": {"shape": [4, 2], "dtype": "float32"},
+    }
+
+
+def test_the_learning_curve_is_a_picture(tmp_path: Path) -> None:
+    write_learning_curve(tmp_path / "curve.png", [ROW, ROW], "episode_return", bar=195.0)
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_running_mean_looks_back_only() -> None:
+    assert running_mean(np.arange(12.0)).tolist()[:3] == [0.0, 0.5, 1.0]
+    assert running_mean(np.arange(12.0))[-1] == np.arange(2.0, 12.0).mean()
+
+
+def test_the_progress_line_tells_iteration_steps_speed_and_return() -> None:
+    assert line(ROW, "episode_return") == (
+        "iteration 3  96,000 steps  0.19 M steps/s  episode_return 21.2"
+    )
+
+
+def test_without_a_terminal_a_line_is_printed_now_and_then() -> None:
+    text, times = StringIO(), iter([0.0, 0.0, 1.0, 2.5, 2.5])
+    show = plain_sink(Console(file=text, width=20), "return", clock=lambda: next(times))
+    for _ in range(3):
+        show(ROW)
+    assert text.getvalue().count("iteration 3") == 2
+
+
+def test_on_a_terminal_the_line_is_live() -> None:
+    text = StringIO()
+    console = Console(file=text, force_terminal=True, width=120)
+    with progress(console, "return", total=10) as show:
+        show(ROW)
+    assert "return 21.2" in text.getvalue()

@@ -1,0 +1,77 @@
+"""The command line on the real program: compile, train a little, and look at what it left."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = ROOT / "examples" / "reinforce_cartpole.py"
+
+
+def ostinato(*arguments: object) -> subprocess.CompletedProcess[str]:
+    code = "from ostinato.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env={"PYTHONPATH": str(ROOT / "src"), "PATH": "", "NO_COLOR": "1", "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run")
+    settings = ["--set", "iterations=3", "--set", "episodes=8", "--set", "steps=32"]
+    finished = ostinato("run", PROGRAM, *settings, "--out", out, "--seed", 7)
+    assert finished.returncode == 0, finished.stderr
+    assert f"run directory: {out}" in finished.stdout
+    return out
+
+
+def test_the_metrics_have_the_fixed_columns_and_one_row_per_iteration(directory: Path) -> None:
+    with (directory / "metrics.csv").open() as file:
+        header, *rows = csv.reader(file)
+    assert header[:4] == ["iteration", "env_steps", "wall_s", "episode_return"]
+    assert [row[:2] for row in rows] == [["0", "256"], ["1", "512"], ["2", "768"]]
+
+
+def test_the_kernels_are_kept_as_python_a_person_can_read(directory: Path) -> None:
+    texts = [path.read_text() for path in (directory / "kernels").glob("*.py")]
+    assert texts
+    for text in texts:
+        compile(text, "kernel", "exec")
+
+
+def test_the_configuration_says_how_to_run_again(directory: Path) -> None:
+    config = json.loads((directory / "config.json").read_text())
+    assert config["settings"] == {"iterations": "3", "episodes": "8", "steps": "32"}
+    assert config["seed"] == 7
+
+
+def test_the_learning_curve_is_drawn(directory: Path) -> None:
+    assert (directory / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_error_is_its_text_without_a_traceback() -> None:
+    finished = ostinato("run", PROGRAM, "--set", "episode=8")
+    assert finished.returncode == 1 and finished.stdout == ""
+    assert finished.stderr.startswith("`episode` is no setting of")
+
+
+def test_help_loads_no_compiler() -> None:
+    heavy = "{'numba', 'egglog', 'islpy', 'sympy', 'matplotlib'}"
+    code = (
+        "import sys; sys.argv = ['ostinato', '--help']\n"
+        "from ostinato.cli import main\n"
+        "try: main()\n"
+        f"except SystemExit: print('loaded:', sorted({heavy} & sys.modules.keys()))\n"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert "loaded: []" in finished.stdout

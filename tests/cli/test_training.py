@@ -1,0 +1,104 @@
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from ostinato.cli.training import Record, Row, SolvedJudge, train
+from ostinato.experiment import Experiment, Solved
+
+
+@dataclass
+class Point:
+    index: int
+    episode_return: object
+    loss: float = 0.5
+
+
+@dataclass
+class Recorded:
+    """Stands for a running program: records that are already there."""
+
+    points: list[Point]
+    is_closed: bool = False
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.points)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+@dataclass
+class Kept:
+    rows: list[Row] = field(default_factory=list[Row])
+
+
+def experiment(stop: Solved | None = None) -> Experiment:
+    no_program = cast(Any, None)  # the loop never looks at the program
+    return Experiment(program=no_program, over="i", arguments={}, steps_per_record=100, stop=stop)
+
+
+def returns(*values: float) -> Recorded:
+    return Recorded([Point(index, value) for index, value in enumerate(values)])
+
+
+def test_each_record_becomes_a_row() -> None:
+    kept, records = Kept(), returns(10.0, 30.0)
+    outcome = train(experiment(), records, [kept.rows.append], ["loss"])
+    assert [(row.iteration, row.env_steps, row.episode_return) for row in kept.rows] == [
+        (0, 100, 10.0),
+        (1, 200, 30.0),
+    ]
+    assert outcome.end == "finished" and outcome.last == kept.rows[-1]
+    assert kept.rows[0].others == (0.5,) and kept.rows[0].wall_s <= kept.rows[1].wall_s
+
+
+def test_a_metric_with_a_value_per_episode_is_recorded_as_its_mean() -> None:
+    outcome = train(experiment(), Recorded([Point(0, np.array([1.0, 3.0]))]), [])
+    assert outcome.last is not None and outcome.last.episode_return == 2.0
+
+
+def test_the_run_stops_where_it_is_solved_and_closes_the_records() -> None:
+    records = returns(10.0, 90.0, 100.0, 100.0)
+    stop = Solved(at_least=90.0, mean_of_last=100, episodes_per_record=64)
+    outcome = train(experiment(stop), records, [])
+    assert outcome.end == "solved" and outcome.last is not None and outcome.last.iteration == 2
+    assert records.is_closed
+
+
+def test_nothing_is_solved_before_the_episodes_asked_for_were_played() -> None:
+    judge = SolvedJudge(Solved(at_least=1.0, mean_of_last=100, episodes_per_record=64))
+    assert not judge.add(Point(0, 5.0))
+    assert judge.add(Point(1, 5.0))
+
+
+def test_the_last_episodes_count_one_by_one() -> None:
+    judge = SolvedJudge(Solved(at_least=10.0, mean_of_last=3))
+    assert not judge.add(Point(0, np.array([0.0, 0.0, 10.0])))
+    assert judge.add(Point(1, np.array([10.0, 10.0])))
+
+
+def test_ctrl_c_ends_at_the_next_record_and_keeps_it() -> None:
+    kept, records = Kept(), returns(1.0, 2.0, 3.0)
+
+    def press(row: Row) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    outcome = train(experiment(), records, [kept.rows.append, press])
+    assert outcome.end == "interrupted" and len(kept.rows) == 1 and records.is_closed
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_records_are_closed_when_a_sink_fails() -> None:
+    records = returns(1.0)
+
+    def full_disk(row: Row) -> None:
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        train(experiment(), records, [full_disk])
+    assert records.is_closed

@@ -1,0 +1,111 @@
+"""Small plans written by hand, and a plain layout without reuse, for tests of the emitter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from ostinato.codegen.cpu.flags import BYTES
+from ostinato.codegen.plan import Plan, Port
+from ostinato.codegen.storage import Place, Slot, Storage
+from ostinato.codegen.system import Axis, Load, Statement, Value
+from ostinato.codegen.tree import Call, Kernel, Loop, Span, Step, Tree
+from ostinato.pdg.condition import ALWAYS
+from ostinato.pdg.index import Dim, Expr, ExprLike, Extent, evaluate, expr, symbols
+from ostinato.pdg.node import Dtype
+
+
+@dataclass(frozen=True)
+class Layout:
+    offsets: Mapping[str, int]
+    local_stride: int
+    total_bytes: int
+    lower_bound_bytes: int
+
+
+def layout(plan: Plan, extents: Mapping[str, int], workers: int) -> Layout:
+    """Every tensor behind the other, worker-local ones last."""
+    point: dict[Dim | Extent, int] = {Extent(k): v for k, v in extents.items()}
+    offsets: dict[str, int] = {}
+    at = 0
+    for kind in ("global", "local"):
+        first = at
+        for name, storage in plan.storage.items():
+            if storage.place == kind:
+                offsets[name] = at
+                at += -(-evaluate(storage.elements, point) * BYTES[storage.dtype] // 64) * 64
+    return Layout(offsets, at - first, first + workers * (at - first), at)
+
+
+def placed(plan: Plan) -> partial[Layout]:
+    return partial(layout, plan)
+
+
+def axis(name: str, size: ExprLike) -> Axis:
+    return Axis(Dim(name), expr(size), expr(size))
+
+
+def load(s: Statement, dims: tuple[ExprLike, ...], *axes: ExprLike | Value) -> Load:
+    at = tuple(expr(a) if isinstance(a, ExprLike) else a for a in axes)
+    return Load(s.name, tuple(map(expr, dims)), at, s.dtype)
+
+
+def kept(s: Statement, place: Place = "global", **slots: Slot) -> Storage:
+    """Storage of a statement's result: all points of every dim unless a slot says otherwise."""
+    full = (slots.get(d.name, Slot(d, "full", expr(d.extent))) for d in s.result_dims)
+    return Storage(s.name, place, tuple(full), s.result_axes, s.dtype)
+
+
+def loop(d: Dim, *body: Tree, lo: ExprLike = 0, hi: ExprLike | None = None) -> Loop:
+    return Loop(Span(d, expr(lo), expr(d.extent if hi is None else hi)), False, False, body)
+
+
+def backwards(d: Dim, *body: Tree) -> Loop:
+    return Loop(Span(d, expr(0), expr(d.extent)), True, False, body)
+
+
+def port(name: str, storage: Storage) -> Port:
+    return Port(name, storage.tensor, storage.shape, tuple((k,) for k in range(len(storage.shape))))
+
+
+def whole(
+    statements: list[Statement],
+    storage: list[Storage],
+    outputs: list[str],
+    kernels: list[Kernel],
+    driver: tuple[Step, ...] | None = None,
+) -> Plan:
+    """A plan; without a driver every kernel is called once, in order."""
+    places = {s.tensor: s for s in storage}
+    inputs = tuple(port(s.name, places[s.name]) for s in statements if s.kind == "input")
+    names = {str(x) for s in storage for e in s.shape for x in _extents(e)}
+    return Plan(
+        statements={s.name: s for s in statements},
+        storage=places,
+        kernels=tuple(kernels),
+        driver=tuple(Call(k) for k in range(len(kernels))) if driver is None else driver,
+        inputs=inputs,
+        outputs=tuple(port(n, places[n]) for n in outputs),
+        extents=tuple(sorted(names)),
+        lives={},
+        accesses=(),
+    )
+
+
+def _extents(e: Expr) -> list[Extent]:
+    return [s for s in symbols(e) if isinstance(s, Extent)]
+
+
+def mapped(name: str, dims: tuple[Dim, ...], axes: tuple[Axis, ...], value: Value) -> Statement:
+    return Statement(name, "map", dims, axes, ((ALWAYS, value),), value.dtype)
+
+
+def given(
+    name: str, dims: tuple[Dim, ...], axes: tuple[Axis, ...], dtype: Dtype = "float32"
+) -> Statement:
+    return Statement(name, "input", dims, axes, (), dtype)
+
+
+def serial(name: str, *body: Tree) -> Kernel:
+    return Kernel(name, body, (), None)

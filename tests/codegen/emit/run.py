@@ -1,0 +1,40 @@
+"""Compile a plan in a temporary directory and run it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.codegen.emit.driver import CONTROL_WORDS, DONE, STOP
+from ostinato.codegen.emit.interface import interface
+from ostinato.codegen.emit.program import emit
+from ostinato.codegen.plan import Plan
+from ostinato.runtime.artifact import Artifact
+from ostinato.runtime.cache import digest
+from ostinato.runtime.executor import Bound, Executable
+from tests.codegen.emit.plans import placed
+
+
+def artifact(plan: Plan, **domains: tuple[str, ...]) -> Artifact:
+    words = (STOP, DONE, CONTROL_WORDS)
+    return Artifact(emit(plan), interface(plan), placed(plan), domains, words)
+
+
+def build(plan: Plan, directory: Path, threads: int = 2, **domains: tuple[str, ...]) -> Executable:
+    made = artifact(plan, **domains)
+    (directory / "program.py").write_text(made.source)
+    return Executable(made, directory, digest(str(directory), made.source), threads)
+
+
+def run(
+    plan: Plan,
+    directory: Path,
+    extents: dict[str, int],
+    inputs: dict[str, npt.NDArray[Any]] | None = None,
+    seed: int = 0,
+) -> dict[str, npt.NDArray[Any]]:
+    arrays = {k: np.ascontiguousarray(v) for k, v in (inputs or {}).items()}
+    return build(plan, directory).run(Bound(extents, arrays, seed))

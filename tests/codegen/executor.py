@@ -1,0 +1,299 @@
+"""A plan executed in Python: real addresses in one arena, workers that interleave at random.
+
+Memory starts as NaN, so that a read before a write shows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.codegen.arena import ITEM_BYTES, Layout, layout
+from ostinato.codegen.plan import Plan, Port
+from ostinato.codegen.storage import Storage
+from ostinato.codegen.system import (
+    Call as Function,
+)
+from ostinato.codegen.system import (
+    Choice,
+    Draw,
+    Literal_,
+    Load,
+    Position,
+    Statement,
+    Value,
+)
+from ostinato.codegen.tree import (
+    Barrier,
+    Call,
+    Contraction,
+    DriverLoop,
+    Fill,
+    Kernel,
+    Nest,
+    Span,
+    Step,
+    Tree,
+)
+from ostinato.pdg.condition import holds
+from ostinato.pdg.functions import fold_unit
+from ostinato.pdg.index import Dim, Expr, Extent, evaluate
+from tests.codegen.judge import PAIRS, Arrays, Number, Point, apply, drawn
+
+Registers = dict[tuple[str, tuple[int, ...]], Number]
+
+
+def values(span: Span, reverse: bool, point: Point) -> Sequence[int]:
+    found = range(evaluate(span.lo, point), evaluate(span.hi, point))
+    return found[::-1] if reverse else found
+
+
+class Memory:
+    """The arena, addressed by bytes, one number per element."""
+
+    def __init__(self, plan: Plan, place: Layout, extents: Point) -> None:
+        self.plan, self.place, self.extents = plan, place, extents
+        self.cells = np.full(place.total_bytes, np.nan)
+
+    def address(self, s: Storage, dims: Sequence[int], axes: Sequence[int], worker: int) -> int:
+        offset = 0
+        for slot, k in zip(s.slots, dims, strict=True):
+            extent = evaluate(slot.extent, self.extents)
+            at = {"full": k, "circular": k % extent, "one": 0}[slot.kind]
+            assert 0 <= at < extent, f"{s.tensor} at {slot.dim} = {k} of {extent}"
+            offset = offset * extent + at
+        for axis, k in zip(s.axes, axes, strict=True):
+            pad = evaluate(axis.pad, self.extents)
+            assert 0 <= k < pad, f"{s.tensor} at axis {axis.index} = {k} of {pad}"
+            offset = offset * pad + k
+        base = self.place.offsets[s.tensor]
+        local = worker * self.place.local_stride if s.place == "local" else 0
+        return base + local + offset * ITEM_BYTES[s.dtype]
+
+    def array(self, port: Port) -> npt.NDArray[Any]:
+        """A view of an argument or result in the user's shape."""
+        s = self.plan.storage[port.tensor]
+        shape = [evaluate(e, self.extents) for e in s.shape]
+        base, item = self.place.offsets[s.tensor], ITEM_BYTES[s.dtype]
+        count = int(np.prod(shape))
+        stored = self.cells[base : base + count * item : item].reshape(shape)
+        flat = [k for group in port.axes for k in group]
+        merged = [int(np.prod([shape[k] for k in group])) for group in port.axes]
+        wanted = tuple(slice(evaluate(e, self.extents)) for e in port.shape)
+        return stored.transpose(flat).reshape(merged)[wanted]
+
+    def fill(self, port: Port, given: npt.NDArray[Any]) -> None:
+        s = self.plan.storage[port.tensor]
+        base, item = self.place.offsets[s.tensor], ITEM_BYTES[s.dtype]
+        self.cells[base : base + given.size * item : item] = given.ravel()
+
+
+class Worker:
+    """One worker's run; yields after every leaf, and True at barriers."""
+
+    def __init__(self, memory: Memory, number: int, count: int) -> None:
+        self.memory, self.number, self.count = memory, number, count
+        self.plan = memory.plan
+        self.registers: Registers = {}
+
+    def run(self, steps: Sequence[Step], point: Point) -> Iterator[bool]:
+        for step in steps:
+            match step:
+                case Barrier():
+                    yield True
+                case DriverLoop(span, reverse, _, body):
+                    for k in values(span, reverse, point):
+                        yield from self.run(body, point | {span.dim: k})
+                case Call(kernel):
+                    yield from self.call(self.plan.kernels[kernel], point)
+
+    def call(self, kernel: Kernel, point: Point) -> Iterator[bool]:
+        if kernel.parallel is None:
+            if self.number == 0:
+                yield from self.trees(kernel.body, point)
+            return
+        tiles = values(kernel.parallel, False, point)
+        for k in tiles[self.number :: self.count]:
+            yield from self.trees(kernel.body, point | {kernel.parallel.dim: k})
+
+    def trees(self, trees: Sequence[Tree], point: Point) -> Iterator[bool]:
+        for tree in trees:
+            match tree:
+                case Nest():
+                    self.nest(tree, point)
+                case Contraction():
+                    self.contraction(tree, point)
+                case Fill(tensor):
+                    self.fill(self.plan.statements[tensor], point)
+                case _:
+                    for k in values(tree.span, tree.reverse, point):
+                        yield from self.trees(tree.body, point | {tree.dim: k})
+                    continue
+            yield False
+
+    # ------------------------------------------------------------ leaves
+
+    def fill(self, s: Statement, point: Point) -> None:
+        sizes = [range(evaluate(a.pad, point)) for a in s.result_axes]
+        for axes in itertools.product(*sizes):
+            here = point | {a.index: k for a, k in zip(s.result_axes, axes, strict=True)}
+            self.store(s, here, fold_unit(s.fold, s.dtype))
+
+    def nest(self, nest: Nest, point: Point) -> None:
+        clause = next((k for k, c in enumerate(nest.conds) if holds(c, point)), None)
+        if clause is None:
+            return
+        started: set[tuple[str, tuple[int, ...]]] = set()
+        self.loops(nest, list(nest.axes), point, clause, started)
+
+    def loops(
+        self, nest: Nest, axes: list[Any], point: Point, clause: int, started: set[Any]
+    ) -> None:
+        if axes:
+            for k in range(evaluate(axes[0].size, point)):
+                self.loops(nest, axes[1:], point | {axes[0].index: k}, clause, started)
+            return
+        for name in nest.statements:
+            s = self.plan.statements[name]
+            loops = {a.index for a in nest.axes}
+            inner = [a for a in s.axes if a.index not in loops]
+            assert all(a.size.is_const for a in inner), f"{name} has a loop outside its nest"
+            for tiny in itertools.product(*(range(a.size.as_int()) for a in inner)):
+                here = point | {a.index: k for a, k in zip(inner, tiny, strict=True)}
+                self.element(s, here, clause, name in nest.memory, started)
+
+    def element(
+        self, s: Statement, here: Point, clause: int, in_memory: bool, started: set[Any]
+    ) -> None:
+        value = self.value(s.clauses[clause][1], here)
+        if s.kind == "map":
+            self.store(s, here, value)
+            return
+        key = (s.name, tuple(here[a.index] for a in s.result_axes))
+        if s.fold.startswith("arg"):
+            self.arg(s, here, value, key, started)
+            return
+        old = self.load_own(s, here) if in_memory or key in started else fold_unit(s.fold, s.dtype)
+        started.add(key)
+        self.store(s, here, PAIRS[s.fold](old, value).item())
+
+    def arg(self, s: Statement, here: Point, value: Number, key: Any, started: set[Any]) -> None:
+        axis = next(a for a in s.axes if a.index in s.reduced)
+        best = self.registers.get(("best", *key)) if key in started else None  # type: ignore[call-overload]
+        started.add(key)
+        better = best is None or (value > best if s.fold == "argmax" else value < best)
+        if better:
+            self.registers["best", *key] = value  # type: ignore[index]
+            self.store(s, here, here[axis.index])
+
+    def contraction(self, leaf: Contraction, point: Point) -> None:
+        s = self.plan.statements[leaf.statement]
+        named = {a.index for a in (leaf.m, leaf.n, leaf.k, *leaf.outer) if a is not None}
+        assert named == {a.index for a in s.axes}, f"{s.name} leaves an axis out"
+        for here in self.elements([a for a in s.axes if a.index not in s.reduced], point):
+            total = self.load_own(s, here) if leaf.accumulate else 0.0
+            for inner in self.elements([a for a in s.axes if a.index in s.reduced], here):
+                total += self.value(s.clauses[0][1], inner)
+            self.store(s, here, total)
+        for name in leaf.epilogues:
+            e = self.plan.statements[name]
+            for here in self.elements(list(e.axes), point):
+                self.store(e, here, self.value(e.clauses[0][1], here))
+
+    def elements(self, axes: list[Any], point: Point) -> Iterator[Point]:
+        if not axes:
+            yield point
+            return
+        for k in range(evaluate(axes[0].size, point)):
+            yield from self.elements(axes[1:], point | {axes[0].index: k})
+
+    # ------------------------------------------------------------ values
+
+    def store(self, s: Statement, here: Point, value: Number) -> None:
+        storage = self.plan.storage[s.name]
+        dims = tuple(here[d] for d in s.result_dims)
+        axes = tuple(here[a.index] for a in s.result_axes)
+        if storage.place == "register":
+            self.registers[s.name, (*dims, *axes)] = value
+        else:
+            self.memory.cells[self.memory.address(storage, dims, axes, self.number)] = value
+
+    def load_own(self, s: Statement, here: Point) -> Number:
+        dims = tuple(here[d] for d in s.result_dims)
+        axes = tuple(here[a.index] for a in s.result_axes)
+        return self.fetch(s.name, dims, axes)
+
+    def fetch(self, name: str, dims: tuple[int, ...], axes: tuple[int, ...]) -> Number:
+        storage = self.plan.storage[name]
+        if storage.place == "register":
+            return self.registers[name, (*dims, *axes)]
+        return self.memory.cells[self.memory.address(storage, dims, axes, self.number)]
+
+    def value(self, value: Value, here: Point) -> Number:
+        match value:
+            case Literal_(of):
+                return of
+            case Position(of):
+                return evaluate(of, here)
+            case Draw():
+                return drawn(value, here)
+            case Function(_, args):
+                return apply(value, [self.value(a, here) for a in args])
+            case Choice(cond, then, other):
+                return self.value(then if holds(cond, here) else other, here)
+            case Load():
+                return self.load(value, here)
+
+    def load(self, load: Load, here: Point) -> Number:
+        storage = self.plan.storage[load.tensor]
+        dims = [evaluate(e, here) for e in load.dims]
+        if load.clamp:
+            for k, slot in enumerate(storage.slots):
+                if slot.kind == "full":
+                    last = evaluate(slot.extent, self.memory.extents) - 1
+                    dims[k] = min(max(dims[k], 0), last)
+        inner: Point = {s.dim: k for s, k in zip(storage.slots, dims, strict=True)}
+        axes: list[int] = []
+        for axis, index in zip(storage.axes, load.axes, strict=True):
+            if isinstance(index, Expr):
+                axes.append(evaluate(index, here))
+            else:
+                last = evaluate(axis.size, here | inner) - 1
+                found = self.value(index, here)
+                axes.append(0 if found != found else min(max(int(found), 0), last))
+        return self.fetch(load.tensor, tuple(dims), tuple(axes))
+
+
+def execute(
+    plan: Plan, extents: Mapping[str, int], inputs: Arrays, workers: int = 2, seed: int = 0
+) -> dict[str, npt.NDArray[Any]]:
+    """Run a plan; the order in which workers advance is drawn from ``seed``."""
+    base: Point = {Extent(n): k for n, k in extents.items()}
+    memory = Memory(plan, layout(plan, extents, workers), base)
+    for port in plan.inputs:
+        memory.fill(port, inputs[port.name])
+    chance = random.Random(seed)
+    runs = [Worker(memory, k, workers).run(plan.driver, dict(base)) for k in range(workers)]
+    live = set(range(workers))
+    waiting: set[int] = set()
+    while live:
+        if waiting == live:
+            waiting = set()
+        k = chance.choice(sorted(live - waiting))
+        for _ in range(chance.choice((1, 1, 3, 1000))):
+            at_barrier = next(runs[k], None)
+            if at_barrier is None:
+                live.discard(k)
+                break
+            if at_barrier:
+                waiting.add(k)
+                break
+    return {port.name: memory.array(port).copy() for port in plan.outputs}
+
+
+__all__ = ["Dim", "execute"]

@@ -1,0 +1,72 @@
+"""Compiled programs equal the interpreter, on programs that hypothesis invents."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+
+import ostinato as ot
+from tests.property.programs import Recipe, Replay, arguments, recipes
+
+EXTENTS = ({"B": 2, "S": 3, "T": 5}, {"B": 1, "S": 1, "T": 1}, {"B": 33, "S": 2, "T": 4})
+FAMILIES = ((), ("vectorize",), ("incremental",), ("algebra",))
+BUDGET = int(os.environ.get("OSTINATO_PROPERTY_PROGRAMS", "220"))  # programs per run
+FAST = settings(
+    max_examples=BUDGET, deadline=None, derandomize=True, database=None,
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+
+
+def program_of(replay: Replay) -> ot.Program:
+    return ot.Program(**{f"y{k}": y for k, y in enumerate(replay.outputs)})
+
+
+def assert_compiled_equals_interpreted(recipe: Recipe, dtype: str = "float32") -> None:
+    """Compare at three sizes; float32 sums of a few dozen values of size 1 agree to 1e-4."""
+    replay = Replay(recipe, dtype)
+    program = program_of(replay)
+    off = FAMILIES[hash(recipe.outputs + len(recipe.steps)) % len(FAMILIES)]
+    run = program.compile(rules=ot.rules.without(*off), threads=2)
+    for seed, extents in enumerate(EXTENTS):
+        given_ = arguments(replay, extents, seed)
+        known = {k: v for k, v in given_.items() if k in (*program.inputs, *program.extents)}
+        expected = program.interpret(seed=seed, **known)
+        result = run(seed=seed, **known)
+        for name, value in expected.items():
+            tolerance = 1e-4 if value.dtype == np.float32 else 1e-9
+            np.testing.assert_allclose(result[name], value, rtol=tolerance, atol=tolerance)
+
+
+@FAST
+@given(recipes())
+def test_compiled_equals_interpreted(recipe: Recipe) -> None:
+    assert_compiled_equals_interpreted(recipe)
+
+
+@settings(FAST, max_examples=max(BUDGET // 5, 1))
+@given(recipes(most_steps=4))
+def test_gradient_equals_central_differences(recipe: Recipe) -> None:
+    replay = Replay(recipe, "float64")
+    y = replay.outputs[-1]
+    total = y[tuple(slice(None) for _ in y.node.domain)] if y.node.domain else y
+    loss = (total * total).sum().named("loss")
+    x = replay.inputs[0]
+    gradient_of_x = ot.grad(loss, x) + x * 0.0  # over all dims of x, constant ones too
+    program = ot.Program(loss=loss, gradient=gradient_of_x)
+    extents = {"B": 2, "S": 2, "T": 3}
+    given_ = arguments(replay, extents, 0)
+    known = {k: v for k, v in given_.items() if k in (*program.inputs, *program.extents)}
+    gradient = program.interpret(**known)["gradient"]
+    direction = np.random.default_rng(1).normal(size=np.shape(known["x0"]))
+    step = 1e-6
+
+    def at(distance: float) -> float:
+        moved = known["x0"] + distance * direction
+        return float(program.interpret(**{**known, "x0": moved})["loss"])
+
+    slope = (at(step) - at(-step)) / (2 * step)
+    np.testing.assert_allclose((gradient * direction).sum(), slope, rtol=1e-5, atol=1e-6)
+
+

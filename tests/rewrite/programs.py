@@ -1,0 +1,103 @@
+"""Programs built from nodes, small enough to evaluate by the interpreter."""
+
+from __future__ import annotations
+
+from ostinato.pdg import build
+from ostinato.pdg.condition import ALWAYS, at_least, equal
+from ostinato.pdg.index import Dim, Expr, Slice, expr
+from ostinato.pdg.node import Equation, Node, Pdg, Random
+
+B, I, T = Dim("b"), Dim("i"), Dim("t")
+
+
+def whole(dim: Dim) -> Slice:
+    return Slice(expr(0), expr(dim.extent))
+
+
+def add(x: Node, y: Node) -> Node:
+    return build.map_node("add", [x, y])
+
+
+def mul(x: Node, y: Node) -> Node:
+    return build.map_node("mul", [x, y])
+
+
+def const(value: float) -> Node:
+    return build.const(value, "float32")
+
+
+def floats(name: str, shape: tuple[int, ...] = (), *over: Dim) -> Node:
+    return build.input_node(name, tuple(map(expr, shape)), "float32", over)
+
+
+def chain() -> Pdg:
+    """``tanh(2 x + 1)`` at every point of t."""
+    x = floats("x", (3,), T)
+    return Pdg((("y", build.map_node("tanh", [add(mul(x, const(2.0)), const(1.0))])),), {})
+
+
+def rows(x: Node) -> Node:
+    """A vector as a matrix of one row."""
+    return build.reshape(x, (expr(1), *x.shape))
+
+
+def vector(x: Node) -> Node:
+    """The row of a matrix of one row."""
+    return build.reshape(x, x.shape[-1:], 2)
+
+
+def mean_of_squares(x: Node, *dims: Dim) -> Node:
+    """The mean over dims of the sum of squares."""
+    total = build.reduce_node("sum", mul(x, x), [-1])
+    every = build.read(total, [(d, whole(d)) for d in dims])
+    count = build.const(1.0, "float32")
+    for d in dims:
+        size = build.map_node("cast", [build.affine(d.extent)], "float32")
+        count = mul(count, size)
+    return build.map_node("div", [build.reduce_node("sum", every, range(-len(dims), 0)), count])
+
+
+def rollout() -> Pdg:
+    """A linear recurrence over t of a batch b, and its weight gradient over all points."""
+    w = floats("w", (3, 3))
+    h = build.rec("h", (expr(3),), "float32", (B, T))
+    x = floats("x", (3,), B, T)
+    before = build.read(h, [(T, expr(T) - 1)])
+    step = build.map_node("tanh", [add(vector(build.matmul(rows(before), w)), x)])
+    equation = Equation(h, ((equal(T, 0), x), (at_least(T, 1), step)))
+    outer = build.matmul(build.transpose(rows(h), (-1, -2)), rows(mul(h, x)))
+    gradient = build.reduce_node("sum", build.read(outer, [(B, whole(B)), (T, whole(T))]), [-4, -3])
+    return Pdg((("h", h), ("g", gradient), ("loss", mean_of_squares(h, B, T))), {"h": equation})
+
+
+def training() -> Pdg:
+    """A policy of two layers that acts for T steps in B copies, updated I times by its gradient."""
+    w = build.rec("w", (expr(4), expr(5)), "float32", (I,))
+    start = floats("start", (4, 5))
+    s = build.rec("s", (expr(4),), "float32", (B, I, T))
+    z = build.map_node("tanh", [vector(build.matmul(rows(s), w))])
+    draw = build.random_node(Random("uniform", 1), (expr(4),), "float32", (B, I, T))
+    moved = add(build.part(z, -1, Slice(expr(0), expr(4))), draw)
+    nxt = build.map_node("sub", [moved, mul(s, const(0.5))])
+    begin = build.random_node(Random("normal", 2), (expr(4),), "float32", (B, I))
+    dz = mul(z, build.map_node("sub", [const(1.0), mul(z, z)]))
+    outer = build.matmul(build.transpose(rows(s), (-1, -2)), rows(dz))
+    summed = build.reduce_node("sum", build.read(outer, [(B, whole(B)), (T, whole(T))]), [-4, -3])
+    step = build.map_node("sub", [w, mul(summed, const(0.01))])
+    back = build.read(step, [(I, expr(I) - 1)])
+    previous = build.read(nxt, [(T, expr(T) - 1)])
+    equations = {
+        "w": Equation(w, ((equal(I, 0), start), (at_least(I, 1), back))),
+        "s": Equation(s, ((equal(T, 0), begin), (at_least(T, 1), previous))),
+    }
+    return Pdg((("loss", mean_of_squares(z, B, T)), ("w", w)), equations)
+
+
+ALL = {"chain": chain, "rollout": rollout, "training": training}
+
+
+def half(e: Expr) -> Expr:
+    return e // 2
+
+
+__all__ = ["ALL", "ALWAYS", "B", "I", "T", "chain", "rollout", "training"]
