@@ -172,7 +172,7 @@ def _explanation(
         kernels=tuple(f"def {part}" for part in source.split("\ndef ")[1:]),
         schedule=str(plan),
         source=source,
-        cost={**optimized.report.cost, **times},
+        cost={"predicted_ns": optimized.report.price_after, **times},
     )
 
 
@@ -188,7 +188,7 @@ def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized
         from ostinato.pdg.verify import verify
 
         verify(optimized.pdg)
-    check(optimized.pdg)
+    check(optimized.pdg, pdg.minimum_extents)
     return optimized
 
 

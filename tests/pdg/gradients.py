@@ -97,9 +97,7 @@ def check(
             for h in (STEP, -STEP)
         ]
         slope = (sides[0]["loss"] - sides[1]["loss"]) / (2 * STEP)
-        missing = tuple(
-            slice(None) if d in found.nodes[k].domain else None for d in x.domain
-        )
+        missing = tuple(slice(None) if d in found.nodes[k].domain else None for d in x.domain)
         exact = np.sum(results[f"g{k}"][missing] * way)
         np.testing.assert_allclose(exact, slope, rtol=1e-6, atol=1e-7)
     return found

@@ -21,22 +21,23 @@ from ostinato.pdg.condition import (
 from ostinato.pdg.index import (
     Dim,
     Expr,
+    Extent,
     evaluate,
     expr,
     floordiv,
     maximum,
     minimum,
     mod,
-    substitute,
 )
 from ostinato.pdg.inverse import Preimage, preimages
 
 P, S, Q = Dim("p", steps="T"), Dim("s", steps="T"), Dim("q", steps="T")
 p, s, q, n = expr(P), expr(S), expr(Q), expr(P.extent)
 DIMS = (P, S, Q)
+Env = dict[Dim | Extent, int]
 
 
-def points(extent: int) -> list[dict[object, int]]:
+def points(extent: int) -> list[Env]:
     ranges = itertools.product(range(extent), repeat=3)
     return [{**dict(zip(DIMS, at, strict=True)), P.extent: extent} for at in ranges]
 
@@ -72,28 +73,23 @@ def conditions() -> st.SearchStrategy[Cond]:
     return st.recursive(leaves, deeper, max_leaves=4)
 
 
-def listed(found: Preimage, at: dict[object, int]) -> list[tuple[int, int]]:
+def listed(found: Preimage, at: Env) -> list[tuple[int, int]]:
     """The points (p, s) that a preimage gives for the target ``q`` of ``at``."""
-    envs = [{**at}] if holds(found.guard, at) else []  # type: ignore[arg-type]
+    envs = [{**at}] if holds(found.guard, at) else []
     for added in reversed(found.sums):
-        grown = []
+        grown: list[Env] = []
         for env in envs:
             low, high = (evaluate(e, env) for e in (added.over.lo, added.over.hi))
             assert 0 <= low <= high <= at[P.extent], f"{added} at {env}"
             steps = range(low, high, added.over.step)
             grown += [{**env, added.dim: value} for value in steps]
         envs = grown
-    solved = dict(found.points)
-    out = []
+    out: list[tuple[int, int]] = []
     for env in envs:
-        env = {**env, **{d: evaluate(e, env) for d, e in solved.items()}}
-        if all(holds(substituted(a.mask, solved), env) for a in found.sums):
-            out.append((env[P], env[S]))
+        full = {**env, **{d: evaluate(e, env) for d, e in found.points}}
+        if all(holds(added.mask, full) for added in found.sums):
+            out.append((full[P], full[S]))
     return out
-
-
-def substituted(cond: Cond, _: dict[Dim, Expr]) -> Cond:
-    return cond
 
 
 @given(conditions(), st.integers(1, 4))
@@ -103,9 +99,9 @@ def test_preimages_are_the_points_that_satisfy_the_condition_once_each(
     found = preimages(cond, frozenset({P, S}))
     box = points(extent)
     for target in range(extent):
-        at: dict[object, int] = {Q: target, P.extent: extent}
+        at: Env = {Q: target, P.extent: extent}
         got = sorted(point for preimage in found for point in listed(preimage, at))
-        expected = [(e[P], e[S]) for e in box if e[Q] == target and holds(cond, e)]  # type: ignore[arg-type]
+        expected = [(e[P], e[S]) for e in box if e[Q] == target and holds(cond, e)]
         assert got == sorted(expected)
 
 
@@ -113,21 +109,21 @@ def test_preimages_are_the_points_that_satisfy_the_condition_once_each(
 def test_a_simplified_condition_is_the_same_inside_the_box(cond: Cond, extent: int) -> None:
     short = simplified(cond)
     for at in points(extent):
-        assert holds(short, at) == holds(cond, at)  # type: ignore[arg-type]
+        assert holds(short, at) == holds(cond, at)
 
 
 @given(expressions(), st.integers(1, 4))
 def test_what_is_proved_not_negative_is_not(e: Expr, extent: int) -> None:
     if is_never_negative(e):
-        assert all(evaluate(e, at) >= 0 for at in points(extent))  # type: ignore[arg-type]
+        assert all(evaluate(e, at) >= 0 for at in points(extent))
 
 
 @given(st.lists(expressions(), min_size=1, max_size=3), st.integers(1, 3))
 def test_dominated_bounds_do_not_matter(bounds: list[Expr], extent: int) -> None:
     for at in points(extent):
-        values = [evaluate(e, at) for e in bounds]  # type: ignore[arg-type]
-        assert evaluate(greatest(bounds), at) == max(values)  # type: ignore[arg-type]
-        assert evaluate(smallest(bounds), at) == min(values)  # type: ignore[arg-type]
+        values = [evaluate(e, at) for e in bounds]
+        assert evaluate(greatest(bounds), at) == max(values)
+        assert evaluate(smallest(bounds), at) == min(values)
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,20 @@ def test_slices_and_shared_values_are_named_and_indexed() -> None:
     ]
 
 
+def test_a_step_from_the_previous_one_is_printed_as_the_user_wrote_it() -> None:
+    y = build.rec("y", (expr(2),), "float32", (T,))
+    following = add(mul(scalar(0.5), y), series())
+    cases = (
+        (equal(t, 0), build.const(0.0, "float32", y.shape)),
+        (at_least(t, 1), shifted(following, -1)),
+    )
+    assert lines(show(program(Equation(y, cases), first=build.part(y, -1, expr(0))))) == [
+        "first[t] = y[t][0] f32 over (t)",
+        "y[0] = 0.0 f32[2] over (t)",
+        "y[t+1] = 0.5 * y[t] + r[t]",
+    ]
+
+
 def test_parentheses_stand_where_they_are_needed() -> None:
     r, one = series(), scalar(1.0)
     inner = mul(add(r, one), build.map_node("sub", (r, add(one, r))))
@@ -71,7 +85,7 @@ def test_every_operator_has_a_form() -> None:
     assert lines(show(program(**outputs))) == [
         "a = x @ transpose(x, -1 -2) f32[2, 2]",
         "c = concat(x, x, axis=-2) f32[4, 3]",
-        "d = broadcast(reshape(part(x, axis=-2, 1), (1, 3)), (2, 3)) f32[2, 3]",
+        "d = broadcast(reshape(x[1, :], (1, 3)), (2, 3)) f32[2, 3]",
         "e = take(x, i, axis=-1) f32[2, 1]",
         "f[b] = normal#2[b] f32[3] over (b)",
         "g[t] = scan_max(r[t], t) f32 over (t) train.py:1",

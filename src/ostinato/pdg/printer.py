@@ -196,9 +196,13 @@ class _Printer:
                 return f"{self._inner(node.args[0], 1)} if {cond} else {args[1]}", 0
             case Random(fn, stream):
                 return f"{fn}#{stream}{here}", _ATOM
+            case Part(axis, at):
+                skipped = "" if node.args[0].rank == -axis else "..., "
+                rest = ", :" * (-axis - 1)
+                return f"{self._inner(node.args[0], _ATOM)}[{skipped}{at}{rest}]", _ATOM
             case (
-                Iota() | Reduce() | Reshape() | Transpose() | Broadcast() | Concat() | Part()
-                | Gather() | Scan() | Linear()
+                Iota() | Reduce() | Reshape() | Transpose() | Broadcast() | Concat() | Gather()
+                | Scan() | Linear()
             ):  # fmt: skip
                 return _call(node.op, args), _ATOM
             case other:
@@ -223,7 +227,7 @@ class _Printer:
         return f"{name}[{', '.join(index)}]"
 
 
-Callable_ = Iota | Reduce | Reshape | Transpose | Broadcast | Concat | Part | Gather | Scan | Linear
+Callable_ = Iota | Reduce | Reshape | Transpose | Broadcast | Concat | Gather | Scan | Linear
 
 
 def _call(op: Callable_, args: list[str]) -> str:
@@ -241,8 +245,6 @@ def _call(op: Callable_, args: list[str]) -> str:
             return f"broadcast({args[0]}, {_shape(shape)})"
         case Concat(axis):
             return f"concat({', '.join(args)}, axis={axis})"
-        case Part(axis, at):
-            return f"part({args[0]}, axis={axis}, {at})"
         case Gather(axis):
             return f"take({args[0]}, {args[1]}, axis={axis})"
         case Scan(fn, dim):

@@ -65,13 +65,15 @@ _DECLARATIONS = """
 (function mask (i64) i64 :no-merge)
 (function full (i64) i64 :no-merge) (function self (i64) i64 :no-merge)
 (function length (i64) i64 :no-merge) (function sizemask (i64) i64 :no-merge)
-(function ones (i64) i64 :no-merge) (function innermost (i64) i64 :no-merge)
+(function innermost (i64) i64 :no-merge)
 (function shifted (i64 i64) i64 :no-merge) (function offset (i64 i64) i64 :no-merge)
 (relation inside (i64 i64)) (relation batch (i64 i64 i64)) (relation live (i64))
 (function dom (T) i64 :merge (& old new)) (function sdom (T) i64 :merge (& old new))
 (function rank (T) i64 :no-merge) (function shape (T) H :merge old)
 (function zmask (Z) i64 :merge (& old new)) (function hmask (H) i64 :merge (& old new))
 (function hlen (H) i64 :no-merge)
+(relation axis (T i64 Z)) (relation axes2 (T Z Z)) (relation axes3 (T Z Z Z))
+(relation axes4 (T Z Z Z Z)) (relation axes5 (T Z Z Z Z Z))
 (relation want (T i64)) (relation define (i64 i64 T))
 (relation raw_nil (i64)) (relation raw_cons (i64 i64 i64))
 (relation raw_facts (i64 i64 i64 i64 i64)) (relation raw_want (i64 i64))
@@ -103,9 +105,35 @@ _ANALYSIS = """
 (rule ((= l (map1 f x)) (= h (shape x))) ((set (shape l) h)) :ruleset analysis :name "shape/map1")
 """
 
+
+
+def _shape_rules() -> list[str]:
+    """Sizes of single axes, and of all axes for the ranks that laws of matrices name."""
+    out: list[str] = []
+    for place in range(3):  # from the front
+        names = [f"z{k}" for k in range(place + 1)]
+        shape = "h"
+        for name in reversed(names):
+            shape = f"(cons {name} {shape})"
+        facts = f"(= (shape x) {shape}) (= r (rank x)) (= k (- r {place}))"
+        out.append(
+            f"(rule ({facts}) ((axis x k z{place})) :ruleset analysis :name \"axis/{place}\")"
+        )
+    for rank in range(2, 6):
+        names = [f"z{k}" for k in range(rank)]
+        shape = "(nil)"
+        for name in reversed(names):
+            shape = f"(cons {name} {shape})"
+        row = f"(axes{rank} x {' '.join(names)})"
+        out.append(
+            f"(rule ((= (shape x) {shape})) ({row}) :ruleset analysis :name \"axes/{rank}\")"
+        )
+    return out
+
+
 # rank of the result from the ranks of the operands: expression over (rank of first operand) r
 _RANK = {
-    "red": "(- r (ones f1))",
+    "red": "(- r n)",
     "reshape": "(+ (- r f0) (hlen f1))",
     "part": "(- r 1)",
     "sl": "(+ r 1)",
@@ -148,6 +176,16 @@ def _masks(op: str, of_term: str, bound: bool) -> str:
     return _joined(parts)
 
 
+def popcount(name: str, mask: str) -> tuple[str, ...]:
+    """Facts that bind ``name`` to the number of bits set in a mask of at most eight bits."""
+    a, b = f"{name}a", f"{name}b"
+    return (
+        f"(= {a} (- {mask} (& (>> {mask} 1) 85)))",
+        f"(= {b} (+ (& {a} 51) (& (>> {a} 2) 51)))",
+        f"(= {name} (& (+ {b} (>> {b} 4)) 15))",
+    )
+
+
 def _analysis_rules(op: str) -> list[str]:
     if op in ("leaf", "rec", "look"):
         return []  # loaded
@@ -155,10 +193,11 @@ def _analysis_rules(op: str) -> list[str]:
     bound = op in ("at", "sl")
     first = _variables(op)[SIGNATURE[op].index("T")]
     rank = _RANK.get(op, "r")
+    count = " ".join(popcount("n", "f1")) if op == "red" else ""
     out = [
         f"(rule ({term} (= v {_masks(op, 'dom', bound)})) ((set (dom l) v)) "
         f':ruleset analysis :name "dom/{op}")',
-        f"(rule ({term} (= r (rank {first})) (= v {rank})) ((set (rank l) v)) "
+        f"(rule ({term} (= r (rank {first})) {count} (= v {rank})) ((set (rank l) v)) "
         f':ruleset analysis :name "rank/{op}")',
         f"(rule ({term} (= v {_masks(op, 'sdom', bound)})) ((set (sdom l) v)) "
         f':ruleset analysis :name "sdom/{op}")',
@@ -199,7 +238,7 @@ def program(rules: tuple[Rule, ...]) -> str:
         lines.append(f"(constructor {op} ({sorts}) T) (relation raw_{op} (i64 {raw}))")
         lines.append(f"(relation why_{op} ({sorts} String))")
     lines += [_load_rule(op) for op in SIGNATURE]
-    lines += [_LOADING, _ANALYSIS]
+    lines += [_LOADING, _ANALYSIS, *_shape_rules()]
     lines += [text for op in SIGNATURE for text in _analysis_rules(op)]
     lines += [rule_text(rule) for rule in rules]
     return "\n".join(lines)

@@ -121,7 +121,6 @@ def rows(tables: Tables) -> dict[str, list[Row]]:
         "length": [(k, tables.id(a.size)) for k, a in slices],
         "sizemask": [(k, tables.mask(dims_of(a.size))) for k, a in slices],
         "shifted": shifts,
-        "ones": [(m, m.bit_count()) for m in range(256)],
     }
 
 

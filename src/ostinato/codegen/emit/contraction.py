@@ -42,10 +42,10 @@ class _Product:
         spec = self.spec()
         name = f"mm{self.function.number}_{identifier(self.leaf.statement)}"
         name = self.function.names.fresh(name)
-        self.function.products.append(f"{name} = matmul({spec!r})")
+        self.function.products.extend(definition(name, spec))
         names = self.function.dims
         sizes = [str(expression(self.sizes[s], names)) for s in spec.runtime]
-        out.lines(self.body.hoisted())
+        out.lines(self.body.hoisted)
         with ExitStack() as loops:
             for axis in self.leaf.outer:
                 size = expression(axis.size, names)
@@ -166,6 +166,23 @@ def _coefficient(at: Expr, dim: Dim) -> int:
             compound = Expr(((atom, 1),), 0)
             assert dim not in dims_of(compound), f"{at} is not affine in {dim}"
     return found
+
+
+def definition(name: str, spec: Matmul) -> list[str]:
+    """The lines that define a product, one part per line."""
+    out = Source()
+    out.line(f"{name} = matmul(")
+    out.line(f"    Matmul({spec.dtype!r}, m={spec.m!r}, n={spec.n!r}, k={spec.k!r},")
+    out.line(f"           a={spec.a!r}, b={spec.b!r}, start={spec.start!r}, form={spec.form!r},")
+    out.line("           operands=(")
+    for o in spec.operands:
+        out.line(f"               Operand({o.name!r}, {o.m!r}, {o.n!r}),")
+    out.line("           ),")
+    out.line("           steps=(")
+    for s in spec.steps:
+        out.line(f"               Step({s.name!r}, {s.expr!r}, {s.store!r}),")
+    out.line("           )))")
+    return out.text().splitlines()
 
 
 def _tuple(items: list[str]) -> str:

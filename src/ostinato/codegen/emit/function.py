@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu import target
@@ -31,6 +32,25 @@ class Function:
     dims: dict[Dim | Extent, str]
     tensors: dict[str, str] = field(default_factory=dict[str, str])  # tensor -> local name
     products: list[str] = field(default_factory=list[str])  # definitions of matmul kernels
+    blocks: list[dict[tuple[str, str], str]] = field(default_factory=lambda: [{}])
+
+    @contextmanager
+    def block(self) -> Iterator[None]:
+        """A loop or a branch: bases that are computed inside are unknown after it."""
+        self.blocks.append({})
+        try:
+            yield
+        finally:
+            self.blocks.pop()
+
+    def base(self, tensor: str, text: str) -> tuple[str, bool]:
+        """The variable that holds an offset here, and whether it is new."""
+        for known in self.blocks:
+            if (tensor, text) in known:
+                return known[tensor, text], False
+        name = self.names.fresh(f"o_{tensor}")
+        self.blocks[-1][tensor, text] = name
+        return name, True
 
     def storage(self, tensor: str) -> Storage:
         return self.plan.storage[tensor]
@@ -78,7 +98,7 @@ class Body:
 
     function: Function
     inner: frozenset[Dim]  # the axes that the leaf's own loops run over
-    bases: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    hoisted: list[str] = field(default_factory=list[str])  # lines that stand before the loops
 
     def scope(self, out: Source) -> Scope:
         return Scope(out, self.function.names.fresh, self.function.dims, load=self.read, key=KEY)
@@ -88,15 +108,11 @@ class Body:
         start = Text(self.function.start(tensor))
         if not still:
             return start
-        text = total(still, start, self.function.dims)
-        key = (tensor, text.code)
-        if key not in self.bases:
-            self.bases[key] = self.function.names.fresh(f"o_{tensor}")
-        return Text(self.bases[key])
-
-    def hoisted(self) -> Iterable[str]:
-        for (_, text), name in self.bases.items():
-            yield f"{name} = {text}"
+        text = total(still, start, self.function.dims).code
+        name, is_new = self.function.base(tensor, text)
+        if is_new:
+            self.hoisted.append(f"{name} = {text}")
+        return Text(name)
 
     def parts(self, load: Load, scope: Scope | None) -> list[Part]:
         """The summands of a load's offset; computed indices are clamped to their axis."""

@@ -25,7 +25,7 @@ def expression(of: Expr, names: Names) -> Text:
     '2 * t - T + 2'
     """
     out: Text | None = None
-    for atom, k in of.terms:
+    for atom, k in sorted(of.terms, key=lambda term: term[1] < 0):  # no leading minus
         part = _scaled(_atom(atom, names), abs(k))
         if out is None:
             out = part if k > 0 else Text(f"-{part.within(UNARY)}", SUM)

@@ -102,7 +102,7 @@ def emit_tree(tree: Tree, function: Function, out: Source) -> None:
     """Write a loop with its body, or a leaf."""
     match tree:
         case Loop(span, reverse, _, body):
-            with out.block(loop_head(span, reverse, function.dims)):
+            with out.block(loop_head(span, reverse, function.dims)), function.block():
                 for inner in body:
                     emit_tree(inner, function, out)
         case Nest():
@@ -131,7 +131,7 @@ def emit_fill(tensor: str, function: Function, out: Source) -> None:
     )
     start = body.offset(first)
     unit = target.literal(fold_unit(s.fold, s.dtype), s.dtype)
-    out.lines(body.hoisted())
+    out.lines(body.hoisted)
     size = product(a.pad for a in storage.axes)
     if size == expr(1):
         out.line(function.store(tensor, start, unit))

@@ -39,7 +39,7 @@ def emit_nest(nest: Nest, function: Function, out: Source) -> None:
             writer.write(out)
             return
         head = "else" if cond == ALWAYS else f"{'elif' if clause else 'if'} {_test(cond, function)}"
-        with out.block(head):
+        with out.block(head), function.block():
             writer.write(out)
         if cond == ALWAYS:
             return
@@ -110,7 +110,7 @@ class _Clause:
     def _assemble(
         self, out: Source, inside: Source, before: list[Source], after: list[Source]
     ) -> None:
-        out.lines(self.body.hoisted())
+        out.lines(self.body.hoisted)
         with ExitStack() as open_loops:
             stacks: list[ExitStack] = []
             for depth, axis in enumerate(self.nest.axes):
@@ -190,8 +190,8 @@ class _Clause:
     def _small_fold(self, s: Statement, group: list[Cell], scope: Scope) -> None:
         """A fold over unrolled axes only: its copies combine in ascending order."""
         for result, run in grouped(group):
-            name = self.function.names.fresh(run[0].tag())
             if is_position(s):
+                name = self.function.names.fresh(run[0].tag())
                 scope.out.line(f"{name} = {self._unit(s)}")
                 scope.out.line(f"{name}_best = {target.literal(self._extreme(s), operand(s))}")
                 for cell in run:
@@ -202,7 +202,7 @@ class _Clause:
             for cell in run[1:]:
                 acc = self._fold(s, acc, print_value(cell.value, scope))
             assert result == run[0].result()
-            self._finish(run[0], acc, scope, name)
+            self._finish(run[0], acc, scope)
 
     def _combine(self, cell: Cell, name: str, scope: Scope) -> None:
         s = cell.statement
@@ -226,13 +226,11 @@ class _Clause:
     def _fold(self, s: Statement, left: Text, right: Text) -> Text:
         return target.function(COMBINE[s.fold], s.dtype, (left, right))
 
-    def _finish(self, cell: Cell, text: Text, scope: Scope, name: str = "") -> None:
+    def _finish(self, cell: Cell, text: Text, scope: Scope) -> None:
         """Name a finished value for later statements and store it where memory wants it."""
         s, result = cell.statement, cell.result()
         place = self.function.storage(s.name).place
-        variable = Text(name or self.function.names.fresh(cell.tag()))
-        if variable.code != text.code:
-            scope.out.line(f"{variable} = {text}")
+        variable = bind(text, cell.tag(), scope)
         scope.known[result] = variable
         scope.known[Load(s.name, result.dims, result.axes, s.dtype, clamp=True)] = variable
         if place != "register":

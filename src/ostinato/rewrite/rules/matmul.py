@@ -9,10 +9,10 @@ PROOF = "proofs/test_pointwise.py"
 
 def _outer_sum(axes: int) -> Rule:
     """A sum of products over all leading axes, as one product whose inner axis is all of them."""
-    names = [f"n{k}" for k in range(axes)]
-    left, right, rows = "(cons p (cons k h))", "(cons k (cons n h))", "k"
-    for name in reversed(names):
-        left, right, rows = f"(cons {name} {left})", f"(cons {name} {right})", f"(times {name} {rows})"
+    names = " ".join(f"n{k}" for k in range(axes))
+    rows = "k"
+    for name in reversed(names.split()):
+        rows = f"(times {name} {rows})"
     rank = axes + 2
     x = f"(tr (reshape {rank} (cons {rows} (cons p (nil))) (tr x)))"
     y = f"(reshape {rank} (cons {rows} (cons n (nil))) y)"
@@ -23,12 +23,7 @@ def _outer_sum(axes: int) -> Rule:
         reason="A weight gradient is one matrix product instead of a sum of outer products.",
         left=f'(red "sum" {mask} (mm x y))',
         right=f"(mm {x} {y})",
-        when=(
-            f"(= {rank} (rank x))",
-            f"(= (shape x) {left})",
-            f"(= (shape y) {right})",
-            "(= h (nil))",
-        ),
+        when=(f"(axes{rank} x {names} p k)", f"(axes{rank} y {names} k n)"),
         exact="reassociates",
         proof=PROOF,
     )
@@ -44,10 +39,8 @@ MATMUL: tuple[Rule, ...] = (
         "(mm (reshape 3 (cons (times n p) (cons k (nil))) x) w))",
         when=(
             "(= 0 (& d (dom w)))",
-            "(= 2 (rank w))",
-            "(= (shape x) (cons n (cons p (cons k h))))",
-            "(= (shape w) (cons k (cons q h)))",
-            "(= h (nil))",
+            "(axes3 x n p k)",
+            "(axes2 w k q)",
         ),
         also=(
             "(set (shape (mm (reshape 3 (cons (times n p) (cons k (nil))) x) w)) "

@@ -105,8 +105,15 @@ VECTORIZE: tuple[Rule, ...] = (
         law="slice(d, A[.., d, ..]) = A with that axis in front",
         reason="Reading a tensor at every point of a dimension is the tensor itself.",
         left="(sl d s (part k a x))",
-        right="(mv k r (cut k s x))",
-        when=("(= a (self d))", "(= 0 (& d (dom x)))", "(= r (rank x))"),
+        right="(mv k r x)",
+        when=(
+            "(= a (self d))",
+            "(= s (full d))",
+            "(axis x k (size n))",
+            "(= n (length s))",
+            "(= 0 (& d (dom x)))",
+            "(= r (rank x))",
+        ),
         proof="proofs/test_pointwise.py",
     ),
     Rule(

@@ -5,31 +5,11 @@ Axis ``-k`` is written ``k``; a mask holds bit ``k - 1`` for it.
 
 from __future__ import annotations
 
+from ostinato.rewrite.lang import popcount
 from ostinato.rewrite.registry import Rule
 
 FEWER = "Movement that cancels needs no code."
 PROOF = "proofs/test_pointwise.py"
-
-
-def _all_of_axis(place: int) -> Rule:
-    """``A[0:n] = A`` for an axis of size n, counted from the front."""
-    shape = "(cons (size n) h)"
-    for k in range(place):
-        shape = f"(cons z{k} {shape})"
-    return Rule(
-        name=f"view/cut-all-{place}",
-        law="A[0:n] = A along an axis of size n",
-        reason=FEWER,
-        left="(cut k s x)",
-        right="x",
-        when=(
-            f"(= (shape x) {shape})",
-            f"(= k (- (rank x) {place}))",
-            "(= s (full d))",
-            "(= n (length s))",
-        ),
-        proof=PROOF,
-    )
 
 
 VIEW: tuple[Rule, ...] = (
@@ -84,9 +64,6 @@ VIEW: tuple[Rule, ...] = (
         ),
         proof=PROOF,
     ),
-    _all_of_axis(0),
-    _all_of_axis(1),
-    _all_of_axis(2),
     Rule(
         name="view/move-nowhere",
         law="moving an axis to where it is changes nothing",
@@ -140,8 +117,10 @@ VIEW: tuple[Rule, ...] = (
             "(= low (- (<< 1 (- k 1)) 1))",
             "(= mid (- (- (<< 1 (- p 1)) 1) low))",
             "(= high (not-i64 (- (<< 1 p) 1)))",
-            "(= i (- k (ones (& m low))))",
-            "(= j (- p (ones (& m (| low mid)))))",
+            *popcount("u", "(& m low)"),
+            *popcount("v", "(& m (| low mid))"),
+            "(= i (- k u))",
+            "(= j (- p v))",
         ),
         exact="reassociates",
         proof=PROOF,
