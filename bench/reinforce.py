@@ -12,6 +12,9 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from bench.peers import numpy_reinforce
 from bench.peers.numpy_reinforce import Setup
 from bench.report import Quantity, Report, machine
@@ -64,7 +67,17 @@ def ostinato_speed() -> Sampler:
     experiment = load_experiment(PLACE, [])
     compiled = experiment.program.compile()
     arguments = {**experiment.arguments, **extents(OURS)}
-    return lambda: timed(OURS, lambda: compiled(check_finite=False, **arguments))
+
+    def run() -> None:
+        require_possible(compiled(check_finite=False, **arguments)["episode_return"])
+
+    return lambda: timed(OURS, run)
+
+
+def require_possible(returns: npt.NDArray[np.floating]) -> None:
+    """Raise if no agent can have earned these returns: the speed of a wrong result is no figure."""
+    if not bool(((returns >= 1) & (returns <= SETUP.steps)).all()):
+        raise ValueError(f"mean episode returns outside 1 .. {SETUP.steps}: {returns}")
 
 
 def numpy_speed() -> Sampler:
@@ -100,7 +113,11 @@ def fresh_process(cache: Path) -> Mapping[str, float]:
     """Return what bench/start.py measures in a new process that uses this cache directory."""
     finished = subprocess.run(
         [sys.executable, ROOT / "bench" / "start.py", PLACE, json.dumps(extents(1))],
-        env={**os.environ, "OSTINATO_CACHE_DIR": str(cache)},
+        env={
+            **os.environ,
+            "OSTINATO_CACHE_DIR": str(cache),
+            "PYTHONPATH": str(ROOT / "src"),  # installed or not, this checkout is measured
+        },
         stdout=subprocess.PIPE,
         check=True,
     )

@@ -73,12 +73,16 @@ def show(report: Report, console: Console) -> None:
         table.add_row(
             f"{quantity.what} [{quantity.unit}]".replace("[", r"\["),
             quantity.program,
-            f"{value.median:,.3g}",
-            f"{value.low:,.3g} .. {value.high:,.3g}",
+            figure(value.median),
+            f"{figure(value.low)} .. {figure(value.high)}",
             "" if ratio is None else f"{ratio.median:.2f} ({ratio.low:.2f} .. {ratio.high:.2f})",
         )
     console.print(table)
     console.print(", ".join(f"{name} {value}" for name, value in report.machine.items()))
+
+
+def figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def write_json(report: Report, path: Path) -> None:

@@ -116,12 +116,11 @@ def signature(pdg: Pdg) -> Signature:
 def least_extents(pdg: Pdg) -> dict[str, int]:
     """Return how many steps constant positions need: ``x[5]`` six, ``x[-2]`` and ``x[:2]`` two."""
     least: dict[str, int] = {}
-    for node in pdg.nodes():
-        if isinstance(node.op, Read):
-            for dim, at in node.op.at:
-                extent = dim.extent.name
-                steps = max(_steps(e, dim, at) for e in ([at.lo, at.hi] if isinstance(at, Slice) else [at]))
-                least[extent] = max(least.get(extent, 1), steps)
+    reads = [node.op.at for node in pdg.nodes() if isinstance(node.op, Read)]
+    for dim, at in (pair for pairs in reads for pair in pairs):
+        ends = (at.lo, at.hi) if isinstance(at, Slice) else (at,)
+        steps = max(_steps(end, dim, at) for end in ends)
+        least[dim.extent.name] = max(least.get(dim.extent.name, 1), steps)
     return {name: steps for name, steps in least.items() if steps > 1}
 
 

@@ -17,7 +17,19 @@ from ostinato.pdg.errors import (
 )
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim
-from ostinato.pdg.node import Equation, Node, Pdg, Random, Rec, give_name, intern, postorder
+from ostinato.pdg.node import (
+    Affine,
+    Const,
+    Equation,
+    Iota,
+    Node,
+    Pdg,
+    Random,
+    Rec,
+    give_name,
+    intern,
+    postorder,
+)
 from ostinato.place import place
 from ostinato.rebuild import rebuild
 from ostinato.tensor import as_tensor, merged
@@ -50,7 +62,8 @@ class Program:
             raise ArgumentError("a program without outputs", "Write Program(name=tensor).", where)
         tensors = {name: as_tensor(value) for name, value in outputs.items()}
         for name, tensor in tensors.items():
-            if not tensor.node.label:
+            # A literal may be shared with other programs: it keeps its own spelling.
+            if not tensor.node.label and not isinstance(tensor.node.op, Const | Affine | Iota):
                 give_name(tensor.node, name)
         found = reachable(merged(*tensors.values()))
         collected = _collect({name: x.node for name, x in tensors.items()}, found, where)

@@ -36,10 +36,9 @@ def uniform(
     >>> bool((ot.Program(u=ot.random.uniform(over=t)).interpret(T=4)["u"] < 1).all())
     True
     """
-    unit = _draw("uniform", shape, dtype, over)
-    if isinstance(low, float | int) and isinstance(high, float | int):
-        return unit if (low, high) == (0, 1) else unit * (high - low) + low
-    return unit * (as_tensor(high) - low) + low
+    is_number = isinstance(low, float | int) and isinstance(high, float | int)
+    span = high - low if is_number else as_tensor(high) - low
+    return _shifted(_draw("uniform", shape, dtype, over), span, low)
 
 
 def normal(
@@ -50,9 +49,13 @@ def normal(
     dtype: str = "float32",
 ) -> Tensor:
     """Return Gaussian draws, independent at every point of ``over`` and in every element."""
-    unit = _draw("normal", shape, dtype, over)
-    is_unit = isinstance(mean, float | int) and isinstance(std, float | int)
-    return unit if is_unit and (mean, std) == (0, 1) else unit * std + mean
+    return _shifted(_draw("normal", shape, dtype, over), std, mean)
+
+
+def _shifted(unit: Tensor, scale: Tensor | float, start: Tensor | float) -> Tensor:
+    """``unit * scale + start`` without operations that change nothing."""
+    scaled = unit if isinstance(scale, float | int) and scale == 1 else unit * scale
+    return scaled if isinstance(start, float | int) and start == 0 else scaled + start
 
 
 def categorical(logits: Tensor) -> Tensor:

@@ -45,7 +45,7 @@ def test_a_missing_extent_names_the_remedy() -> None:
 
 
 def test_a_missing_input_names_its_shape() -> None:
-    with pytest.raises(ArgumentError, match=r"input `x` is missing\n  Pass x=... of shape \(B, T, 2\)"):
+    with pytest.raises(ArgumentError, match=r"`x` is missing\n  Pass x=... of shape \(B, T, 2\)"):
         bind(w=np.zeros(5), K=1, N=1)
 
 

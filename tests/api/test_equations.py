@@ -7,7 +7,7 @@ import ostinato as ot
 from ostinato.pdg.errors import CoverageError, DtypeError, EquationError, ShapeError
 
 
-def values(x: ot.Tensor, **arguments: object) -> list[float]:
+def values(x: ot.Tensor, **arguments: int) -> object:
     return ot.Program(x=x).interpret(**arguments)["x"].tolist()
 
 

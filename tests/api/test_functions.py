@@ -1,8 +1,9 @@
 """Functions mean what NumPy's do."""
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import ostinato as ot
@@ -11,11 +12,11 @@ from ostinato.pdg.errors import ShapeError
 A = np.array([[1.5, -2.0, 3.0], [0.25, 4.0, -1.0]], np.float32)
 
 
-def value(tensor: object) -> np.ndarray:
+def value(tensor: object) -> npt.NDArray[Any]:
     return ot.Program(y=tensor).interpret()["y"]
 
 
-def same(tensor: ot.Tensor, expected: object) -> None:
+def same(tensor: ot.Tensor, expected: Any) -> None:
     found = value(tensor)
     assert found.shape == np.shape(expected)
     np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)

@@ -1,6 +1,9 @@
 """``x[...]``: positions, slices and their order."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import ostinato as ot
@@ -9,7 +12,7 @@ from ostinato.pdg.errors import DomainError, ShapeError
 X = np.arange(24.0).reshape(2, 3, 4)
 
 
-def run(read: object, **arguments: object) -> np.ndarray:
+def run(read: object, **arguments: object) -> npt.NDArray[Any]:
     return ot.Program(y=read).interpret(x=X, **arguments)["y"]
 
 
@@ -74,7 +77,7 @@ def test_a_constant_slice_of_a_constant_axis_is_cut_as_in_numpy() -> None:
 
 
 def test_at_reads_by_name() -> None:
-    x, b, t = x_over()
+    x, _, t = x_over()
     assert np.array_equal(run(x.at(t=t.size - 1 - t)), X[:, ::-1])
     assert np.array_equal(run(x.at(b=slice(None)).sum(0)), X.sum(0))
     with pytest.raises(DomainError, match="has no dimension `i`"):

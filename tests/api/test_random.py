@@ -1,12 +1,15 @@
 """Draws: ranges, independence of the rest of the program, and categorical frequencies."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 import ostinato as ot
 
 
 def test_a_seed_and_a_program_fix_every_draw() -> None:
-    def draw(seed: int) -> np.ndarray:
+    def draw(seed: int) -> npt.NDArray[Any]:
         t = ot.dims("t")
         u = ot.random.uniform((3,), -1.0, 1.0, over=t)
         return ot.Program(u=u).interpret(T=50, seed=seed)["u"]

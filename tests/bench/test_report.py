@@ -2,8 +2,11 @@ import json
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
+import pytest
 from rich.console import Console
 
+from bench.reinforce import require_possible
 from bench.report import Quantity, Report, machine, show, write_json
 from bench.sampling import Spread, alternate, ratios, spread
 
@@ -50,3 +53,8 @@ def test_the_json_holds_the_whole_report(tmp_path: Path) -> None:
 
 def test_the_machine_is_described() -> None:
     assert machine().keys() >= {"processor", "cores", "python", "numpy"}
+
+
+def test_the_speed_of_an_impossible_result_is_no_figure() -> None:
+    with pytest.raises(ValueError, match="outside 1 .. 500"):
+        require_possible(np.array([21.0, 6e22]))

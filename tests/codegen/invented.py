@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 
-from ostinato.codegen.system import System
+from ostinato.codegen.system import Axis, System
 from ostinato.pdg.condition import ALWAYS, Cond, at_least
-from ostinato.pdg.index import Expr, expr, floordiv
+from ostinato.pdg.index import Dim, Expr, expr, floordiv
 from tests.codegen.builder import Builder, V, call, choose, number
 
 DIMS = ["i b t", "i b t", "i b t", "b t", "i t", "t", "i", "i b", "b", ""]
@@ -144,7 +145,42 @@ class Inventor:
         self.add(name, dims, "m n h", body, "matmul", " ".join(over))
         out = self.fresh()
         kept = " ".join(d for d in dims.split() if d not in over)
+        if self.chance.random() < 0.4:  # an elementwise chain that may join the product
+            joined = self.fresh()
+            value = call("tanh", self.p(name) * 0.1 + self.read(kept, "n"))
+            self.add(joined, kept, "m n", value, lanes="b")
+            name = joined
         self.add(out, kept, "m n", call("tanh", self.p(name) * 0.1), over="m", fold="sum")
+
+    def prefix(self, dims: str, axes: str) -> None:
+        """A fold over the past or the future: an axis that grows or shrinks with the point."""
+        found = [n for n in self.done if self.has(n, "t", dims, axes)]
+        if not found:
+            return self.plain(dims, axes)
+        t, k, name = self.p.d["t"], Dim("k"), self.chance.choice(found)
+        past = self.chance.random() < 0.5
+        at = expr(k) if past else expr(t) + k
+        size = expr(t) + 1 if past else expr(t.extent) - t
+        out = self.fresh()
+        self.add(out, dims, axes, self.p(name, t=at) * 0.3, over=axes.split()[0] if axes else "")
+        s = self.p.statements[out]
+        axis = Axis(k, size, expr(t.extent))
+        fold = self.chance.choice(["sum", "max"])
+        self.p.statements[out] = replace(
+            s, kind="fold", axes=(*s.axes, axis), reduced=s.reduced | {k}, fold=fold
+        )
+
+    def position(self, dims: str, axes: str) -> None:
+        """The place of the greatest value, and a read there."""
+        over = axes.split()[-1]
+        rest = " ".join(axes.split()[:-1])
+        out = self.fresh()
+        value = self.value(dims, axes)
+        self.p.add(out, dims, axes, value, over=over, fold="argmax", lanes="b", dtype="int32")
+        self.p.add(
+            f"{out}g", dims, rest, self.p("w", self.p(out)) if over == "n" else number(1), lanes="b"
+        )
+        self.done.append(f"{out}g")
 
     def has_axes(self, name: str, axes: str, dims: str) -> bool:
         s = self.p.statements[name]
@@ -167,6 +203,10 @@ def invent(seed: int) -> tuple[System, Mapping[str, object]]:
             inventor.fold(dims, axes)
         elif kind < 0.8:
             inventor.product(dims)
+        elif kind < 0.86 and "t" in dims.split():
+            inventor.prefix(dims, axes)
+        elif kind < 0.9 and axes:
+            inventor.position(dims, axes)
         else:
             inventor.plain(dims, axes)
     p = inventor.p

@@ -1,6 +1,9 @@
 """Optimizers: the numbers of their definitions, and training."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import ostinato as ot
@@ -11,7 +14,7 @@ START = np.array([1.0, -2.0], np.float64)
 SLOPE = np.array([0.5, 4.0], np.float64)
 
 
-def path(optimizer: optim.Optimizer, steps: int = 6) -> np.ndarray:
+def path(optimizer: optim.Optimizer, steps: int = 6) -> npt.NDArray[Any]:
     """The iterates on the loss ``sum(slope * w**2)``."""
     i = ot.dims("i")
     w = ot.recurrent("w", shape=(2,), dtype="float64", over=i)
@@ -26,7 +29,8 @@ def test_sgd_follows_the_gradient() -> None:
 
 
 def test_momentum_is_pytorchs() -> None:
-    w, v, expected = START, 0.0, []
+    w, v = START, np.zeros(2)
+    expected: list[npt.NDArray[np.float64]] = []
     for _ in range(6):
         expected.append(w)
         v = 0.9 * v + 2 * SLOPE * w
@@ -35,7 +39,8 @@ def test_momentum_is_pytorchs() -> None:
 
 
 def test_adam_is_pytorchs() -> None:
-    w, m, v, expected = START, 0.0, 0.0, []
+    w, m, v = START, np.zeros(2), np.zeros(2)
+    expected: list[npt.NDArray[np.float64]] = []
     for k in range(1, 7):
         expected.append(w)
         g = 2 * SLOPE * w

@@ -7,7 +7,7 @@ import numpy as np
 from ostinato.pdg import build
 from ostinato.pdg.functions import Array
 from ostinato.pdg.grad import Gradients, gradient
-from ostinato.pdg.index import Dim, Extent, Slice, evaluate, expr
+from ostinato.pdg.index import Dim, ExprLike, Extent, Slice, evaluate, expr
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Equation, Input, Node, Pdg
 
@@ -35,17 +35,17 @@ def mul(x: Node, y: Node) -> Node:
     return f("mul", x, y)
 
 
-def at(x: Node, index: object) -> Node:
+def at(x: Node, index: ExprLike | Slice) -> Node:
     """``x`` at another step of ``t``: an expression or a slice."""
-    return build.read(x, [(T, index if isinstance(index, Slice) else expr(index))])  # type: ignore[arg-type]
+    return build.read(x, [(T, index if isinstance(index, Slice) else expr(index))])
 
 
 def shifted(x: Node, by: int) -> Node:
     return at(x, t + by)
 
 
-def window(x: Node, lo: object, hi: object, step: int = 1) -> Node:
-    return at(x, Slice(expr(lo), expr(hi), step))  # type: ignore[arg-type]
+def window(x: Node, lo: ExprLike, hi: ExprLike) -> Node:
+    return at(x, Slice(expr(lo), expr(hi)))
 
 
 def total(x: Node) -> Node:
@@ -61,7 +61,7 @@ def weighed(x: Node) -> Node:
 
 
 def draw(node: Node, extents: Mapping[str, int], positive: bool) -> Array:
-    sizes = {Extent(name): size for name, size in extents.items()}
+    sizes: dict[Dim | Extent, int] = {Extent(name): k for name, k in extents.items()}
     lead = [extents[d.extent.name] for d in node.domain]
     shape = (*lead, *(evaluate(s, sizes) for s in node.shape))
     name = str(node.op)

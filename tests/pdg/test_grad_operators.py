@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from ostinato.pdg import build
-from ostinato.pdg.condition import at_least, equal, every, negation, some
+from ostinato.pdg.condition import Cond, at_least, equal, every, negation, some
 from ostinato.pdg.functions import FLOATS, FUNCTIONS
 from ostinato.pdg.grad import gradient
-from ostinato.pdg.index import Slice, expr
+from ostinato.pdg.index import Expr, Slice, expr
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Node, Pdg
 from tests.pdg.gradients import (
@@ -139,9 +139,9 @@ def test_gradient_of_a_matrix_product(lead: tuple[int, ...]) -> None:
     ],
     ids=str,
 )
-def test_a_case_routes_the_gradient(cond: object) -> None:
+def test_a_case_routes_the_gradient(cond: Cond) -> None:
     weight = source("w")
-    chosen = build.case(cond, mul(weight, y), at(y, expr(0)))  # type: ignore[arg-type]
+    chosen = build.case(cond, mul(weight, y), at(y, expr(0)))
     check(weighed(chosen), [y, weight])
 
 
@@ -152,9 +152,9 @@ def test_a_read_outside_the_box_is_not_demanded_where_its_case_is_not_taken() ->
 
 
 @pytest.mark.parametrize("index", [t, n - 1 - t, t // 2])
-def test_gradient_of_one_row_per_step(index: object) -> None:
+def test_gradient_of_one_row_per_step(index: Expr) -> None:
     table = build.input_node("table", (n, expr(2)), "float64", ())
-    check(weighed(build.part(table, -2, expr(index))), [table])  # type: ignore[arg-type]
+    check(weighed(build.part(table, -2, index)), [table])
 
 
 @pytest.mark.parametrize("fn", ["stop_gradient", "floor", "ceil", "round", "sign"])

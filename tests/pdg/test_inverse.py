@@ -82,14 +82,11 @@ def listed(found: Preimage, at: Env) -> list[tuple[int, int]]:
             low, high = (evaluate(e, env) for e in (added.over.lo, added.over.hi))
             assert 0 <= low <= high <= at[P.extent], f"{added} at {env}"
             steps = range(low, high, added.over.step)
-            grown += [{**env, added.dim: value} for value in steps]
+            longer = [{**env, added.dim: value} for value in steps]
+            grown += [env for env in longer if holds(added.mask, env)]
         envs = grown
-    out: list[tuple[int, int]] = []
-    for env in envs:
-        full = {**env, **{d: evaluate(e, env) for d, e in found.points}}
-        if all(holds(added.mask, full) for added in found.sums):
-            out.append((full[P], full[S]))
-    return out
+    full = [{**env, **{d: evaluate(e, env) for d, e in found.points}} for env in envs]
+    return [(env[P], env[S]) for env in full]
 
 
 @given(conditions(), st.integers(1, 4))

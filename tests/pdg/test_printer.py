@@ -60,6 +60,12 @@ def test_a_step_from_the_previous_one_is_printed_as_the_user_wrote_it() -> None:
     ]
 
 
+def test_a_repeated_number_is_printed_as_the_number() -> None:
+    halves = build.read(scalar(0.5), [(B, Slice(expr(0), expr(4)))])
+    both = mul(halves, build.read(series(), [(B, Slice(expr(0), expr(4)))]))
+    assert lines(show(program(y=both))) == ["y[t] = 0.5 * r[t, b=:4] f32[4] over (t)"]
+
+
 def test_parentheses_stand_where_they_are_needed() -> None:
     r, one = series(), scalar(1.0)
     inner = mul(add(r, one), build.map_node("sub", (r, add(one, r))))

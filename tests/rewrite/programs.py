@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
 from ostinato.pdg import build
-from ostinato.pdg.condition import ALWAYS, at_least, equal
-from ostinato.pdg.index import Dim, Expr, Slice, expr
-from ostinato.pdg.node import Equation, Node, Pdg, Random
+from ostinato.pdg.condition import at_least, equal
+from ostinato.pdg.index import Dim, Slice, evaluate, expr
+from ostinato.pdg.node import Equation, Input, Node, Pdg, Random
+
+Values = dict[str, npt.NDArray[Any]]
 
 B, I, T = Dim("b"), Dim("i"), Dim("t")
 
@@ -96,8 +103,13 @@ def training() -> Pdg:
 ALL = {"chain": chain, "rollout": rollout, "training": training}
 
 
-def half(e: Expr) -> Expr:
-    return e // 2
-
-
-__all__ = ["ALL", "ALWAYS", "B", "I", "T", "chain", "rollout", "training"]
+def arguments(pdg: Pdg, extents: dict[str, int], rng: np.random.Generator) -> Values:
+    """Random values for every input of a program."""
+    out: Values = {}
+    for node in pdg.nodes():
+        if isinstance(node.op, Input):
+            point = {d.extent: extents[d.extent.name] for d in pdg.dims()}
+            sizes = [extents[d.extent.name] for d in node.domain]
+            sizes += [evaluate(s, point) for s in node.shape]
+            out[node.op.name] = rng.normal(size=sizes)
+    return out

@@ -1,9 +1,11 @@
 """`rl.CartPole` is Gymnasium's CartPole-v1, state by state."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import gymnasium
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import ostinato as ot
@@ -14,36 +16,36 @@ from ostinato import rl
 class Episode:
     """What Gymnasium did: states (n + 1, 4), the others (n,)."""
 
-    states: np.ndarray
-    actions: np.ndarray
-    reward: np.ndarray
-    terminated: np.ndarray
-    truncated: np.ndarray
+    states: npt.NDArray[Any]
+    actions: npt.NDArray[Any]
+    reward: npt.NDArray[Any]
+    terminated: npt.NDArray[Any]
+    truncated: npt.NDArray[Any]
 
 
-def balance(state: np.ndarray) -> int:
+def balance(state: npt.NDArray[Any]) -> int:
     """A policy that keeps the pole up until the episode is cut."""
     return int(state @ np.array([0.05, 0.1, 1.0, 0.3]) > 0)
 
 
 def play(seed: int, random_part: float) -> Episode:
     """Play one episode with actions that are random in part."""
-    env, rng = gymnasium.make("CartPole-v1"), np.random.default_rng(seed)
+    env: Any = gymnasium.make("CartPole-v1")
+    rng = np.random.default_rng(seed)
     env.reset(seed=seed)
-    states, actions, results = [np.array(env.unwrapped.state)], [], []  # type: ignore[attr-defined]
-    done = False
-    while not done:
+    states, actions = [np.array(env.unwrapped.state)], list[int]()
+    results: list[tuple[float, bool, bool]] = []
+    while not any(results[-1][1:] if results else ()):
         is_random = rng.random() < random_part
         actions.append(int(rng.integers(2)) if is_random else balance(states[-1]))
-        _, *result, _ = env.step(actions[-1])
-        states.append(np.array(env.unwrapped.state))  # type: ignore[attr-defined]
-        results.append(result)
-        done = bool(result[1] or result[2])
-    columns = [np.array(column) for column in zip(*results, strict=True)]
+        _, reward, terminated, truncated, _ = env.step(actions[-1])
+        states.append(np.array(env.unwrapped.state))
+        results.append((reward, terminated, truncated))
+    columns = [np.array([result[k] for result in results]) for k in range(3)]
     return Episode(np.array(states), np.array(actions), *columns)
 
 
-def replay(episode: Episode, dtype: str) -> dict[str, np.ndarray]:
+def replay(episode: Episode, dtype: str) -> dict[str, npt.NDArray[Any]]:
     """Take the same actions from the same first state."""
     t = ot.dims("t")
     env = rl.CartPole(dtype)

@@ -157,3 +157,18 @@ def ablate(
     from ostinato.cli.load import load_program
 
     commands.ablate(load_program(place, settings or ()), without or (), json, Console())
+
+
+@rules.command()
+def prove(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Rules and families; default: all.")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Run the proofs of the rules again."""
+    from rich.console import Console
+
+    from ostinato.cli.prove import prove as prove_rules
+
+    raise typer.Exit(prove_rules(names or (), json, Console()))

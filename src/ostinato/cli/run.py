@@ -66,7 +66,8 @@ def compile_and_keep(
 ) -> Compiled:
     """Compile the program, write its kernels to the run directory, and say how long it took."""
     started = time.perf_counter()
-    compiled = experiment.program.compile(target=options.target)
+    with console.status("compiling"):
+        compiled = experiment.program.compile(target=options.target)
     taken_s = time.perf_counter() - started
     explained = compiled.explain()
     (path,) = write_kernels(directory, {"program": explained.source})

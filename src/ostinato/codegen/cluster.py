@@ -1,12 +1,14 @@
 """Typed fusion: items in topological order become ordered groups of one header each.
 
 An item joins the first group at or after its producers whose header is compatible; then items move
-between feasible groups while that shrinks what crosses groups. Loop fusion and elementwise fusion
-are both this function, with other headers.
+between feasible groups while that shrinks what crosses groups (or takes them closer to their
+readers at no cost), and whole groups merge. Loop fusion and elementwise fusion are both this
+function, with other headers.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -19,8 +21,10 @@ ROUNDS = 20  # local moves converge in two or three rounds; the limit only guard
 
 @dataclass(frozen=True)
 class Rules(Generic[H]):
-    """What a header means: the header of two merged items (None: they cannot share a group),
-    whether a dependence may stay inside a group, and the cost of a tensor that crosses groups.
+    """What a header means.
+
+    ``merge`` gives the header of two merged items (None: they cannot share a group), ``allows``
+    says whether a dependence may stay inside a group, ``size`` what a tensor that crosses costs.
     """
 
     merge: Callable[[H, H], H | None]
@@ -114,13 +118,43 @@ class _Clusters(Generic[H]):
             if header is None:
                 continue
             self.at[item] = group
-            if self.crossing(tensors) < now:
+            after = self.crossing(tensors)
+            if after < now or (after == now and group > here and self.after[item]):
                 self.members[here].remove(item)
                 self.members[group].append(item)
                 self.group_headers[group] = header
                 return True
             self.at[item] = here
         return False
+
+    def merge_groups(self, a: int, b: int) -> bool:
+        """Move all of group ``a`` to the later group ``b``, or the other way round, if allowed."""
+        header = self.rules.merge(self.group_headers[a], self.group_headers[b])
+        if header is None or not self.members[a] or not self.members[b]:
+            return False
+        ends = [self.at[e.target] for item in self.members[a] for e in self.after[item]]
+        starts = [self.at[e.source] for item in self.members[b] for e in self.before[item]]
+        later = all(end == a or end >= b for end in ends)
+        if not later and not all(start == b or start <= a for start in starts):
+            return False
+        between = [
+            e.dep for item in self.members[b] for e in self.before[item] if self.at[e.source] == a
+        ]
+        deps = between + self.inside(a) + self.inside(b)
+        if not all(self.rules.allows(header, d) for d in deps):
+            return False
+        source, target = (a, b) if later else (b, a)
+        for item in self.members[source]:
+            self.at[item] = target
+        self.members[target] += self.members[source]
+        self.members[source] = []
+        self.group_headers[target] = header
+        return True
+
+    def merged(self) -> bool:
+        """Try every pair of groups once."""
+        pairs = itertools.combinations(range(len(self.members)), 2)
+        return any([self.merge_groups(a, b) for a, b in pairs])
 
 
 def cluster(
@@ -135,7 +169,7 @@ def cluster(
         state.place(item)
     for _ in range(ROUNDS):
         moved = [state.move(item) for item in reversed(range(len(headers)))]
-        if not any(moved):
+        if not any(moved) and not state.merged():
             break
     return [
         (header, sorted(items))

@@ -1,7 +1,7 @@
 """Folds in parts: one partial result per tile and per lane, then a combination in a fixed order.
 
 Partial results belong to tiles, not to workers, so that results do not depend on the number of
-workers; and to lanes, so that a fold over points adds whole vectors.
+workers; and to lanes where they are the innermost axis, so that a fold over points adds vectors.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _apart(s: Statement, tiles: frozenset[Dim]) -> frozenset[Dim]:
     apart = s.reduced & tiles
     points = {d for d in s.dims if d in s.reduced} - tiles
     if s.kind == "fold" and points:
-        apart |= {a.index for a in long_axes(s) if a.index in s.reduced & s.lanes}
+        apart |= {a.index for a in long_axes(s)[-1:] if a.index in s.reduced & s.lanes}
     return apart if s.reduced - apart else frozenset()
 
 

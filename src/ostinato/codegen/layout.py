@@ -42,8 +42,9 @@ def _order(s: Statement) -> tuple[int, ...]:
 
 
 def _is_few(s: Statement) -> bool:
+    """Whether a row has few elements; a fold lies like what it folds, a product by itself."""
     count = 1
-    for axis in s.axes:
+    for axis in s.result_axes if s.kind == "matmul" else s.axes:
         if axis.index in s.lanes:
             continue
         if not axis.pad.is_const:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from ostinato.codegen.axes import long_axes
 from ostinato.codegen.cluster import Edge, Rules, cluster
-from ostinato.codegen.deps import Dep, Unit
+from ostinato.codegen.deps import Dep, Spans, Unit, stored_points
 from ostinato.codegen.scc import components
 from ostinato.codegen.system import Statement
-from ostinato.codegen.tree import Contraction, Leaf, Nest
+from ostinato.codegen.tree import Contraction, Leaf, Nest, Span
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr, symbols
 
@@ -19,10 +19,11 @@ HINT = 32  # steps assumed for an extent without a hint
 
 @dataclass(frozen=True)
 class Sizes:
-    """Typical sizes of tensors, and the products among the units."""
+    """Typical sizes of tensors and spans, and the products among the units."""
 
     statements: Mapping[str, Statement]
     hints: Mapping[str, int]
+    spans: Spans = field(default_factory=dict[Dim, Span])
     products: Mapping[str, Contraction] = field(default_factory=dict[str, Contraction])
 
     def steps(self, size: Expr) -> int:
@@ -32,9 +33,17 @@ class Sizes:
         }
         return max(1, evaluate(size, point))
 
+    def history(self, tensor: str, done: frozenset[Dim]) -> float:
+        """The elements of a tensor over all dims that have no loop yet."""
+        out = self.elements(tensor)
+        for dim in self.statements[tensor].result_dims:
+            if dim not in done:
+                out *= self.steps(stored_points(self.spans[dim].hi))
+        return out
+
     def elements(self, tensor: str) -> float:
         """The elements of one point of a tensor."""
-        out = 1
+        out = 1.0
         for axis in self.statements[tensor].result_axes:
             out *= self.steps(axis.pad)
         return out

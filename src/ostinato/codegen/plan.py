@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ostinato.codegen.align import aligned
-from ostinato.codegen.deps import Spans, Unit, dependences
+from ostinato.codegen.deps import Spans
 from ostinato.codegen.driver import Access, drive
-from ostinato.codegen.folds import split_folds, with_fills
-from ostinato.codegen.layout import lay_out
-from ostinato.codegen.leaves import Sizes
-from ostinato.codegen.legality import check_schedule
+from ostinato.codegen.folds import with_fills
 from ostinato.codegen.liveness import Life, lifetimes
-from ostinato.codegen.prepare import needed, prepare
-from ostinato.codegen.products import find_products
-from ostinato.codegen.regions import Scheduler
+from ostinato.codegen.schedule import schedule
+from ostinato.codegen.show import show_plan
 from ostinato.codegen.storage import Storage, input_storage, place_tensors
 from ostinato.codegen.system import Statement, System
-from ostinato.codegen.tile import tile
+from ostinato.codegen.tile import Tiled, tile
 from ostinato.codegen.tree import Kernel, Step
 from ostinato.codegen.values import value_symbols
 from ostinato.pdg.condition import cond_symbols
@@ -70,6 +65,9 @@ class Plan:
     lives: dict[str, Life]
     accesses: tuple[Access, ...]
 
+    def __str__(self) -> str:
+        return show_plan(self)
+
 
 def plan(system: System, options: PlanOptions | None = None) -> Plan:
     """Schedule a system, prove the schedule, and decide where its values live.
@@ -77,27 +75,25 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
     chosen = options or PlanOptions()
-    tiled = tile(system, needed(system), chosen.widths, chosen.workers)
-    statements = lay_out(split_folds(prepare(tiled.statements), tiled.tiles))
-    statements, products = find_products(statements, Sizes(statements, system.hints))
-    units = [Unit(s) for s in statements.values() if s.kind != "input"]
-    deps = dependences(units, tiled.spans)
-    scheduler = Scheduler(tiled.spans, tiled.tiles, Sizes(statements, system.hints, products))
-    trees, final = aligned(scheduler.trees(units, deps), statements)
-    check_schedule(trees, units, deps)
+    tiled = tile(system, chosen.widths, chosen.workers)
+    found = schedule(tiled, frozenset(system.outputs.values()), system.hints)
+    statements, deps, spans = found.statements, found.deps, tiled.spans
     held = frozenset(s.name for s in statements.values() if s.kind == "input")
     outputs = frozenset(system.outputs.values()) - held
-    storage = {n: input_storage(s) for n, s in statements.items() if n in held}
-    storage |= place_tensors(trees, units, deps, outputs, tiled.spans)
-    driven = drive(with_fills(trees, final), final, storage, deps)
+    storage = {n: input_storage(statements[n]) for n in sorted(held)}
+    storage |= place_tensors(found.trees, found.units, deps, outputs, spans)
+    storage = {n: replace(s, axes=statements[n].result_axes) for n, s in storage.items()}
+    driven = drive(with_fills(found.trees, statements), statements, storage, deps)
     return Plan(
-        final,
-        {n: replace(s, axes=final[n].result_axes) for n, s in storage.items()},
+        statements,
+        storage,
         driven.kernels,
         driven.steps,
         tuple(_input(n, statements[t]) for n, t in system.inputs.items()),
-        tuple(_port(n, system.statements[t], statements[t]) for n, t in system.outputs.items()),
-        _extents(final, tiled.spans),
+        tuple(
+            _port(n, system.statements[t], statements[t], tiled) for n, t in system.outputs.items()
+        ),
+        _extents(statements, spans),
         lifetimes(driven, storage, deps, held, outputs),
         driven.accesses,
     )
@@ -108,17 +104,14 @@ def _input(name: str, s: Statement) -> Port:
     return Port(name, s.name, shape, tuple((k,) for k in range(len(shape))))
 
 
-def _port(name: str, given: Statement, stored: Statement) -> Port:
+def _port(name: str, given: Statement, stored: Statement, tiled: Tiled) -> Port:
     """Where the indices of the user's array went: a dim may be a tile and a place in it."""
     order = (*stored.result_dims, *(a.index for a in stored.result_axes))
     at = {index: k for k, index in enumerate(order)}
-    tiles = {d.name: k for k, d in enumerate(order)}
     axes: list[tuple[int, ...]] = []
     for index in (*given.result_dims, *(a.index for a in given.result_axes)):
-        if index in at:
-            axes.append((at[index],))
-        else:
-            axes.append((tiles[f"{index.name}_o"], tiles[f"{index.name}_i"]))
+        pieces = (index,) if index in at else tiled.pieces[index]
+        axes.append(tuple(at[piece] for piece in pieces))
     return Port(name, stored.name, _input(name, given).shape, tuple(axes))
 
 

@@ -6,28 +6,52 @@ that clause conditions select whole nests; a "matmul" is a product of two loads.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ostinato.codegen.system import Call, Choice, Load, Statement, System, Value, loads
+from ostinato.codegen.axes import is_tiny
+from ostinato.codegen.system import (
+    Axis,
+    Call,
+    Choice,
+    Literal_,
+    Load,
+    Statement,
+    System,
+    Value,
+    loads,
+)
+from ostinato.codegen.values import Rewrite
 from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols
-from ostinato.pdg.index import Expr
+from ostinato.pdg.index import Expr, expr
 
 
-def needed(system: System) -> dict[str, Statement]:
-    """The statements that outputs depend on, and all inputs, in order."""
-    found: set[str] = set(system.inputs.values())
-    open_ = list(system.outputs.values())
+def needed(statements: Mapping[str, Statement], roots: Iterable[str]) -> dict[str, Statement]:
+    """The statements that the roots depend on, and all inputs, in order."""
+    found = {name for name, s in statements.items() if s.kind == "input"}
+    open_ = list(roots)
     while open_:
         name = open_.pop()
         if name not in found:
             found.add(name)
-            open_.extend(load.tensor for load in system.reads(name))
-    return {name: s for name, s in system.statements.items() if name in found}
+            values = (value for _, value in statements[name].clauses)
+            open_.extend(load.tensor for value in values for load in loads(value))
+    return {name: s for name, s in statements.items() if name in found}
 
 
 def prepare(statements: dict[str, Statement]) -> dict[str, Statement]:
     """The same equations in the form that the passes after this one expect."""
-    return {name: _matmul_or_fold(choose(s)) for name, s in statements.items()}
+    selected = select_tiny(statements)
+    return {name: _matmul_or_fold(choose(along_axis(s))) for name, s in selected.items()}
+
+
+def along_axis(s: Statement) -> Statement:
+    """An arg fold over a dim as one over an axis: the best value stays in a variable."""
+    if not s.fold.startswith("arg"):
+        return s
+    moved = [d for d in s.dims if d in s.reduced]
+    axes = (*s.axes, *(Axis(d, expr(d.extent), expr(d.extent)) for d in moved))
+    return replace(s, dims=s.result_dims, axes=axes, lanes=s.lanes - set(moved))
 
 
 def choose(statement: Statement) -> Statement:
@@ -66,3 +90,30 @@ def is_product(statement: Statement) -> bool:
             return plain and same and cond == ALWAYS and len(list(loads(value))) == 2
         case _:
             return False
+
+
+def select_tiny(statements: Mapping[str, Statement]) -> dict[str, Statement]:
+    """Turn computed positions of tiny axes into choices, which need no memory."""
+
+    def select(load: Load) -> Value:
+        axes = statements[load.tensor].result_axes
+        for place, (axis, index) in enumerate(zip(axes, load.axes, strict=True)):
+            if not isinstance(index, Expr) and is_tiny(axis):
+                return _selected(load, place, index, axis.size.const)
+        return load
+
+    return {name: Rewrite({}, select).clauses(s) for name, s in statements.items()}
+
+
+def _selected(load: Load, place: int, index: Value, size: int) -> Value:
+    """The element at a clamped position, by comparing with every position."""
+
+    def at(k: int) -> Value:
+        axes = (*load.axes[:place], expr(k), *load.axes[place + 1 :])
+        return replace(load, axes=axes)
+
+    value = at(size - 1)
+    for k in reversed(range(size - 1)):
+        before = Call("le", (index, Literal_(k, index.dtype)), "bool")
+        value = Call("where", (before, at(k), value), load.dtype)
+    return value

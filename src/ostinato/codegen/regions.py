@@ -31,6 +31,18 @@ class Header:
     sign: Sign
 
 
+class Unordered(Exception):
+    """A component has no loop that respects its inner dependences."""
+
+    def __init__(self, units: Sequence[Unit], inner: Sequence[Dep]) -> None:
+        self.units, self.inner = tuple(units), tuple(inner)
+        super().__init__(", ".join(u.name for u in units))
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(s.name for u in self.units for s in u.statements)
+
+
 Heading = Header | Literal["straight"]
 STRAIGHT: Heading = "straight"  # leaves one after the other, no loop around them
 
@@ -42,6 +54,10 @@ class Item:
     units: tuple[Unit, ...]
     inner: tuple[Dep, ...]
     options: dict[Dim, Header]
+
+    @property
+    def is_stuck(self) -> bool:
+        return bool(self.inner) and not self.options
 
     def preferred(self, forced: frozenset[Dim]) -> Heading:
         """The loop to open around the component, or the heading of a straight run."""
@@ -66,9 +82,9 @@ class Scheduler:
     ) -> tuple[Tree, ...]:
         """Loops and leaves that compute the units in an order that respects ``deps``.
 
-        Errors: CycleError if no order of loops computes a component.
+        Errors: Unordered if no order of loops computes a component.
         """
-        items = self.items(units, deps, done)
+        deps, items = self.ordered(units, deps, done)
         forced = self.forced(items, done)
         headers = [item.preferred(forced) for item in items]
         of = {u.name: k for k, item in enumerate(items) for u in item.units}
@@ -77,7 +93,7 @@ class Scheduler:
             for d in deps
             if of[d.producer.name] != of[d.consumer.name]
         ]
-        rules = Rules[Heading](_merge, _allows, self.sizes.elements)
+        rules = Rules[Heading](_merge, _allows, lambda tensor: self.sizes.history(tensor, done))
         out: list[Tree] = []
         for header, numbers in cluster(headers, edges, rules):
             members = [u for k in numbers for u in items[k].units]
@@ -97,6 +113,27 @@ class Scheduler:
         reverse = header.sign == "backward"
         return (Loop(self.spans[header.dim], reverse, header.parallel, body),)
 
+    def ordered(
+        self, units: Sequence[Unit], deps: Sequence[Dep], done: frozenset[Dim]
+    ) -> tuple[Sequence[Dep], list[Item]]:
+        """The components; where one has no loop, isl first removes what conditions exclude."""
+        items = self.items(units, deps, done)
+        stuck = {u.name for item in items if item.is_stuck for u in item.units}
+        if not stuck:
+            return deps, items
+        exact: list[Dep] = []
+        for d in deps:
+            if d.consumer.name in stuck and d.producer.name in stuck:
+                d = d.exact()
+                if d.relation.is_empty():
+                    continue
+            exact.append(d)
+        items = self.items(units, exact, done)
+        for item in items:
+            if item.is_stuck:
+                raise Unordered(item.units, item.inner)
+        return exact, items
+
     def items(self, units: Sequence[Unit], deps: Sequence[Dep], done: frozenset[Dim]) -> list[Item]:
         """The components in topological order, with their options."""
         by_name = {u.name: u for u in units}
@@ -107,29 +144,20 @@ class Scheduler:
         for names in components(list(by_name), succ):
             members = set(names)
             inner = [d for d in deps if d.consumer.name in members and d.producer.name in members]
-            out.append(self.item([by_name[n] for n in names], inner, done))
+            own = [by_name[n] for n in names]
+            out.append(Item(tuple(own), tuple(inner), self.options(own, inner, done)))
         return out
 
-    def item(self, units: Sequence[Unit], inner: Sequence[Dep], done: frozenset[Dim]) -> Item:
+    def options(
+        self, units: Sequence[Unit], inner: Sequence[Dep], done: frozenset[Dim]
+    ) -> dict[Dim, Header]:
+        """Every dim that the component may run in next, with the order it demands."""
+        out: dict[Dim, Header] = {}
         dims = [
             d
             for d, span in self.spans.items()
             if d not in done and dims_of(span.hi) <= done and all(d in u.dims for u in units)
         ]
-        options = self.options(units, inner, dims)
-        if inner and not options:
-            inner = [d.exact() for d in inner]
-            inner = [d for d in inner if not d.relation.is_empty()]
-            options = self.options(units, inner, dims)
-        if inner and not options:
-            raise cycle_error(units, inner)
-        return Item(tuple(units), tuple(inner), options)
-
-    def options(
-        self, units: Sequence[Unit], inner: Sequence[Dep], dims: Sequence[Dim]
-    ) -> dict[Dim, Header]:
-        """Every dim that the component may run in next, with the order it demands."""
-        out: dict[Dim, Header] = {}
         for dim in dims:
             gaps = [d.gap(dim) for d in inner]
             is_fold = any(dim in u.main.reduced for u in units)
@@ -176,8 +204,9 @@ def _allows(header: Heading, dep: Dep) -> bool:
     return lo is not None and lo >= 0 if header.sign == "forward" else hi is not None and hi <= 0
 
 
-def cycle_error(units: Sequence[Unit], inner: Sequence[Dep]) -> CycleError:
+def cycle_error(found: Unordered) -> CycleError:
     """The error for a component without an order, in the user's names."""
+    units, inner = found.units, found.inner
     reads = {(d.consumer.name, d.producer.name) for d in inner}
     order = _loop(sorted(u.name for u in units), reads)
     names = {u.name: u.main.label or u.name for u in units}

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ostinato.codegen.prepare import needed
 from ostinato.codegen.scc import components
 from ostinato.codegen.system import Axis, Load, Statement, System, loads
 from ostinato.codegen.tree import Span
@@ -58,26 +59,33 @@ class Tile:
 
 @dataclass(frozen=True)
 class Tiled:
-    """Statements over tiles, the loop spans of all dims (in order), and the parallel ones."""
+    """Statements over tiles, the loop spans of all dims (in order), and the parallel ones.
+
+    ``pieces`` gives the tile and the place in it that replace a tiled dim.
+    """
 
     statements: dict[str, Statement]
     spans: dict[Dim, Span]
     tiles: frozenset[Dim]
+    pieces: dict[Dim, tuple[Dim, Dim]]
 
 
-def tile(
-    system: System, statements: dict[str, Statement], widths: Mapping[str, int], workers: int
-) -> Tiled:
+def tile(system: System, widths: Mapping[str, int], workers: int) -> Tiled:
     """Split every dim that some statement has as a lane; loads follow their tensors."""
+    statements = needed(system.statements, system.outputs.values())
     chosen = _chosen(statements, system.hints)
-    tiles = {d: _tile(d, statements, widths, system.hints, workers) for d in _dims(chosen)}
+    tiles = {d: _tile(d, widths, system.hints, workers) for d in _dims(chosen)}
     carried = carried_dims(statements)
     forms = {
         name: {d: _form(s, d, chosen[name], carried[name]) for d in tiles if d in s.dims}
         for name, s in statements.items()
     }
-    out = {name: _rewritten(s, forms, statements, tiles) for name, s in statements.items()}
-    return Tiled(out, _spans(statements, tiles), frozenset(t.outer for t in tiles.values()))
+    return Tiled(
+        {name: _rewritten(s, forms, statements, tiles) for name, s in statements.items()},
+        _spans(statements, tiles),
+        frozenset(t.outer for t in tiles.values()),
+        {d: (t.outer, t.inner) for d, t in tiles.items()},
+    )
 
 
 def _dims(chosen: Mapping[str, Dim | None]) -> list[Dim]:
@@ -138,7 +146,6 @@ def _is_short(dim: Dim, hints: Mapping[str, int]) -> bool:
 
 def _tile(
     dim: Dim,
-    statements: Mapping[str, Statement],
     widths: Mapping[str, int],
     hints: Mapping[str, int],
     workers: int,

@@ -21,7 +21,7 @@ from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, every, negation, 
 from ostinato.pdg.index import Dim, Expr, Extent, substitute, symbols
 
 
-def _unchanged(load: Load) -> Load:
+def _unchanged(load: Load) -> Value:
     return load
 
 
@@ -30,7 +30,7 @@ class Rewrite:
     """Replace indices by expressions everywhere, then each load by ``load`` of it."""
 
     by: Mapping[Dim, Expr]
-    load: Callable[[Load], Load] = _unchanged
+    load: Callable[[Load], Value] = _unchanged
 
     def expr(self, e: Expr) -> Expr:
         return substitute(e, self.by) if self.by else e

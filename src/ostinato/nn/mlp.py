@@ -55,6 +55,7 @@ class MLP(Module):
             known = ", ".join(ACTIVATIONS)
             raise OptionError(f"activation `{activation}`", f"Use one of {known}.", place())
         self._activation, initializer = ACTIVATIONS[activation]
+        self._name = name
         sizes = (inputs, *hidden, outputs)
         last = len(sizes) - 2
         self.layers = tuple(
@@ -72,6 +73,6 @@ class MLP(Module):
         return tuple(p for layer in self.layers for p in layer.parameters)
 
     def __call__(self, x: Tensor) -> Tensor:
-        for layer in self.layers[:-1]:
-            x = self._activation(layer(x))
+        for k, layer in enumerate(self.layers[:-1]):
+            x = self._activation(layer(x)).named(f"{self._name}_{k}")
         return self.layers[-1](x)

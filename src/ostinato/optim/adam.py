@@ -36,7 +36,7 @@ class Adam(Optimizer):
         advance(variance, next_variance)
         count = index(i + 1).cast(parameter.dtype)
         rate = self.learning_rate / _bias(beta1, count)
-        spread = sqrt(next_variance) / sqrt(_bias(beta2, count)) + self.eps
+        spread = sqrt(next_variance) * (1.0 / sqrt(_bias(beta2, count))) + self.eps
         return parameter - rate * next_mean / spread
 
 

@@ -30,7 +30,8 @@ from ostinato.pdg.node import Input, Node, Part, Pdg, Read, Rec, postorder
 def check(pdg: Pdg, minimum_extents: LowerBounds | None = None) -> Demand:
     """Prove for all extents that a program is defined, and return what it demands.
 
-    ``minimum_extents`` gives the least value of extents that start above 1 (default: the program's).
+    ``minimum_extents`` gives the least value of extents that start above 1; by default the
+    program's own.
     Errors: CoverageError, DomainError, ShapeError, each with the first bad point.
     """
     demand = Demand(pdg, pdg.minimum_extents if minimum_extents is None else minimum_extents)

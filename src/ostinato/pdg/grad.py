@@ -2,13 +2,13 @@
 
 The derivative of a loss is taken **at one point of the loss's own domain** (``held``): a read that
 leaves that point, such as the state of the previous iteration, is a constant. Everything else is
-followed, so the reverse of a recurrence is again a recurrence (back-propagation through time), and
-the reverse of a read is a sum over all points that read.
+followed: the reverse of a recurrence is again a recurrence (back-propagation through time), and the
+reverse of a read is a sum over all points that read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.pdg.adjoint import flows, pull_back
@@ -19,7 +19,7 @@ from ostinato.pdg.condition import ALWAYS, NEVER, Cond, every, negation, some
 from ostinato.pdg.errors import GradientError
 from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.inverse import Dims
-from ostinato.pdg.node import Equation, Node, Rec, postorder
+from ostinato.pdg.node import Equation, Node, Rec
 from ostinato.pdg.readback import Adjoint, leaves_point, sum_missing
 
 
@@ -78,6 +78,7 @@ class _Graph:
         self.loss, self.wrt, self.equations = loss, wrt, equations
         self.held: Dims = frozenset(loss.domain)
         self.live = self._live()
+        self.cyclic = self._cyclic()
 
     def operands(self, node: Node) -> tuple[Node, ...]:
         """Where the derivative goes next: operands, or the right sides of equations."""
@@ -108,60 +109,87 @@ class _Graph:
                     readers[operand] = []
                     queue.append(operand)
                 readers[operand].append(node)
-        live = {node for node in self.wrt if node in readers}
-        queue = list(live)
-        while queue:
-            for reader in readers[queue.pop()]:
-                if reader not in live:
-                    live.add(reader)
-                    queue.append(reader)
-        return frozenset(live)
+        return _reached([node for node in self.wrt if node in readers], readers.__getitem__)
+
+    def _cyclic(self) -> tuple[Node, ...]:
+        """The recurrent tensors that the derivative reaches again from their own equations."""
+        recs = sorted((x for x in self.live - self.wrt if isinstance(x.op, Rec)), key=str)
+        return tuple(x for x in recs if x in _reached(self.onward(x), self.onward))
+
+    def onward(self, node: Node) -> list[Node]:
+        return [operand for operand in self.operands(node) if operand in self.live]
+
+    def readers_first(self) -> list[Node]:
+        """The live nodes, each after all that read it; right sides on a cycle are roots."""
+        rights = [right for x in self.cyclic for right in self.onward(x)]
+        order: dict[Node, None] = {}
+        stack = [(root, False) for root in (self.loss, *rights) if root in self.live]
+        while stack:
+            node, ready = stack.pop()
+            if ready:
+                order[node] = None
+            elif node not in order:
+                stack.append((node, True))
+                if node not in self.cyclic:
+                    stack.extend((operand, False) for operand in self.onward(node))
+        return list(reversed(order))
+
+
+def _reached(start: Sequence[Node], onward: Callable[[Node], Sequence[Node]]) -> frozenset[Node]:
+    """All nodes on a path from the start, the start included."""
+    found = set(start)
+    queue = list(start)
+    while queue:
+        new = [node for node in onward(queue.pop()) if node not in found]
+        found.update(new)
+        queue.extend(new)
+    return frozenset(found)
 
 
 class _Sweep:
-    """One pass over the live nodes, readers first, that adds up the adjoint of each."""
+    """One pass over the live nodes, readers first, that adds up the adjoint of each.
+
+    Only recurrent tensors on a cycle need an adjoint with equations of its own.
+    """
 
     def __init__(self, graph: _Graph, attempt: int) -> None:
         self.graph, self.attempt = graph, attempt
         self.parts: dict[Node, list[Adjoint]] = {}
-        self.recs = [
-            node
-            for node in sorted(graph.live, key=str)
-            if isinstance(node.op, Rec) and node not in graph.wrt
-        ]
 
     def gradients(self, wrt: Sequence[Node]) -> Gradients:
-        live = self.graph.live
-        if self.graph.loss in live:
-            self._seed()
-        rights = [right for x in self.recs for _, right in self.graph.equation(x).cases]
-        roots = (self.graph.loss, *rights)
-        for node in reversed(list(postorder(roots))):
-            if node in live and node not in self.graph.wrt and node in self.parts:
-                up = _total(self.parts[node], node.where)
-                for k in flows(node):
-                    if node.args[k] in live and not leaves_point(node, self.graph.held):
-                        self._add(node.args[k], pull_back(node, k, up, self.graph.held))
-        made = {self._name(x): self._equation(x) for x in self.recs if x in live}
+        graph = self.graph
+        if graph.loss in graph.live:
+            self._add(graph.loss, [Adjoint(ALWAYS, const(1, graph.loss.dtype))])
+        for x in graph.cyclic:
+            self._enter(x, Adjoint(ALWAYS, self._adjoint(x)))
+        for node in graph.readers_first():
+            if node in self.parts and node not in {*graph.wrt, *graph.cyclic}:
+                self._reverse(node, _total(self.parts[node], node.where))
+        made = {self._name(x): self._equation(x) for x in graph.cyclic}
         return Gradients(tuple(self._value(node) for node in wrt), made)
+
+    def _reverse(self, node: Node, up: Adjoint) -> None:
+        if isinstance(node.op, Rec):
+            self._enter(node, up)
+        elif not leaves_point(node, self.graph.held):
+            for k in flows(node):
+                if node.args[k] in self.graph.live:
+                    self._add(node.args[k], pull_back(node, k, up, self.graph.held))
+
+    def _enter(self, x: Node, up: Adjoint) -> None:
+        """Hand the adjoint of a recurrent tensor to the right sides, each under its condition."""
+        earlier: list[Cond] = []
+        for cond, right in self.graph.equation(x).cases:
+            if right in self.graph.live:
+                guard = simplified(every(up.guard, cond, *map(negation, earlier)))
+                missing = frozenset(x.domain) - frozenset(right.domain) - self.graph.held
+                self._add(right, sum_missing(Adjoint(guard, up.value), missing, right.where))
+            earlier.append(cond)
 
     def _add(self, node: Node, found: Sequence[Adjoint]) -> None:
         kept = [a for a in found if a.guard != NEVER]
         if kept:
             self.parts.setdefault(node, []).extend(kept)
-
-    def _seed(self) -> None:
-        loss = self.graph.loss
-        self._add(loss, [Adjoint(ALWAYS, const(1, loss.dtype))])
-        for x in self.recs:
-            adjoint = self._adjoint(x)
-            earlier: list[Cond] = []
-            for cond, right in self.graph.equation(x).cases:
-                if right in self.graph.live:
-                    guard = simplified(every(cond, *map(negation, earlier)))
-                    missing = frozenset(x.domain) - frozenset(right.domain) - self.graph.held
-                    self._add(right, sum_missing(Adjoint(guard, adjoint), missing, right.where))
-                earlier.append(cond)
 
     def _name(self, x: Node) -> str:
         suffix = f"_{self.attempt}" if self.attempt else ""

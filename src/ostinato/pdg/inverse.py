@@ -106,7 +106,8 @@ def _split(cond: Cond, unknowns: Dims) -> tuple[tuple[Cond, ...], ...]:
         rest = cond.of - term
         if not dims_of(term) & unknowns:
             continue
-        if isinstance(atom, FloorDiv) and (cond.kind == "ge" or abs(k) == 1):
+        alone = cond.kind == "ge" and not dims_of(rest) & unknowns
+        if isinstance(atom, FloorDiv) and (alone or abs(k) == 1):
             return (_split_quotient(cond, atom, k, rest),)
         if isinstance(atom, Extremum) and cond.kind == "eq" and abs(k) == 1:
             return tuple(attained(atom, rest * -k))

@@ -124,7 +124,7 @@ class _Printer:
         return counts
 
     def _deserves_line(self, node: Node, uses: int) -> bool:
-        if isinstance(node.op, Const | Affine | Iota):
+        if isinstance(node.op, Const | Affine | Iota) or _filling(node):
             return False
         if node in self.indexed:
             return True
@@ -190,6 +190,8 @@ class _Printer:
                 return self._map(fn, node)
             case Matmul():
                 return " @ ".join(self._inner(a, 4) for a in node.args), 3
+            case Read() | Reshape() | Broadcast() if number := _filling(node):
+                return self._body(number)
             case Read(at):
                 return self._read(dict(at), node), _ATOM
             case Case(cond):
@@ -267,6 +269,13 @@ def _literal(values: tuple[Scalar, ...]) -> str:
         return str(values[0])
     shown = ", ".join(map(str, values[:4]))
     return f"[{shown}, ...]" if len(values) > 4 else f"[{shown}]"
+
+
+def _filling(node: Node) -> Node | None:
+    """The number that fills a whole value, however it was repeated."""
+    while isinstance(node.op, Read | Reshape | Broadcast):
+        (node,) = node.args
+    return node if isinstance(node.op, Const) and len(node.op.values) == 1 else None
 
 
 def _moved_left(cond: Cond, right: Node) -> tuple[Node, dict[Dim, Expr]]:

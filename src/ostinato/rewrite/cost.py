@@ -17,14 +17,15 @@ class Cost:
     - ``instances``: operator instances, one per point outside the vector axes;
     - ``steps``: elementwise operations, weighted by how long the function takes;
     - ``multiplies``: multiply-adds of matrix products; ``products``: matrices multiplied;
-    - ``bytes``: traffic of values kept over time; ``serial``: steps that must follow each other.
+    - ``kept``: points at which a value is kept for, or fetched from, another loop;
+    - ``serial``: steps that must follow each other.
     """
 
     instances: float = 0.0
     steps: float = 0.0
     multiplies: float = 0.0
     products: float = 0.0
-    bytes: float = 0.0
+    kept: float = 0.0
     serial: float = 0.0
 
     def __add__(self, other: Cost) -> Cost:
@@ -39,7 +40,7 @@ class Profile:
     step_ns: float = 0.25
     multiply_ns: float = 0.02
     product_ns: float = 25.0
-    byte_ns: float = 0.08
+    kept_ns: float = 10.0
     serial_ns: float = 1.0
     view_ns: float = 1e-3  # keeps every choice strictly cheaper than itself in a circle
 
@@ -50,7 +51,7 @@ class Profile:
             + cost.steps * self.step_ns
             + cost.multiplies * self.multiply_ns
             + cost.products * self.product_ns
-            + cost.bytes * self.byte_ns
+            + cost.kept * self.kept_ns
             + cost.serial * self.serial_ns
         )
 
@@ -61,7 +62,6 @@ WEIGHT = {
 }  # fmt: skip
 DRAW_WEIGHT = 20
 VIEWS = frozenset(("tr", "mv", "perm", "reshape", "bcast", "part", "cut", "at", "look", "case"))
-BYTES = 4
 
 
 class Pricing:
@@ -85,11 +85,15 @@ class Pricing:
         if op == "leaf":
             draws = isinstance(sizes.tables.leaves[int(f[0])].op, Random)
             return Cost(steps=DRAW_WEIGHT * trips * out) if draws else Cost()
+        if op in ("sl", "part", "at"):
+            kept = node.kids[0] in self._stored
+            inner = self._graph.dom[node.kids[0]]
+            if op == "sl" and kept and inner & int(f[0]):
+                return Cost(kept=sizes.trips(inner))
+            fetched = op == "part" and kept and sizes.masks[int(f[1])]
+            return Cost(kept=trips) if fetched else Cost()
         if op == "rec" or op in VIEWS:
             return Cost()
-        if op == "sl":
-            kept = node.kids[0] in self._stored and self._graph.dom[node.kids[0]] & int(f[0])
-            return Cost(bytes=2 * BYTES * trips * out) if kept else Cost()
         once = Cost(instances=trips)
         if op == "mm":
             return once + self._product(node, trips)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from ostinato.pdg.build import const
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.pdg.node import (
@@ -35,6 +36,7 @@ from ostinato.rewrite._egglog import Row
 from ostinato.rewrite.components import Chain, chains
 from ostinato.rewrite.dependence import Reaches, reaches
 from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows
+from ostinato.rewrite.whole import partial_dims
 
 
 @dataclass
@@ -48,6 +50,7 @@ class Loaded:
     pdg: Pdg
     tables: Tables
     chains: dict[str, Chain]
+    partial: dict[Node, frozenset[Dim]]
     ids: dict[Node, int] = field(default_factory=dict[Node, int])
     rows: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
     twins: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
@@ -77,8 +80,7 @@ class Loaded:
 def load(pdg: Pdg) -> Loaded:
     """Rows for everything a program reaches."""
     reach = reaches(pdg)
-    carried = chains(pdg, reach)
-    loaded = Loaded(pdg, Tables(_all_dims(pdg)), carried)
+    loaded = Loaded(pdg, Tables(_all_dims(pdg)), chains(pdg, reach), partial_dims(pdg))
     for name, equation in pdg.equations.items():
         loaded.twins[name] = [len(loaded.tables.recs)]
         loaded.tables.recs.append(Recurrence(name, equation.rec))
@@ -87,6 +89,7 @@ def load(pdg: Pdg) -> Loaded:
     for name, equation in pdg.equations.items():
         for k, (_, right) in enumerate(equation.cases):
             loaded.row("raw_define", loaded.twins[name][0], k, loaded.ids[right])
+    _load_units(loaded)
     _load_twins(loaded)
     _load_wishes(loaded, reach)
     for relation, more in rows(loaded.tables).items():
@@ -108,7 +111,20 @@ def _load_node(loaded: Loaded, node: Node) -> None:
     loaded.ids[node] = number
     shape_dims = frozenset[Dim]().union(*(dims_of(s) for s in node.shape))
     masks = tables.mask(node.domain), tables.mask(shape_dims)
+    loaded.row("raw_dtype", number, node.dtype)
     loaded.row("raw_facts", number, *masks, node.rank, loaded.shape(node.shape))
+
+
+def _load_units(loaded: Loaded) -> None:
+    """The number one of every type that occurs, and shapes of axes of size 1 for every rank."""
+    nodes = list(loaded.ids)
+    for dtype in sorted({n.dtype for n in nodes} - {"bool"}):
+        unit = const(1, dtype)
+        if unit not in loaded.ids:
+            _load_node(loaded, unit)
+        loaded.row("raw_unit", dtype, loaded.ids[unit])
+    for rank in range(1 + max((n.rank for n in nodes), default=0)):
+        loaded.row("raw_ones", rank, loaded.shape((expr(1),) * rank))
 
 
 def _axis_mask(axes: Sequence[int]) -> int:
@@ -214,7 +230,8 @@ def _sequential(at: tuple[tuple[Dim, Index], ...]) -> list[tuple[Dim, Index]] | 
 def _batchable(loaded: Loaded, name: str) -> tuple[Dim, ...]:
     """The dimensions that may become axes of a recurrence, outermost first."""
     equation = loaded.pdg.equations[name]
-    fixed = {c.dim for c in loaded.chains[name]}
+    fixed = {c.dim for c in loaded.chains[name]} | loaded.partial[equation.rec]
+    fixed = fixed.union(*(loaded.partial[right] for _, right in equation.cases))
     for size in equation.rec.shape:
         fixed |= dims_of(size)
     for cond, _ in equation.cases:
@@ -251,7 +268,7 @@ def _load_wishes(loaded: Loaded, reach: Mapping[Node, Reaches]) -> None:
     order = nest_order(tables.dims, carried_dims(loaded.chains))
     masks: set[int] = set()
     for node, dims in wishes.items():
-        mask = tables.mask(dims)
+        mask = tables.mask(dims - loaded.partial[node])
         if mask:
             loaded.row("raw_want", loaded.ids[node], mask)
         while mask and mask not in masks:

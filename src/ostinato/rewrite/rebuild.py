@@ -63,7 +63,7 @@ def rebuild(selection: Selection, graph: EGraph, loaded: Loaded) -> Rebuilt:
         if known.axes:
             batched[known.name] = known.axes
     ordered = {name: equations[name] for name in loaded.pdg.equations if name in equations}
-    return Rebuilt(Pdg(outputs, ordered), batched, nodes)
+    return Rebuilt(Pdg(outputs, ordered, loaded.pdg.minimum_extents), batched, nodes)
 
 
 def _over(node: Node, original: Node) -> Node:

@@ -19,6 +19,7 @@ class Sizes:
 
     def __init__(self, graph: EGraph, loaded: Loaded, hints: Mapping[str, int]) -> None:
         self.tables: Tables = loaded.tables
+        self.masks = loaded.tables.masks()
         self._hints = hints
         self._values: dict[Expr, int] = {}
         self.shape: dict[int, Shape] = {}

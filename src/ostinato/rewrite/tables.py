@@ -12,7 +12,7 @@ from typing import assert_never
 
 from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some, cond_symbols
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
-from ostinato.pdg.node import Node
+from ostinato.pdg.node import Iota, Node
 from ostinato.rewrite._egglog import Row
 
 Attribute = Expr | Slice | Cond | tuple[int, ...] | tuple[tuple[Dim, Index], ...]
@@ -34,13 +34,19 @@ def _dims(attribute: Attribute) -> frozenset[Dim]:
 
 @dataclass
 class Tables:
-    """Ids of everything the e-graph refers to, growing while a program is loaded."""
+    """Ids of everything the e-graph refers to, growing while a program is loaded.
+
+    Rules may name two of them: 0 is the index 0 and 1 is the index (and size) 1.
+    """
 
     dims: tuple[Dim, ...]
     attributes: list[Attribute] = field(default_factory=list[Attribute])
     leaves: list[Node] = field(default_factory=list[Node])
     recs: list[Recurrence] = field(default_factory=lambda: list[Recurrence]())
     _ids: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
+
+    def __post_init__(self) -> None:
+        assert (self.id(expr(0)), self.id(expr(1))) == (0, 1), "rules name the indices 0 and 1"
 
     def bit(self, dim: Dim) -> int:
         return 1 << self.dims.index(dim)
@@ -114,11 +120,32 @@ def rows(tables: Tables) -> dict[str, list[Row]]:
         if isinstance(attribute, Slice):
             tables.id(attribute.size)
     slices = [(k, a) for k, a in enumerate(tables.attributes) if isinstance(a, Slice)]
+    full = {tables.full(d) for d in tables.dims}
     return {
         "mask": [(k, tables.mask(_dims(a))) for k, a in enumerate(tables.attributes)],
         "full": [(tables.bit(d), tables.id(tables.full(d))) for d in tables.dims],
         "self": [(tables.bit(d), tables.id(expr(d))) for d in tables.dims],
         "length": [(k, tables.id(a.size)) for k, a in slices],
+        "growing": [(k,) for k, a in slices if dims_of(a.lo) | dims_of(a.hi)],
+        "prefix": [
+            (tables.bit(d), k)
+            for k, a in slices
+            for d in tables.dims
+            if a == Slice(expr(0), expr(d) + 1)
+        ],
+        "suffix": [
+            (tables.bit(d), k)
+            for k, a in slices
+            for d in tables.dims
+            if a == Slice(expr(d), expr(d.extent))
+        ],
+        "counts": [
+            (k, tables.id(leaf.op.size))
+            for k, leaf in enumerate(tables.leaves)
+            if isinstance(leaf.op, Iota)
+        ],
+        "real_cast": [("cast:float32",), ("cast:float64",)],
+        "partial": [(k,) for k, a in slices if a not in full],
         "sizemask": [(k, tables.mask(dims_of(a.size))) for k, a in slices],
         "shifted": shifts,
     }

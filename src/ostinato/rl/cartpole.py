@@ -68,8 +68,9 @@ class CartPole:
         x, v, angle, spin = unstack(state.motion)
         pull, push = _accelerations(angle, spin, action)
         # Euler: positions move with the speeds before the step.
-        x, v = x + STEP_S * v, v + STEP_S * push
-        angle, spin = angle + STEP_S * spin, spin + STEP_S * pull
+        x, v = (x + STEP_S * v).named("position"), (v + STEP_S * push).named("velocity")
+        angle = (angle + STEP_S * spin).named("angle")
+        spin = (spin + STEP_S * pull).named("spin")
         steps = state.steps + 1
         terminated = (
             (x < -MAX_POSITION) | (x > MAX_POSITION) | (angle < -MAX_ANGLE) | (angle > MAX_ANGLE)

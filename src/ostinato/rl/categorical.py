@@ -27,7 +27,7 @@ class Categorical:
     >>> t = ot.dims("t")
     >>> action = rl.Categorical(ot.input("logits", shape=(3,), over=t)).sample()
     >>> action, rl.log_prob(action)
-    (<int32[] over (t)>, <float32[] over (t)>)
+    (<action: int32[] over (t)>, <log_prob: float32[] over (t)>)
     """
 
     def __init__(self, logits: Tensor) -> None:
@@ -35,12 +35,13 @@ class Categorical:
 
     def sample(self) -> Sample:
         """Return a draw at every point of the logits' domain."""
-        return Sample(random.categorical(self.logits), self)
+        return Sample(random.categorical(self.logits).named("action"), self)
 
     def log_prob(self, action: object) -> Tensor:
         """Return the log-probability of an action, which may come from elsewhere."""
         places = expand_dims(as_tensor(action), -1)
-        return squeeze(take_along_axis(log_softmax(self.logits), places, -1), -1)
+        taken = take_along_axis(log_softmax(self.logits), places, -1)
+        return squeeze(taken, -1).named("log_prob")
 
     def entropy(self) -> Tensor:
         """Return the entropy in nats."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ from ostinato.runtime.arrays import Array, empty_arena, put, stored_view, take, 
 from ostinato.runtime.arrays import tile_counts as counts_of
 from ostinato.runtime.artifact import Artifact, Field, Layout
 from ostinato.runtime.explain import Explanation, MemoryUse
-from ostinato.runtime.module import load_entry
+from ostinato.runtime.module import Loaded, load_module
 from ostinato.runtime.workers import Workers, available_cores
 
 
@@ -40,7 +39,9 @@ class Execution:
         self.control = np.zeros(length, np.int64)
         for each in program.artifact.interface.inputs:
             put(self.view(each), each, bound.inputs[each.name])
-        self.workers = Workers(program.entry, program.workers(bound.extents), self._arguments())
+        self.workers = Workers(
+            program.loaded.entry, program.workers(bound.extents), self._arguments()
+        )
 
     def _arguments(self) -> tuple[object, ...]:
         interface = self.program.artifact.interface
@@ -48,7 +49,8 @@ class Execution:
         table = np.array([*offsets, 0], np.int64)  # never empty
         seed = (self.bound.seed + 2**63) % 2**64 - 2**63
         extents = (int(self.bound.extents[name]) for name in interface.extents)
-        return (self.arena, table, self.layout.local_stride, seed, self.control, *extents)
+        kernels = self.program.loaded.kernels
+        return (kernels, self.arena, table, self.layout.local_stride, seed, self.control, *extents)
 
     def view(self, each: Field) -> Array:
         offset = self.layout.offsets[each.tensor]
@@ -85,7 +87,7 @@ class Executable:
         """Compile or load the module in ``directory``; ``threads`` 0 means all cores."""
         self.artifact = artifact
         self.threads = threads or available_cores()
-        self.entry: Callable[..., Any] = load_entry(directory, key)
+        self.loaded: Loaded = load_module(directory, key, self.threads)
         self._free: list[npt.NDArray[np.uint8]] = []
         self._extents: Mapping[str, int] = {}
 

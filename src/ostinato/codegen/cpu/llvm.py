@@ -108,6 +108,7 @@ class Builder(Protocol):
     def load_atomic(self, pointer: Value, ordering: str, align: int) -> Value: ...
     def store_atomic(self, value: Value, pointer: Value, ordering: str, align: int) -> Value: ...
     def ret_void(self) -> Value: ...
+    def inttoptr(self, value: Value, type: Type) -> Value: ...
 
 
 I1: Type = _ir.IntType(1)
@@ -161,6 +162,12 @@ def declare(builder: Builder, name: str, result: Type, args: Sequence[Type]) -> 
     kind = _ir.FunctionType(result, args)
     found: Value = _cgutils.get_or_insert_function(builder.module, kind, name)
     return found
+
+
+def function_type(result: Type, args: Sequence[Type]) -> Type:
+    """Return the type of functions from the arguments to the result."""
+    made: Type = _ir.FunctionType(result, args)
+    return made
 
 
 def alloca(builder: Builder, kind: Type) -> Value:

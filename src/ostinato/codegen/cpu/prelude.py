@@ -31,6 +31,12 @@ from ostinato.codegen.cpu.flags import (
     host_features,
     lanes,
 )
+from ostinato.codegen.cpu.linking import (
+    carray,
+    driver,
+    invoke,
+    kernel,
+)
 from ostinato.codegen.cpu.llvm import (
     njit,
     where,
@@ -147,6 +153,7 @@ __all__ = [
     "access",
     "atomic_add",
     "barrier",
+    "carray",
     "cast_i32_f32",
     "cast_i32_f64",
     "cast_i64_f32",
@@ -158,6 +165,7 @@ __all__ = [
     "cos_f32",
     "cos_f64",
     "digest",
+    "driver",
     "exp_f32",
     "exp_f64",
     "expm1_f32",
@@ -172,6 +180,8 @@ __all__ = [
     "fma_f32",
     "fma_f64",
     "fold_seed",
+    "invoke",
+    "kernel",
     "lanes",
     "load_acquire",
     "log1p_f32",

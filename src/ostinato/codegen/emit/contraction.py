@@ -12,6 +12,7 @@ from ostinato.codegen.emit.address import strides
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.names import Names, identifier
+from ostinato.codegen.emit.padding import extent
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.system import Axis, Call, Literal_, Load, Statement, Value
 from ostinato.codegen.tree import Contraction
@@ -83,7 +84,10 @@ class _Product:
         return name
 
     def _extent(self, name: str, axis: Axis | None) -> Size:
-        return 1 if axis is None else self._size(name, axis.size)
+        if axis is None:
+            return 1
+        chain = map(self.function.statement, (self.result.name, *self.leaf.epilogues))
+        return self._size(name, extent(axis, chain, self.function.plan))
 
     def _stride(self, name: str, load: Load, axis: Axis | None) -> Size:
         """How far one step along the axis moves the load, in elements."""

@@ -22,26 +22,39 @@ STOP, DONE, DECISION = 0, 8, 16  # words of `control`; DECISION + 8 is the secon
 CONTROL_WORDS = 32
 
 ENTRY = "main"
-PARAMETERS = ("tid", "nt", "bar", ARENA, OFFSETS, "stride", "seed", "control")
-SIGNATURE = "int64, int64, int64[::1], uint8[::1], int64[::1], int64, int64, int64[::1]"
-
-
-def signature(plan: Plan) -> str:
-    """The Numba signature of the driver: compiled when the module is imported."""
-    return f"void({SIGNATURE}{', int64' * len(plan.extents)})"
+PARAMETERS = {
+    "tid": "int64",
+    "nt": "int64",
+    "bar": "int64[::1]",
+    "kernels": "int64[::1]",
+    ARENA: "uint8[::1]",
+    OFFSETS: "int64[::1]",
+    "stride": "int64",
+    "seed": "int64",
+    "control": "int64[::1]",
+}
 
 
 def emit_driver(plan: Plan, reserved: frozenset[str]) -> str:
     """Return the text of the function that every worker runs."""
     out = Source()
     out.line("# Every worker runs this; a barrier lets all of them finish before any goes on.")
-    out.line(f'@njit("{signature(plan)}", cache=True, **DRIVER)')
-    names = Names(reserved | {*PARAMETERS, *plan.extents, LOCAL, KEY, "last"})
-    with out.block(f"def {ENTRY}({', '.join((*PARAMETERS, *plan.extents))})"):
+    types = {**PARAMETERS, **dict.fromkeys(plan.extents, "int64")}
+    out.line("@driver(")
+    out.lines(f'    "{kind}",  # {name}' for name, kind in types.items())
+    out.line(")")
+    names = Names(reserved | types.keys() | {LOCAL, KEY, "last"})
+    with out.block(f"def {ENTRY}({', '.join(types)})"):
         out.line(f"{LOCAL} = tid * stride")
         out.line(f"{KEY} = fold_seed(seed)")
         _steps(plan, plan.driver, {}, names, out)
     return out.text()
+
+
+def published_loop(plan: Plan) -> DriverLoop | None:
+    """The last outermost loop: when it has done a step, everything of that step is written."""
+    found = [s for s in plan.driver if isinstance(s, DriverLoop) and s.outermost]
+    return found[-1] if found else None
 
 
 def _steps(
@@ -75,15 +88,17 @@ def _call(
     if kernel.parallel is not None:
         inner = {**dims, kernel.parallel.dim: names.copy().fresh(kernel.parallel.dim.name)}
         head = loop_head(kernel.parallel, False, inner, "tid")
-    arguments = (ARENA, OFFSETS, LOCAL, KEY, *plan.extents, *(inner[d] for d in kernel.outer))
+    integers = (LOCAL, KEY, *plan.extents, *(inner[d] for d in kernel.outer))
+    number = plan.kernels.index(kernel)
     with out.block(head):
-        out.line(f"{kernel.name}({', '.join(arguments)})")
+        call = f"invoke(kernels[{number}], {ARENA}, {OFFSETS}, ({', '.join(integers)}))"
+        out.line(f"{call}  # {kernel.name}")
 
 
 def _published(
     plan: Plan, loop: DriverLoop, dims: dict[Dim | Extent, str], names: Names, out: Source
 ) -> None:
-    """The body of the outermost loop: its end is published, and the place to stop."""
+    """The body of an outermost loop: all may end there, and the last loop publishes it."""
     body = loop.body[:-1] if loop.body and isinstance(loop.body[-1], Barrier) else loop.body
     _steps(plan, body, dims, names, out)
     name = dims[loop.span.dim]
@@ -95,7 +110,8 @@ def _published(
     with out.block("if tid == 0"):
         out.line(f"control[last] = load_acquire(control, {STOP})")
     out.line("barrier(bar, nt)")
-    with out.block("if tid == 0"):
-        out.line(f"store_release(control, {DONE}, {done})")
+    if loop == published_loop(plan):
+        with out.block("if tid == 0"):
+            out.line(f"store_release(control, {DONE}, {done})")
     with out.block("if control[last] != 0"):
         out.line("return")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ostinato.codegen.cpu.flags import BYTES
+from ostinato.codegen.emit.driver import published_loop
 from ostinato.codegen.emit.kernel import stored
 from ostinato.codegen.plan import Plan, Port
-from ostinato.codegen.tree import DriverLoop
 from ostinato.pdg.index import Expr
 from ostinato.pdg.node import Dtype
 
@@ -68,6 +68,5 @@ def _field(plan: Plan, port: Port) -> Field:
 
 
 def _streamed(plan: Plan) -> str:
-    """The last published loop: when it has done a step, everything of that step is written."""
-    found = [s for s in plan.driver if isinstance(s, DriverLoop) and s.outermost and not s.reverse]
-    return found[-1].span.dim.name if found else ""
+    loop = published_loop(plan)
+    return loop.span.dim.name if loop is not None and not loop.reverse else ""

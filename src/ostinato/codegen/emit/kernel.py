@@ -36,7 +36,6 @@ class EmittedKernel:
     """A kernel's name, what stands before it, and its own text."""
 
     name: str
-    parameters: tuple[str, ...]
     definitions: tuple[str, ...]  # loads, stores and products, at module level
     text: str
 
@@ -73,7 +72,7 @@ def dims_of_trees(kernel: Kernel, plan: Plan) -> list[Dim]:
 
 def emit_kernel(plan: Plan, kernel: Kernel, number: int, reserved: frozenset[str]) -> EmittedKernel:
     """Return the text of one kernel."""
-    names = Names(reserved | set(plan.extents) | {ARENA, OFFSETS, LOCAL, KEY})
+    names = Names(reserved | set(plan.extents) | {ARENA, OFFSETS, LOCAL, KEY, "memory", "table"})
     dims: dict[Dim | Extent, str] = {}
     for dim in dims_of_trees(kernel, plan):
         dims[dim] = names.fresh(dim.name)
@@ -82,15 +81,16 @@ def emit_kernel(plan: Plan, kernel: Kernel, number: int, reserved: frozenset[str
     body = Source()
     for tree in kernel.body:
         emit_tree(tree, function, body)
-    parameters = (ARENA, OFFSETS, LOCAL, KEY, *plan.extents, *(dims[d] for d in kernel.outer))
+    integers = (LOCAL, KEY, *plan.extents, *(dims[d] for d in kernel.outer))
     out = Source()
     out.lines(describe(kernel, plan))
-    out.line("@njit(**KERNEL)")
-    with out.block(f"def {kernel.name}({', '.join(parameters)})"):
+    out.line(f"@kernel({len(integers)})")
+    with out.block(f"def {kernel.name}(memory, table, {', '.join(integers)})"):
+        out.line(f"{ARENA}, {OFFSETS} = carray(memory, 1), carray(table, 1)")
         out.lines(function.prologue())
         out.extend(body)
     definitions = (*function.accessors(), *function.products)
-    return EmittedKernel(kernel.name, parameters, definitions, out.text())
+    return EmittedKernel(kernel.name, definitions, out.text())
 
 
 def stored(plan: Plan) -> tuple[str, ...]:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from ostinato.codegen.cpu import target
 from ostinato.codegen.emit.function import Body, Function
 from ostinato.codegen.emit.index import condition, expression
+from ostinato.codegen.emit.padding import extent
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.text import BITS, Text, call
 from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
-from ostinato.codegen.system import Load, Statement, Value
+from ostinato.codegen.system import Axis, Load, Statement, Value
 from ostinato.codegen.tree import Nest
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.functions import fold_unit
@@ -116,13 +117,17 @@ class _Clause:
             for depth, axis in enumerate(self.nest.axes):
                 out.extend(before[depth])
                 stack = open_loops.enter_context(ExitStack())
-                size = expression(axis.size, self.function.dims)
+                size = expression(self._extent(axis), self.function.dims)
                 stack.enter_context(out.block(f"for {self._name(axis.index)} in range({size})"))
                 stacks.append(stack)
             out.extend(inside)
             for depth in reversed(range(len(stacks))):
                 stacks[depth].close()
                 out.extend(after[depth])
+
+    def _extent(self, axis: Axis) -> Expr:
+        statements = map(self.function.statement, self.nest.statements)
+        return extent(axis, statements, self.function.plan)
 
     def _name(self, dim: Dim) -> str:
         return self.function.dims[dim]

@@ -10,7 +10,6 @@ from ostinato.codegen.emit.kernel import EmittedKernel, emit_kernel
 from ostinato.codegen.plan import Plan
 
 MODULE = "ostinato.codegen.cpu.prelude"
-ALWAYS_USED = frozenset(("DRIVER", "KERNEL", "barrier", "fold_seed", "njit"))
 
 
 def emit(plan: Plan, title: str = "") -> str:
@@ -23,7 +22,8 @@ def emit(plan: Plan, title: str = "") -> str:
     reserved = known | frozenset(k.name for k in plan.kernels) | taken
     kernels = [emit_kernel(plan, kernel, k, reserved) for k, kernel in enumerate(plan.kernels)]
     driver = emit_driver(plan, reserved)
-    body = "\n\n".join([*(_kernel(k) for k in kernels), driver])
+    table = f"KERNELS = ({''.join(f'{k.name}, ' for k in kernels)})\n"
+    body = "\n\n".join([*(_kernel(k) for k in kernels), driver, table])
     return "\n".join([*_header(plan, title, body, known), "", ""]) + body
 
 
@@ -33,7 +33,7 @@ def _kernel(kernel: EmittedKernel) -> str:
 
 
 def _header(plan: Plan, title: str, body: str, known: frozenset[str]) -> list[str]:
-    names = sorted(ALWAYS_USED | set(target.helpers(body, known)))
+    names = target.helpers(body, known)
     return [
         f'"""{title or "A program"}, compiled by ostinato for the CPU. Generated: do not edit.',
         "",

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ostinato.pdg.build import input_node, read
-from ostinato.pdg.index import Dim, Expr, ExprLike, Slice, expr
-from ostinato.pdg.node import Dtype, Node, Pdg
+from ostinato.pdg.build import input_node, order, read
+from ostinato.pdg.index import Dim, Expr, ExprLike, Slice, dims_of, expr
+from ostinato.pdg.node import Dtype, Node, Part, Pdg, Read, Transpose, intern
 
 
 class Sizes(NamedTuple):
@@ -95,3 +95,10 @@ def span(lo: ExprLike, hi: ExprLike) -> Slice:
 def at(x: Node, dim: Dim, index: Expr | int) -> Node:
     """``x`` at another point of a dimension."""
     return read(x, [(dim, expr(index))])
+
+
+def useless(x: Node, op: Read | Transpose | Part) -> Node:
+    """A read, transpose or part that changes nothing, which the constructors would drop."""
+    read_at = {d for _, e in op.at if isinstance(e, Expr) for d in dims_of(e)} if isinstance(op, Read) else set()
+    over = order({*x.domain, *read_at})
+    return intern((op, (x,), over, x.shape, x.dtype))

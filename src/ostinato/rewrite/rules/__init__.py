@@ -1,7 +1,8 @@
 """The rules of the compiler, one family per module."""
 
+from ostinato.rewrite.rules.incremental import INCREMENTAL
 from ostinato.rewrite.rules.matmul import MATMUL
 from ostinato.rewrite.rules.vectorize import VECTORIZE
 from ostinato.rewrite.rules.view import VIEW
 
-FAMILIES = (VECTORIZE, VIEW, MATMUL)
+FAMILIES = (VECTORIZE, INCREMENTAL, VIEW, MATMUL)

@@ -56,8 +56,8 @@ VIEW: tuple[Rule, ...] = (
         left="(sl d q x)",
         right="(cut (+ r 1) q (sl d s x))",
         when=(
+            "(partial q)",
             "(= s (full d))",
-            "(!= s q)",
             "(= l (sl d s x))",
             "(= r (rank x))",
             "(!= 0 (& d (dom x)))",
@@ -125,20 +125,15 @@ VIEW: tuple[Rule, ...] = (
         exact="reassociates",
         proof=PROOF,
     ),
-    Rule(
-        name="view/map1-of-moved",
-        law="f(move(x)) = move(f(x))",
-        reason="Movement leaves elementwise code.",
-        left="(map1 f (mv k p x))",
-        right="(mv k p (map1 f x))",
-        proof=PROOF,
-    ),
-    Rule(
-        name="view/moved-map2",
-        law="move(f(x, y)) = f(move(x), move(y))",
-        reason="Movement reaches the operands, where it may cancel.",
-        left="(mv k p (map2 f x y))",
-        right="(map2 f (mv k p x) (mv k p y))",
-        proof=PROOF,
+    *(
+        Rule(
+            name=f"view/moved-{op}",
+            law="move(f(x, ..)) = f(move(x), ..)",
+            reason="Movement reaches the operands, where it may cancel.",
+            left=f"(mv k p ({op} f {names}))",
+            right=f"({op} f {' '.join(f'(mv k p {x})' for x in names.split())})",
+            proof=PROOF,
+        )
+        for op, names in (("map1", "x"), ("map2", "x y"), ("map3", "x y z"))
     ),
 )

@@ -1,0 +1,61 @@
+"""Scheduling: tiled statements become proved trees of loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ostinato.codegen.align import aligned
+from ostinato.codegen.deps import Dep, Unit, dependences
+from ostinato.codegen.epilogues import join_epilogues
+from ostinato.codegen.folds import split_folds
+from ostinato.codegen.layout import lay_out
+from ostinato.codegen.leaves import Sizes
+from ostinato.codegen.legality import check_schedule
+from ostinato.codegen.prepare import needed, prepare
+from ostinato.codegen.products import find_products
+from ostinato.codegen.regions import Scheduler, Unordered, cycle_error
+from ostinato.codegen.split import split_cases
+from ostinato.codegen.system import Statement
+from ostinato.codegen.tile import Tiled
+from ostinato.codegen.tree import Tree
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """Statements in their final form, the trees that compute them, and what these respect."""
+
+    statements: dict[str, Statement]
+    units: list[Unit]
+    deps: list[Dep]
+    trees: tuple[Tree, ...]
+
+
+def schedule(tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int]) -> Scheduled:
+    """Order all statements; cases that only together form a cycle are taken apart.
+
+    Errors: CycleError if statements depend on each other so that no order computes them.
+    """
+    statements = prepare(tiled.statements)
+    while True:
+        try:
+            return _scheduled(tiled, statements, hints)
+        except Unordered as found:
+            apart = split_cases(statements, found.names)
+            if apart is None:
+                raise cycle_error(found) from None
+            statements = needed(apart, outputs)
+
+
+def _scheduled(
+    tiled: Tiled, prepared: Mapping[str, Statement], hints: Mapping[str, int]
+) -> Scheduled:
+    split = split_folds(lay_out(prepared), tiled.tiles)
+    split, products = find_products(split, Sizes(split, hints))
+    statements, products, units = join_epilogues(split, products)
+    deps = dependences(units, tiled.spans)
+    sizes = Sizes(statements, hints, tiled.spans, products)
+    trees = Scheduler(tiled.spans, tiled.tiles, sizes).trees(units, deps)
+    check_schedule(trees, units, deps)
+    trees, statements = aligned(trees, statements)
+    return Scheduled(statements, units, deps, trees)

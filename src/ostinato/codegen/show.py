@@ -1,0 +1,166 @@
+"""A plan as text: the driver with its kernels and loops, then the memory of every tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, assert_never
+
+from ostinato.codegen.system import (
+    Axis,
+    Call,
+    Choice,
+    Draw,
+    Literal_,
+    Load,
+    Position,
+    Statement,
+    Value,
+)
+from ostinato.codegen.tree import (
+    Barrier,
+    Contraction,
+    DriverLoop,
+    Fill,
+    Loop,
+    Nest,
+    Span,
+    Step,
+    Tree,
+)
+from ostinato.codegen.tree import Call as KernelCall
+from ostinato.pdg.index import Expr, expr
+
+if TYPE_CHECKING:
+    from ostinato.codegen.plan import Plan
+    from ostinato.codegen.storage import Storage
+
+INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">"}
+INFIX |= {"ge": ">=", "eq": "==", "ne": "!=", "and": "and", "or": "or"}
+
+
+def show_plan(plan: Plan) -> str:
+    """The whole plan: schedule first, then memory."""
+    return "\n".join([*_steps(plan, plan.driver, 0), "", *show_storage(plan)]) + "\n"
+
+
+def _line(depth: int, text: str) -> str:
+    return "    " * depth + text
+
+
+def _steps(plan: Plan, steps: Sequence[Step], depth: int) -> Iterator[str]:
+    for step in steps:
+        match step:
+            case Barrier():
+                yield _line(depth, "barrier")
+            case DriverLoop(span, reverse, outermost, body):
+                note = "    # published" if outermost else ""
+                yield _line(depth, f"{_head('for', span, reverse)}{note}")
+                yield from _steps(plan, body, depth + 1)
+            case KernelCall(number):
+                kernel = plan.kernels[number]
+                where = _head("parallel", kernel.parallel, False) if kernel.parallel else "serial:"
+                yield _line(depth, f"{kernel.name} {where}")
+                yield from show_trees(kernel.body, plan.statements, depth + 1)
+            case unknown:
+                assert_never(unknown)
+
+
+def _head(word: str, span: Span, reverse: bool) -> str:
+    first, last = (span.hi - 1, span.lo) if reverse else (span.lo, span.hi - 1)
+    return f"{word} {span.dim} = {first} .. {last}:"
+
+
+def show_trees(
+    trees: Sequence[Tree], statements: Mapping[str, Statement], depth: int = 0
+) -> Iterator[str]:
+    """Loops and leaves, one line each."""
+    for tree in trees:
+        match tree:
+            case Loop(span, reverse, parallel, body):
+                yield _line(depth, _head("parallel" if parallel else "for", span, reverse))
+                yield from show_trees(body, statements, depth + 1)
+            case Fill(tensor):
+                yield _line(depth, f"{tensor} = unit of {statements[tensor].fold}")
+            case Contraction():
+                yield _line(depth, _contraction(tree, statements))
+            case Nest():
+                names = ", ".join(tree.statements)
+                yield _line(depth, f"{_brackets(tree.axes)}{names}")
+            case unknown:
+                assert_never(unknown)
+
+
+def _brackets(axes: Sequence[Axis]) -> str:
+    return f"[{', '.join(f'{a.index} < {a.size}' for a in axes)}] " if axes else ""
+
+
+def _contraction(leaf: Contraction, statements: Mapping[str, Statement]) -> str:
+    s = statements[leaf.statement]
+    first, second = (x.tensor for x in _operands(s.clauses[0][1]))
+    kept = [a for a in (*leaf.outer, leaf.m, leaf.n) if a is not None]
+    sign = "+=" if leaf.accumulate else "="
+    chain = "".join(f", {name}" for name in leaf.epilogues)
+    product = f"{s.name} {sign} {first} @ {second} over {leaf.k.index}"
+    return f"{_brackets(kept)}{product} ({leaf.form}){chain}"
+
+
+def _operands(value: Value) -> tuple[Load, ...]:
+    assert isinstance(value, Call), "a contraction is a product"
+    return tuple(x for x in value.args if isinstance(x, Load))
+
+
+def show_storage(plan: Plan) -> Iterator[str]:
+    """One line per tensor: place, stored points, axes, the phases in which it is in use."""
+    width = max(map(len, plan.storage), default=0)
+    for name, s in plan.storage.items():
+        life = plan.lives.get(name)
+        phases = f"  phases {life.first} .. {life.last}" if life else ""
+        yield f"{name:{width}}  {s.place:8}  {s.dtype:7}  {_stored(s):24}{phases}".rstrip()
+
+
+def _stored(s: Storage) -> str:
+    parts = [
+        f"{slot.dim}: {slot.extent}" if slot.kind == "full" else f"{slot.dim}: last {slot.extent}"
+        for slot in s.slots
+        if slot.kind != "one"
+    ]
+    parts += [str(a.pad) for a in s.axes]
+    return f"[{', '.join(parts)}]"
+
+
+def show_statement(s: Statement) -> str:
+    """The equations of a statement, as a person writes them."""
+    left = _indexed(s.name, [*map(expr, s.result_dims), *(expr(a.index) for a in s.result_axes)])
+    over = f"{s.fold} over {', '.join(sorted(d.name for d in s.reduced))}: " if s.reduced else ""
+    lines = [
+        f"{left} = {over}{show_value(value)}" + (f"  if {cond}" if len(s.clauses) > 1 else "")
+        for cond, value in s.clauses
+    ]
+    return "\n".join(lines)
+
+
+def _indexed(name: str, indices: Sequence[Expr | Value]) -> str:
+    inside = [str(i) if isinstance(i, Expr) else show_value(i) for i in indices]
+    return f"{name}[{', '.join(inside)}]" if inside else name
+
+
+def show_value(value: Value) -> str:
+    """A value in the notation of equations."""
+    match value:
+        case Literal_(number):
+            return str(number)
+        case Position(of):
+            return f"({of})"
+        case Load(tensor, dims, axes):
+            return _indexed(tensor, [*dims, *axes])
+        case Call(fn, (a, b)) if fn in INFIX:
+            return f"({show_value(a)} {INFIX[fn]} {show_value(b)})"
+        case Call(fn, args):
+            return f"{fn}({', '.join(map(show_value, args))})"
+        case Draw(fn, stream, point, element):
+            inside = ", ".join([*map(str, point), str(element)])
+            return f"{fn}#{stream}({inside})"
+        case Choice(cond, then, other):
+            return f"({show_value(then)} if {cond} else {show_value(other)})"
+        case unknown:
+            assert_never(unknown)

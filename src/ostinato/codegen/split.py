@@ -1,0 +1,72 @@
+"""Index-set splitting: the cases of a tensor as tensors of their own.
+
+Two tensors that read each other in different cases form no cycle once the cases are apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ostinato.codegen.system import Choice, Load, Statement, Value
+from ostinato.codegen.values import Rewrite
+from ostinato.pdg.condition import Cond, every, negation, substitute_cond
+from ostinato.pdg.index import expr
+
+
+def split_cases(
+    statements: Mapping[str, Statement], names: frozenset[str]
+) -> dict[str, Statement] | None:
+    """Split those of the named maps that have several clauses; None if there are none.
+
+    The whole tensor stays, assembled from its cases: outputs may need it.
+    """
+    split = {n: s for n, s in statements.items() if n in names and _has_cases(s)}
+    if not split:
+        return None
+    cases = {name: _cases(s) for name, s in split.items()}
+
+    def chosen(load: Load) -> Value:
+        return _chosen(load, split[load.tensor], cases) if load.tensor in split else load
+
+    rewrite = Rewrite({}, chosen)
+    out: dict[str, Statement] = {}
+    for name, s in statements.items():
+        for case in cases.get(name, ()):
+            out[case.name] = rewrite.clauses(case)
+        out[name] = _assembled(s, cases[name]) if name in split else rewrite.clauses(s)
+    return out
+
+
+def _has_cases(s: Statement) -> bool:
+    own = any(isinstance(v, Load) and v.tensor.startswith(f"{s.name}_case") for _, v in s.clauses)
+    return s.kind == "map" and len(s.clauses) > 1 and not own
+
+
+def _cases(s: Statement) -> tuple[Statement, ...]:
+    out: list[Statement] = []
+    before: tuple[Cond, ...] = ()
+    for k, (cond, value) in enumerate(s.clauses):
+        own = every(*before, cond)
+        out.append(replace(s, name=f"{s.name}_case{k}", clauses=((own, value),)))
+        before = (*before, negation(cond))
+    return tuple(out)
+
+
+def _chosen(load: Load, s: Statement, cases: Mapping[str, tuple[Statement, ...]]) -> Value:
+    """The case that holds where the load reads."""
+    at = dict(zip(s.result_dims, load.dims, strict=True))
+    loads = [replace(load, tensor=case.name) for case in cases[s.name]]
+    value: Value = loads[-1]
+    for (cond, _), case in zip(reversed(s.clauses[:-1]), reversed(loads[:-1]), strict=True):
+        value = Choice(substitute_cond(cond, at), case, value, load.dtype)
+    return value
+
+
+def _assembled(s: Statement, cases: tuple[Statement, ...]) -> Statement:
+    clauses: list[tuple[Cond, Value]] = []
+    for (cond, _), case in zip(s.clauses, cases, strict=True):
+        dims = tuple(map(expr, case.result_dims))
+        axes = tuple(expr(a.index) for a in case.result_axes)
+        clauses.append((cond, Load(case.name, dims, axes, s.dtype)))
+    return replace(s, clauses=tuple(clauses))

@@ -1,0 +1,35 @@
+"""For every rule the smallest programs on which it must fire, and on which it must not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+from ostinato.rewrite.instances import matmul, vectorize, view
+from ostinato.rewrite.instances.instance import Instance
+
+_MODULES = (vectorize, view, matmul)
+
+
+@cache
+def every_instance() -> tuple[Instance, ...]:
+    """All instances, in the order in which they are written."""
+    return tuple(found for module in _MODULES for found in _of(vars(module).values()))
+
+
+def _of(values: Iterable[object]) -> Iterable[Instance]:
+    for value in values:
+        if isinstance(value, Instance):
+            yield value
+        elif isinstance(value, tuple):
+            yield from (v for v in value if isinstance(v, Instance))
+
+
+def where_fires(rule: str) -> tuple[Instance, ...]:
+    """The instances on which a rule must fire."""
+    return tuple(i for i in every_instance() if rule in i.fires)
+
+
+def where_idle(rule: str) -> tuple[Instance, ...]:
+    """The instances on which a rule must not fire."""
+    return tuple(i for i in every_instance() if rule in i.idle)

@@ -1,0 +1,152 @@
+"""Instances of the family view: reads, slices and moved axes that cancel, and some that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ostinato.pdg.build import map_node, part, read, reduce_node, transpose
+from ostinato.pdg.index import Dim, expr
+from ostinato.pdg.node import Node, Part, Read, Transpose
+from ostinato.rewrite.instances.instance import (
+    B,
+    Sizes,
+    T,
+    all_of,
+    at,
+    every,
+    fires,
+    silent,
+    span,
+    tensor,
+    useless,
+)
+
+
+def _matrix(z: Sizes, over: Sequence[Dim] = (T,)) -> Node:
+    return tensor("x", (z.m, z.k), over)
+
+
+def _moved(x: Node, k: int, to: int) -> Node:
+    """Axis ``-k`` moved to ``-to``, further left."""
+    return transpose(x, (-k, *(-j for j in range(to, 0, -1) if j != k)))
+
+
+@fires("view/read-here")
+def value_read_at_its_own_point(z: Sizes) -> Node:
+    return useless(_matrix(z), Read(((T, expr(T)),)))
+
+
+@silent("view/read-here")
+def value_read_a_step_back(z: Sizes) -> Node:
+    return at(_matrix(z), T, expr(T) - 1)
+
+
+@fires("view/read-invariant")
+def value_without_t_read_a_step_back(z: Sizes) -> Node:
+    return useless(_matrix(z, (B,)), Read(((T, expr(T) - 1),)))
+
+
+@silent("view/read-invariant")
+def varying_value_read_elsewhere(z: Sizes) -> Node:
+    return at(_matrix(z, (B, T)), T, expr(B))
+
+
+@fires("view/index-of-slice")
+def element_of_a_history(z: Sizes) -> Node:
+    return part(all_of(_matrix(z), T), -3, expr(T) - 1)
+
+
+@silent("view/index-of-slice")
+def element_of_another_axis_or_of_a_part(z: Sizes) -> tuple[Node, ...]:
+    x = _matrix(z)
+    return part(all_of(x, T), -1, expr(0)), part(read(x, [(T, span(1, T.extent))]), -3, expr(0))
+
+
+@fires("view/read-from-slice")
+def read_beside_a_history(z: Sizes) -> tuple[Node, ...]:
+    x = _matrix(z)
+    return at(x, T, expr(T) - 1), all_of(x, T)
+
+
+@silent("view/read-from-slice")
+def read_without_a_history(z: Sizes) -> tuple[Node, ...]:
+    return at(_matrix(z), T, expr(T) - 1), all_of(tensor("z", (z.k,), (T,)), T)
+
+
+@fires("view/slice-from-slice")
+def part_beside_a_history(z: Sizes) -> tuple[Node, ...]:
+    x = _matrix(z)
+    return read(x, [(T, span(0, expr(T) + 1))]), all_of(x, T)
+
+
+@silent("view/slice-from-slice")
+def history_alone(z: Sizes) -> Node:
+    return all_of(_matrix(z), T)
+
+
+@fires("view/cut-all")
+def slice_of_all_of_an_axis(z: Sizes) -> Node:
+    return useless(tensor("x", (z.m, T.extent, z.k), (B,)), Part(-2, every(T)))
+
+
+@silent("view/cut-all")
+def slice_of_a_part_of_an_axis(z: Sizes) -> Node:
+    return part(tensor("x", (z.m, T.extent, z.k), (T,)), -2, span(0, T))
+
+
+@fires("view/move-nowhere")
+def axis_moved_to_where_it_is(z: Sizes) -> Node:
+    return useless(_matrix(z), Transpose((-1,)))
+
+
+@silent("view/move-nowhere", "view/move-back", "view/transpose-twice")
+def axis_moved_once(z: Sizes) -> Node:
+    return _moved(_matrix(z), 1, 2)
+
+
+@fires("view/move-back")
+def pair_of_axes_exchanged_twice(z: Sizes) -> Node:
+    return _moved(_moved(tensor("x", (z.m, z.k, z.n), (T,)), 2, 3), 2, 3)
+
+
+@silent("view/move-back")
+def three_axes_turned_twice(z: Sizes) -> Node:
+    return _moved(_moved(tensor("x", (z.m, z.k, z.n), (T,)), 1, 3), 1, 3)
+
+
+@fires("view/transpose-twice")
+def matrix_transposed_twice(z: Sizes) -> Node:
+    return transpose(transpose(_matrix(z), (-1, -2)), (-1, -2))
+
+
+@fires("view/fold-of-moved", idle=("view/moved-fold",))
+def moved_axis_folded(z: Sizes) -> tuple[Node, ...]:
+    turned = _moved(tensor("x", (z.m, z.k, z.n), (T,)), 1, 3)
+    return tuple(reduce_node("sum", turned, axes) for axes in ([-3], [-3, -1]))
+
+
+@fires("view/moved-fold", idle=("view/fold-of-moved",))
+def other_axis_folded(z: Sizes) -> tuple[Node, ...]:
+    turned = _moved(tensor("x", (z.m, z.k, z.n), (T,)), 1, 3)
+    return tuple(reduce_node("max", turned, axes) for axes in ([-2], [-1], [-2, -1]))
+
+
+@silent("view/fold-of-moved")
+def position_of_the_maximum(z: Sizes) -> Node:
+    return reduce_node("argmax", _moved(_matrix(z), 1, 2), [-2])
+
+
+@fires("view/map1-of-moved")
+def function_of_a_moved_axis(z: Sizes) -> Node:
+    return map_node("exp", [_moved(_matrix(z), 1, 2)])
+
+
+@silent("view/map1-of-moved", "view/moved-map2")
+def moved_function(z: Sizes) -> Node:
+    return _moved(map_node("exp", [_matrix(z)]), 1, 2)
+
+
+@fires("view/moved-map2")
+def moved_product_of_thin_operands(z: Sizes) -> Node:
+    row, column = tensor("x", (1, z.k), (T,)), tensor("y", (z.m, 1), (T,))
+    return _moved(map_node("mul", [row, column]), 1, 2)

@@ -1,0 +1,71 @@
+"""Every rule of the table: it fires where it must, only there, and all it claims is true."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostinato.rewrite.instances import every_instance, where_fires, where_idle
+from ostinato.rewrite.instances.instance import Instance, Sizes
+from ostinato.rewrite.registry import Rule, every_rule
+from tests.rewrite.harness import run, wrong_terms
+
+ROOT = Path(__file__).parent.parent.parent
+RULES = tuple(every_rule())
+FIRES = [(r, i) for r in RULES for i in where_fires(r.name)]
+IDLE = [(r, i) for r in RULES for i in where_idle(r.name)]
+sizes = st.builds(Sizes, *(st.integers(1, 4) for _ in Sizes._fields))
+
+
+def named(value: object) -> str:
+    return value.name.replace(" ", "-") if isinstance(value, Rule | Instance) else str(value)
+
+
+def together(rule: Rule, instance: Instance) -> list[Rule]:
+    """The rule and those that must run beside it."""
+    return [rule, *(every_rule()[name] for name in instance.beside if name != rule.name)]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=named)
+def test_the_rule_has_instances_where_it_fires_and_where_it_must_not(rule: Rule) -> None:
+    assert where_fires(rule.name), f"no instance fires {rule.name}"
+    assert where_idle(rule.name), f"no instance leaves {rule.name} idle"
+
+
+def test_every_instance_is_about_rules_that_exist() -> None:
+    known = {rule.name for rule in RULES}
+    assert {name for i in every_instance() for name in (*i.fires, *i.idle, *i.beside)} <= known
+
+
+@pytest.mark.parametrize(("rule", "instance"), FIRES, ids=named)
+def test_the_rule_fires(rule: Rule, instance: Instance) -> None:
+    done = run(together(rule, instance), instance.build(Sizes()))
+    assert done.matches.get(rule.name, 0) > 0
+
+
+@pytest.mark.parametrize(("rule", "instance"), FIRES, ids=named)
+def test_all_terms_the_rule_calls_equal_are_equal(rule: Rule, instance: Instance) -> None:
+    inside = rule.valid == "inside the box"
+
+    @settings(max_examples=3, derandomize=True, deadline=None, database=None)
+    @given(sizes, st.integers(1, 4), st.integers(2, 4))
+    def check(z: Sizes, b: int, t: int) -> None:
+        done = run(together(rule, instance), instance.build(z))
+        assert wrong_terms(done, {"B": b, "T": t, "I": 2}, inside, (1, 2)) > 0
+
+    check()
+
+
+@pytest.mark.parametrize(("rule", "instance"), IDLE, ids=named)
+def test_the_rule_does_not_fire_where_its_facts_are_false(rule: Rule, instance: Instance) -> None:
+    done = run(together(rule, instance), instance.build(Sizes()))
+    assert done.matches.get(rule.name, 0) == 0
+
+
+@pytest.mark.parametrize("rule", RULES, ids=named)
+def test_the_rule_has_a_proof_or_says_why_not(rule: Rule) -> None:
+    proved = (ROOT / rule.proof).is_file()
+    assert proved or rule.proof.startswith("unproved: ")
