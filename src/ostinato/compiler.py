@@ -22,7 +22,8 @@ from ostinato.debug import debug
 from ostinato.pdg.errors import ArgumentError, OptionError
 from ostinato.pdg.fingerprint import fingerprint, spell
 from ostinato.pdg.functions import Array
-from ostinato.pdg.node import Pdg
+from ostinato.pdg.index import Expr, expr, upper_bound
+from ostinato.pdg.node import Node, Pdg
 from ostinato.runtime import cache
 from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.executor import Bound, Executable
@@ -159,9 +160,15 @@ def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:
         place=partial(layout, plan),
         constants=constants,
         domains={name: tuple(d.name for d in node.domain) for name, node in pdg.outputs},
+        shapes={name: _whole_shape(node) for name, node in pdg.outputs},
         words=(STOP, DONE, CONTROL_WORDS),
         explanation=_explanation(optimized, plan, source, times),
     )
+
+
+def _whole_shape(node: Node) -> tuple[Expr, ...]:
+    """Extents of the domain, then the shape; an axis that varies with the point at its longest."""
+    return (*(expr(d.extent) for d in node.domain), *map(upper_bound, node.shape))
 
 
 def _explanation(

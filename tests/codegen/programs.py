@@ -40,7 +40,7 @@ def parameters(p: Builder, axes: Mapping[str, str], sizes: Sizes) -> None:
 
 
 def reinforce(sizes: Sizes, hidden: int = 8, hints: Sizes | None = None) -> Builder:
-    """A policy gradient: acting along ``t``, returns backwards, advantages, backward pass, update."""
+    """A policy gradient: acting along ``t``, returns, advantages, backward pass, update."""
     p = Builder("b i t", {"f": 4, "a": 2, "h": hidden, "g": hidden}, hints or {})
     d, a = p.d, p.a
     t, points = d["t"], "b i t"
@@ -152,4 +152,39 @@ def toy() -> Builder:
     p.add("s", "i t", "", p("G") * p("x"), over="t", lanes="")
     p.add("kn", "i", "", p("k") - p("s") * 0.001, lanes="")
     p.outputs = ["s"]
+    return p
+
+
+def gru(sizes: Sizes, hidden: int = 6, inputs: int = 3) -> Builder:
+    """A gated recurrence forwards and its adjoint backwards, tiles of rows, updates over ``i``."""
+    p = Builder("b i t", {"n": inputs, "h": hidden, "j": hidden})
+    params = {f"{k}{g}": ("n h" if k == "V" else "j h") for g in "zc" for k in "VU"}
+    parameters(p, params, sizes)
+    points, t = "b i t", p.d["t"]
+    p.add("x", points, "n", p.draw(5, points, p.a["n"]))
+    p.add("hn", points, "h", 0.0)
+    p.add("hp", points, "h", [(equal(t, 0), 0.0), (ALWAYS, p("hn", t=t - expr(1)))])
+    for g in "zc":
+        p.add(f"xv{g}", points, "n h", p("x") * p(f"V{g}"), "matmul", "n")
+        p.add(f"hu{g}", points, "j h", p("hp", "j") * p(f"U{g}"), "matmul", "j")
+    p.add("z", points, "h", call("sigmoid", p("huz") + p("xvz")))
+    p.add("c", points, "h", call("tanh", p("huc") + p("xvc")))
+    p.add("hn", points, "h", p("z") * p("hp") + (p("z") * -1.0 + 1.0) * p("c"))
+    p.add("err", points, "h", p("hn"), over="h")
+    p.add("loss", points, "", p("err") * p("err"), over="b t")
+    last = equal(t, expr(t.extent) - 1)
+    p.add("dhp", points, "h", 0.0)
+    here = p("err") * 2.0 + p("hn") * 0.0
+    p.add("dh", points, "h", [(last, here), (ALWAYS, here + p("dhp", t=t + expr(1)))])
+    p.add("dc", points, "h", p("dh") * (p("z") * -1.0 + 1.0) * (p("c") * p("c") * -1.0 + 1.0))
+    p.add("dz", points, "h", p("dh") * (p("hp") - p("c")) * p("z") * (p("z") * -1.0 + 1.0))
+    for g in "zc":
+        p.add(f"dU{g}", points, "j h", p(f"d{g}") * p(f"U{g}"), "matmul", "h")
+    back = p("dUz", "h") + p("dUc", "h")
+    p.add("dhp", points, "h", p("dh") * p("z") + back)
+    for g in "zc":
+        p.add(f"gU{g}", points, "j h", p("hp", "j") * p(f"d{g}"), "matmul", "b t")
+        p.add(f"gV{g}", points, "n h", p("x") * p(f"d{g}"), "matmul", "b t")
+    adam(p, params, 0.001)
+    p.outputs = ["loss", "gUc"]
     return p

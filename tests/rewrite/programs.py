@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ostinato.pdg import build
 from ostinato.pdg.condition import at_least, equal
-from ostinato.pdg.index import Dim, Slice, evaluate, expr
+from ostinato.pdg.index import Dim, Expr, Slice, evaluate, expr
 from ostinato.pdg.node import Equation, Input, Node, Pdg, Random
 
 Values = dict[str, npt.NDArray[Any]]
@@ -100,7 +100,69 @@ def training() -> Pdg:
     return Pdg((("loss", mean_of_squares(z, B, T)), ("w", w)), equations)
 
 
-ALL = {"chain": chain, "rollout": rollout, "training": training}
+def up_to(x: Node) -> Node:
+    """``x[:t + 1]``."""
+    return build.read(x, [(T, Slice(expr(0), expr(T) + 1))])
+
+
+def rest(x: Node) -> Node:
+    """``x[t:]``."""
+    return build.read(x, [(T, Slice(expr(T), expr(T.extent)))])
+
+
+def leading(fold: str, x: Node) -> Node:
+    return build.reduce_node(fold, x, [-x.rank])
+
+
+def running() -> Pdg:
+    """Folds over prefixes of a vector, of a masked one, and of its squares."""
+    x = floats("x", (3,), B, T)
+    y = floats("y", (), T)
+    folds = tuple((fold, leading(fold, up_to(x))) for fold in ("sum", "max", "min", "prod"))
+    squares = leading("sum", mul(up_to(y), up_to(y)))
+    positive = build.map_node("gt", [up_to(y), build.const(0.0, "float32", (expr(1),))])
+    scaled = mul(up_to(y), build.const(2.0, "float32", (expr(1),)))
+    masked = leading("max", build.map_node("where", [positive, scaled, up_to(y)]))
+    return Pdg((*folds, ("squares", squares), ("masked", masked)), {})
+
+
+def powers(size: Expr, rank: int) -> Node:
+    """``0.9 ** k`` along a leading axis, with further axes of size 1."""
+    steps = build.map_node("cast", [build.iota(size)], "float32")
+    weights = build.map_node("pow", [const(0.9), steps])
+    return build.reshape(weights, (size, *(expr(1),) * (rank - 1)))
+
+
+def returns() -> Pdg:
+    """Discounted and plain sums over what is left, of numbers and of vectors."""
+    r = floats("r", (), B, T)
+    v = floats("v", (2,), T)
+    discounted = leading("sum", mul(rest(r), powers(rest(r).shape[0], 1)))
+    vectors = leading("sum", mul(rest(v), powers(rest(v).shape[0], 2)))
+    total = build.reduce_node("sum", build.read(discounted, [(B, whole(B)), (T, whole(T))]), [0, 1])
+    return Pdg(
+        (("g", discounted), ("v", vectors), ("s", leading("sum", rest(v))), ("m", total)), {}
+    )
+
+
+def attention() -> Pdg:
+    """Scores of a query against the projections of all inputs so far."""
+    x = floats("x", (3,), T)
+    w, q = floats("w", (3, 2)), floats("q", (2, 1))
+    keys = build.matmul(up_to(x), w)
+    weights = build.map_node("exp", [build.matmul(keys, q)])
+    top = leading("sum", mul(weights, up_to(x)))
+    return Pdg((("a", build.map_node("div", [top, leading("sum", weights)])),), {})
+
+
+ALL = {
+    "chain": chain,
+    "rollout": rollout,
+    "training": training,
+    "running": running,
+    "returns": returns,
+    "attention": attention,
+}
 
 
 def arguments(pdg: Pdg, extents: dict[str, int], rng: np.random.Generator) -> Values:

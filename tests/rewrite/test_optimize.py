@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ostinato.pdg.interpret import interpret
-from ostinato.pdg.node import Pdg
+from ostinato.pdg.node import Linear, Matmul, Pdg, Scan
+from ostinato.pdg.printer import show
 from ostinato.rewrite.optimize import RewriteOptions, optimize
 from ostinato.rewrite.registry import RuleSet, every_rule
 
@@ -17,6 +18,8 @@ SETS = {
     "no rules": RuleSet(()),
     "all rules": every_rule(),
     "without vectorize": every_rule().without("vectorize"),
+    "without incremental": every_rule().without("incremental"),
+    "only incremental": every_rule().only("incremental"),
 }
 
 
@@ -35,3 +38,37 @@ def test_optimizing_keeps_the_results(name: str, rules: RuleSet) -> None:
     found = interpret(result.pdg, EXTENTS, values, exact=True)
     for output, value in expected.items():
         np.testing.assert_allclose(found[output], value, rtol=1e-9, atol=1e-12, err_msg=output)
+
+
+def operators(name: str, rules: RuleSet, *kinds: type) -> int:
+    result = optimize(programs.ALL[name](), RewriteOptions(rules=rules, hints={"B": 64, "T": 512}))
+    return sum(isinstance(node.op, kinds) for node in result.pdg.nodes())
+
+
+def test_folds_over_prefixes_become_scans() -> None:
+    assert operators("running", every_rule(), Scan) == 6
+    assert operators("running", every_rule().without("incremental"), Scan) == 0
+
+
+def test_discounted_and_plain_sums_over_the_rest_become_linear_recurrences() -> None:
+    assert operators("returns", every_rule(), Linear) == 3
+    assert operators("returns", every_rule().without("incremental"), Linear) == 0
+
+
+def test_a_recurrence_that_is_parallel_over_a_dim_is_batched() -> None:
+    result = optimize(programs.training(), RewriteOptions(hints={"B": 64}))
+    assert result.batched == {"s": (programs.B,)}
+    assert result.pdg.equations["s"].rec.domain == (programs.I, programs.T)
+    assert result.pdg.equations["w"].rec.domain == (programs.I,)
+
+
+def test_a_weight_gradient_is_one_product_over_all_rows() -> None:
+    result = optimize(programs.training(), RewriteOptions(hints={"B": 64}))
+    products = [n for n in result.pdg.nodes() if isinstance(n.op, Matmul)]
+    inner = [str(n.args[0].shape[-1]) for n in products]
+    assert sorted(inner) == ["4", "B * T"]
+
+
+def test_the_same_program_gives_the_same_result() -> None:
+    texts = {show(optimize(programs.rollout()).pdg) for _ in range(3)}
+    assert len(texts) == 1

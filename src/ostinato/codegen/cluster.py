@@ -23,11 +23,12 @@ ROUNDS = 20  # local moves converge in two or three rounds; the limit only guard
 class Rules(Generic[H]):
     """What a header means.
 
-    ``merge`` gives the header of two merged items (None: they cannot share a group), ``allows``
-    says whether a dependence may stay inside a group, ``size`` what a tensor that crosses costs.
+    ``merge`` gives the headers that two merged items may have, best first (none: they cannot share
+    a group), ``allows`` says whether a dependence may stay inside a group, ``size`` what a tensor
+    that crosses groups costs.
     """
 
-    merge: Callable[[H, H], H | None]
+    merge: Callable[[H, H], Sequence[H]]
     allows: Callable[[H, Dep], bool]
     size: Callable[[str], float]
 
@@ -76,13 +77,12 @@ class _Clusters(Generic[H]):
     def joined(self, item: int, group: int) -> H | None:
         """The group's header with the item in it, or None if it does not fit."""
         old = self.group_headers[group]
-        header = self.rules.merge(old, self.headers[item])
-        if header is None:
-            return None
         touched = self.touching(item, group)
-        if header != old:
-            touched += self.inside(group)
-        return header if all(self.rules.allows(header, d) for d in touched) else None
+        for header in self.rules.merge(old, self.headers[item]):
+            deps = touched if header == old else [*touched, *self.inside(group)]
+            if all(self.rules.allows(header, d) for d in deps):
+                return header
+        return None
 
     def place(self, item: int) -> None:
         """Join the first group that fits at or after all producers, or open a group."""
@@ -129,27 +129,30 @@ class _Clusters(Generic[H]):
 
     def merge_groups(self, a: int, b: int) -> bool:
         """Move all of group ``a`` to the later group ``b``, or the other way round, if allowed."""
-        header = self.rules.merge(self.group_headers[a], self.group_headers[b])
-        if header is None or not self.members[a] or not self.members[b]:
+        if not self.members[a] or not self.members[b]:
             return False
         ends = [self.at[e.target] for item in self.members[a] for e in self.after[item]]
         starts = [self.at[e.source] for item in self.members[b] for e in self.before[item]]
         later = all(end == a or end >= b for end in ends)
         if not later and not all(start == b or start <= a for start in starts):
             return False
-        between = [
-            e.dep for item in self.members[b] for e in self.before[item] if self.at[e.source] == a
-        ]
-        deps = between + self.inside(a) + self.inside(b)
-        if not all(self.rules.allows(header, d) for d in deps):
-            return False
-        source, target = (a, b) if later else (b, a)
+        deps = [*self.between(a, b), *self.inside(a), *self.inside(b)]
+        for header in self.rules.merge(self.group_headers[a], self.group_headers[b]):
+            if all(self.rules.allows(header, d) for d in deps):
+                self.absorb(*((a, b) if later else (b, a)), header)
+                return True
+        return False
+
+    def between(self, a: int, b: int) -> list[Dep]:
+        into = (e for item in self.members[b] for e in self.before[item])
+        return [e.dep for e in into if self.at[e.source] == a]
+
+    def absorb(self, source: int, target: int, header: H) -> None:
         for item in self.members[source]:
             self.at[item] = target
         self.members[target] += self.members[source]
         self.members[source] = []
         self.group_headers[target] = header
-        return True
 
     def merged(self) -> bool:
         """Try every pair of groups once."""

@@ -128,7 +128,7 @@ def leaf_nodes(units: Sequence[Unit], deps: Sequence[Dep], sizes: Sizes) -> tupl
         if d.producer is not d.consumer
     ]
     rules = Rules[LeafHeader](
-        lambda a, b: a if a == b and not a.alone else None,
+        lambda a, b: (a,) if a == b and not a.alone else (),
         lambda header, dep: not header.alone and reads_same_element(dep),
         sizes.elements,
     )

@@ -89,8 +89,8 @@ def check_relation(dep: Dep, when: Mapping[str, Moment]) -> None:
 
     reader, tensor = when[dep.reader.name], when[dep.tensor]
     length = max(len(reader.time), len(tensor.time))
-    later = schedule(dep.consumer.dims, reader, length)
-    earlier = schedule(dep.producer.dims, tensor, length)
+    later = schedule_map(dep.consumer.dims, reader, length)
+    earlier = schedule_map(dep.producer.dims, tensor, length)
     relation = dep.relation
     timed = relation.map_in(later).then(earlier)
     text = f"{dep.reader.name} reads {dep.tensor}[{', '.join(map(str, dep.load.dims))}]"
@@ -102,7 +102,7 @@ def check_relation(dep: Dep, when: Mapping[str, Moment]) -> None:
         relation = relation.same(loop.dim)
 
 
-def schedule(dims: tuple[Dim, ...], moment: Moment, length: int) -> Relation:
+def schedule_map(dims: tuple[Dim, ...], moment: Moment, length: int) -> Relation:
     """The relation from points to times, padded to a length."""
     from ostinato.pdg import isl
 

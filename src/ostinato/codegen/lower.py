@@ -11,10 +11,19 @@ from collections.abc import Mapping, Sequence
 
 from ostinato.codegen.elements import Elements, narrow
 from ostinato.codegen.places import Frame
-from ostinato.codegen.structure import ONE, Component, Digit, linear
-from ostinato.codegen.system import Call, Draw, Kind, Load, Statement, System, Value
-from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal
-from ostinato.pdg.index import Dim, expr
+from ostinato.codegen.structure import ONE, Component, Digit, Structure, linear
+from ostinato.codegen.system import (
+    Call,
+    Draw,
+    Kind,
+    Literal_,
+    Load,
+    Statement,
+    System,
+    Value,
+)
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
+from ostinato.pdg.index import Dim, expr, upper_bound
 from ostinato.pdg.node import (
     Case,
     Concat,
@@ -73,7 +82,7 @@ class _Lowering(Elements):
                 clauses = self.equation(name, frame)
             case Reduce(fn, axes):
                 kind, fold = "fold", fn
-                frame, reduced, clauses = self.folded(node, axes, frame)
+                frame, reduced, clauses = self.folded(node, fn, axes, frame)
             case Matmul():
                 frame, reduced, clauses = self.contracted(node, frame)
                 if reduced:  # otherwise an outer product, which has one value per point
@@ -168,21 +177,25 @@ class _Lowering(Elements):
         self._copy(copy, x)
         return copy
 
-    def _copy(self, copy: Node, x: Node) -> None:
+    def _copy(self, copy: Node, x: Node, inside: Cond = ALWAYS) -> None:
+        """Store ``x`` where the condition holds, and zeros elsewhere."""
         frame = self.frame(copy)
         body = self.value(x, frame.point(), frame.digits())
+        padding: Clauses = () if inside == ALWAYS else ((ALWAYS, Literal_(0, x.dtype)),)
         self.statements[self.name(copy)] = Statement(
-            self.name(copy), "map", frame.dims, frame.axes, ((ALWAYS, body),), x.dtype,
+            self.name(copy), "map", frame.dims, frame.axes, ((inside, body), *padding), x.dtype,
             frame.lanes, where=x.where, label=x.label,
         )  # fmt: skip
 
     def folded(
-        self, node: Node, axes: Sequence[int], frame: Frame
+        self, node: Node, fn: str, axes: Sequence[int], frame: Frame
     ) -> tuple[Frame, frozenset[Dim], Clauses]:
         """A reduction: the operand's components of the reduced axes are reduced indices."""
         x = node.args[0]
         used = set(frame.dims) | {a.index for a in frame.axes}
         mine = [self.structures[x][a] for a in axes]
+        if fn.startswith("arg") and len(mine[0]) > 1:  # the position along the whole axis
+            mine = [(Component(x.shape[axes[0]]),)]
         extra = self._indices(tuple(mine), used, f"r{x.rank}")
         whole = Frame((*frame.positions, *extra), frame.domain)
         digits = list(frame.digits())
@@ -220,20 +233,39 @@ class _Lowering(Elements):
 
     def output(self, name: str, node: Node) -> str:
         """The statement that holds an output in its own dims and axes, copied if need be."""
-        plainly = tuple(tuple(Component(c.size) for c in p) for p in self.structures[node])
+        plainly = tuple(
+            tuple(Component(upper_bound(c.size)) for c in p) for p in self.structures[node]
+        )
         frame = Frame(self._indices(plainly, set(node.domain)), node.domain)
         body = self.value(node, frame.point(), frame.digits())
-        if isinstance(body, Load):
-            source = self.statements[body.tensor]
-            own = (tuple(map(expr, frame.dims)), tuple(expr(a.index) for a in frame.axes))
-            dims = [d for d in source.result_dims]
-            if own == (body.dims, body.axes) and tuple(dims) == frame.dims:
-                return body.tensor
+        if isinstance(body, Load) and _is_whole(body, self.statements[body.tensor], frame):
+            return body.tensor
         copy = Node(Map("stop_gradient"), (node,), node.domain, node.shape, node.dtype, node.where,
                     node.label or name)  # fmt: skip
         self.structures[copy] = plainly
-        self._copy(copy, node)
+        ragged = self.structures[node] != plainly
+        inside = _inside(self.structures[node], frame) if ragged else ALWAYS
+        self._copy(copy, node, inside)
         return self.name(copy)
+
+
+def _is_whole(load: Load, source: Statement, frame: Frame) -> bool:
+    """Whether a load at the frame's own indices reads all of a tensor, element by element."""
+    own = (tuple(map(expr, frame.dims)), tuple(expr(a.index) for a in frame.axes))
+    same_sizes = [a.size for a in source.result_axes] == [a.size for a in frame.axes]
+    return own == (load.dims, load.axes) and source.result_dims == frame.dims and same_sizes
+
+
+def _inside(positions: Structure, frame: Frame) -> Cond:
+    """Where a padded result has a value: below the size that its point gives."""
+    pairs = zip(positions, frame.positions, strict=True)
+    return every(
+        *(
+            at_least(c.size - 1, index)
+            for position, indices in pairs
+            for c, (index, _) in zip(position, indices, strict=True)
+        )
+    )
 
 
 def _detail(position: tuple[Component, ...]) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from ostinato.codegen.deps import Spans
 from ostinato.codegen.driver import Access, drive
 from ostinato.codegen.folds import with_fills
 from ostinato.codegen.liveness import Life, lifetimes
+from ostinato.codegen.reuse import check_storage
 from ostinato.codegen.schedule import schedule
 from ostinato.codegen.show import show_plan
 from ostinato.codegen.storage import Storage, input_storage, place_tensors
@@ -83,6 +84,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
     storage = {n: input_storage(statements[n]) for n in sorted(held)}
     storage |= place_tensors(found.trees, found.units, deps, outputs, spans)
     storage = {n: replace(s, axes=statements[n].result_axes) for n, s in storage.items()}
+    check_storage(found.trees, storage, deps)
     driven = drive(with_fills(found.trees, statements), statements, storage, deps)
     return Plan(
         statements,

@@ -17,7 +17,6 @@ from ostinato.codegen.system import (
     Literal_,
     Load,
     Statement,
-    System,
     Value,
     loads,
 )

@@ -8,7 +8,7 @@ dependences that remain between equal values of its dim.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ostinato.codegen.cluster import Edge, Rules, cluster
@@ -184,14 +184,19 @@ class Scheduler:
         return frozenset(out)
 
 
-def _merge(a: Heading, b: Heading) -> Heading | None:
-    """The heading of one group for both, or None."""
+def _merge(a: Heading, b: Heading) -> tuple[Heading, ...]:
+    """The headings of one group for both, best first: a free loop may take a direction."""
     if not isinstance(a, Header) or not isinstance(b, Header):
-        return a if a == b else None
+        return (a,) if a == b else ()
     if (a.dim, a.parallel) != (b.dim, b.parallel):
-        return None
+        return ()
     signs = {a.sign, b.sign} - {"any"}
-    return None if len(signs) > 1 else (a if a.sign != "any" else b)
+    if len(signs) > 1:
+        return ()
+    if signs:
+        return (a if a.sign != "any" else b,)
+    directed = (replace(a, sign="forward"), replace(a, sign="backward"))
+    return (a,) if a.parallel else (a, *directed)
 
 
 def _allows(header: Heading, dep: Dep) -> bool:

@@ -53,9 +53,7 @@ def export(engine: Engine, loaded: Loaded) -> EGraph:
             assert isinstance(output, int), f"the class of {op} is {output}"
             kids = tuple(int(fields[k]) for k in at)
             classes.setdefault(output, []).append(ENode(op, fields, kids))
-    shapes = _shapes(
-        {n: tables[n].rows for n in ("size", "times", "nil", "cons")}, loaded.tables
-    )
+    shapes = _shapes({n: tables[n].rows for n in ("size", "times", "nil", "cons")}, loaded.tables)
     origins: dict[tuple[str, tuple[Cell, ...]], list[str]] = {}
     for op in SIGNATURE:
         for fields, _ in tables[f"why_{op}"].rows:

@@ -71,6 +71,7 @@ _DECLARATIONS = """
 (relation prefix (i64 i64)) (relation suffix (i64 i64)) (relation counts (i64 i64))
 (relation real_cast (String)) (relation unit (String T)) (relation ones (i64 H))
 (function dtype (T) String :no-merge) (relation raw_dtype (i64 String))
+(function value (T) f64 :merge old) (relation raw_value (i64 f64))
 (relation raw_unit (String i64)) (relation raw_ones (i64 i64))
  (relation batch (i64 i64 i64)) (relation live (i64))
 (function dom (T) i64 :merge (& old new)) (function sdom (T) i64 :merge (& old new))
@@ -93,6 +94,7 @@ _LOADING = """
 (rule ((raw_facts i d s r h)) ((set (dom (node i)) d) (set (sdom (node i)) s)
   (set (rank (node i)) r) (set (shape (node i)) (hnode h))) :ruleset load :name "load/facts")
 (rule ((raw_dtype i e)) ((set (dtype (node i)) e)) :ruleset load :name "load/dtype")
+(rule ((raw_value i e)) ((set (value (node i)) e)) :ruleset load :name "load/value")
 (rule ((raw_unit e i)) ((unit e (node i))) :ruleset load :name "load/unit")
 (rule ((raw_ones r h)) ((ones r (hnode h))) :ruleset load :name "load/ones")
 (rule ((raw_want i m)) ((want (node i) m)) :ruleset load :name "load/want")
@@ -116,11 +118,13 @@ _ANALYSIS = """
   ((set (shape l) (cons y (cons z h)))) :ruleset analysis :name "shape/reshape-1")
 (rule ((= l (mm x y)) (axes2 x m k) (axes2 y k n)) ((set (shape l) (cons m (cons n (nil)))))
   :ruleset analysis :name "shape/mm")
+(rule ((= l (reshape r h x)) (= v (value x))) ((set (value l) v))
+  :ruleset analysis :name "value/reshape")
+(rule ((= l (sl d i x)) (= v (value x))) ((set (value l) v)) :ruleset analysis :name "value/sl")
 (rule ((= l (tr x)) (axes2 x m n)) ((set (shape l) (cons n (cons m (nil)))))
   :ruleset analysis :name "shape/tr")
 (rule ((= l (map1 f x)) (= h (shape x))) ((set (shape l) h)) :ruleset analysis :name "shape/map1")
 """
-
 
 
 def _shape_rules() -> list[str]:
@@ -132,18 +136,14 @@ def _shape_rules() -> list[str]:
         for name in reversed(names):
             shape = f"(cons {name} {shape})"
         facts = f"(= (shape x) {shape}) (= r (rank x)) (= k (- r {place}))"
-        out.append(
-            f"(rule ({facts}) ((axis x k z{place})) :ruleset analysis :name \"axis/{place}\")"
-        )
+        out.append(f'(rule ({facts}) ((axis x k z{place})) :ruleset analysis :name "axis/{place}")')
     for rank in range(2, 6):
         names = [f"z{k}" for k in range(rank)]
         shape = "(nil)"
         for name in reversed(names):
             shape = f"(cons {name} {shape})"
         row = f"(axes{rank} x {' '.join(names)})"
-        out.append(
-            f"(rule ((= (shape x) {shape})) ({row}) :ruleset analysis :name \"axes/{rank}\")"
-        )
+        out.append(f'(rule ((= (shape x) {shape})) ({row}) :ruleset analysis :name "axes/{rank}")')
     return out
 
 
@@ -245,8 +245,8 @@ def rule_text(rule: Rule) -> str:
 
 
 @lru_cache(maxsize=16)
-def program(rules: tuple[Rule, ...]) -> str:
-    """The whole egglog program: sorts, operators, loading, analyses and the rules."""
+def program(rules: tuple[Rule, ...]) -> tuple[str, ...]:
+    """The commands of the egglog program: sorts, operators, loading, analyses and the rules."""
     lines = [_DECLARATIONS]
     for op, letters in SIGNATURE.items():
         sorts = " ".join(_SORT[c] for c in letters)
@@ -257,4 +257,19 @@ def program(rules: tuple[Rule, ...]) -> str:
     lines += [_LOADING, _ANALYSIS, *_shape_rules()]
     lines += [text for op in SIGNATURE for text in _analysis_rules(op)]
     lines += [rule_text(rule) for rule in rules]
-    return "\n".join(lines)
+    return tuple(command for line in lines for command in commands(line))
+
+
+def commands(text: str) -> list[str]:
+    """The top-level parenthesised forms of a text."""
+    out: list[str] = []
+    depth = start = 0
+    for k, character in enumerate(text):
+        if character == "(":
+            start = k if depth == 0 else start
+            depth += 1
+        elif character == ")":
+            depth -= 1
+            if depth == 0:
+                out.append(text[start : k + 1])
+    return out

@@ -112,6 +112,8 @@ def _load_node(loaded: Loaded, node: Node) -> None:
     shape_dims = frozenset[Dim]().union(*(dims_of(s) for s in node.shape))
     masks = tables.mask(node.domain), tables.mask(shape_dims)
     loaded.row("raw_dtype", number, node.dtype)
+    if isinstance(node.op, Const) and len(set(node.op.values)) == 1 and node.dtype != "bool":
+        loaded.row("raw_value", number, repr(float(node.op.values[0])))
     loaded.row("raw_facts", number, *masks, node.rank, loaded.shape(node.shape))
 
 

@@ -38,7 +38,9 @@ class Sizes:
             point: dict[Dim | Extent, int] = {}
             for s in symbols(e):
                 is_dim = isinstance(s, Dim)
-                point[s] = self.extent(s) // 2 if is_dim else self._hints.get(s.name, DEFAULT_EXTENT)
+                point[s] = (
+                    self.extent(s) // 2 if is_dim else self._hints.get(s.name, DEFAULT_EXTENT)
+                )
             found = self._values[e] = max(1, evaluate(e, point))
         return found
 

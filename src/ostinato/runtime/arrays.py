@@ -45,8 +45,9 @@ def stored_view(
     return arena[offset_bytes : offset_bytes + count].view(dtype).reshape(shape)
 
 
-def put(view: Array, field: Field, value: Array) -> None:
-    """Copy an argument into its memory; tiles are padded with zeros."""
+def put(view: Array, field: Field, argument: Array, extents: Mapping[str, int]) -> None:
+    """Copy an argument into its memory; tiles are padded with zeros, axes of size 1 dissolve."""
+    value = argument.reshape(sizes(field.shape, extents))
     order = [k for group in field.axes for k in group]
     across = view.transpose(order)
     padded = tuple(math.prod(view.shape[k] for k in group) for group in field.axes)

@@ -76,15 +76,16 @@ Place = Callable[[Mapping[str, int], int], Layout]  # extents, workers
 class Artifact:
     """A compiled program at rest; everything in it can be pickled.
 
-    ``domains`` gives the dims of every output by name; ``words`` are the places of the stop flag
-    and of the published count in the control array, and its length. ``constants`` are inputs that
-    the program itself supplies.
+    ``domains`` gives the dims of every output by name, ``shapes`` its whole array's shape;
+    ``words`` are the places of the stop flag and of the published count in the control array, and
+    its length. ``constants`` are inputs that the program itself supplies.
     """
 
     source: str
     interface: Interface
     place: Place
     domains: Mapping[str, tuple[str, ...]]
+    shapes: Mapping[str, tuple[Expr, ...]]
     words: tuple[int, int, int]
     constants: Mapping[str, Array] = field(default_factory=dict[str, Array])
     explanation: Explanation = field(default_factory=Explanation)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.errors import NonFiniteError
-from ostinato.runtime.arrays import Array, empty_arena, put, stored_view, take, take_step
+from ostinato.runtime.arrays import Array, empty_arena, put, sizes, stored_view, take, take_step
 from ostinato.runtime.arrays import tile_counts as counts_of
 from ostinato.runtime.artifact import Artifact, Field, Layout
 from ostinato.runtime.explain import Explanation, MemoryUse
@@ -38,7 +38,7 @@ class Execution:
         self._stop, self._done = stop, done
         self.control = np.zeros(length, np.int64)
         for each in program.artifact.interface.inputs:
-            put(self.view(each), each, bound.inputs[each.name])
+            put(self.view(each), each, bound.inputs[each.name], bound.extents)
         self.workers = Workers(
             program.loaded.entry, program.workers(bound.extents), self._arguments()
         )
@@ -74,10 +74,12 @@ class Execution:
             raise
 
     def result(self, each: Field) -> Array:
-        return take(self.view(each), each, self.bound.extents)
+        shape = sizes(self.program.artifact.shapes[each.name], self.bound.extents)
+        return take(self.view(each), each, self.bound.extents).reshape(shape)
 
     def result_at(self, each: Field, step: int) -> Array:
-        return take_step(self.view(each), each, self.bound.extents, step)
+        shape = sizes(self.program.artifact.shapes[each.name][1:], self.bound.extents)
+        return take_step(self.view(each), each, self.bound.extents, step).reshape(shape)
 
 
 class Executable:

@@ -20,7 +20,9 @@ from tests.codegen.emit.plans import placed
 
 def artifact(plan: Plan, **domains: tuple[str, ...]) -> Artifact:
     words = (STOP, DONE, CONTROL_WORDS)
-    return Artifact(emit(plan), interface(plan), placed(plan), domains, words)
+    view = interface(plan)
+    shapes = {field.name: field.shape for field in view.outputs}
+    return Artifact(emit(plan), view, placed(plan), domains, shapes, words)
 
 
 def build(plan: Plan, directory: Path, threads: int = 2, **domains: tuple[str, ...]) -> Executable:

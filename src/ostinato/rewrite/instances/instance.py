@@ -99,6 +99,10 @@ def at(x: Node, dim: Dim, index: Expr | int) -> Node:
 
 def useless(x: Node, op: Read | Transpose | Part) -> Node:
     """A read, transpose or part that changes nothing, which the constructors would drop."""
-    read_at = {d for _, e in op.at if isinstance(e, Expr) for d in dims_of(e)} if isinstance(op, Read) else set()
+    read_at = (
+        {d for _, e in op.at if isinstance(e, Expr) for d in dims_of(e)}
+        if isinstance(op, Read)
+        else set()
+    )
     over = order({*x.domain, *read_at})
     return intern((op, (x,), over, x.shape, x.dtype))

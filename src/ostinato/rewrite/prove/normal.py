@@ -1,0 +1,289 @@
+"""Normal forms of values: equal ones are equal for all leaves, sizes and points.
+
+Two readings. *Exact*: floating-point operations are symbols with the few laws that hold bit for bit
+(signs, units, operand order of one addition). *Real*: sums and products are those of a commutative
+ring, and folds do not care about the order or grouping of their axes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from ostinato.rewrite.prove.index import Poly, Var, poly
+from ostinato.rewrite.prove.value import (
+    Call,
+    Choice,
+    Fold,
+    Leaf,
+    Number,
+    Recursion,
+    Value,
+    free,
+    key,
+    operands,
+    rename,
+)
+
+ONE, ZERO = Number(Fraction(1)), Number(Fraction(0))
+_ORDERLESS = frozenset(("add", "mul", "eq", "ne", "and", "or"))
+_ADDS = frozenset(("sum", "dot", "scan sum"))
+_MOST_ORDERS = 720
+
+
+def height(value: Value) -> int:
+    """How deep folds nest."""
+    inner = max(map(height, operands(value)), default=0)
+    return inner + isinstance(value, Fold | Recursion)
+
+
+def _named(over: Sequence[Var], body: Value) -> tuple[tuple[Var, ...], Value]:
+    """Bound variables with the names that their height gives."""
+    level, by, kept = height(body) + 1, dict[Var, Poly](), list[Var]()
+    for k, v in enumerate(over):
+        size = v.size.renamed(by) if v.size is not None else None
+        kept.append(Var(f"~{level}.{k}", size))
+        by[v] = poly(kept[-1])
+    return tuple(kept), rename(body, by)
+
+
+def _without_units(over: Sequence[Var], body: Value) -> tuple[list[Var], Value]:
+    """Axes of size 1 have one position."""
+    gone = {v: poly(0) for v in over if v.size is not None and v.size.constant == 1}
+    return [v for v in over if v not in gone], rename(body, gone) if gone else body
+
+
+# -------------------------------------------------------------------- bit for bit
+
+
+def exact(value: Value) -> Value:
+    """The normal form in which every operation rounds as it is written."""
+    match value:
+        case Leaf() | Number():
+            return value
+        case Call(fn, args):
+            return _exact_call(fn, [exact(a) for a in args])
+        case Fold(fn, over, body):
+            left, inner = _without_units(over, body)
+            inner = exact(inner)
+            if not left and over:
+                return ZERO if fn.startswith("arg") else inner
+            return Fold(fn, *_named(left, inner))
+        case Recursion():
+            return _recursion(value, exact(value.factor), exact(value.body))
+        case Choice(test, yes, no):
+            a, b = exact(yes), exact(no)
+            return a if key(a) == key(b) else Choice(test, a, b)
+
+
+def _recursion(value: Recursion, factor: Value, body: Value) -> Value:
+    level = max(height(factor), height(body)) + 1
+    step = Var(f"~{level}.0", value.step.size)
+    by = {value.step: poly(step)}
+    parts = rename(factor, by), rename(body, by)
+    return Recursion(value.reverse, step, *parts, value.at, value.size)
+
+
+def _exact_call(fn: str, args: list[Value]) -> Value:
+    match fn, args:
+        case "stop_gradient", [x]:
+            return x
+        case "neg", [Call("neg", (x,))]:
+            return x
+        case "not", [Call("not", (x,))]:
+            return x
+        case "neg", [Number(of)]:
+            return Number(-of)
+        case "sub", [x, y]:
+            return _exact_call("add", [x, _exact_call("neg", [y])])
+        case ("mul" | "div"), [x, y] if any(isinstance(a, Call) and a.fn == "neg" for a in args):
+            bare = [a.args[0] if isinstance(a, Call) and a.fn == "neg" else a for a in (x, y)]
+            flips = sum(isinstance(a, Call) and a.fn == "neg" for a in (x, y))
+            inner = _exact_call(fn, bare)
+            return _exact_call("neg", [inner]) if flips == 1 else inner
+        case ("mul" | "div"), [x, Number(of)] if of == 1:
+            return x
+        case "mul", [Number(of), x] if of == 1:
+            return x
+        case "where", [_, x, y] if key(x) == key(y):
+            return x
+        case _:
+            ordered = sorted(args, key=key) if fn in _ORDERLESS else args
+            return Call(fn, tuple(ordered))
+
+
+# -------------------------------------------------------------------- real numbers
+
+Ring = dict[tuple[str, ...], tuple[tuple[Value, ...], Fraction]]  # by the keys of the factors
+
+
+def real(value: Value) -> Value:
+    """The normal form over the real numbers."""
+    return _as_value(ring(value))
+
+
+def _term(factors: Iterable[Value], k: Fraction) -> Ring:
+    ordered = tuple(sorted(factors, key=key))
+    return {tuple(map(key, ordered)): (ordered, k)} if k else {}
+
+
+def _plus(*rings: Ring) -> Ring:
+    out: Ring = {}
+    for r in rings:
+        for name, (factors, k) in r.items():
+            total = k + (out[name][1] if name in out else 0)
+            out[name] = (factors, total)
+    return {name: term for name, term in out.items() if term[1]}
+
+
+def _times(a: Ring, b: Ring) -> Ring:
+    pairs = itertools.product(a.values(), b.values())
+    return _plus(*(_term((*f, *g), j * k) for (f, j), (g, k) in pairs))
+
+
+def _as_value(r: Ring) -> Value:
+    terms = [(tuple(sorted(f, key=key)), k) for f, k in r.values()]
+    terms.sort(key=lambda t: [key(f) for f in t[0]])
+    products = tuple(_product(f, k) for f, k in terms)
+    return products[0] if len(products) == 1 else Call("+", products) if products else ZERO
+
+
+def _product(factors: tuple[Value, ...], k: Fraction) -> Value:
+    if not factors:
+        return Number(k)
+    scaled = factors if k == 1 else (Number(k), *factors)
+    return scaled[0] if len(scaled) == 1 else Call("*", scaled)
+
+
+def ring(value: Value) -> Ring:
+    """A sum of products of values that are neither."""
+    match value:
+        case Number(of):
+            return _integer(of) if isinstance(of, Poly) else _term((), of)
+        case Leaf():
+            return _term((value,), Fraction(1))
+        case Call(fn, args):
+            return _ring_call(fn, args)
+        case Fold(fn, over, body):
+            left, inner = _without_units(over, body)
+            if not left and over:
+                return _term((), Fraction(0)) if fn.startswith("arg") else ring(inner)
+            return _sum(left, ring(inner)) if fn in _ADDS else _fold(fn, left, inner)
+        case Recursion():
+            return _term((_recursion(value, real(value.factor), real(value.body)),), Fraction(1))
+        case Choice(test, yes, no):
+            a, b = real(yes), real(no)
+            return ring(yes) if key(a) == key(b) else _term((Choice(test, a, b),), Fraction(1))
+
+
+def _integer(p: Poly) -> Ring:
+    one = Fraction(1)
+    return _plus(
+        *(_term((Number(poly(a)) for a in monomial), one * k) for monomial, k in p.terms)
+    )
+
+
+def _ring_call(fn: str, args: tuple[Value, ...]) -> Ring:
+    match fn, args:
+        case "add", (x, y):
+            return _plus(ring(x), ring(y))
+        case "sub", (x, y):
+            return _plus(ring(x), _times(_term((), Fraction(-1)), ring(y)))
+        case "neg", (x,):
+            return _times(_term((), Fraction(-1)), ring(x))
+        case "mul", (x, y):
+            return _times(ring(x), ring(y))
+        case "div", (x, y):
+            return _times(ring(x), _inverse(real(y)))
+        case "stop_gradient", (x,):
+            return ring(x)
+        case "where", (_, x, y) if key(real(x)) == key(real(y)):
+            return ring(x)
+        case _:
+            inner = [real(a) for a in args]
+            ordered = sorted(inner, key=key) if fn in _ORDERLESS else inner
+            return _term((Call(fn, tuple(ordered)),), Fraction(1))
+
+
+def _inverse(y: Value) -> Ring:
+    if isinstance(y, Number) and isinstance(y.of, Fraction) and y.of:
+        return _term((), 1 / y.of)
+    return _term((Call("inverse", (y,)),), Fraction(1))
+
+
+def _sum(over: Sequence[Var], body: Ring) -> Ring:
+    """The sum of a ring over variables: linear, and factors free of them move out."""
+    return _plus(*(_times(_term((), k), _sum_of(over, f)) for f, k in body.values()))
+
+
+def _sum_of(over: Sequence[Var], factors: Sequence[Value]) -> Ring:
+    variables, inside = list(over), list[Value]()
+    outside: list[Value] = []
+    for factor in factors:
+        if not free(factor) & frozenset(over):
+            outside.append(factor)
+        elif isinstance(factor, Fold) and factor.fn == "sum":
+            fresh = {v: Var(f"~m{len(variables) + k}", v.size) for k, v in enumerate(factor.over)}
+            moved = rename(factor.body, {v: poly(w) for v, w in fresh.items()})
+            variables += fresh.values()
+            inside += moved.args if isinstance(moved, Call) and moved.fn == "*" else [moved]
+        else:
+            inside.append(factor)
+    out = _term(outside, Fraction(1))
+    for part, used in _connected(variables, inside):
+        out = _times(out, _total(part, used) if used else _integer(_count(part)))
+    return out
+
+
+def _count(over: Sequence[Var]) -> Poly:
+    (v,) = over
+    assert v.size is not None, f"a sum over all {v.name}"
+    return v.size
+
+
+def _connected(
+    variables: Sequence[Var], factors: Sequence[Value]
+) -> list[tuple[list[Var], list[Value]]]:
+    """Sums that share no variable are a product of sums."""
+    groups: list[tuple[set[Var], list[Value]]] = [({v}, []) for v in variables]
+    links: list[tuple[frozenset[Var], Value | None]] = [(free(f), f) for f in factors]
+    links += [(v.size.variables() | {v}, None) for v in variables if v.size is not None]
+    for used, factor in links:
+        touched = [g for g in groups if g[0] & used]
+        merged = (set[Var]().union(*(g[0] for g in touched)), [f for g in touched for f in g[1]])
+        if factor is not None:
+            merged[1].append(factor)
+        groups = [g for g in groups if not g[0] & used] + [merged]
+    return [([v for v in variables if v in g], f) for g, f in groups if g]
+
+
+def _total(over: Sequence[Var], factors: Sequence[Value]) -> Ring:
+    """One sum whose variables are named so that no order of them matters."""
+    return _term((_best("sum", over, factors, "*"),), Fraction(1))
+
+
+def _best(fn: str, over: Sequence[Var], parts: Sequence[Value], joined: str) -> Value:
+    orders = itertools.islice(itertools.permutations(over), _MOST_ORDERS)
+    candidates = (_ordered(fn, order, parts, joined) for order in orders)
+    return min(candidates, key=key)
+
+
+def _ordered(fn: str, over: Sequence[Var], parts: Sequence[Value], joined: str) -> Value:
+    whole = parts[0] if len(parts) == 1 else Call(joined, tuple(parts))
+    kept, body = _named(over, whole)
+    if isinstance(body, Call) and body.fn == joined:
+        body = Call(joined, tuple(sorted(body.args, key=key)))
+    return Fold(fn, kept, body)
+
+
+def _fold(fn: str, over: Sequence[Var], body: Value) -> Ring:
+    inner, fn = real(body), fn.removeprefix("scan ")
+    if fn.startswith("arg"):
+        return _term((Fold(fn, *_named(over, inner)),), Fraction(1))
+    variables = list(over)
+    while isinstance(inner, Fold) and inner.fn == fn:
+        fresh = {v: Var(f"~m{len(variables) + k}", v.size) for k, v in enumerate(inner.over)}
+        variables += fresh.values()
+        inner = rename(inner.body, {v: poly(w) for v, w in fresh.items()})
+    return _term((_best(fn, variables, [inner], "*"),), Fraction(1))

@@ -1,0 +1,198 @@
+"""One way to read a rule: ranks, axis numbers, functions and shapes of its variables.
+
+Axes are numbered from the right and operators treat the axes left of those they name pointwise.
+Adjacent axes that a law does not name can therefore be read as one (its index is a tuple), and
+one such axis in every gap stands for any number: readings up to a few axes decide a law.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ostinato.rewrite.prove.index import Apply, Poly, Var, poly
+
+REST = "rest"  # all dimensions that a law does not name
+
+
+class Impossible(Exception):
+    """No program matches this reading of the rule."""
+
+
+class Unsupported(Exception):
+    """The prover does not know what this means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A size that is known.
+
+    One, the extent of a dimension, the length of a slice, a product, or another at a moved point.
+    """
+
+    kind: str  # "one" | "extent" | "length" | "times" | "moved"
+    name: str = ""
+    factors: tuple[Size, ...] = ()
+
+
+@dataclass(eq=False)
+class Size:
+    """A size to be found: linked to an equal one, fixed, or free with dimensions it avoids."""
+
+    name: str
+    avoids: set[str] = field(default_factory=set[str])
+    fixed: Fixed | None = None
+    link: Size | None = None
+
+    def root(self) -> Size:
+        return self if self.link is None else self.link.root()
+
+    @property
+    def is_one(self) -> bool:
+        return self.root().fixed == Fixed("one")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Coordinates by name of dimension, `REST` included."""
+
+    at: tuple[tuple[str, Poly], ...]
+
+    def __getitem__(self, dim: str) -> Poly:
+        return dict(self.at)[dim]
+
+    def moved(self, dim: str, to: Poly) -> Point:
+        return Point(tuple((d, to if d == dim else p) for d, p in self.at))
+
+    def without(self, dims: set[str]) -> tuple[tuple[str, Poly], ...]:
+        return tuple((d, p) for d, p in self.at if d not in dims)
+
+
+@dataclass
+class Setting:
+    """What the variables of a rule stand for.
+
+    - ``dims``: dimension variable -> dimension; ``numbers``, ``texts``: their values;
+    - ``shapes``: sizes of tensor variables; ``lists``: sizes of shape variables; ``sizes``: of
+      size variables;
+    - ``avoids``: the dimensions that a tensor or an index variable does not depend on;
+    - ``steady``: the dimensions along which a tensor or shape variable keeps its shape;
+    - ``known``: index variables with a known meaning; ``batch``: recurrence -> the one it batches.
+    """
+
+    dims: dict[str, str]
+    numbers: dict[str, int] = field(default_factory=dict[str, int])
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+    shapes: dict[str, list[Size]] = field(default_factory=dict[str, "list[Size]"])
+    lists: dict[str, list[Size]] = field(default_factory=dict[str, "list[Size]"])
+    sizes: dict[str, Size] = field(default_factory=dict[str, Size])
+    avoids: dict[str, set[str]] = field(default_factory=dict[str, "set[str]"])
+    known: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    batch: dict[str, tuple[str, str]] = field(default_factory=dict[str, "tuple[str, str]"])
+    inside: bool = False  # coordinates lie inside the box
+
+    def __post_init__(self) -> None:
+        self._count = 0
+
+    def every_dim(self) -> tuple[str, ...]:
+        return (*dict.fromkeys(self.dims.values()), REST)
+
+    def point(self) -> Point:
+        """The point at which both sides are compared."""
+        return Point(tuple((d, poly(self._coordinate(d))) for d in self.every_dim()))
+
+    def _coordinate(self, dim: str) -> Var:
+        within = self.inside and dim != REST
+        return Var(dim, poly(extent(dim)) if within else None)
+
+    def fresh(self, size: Poly | None, name: str = "~") -> Var:
+        """A variable no one else has; those of folds are called ~."""
+        self._count += 1
+        return Var(f"{name}{self._count}", size)
+
+    def unify(self, a: Size, b: Size) -> None:
+        """Take two sizes as equal.
+
+        Errors: Impossible if they are known to differ.
+        """
+        x, y = a.root(), b.root()
+        if x is y:
+            return
+        if x.fixed is not None and y.fixed is not None:
+            same = (x.fixed.kind, x.fixed.name) == (y.fixed.kind, y.fixed.name)
+            if not same or len(x.fixed.factors) != len(y.fixed.factors):
+                raise Impossible(f"{x.fixed} is not {y.fixed}")
+            for f, g in zip(x.fixed.factors, y.fixed.factors, strict=True):
+                self.unify(f, g)
+        kept, gone = (x, y) if x.fixed is not None else (y, x)
+        kept.avoids |= gone.avoids
+        gone.link = kept
+
+    def size(self, size: Size, point: Point) -> Poly:
+        """The value of a size at a point."""
+        root = size.root()
+        match root.fixed:
+            case None:
+                return self._function(root.name, root.avoids, point)
+            case Fixed("one"):
+                return poly(1)
+            case Fixed("extent", dim):
+                return poly(extent(dim))
+            case Fixed("length", name):
+                return self.length(name, point)
+            case Fixed("moved", read, (inner,)):
+                dim, _, index = read.partition(" ")
+                return self.size(inner, point.moved(dim, self.index(index, point)))
+            case Fixed(_, _, factors):
+                total = poly(1)
+                for factor in factors:
+                    total = total * self.size(factor, point)
+                return total
+
+    def _function(self, name: str, avoids: set[str], point: Point) -> Poly:
+        coordinates = point.without(avoids)
+        if not coordinates:
+            return poly(Var(name, None, True))
+        return poly(Apply(name, tuple(p for _, p in coordinates), True))
+
+    def length(self, name: str, point: Point) -> Poly:
+        """The number of indices of a slice."""
+        match self.known.get(name):
+            case ("full", dim):
+                return poly(extent(dim))
+            case ("shifted", base, _):
+                return self.length(base, point)
+            case _:
+                return self._function(f"|{name}|", self.avoids.get(name, set()), point)
+
+    def index(self, name: str, point: Point) -> Poly:
+        """The value of an index expression at a point."""
+        match self.known.get(name):
+            case ("self", dim):
+                return point[dim]
+            case ("moved", dim):
+                return point[dim] + poly(Var(f"{name}.by"))
+            case _:
+                coordinates = point.without(self.avoids.get(name, set()))
+                return poly(Apply(name, tuple(p for _, p in coordinates)))
+
+    def element(self, name: str, point: Point, i: Poly) -> Poly:
+        """Index number ``i`` of a slice."""
+        match self.known.get(name):
+            case ("full", _):
+                return i
+            case ("shifted", base, by):
+                return self.element(base, point, i) + poly(Var(f"{by}.by"))
+            case _:
+                coordinates = point.without(self.avoids.get(name, set()))
+                first = Apply(f"{name}.lo", tuple(p for _, p in coordinates))
+                return poly(first) + i * poly(Var(f"{name}.step", None, True))
+
+
+def extent(dim: str) -> Var:
+    """The number of points of a dimension."""
+    return Var(dim.upper(), None, True)
+
+
+def one() -> Size:
+    """The size of an axis that broadcasts."""
+    return Size("1", fixed=Fixed("one"))

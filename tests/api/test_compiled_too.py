@@ -1,0 +1,67 @@
+"""The language tests once more, with machine code in place of the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+import pytest
+
+from ostinato.pdg.functions import Array
+from ostinato.program import Program
+from tests.api import test_equations, test_functions, test_indexing, test_operators, test_random
+from tests.nn import test_modules
+from tests.optim import test_optimizers
+
+LANGUAGE: tuple[ModuleType, ...] = (
+    test_equations,
+    test_functions,
+    test_indexing,
+    test_operators,
+    test_random,
+    test_modules,
+    test_optimizers,
+)
+
+
+def compiled(program: Program, **arguments: object) -> dict[str, Array]:
+    return program.compile()(**arguments)
+
+
+def cases() -> list[Any]:
+    """Every test of the language that takes no fixture, with each of its parameters."""
+    out: list[Any] = []
+    for module in LANGUAGE:
+        for name, test in vars(module).items():
+            if not name.startswith("test_") or not isinstance(test, FunctionType):
+                continue
+            marks = [m for m in getattr(test, "pytestmark", ()) if m.name == "parametrize"]
+            for k, values in enumerate(_values(marks)):
+                out.append(pytest.param(test, values, id=f"{module.__name__}.{name}.{k}"))
+    return out
+
+
+def _values(marks: list[Any]) -> list[dict[str, Any]]:
+    combined: list[dict[str, Any]] = [{}]
+    for mark in marks:
+        names = mark.args[0]
+        keys = names.replace(",", " ").split() if isinstance(names, str) else list(names)
+        rows = [v.values if hasattr(v, "values") else v for v in mark.args[1]]
+        chosen = [dict(zip(keys, r if len(keys) > 1 else _single(r), strict=True)) for r in rows]
+        combined = [{**a, **b} for a in combined for b in chosen]
+    return combined
+
+
+def _single(row: Any) -> tuple[Any, ...]:
+    return row if isinstance(row, tuple) and len(row) == 1 else (row,)
+
+
+@pytest.mark.parametrize(("test", "values"), cases())
+def test_holds_for_machine_code(
+    test: Callable[..., None], values: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if set(test.__code__.co_varnames[: test.__code__.co_argcount]) - set(values):
+        pytest.skip("needs a fixture")
+    monkeypatch.setattr(Program, "interpret", compiled)
+    test(**values)

@@ -1,0 +1,144 @@
+"""The cache on disk: found by content, written atomically, rebuilt when damaged."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostinato.runtime import cache
+from ostinato.runtime.artifact import Artifact
+from ostinato.runtime.executor import Bound, Executable
+
+SOURCE = """
+from ostinato.codegen.cpu.prelude import driver
+
+@driver(
+    "int64", "int64", "int64[::1]", "int64[::1]", "uint8[::1]", "int64[::1]", "int64", "int64",
+    "int64[::1]",
+)
+def main(tid, nt, bar, kernels, arena, at, stride, seed, control):
+    control[8] = seed
+
+KERNELS = ()
+"""
+
+
+class Nothing:
+    """An interface and a layout without tensors."""
+
+    extents: tuple[str, ...] = ()
+    tensors: tuple[tuple[str, int], ...] = ()
+    inputs: tuple[Any, ...] = ()
+    outputs: tuple[Any, ...] = ()
+    tiles: tuple[Any, ...] = ()
+    streamed = ""
+    offsets: dict[str, int] = {}
+    local_stride = 0
+    total_bytes = 0
+    lower_bound_bytes = 0
+
+
+def nowhere(layout: Nothing, extents: object, workers: int) -> Nothing:
+    return layout
+
+
+def artifact() -> Artifact:
+    return Artifact(SOURCE, Nothing(), partial(nowhere, Nothing()), {}, {}, (0, 8, 32))
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+
+
+def test_what_was_stored_is_found() -> None:
+    key = cache.digest("one")
+    assert cache.load(key) is None
+    place = cache.store(key, artifact())
+    found = cache.load(key)
+    assert found is not None
+    assert found.source == SOURCE
+    assert place == cache.directory_of(key)
+
+
+def test_a_digest_knows_where_its_parts_end() -> None:
+    assert cache.digest("ab", "c") != cache.digest("a", "bc")
+    assert cache.digest("ab") == cache.digest(b"ab")
+
+
+@pytest.mark.parametrize("damage", ["truncate", "garbage", "foreign", "edited"])
+def test_a_damaged_entry_is_rebuilt_with_a_warning(damage: str) -> None:
+    key = cache.digest(damage)
+    place = cache.store(key, artifact())
+    path = place / cache.ARTIFACT
+    raw = path.read_bytes()
+    match damage:
+        case "truncate":
+            path.write_bytes(raw[:-7])
+        case "garbage":
+            path.write_bytes(b"no artifact")
+        case "foreign":
+            path.write_bytes(pickle.dumps({"a": 1}))
+        case _:
+            (place / "program.py").write_text("x = 1")
+    with pytest.warns(UserWarning, match="is damaged"):
+        assert cache.load(key) is None
+    assert cache.store(key, artifact()) == place
+    assert cache.load(key) is not None
+
+
+def test_processes_may_store_the_same_key_at_once() -> None:
+    key = cache.digest("shared")
+    with ThreadPoolExecutor(8) as pool:
+        places = list(pool.map(lambda _: cache.store(key, artifact()), range(32)))
+    assert set(places) == {cache.directory_of(key)}
+    assert cache.load(key) is not None
+    assert [p.name for p in cache.directory_of(key).parent.iterdir()] == [key]
+
+
+def test_a_cache_that_cannot_be_written_is_replaced_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "file"))
+    with pytest.warns(UserWarning, match="nothing is cached"):
+        place = cache.store(cache.digest("x"), artifact())
+    assert (place / "program.py").is_file()
+
+
+def test_a_second_load_takes_the_compiled_code_from_disk() -> None:
+    key = cache.digest("compiled")
+    place = cache.store(key, artifact())
+    Executable(artifact(), place, key).run(Bound({}))
+    files = sorted(p.name for p in (place / "__pycache__").glob("*.nbc"))
+    assert len(files) == 1
+    before = [(p, p.stat().st_mtime_ns) for p in (place / "__pycache__").glob("*.nb*")]
+    Executable(artifact(), place, key).run(Bound({}))
+    assert before == [(p, p.stat().st_mtime_ns) for p in (place / "__pycache__").glob("*.nb*")]
+
+
+def test_damaged_machine_code_is_compiled_again() -> None:
+    key = cache.digest("machine code")
+    place = cache.store(key, artifact())
+    Executable(artifact(), place, key)
+    for path in (place / "__pycache__").glob("*.nbi"):
+        path.write_bytes(b"damaged")
+    with pytest.warns(UserWarning, match="could not be loaded"):
+        Executable(artifact(), place, key).run(Bound({}))
+
+
+def test_the_runtime_needs_no_compiler() -> None:
+    """A process that runs from the cache imports no e-graph, no sets, no algebra."""
+    code = (
+        "import sys, ostinato.runtime.executor, ostinato.runtime.stream, ostinato.runtime.cache\n"
+        "bad = {'egglog', 'islpy', 'sympy', 'ostinato.codegen'} & set(sys.modules)\n"
+        "assert not bad, bad\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": "src"})
