@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
@@ -10,11 +9,11 @@ from typing import cast
 import numpy as np
 
 from ostinato.dims import is_integer
-from ostinato.pdg.build import show_shape
 from ostinato.pdg.condition import cond_symbols
-from ostinato.pdg.errors import ArgumentError
+from ostinato.pdg.errors import ArgumentError, guess
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, expr, symbols
+from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Affine, Case, Input, Iota, Node, Part, Pdg, Read
 
 
@@ -35,12 +34,18 @@ class Signature:
     extents: tuple[str, ...]
     least: dict[str, int]  # extents that start above 1
 
-    def bind(self, arguments: Mapping[str, object]) -> Arguments:
-        """Return checked arguments.
+    def bind(self, arguments: Mapping[str, object], where: str = "") -> Arguments:
+        """Return checked arguments of a call at a place of the user's program.
 
         Extents are given by name or follow from the shapes of inputs; ``seed`` is 0 if not given.
         Errors: ArgumentError for unknown, missing, contradicting and misshapen arguments.
         """
+        try:
+            return self._bound(arguments)
+        except ArgumentError as error:
+            raise error.at(where) from None
+
+    def _bound(self, arguments: Mapping[str, object]) -> Arguments:
         self._refuse_unknown(arguments)
         seed = _integer("seed", arguments.get("seed", 0), lowest=0)
         extents: dict[str, tuple[int, str]] = {}
@@ -66,10 +71,7 @@ class Signature:
         known = (*self.inputs, *self.extents, "seed")
         for name in arguments:
             if name not in known:
-                spelt = {known.lower(): known for known in reversed(known)}
-                near = difflib.get_close_matches(name.lower(), spelt, 1)
-                guess = f"Did you mean `{spelt[near[0]]}`? " if near else ""
-                remedy = f"{guess}It takes: {', '.join(known)}."
+                remedy = f"{guess(name, known)}It takes: {', '.join(known)}."
                 raise ArgumentError(f"the program has no argument `{name}`", remedy)
 
     def _refuse_missing(self, given: Mapping[str, object], extents: Iterable[str]) -> None:

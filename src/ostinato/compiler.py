@@ -6,24 +6,26 @@ artifact that a later process loads by content, without any of the stages.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache as cached
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ostinato.arguments import Arguments, Signature, signature
 from ostinato.codegen.cpu import prelude
 from ostinato.debug import debug
-from ostinato.pdg.errors import ArgumentError, OptionError
+from ostinato.dims import is_integer
+from ostinato.pdg.errors import ArgumentError, CycleError, OptionError, guess
 from ostinato.pdg.fingerprint import fingerprint, spell
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Expr, expr, upper_bound
 from ostinato.pdg.node import Node, Pdg
+from ostinato.place import calling_place
+from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime import cache
 from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.executor import Bound, Executable
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from ostinato.codegen.plan import Plan
     from ostinato.dims import Dimension
     from ostinato.rewrite.optimize import Optimized
-    from ostinato.rewrite.registry import RuleSet
 
 TARGETS = ("cpu",)
 
@@ -50,18 +51,40 @@ class Options:
     verify: bool = False  # check every invariant after every stage
 
 
-def options_from(given: Mapping[str, Any]) -> Options:
-    """Return the record of the given options.
+def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
+    """Return the record of the given options for a program.
 
-    Errors: OptionError for an unknown name, with the closest known one.
+    Errors: OptionError for an unknown option, dimension or extent, with the closest known one, and
+    for a value of the wrong kind.
     """
     known = [f.name for f in fields(Options)]
     for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            remedy = f"Did you mean `{near[0]}`?" if near else f"Options: {', '.join(known)}."
-            raise OptionError(f"`{name}` is no option of compile", remedy)
+        _require_known(name, known, "option of compile", "Options")
+    threads = given.get("threads", 0)
+    if not is_integer(threads) or threads < 0:
+        remedy = "Pass a number of threads, or 0 for every core."
+        raise OptionError(f"`threads` is {threads!r}", remedy)
+    extents = signature(pdg).extents
+    _require_counts("hints", given.get("hints", {}), extents, "extent")
+    _require_counts("widths", given.get("widths", {}), [d.name for d in pdg.dims()], "dimension")
     return Options(**given)
+
+
+def _require_counts(option: str, given: object, known: Sequence[str], what: str) -> None:
+    """Refuse an option that is no mapping from known names to positive integers."""
+    if not isinstance(given, Mapping):
+        remedy = f"Pass a dictionary from {what} names to integers."
+        raise OptionError(f"`{option}` is {given!r}", remedy)
+    for name, size in cast(Mapping[str, object], given).items():
+        _require_known(name, known, f"{what} of the program, but `{option}` has it", f"{what}s")
+        if not is_integer(size) or size < 1:
+            raise OptionError(f"`{option}` has {size!r} for `{name}`", "Pass a positive integer.")
+
+
+def _require_known(name: str, known: Sequence[str], what: str, several: str) -> None:
+    if name not in known:
+        remedy = f"{guess(name, known)}{several.capitalize()}: {', '.join(known)}."
+        raise OptionError(f"`{name}` is no {what}", remedy)
 
 
 class Compiled:
@@ -83,7 +106,7 @@ class Compiled:
 
         Errors: ArgumentError; NonFiniteError with ``check_finite``.
         """
-        return self._executable.run(self._bind(arguments), check_finite)
+        return self._executable.run(self._bind(arguments, calling_place()), check_finite)
 
     def stream(
         self, over: Dimension | str, check_finite: bool = False, **arguments: object
@@ -92,21 +115,21 @@ class Compiled:
 
         Errors: ArgumentError; NonFiniteError with ``check_finite``, at the first bad step.
         """
-        dim = over if isinstance(over, str) else over.name
+        dim, where = over if isinstance(over, str) else over.name, calling_place()
         domains = self._executable.artifact.domains
         if not any(dims[:1] == (dim,) for dims in domains.values()):
             firsts = sorted({dims[0] for dims in domains.values() if dims})
             fact = f"no output has `{dim}` as its first dimension"
             remedy = f"Stream over one of: {', '.join(firsts)}." if firsts else "Call the program."
-            raise ArgumentError(fact, remedy)
-        return Stream(self._executable, dim, self._bind(arguments), check_finite)
+            raise ArgumentError(fact, remedy, where)
+        return Stream(self._executable, dim, self._bind(arguments, where), check_finite)
 
     def explain(self, **extents: int) -> Explanation:
         """What was compiled; memory is that of the given extents, or of the last run."""
         return self._executable.explain(extents or None)
 
-    def _bind(self, arguments: Mapping[str, object]) -> Bound:
-        bound: Arguments = self._signature.bind(arguments)
+    def _bind(self, arguments: Mapping[str, object], where: str) -> Bound:
+        bound: Arguments = self._signature.bind(arguments, where)
         constants = self._executable.artifact.constants
         return Bound(bound.extents, {**bound.inputs, **constants}, bound.seed)
 
@@ -122,13 +145,21 @@ def compile_program(
     Errors: OptionError for an unknown target or option; CycleError; ShapeError.
     """
     if target not in TARGETS:
-        raise OptionError(f"`{target}` is no target", f"Targets: {', '.join(TARGETS)}.")
-    chosen = options_from(options or {})
+        raise OptionError(f"there is no target `{target}`", f"Targets: {', '.join(TARGETS)}.")
+    if rules is not None and not isinstance(rules, RuleSet):
+        remedy = 'Pass a set of rules, such as ot.rules.without("vectorize").'
+        raise OptionError(f"`rules` is {rules!r}", remedy)
+    chosen = options_from(options or {}, pdg)
     chosen = replace(chosen, verify=chosen.verify or debug().verify)
     key = _key(pdg, rules, chosen)
     artifact = cache.load(key)
     if artifact is None:
-        artifact = build(pdg, rules, chosen)
+        try:
+            artifact = build(pdg, rules, chosen)
+        except CycleError as unordered:
+            from ostinato.cycle import find_cycle
+
+            raise find_cycle(pdg) or unordered from None
         directory = cache.store(key, artifact)
     else:
         directory = cache.directory_of(key)
@@ -161,6 +192,7 @@ def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:
         constants=constants,
         domains={name: tuple(d.name for d in node.domain) for name, node in pdg.outputs},
         shapes={name: _whole_shape(node) for name, node in pdg.outputs},
+        lines={name: node.where for name, node in pdg.outputs},
         words=(STOP, DONE, CONTROL_WORDS),
         explanation=_explanation(optimized, plan, source, times),
     )
@@ -225,9 +257,9 @@ def code_digest() -> str:
     """A hash of the compiler itself: a changed stage finds none of its older results."""
     total = hashlib.sha256()
     here = Path(__file__).parent
-    for part in ("pdg", "rewrite", "codegen", "runtime"):
-        for path in sorted((here / part).rglob("*.py")):
-            total.update(path.read_bytes())
+    parts = (here / name for name in ("pdg", "rewrite", "codegen", "runtime"))
+    for path in (Path(__file__), *(path for part in parts for path in sorted(part.rglob("*.py")))):
+        total.update(path.read_bytes())
     return total.hexdigest()[:16]
 
 

@@ -13,6 +13,7 @@ from ostinato.dims import IndexExpression, lift, lift_condition
 from ostinato.pdg import build
 from ostinato.pdg import index as indices
 from ostinato.pdg.errors import DtypeError, ShapeError
+from ostinato.pdg.naming import called
 from ostinato.pdg.node import Node
 from ostinato.place import place
 from ostinato.tensor import (
@@ -300,7 +301,7 @@ def unstack(x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
     size = x.node.shape[k]
     if not size.is_const:
         remedy = "Unstack an axis of constant size."
-        raise ShapeError(f"`{x.node}` unstacked along size {size}", remedy, place())
+        raise ShapeError(f"{called(x.node)} unstacked along size {size}", remedy, place())
     return tuple(apply(movement.part, x, k, indices.expr(i)) for i in range(size.const))
 
 

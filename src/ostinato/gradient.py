@@ -7,6 +7,7 @@ from typing import overload
 
 from ostinato.definition import Definition, fresh_name, reachable
 from ostinato.pdg.errors import GradientError
+from ostinato.pdg.naming import sized
 from ostinato.pdg.node import Equation, Node, Rec, intern
 from ostinato.place import place
 from ostinato.rebuild import rebuild
@@ -34,7 +35,7 @@ def grad(loss: Tensor, wrt: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor,
     where = place()
     several = [wrt] if isinstance(wrt, Tensor) else list(wrt)
     if loss.ndim or not loss.dtype.startswith("float"):
-        fact = f"the gradient of `{loss.node}`, {loss!r}"
+        fact = f"the gradient of {sized(loss.node)}, which is {loss.dtype}"
         raise GradientError(fact, "Reduce the loss to one float, by `.mean()` or `.sum()`.", where)
     sources = merged(loss, *several)
     known = reachable(sources)

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import inspect
 import os
+from types import FrameType
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _shown: dict[str, str] = {}
+
+
+def calling_place() -> str:
+    """Return ``file:line`` of the caller of the function that asks, "" if it is in this package."""
+    frame = inspect.currentframe()
+    caller = frame and frame.f_back and frame.f_back.f_back
+    return "" if caller is None or caller.f_code.co_filename.startswith(_PACKAGE) else _show(caller)
+
+
+def _show(frame: FrameType) -> str:
+    path = frame.f_code.co_filename
+    if path not in _shown:
+        _shown[path] = os.path.basename(path)
+    return f"{_shown[path]}:{frame.f_lineno}"
 
 
 def place() -> str:
@@ -16,10 +31,7 @@ def place() -> str:
     """
     frame = inspect.currentframe()
     while frame is not None:
-        path = frame.f_code.co_filename
-        if not path.startswith(_PACKAGE):
-            if path not in _shown:
-                _shown[path] = os.path.basename(path)
-            return f"{_shown[path]}:{frame.f_lineno}"
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
+            return _show(frame)
         frame = frame.f_back
     return ""

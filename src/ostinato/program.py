@@ -13,6 +13,7 @@ from ostinato.pdg.errors import (
     CoverageError,
     DomainError,
     EquationError,
+    OptionError,
     ShapeError,
 )
 from ostinato.pdg.functions import Array
@@ -30,7 +31,7 @@ from ostinato.pdg.node import (
     intern,
     postorder,
 )
-from ostinato.place import place
+from ostinato.place import calling_place, place
 from ostinato.rebuild import rebuild
 from ostinato.tensor import as_tensor, merged
 
@@ -91,7 +92,7 @@ class Program:
         Shapes: arrays are (extents of the output's domain in declaration order, then its shape).
         Errors: ArgumentError for unknown, missing and misshapen arguments.
         """
-        bound = self.signature.bind(arguments)
+        bound = self.signature.bind(arguments, calling_place())
         from ostinato.pdg.interpret import interpret
 
         return interpret(self.pdg, bound.extents, bound.inputs, bound.seed)
@@ -103,11 +104,15 @@ class Program:
 
         ``rules`` are the rewrite rules that may be used (default: all), such as
         ``ot.rules.without("vectorize")``.
-        Errors: OptionError for an unknown target or option.
+        Errors: OptionError for an unknown target or option; CycleError.
         """
         from ostinato.compiler import compile_program
 
-        return compile_program(self.pdg, target=target, rules=rules, options=options)
+        where = calling_place()
+        try:
+            return compile_program(self.pdg, target=target, rules=rules, options=options)
+        except OptionError as error:
+            raise error.at(where) from None
 
     def __str__(self) -> str:
         from ostinato.pdg.printer import show
@@ -131,7 +136,7 @@ def _checked(pdg: Pdg) -> Pdg:
 
 def _collect(outputs: Mapping[str, Node], found: Mapping[str, Definition], where: str) -> Pdg:
     """Gather the equations that outputs reach, under the user's names and with streams 0, 1, ..."""
-    needed = _needed(outputs, found, where)
+    needed = _needed(outputs, found)
     roots = [*outputs.values(), *(right for d in needed for _, right in d.cases)]
     names = _names([d.name for d in needed])
     streams = _streams(roots)
@@ -157,9 +162,7 @@ def _collect(outputs: Mapping[str, Node], found: Mapping[str, Definition], where
     return Pdg(tuple((name, moved[node]) for name, node in outputs.items()), equations)
 
 
-def _needed(
-    outputs: Mapping[str, Node], found: Mapping[str, Definition], where: str
-) -> list[Definition]:
+def _needed(outputs: Mapping[str, Node], found: Mapping[str, Definition]) -> list[Definition]:
     """The definitions that are read, in order of creation."""
     needed: dict[str, Definition] = {}
     todo = list(outputs.values())
@@ -172,7 +175,8 @@ def _needed(
             definition = needed[node.op.name] = found[node.op.name]
             if not definition.cases:
                 fact = f"`{node}` is read, but has no equation"
-                raise CoverageError(fact, f"Write {node}[...] = ... before the program.", where)
+                remedy = f"Write {node}[...] = ... before the program."
+                raise CoverageError(fact, remedy, node.where)
             todo += [right for _, right in definition.cases]
     return sorted(needed.values(), key=lambda d: serial_of(d.name))
 

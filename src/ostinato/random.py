@@ -14,6 +14,7 @@ from ostinato.pdg import build
 from ostinato.pdg.build import random_node
 from ostinato.pdg.errors import DtypeError, ShapeError
 from ostinato.pdg.index import Expr
+from ostinato.pdg.naming import called
 from ostinato.pdg.node import Random
 from ostinato.place import place
 from ostinato.recurrent import Over, as_dims
@@ -67,7 +68,7 @@ def categorical(logits: Tensor) -> Tensor:
     Shapes: logits (..., n) -> (...).
     """
     if not logits.ndim:
-        fact = f"categorical draw from `{logits.node}`, a scalar"
+        fact = f"categorical draw from {called(logits.node)}, a scalar"
         raise ShapeError(fact, "Give logits with at least one axis.", place())
     p = softmax(logits)
     size = p.node.shape[-1]

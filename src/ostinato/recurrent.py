@@ -16,10 +16,10 @@ from ostinato.dims import (
     lift_condition,
 )
 from ostinato.pdg import build
-from ostinato.pdg.build import show_shape
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, cond_symbols, equal, every
 from ostinato.pdg.errors import DtypeError, EquationError, ShapeError
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Dtype, Node, Rec, intern
 from ostinato.place import place
 from ostinato.tensor import ShapeLike, Tensor, as_operand, as_shape, merged

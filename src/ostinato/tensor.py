@@ -18,6 +18,7 @@ from ostinato.dims import Condition, IndexExpression, lift
 from ostinato.pdg import build
 from ostinato.pdg.errors import DomainError, DtypeError, ShapeError, TruthError
 from ostinato.pdg.index import Dim, Expr, expr
+from ostinato.pdg.naming import called
 from ostinato.pdg.node import Dtype, Input, Node, Rec, Scalar, give_name
 from ostinato.place import place
 
@@ -103,7 +104,7 @@ class Tensor:
         for name in positions:
             if name not in by_name:
                 known = ", ".join(by_name) or "none"
-                fact = f"`{self.node}` has no dimension `{name}`"
+                fact = f"{called(self.node)} has no dimension `{name}`"
                 raise DomainError(fact, f"Its dimensions are: {known}.", where)
         pairs = [
             (dim, position(positions[name], dim, self.node, where))
@@ -113,14 +114,14 @@ class Tensor:
         return Tensor(read(self.node, pairs, where), self.sources)
 
     def __bool__(self) -> NoReturn:
-        fact = f"`{self.node}` has no truth value while the program is written"
+        fact = f"{called(self.node)} has no truth value while the program is written"
         raise TruthError(fact, "Use ot.where, and & | ~ instead of and, or, not.", place())
 
     def __iter__(self) -> Iterator[Tensor]:
-        raise TruthError(f"iteration over `{self.node}`", "Use ot.unstack(x).", place())
+        raise TruthError(f"iteration over {called(self.node)}", "Use ot.unstack(x).", place())
 
     def __len__(self) -> NoReturn:
-        raise TruthError(f"length of `{self.node}`", "Use x.shape[0].", place())
+        raise TruthError(f"length of {called(self.node)}", "Use x.shape[0].", place())
 
     __hash__ = object.__hash__
 

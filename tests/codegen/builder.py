@@ -69,6 +69,9 @@ def number(of: ExprLike) -> V:
     return V(Call("cast", (Position(expr(of)),), "float64"))
 
 
+Cases = Sequence[tuple[Cond, "V | float"]]
+
+
 @dataclass
 class Builder:
     """Statements in order; ``d`` and ``a`` hold the dims and axis indices by name."""
@@ -93,7 +96,7 @@ class Builder:
         name: str,
         dims: str,
         axes: str,
-        clauses: V | float | Sequence[tuple[Cond, V | float]],
+        clauses: V | float | Cases,
         kind: Kind = "map",
         over: str = "",
         fold: str = "sum",
@@ -128,7 +131,7 @@ class Builder:
         self.arrays[name] = rng.standard_normal(shape) * 0.5
         return name
 
-    def __call__(self, name: str, *axes: str | ExprLike | V, clamp: bool = False, **at: Any) -> V:
+    def __call__(self, name: str, *axes: str | ExprLike | V, **at: ExprLike) -> V:
         """Read a tensor: at this point, or with some dims and axes elsewhere."""
         s = self.statements[name]
         dims = tuple(expr(at.get(d.name, d)) for d in s.result_dims)
@@ -136,7 +139,7 @@ class Builder:
         inner: list[Expr | Value] = []
         for a in given:
             inner.append(a.of if isinstance(a, V) else expr(self.a[a] if isinstance(a, str) else a))
-        return V(Load(name, dims, tuple(inner), s.dtype, clamp))
+        return V(Load(name, dims, tuple(inner), s.dtype))
 
     def draw(self, stream: int, dims: str, element: ExprLike = 0) -> V:
         point = tuple(expr(self.d[n]) for n in dims.split())

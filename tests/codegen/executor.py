@@ -184,11 +184,11 @@ class Worker:
 
     def arg(self, s: Statement, here: Point, value: Number, key: Any, started: set[Any]) -> None:
         axis = next(a for a in s.axes if a.index in s.reduced)
-        best = self.registers.get(("best", *key)) if key in started else None  # type: ignore[call-overload]
+        best = self.registers.get(("best", *key)) if key in started else None
         started.add(key)
         better = best is None or (value > best if s.fold == "argmax" else value < best)
         if better:
-            self.registers["best", *key] = value  # type: ignore[index]
+            self.registers["best", *key] = value
             self.store(s, here, here[axis.index])
 
     def contraction(self, leaf: Contraction, point: Point) -> None:

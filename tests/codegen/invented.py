@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from dataclasses import replace
 
 from ostinato.codegen.system import Axis, System
 from ostinato.pdg.condition import ALWAYS, Cond, at_least
 from ostinato.pdg.index import Dim, Expr, expr, floordiv
 from tests.codegen.builder import Builder, V, call, choose, number
+from tests.codegen.judge import Arrays
 
 DIMS = ["i b t", "i b t", "i b t", "b t", "i t", "t", "i", "i b", "b", ""]
 AXES = ["h", "n", "h n", "n h", "", "", "h"]
@@ -188,7 +188,7 @@ class Inventor:
         return own == set(axes.split()) and {d.name for d in s.result_dims} <= set(dims.split())
 
 
-def invent(seed: int) -> tuple[System, Mapping[str, object]]:
+def invent(seed: int) -> tuple[System, Arrays]:
     """A random system and its arguments."""
     inventor = Inventor(seed)
     chance = inventor.chance

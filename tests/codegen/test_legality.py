@@ -1,5 +1,6 @@
 """The proof of a schedule rejects every wrong one."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -18,10 +19,13 @@ def scheduled(name: str) -> Scheduled:
     return schedule(tile(system, {}, 2), frozenset(system.outputs.values()), {})
 
 
-def inside(trees: tuple[Tree, ...], change: object) -> tuple[Tree, ...]:
+Trees = tuple[Tree, ...]
+
+
+def inside(trees: Trees, change: Callable[[Trees], Trees]) -> Trees:
     """The trees with the body of the outermost loop changed."""
     first = trees[0]
-    assert isinstance(first, Loop) and callable(change)
+    assert isinstance(first, Loop)
     return (replace(first, body=change(first.body)), *trees[1:])
 
 
@@ -37,7 +41,11 @@ def rejected(found: Scheduled, trees: tuple[Tree, ...]) -> bool:
 def test_a_reversed_body_is_rejected(name: str) -> None:
     found = scheduled(name)
     assert not rejected(found, found.trees)
-    assert rejected(found, inside(found.trees, lambda body: body[::-1]))
+    assert rejected(found, inside(found.trees, backwards))
+
+
+def backwards(body: Trees) -> Trees:
+    return body[::-1]
 
 
 def test_every_swap_of_dependent_neighbours_is_rejected() -> None:

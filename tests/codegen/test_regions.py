@@ -123,8 +123,8 @@ def test_a_cycle_names_tensors_and_place() -> None:
     with pytest.raises(CycleError) as found:
         plan(p.system())
     assert str(found.value).splitlines()[0] == (
-        "train.py:3: `a` -> `b` -> `a` depend on each other at the same point, "
-        "so no order computes them"
+        "train.py:2: no order of loops computes `a` (train.py:2), `b` (train.py:3): "
+        "they need each other"
     )
 
 

@@ -117,20 +117,20 @@ REFUSED: list[tuple[Callable[[], Node], type[OstinatoError], str]] = [
     (
         lambda: build.map_node("add", (tensor(3), tensor(4, name="y")), where="m.py:4"),
         ShapeError,
-        "m.py:4: `add` of shapes (3,) and (4,): axis -1 is 3 in one and 4 in the other\n"
+        "m.py:4: `add` of `x` (3,) and `y` (4,): axis -1 is 3 in `x` and 4 in `y`\n"
         "  Make the sizes equal, or 1 where the axis is to be repeated.",
     ),
     (
         lambda: build.map_node("add", (tensor(3), tensor(3, dtype="int32", name="y"))),
         DtypeError,
-        "`add` of x (float32), y (int32)\n"
+        "`add` of `x` (float32) and `y` (int32)\n"
         "  It takes operands of one type out of int32, int64, uint32, float32, float64; "
         "use `.cast`.",
     ),
     (
         lambda: build.matmul(tensor(2, 3), tensor(2, 3), "m.py:9"),
         ShapeError,
-        "m.py:9: matrix product of shapes (2, 3) and (2, 3)\n"
+        "m.py:9: matrix product of `x` (2, 3) and `x` (2, 3)\n"
         "  The last axis left must equal the last but one right.",
     ),
     (
@@ -161,7 +161,7 @@ REFUSED: list[tuple[Callable[[], Node], type[OstinatoError], str]] = [
     (
         lambda: build.concat((tensor(2, 3), tensor(3, 3)), -1),
         ShapeError,
-        "concatenation of (2, 3) and (3, 3)\n  All axes but axis -1 must have equal sizes.",
+        "concatenation of `x` (2, 3) and `x` (3, 3)\n  All axes but axis -1 must have equal sizes.",
     ),
     (
         lambda: build.part(tensor(2, 3), -1, expr(3)),

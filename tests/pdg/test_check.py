@@ -113,7 +113,7 @@ def test_a_missing_last_step_shows_its_first_point() -> None:
     y = build.rec("y", (), "float32", (T,))
     equation = Equation(y, ((at_least(n - 2, t), series()),), ("train.py:9",))
     text = complaint(CoverageError, equation, y=y)
-    assert "covers every point that is needed (first uncovered point: t=0, with T=1)" in text
+    assert "do not cover every point that is needed (first uncovered point: t=0, with T=1)" in text
 
 
 def test_points_that_nobody_needs_may_stay_uncovered() -> None:

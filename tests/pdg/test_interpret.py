@@ -167,7 +167,7 @@ def test_a_value_that_needs_itself_is_a_cycle_in_the_users_names() -> None:
     second = Equation(y, ((ALWAYS, mul(x, scalar(2.0))),))
     with pytest.raises(CycleError) as caught:
         interpret(program(first, second, x=x), {"T": 2}, {})
-    chain = "`x` at t = 0 (train.py:0) needs `y` at t = 0 (train.py:1) needs `x` at t = 0"
+    chain = "`x` at t = 0 (train.py:0) needs `y` at t = 0 (train.py:1), which needs `x` at t = 0"
     assert chain in str(caught.value)
 
 

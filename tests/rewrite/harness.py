@@ -72,7 +72,9 @@ class Judge(Interpreter):
         return (yield from super()._step(key))
 
 
-def wrong_terms(done: Saturated, extents: Mapping[str, int], inside: bool, salts: Sequence[int]) -> int:
+def wrong_terms(
+    done: Saturated, extents: Mapping[str, int], inside: bool, salts: Sequence[int]
+) -> int:
     """Compare every claimed equality at sampled points; returns how many comparisons were made.
 
     Errors: WrongTerm with the first difference.

@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from ostinato.pdg import build
 from ostinato.pdg.condition import at_least, equal
-from ostinato.pdg.index import Dim, Expr, Slice, evaluate, expr
+from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, expr
 from ostinato.pdg.node import Equation, Input, Node, Pdg, Random
 
 Values = dict[str, npt.NDArray[Any]]
 
-B, I, T = Dim("b"), Dim("i"), Dim("t")
+B, ITERATION, T = Dim("b"), Dim("i"), Dim("t")
 
 
 def whole(dim: Dim) -> Slice:
@@ -79,22 +79,22 @@ def rollout() -> Pdg:
 
 def training() -> Pdg:
     """A policy of two layers that acts for T steps in B copies, updated I times by its gradient."""
-    w = build.rec("w", (expr(4), expr(5)), "float32", (I,))
+    w = build.rec("w", (expr(4), expr(5)), "float32", (ITERATION,))
     start = floats("start", (4, 5))
-    s = build.rec("s", (expr(4),), "float32", (B, I, T))
+    s = build.rec("s", (expr(4),), "float32", (B, ITERATION, T))
     z = build.map_node("tanh", [vector(build.matmul(rows(s), w))])
-    draw = build.random_node(Random("uniform", 1), (expr(4),), "float32", (B, I, T))
+    draw = build.random_node(Random("uniform", 1), (expr(4),), "float32", (B, ITERATION, T))
     moved = add(build.part(z, -1, Slice(expr(0), expr(4))), draw)
     nxt = build.map_node("sub", [moved, mul(s, const(0.5))])
-    begin = build.random_node(Random("normal", 2), (expr(4),), "float32", (B, I))
+    begin = build.random_node(Random("normal", 2), (expr(4),), "float32", (B, ITERATION))
     dz = mul(z, build.map_node("sub", [const(1.0), mul(z, z)]))
     outer = build.matmul(build.transpose(rows(s), (-1, -2)), rows(dz))
     summed = build.reduce_node("sum", build.read(outer, [(B, whole(B)), (T, whole(T))]), [-4, -3])
     step = build.map_node("sub", [w, mul(summed, const(0.01))])
-    back = build.read(step, [(I, expr(I) - 1)])
+    back = build.read(step, [(ITERATION, expr(ITERATION) - 1)])
     previous = build.read(nxt, [(T, expr(T) - 1)])
     equations = {
-        "w": Equation(w, ((equal(I, 0), start), (at_least(I, 1), back))),
+        "w": Equation(w, ((equal(ITERATION, 0), start), (at_least(ITERATION, 1), back))),
         "s": Equation(s, ((equal(T, 0), begin), (at_least(T, 1), previous))),
     }
     return Pdg((("loss", mean_of_squares(z, B, T)), ("w", w)), equations)
@@ -170,7 +170,7 @@ def arguments(pdg: Pdg, extents: dict[str, int], rng: np.random.Generator) -> Va
     out: Values = {}
     for node in pdg.nodes():
         if isinstance(node.op, Input):
-            point = {d.extent: extents[d.extent.name] for d in pdg.dims()}
+            point: dict[Dim | Extent, int] = {d.extent: extents[d.extent.name] for d in pdg.dims()}
             sizes = [extents[d.extent.name] for d in node.domain]
             sizes += [evaluate(s, point) for s in node.shape]
             out[node.op.name] = rng.normal(size=sizes)

@@ -10,7 +10,6 @@ from ostinato.pdg.node import Linear, Matmul, Pdg, Scan
 from ostinato.pdg.printer import show
 from ostinato.rewrite.optimize import RewriteOptions, optimize
 from ostinato.rewrite.registry import RuleSet, every_rule
-
 from tests.rewrite import programs
 
 EXTENTS = {"B": 3, "I": 3, "T": 4}
@@ -58,8 +57,8 @@ def test_discounted_and_plain_sums_over_the_rest_become_linear_recurrences() -> 
 def test_a_recurrence_that_is_parallel_over_a_dim_is_batched() -> None:
     result = optimize(programs.training(), RewriteOptions(hints={"B": 64}))
     assert result.batched == {"s": (programs.B,)}
-    assert result.pdg.equations["s"].rec.domain == (programs.I, programs.T)
-    assert result.pdg.equations["w"].rec.domain == (programs.I,)
+    assert result.pdg.equations["s"].rec.domain == (programs.ITERATION, programs.T)
+    assert result.pdg.equations["w"].rec.domain == (programs.ITERATION,)
 
 
 def test_a_weight_gradient_is_one_product_over_all_rows() -> None:

@@ -39,6 +39,7 @@ class Nothing:
     outputs: tuple[Any, ...] = ()
     tiles: tuple[Any, ...] = ()
     streamed = ""
+    late: frozenset[str] = frozenset()
     offsets: dict[str, int] = {}
     local_stride = 0
     total_bytes = 0
@@ -97,7 +98,7 @@ def test_a_damaged_entry_is_rebuilt_with_a_warning(damage: str) -> None:
 def test_processes_may_store_the_same_key_at_once() -> None:
     key = cache.digest("shared")
     with ThreadPoolExecutor(8) as pool:
-        places = list(pool.map(lambda _: cache.store(key, artifact()), range(32)))
+        places = list(pool.map(cache.store, [key] * 32, [artifact()] * 32))
     assert set(places) == {cache.directory_of(key)}
     assert cache.load(key) is not None
     assert [p.name for p in cache.directory_of(key).parent.iterdir()] == [key]

@@ -10,6 +10,7 @@ from ostinato.dims import Condition, check_index, is_integer, lift
 from ostinato.pdg import build
 from ostinato.pdg.errors import DomainError, DtypeError, ShapeError
 from ostinato.pdg.index import Dim, Expr, ExprLike, Index, Slice, expr
+from ostinato.pdg.naming import called
 from ostinato.pdg.node import Node
 
 
@@ -17,7 +18,7 @@ def index(x: Node, over: Sequence[Dim], items: Sequence[object], where: str = ""
     """Return ``x[items]``; what stands after an Ellipsis indexes the last spatial axes."""
     found = [k for k, item in enumerate(items) if item is Ellipsis]
     if len(found) > 1:
-        raise ShapeError(f"`{x}` is indexed with two `...`", "Write one.", where)
+        raise ShapeError(f"{called(x)} is indexed with two `...`", "Write one.", where)
     head = tuple(items[: found[0]] if found else items)
     tail = tuple(items[found[0] + 1 :] if found else ())
     temporal, spatial = head[: len(over)], head[len(over) :]
@@ -45,13 +46,13 @@ def position(item: object, dim: Dim, x: Node, where: str) -> Index:
     if isinstance(item, slice):
         return bounded(cast("slice[object, object, object]", item), dim.extent, x, where)
     if isinstance(item, Node):
-        fact = f"`{x}` is read at a step of `{dim}` that is computed by `{item}`"
+        fact = f"{called(x)} is read at a step of `{dim}` that is computed by {called(item)}"
         remedy = f"Slice `{dim}` and take from the axis: x[:].take(index, axis=0)."
         raise DomainError(fact, remedy, where)
     at = lift(item)
     if at is None:
         what = "a condition" if isinstance(item, Condition) else repr(item)
-        fact = f"`{x}` is read at {what} along dimension `{dim}`"
+        fact = f"{called(x)} is read at {what} along dimension `{dim}`"
         remedy = "Use an index expression, an integer or a slice; spatial positions come later."
         raise DomainError(fact, remedy, where)
     return _from_end(check_index(at, "index"), dim.extent)
@@ -66,13 +67,13 @@ def bounded(item: slice[object, object, object], extent: ExprLike, x: Node, wher
     step = 1 if item.step is None else item.step
     if not is_integer(step) or step < 1:
         remedy = "Use a positive integer; `ot.flip` reverses an axis."
-        raise ShapeError(f"slice of `{x}` with step {step}", remedy, where)
+        raise ShapeError(f"slice of {called(x)} with step {step}", remedy, where)
     ends: list[Expr] = []
     for bound, default in ((item.start, expr(0)), (item.stop, expr(extent))):
         at = default if bound is None else lift(bound)
         if at is None:
             remedy = "Use integers and index expressions."
-            raise DtypeError(f"slice of `{x}` has the bound {bound!r}", remedy, where)
+            raise DtypeError(f"slice of {called(x)} has the bound {bound!r}", remedy, where)
         ends.append(_from_end(check_index(at, "bound"), extent))
     return Slice(ends[0], ends[1], int(step))
 
@@ -83,7 +84,9 @@ def _spatial(
     """Index the axes from ``start``, and those that ``tail`` counts from the right."""
     used = [sum(item is not None for item in items) for items in (head, tail)]
     if sum(used) > x.rank - start:
-        fact = f"`{x}` has {x.rank - start} spatial axes and gets {sum(used)} spatial positions"
+        fact = (
+            f"{called(x)} has {x.rank - start} spatial axes and gets {sum(used)} spatial positions"
+        )
         remedy = "Temporal positions come first, one per dimension, then spatial ones."
         raise ShapeError(fact, remedy, where)
     out, axis = x, start
@@ -107,7 +110,7 @@ def _spatial_step(x: Node, axis: int, item: object, where: str) -> tuple[Node, i
         return part(x, axis, _clamped(range_, size), where), axis + 1
     at = lift(item)
     if at is None:
-        fact = f"`{x}` is indexed by {item!r}"
+        fact = f"{called(x)} is indexed by {item!r}"
         remedy = "Use integers, slices, None, index expressions or an integer tensor."
         raise DtypeError(fact, remedy, where)
     return part(x, axis, _from_end(check_index(at, "index"), size), where), axis

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from ostinato.array.dtypes import accepted, convert, promote
 from ostinato.pdg import build
-from ostinato.pdg.build import ONE, show_shape
+from ostinato.pdg.build import ONE
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.functions import FLOATS
+from ostinato.pdg.naming import sized
 from ostinato.pdg.node import Node
 
 
 def matmul(a: Node, b: Node, where: str = "") -> Node:
     """Return ``a @ b``; a vector is a row on the left and a column on the right."""
     if not a.rank or not b.rank or a.shape[-1] != b.shape[max(b.rank - 2, 0)]:
-        fact = f"matrix product of shapes {show_shape(a.shape)} and {show_shape(b.shape)}"
+        fact = f"matrix product of {sized(a)} and {sized(b)}"
         remedy = "The last axis left must equal the last but one right; scalars need `*`."
         raise ShapeError(fact, remedy, where)
     dtype = accepted(promote((a.dtype, b.dtype), where), FLOATS)

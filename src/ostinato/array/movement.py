@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from ostinato.array.dtypes import convert, promote
 from ostinato.pdg import build
-from ostinato.pdg.build import ONE, Shape, broadcast_shapes, pad_rank, show_shape
+from ostinato.pdg.build import ONE, Shape, broadcast_shapes, pad_rank
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.index import Expr, Product, Slice, expr, product
+from ostinato.pdg.naming import called, show_shape
 from ostinato.pdg.node import Node
 
 
@@ -17,7 +18,7 @@ def axis_of(x: Node, axis: int, where: str, extra: int = 0) -> int:
     rank = x.rank + extra
     if -rank <= axis < rank:
         return axis % rank
-    fact = f"axis {axis} of `{x}`, which has {rank} axes"
+    fact = f"axis {axis} of {called(x)}, which has {rank} axes"
     remedy = f"Use an axis from {-rank} to {rank - 1}." if rank else "It has no axes: it is scalar."
     raise ShapeError(fact, remedy, where)
 
@@ -64,7 +65,7 @@ def _quotient(x: Node, sizes: Sequence[Expr], where: str) -> Expr:
         else:
             count = 0
     if count == 0 or total % count:
-        fact = f"`{x}` of shape {show_shape(x.shape)} split by {show_shape(tuple(sizes))}"
+        fact = f"{called(x)} of shape {show_shape(x.shape)} split by {show_shape(tuple(sizes))}"
         raise ShapeError(fact, "Give every size; -1 cannot be worked out here.", where)
     return product((total // count, *factors))
 
@@ -83,7 +84,7 @@ def squeeze(x: Node, axis: int | Sequence[int] | None, where: str = "") -> Node:
         drop = axes_of(x, axis, where)
     for k in drop:
         if x.shape[k] != ONE:
-            fact = f"axis {k} of `{x}` has size {x.shape[k]}"
+            fact = f"axis {k} of {called(x)} has size {x.shape[k]}"
             raise ShapeError(fact, "Only axes of size 1 can be squeezed.", where)
     return build.reshape(x, tuple(s for k, s in enumerate(x.shape) if k not in drop), where=where)
 
@@ -106,7 +107,7 @@ def swap(x: Node, first: int, second: int, where: str = "") -> Node:
 def broadcast_to(x: Node, shape: Sequence[Expr], where: str = "") -> Node:
     """Return ``x`` repeated to a shape, NumPy style."""
     if x.rank > len(shape):
-        fact = f"`{x}` of shape {show_shape(x.shape)} broadcast to {show_shape(shape)}"
+        fact = f"{called(x)} of shape {show_shape(x.shape)} broadcast to {show_shape(shape)}"
         raise ShapeError(fact, "The shape needs at least as many axes.", where)
     return build.broadcast(pad_rank(x, len(shape)), tuple(shape), where)
 
@@ -115,7 +116,7 @@ def broadcast_together(args: Sequence[Node], where: str = "") -> tuple[Node, ...
     """Return operands repeated to their common shape."""
     rank = max(a.rank for a in args)
     shapes: list[Shape] = [(*(ONE,) * (rank - a.rank), *a.shape) for a in args]
-    common = broadcast_shapes(shapes, "broadcast", where)
+    common = broadcast_shapes(shapes, args, "broadcast", where)
     return tuple(broadcast_to(a, common, where) for a in args)
 
 

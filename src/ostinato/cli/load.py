@@ -1,6 +1,5 @@
 """From ``FILE[:FUNCTION]`` and ``--set name=value`` to what the function returns."""
 
-import difflib
 import importlib.util
 import inspect
 import sys
@@ -10,7 +9,7 @@ from types import ModuleType
 from typing import get_type_hints
 
 from ostinato.experiment import Experiment
-from ostinato.pdg.errors import OptionError
+from ostinato.pdg.errors import OptionError, guess
 from ostinato.program import Program
 
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
@@ -90,9 +89,7 @@ def load_program(place: str, settings: Iterable[str]) -> Program | Experiment:
 def closest(name: str, known: Iterable[str]) -> str:
     """Return a remedy for a misspelt name: the nearest known one and the whole list."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1)
-    question = f"Did you mean `{near[0]}`? " if near else ""
-    return f"{question}Known: {', '.join(names) or 'none'}."
+    return f"{guess(name, names)}Known: {', '.join(names) or 'none'}."
 
 
 def _call(place: str, settings: Iterable[str]) -> object:

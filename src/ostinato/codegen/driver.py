@@ -1,14 +1,15 @@
 """The driver: which trees become kernels, and where workers wait for each other.
 
 A parallel loop is one kernel that every worker runs for its share of the tiles; a run of trees
-without parallel work is one kernel of worker 0. A sequential loop around parallel work, and an
-outermost loop that hosts other loops, is a loop of the driver. A barrier stands before a call that
-conflicts with one since the last barrier, and at the end of every loop body.
+without parallel work is one kernel of worker 0. A sequential loop around parallel work, and a
+published one that hosts other loops, is a loop of the driver. A barrier stands before a call that
+conflicts with one since the last barrier, and at the end of every loop body. The outermost loops
+over the first dim of an output are published: their iterations complete records.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.codegen.deps import HERE, Dep
@@ -46,6 +47,7 @@ class _Driver:
     statements: Mapping[str, Statement]
     storage: Mapping[str, Storage]
     readers: Mapping[str, Sequence[Dep]]
+    published: frozenset[Dim]
     kernels: list[Kernel] = field(default_factory=list[Kernel])
     accesses: list[Access] = field(default_factory=list[Access])
 
@@ -54,7 +56,8 @@ class _Driver:
         out: list[Step] = []
         run: list[Tree] = []
         for tree in trees:
-            if not isinstance(tree, Loop) or not is_driven(tree, not outer):
+            published = isinstance(tree, Loop) and not outer and tree.dim in self.published
+            if not isinstance(tree, Loop) or not is_driven(tree, published):
                 run.append(tree)
                 continue
             out += self.serial(run, outer)
@@ -63,7 +66,7 @@ class _Driver:
                 out.append(self.call(tree.body, (*outer, tree.dim), tree))
             else:
                 body = self.steps(tree.body, (*outer, tree.dim))
-                out.append(DriverLoop(tree.span, tree.reverse, not outer, tuple(body)))
+                out.append(DriverLoop(tree.span, tree.reverse, published, tuple(body)))
         return out + self.serial(run, outer)
 
     def serial(self, run: Sequence[Tree], outer: tuple[Dim, ...]) -> list[Step]:
@@ -130,11 +133,11 @@ class _Driver:
         return out
 
 
-def is_driven(loop: Loop, top: bool) -> bool:
-    """Whether a loop belongs to the driver: it is or hosts parallel work, or is outermost."""
+def is_driven(loop: Loop, published: bool) -> bool:
+    """Whether a loop belongs to the driver: it is or hosts parallel work, or completes records."""
     if has_parallel(loop):
         return True
-    return top and any(isinstance(t, Loop) for t in loop.body)
+    return published and any(isinstance(t, Loop) for t in loop.body)
 
 
 def has_parallel(tree: Tree) -> bool:
@@ -155,12 +158,14 @@ def drive(
     statements: Mapping[str, Statement],
     storage: Mapping[str, Storage],
     deps: Sequence[Dep],
+    outputs: Iterable[str] = (),
 ) -> Driven:
     """Cut the trees into kernels and synchronise the workers."""
+    published = {d for name in outputs for d in statements[name].result_dims[:1]}
     readers: dict[str, list[Dep]] = {}
     for d in deps:
         readers.setdefault(d.tensor, []).append(d)
-    driver = _Driver(statements, storage, readers)
+    driver = _Driver(statements, storage, readers, frozenset(published))
     steps = driver.guarded(driver.steps(trees, ()), set())
     return Driven(tuple(driver.kernels), tuple(driver.accesses), tuple(steps))
 

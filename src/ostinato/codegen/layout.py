@@ -7,21 +7,25 @@ layer of 64 units is rows of 64). Tiny axes come first: they are unrolled, not l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ostinato.codegen.axes import is_tiny
-from ostinato.codegen.system import Load, Statement
+from ostinato.codegen.axes import coefficient, is_tiny, long_axes
+from ostinato.codegen.system import Load, Statement, loads
 from ostinato.codegen.values import Rewrite
-from ostinato.pdg.index import Dim, dims_of
+from ostinato.pdg.index import Dim, Expr, dims_of
 
 FEW = 16  # elements per row up to which rows are the innermost axis
 
 
 def lay_out(statements: Mapping[str, Statement]) -> dict[str, Statement]:
-    """Reorder the axes of every computed statement, and the loads of it."""
+    """Reorder the axes of every computed statement, and the loads of it.
+
+    The loops of a fold then follow what it reads: adding vectors beats adding numbers.
+    """
     orders = {name: _order(s) for name, s in statements.items()}
-    return {name: _ordered(s, statements, orders) for name, s in statements.items()}
+    out = {name: _ordered(s, statements, orders) for name, s in statements.items()}
+    return {name: _contiguous(s) for name, s in out.items()}
 
 
 def _order(s: Statement) -> tuple[int, ...]:
@@ -68,3 +72,27 @@ def _permuted(load: Load, producer: Statement, order: tuple[int, ...]) -> Load:
     at = dict(zip((a.index for a in producer.result_axes), load.axes, strict=True))
     axes = tuple(at[producer.axes[k].index] for k in order if producer.axes[k].index in at)
     return replace(load, axes=axes)
+
+
+def _contiguous(s: Statement) -> Statement:
+    """A fold with a kept axis innermost, where its loads are contiguous along that axis."""
+    own = {a.index for a in s.axes}
+    if s.kind != "fold" or s.fold.startswith("arg") or any(dims_of(a.size) & own for a in s.axes):
+        return s
+    found = [load for _, value in s.clauses for load in loads(value)]
+    last = s.result_axes[-1] if s.result_axes else None  # the stored order stays
+    if last is None or last not in long_axes(s) or _contiguity(last.index, found) <= 0:
+        return s
+    return replace(s, axes=(*(a for a in s.axes if a is not last), last))
+
+
+def _contiguity(index: Dim, found: Sequence[Load]) -> int:
+    """Loads that are contiguous along an axis, less those that are strided along it."""
+    score = 0
+    for load in found:
+        indices = [e for e in (*load.dims, *load.axes) if isinstance(e, Expr)]
+        along = [e for e in indices if index in dims_of(e)]
+        if along:
+            is_last = bool(load.axes) and along == [load.axes[-1]]
+            score += 1 if is_last and coefficient(along[0], index) == 1 else -1
+    return score

@@ -70,7 +70,7 @@ class _Lowering(Elements):
         frame = self.frame(node)
         kind: Kind = "map"
         reduced: frozenset[Dim] = frozenset()
-        fold = ""
+        fold, where = "", node.where
         clauses: Clauses = ()
         match node.op:
             case Input():
@@ -80,6 +80,7 @@ class _Lowering(Elements):
                 self.constants[self.name(node)] = values
             case Rec(name):
                 clauses = self.equation(name, frame)
+                where = next(filter(None, self.pdg.equations[name].where), where)
             case Reduce(fn, axes):
                 kind, fold = "fold", fn
                 frame, reduced, clauses = self.folded(node, fn, axes, frame)
@@ -92,7 +93,7 @@ class _Lowering(Elements):
         lanes = frame.lanes | self.sliced_draws.get(node, frozenset())
         self.statements[self.name(node)] = Statement(
             self.name(node), kind, frame.dims, frame.axes, clauses, node.dtype, lanes, reduced,
-            fold, node.where, node.label,
+            fold, where, node.label,
         )  # fmt: skip
 
     def clauses(self, node: Node, frame: Frame) -> Clauses:

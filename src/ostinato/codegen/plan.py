@@ -85,7 +85,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
     storage |= place_tensors(found.trees, found.units, deps, outputs, spans)
     storage = {n: replace(s, axes=statements[n].result_axes) for n, s in storage.items()}
     check_storage(found.trees, storage, deps)
-    driven = drive(with_fills(found.trees, statements), statements, storage, deps)
+    driven = drive(with_fills(found.trees, statements), statements, storage, deps, outputs)
     return Plan(
         statements,
         storage,

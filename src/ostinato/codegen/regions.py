@@ -86,7 +86,7 @@ class Scheduler:
         """
         deps, items = self.ordered(units, deps, done)
         forced = self.forced(items, done)
-        headers = [item.preferred(forced) for item in items]
+        headers: list[Heading] = [item.preferred(forced) for item in items]
         of = {u.name: k for k, item in enumerate(items) for u in item.units}
         edges = [
             Edge(of[d.producer.name], of[d.consumer.name], d)
@@ -210,18 +210,17 @@ def _allows(header: Heading, dep: Dep) -> bool:
 
 
 def cycle_error(found: Unordered) -> CycleError:
-    """The error for a component without an order, in the user's names."""
-    units, inner = found.units, found.inner
+    """The error for a component without an order, in the user's names and lines."""
+    units, inner = {u.name: u for u in found.units}, found.inner
     reads = {(d.consumer.name, d.producer.name) for d in inner}
-    order = _loop(sorted(u.name for u in units), reads)
-    names = {u.name: u.main.label or u.name for u in units}
-    shown = list(dict.fromkeys(names[n] for n in order))
-    path = " -> ".join(f"`{n}`" for n in (*shown, shown[0]))
-    where = next((u.main.where for u in units if u.name in order and u.main.where), "")
+    order = [units[name].main for name in _loop(sorted(units), reads)]
+    named = [s for s in order if s.label] or order
+    shown = list(dict.fromkeys(f"`{s.label or s.name}` ({s.where})" for s in named))
+    why = "they need each other" if len(shown) > 1 else "its points need each other"
     return CycleError(
-        f"{path} depend on each other at the same point, so no order computes them",
+        f"no order of loops computes {', '.join(shown)}: {why}",
         "Read an earlier step of one of them, or split the cases so that no point needs itself.",
-        where,
+        named[0].where,
     )
 
 

@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from ostinato.codegen.plan import Plan
     from ostinato.codegen.storage import Storage
 
-INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">"}
-INFIX |= {"ge": ">=", "eq": "==", "ne": "!=", "and": "and", "or": "or"}
+INFIX = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+    "eq": "==", "ne": "!=", "and": "and", "or": "or",
+}  # fmt: skip
 
 
 def show_plan(plan: Plan) -> str:

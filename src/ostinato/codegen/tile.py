@@ -23,6 +23,8 @@ from ostinato.pdg.index import Dim, Expr, expr, floordiv, minimum, mod
 
 Form = Literal["lane", "split", "whole"]
 WIDTH = 32  # rows per tile: measured equal to 64 and 128 for layers of 64, and in the L1 cache
+NARROW_WIDTH = 128  # where a row is a few numbers, so that loops are long enough to pay
+FEW = 16  # numbers in such a row
 NARROWEST = 8
 
 
@@ -74,9 +76,12 @@ def tile(system: System, widths: Mapping[str, int], workers: int) -> Tiled:
     """Split every dim that some statement has as a lane; loads follow their tensors."""
     statements = needed(system.statements, system.outputs.values())
     chosen = _chosen(statements, system.hints)
-    tiles = {d: _tile(d, widths, system.hints, workers) for d in _dims(chosen)}
+    tiles = {
+        d: _tile(d, widths.get(d.name) or _width(d, statements, chosen, system.hints, workers))
+        for d in _dims(chosen)
+    }
     carried = carried_dims(statements)
-    forms = {
+    forms: dict[str, dict[Dim, Form]] = {
         name: {d: _form(s, d, chosen[name], carried[name]) for d in tiles if d in s.dims}
         for name, s in statements.items()
     }
@@ -144,17 +149,31 @@ def _is_short(dim: Dim, hints: Mapping[str, int]) -> bool:
     return hints.get(dim.extent.name, WIDTH) < NARROWEST
 
 
-def _tile(
-    dim: Dim,
-    widths: Mapping[str, int],
-    hints: Mapping[str, int],
-    workers: int,
-) -> Tile:
-    width = widths.get(dim.name) or default_width(hints.get(dim.extent.name), workers)
+def _tile(dim: Dim, width: int) -> Tile:
     return Tile(dim, width, Dim(f"{dim.name}_o"), Dim(f"{dim.name}_i"))
 
 
-def default_width(steps: int | None, workers: int) -> int:
+def _width(
+    dim: Dim,
+    statements: Mapping[str, Statement],
+    chosen: Mapping[str, Dim | None],
+    hints: Mapping[str, int],
+    workers: int,
+) -> int:
+    rows = [_row(s) for name, s in statements.items() if chosen[name] is dim]
+    widest = WIDTH if max(rows, default=1) > FEW else NARROW_WIDTH
+    return default_width(hints.get(dim.extent.name), workers, widest)
+
+
+def _row(s: Statement) -> int:
+    """The numbers that a row of a statement holds; a run-time size counts as many."""
+    count = 1
+    for axis in s.axes:
+        count *= axis.pad.const if axis.pad.is_const else FEW + 1
+    return count
+
+
+def default_width(steps: int | None, workers: int, widest: int = WIDTH) -> int:
     """The rows per tile for a dim of about ``steps``: every worker should have a tile.
 
     >>> [default_width(steps, 2) for steps in (None, 1, 40, 64, 4096)]
@@ -165,7 +184,7 @@ def default_width(steps: int | None, workers: int) -> int:
     if steps < NARROWEST:
         return steps
     share = -(-steps // workers)
-    return min(WIDTH, -(-share // NARROWEST) * NARROWEST)
+    return min(widest, -(-share // NARROWEST) * NARROWEST)
 
 
 def _form(statement: Statement, dim: Dim, lane: Dim | None, carried: frozenset[Dim]) -> Form:

@@ -156,7 +156,8 @@ class Barrier:
 class DriverLoop:
     """A sequential loop that every worker runs.
 
-    ``outermost`` marks the loop whose iterations are published and may be stopped.
+    ``outermost`` marks loops whose iterations complete records of an output: they are published
+    and may be stopped.
     """
 
     span: Span

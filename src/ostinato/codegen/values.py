@@ -104,7 +104,7 @@ def value_symbols(value: Value) -> frozenset[Dim | Extent]:
         case Choice(cond):
             found = cond_symbols(cond)
         case Call():
-            found = frozenset()
+            found = frozenset[Dim | Extent]()
         case unknown:
             assert_never(unknown)
     return found.union(*map(value_symbols, children(value)))

@@ -1,7 +1,31 @@
 """Optimizers: they write the equations of the next iteration's parameters."""
 
-from ostinato.optim.adam import Adam
-from ostinato.optim.optimizer import Optimizer
+from ostinato.optim import schedule
+from ostinato.optim.adagrad import Adagrad
+from ostinato.optim.adam import Adam, AdamW
+from ostinato.optim.average import exponential_average, running_average
+from ostinato.optim.clip import Clipped, clip_norm, clip_value, global_norm
+from ostinato.optim.lamb import LAMB
+from ostinato.optim.lion import Lion
+from ostinato.optim.optimizer import Optimizer, Schedule
+from ostinato.optim.rmsprop import RMSProp
 from ostinato.optim.sgd import SGD
 
-__all__ = ["SGD", "Adam", "Optimizer"]
+__all__ = [
+    "LAMB",
+    "SGD",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Clipped",
+    "Lion",
+    "Optimizer",
+    "RMSProp",
+    "Schedule",
+    "clip_norm",
+    "clip_value",
+    "exponential_average",
+    "global_norm",
+    "running_average",
+    "schedule",
+]

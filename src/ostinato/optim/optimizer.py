@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ostinato.dims import Dimension
+from ostinato.functions import index
 from ostinato.gradient import grad
 from ostinato.pdg.errors import EquationError
+from ostinato.pdg.naming import called
 from ostinato.place import place
 from ostinato.recurrent import Recurrent, recurrent
 from ostinato.tensor import Tensor
 
+# A rate at each update: of the index of the update, 0 at first, as an int32 tensor.
+Schedule = Callable[[Tensor], Tensor]
+Rate = Tensor | float | Schedule
+
 
 class Optimizer:
-    """Writes ``parameter[..., i + 1] = step(parameter, gradient)`` for a list of parameters."""
+    """Writes ``parameter[..., i + 1] = step(parameter, gradient)`` for a list of parameters.
+
+    A subclass says what `step` is. ``i`` is the last dimension of the parameter; along the others
+    every point learns on its own.
+    """
 
     def step(self, parameter: Recurrent, gradient: Tensor) -> Tensor:
         """Return the parameter of the next iteration, from the current one and its gradient."""
@@ -21,6 +31,9 @@ class Optimizer:
 
     def update(self, parameters: Sequence[Recurrent], gradients: Sequence[Tensor]) -> None:
         """Write the next iteration of every parameter.
+
+        Several optimizers may share the parameters of a model between them: take the gradients
+        once, and give each optimizer its part.
 
         Errors: EquationError if a parameter has no dimension, or a gradient more than its own.
         """
@@ -42,12 +55,27 @@ class Optimizer:
         self.update(parameters, grad(loss, parameters))
 
 
-def iteration(parameter: Recurrent) -> Dimension:
+def iteration(parameter: Tensor) -> Dimension:
     """Return the dimension that counts updates: the last of ``over``."""
     if not parameter.over:
-        fact = f"`{parameter.node}` is over no dimension, so it has no next iteration"
+        fact = f"{called(parameter.node)} is over no dimension, so it has no next iteration"
         raise EquationError(fact, "Give it the dimension of the iterations: over=i.", place())
     return Dimension(parameter.over[-1])
+
+
+def rate_of(rate: Rate, parameter: Recurrent) -> Tensor | float:
+    """Return a rate at the current update of a parameter."""
+    return rate(index(iteration(parameter))) if callable(rate) else rate
+
+
+def is_zero(value: Tensor | float) -> bool:
+    """Whether a hyper-parameter is the number 0, so that its term need not be written."""
+    return not isinstance(value, Tensor) and value == 0
+
+
+def decayed(gradient: Tensor, parameter: Recurrent, weight_decay: Tensor | float) -> Tensor:
+    """Return the gradient of the loss plus ``weight_decay / 2 * parameter**2``."""
+    return gradient if is_zero(weight_decay) else gradient + weight_decay * parameter
 
 
 def advance(parameter: Recurrent, following: Tensor) -> None:
@@ -56,10 +84,10 @@ def advance(parameter: Recurrent, following: Tensor) -> None:
     parameter[(*outer, iteration(parameter) + 1)] = following
 
 
-def moment(parameter: Recurrent, name: str) -> Recurrent:
-    """Return a running value with the shape and dimensions of a parameter, 0 at the start."""
+def moment(parameter: Tensor, name: str, start: Tensor | float = 0) -> Recurrent:
+    """Return a running value with the shape and dimensions of a parameter, and its start."""
     over = [Dimension(dim) for dim in parameter.over]
     iteration(parameter)
     out = recurrent(f"{parameter.node}_{name}", over=over, like=parameter)
-    out[(*over[:-1], 0)] = 0
+    out[(*over[:-1], 0)] = start
     return out

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import TypeGuard
 
 from ostinato.pdg.condition import Cond, cond_symbols
-from ostinato.pdg.errors import DtypeError, ShapeError
+from ostinato.pdg.errors import DtypeError, ShapeError, guess
 from ostinato.pdg.functions import FOLDS, FUNCTIONS
 from ostinato.pdg.index import (
     Dim,
@@ -20,6 +19,7 @@ from ostinato.pdg.index import (
     product,
     substitute,
 )
+from ostinato.pdg.naming import called, show_shape, sized
 from ostinato.pdg.node import (
     Affine,
     Broadcast,
@@ -62,10 +62,6 @@ def union_domain(args: Sequence[Node]) -> tuple[Dim, ...]:
 
 def _shape_dims(shape: Sequence[Expr]) -> set[Dim]:
     return {d for size in shape for d in dims_of(size)}
-
-
-def show_shape(shape: Sequence[Expr]) -> str:
-    return "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
 def input_node(name: str, shape: Shape, dtype: Dtype, over: Sequence[Dim], where: str = "") -> Node:
@@ -121,25 +117,24 @@ def read(x: Node, at: Sequence[tuple[Dim, Index]], where: str = "") -> Node:
 
 def _ok_fn(fn: str) -> None:
     if fn not in FUNCTIONS:
-        near = difflib.get_close_matches(fn, FUNCTIONS, 1)
-        raise DtypeError(f"`{fn}` is no elementwise function", f"Did you mean {near}?")
+        remedy = f"{guess(fn, FUNCTIONS)}Known: {', '.join(FUNCTIONS)}."
+        raise DtypeError(f"`{fn}` is no elementwise function", remedy)
 
 
-def broadcast_shapes(shapes: Sequence[Shape], what: str, where: str) -> Shape:
-    """The common shape of equal-rank shapes in which size 1 repeats."""
-    out = list(shapes[0])
-    for shape in shapes[1:]:
+def broadcast_shapes(shapes: Sequence[Shape], args: Sequence[Node], what: str, where: str) -> Shape:
+    """The common shape of equal-rank shapes in which size 1 repeats; ``args`` have them."""
+    out, owners = list(shapes[0]), [args[0]] * len(shapes[0])
+    for arg, shape in zip(args, shapes, strict=True):
         for k, size in enumerate(shape):
             if out[k] == ONE:
-                out[k] = size
+                out[k], owners[k] = size, arg
             elif size not in (ONE, out[k]):
-                left, right = show_shape(shapes[0]), show_shape(shape)
-                raise ShapeError(
-                    f"{what} of shapes {left} and {right}: axis {k - len(shape)} is "
-                    f"{out[k]} in one and {size} in the other",
-                    "Make the sizes equal, or 1 where the axis is to be repeated.",
-                    where,
+                fact = (
+                    f"{what} of {' and '.join(map(sized, args))}: axis {k - len(shape)} is "
+                    f"{out[k]} in {called(owners[k])} and {size} in {called(arg)}"
                 )
+                remedy = "Make the sizes equal, or 1 where the axis is to be repeated."
+                raise ShapeError(fact, remedy, where)
     return tuple(out)
 
 
@@ -162,12 +157,12 @@ def map_node(fn: str, args: Sequence[Node], dtype: Dtype | None = None, where: s
     kinds = {a.dtype for a in values}
     bad = next((a.dtype for a in values if a.dtype not in function.accepts), None)
     if len(kinds) > 1 or bad or (fn == "where" and args[0].dtype != "bool"):
-        found = ", ".join(f"{a} ({a.dtype})" for a in args)
+        found = " and ".join(f"{called(a)} ({a.dtype})" for a in args)
         remedy = f"It takes operands of one type out of {', '.join(function.accepts)}; use `.cast`."
         raise DtypeError(f"`{fn}` of {found}", remedy, where)
     rank = max(a.rank for a in args)
     padded = tuple(pad_rank(a, rank) for a in args)
-    shape = broadcast_shapes([a.shape for a in padded], f"`{fn}`", where)
+    shape = broadcast_shapes([a.shape for a in padded], args, f"`{fn}`", where)
     same = values[0].dtype
     out: Dtype = "bool" if function.result == "bool" else same
     if function.result == "declared":
@@ -182,7 +177,7 @@ def _axis(x: Node, axis: int, where: str) -> int:
     """The axis counted from the right."""
     if not -x.rank <= axis < x.rank:
         raise ShapeError(
-            f"axis {axis} of `{x}`, which has {x.rank} axes",
+            f"axis {axis} of {called(x)}, which has {x.rank} axes",
             f"Use an axis from {-x.rank} to {x.rank - 1}.",
             where,
         )
@@ -192,7 +187,8 @@ def _axis(x: Node, axis: int, where: str) -> int:
 def reduce_node(fn: str, x: Node, axes: Sequence[int], where: str = "") -> Node:
     """Return a fold of ``x`` over axes, which disappear."""
     if x.dtype not in FOLDS[fn]:
-        raise DtypeError(f"`{fn}` of `{x}` ({x.dtype})", f"It takes {', '.join(FOLDS[fn])}.", where)
+        fact = f"`{fn}` of {called(x)} ({x.dtype})"
+        raise DtypeError(fact, f"It takes {', '.join(FOLDS[fn])}.", where)
     found = tuple(sorted({_axis(x, a, where) for a in axes}))
     if not found:
         return x
@@ -208,14 +204,14 @@ def _domain_of(x: Node, shape: Shape) -> tuple[Dim, ...]:
 def matmul(a: Node, b: Node, where: str = "") -> Node:
     """Return the matrix product of operands of rank two or more, padded to equal rank."""
     if a.dtype != b.dtype or a.dtype not in ("float32", "float64"):
-        fact = f"matrix product of `{a}` ({a.dtype}) and `{b}` ({b.dtype})"
+        fact = f"matrix product of {called(a)} ({a.dtype}) and {called(b)} ({b.dtype})"
         raise DtypeError(fact, "Cast both to one of float32, float64.", where)
     if min(a.rank, b.rank) < 2 or a.shape[-1] != b.shape[-2]:
-        fact = f"matrix product of shapes {show_shape(a.shape)} and {show_shape(b.shape)}"
+        fact = f"matrix product of {sized(a)} and {sized(b)}"
         raise ShapeError(fact, "The last axis left must equal the last but one right.", where)
     rank = max(a.rank, b.rank)
     left, right = pad_rank(a, rank), pad_rank(b, rank)
-    lead = broadcast_shapes([left.shape[:-2], right.shape[:-2]], "matrix product", where)
+    lead = broadcast_shapes([left.shape[:-2], right.shape[:-2]], (a, b), "matrix product", where)
     shape = (*lead, left.shape[-2], right.shape[-1])
     return intern((Matmul(), (left, right), union_domain((a, b)), shape, a.dtype), where)
 
@@ -225,7 +221,7 @@ def reshape(x: Node, shape: Shape, rank: int | None = None, where: str = "") -> 
     rank = x.rank if rank is None else rank
     keep, old = x.shape[: x.rank - rank], x.shape[x.rank - rank :]
     if product(old) != product(shape):
-        fact = f"`{x}` of shape {show_shape(old)} reshaped to {show_shape(shape)}"
+        fact = f"{called(x)} of shape {show_shape(old)} reshaped to {show_shape(shape)}"
         raise ShapeError(fact, "The number of elements must stay the same.", where)
     if old == shape:
         return x
@@ -240,7 +236,7 @@ def transpose(x: Node, perm: Sequence[int], where: str = "") -> Node:
     tail = tuple(range(-len(perm), 0))
     if tuple(sorted(perm)) != tail or len(perm) > x.rank:
         remedy = f"Give each axis from {-x.rank} to -1 once."
-        raise ShapeError(f"transpose of `{x}` by {tuple(perm)}", remedy, where)
+        raise ShapeError(f"transpose of {called(x)} by {tuple(perm)}", remedy, where)
     if tuple(perm) == tail:
         return x
     shape = (*x.shape[: x.rank - len(perm)], *(x.shape[p] for p in perm))
@@ -251,7 +247,7 @@ def broadcast(x: Node, shape: Shape, where: str = "") -> Node:
     """Return ``x`` with trailing axes of size 1 repeated to ``shape`` (same number of axes)."""
     keep, old = x.shape[: x.rank - len(shape)], x.shape[x.rank - len(shape) :]
     if len(shape) > x.rank or any(o not in (ONE, s) for o, s in zip(old, shape, strict=True)):
-        fact = f"`{x}` of shape {show_shape(x.shape)} broadcast to {show_shape(shape)}"
+        fact = f"{called(x)} of shape {show_shape(x.shape)} broadcast to {show_shape(shape)}"
         raise ShapeError(fact, "Only axes of size 1 can be repeated.", where)
     if old == shape:
         return x
@@ -270,10 +266,10 @@ def concat(args: Sequence[Node], axis: int, where: str = "") -> Node:
         if a.rank != first.rank or mine != [
             s for k, s in enumerate(first.shape) if k - first.rank != at
         ]:
-            fact = f"concatenation of {show_shape(first.shape)} and {show_shape(a.shape)}"
+            fact = f"concatenation of {sized(first)} and {sized(a)}"
             raise ShapeError(fact, f"All axes but axis {axis} must have equal sizes.", where)
     if len({a.dtype for a in args}) > 1:
-        fact = f"concatenation of {', '.join(a.dtype for a in args)}"
+        fact = f"concatenation of {' and '.join(f'{called(a)} ({a.dtype})' for a in args)}"
         raise DtypeError(fact, "Cast the operands to one dtype.", where)
     shape = list(first.shape)
     shape[at] = sum((a.shape[at] for a in args), expr(0))
@@ -291,7 +287,7 @@ def part(x: Node, axis: int, at: Index, where: str = "") -> Node:
         mentioned = dims_of(at.lo) | dims_of(at.hi)
     else:
         if at.is_const and shape[k].is_const and not 0 <= at.const < shape[k].const:
-            fact = f"index {at} of axis {k} of `{x}`, which has size {shape[k]}"
+            fact = f"index {at} of axis {k} of {called(x)}, which has size {shape[k]}"
             raise ShapeError(fact, "Use an index inside the axis.", where)
         del shape[k]
         mentioned = dims_of(at)
@@ -303,13 +299,15 @@ def gather(x: Node, index: Node, axis: int, where: str = "") -> Node:
     """Return ``x`` at integer positions along an axis (``take_along_axis``, clamped)."""
     k = _axis(x, axis, where)
     if index.dtype not in ("int32", "int64", "uint32"):
-        fact = f"`{index}` ({index.dtype}) indexes `{x}`"
+        fact = f"{called(index)} ({index.dtype}) indexes {called(x)}"
         raise DtypeError(fact, "Cast the index to an integer type.", where)
     if index.rank != x.rank:
-        fact = f"index of rank {index.rank} into `{x}` of rank {x.rank}"
+        fact = f"index {called(index)} of rank {index.rank} into {called(x)} of rank {x.rank}"
         raise ShapeError(fact, "Give the index one axis per axis of the tensor.", where)
-    others = [tuple(ONE if j - a.rank == k else s for j, s in enumerate(a.shape)) for a in (x, index)]
-    shape = list(broadcast_shapes(others, "gather", where))
+    others = [
+        tuple(ONE if j - a.rank == k else s for j, s in enumerate(a.shape)) for a in (x, index)
+    ]
+    shape = list(broadcast_shapes(others, (x, index), "gather", where))
     shape[k] = index.shape[k]
     domain = union_domain((x, index))
     return intern((Gather(k), (x, index), domain, tuple(shape), x.dtype), where, x.label)
@@ -326,7 +324,9 @@ def case(cond: Cond, a: Node, b: Node, where: str = "") -> Node:
     return intern((Case(cond), (a, b), domain, a.shape, a.dtype), where)
 
 
-def random_node(draw: Random, shape: Shape, dtype: Dtype, over: Sequence[Dim], where: str = "") -> Node:
+def random_node(
+    draw: Random, shape: Shape, dtype: Dtype, over: Sequence[Dim], where: str = ""
+) -> Node:
     """Return a draw keyed by the seed, its stream, the point of ``over`` and the element."""
     return intern((draw, (), order(tuple(over)), shape, dtype), where, draw.fn)
 
@@ -340,7 +340,7 @@ def linear(g: Node, a: Node, dim: Dim, reverse: bool) -> Node:
     """Return ``y[d] = a[d] + g[d] * y[d -+ 1]``; ``g`` and ``a`` are padded to equal rank."""
     rank = max(g.rank, a.rank)
     g, a = pad_rank(g, rank), pad_rank(a, rank)
-    shape = broadcast_shapes([g.shape, a.shape], "linear recurrence", a.where)
+    shape = broadcast_shapes([g.shape, a.shape], (g, a), "linear recurrence", a.where)
     domain = order({*g.domain, *a.domain, dim})
     return intern((Linear(dim, reverse), (g, a), domain, shape, a.dtype), a.where)
 

@@ -24,7 +24,8 @@ from ostinato.pdg.index import (
     symbols,
 )
 from ostinato.pdg.isl import LowerBounds, Sample, Set, condition_set
-from ostinato.pdg.node import Input, Node, Part, Pdg, Read, Rec, postorder
+from ostinato.pdg.naming import called, is_named
+from ostinato.pdg.node import Input, Node, Part, Pdg, Read, Rec
 
 
 def check(pdg: Pdg, minimum_extents: LowerBounds | None = None) -> Demand:
@@ -116,16 +117,8 @@ def _read_error(demand: Demand, read: Node, inside: Set, bad: Set) -> DomainErro
     ]
     at = ", ".join(f"{d} = {there.point[d]}" for d in wrong)
     domain = " and ".join(f"0 <= {d} < {d.extent}" for d in wrong)
-    fact = f"{_called(x)} is read at {at}, outside its domain {domain}{_first_bad(here)}"
+    fact = f"{called(x)} is read at {at}, outside its domain {domain}{_first_bad(here)}"
     return DomainError(fact, _remedy(x, read.op, there.point), read.where or x.where)
-
-
-def _called(x: Node) -> str:
-    """A value by the user's name, or by the names it is made of."""
-    if x.label or isinstance(x.op, Rec):
-        return f"`{x}`"
-    named = {f"`{n}`": None for n in postorder((x,)) if n.label or isinstance(n.op, Rec)}
-    return f"an expression of {', '.join(list(named)[:3])}" if named else f"a {x}"
 
 
 def _first_bad(sample: Sample) -> str:
@@ -146,7 +139,7 @@ def _remedy(x: Node, op: Read, point: dict[Dim, int]) -> str:
         elif d in table:
             index = minimum(index, last)
         inside.append(index)
-    name = str(x) if x.label or isinstance(x.op, Rec) else "(...)"
+    name = str(x) if is_named(x) else "(...)"
     return f"Read `{name}[{', '.join(map(spell, inside))}]`, or add a case for this point."
 
 
@@ -177,10 +170,15 @@ def _check_coverage(demand: Demand, name: str) -> None:
         return
     spans = {d: uncovered.bounds(d) for d in uncovered.dims}
     only = {d: str(lo) for d, (lo, hi) in spans.items() if lo is not None and lo == hi}
-    at = ", ".join(f"{d} = {v}" for d, v in only.items()) or "every point that is needed"
-    points = ", ".join(only.get(d, str(d)) for d in uncovered.dims)
-    fact = f"no equation of `{name}` covers {at} (first uncovered point: {sample})"
-    remedy = f"Add `{name}[{points}] = ...`, or `{name}[True] = ...` as the last case."
+    if only:
+        at = ", ".join(f"{d} = {v}" for d, v in only.items())
+        fact = f"no equation of `{name}` covers {at}"
+        points = ", ".join(only.get(d, str(d)) for d in uncovered.dims)
+        remedy = f"Add `{name}[{points}] = ...`, or `{name}[True] = ...` as the last case."
+    else:
+        fact = f"the equations of `{name}` do not cover every point that is needed"
+        remedy = f"Add `{name}[True] = ...` as the last case."
+    fact = f"{fact} (first uncovered point: {sample})"
     raise CoverageError(fact, remedy, next(iter(equation.where), equation.rec.where))
 
 
@@ -225,7 +223,7 @@ def _check_part(demand: Demand, node: Node, op: Part) -> None:
     sample = _violation(demand, node, limits)
     if sample is not None:
         what = "slice" if isinstance(op.at, Slice) else "index"
-        fact = f"{what} {op.at} of axis {op.axis} of `{x}` leaves its size {size}"
+        fact = f"{what} {op.at} of axis {op.axis} of {called(x)} leaves its size {size}"
         remedy = f"Stay inside `0 <= index < {spell(size)}`."
         raise ShapeError(fact + _first_bad(sample), remedy, node.where)
 
@@ -236,6 +234,6 @@ def _check_slices(demand: Demand, node: Node, op: Read) -> None:
             continue
         sample = _violation(demand, node, at_least(index.hi, index.lo))
         if sample is not None:
-            fact = f"the slice {index} of `{node.args[0]}` over {dim} ends before it begins"
+            fact = f"the slice {index} of {called(node.args[0])} over {dim} ends before it begins"
             remedy = f"End it with `ot.maximum({spell(index.lo)}, {spell(index.hi)})`."
             raise ShapeError(fact + _first_bad(sample), remedy, node.where)

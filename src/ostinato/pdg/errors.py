@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+from typing import Self
+
+
+def guess(name: str, known: Iterable[str], least_likeness: float = 0.6) -> str:
+    """Return a question for the closest known name, upper and lower case alike, or "".
+
+    >>> guess("b", ["B", "T"]), guess("gamma", ["B", "T"])
+    ('Did you mean `B`? ', '')
+    """
+    spelt = {spelling.lower(): spelling for spelling in reversed(list(known))}
+    near = difflib.get_close_matches(name.lower(), spelt, 1, least_likeness)
+    return f"Did you mean `{spelt[near[0]]}`? " if near else ""
+
 
 class OstinatoError(Exception):
     """Base of all errors raised about a user's program.
@@ -12,6 +27,10 @@ class OstinatoError(Exception):
     def __init__(self, fact: str, remedy: str, where: str = "") -> None:
         self.fact, self.remedy, self.where = fact, remedy, where
         super().__init__(f"{where}: {fact}\n  {remedy}" if where else f"{fact}\n  {remedy}")
+
+    def at(self, where: str) -> Self:
+        """Return the error at a place of the user's program, unless it has one."""
+        return self if self.where else type(self)(self.fact, self.remedy, where)
 
 
 class ShapeError(OstinatoError):

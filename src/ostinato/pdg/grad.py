@@ -19,6 +19,7 @@ from ostinato.pdg.condition import ALWAYS, NEVER, Cond, every, negation, some
 from ostinato.pdg.errors import GradientError
 from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.inverse import Dims
+from ostinato.pdg.naming import called
 from ostinato.pdg.node import Equation, Node, Rec
 from ostinato.pdg.readback import Adjoint, leaves_point, sum_missing
 
@@ -58,17 +59,15 @@ def _check(loss: Node, wrt: Sequence[Node]) -> None:
     if loss.dtype not in FLOATS or loss.shape:
         size = "x".join(map(str, loss.shape)) or "scalar"
         raise GradientError(
-            f"the gradient of `{loss}`, which is {size} {loss.dtype}, was asked for",
+            f"the gradient of {called(loss)}, which is {size} {loss.dtype}, was asked for",
             "A loss is one float per point: reduce it with `.sum()` or `.mean()`, or cast it.",
             loss.where,
         )
     for node in wrt:
         if node.dtype not in FLOATS:
-            raise GradientError(
-                f"the gradient with respect to `{node}`, which is {node.dtype}, was asked for",
-                "Only floats have derivatives: differentiate by a float, or cast it first.",
-                node.where,
-            )
+            fact = f"the gradient with respect to {called(node)}, which is {node.dtype}"
+            remedy = "Only floats have derivatives: differentiate by a float, or cast it first."
+            raise GradientError(fact, remedy, node.where)
 
 
 class _Graph:
@@ -92,11 +91,11 @@ class _Graph:
         assert isinstance(node.op, Rec), f"{node} is not recurrent"
         found = self.equations.get(node.op.name)
         if found is None:
-            raise GradientError(
-                f"`{node}` is needed by the gradient of `{self.loss}` and has no equations yet",
-                "Write its equations before asking for the gradient.",
-                node.where,
+            fact = (
+                f"`{node}`, which the gradient of {called(self.loss)} needs, has no equations yet"
             )
+            remedy = "Write its equations before asking for the gradient."
+            raise GradientError(fact, remedy, node.where)
         return found
 
     def _live(self) -> frozenset[Node]:

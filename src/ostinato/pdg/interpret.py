@@ -29,6 +29,7 @@ from ostinato.pdg.meaning import (
     tensorial,
     widened,
 )
+from ostinato.pdg.naming import called, is_named
 from ostinato.pdg.node import (
     Affine,
     Broadcast,
@@ -54,6 +55,7 @@ from ostinato.pdg.node import (
     Transpose,
 )
 
+MOVES = (Read, Reshape, Transpose, Broadcast)  # they carry the name of what they move
 Coordinates = tuple[int, ...]  # one per dimension of a node's domain, in its order
 Request = tuple[Node, Coordinates]
 Step = Generator[Request, Array, Array]
@@ -162,7 +164,7 @@ class Interpreter:
             answer = table.get(request[1]) if table is not None else None
             if answer is None:
                 if request in active:
-                    raise _cycle([k for k, _ in stack], request)
+                    raise self._cycle([k for k, _ in stack], request)
                 active.add(request)
                 stack.append((request, self._step(request)))
 
@@ -295,6 +297,30 @@ class Interpreter:
         fact = f"`{name}` is read at {_show(node, point)}, outside its domain {box}"
         raise DomainError(fact, "Read inside the domain, or add a case for this point.", node.where)
 
+    def _cycle(self, path: list[Request], again: Request) -> CycleError:
+        """The error for a value that needs itself, in the user's names and places."""
+        loop = path[path.index(again) :]
+        named = [(n, p) for n, p in loop if is_named(n) and not isinstance(n.op, MOVES)] or loop
+        texts: list[str] = []
+        for node, point in named:
+            at, where = _show(node, point), self._place(node, point)
+            texts.append(
+                called(node) + (f" at {at}" if at else "") + (f" ({where})" if where else "")
+            )
+        last = "itself" if len(texts) == 1 else texts[0].rpartition(" (")[0] or texts[0]
+        chain = ", which needs ".join([*texts[1:], last]) if len(texts) > 1 else last
+        remedy = f"Read an earlier step of {called(named[0][0])}, so that some order computes it."
+        return CycleError(f"{texts[0]} needs {chain}", remedy, self._place(*named[0]))
+
+    def _place(self, node: Node, point: Coordinates) -> str:
+        """The user's line of a value; of a recurrence, that of the equation for the point."""
+        if isinstance(node.op, Rec):
+            equation, env = self.pdg.equations[node.op.name], self._at(node, point)
+            for (cond, _), where in zip(equation.cases, equation.where, strict=False):
+                if holds(cond, env):
+                    return where
+        return node.where
+
     def _size(self, dim: Dim) -> int:
         size = self.extents.get(dim.extent.name)
         if size is None:
@@ -343,21 +369,6 @@ def _kept(pdg: Pdg) -> set[Node]:
         return same and not isinstance(node.op, Rec | Scan | Linear)
 
     return {node for node, by in users.items() if len(by) > 1 or not passes(node)}
-
-
-def _cycle(path: list[Request], again: Request) -> CycleError:
-    """The error for a value that needs itself, in the user's names and places."""
-    loop = path[path.index(again) :]
-    named = [(n, p) for n, p in loop if n.label or isinstance(n.op, Rec)] or loop
-
-    def text(request: Request) -> str:
-        node, point = request
-        at = f" at {_show(node, point)}" if point else ""
-        return f"`{node}`{at}" + (f" ({node.where})" if node.where else "")
-
-    chain = " needs ".join(map(text, [*named, named[0]]))
-    remedy = "Read an earlier step (`x[t-1]`), so that some order can compute the values."
-    return CycleError(chain, remedy, named[0][0].where)
 
 
 def interpret(

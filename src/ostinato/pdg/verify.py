@@ -7,6 +7,7 @@ from typing import assert_never
 from ostinato.pdg import build
 from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.index import Dim
+from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import (
     Affine,
     Broadcast,
@@ -71,7 +72,7 @@ def _verify_equation(name: str, equation: Equation) -> None:
 
 def _about(node: Node) -> str:
     where = f" ({node.where})" if node.where else ""
-    return f"`{node}` {node.op} {build.show_shape(node.shape)} {node.dtype}{where}"
+    return f"`{node}` {node.op} {show_shape(node.shape)} {node.dtype}{where}"
 
 
 def _rebuilt(node: Node) -> Node:

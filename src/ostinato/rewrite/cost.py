@@ -61,7 +61,26 @@ WEIGHT = {
     "tan": 14, "pow": 20, "div": 3, "sqrt": 3, "mod": 8, "floordiv": 8,
 }  # fmt: skip
 DRAW_WEIGHT = 20
+MOVES = frozenset(("mv", "perm"))  # avoided where another view does
 VIEWS = frozenset(("tr", "mv", "perm", "reshape", "bcast", "part", "cut", "at", "look", "case"))
+
+
+def _inlined(graph: EGraph) -> set[int]:
+    """Classes that are views of inputs, literals or draws: nothing needs to be stored for them."""
+    readers: dict[int, list[int]] = {}
+    found: set[int] = set()
+    for cls, nodes in graph.classes.items():
+        for node in nodes:
+            if node.op == "leaf":
+                found.add(cls)
+            elif node.op == "sl" or node.op in VIEWS and len(node.kids) == 1:
+                readers.setdefault(node.kids[0], []).append(cls)
+    pending = list(found)
+    while pending:
+        fresh = [cls for cls in readers.get(pending.pop(), ()) if cls not in found]
+        found.update(fresh)
+        pending += fresh
+    return found
 
 
 class Pricing:
@@ -69,12 +88,20 @@ class Pricing:
 
     def __init__(self, graph: EGraph, sizes: Sizes, profile: Profile) -> None:
         self._graph, self._sizes, self.profile = graph, sizes, profile
-        self._stored = {
-            c for c, nodes in graph.classes.items() if not any(n.op == "leaf" for n in nodes)
-        }
+        self._inlined = _inlined(graph)
 
     def price(self, cls: int, node: ENode) -> float:
-        return self.profile.price(self.cost(cls, node)) + self.profile.view_ns
+        views = 5 if node.op in MOVES or self._is_crossed(node) else 1
+        return self.profile.price(self.cost(cls, node)) + views * self.profile.view_ns
+
+    def _is_crossed(self, node: ENode) -> bool:
+        """Whether a slice puts an axis outside one that belongs outside it."""
+        if node.op != "sl":
+            return False
+        nest = self._sizes.tables.nest
+        place = nest[int(node.fields[0])]
+        inner = (n for n in self._graph.classes[node.kids[0]] if n.op == "sl")
+        return any(nest[int(n.fields[0])] < place for n in inner)
 
     def cost(self, cls: int, node: ENode) -> Cost:
         """The work of one e-node, operands excluded."""
@@ -86,7 +113,7 @@ class Pricing:
             draws = isinstance(sizes.tables.leaves[int(f[0])].op, Random)
             return Cost(steps=DRAW_WEIGHT * trips * out) if draws else Cost()
         if op in ("sl", "part", "at"):
-            kept = node.kids[0] in self._stored
+            kept = node.kids[0] not in self._inlined
             inner = self._graph.dom[node.kids[0]]
             if op == "sl" and kept and inner & int(f[0]):
                 return Cost(kept=sizes.trips(inner))

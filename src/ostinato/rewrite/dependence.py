@@ -1,4 +1,4 @@
-"""How far a term reads from its point: one interval per dimension and recurrence it contains."""
+"""How far a term reads from its point: a range of indices per recurrence and dimension."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ostinato.pdg.bounds import is_never_negative
-from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
+from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, dims_of, expr, substitute
 from ostinato.pdg.node import Linear, Node, Pdg, Read, Rec, Scan, postorder
 
 
@@ -18,60 +18,107 @@ class Interval:
     lo: float
     hi: float
 
-    def __add__(self, other: Interval) -> Interval:
-        return Interval(self.lo + other.lo, self.hi + other.hi)
-
-    def hull(self, other: Interval) -> Interval:
-        return Interval(min(self.lo, other.lo), max(self.hi, other.hi))
-
 
 HERE = Interval(0, 0)
 PAST = Interval(-math.inf, 0)
 FUTURE = Interval(0, math.inf)
-ANYWHERE = Interval(-math.inf, math.inf)
-MOST_READS = 12  # more distinct distances of one recurrence are kept as their hull
+MOST_READS = 16  # more distinct reads of one recurrence count as a read of everything
 
 
-def _greatest(gap: Expr) -> float:
-    """An upper bound of an expression over the box: its constant, -1, 0, or infinity."""
-    if gap.is_const:
-        return gap.const
-    bounds = (bound for bound in (-1, 0) if is_never_negative(bound - gap))
-    return next(bounds, math.inf)
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The indices ``lo .. hi``, both included; None has no bound."""
+
+    lo: Expr | None
+    hi: Expr | None
+
+    @property
+    def point(self) -> Expr | None:
+        """The only index, if there is one."""
+        return self.lo if self.lo == self.hi else None
 
 
 def distance(index: Index, dim: Dim) -> Interval:
     """The interval of ``index - dim`` over all points of the box."""
+    return gap(_range(index), dim, {})
+
+
+def gap(indices: Range, dim: Dim, least: Mapping[Dim, int]) -> Interval:
+    """The distances of a range from ``dim``, where dimensions start at ``least`` instead of 0."""
+    later: dict[Dim | Extent, Expr] = {d: expr(d) + k for d, k in least.items()}
+    lo = None if indices.lo is None else substitute(indices.lo - expr(dim), later)
+    hi = None if indices.hi is None else substitute(indices.hi - expr(dim), later)
+    return Interval(
+        -math.inf if lo is None else -_greatest(-lo), math.inf if hi is None else _greatest(hi)
+    )
+
+
+def _greatest(e: Expr) -> float:
+    """An upper bound of an expression over the box: its constant, -1, 0, or infinity."""
+    if e.is_const:
+        return e.const
+    bounds = (bound for bound in (-1, 0) if is_never_negative(bound - e))
+    return next(bounds, math.inf)
+
+
+def _range(index: Index) -> Range:
     if isinstance(index, Slice):
-        first, last = index.lo - expr(dim), index.hi - 1 - expr(dim)
-        return Interval(-_greatest(-first), _greatest(last))
-    gap = index - expr(dim)
-    return Interval(-_greatest(-gap), _greatest(gap))
+        return Range(index.lo, index.hi - 1)
+    return Range(index, index)
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A recurrence that a term contains, and the distance it is read at along each dimension."""
+    """A recurrence that a term contains, and the indices it is read at along its dimensions."""
 
     rec: str
-    along: tuple[tuple[Dim, Interval], ...]
+    along: tuple[tuple[Dim, Range], ...]
 
-    def moved(self, by: Mapping[Dim, Interval]) -> Reach:
+    def moved(self, by: Mapping[Dim, Range]) -> Reach:
         """The reach of the term read at other points."""
-        return Reach(self.rec, tuple((d, iv + by.get(d, HERE)) for d, iv in self.along))
+        return Reach(self.rec, tuple((d, _through(indices, by)) for d, indices in self.along))
 
 
 Reaches = frozenset[Reach]
 
 
-def _shifts(node: Node) -> dict[Dim, Interval]:
+def _through(indices: Range, by: Mapping[Dim, Range]) -> Range:
+    """A range whose bounds are seen through reads of the dimensions they mention."""
+    lo, hi = _bound(indices.lo, by, -1), _bound(indices.hi, by, 1)
+    return Range(lo, hi)
+
+
+def _bound(e: Expr | None, by: Mapping[Dim, Range], sign: int) -> Expr | None:
+    """The least (-1) or greatest (1) value of a bound over the ranges of its dimensions."""
+    points: dict[Dim | Extent, Expr] = {}
+    for dim in () if e is None else dims_of(e):
+        indices = by.get(dim)
+        if indices is None:
+            continue
+        slope = _slope(e, dim)
+        end = indices.point or (indices.hi if slope * sign > 0 else indices.lo)
+        if end is None or (indices.point is None and slope == 0):
+            return None
+        points[dim] = end
+    return None if e is None else substitute(e, points)
+
+
+def _slope(e: Expr | None, dim: Dim) -> int:
+    """The coefficient of a dimension that stands alone; 0 if it stands inside another form."""
+    if e is None or dim in dims_of(Expr(tuple(t for t in e.terms if t[0] != dim), 0)):
+        return 0
+    return next(k for atom, k in e.terms if atom == dim)
+
+
+def _moves(node: Node) -> dict[Dim, Range]:
     match node.op:
         case Read(at):
-            return {dim: distance(index, dim) for dim, index in at}
+            return {dim: _range(index) for dim, index in at}
         case Scan(_, dim):
-            return {dim: PAST}
+            return {dim: Range(expr(0), expr(dim))}
         case Linear(dim, reverse):
-            return {dim: FUTURE if reverse else PAST}
+            ends = (expr(dim), expr(dim.extent) - 1) if reverse else (expr(0), expr(dim))
+            return {dim: Range(*ends)}
         case _:
             return {}
 
@@ -84,23 +131,20 @@ def _bounded(reaches: Iterable[Reach]) -> Reaches:
     for rec, found in by_rec.items():
         if len(found) <= MOST_READS:
             out.extend(found)
-            continue
-        hull = dict(found[0].along)
-        for reach in found[1:]:
-            hull = {d: hull[d].hull(iv) for d, iv in reach.along}
-        out.append(Reach(rec, tuple(hull.items())))
+        else:
+            out.append(Reach(rec, tuple((d, Range(None, None)) for d, _ in found[0].along)))
     return frozenset(out)
 
 
 def reaches(pdg: Pdg) -> dict[Node, Reaches]:
-    """For every node of a program, the recurrences it contains and how far they are read."""
+    """For every node of a program, the recurrences it contains and where they are read."""
     found: dict[Node, Reaches] = {}
     for node in postorder(pdg.roots()):
         if isinstance(node.op, Rec):
-            at_point = tuple((d, HERE) for d in node.domain)
+            at_point = tuple((d, Range(expr(d), expr(d))) for d in node.domain)
             found[node] = frozenset({Reach(node.op.name, at_point)})
             continue
-        shifts = _shifts(node)
+        moves = _moves(node)
         below = (reach for arg in node.args for reach in found[arg])
-        found[node] = _bounded(r.moved(shifts) for r in below) if shifts else _bounded(below)
+        found[node] = _bounded(r.moved(moves) for r in below) if moves else _bounded(below)
     return found

@@ -1,8 +1,8 @@
 """Choosing one term per class: cheapest first, legal for the definition it serves.
 
-Definitions are grouped by the chain that carries them and chosen innermost first. What an inner
-definition computes is there for the outer ones: its terms cost them nothing but the traffic of
-reading a history.
+Definitions are grouped by the chain that carries them; the innermost loops choose first, then those
+that read them, outputs last. What an earlier group computes is there for the later ones: its terms
+cost them nothing but the reading of a history.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ostinato.rewrite._egglog import Cell
 from ostinato.rewrite.components import Chain
 from ostinato.rewrite.cost import Cost, Pricing
 from ostinato.rewrite.export import EGraph, ENode
@@ -19,8 +18,9 @@ from ostinato.rewrite.lang import SIGNATURE
 from ostinato.rewrite.legality import Context, Limit
 from ostinato.rewrite.load import Loaded
 
-Pair = tuple[int, Limit]
-Key = tuple[str, tuple[Cell, ...], int]
+Place = tuple[int, Limit]
+KNOWN_NS = 1e-3  # using what exists costs no more than a view
+MOVING = frozenset(("at", "sl", "scan", "lin", "look"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +77,13 @@ class NoTerm(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Option:
-    """One way to make a class within a limit: an e-node over pairs, or a term that exists."""
+class Candidate:
+    """An e-node that may be chosen, its price, and the dimensions its operands depend on."""
 
+    enode: ENode
     price: float
-    enode: ENode | None
-    kids: tuple[Pair, ...]
-    term: int = -1
+    operands: int
+    moves: bool  # whether it reads its operands at other points
 
 
 class Extractor:
@@ -92,29 +92,31 @@ class Extractor:
     def __init__(self, graph: EGraph, loaded: Loaded, pricing: Pricing) -> None:
         self._graph, self._loaded, self._pricing = graph, loaded, pricing
         masks = loaded.tables.masks()
-        self._options: dict[int, list[tuple[ENode, float]]] = {}
+        self._candidates: dict[int, list[Candidate]] = {}
         for cls, nodes in graph.classes.items():
             whole = graph.dom[cls]
             kept = (n for n in nodes if not dependence(n, graph.dom, masks) & ~whole)
-            self._options[cls] = [(n, pricing.price(cls, n)) for n in kept]
+            self._candidates[cls] = [
+                Candidate(n, pricing.price(cls, n), below(n, graph.dom), n.op in MOVING)
+                for n in kept
+            ]
 
     def select(self, forms: frozenset[int]) -> Selection:
         """The program in which exactly the recurrences ``forms`` (ids) exist."""
         terms, known = Terms(), dict[int, int]()
         groups: dict[Chain, list[tuple[tuple[int, int] | int, int]]] = {}
-        for (rec, case), cls in sorted(self._graph.definitions.items()):
-            if rec in forms:
-                chain = self._loaded.chains[self._loaded.tables.recs[rec].name]
-                groups.setdefault(chain, []).append(((rec, case), cls))
+        form = {self._loaded.tables.recs[rec].name: rec for rec in forms}
+        for (name, case), chain in self._loaded.chains.items():
+            vertex = (form[name], case)
+            groups.setdefault(chain, []).append((vertex, self._graph.definitions[vertex]))
         ids, classes = self._loaded.ids, self._graph.node_class
-        for k, (_, node) in enumerate(self._loaded.pdg.outputs):
-            groups.setdefault((), []).append((k, classes[ids[node]]))
+        results = [(k, classes[ids[n]]) for k, (_, n) in enumerate(self._loaded.pdg.outputs)]
         chosen: dict[tuple[int, int] | int, int] = {}
-        for chain, roots in sorted(groups.items(), key=lambda item: -len(item[0])):
+        deepest = sorted(groups.items(), key=lambda item: -len(item[0]))  # stable: see `chains`
+        for chain, roots in (*deepest, ((), results)):
             context = Context(chain, self._loaded.tables)
-            found = _Search(self._graph, self._options, context, forms, terms, known).run(
-                [cls for _, cls in roots]
-            )
+            search = _Search(self._graph, self._candidates, context, forms, terms, known)
+            found = search.run([cls for _, cls in roots])
             chosen.update({name: term for (name, _), term in zip(roots, found, strict=True)})
             for number in terms.reachable(found):
                 known.setdefault(terms.items[number].cls, number)
@@ -146,6 +148,14 @@ class Extractor:
         return Selection(terms, outputs, dict(sorted(live.items())), price, cost)
 
 
+def below(node: ENode, dom: Mapping[int, int]) -> int:
+    """The dimensions the operands of an e-node depend on."""
+    out = 0
+    for kid in node.kids:
+        out |= dom[kid]
+    return out
+
+
 def dependence(node: ENode, dom: Mapping[int, int], masks: Sequence[int]) -> int:
     """The dimensions an e-node depends on, given those of its operands."""
     out, bound = 0, 0
@@ -154,73 +164,80 @@ def dependence(node: ENode, dom: Mapping[int, int], masks: Sequence[int]) -> int
             out |= masks[int(cell)]
         elif letter == "D":
             bound = int(cell)
-    below = 0
-    for kid in node.kids:
-        below |= dom[kid]
     if node.op in ("at", "sl"):
-        return out | below & ~bound
-    return out | below | bound
+        return out | below(node, dom) & ~bound
+    return out | below(node, dom) | bound
 
 
 class _Search:
-    """The cheapest term of every (class, limit) that the roots can ask for (Knuth 1977)."""
+    """The cheapest term of every class within a limit that the roots ask for (Knuth 1977).
+
+    A *place* is a class within a limit; an *option* is a candidate for a place, with the places of
+    its operands. A term that an inner definition has chosen is an option too.
+    """
 
     def __init__(
         self,
         graph: EGraph,
-        options: Mapping[int, list[tuple[ENode, float]]],
+        candidates: Mapping[int, list[Candidate]],
         context: Context,
         forms: frozenset[int],
         terms: Terms,
         known: Mapping[int, int],
     ) -> None:
-        self._graph, self._all, self._context = graph, options, context
+        self._graph, self._candidates, self._context = graph, candidates, context
         self._forms, self._terms, self._known = forms, terms, known
         self._assessed: dict[tuple[int, Limit], bool] = {}
-        self._options: list[tuple[Pair, _Option]] = []
-        self._best: dict[Pair, _Option] = {}
-        self._built: dict[Pair, int] = {}
+        self._places: dict[Place, int] = {}
+        self._pending: list[Place] = []
+        self._owner: list[int] = []  # option -> place
+        self._price: list[float] = []
+        self._kids: list[tuple[int, ...]] = []
+        self._chosen: list[ENode | int] = []  # an e-node, or the number of a term
+        self._best: dict[int, int] = {}  # place -> option
+        self._built: dict[int, int] = {}
 
     def run(self, roots: Sequence[int]) -> list[int]:
-        pairs = [(cls, self._context.root) for cls in roots]
-        self._expand(pairs)
+        """The terms of root classes."""
+        places = [self._place(cls, self._context.root) for cls in roots]
+        while self._pending:
+            self._expand(*self._pending.pop())
         self._settle()
-        return [self._build(pair) for pair in pairs]
+        classes = {number: cls for (cls, _), number in self._places.items()}
+        return [self._build(place, classes) for place in places]
 
-    def _expand(self, roots: list[Pair]) -> None:
-        seen = set(roots)
-        stack = list(roots)
-        while stack:
-            pair = stack.pop()
-            for option in self._options_of(pair):
-                self._options.append((pair, option))
-                for kid in option.kids:
-                    if kid not in seen:
-                        seen.add(kid)
-                        stack.append(kid)
+    def _place(self, cls: int, limit: Limit) -> int:
+        key = (cls, limit)
+        found = self._places.get(key)
+        if found is None:
+            found = self._places[key] = len(self._places)
+            self._pending.append(key)
+        return found
 
-    def _options_of(self, pair: Pair) -> list[_Option]:
-        cls, limit = pair
-        out: list[_Option] = []
+    def _add(self, owner: int, price: float, kids: tuple[int, ...], chosen: ENode | int) -> None:
+        self._owner.append(owner)
+        self._price.append(price)
+        self._kids.append(kids)
+        self._chosen.append(chosen)
+
+    def _expand(self, cls: int, limit: Limit) -> None:
+        owner = self._places[cls, limit]
         known = self._known.get(cls)
         if known is not None and self._fits(known, limit):
-            out.append(_Option(1e-3, None, (), known))
-        context, dom = self._context, self._graph.dom
-        for enode, price in self._all[cls]:
+            self._add(owner, KNOWN_NS, (), known)
+        for candidate in self._candidates[cls]:
+            enode = candidate.enode
             if enode.op == "rec":
                 rec = int(enode.fields[0])
-                if rec in self._forms and context.level(rec) <= limit.level:
-                    out.append(_Option(price, enode, ()))
+                if rec in self._forms and self._context.level(rec) <= limit.level:
+                    self._add(owner, candidate.price, (), enode)
                 continue
-            below = limit
-            if enode.kids:
-                operands = 0
-                for kid in enode.kids:
-                    operands |= dom[kid]
-                moves = context.moves(enode.op, enode.fields, operands)
-                below = context.below(limit, moves)
-            out.append(_Option(price, enode, tuple((kid, below) for kid in enode.kids)))
-        return out
+            inner = limit
+            if candidate.moves:
+                moves = self._context.moves(enode.op, enode.fields, candidate.operands)
+                inner = self._context.below(limit, moves)
+            kids = tuple([self._place(kid, inner) for kid in enode.kids])
+            self._add(owner, candidate.price, kids, enode)
 
     def _fits(self, number: int, limit: Limit) -> bool:
         """Whether an existing term keeps a limit of this context."""
@@ -228,62 +245,60 @@ class _Search:
         found = self._assessed.get(key)
         if found is None:
             term = self._terms.items[number]
-            if term.enode.op == "rec":
-                found = self._context.level(int(term.enode.fields[0])) <= limit.level
+            enode = term.enode
+            if enode.op == "rec":
+                found = self._context.level(int(enode.fields[0])) <= limit.level
             else:
-                operands = 0
-                for kid in term.enode.kids:
-                    operands |= self._graph.dom[kid]
-                moves = self._context.moves(term.enode.op, term.enode.fields, operands)
-                below = self._context.below(limit, moves)
-                found = all(self._fits(kid, below) for kid in term.kids)
+                operands = below(enode, self._graph.dom)
+                inner = self._context.below(
+                    limit, self._context.moves(enode.op, enode.fields, operands)
+                )
+                found = all(self._fits(kid, inner) for kid in term.kids)
             self._assessed[key] = found
         return found
 
     def _settle(self) -> None:
-        waiting: dict[Pair, list[int]] = {}
-        missing: list[int] = []
-        total: list[float] = []
-        heap: list[tuple[float, int]] = []
-        for k, (_, option) in enumerate(self._options):
-            kids = dict.fromkeys(option.kids)
-            missing.append(len(kids))
-            total.append(option.price)
-            for kid in kids:
-                waiting.setdefault(kid, []).append(k)
-            if not kids:
-                heap.append((option.price, k))
+        """Choose options in the order of their price, so that each place is settled once."""
+        owner, kids = self._owner, self._kids
+        total = list(self._price)
+        missing = [len(set(k)) for k in kids]
+        readers: list[list[int]] = [[] for _ in self._places]
+        for option, places in enumerate(kids):
+            for place in set(places):
+                readers[place].append(option)
+        heap = [(total[option], option) for option, n in enumerate(missing) if not n]
         heapq.heapify(heap)
         while heap:
-            price, k = heapq.heappop(heap)
-            pair, option = self._options[k]
-            if pair in self._best:
+            price, option = heapq.heappop(heap)
+            place = owner[option]
+            if place in self._best:
                 continue
-            self._best[pair] = option
-            for reader in waiting.get(pair, ()):
+            self._best[place] = option
+            for reader in readers[place]:
                 missing[reader] -= 1
                 total[reader] += price
-                if not missing[reader] and self._options[reader][0] not in self._best:
+                if not missing[reader] and owner[reader] not in self._best:
                     heapq.heappush(heap, (total[reader], reader))
 
-    def _build(self, root: Pair) -> int:
+    def _build(self, root: int, classes: Mapping[int, int]) -> int:
         stack = [root]
         while stack:
-            pair = stack[-1]
-            if pair in self._built:
+            place = stack[-1]
+            if place in self._built:
                 stack.pop()
                 continue
-            option = self._best.get(pair)
+            option = self._best.get(place)
             if option is None:
-                raise NoTerm(f"class {pair[0]} has no term within {pair[1]}")
-            pending = [kid for kid in option.kids if kid not in self._built]
+                raise NoTerm(f"class {classes[place]} has no legal term")
+            pending = [kid for kid in self._kids[option] if kid not in self._built]
             if pending:
                 stack.extend(pending)
                 continue
-            if option.enode is None:
-                self._built[pair] = option.term
+            chosen = self._chosen[option]
+            if isinstance(chosen, int):
+                self._built[place] = chosen
             else:
-                kids = tuple(self._built[kid] for kid in option.kids)
-                self._built[pair] = self._terms.add(option.enode, pair[0], kids)
+                kids = tuple(self._built[kid] for kid in self._kids[option])
+                self._built[place] = self._terms.add(chosen, classes[place], kids)
             stack.pop()
         return self._built[root]

@@ -66,7 +66,7 @@ _DECLARATIONS = """
 (function full (i64) i64 :no-merge) (function self (i64) i64 :no-merge)
 (function length (i64) i64 :no-merge) (function sizemask (i64) i64 :no-merge)
 (function innermost (i64) i64 :no-merge)
-(function shifted (i64 i64) i64 :no-merge) (function offset (i64 i64) i64 :no-merge)
+(function shifted (i64 i64 i64) i64 :no-merge) (function offset (i64 i64) i64 :no-merge)
 (relation inside (i64 i64)) (relation partial (i64)) (relation growing (i64))
 (relation prefix (i64 i64)) (relation suffix (i64 i64)) (relation counts (i64 i64))
 (relation real_cast (String)) (relation unit (String T)) (relation ones (i64 H))

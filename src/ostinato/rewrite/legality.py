@@ -9,7 +9,9 @@ and violations at deeper levels are forgiven (``x[i - 1, T - 1]`` inside a carry
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ostinato.rewrite._egglog import Cell
 from ostinato.rewrite.components import Chain
@@ -17,8 +19,7 @@ from ostinato.rewrite.dependence import FUTURE, HERE, PAST, Interval, distance
 from ostinato.rewrite.tables import Tables
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(NamedTuple):
     """What a term may be: at most ``level``, with violations only at ``forgiven`` or deeper."""
 
     level: int
@@ -42,6 +43,7 @@ class Context:
     def __init__(self, chain: Chain, tables: Tables) -> None:
         self.chain, self._tables = chain, tables
         self._place = {tables.bit(c.dim): j for j, c in enumerate(chain, 1)}
+        self._levels = Counter(n for c in chain for n in {name for name, _ in c.group})
         self._moves: dict[tuple[str, tuple[Cell, ...]], Moves] = {}
 
     @property
@@ -51,12 +53,11 @@ class Context:
 
     def level(self, rec: int) -> int:
         """How many nested groups the recurrence with this id belongs to."""
-        name = self._tables.recs[rec].name
-        return sum(name in c.group for c in self.chain)
+        return self._levels.get(self._tables.recs[rec].name, 0)
 
     def moves(self, op: str, fields: tuple[Cell, ...], operand_dom: int) -> Moves:
         """How an operator reads its operand along the carried dimensions."""
-        if not self.chain or op not in ("at", "sl", "scan", "lin", "look"):
+        if not self.chain:
             return STILL
         key = (op, (*(fields[:3] if op == "lin" else fields[:2]), operand_dom))
         found = self._moves.get(key)
@@ -76,6 +77,8 @@ class Context:
                 advances.append(j)
             elif iv != HERE and not (sign > 0 and iv.hi <= 0) and not (sign < 0 and iv.lo >= 0):
                 against.append(j)
+        if not advances and not against:
+            return STILL
         return Moves(min(advances, default=0), tuple(against))
 
     def _intervals(self, op: str, f: tuple[Cell, ...]) -> list[tuple[int, Interval]]:
@@ -88,13 +91,17 @@ class Context:
                 return [(int(f[1]), PAST)]
             case "lin":
                 return [(int(f[0]), FUTURE if int(f[1]) else PAST)]
-            case _:
+            case "look":
                 at = tables.reading(int(f[0]))
                 return [(tables.bit(d), distance(e, d)) for d, e in at]
+            case _:
+                return []
 
     def below(self, limit: Limit, moves: Moves) -> Limit:
         """The limit of an operand, so that the result keeps ``limit``."""
-        level, forgiven = limit.level, limit.forgiven
+        if moves is STILL:
+            return limit
+        level, forgiven = limit
         if moves.advances:
             if level >= moves.advances:
                 level = len(self.chain)

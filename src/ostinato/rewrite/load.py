@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import assert_never
 
 from ostinato.pdg.build import const
 from ostinato.pdg.condition import Cond, cond_symbols
+from ostinato.pdg.functions import NUMBERS
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.pdg.node import (
     Affine,
@@ -15,6 +17,7 @@ from ostinato.pdg.node import (
     Case,
     Concat,
     Const,
+    Dtype,
     Gather,
     Input,
     Iota,
@@ -33,7 +36,7 @@ from ostinato.pdg.node import (
     Transpose,
 )
 from ostinato.rewrite._egglog import Row
-from ostinato.rewrite.components import Chain, chains
+from ostinato.rewrite.components import Chain, Vertex, chains
 from ostinato.rewrite.dependence import Reaches, reaches
 from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows
 from ostinato.rewrite.whole import partial_dims
@@ -49,7 +52,7 @@ class Loaded:
 
     pdg: Pdg
     tables: Tables
-    chains: dict[str, Chain]
+    chains: dict[Vertex, Chain]
     partial: dict[Node, frozenset[Dim]]
     ids: dict[Node, int] = field(default_factory=dict[Node, int])
     rows: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
@@ -81,6 +84,8 @@ def load(pdg: Pdg) -> Loaded:
     """Rows for everything a program reaches."""
     reach = reaches(pdg)
     loaded = Loaded(pdg, Tables(_all_dims(pdg)), chains(pdg, reach), partial_dims(pdg))
+    order = nest_order(loaded.tables.dims, carried_dims(loaded.chains))
+    loaded.tables.nest.update({loaded.tables.bit(d): k for k, d in enumerate(order)})
     for name, equation in pdg.equations.items():
         loaded.twins[name] = [len(loaded.tables.recs)]
         loaded.tables.recs.append(Recurrence(name, equation.rec))
@@ -120,7 +125,8 @@ def _load_node(loaded: Loaded, node: Node) -> None:
 def _load_units(loaded: Loaded) -> None:
     """The number one of every type that occurs, and shapes of axes of size 1 for every rank."""
     nodes = list(loaded.ids)
-    for dtype in sorted({n.dtype for n in nodes} - {"bool"}):
+    present: set[Dtype] = {n.dtype for n in nodes}
+    for dtype in (d for d in NUMBERS if d in present):
         unit = const(1, dtype)
         if unit not in loaded.ids:
             _load_node(loaded, unit)
@@ -232,7 +238,9 @@ def _sequential(at: tuple[tuple[Dim, Index], ...]) -> list[tuple[Dim, Index]] | 
 def _batchable(loaded: Loaded, name: str) -> tuple[Dim, ...]:
     """The dimensions that may become axes of a recurrence, outermost first."""
     equation = loaded.pdg.equations[name]
-    fixed = {c.dim for c in loaded.chains[name]} | loaded.partial[equation.rec]
+    fixed = set(loaded.partial[equation.rec])
+    for case in range(len(equation.cases)):
+        fixed |= {c.dim for c in loaded.chains[name, case]}
     fixed = fixed.union(*(loaded.partial[right] for _, right in equation.cases))
     for size in equation.rec.shape:
         fixed |= dims_of(size)
@@ -242,17 +250,15 @@ def _batchable(loaded: Loaded, name: str) -> tuple[Dim, ...]:
     return nest_order(free, carried_dims(loaded.chains))
 
 
-def carried_dims(carried: Mapping[str, Chain]) -> frozenset[Dim]:
+def carried_dims(carried: Mapping[Vertex, Chain]) -> frozenset[Dim]:
     """All dimensions that carry some recurrence."""
     return frozenset(c.dim for chain in carried.values() for c in chain)
 
 
 def _load_twins(loaded: Loaded) -> None:
     tables = loaded.tables
-    order = nest_order(tables.dims, carried_dims(loaded.chains))
-    for k, outer in enumerate(order):
-        for inner in order[k + 1 :]:
-            loaded.row("inside", tables.bit(inner), tables.bit(outer))
+    for outer, inner in combinations(sorted(tables.nest, key=lambda d: tables.nest[d]), 2):
+        loaded.row("inside", inner, outer)
     for name, equation in loaded.pdg.equations.items():
         axes: tuple[Dim, ...] = ()
         for dim in reversed(_batchable(loaded, name)):
@@ -267,7 +273,6 @@ def _load_wishes(loaded: Loaded, reach: Mapping[Node, Reaches]) -> None:
     """Which dimensions each node should become an axis over, from the definitions it serves."""
     wishes = _wishes(loaded, reach)
     tables = loaded.tables
-    order = nest_order(tables.dims, carried_dims(loaded.chains))
     masks: set[int] = set()
     for node, dims in wishes.items():
         mask = tables.mask(dims - loaded.partial[node])
@@ -275,25 +280,30 @@ def _load_wishes(loaded: Loaded, reach: Mapping[Node, Reaches]) -> None:
             loaded.row("raw_want", loaded.ids[node], mask)
         while mask and mask not in masks:
             masks.add(mask)
-            dim = next(d for d in reversed(order) if mask & tables.bit(d))
-            loaded.row("innermost", mask, tables.bit(dim))
-            mask &= ~tables.bit(dim)
+            bit = max((d for d in tables.nest if mask & d), key=lambda d: tables.nest[d])
+            loaded.row("innermost", mask, bit)
+            mask &= ~bit
 
 
 def _wishes(loaded: Loaded, reach: Mapping[Node, Reaches]) -> dict[Node, frozenset[Dim]]:
+    """The wishes of all definitions; a dimension around another one is never gathered.
+
+    Such a dimension counts iterations: its values stream out, and a history would grow with a run.
+    """
     pdg = loaded.pdg
     streamed = {c[0].dim for c in loaded.chains.values() if len(c) > 1}
     wishes: dict[Node, frozenset[Dim]] = {}
     groups: dict[Chain, list[Node]] = {}
     for name, equation in pdg.equations.items():
-        groups.setdefault(loaded.chains[name], []).extend(n for _, n in equation.cases)
+        for case, (_, right) in enumerate(equation.cases):
+            groups.setdefault(loaded.chains[name, case], []).append(right)
     for chain, roots in groups.items():
         for node in Pdg(tuple(("", r) for r in roots), {}).nodes():
             kept = frozenset(d for d in node.domain if _may_gather(node, d, chain, reach))
-            wishes[node] = wishes.get(node, frozenset()) | kept
+            wishes[node] = wishes.get(node, frozenset()) | kept - streamed
     for node in Pdg(pdg.outputs, {}).nodes():
         if node not in wishes:
-            wishes[node] = frozenset(d for d in node.domain if d not in streamed)
+            wishes[node] = frozenset(node.domain) - streamed
     return wishes
 
 
@@ -305,7 +315,8 @@ def _may_gather(node: Node, dim: Dim, chain: Chain, reach: Mapping[Node, Reaches
     carried = next((c for c in chain if c.dim == dim), None)
     if carried is None:
         return True
-    free = all(r.rec not in carried.group for r in reach[node])
+    members = {name for name, _ in carried.group}
+    free = all(r.rec not in members for r in reach[node])
     return free and isinstance(node.op, Matmul)
 
 

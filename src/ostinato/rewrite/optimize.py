@@ -11,13 +11,15 @@ from ostinato.pdg.node import Node, Pdg
 from ostinato.rewrite._egglog import Session
 from ostinato.rewrite.cost import VIEWS, Cost, Pricing, Profile
 from ostinato.rewrite.export import EGraph, ENode, export
-from ostinato.rewrite.extract import Extractor, Selection
+from ostinato.rewrite.extract import Extractor, NoTerm, Selection
 from ostinato.rewrite.lang import SIGNATURE, program
 from ostinato.rewrite.load import Loaded, load
 from ostinato.rewrite.rebuild import Rebuilt, rebuild
 from ostinato.rewrite.registry import RuleSet, every_rule
 from ostinato.rewrite.saturate import Budget, Saturation, saturate
 from ostinato.rewrite.sizes import Sizes
+
+NARROW = 8  # rows: a batch of fewer may run faster point by point
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Report:
     - ``origins``: for each node of the result, the rules that created its e-node;
     - ``before``, ``after``: cost vectors; prices are nanoseconds of a whole run at the hints;
     - ``enodes``: the size of the saturated graph; ``seconds``: time per stage.
+    - ``left``: why the program was left as it was written; empty if it was not.
     """
 
     rules: dict[str, int]
@@ -49,6 +52,7 @@ class Report:
     saturation: Saturation
     enodes: int
     seconds: dict[str, float]
+    left: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
 
     The outputs keep their names, domains and shapes. The result is deterministic: the same program
     gives the same result in every process.
+    A program whose recurrences no nest of loops orders comes back as it is: scheduling reports it.
     """
     chosen = options or RewriteOptions()
     clock = _Clock()
@@ -76,34 +81,60 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
         clock.lap("saturate")
         graph = export(engine, loaded)
         clock.lap("export")
-    pricing = Pricing(graph, Sizes(graph, loaded, chosen.hints), chosen.profile)
+    sizes = Sizes(graph, loaded, chosen.hints)
+    pricing = Pricing(graph, sizes, chosen.profile)
     clock.lap("sizes")
-    before, after = _written(graph, loaded, pricing), _cheapest(graph, loaded, pricing)
+    before = _written(graph, loaded, pricing)
+    fired = {r.name: saturation.matches.get(r.name, 0) for r in chosen.rules}
+    price = chosen.profile.price(before)
+    try:
+        after = _cheapest(graph, loaded, pricing, sizes)
+    except NoTerm as problem:
+        clock.lap("extract")
+        kept = Report(
+            fired,
+            {},
+            before,
+            before,
+            price,
+            price,
+            saturation,
+            graph.count(),
+            clock.laps,
+            str(problem),
+        )
+        return Optimized(pdg, {}, kept)
     clock.lap("extract")
     rebuilt = rebuild(after, graph, loaded)
     clock.lap("rebuild")
+    origins = _origins(after, rebuilt, graph)
     report = Report(
-        rules={r.name: saturation.matches.get(r.name, 0) for r in chosen.rules},
-        origins=_origins(after, rebuilt, graph),
-        before=before,
-        after=after.cost,
-        price_before=chosen.profile.price(before),
-        price_after=after.price,
-        saturation=saturation,
-        enodes=graph.count(),
-        seconds=clock.laps,
+        fired,
+        origins,
+        before,
+        after.cost,
+        price,
+        after.price,
+        saturation,
+        graph.count(),
+        clock.laps,
     )
     return Optimized(rebuilt.pdg, rebuilt.batched, report)
 
 
-def _cheapest(graph: EGraph, loaded: Loaded, pricing: Pricing) -> Selection:
-    """The cheaper form of the program: its recurrences point by point, or batched."""
+def _cheapest(graph: EGraph, loaded: Loaded, pricing: Pricing, sizes: Sizes) -> Selection:
+    """The cheapest form of the program: its recurrences batched, or point by point.
+
+    Point by point is only tried for narrow batches: it pays every operator once per point.
+    """
     extractor = Extractor(graph, loaded, pricing)
     defined = {rec for rec, _ in graph.definitions}
     plain = frozenset(twins[0] for twins in loaded.twins.values())
     widest = frozenset(max(t for t in twins if t in defined) for twins in loaded.twins.values())
-    selections = [extractor.select(forms) for forms in dict.fromkeys((widest, plain))]
-    return min(selections, key=lambda s: s.price)
+    batched = {d for t in widest for d in loaded.tables.recs[t].axes}
+    narrow = any(sizes.extent(d) < NARROW for d in batched)
+    forms = (widest, plain) if narrow else (widest,)
+    return min((extractor.select(f) for f in forms), key=lambda s: s.price)
 
 
 def _written(graph: EGraph, loaded: Loaded, pricing: Pricing) -> Cost:

@@ -24,7 +24,6 @@ from ostinato.rewrite._egglog import Cell
 from ostinato.rewrite.export import EGraph, ENode
 from ostinato.rewrite.extract import Selection
 from ostinato.rewrite.load import Loaded, conditions
-from ostinato.rewrite.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +126,13 @@ class _Builder:
                 axes = [-k - 1 for k in range(args[0].rank) if int(f[1]) >> k & 1]
                 return build.reduce_node(str(f[0]), args[0], axes)
             case "mm":
-                return build.matmul(*args)
+                return build.matmul(args[0], args[1])
             case "gather":
                 return build.gather(args[0], args[1], -int(f[0]))
             case "cat":
                 return _concat(args[0], args[1], -int(f[0]))
             case "case":
-                return build.case(tables.condition(int(f[0])), *args)
+                return build.case(tables.condition(int(f[0])), args[0], args[1])
             case "at" | "sl":
                 dim = tables.dims_in(int(f[0]))[0]
                 return _read(args[0], dim, tables.index(int(f[1])))
@@ -142,7 +141,7 @@ class _Builder:
             case "scan":
                 return build.scan(str(f[0]), args[0], tables.dims_in(int(f[1]))[0])
             case "lin":
-                return build.linear(*args, tables.dims_in(int(f[0]))[0], bool(f[1]))
+                return build.linear(args[0], args[1], tables.dims_in(int(f[0]))[0], bool(f[1]))
             case _:
                 return self._moved(op, f, args[0])
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from ostinato.pdg.errors import OptionError
+from ostinato.pdg.errors import OptionError, guess
 
-Exactness = Literal["exact", "reassociates"]
+Exactness = Literal["exact", "zero signs", "reassociates"]
 Validity = Literal["everywhere", "inside the box"]
 Phase = Literal["rewrite", "seed"]
 
@@ -22,7 +21,8 @@ class Rule:
     - ``law``: the equation in words; ``reason``: what it is good for.
     - ``left`` is matched, ``right`` becomes equal to it when all facts of ``when`` hold; ``also``
       are further facts the law asserts (a shape, a wish).
-    - ``exact``: the same floating-point numbers, or sums in another order.
+    - ``exact``: bit for bit the same numbers; the same but for the sign of a zero; or equal over
+      the reals, with other roundings.
     - ``valid``: at all integer points, or only inside the box of the dimensions.
     - ``proof``: a file under ``proofs/``, or ``unproved: why``.
     """
@@ -112,8 +112,9 @@ class RuleSet:
 
 
 def _unknown(name: str, known: tuple[str, ...] | list[str]) -> OptionError:
-    near = difflib.get_close_matches(name, known, 1, 0.4)
-    remedy = f"Did you mean `{near[0]}`?" if near else f"Known names: {', '.join(sorted(known))}."
+    families = ", ".join(sorted({name.partition("/")[0] for name in known}))
+    near = guess(name, known, 0.4)
+    remedy = f"{near}Families: {families}; `ostinato rules list` shows every rule."
     return OptionError(f"no rule or family is called `{name}`", remedy)
 
 

@@ -22,6 +22,7 @@ class Sizes:
         self.masks = loaded.tables.masks()
         self._hints = hints
         self._values: dict[Expr, int] = {}
+        self._trips: dict[int, int] = {}
         self.shape: dict[int, Shape] = {}
         self._list = {k: tuple(map(self.value, s)) for k, s in graph.shapes.items()}
         for node, number in loaded.ids.items():
@@ -37,16 +38,21 @@ class Sizes:
         if found is None:
             point: dict[Dim | Extent, int] = {}
             for s in symbols(e):
-                is_dim = isinstance(s, Dim)
-                point[s] = (
-                    self.extent(s) // 2 if is_dim else self._hints.get(s.name, DEFAULT_EXTENT)
-                )
+                match s:
+                    case Dim():
+                        point[s] = self.extent(s) // 2
+                    case Extent(name):
+                        point[s] = self._hints.get(name, DEFAULT_EXTENT)
             found = self._values[e] = max(1, evaluate(e, point))
         return found
 
     def trips(self, mask: int) -> int:
         """How many points the dimensions of a mask have."""
-        return math.prod(self.extent(d) for d in self.tables.dims_in(mask))
+        found = self._trips.get(mask)
+        if found is None:
+            found = math.prod(self.extent(d) for d in self.tables.dims_in(mask))
+            self._trips[mask] = found
+        return found
 
     def numel(self, cls: int) -> int:
         return math.prod(self.shape[cls])
@@ -78,7 +84,7 @@ class Sizes:
     def _of(self, node: ENode) -> Shape:
         kids = [self.shape[k] for k in node.kids]
         op, f = node.op, node.fields
-        first = kids[0] if kids else ()
+        first = kids[0]
         match op:
             case "map1" | "at" | "scan" | "case":
                 return first

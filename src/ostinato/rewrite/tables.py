@@ -40,6 +40,9 @@ class Tables:
     """
 
     dims: tuple[Dim, ...]
+    nest: dict[int, int] = field(
+        default_factory=dict[int, int]
+    )  # dimension bit -> place, 0 outermost
     attributes: list[Attribute] = field(default_factory=list[Attribute])
     leaves: list[Node] = field(default_factory=list[Node])
     recs: list[Recurrence] = field(default_factory=lambda: list[Recurrence]())
@@ -163,7 +166,7 @@ def _shift_rows(tables: Tables) -> list[Row]:
         for known in [a for a in tables.attributes if isinstance(a, Slice)]:
             for k, move in moves:
                 moved = Slice(known.lo + move, known.hi + move, known.step)
-                out.append((tables.id(known), k, tables.id(moved)))
+                out.append((tables.bit(dim), tables.id(known), k, tables.id(moved)))
     return out
 
 

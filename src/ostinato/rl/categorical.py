@@ -5,6 +5,7 @@ from __future__ import annotations
 from ostinato import random
 from ostinato.functions import expand_dims, log_softmax, softmax, squeeze, take_along_axis
 from ostinato.pdg.errors import GradientError
+from ostinato.pdg.naming import called
 from ostinato.place import place
 from ostinato.tensor import Tensor, as_tensor
 
@@ -54,7 +55,7 @@ def log_prob(action: Tensor) -> Tensor:
     Errors: GradientError if the action does not come from ``sample()``.
     """
     if not isinstance(action, Sample):
-        fact = f"`{action.node}` was not drawn from a distribution"
+        fact = f"{called(action.node)} was not drawn from a distribution"
         remedy = "Pass what `.sample()` returned, or use `distribution.log_prob(action)`."
         raise GradientError(fact, remedy, place())
     return action.distribution.log_prob(action)

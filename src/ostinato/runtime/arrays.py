@@ -66,10 +66,9 @@ def take(view: Array, field: Field, extents: Mapping[str, int]) -> Array:
 def take_step(view: Array, field: Field, extents: Mapping[str, int], step: int) -> Array:
     """Return a copy of a result at one index of its first axis."""
     first = field.axes[0]
-    assert len(first) == 1, f"{field.name} is tiled along the dim that it is read by"
-    removed = first[0]
-    rest = tuple(tuple(k - (k > removed) for k in group) for group in field.axes[1:])
-    part = np.moveaxis(view, removed, 0)[step]
+    where = np.unravel_index(step, [view.shape[k] for k in first])  # the tile and the place in it
+    part = np.moveaxis(view, first, range(len(first)))[where]
+    rest = tuple(tuple(k - sum(k > gone for gone in first) for k in g) for g in field.axes[1:])
     return _together(np.asarray(part), rest, sizes(field.shape[1:], extents))
 
 

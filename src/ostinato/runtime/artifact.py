@@ -39,7 +39,8 @@ class Interface(Protocol):
     """The entry point's view of the arena.
 
     ``tensors`` are the entries of the offset table with the bytes of one element; ``tiles`` the
-    iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any.
+    iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any;
+    ``late`` the outputs that are computed after that loop.
     """
 
     @property
@@ -54,6 +55,8 @@ class Interface(Protocol):
     def tiles(self) -> tuple[Expr, ...]: ...
     @property
     def streamed(self) -> str: ...
+    @property
+    def late(self) -> frozenset[str]: ...
 
 
 class Layout(Protocol):
@@ -76,7 +79,8 @@ Place = Callable[[Mapping[str, int], int], Layout]  # extents, workers
 class Artifact:
     """A compiled program at rest; everything in it can be pickled.
 
-    ``domains`` gives the dims of every output by name, ``shapes`` its whole array's shape;
+    ``domains`` gives the dims of every output by name, ``shapes`` its whole array's shape,
+    ``lines`` the place in the user's program;
     ``words`` are the places of the stop flag and of the published count in the control array, and
     its length. ``constants`` are inputs that the program itself supplies.
     """
@@ -87,5 +91,6 @@ class Artifact:
     domains: Mapping[str, tuple[str, ...]]
     shapes: Mapping[str, tuple[Expr, ...]]
     words: tuple[int, int, int]
+    lines: Mapping[str, str] = field(default_factory=dict[str, str])
     constants: Mapping[str, Array] = field(default_factory=dict[str, Array])
     explanation: Explanation = field(default_factory=Explanation)

@@ -47,7 +47,7 @@ class Execution:
         interface = self.program.artifact.interface
         offsets = [self.layout.offsets[name] // size for name, size in interface.tensors]
         table = np.array([*offsets, 0], np.int64)  # never empty
-        seed = (self.bound.seed + 2**63) % 2**64 - 2**63
+        seed = (int(self.bound.seed) + 2**63) % 2**64 - 2**63
         extents = (int(self.bound.extents[name]) for name in interface.extents)
         kernels = self.program.loaded.kernels
         return (kernels, self.arena, table, self.layout.local_stride, seed, self.control, *extents)
@@ -92,6 +92,7 @@ class Executable:
         self.loaded: Loaded = load_module(directory, key, self.threads)
         self._free: list[npt.NDArray[np.uint8]] = []
         self._extents: Mapping[str, int] = {}
+        self._placed: tuple[Mapping[str, int], int, Layout] | None = None
 
     def workers(self, extents: Mapping[str, int]) -> int:
         """The number of threads to use: never more than tiles."""
@@ -99,7 +100,11 @@ class Executable:
         return max(1, min(self.threads, most))
 
     def layout(self, extents: Mapping[str, int]) -> Layout:
-        return self.artifact.place(extents, self.workers(extents))
+        """Where every tensor lies; that of the last extents is remembered."""
+        workers = self.workers(extents)
+        if self._placed is None or self._placed[:2] != (extents, workers):
+            self._placed = (dict(extents), workers, self.artifact.place(extents, workers))
+        return self._placed[2]
 
     def start(self, bound: Bound) -> Execution:
         """Begin a run; give its arena back with `finish`."""
@@ -123,7 +128,7 @@ class Executable:
         self.finish(execution)
         if check_finite:
             for name, value in outputs.items():
-                require_finite(name, value)
+                require_finite(self.artifact, name, value)
         return outputs
 
     def explain(self, extents: Mapping[str, int] | None = None) -> Explanation:
@@ -136,13 +141,20 @@ class Executable:
         return replace(self.artifact.explanation, memory=use)
 
 
-def require_finite(name: str, value: Array, at: str = "") -> None:
-    """Raise NonFiniteError if a float result holds a NaN or an infinity."""
+def require_finite(artifact: Artifact, name: str, value: Array, *at: int) -> None:
+    """Raise NonFiniteError if a float result holds a NaN or an infinity.
+
+    ``at`` are the steps of the output's first dims, if ``value`` is its part there.
+    """
     if value.dtype.kind != "f" or bool(np.isfinite(value).all()):
         return
     first = tuple(int(k) for k in np.argwhere(~np.isfinite(value))[0])
-    place = ", ".join(filter(None, [at, str(list(first)) if first else ""]))
+    dims, whole = artifact.domains[name], (*at, *first)
+    places = [f"{dim} = {step}" for dim, step in zip(dims, whole, strict=False)]
+    if whole[len(dims) :]:
+        places.append(f"element {list(whole[len(dims) :])}")
     raise NonFiniteError(
-        f"output `{name}`{f' at {place}' if place else ''} is {value[first]}.",
+        f"output `{name}` is {value[first]}" + (f" at {', '.join(places)}" if places else ""),
         "Lower the learning rate, clip gradients, or look at the steps before it.",
+        artifact.lines.get(name, ""),
     )

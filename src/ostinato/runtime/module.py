@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,7 +100,7 @@ def compile_together(directory: Path, key: str, processes: int) -> None:
 
 
 @contextmanager
-def only(names: list[str]) -> Iterator[None]:
+def only(names: list[str]) -> Generator[None]:
     """Compile these kernels alone while a module is imported."""
     before = os.environ.get(ONLY)
     os.environ[ONLY] = ",".join(names)

@@ -39,13 +39,16 @@ class Stream:
             f for f in program.artifact.interface.outputs if domains[f.name][:1] == (dim,)
         ]
         self._count = bound.extents[dim.upper()]
-        self._is_live = program.artifact.interface.streamed == dim
+        interface = program.artifact.interface
+        self._is_live = interface.streamed == dim and interface.late.isdisjoint(
+            f.name for f in self._fields
+        )
         self._execution: Execution | None = program.start(bound)
-        self._records = self._produce(self._execution)
+        self._step = self._ready = 0
         if not self._is_live:
             warnings.warn(
-                f"`{dim}` is not the outermost loop of the compiled program: "
-                "its records come after the run has ended",
+                f"the outputs over `{dim}` are not all computed in one outermost loop over it: "
+                "their records come after the run has ended",
                 stacklevel=3,
             )
 
@@ -53,8 +56,16 @@ class Stream:
         return self
 
     def __next__(self) -> Record:
+        execution, step = self._execution, self._step
+        if execution is None:
+            raise StopIteration
         try:
-            return next(self._records)
+            if step >= self._ready:
+                self._ready = self._await(execution, step)
+            if step >= self._ready:
+                raise StopIteration
+            self._step += 1
+            return self._record(execution, step)
         except BaseException:
             self.close()
             raise
@@ -70,6 +81,10 @@ class Stream:
     ) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        if hasattr(self, "_execution"):
+            self.close()
+
     def close(self) -> None:
         """End the run at the next iteration boundary; records already taken stay valid."""
         execution, self._execution = self._execution, None
@@ -77,19 +92,11 @@ class Stream:
             execution.stop()
             self._program.finish(execution)
 
-    def _produce(self, execution: Execution) -> Iterator[Record]:
+    def _await(self, execution: Execution, step: int) -> int:
+        """Sleep until ``step`` is done or the run has ended; return the number of steps done."""
         if not self._is_live:
             execution.wait()
-        ready = 0
-        for step in range(self._count):
-            if step >= ready:
-                ready = self._await(execution, step) if self._is_live else self._count
-            if step >= ready:
-                return
-            yield self._record(execution, step)
-
-    def _await(self, execution: Execution, step: int) -> int:
-        """Sleep until more than ``step`` steps are done or the run has ended."""
+            return self._count
         wait_s = SHORTEST_WAIT_S
         while execution.done() <= step:
             if not execution.workers.is_running():
@@ -104,6 +111,6 @@ class Stream:
         for field in self._fields:
             value = execution.result_at(field, step)
             if self._check:
-                require_finite(field.name, value, f"{self._dim} = {step}")
+                require_finite(self._program.artifact, field.name, value, step)
             values[field.name] = value[()]
         return Record(**{self._dim: step, **values, "index": step})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path as Directory
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.emit.program import emit
@@ -12,13 +14,13 @@ from ostinato.codegen.plan import Plan
 from ostinato.codegen.storage import Slot
 from ostinato.codegen.system import Call as Apply
 from ostinato.codegen.system import Load, Position, Statement, Value
-from ostinato.codegen.tree import Barrier, Call, DriverLoop, Kernel, Nest, Span
-from ostinato.pdg.condition import ALWAYS, at_least, equal
+from ostinato.codegen.tree import Barrier, Call, DriverLoop, Fill, Kernel, Nest, Span
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal
 from ostinato.pdg.errors import NonFiniteError
 from ostinato.pdg.index import Dim, expr
 from ostinato.runtime.executor import Bound, Executable
 from ostinato.runtime.stream import Stream
-from tests.codegen.emit.plans import given, kept, load, mapped, serial, whole
+from tests.codegen.emit.plans import given, kept, load, loop, mapped, serial, whole
 from tests.codegen.emit.run import build
 
 I, B = Dim("i"), Dim("b")  # noqa: E741
@@ -40,15 +42,12 @@ def training(is_finite: bool = True) -> Plan:
     return assembled([x, w0, grown, s, w], (first, later))
 
 
-def assembled(statements: list[Statement], conds: tuple[object, object]) -> Plan:
+def assembled(statements: list[Statement], conds: tuple[Cond, Cond]) -> Plan:
     x, w0, grown, s, w = statements
     one = Slot(I, "one", expr(1))
     places = [kept(x), kept(w0), kept(grown, i=one), kept(s, i=one), kept(w)]
     tiles = Kernel("tiles", (Nest(("g",), ()),), (I, B), Span(B, expr(0), expr(B.extent)))
-    update = [Nest(("s",), (), memory=frozenset(("s",))), Nest(("w",), (), conds)]  # type: ignore[arg-type]
-    from ostinato.codegen.tree import Fill
-    from tests.codegen.emit.plans import loop
-
+    update = [Nest(("s",), (), memory=frozenset(("s",))), Nest(("w",), (), conds)]
     kernel = Kernel("update", (Fill("s"), loop(B, update[0]), update[1]), (I,), None)
     body = (Call(0), Barrier(), Call(1), Barrier())
     driver = (DriverLoop(Span(I, expr(0), expr(I.extent)), False, True, body),)
@@ -56,11 +55,11 @@ def assembled(statements: list[Statement], conds: tuple[object, object]) -> Plan
 
 
 def bound(steps: int) -> Bound:
-    inputs = {"x": np.arange(6, dtype=np.float32), "w0": np.float32([2.0]).reshape(())}
+    inputs = {"x": np.arange(6, dtype=np.float32), "w0": np.array(2.0, np.float32)}
     return Bound({"I": steps, "B": 6}, inputs)
 
 
-def expected(steps: int) -> np.ndarray:  # type: ignore[type-arg]
+def expected(steps: int) -> npt.NDArray[np.int64]:
     return 2 + np.cumsum([0, *(15 + 6 * i for i in range(1, steps))])
 
 
@@ -88,15 +87,41 @@ def test_records_come_one_per_step(program: Executable) -> None:
 
 
 def test_closing_a_stream_ends_the_run_early(program: Executable) -> None:
+    before = threading.active_count()
     stream = Stream(program, "i", bound(10**7))
     first = next(stream)
-    execution = stream._execution
-    assert execution is not None
     stream.close()
     assert first.w == 2.0
-    assert 1 <= execution.done() < 10**7
-    assert not execution.workers.is_running()
+    assert list(stream) == []
+    assert threading.active_count() == before
     assert program.run(bound(3))["w"].tolist() == expected(3).tolist()
+
+
+def test_a_stream_that_nobody_holds_ends(program: Executable) -> None:
+    before = threading.active_count()
+    for _ in Stream(program, "i", bound(10**7)):
+        break
+    assert threading.active_count() == before
+
+
+def test_an_interrupt_ends_the_run_and_is_passed_on(
+    program: Executable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    before = threading.active_count()
+    monkeypatch.setattr("time.sleep", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(Stream(program, "i", bound(10**7)))
+    assert threading.active_count() == before
+
+
+def test_the_explanation_gives_the_memory_of_a_run(program: Executable) -> None:
+    program.run(bound(9))
+    memory = program.explain().memory
+    assert memory.predicted_peak_bytes == program.layout({"I": 9, "B": 6}).total_bytes
+    assert memory.extents == {"I": 9, "B": 6}
 
 
 def test_a_record_names_what_it_has(program: Executable) -> None:
@@ -108,19 +133,17 @@ def test_a_record_names_what_it_has(program: Executable) -> None:
 def test_a_value_that_is_not_finite_stops_the_run(tmp_path: Directory) -> None:
     program = build(training(is_finite=False), tmp_path, w=("i",))
     stream = Stream(program, "i", bound(10**7), check_finite=True)
-    with pytest.raises(NonFiniteError, match="output `w` at i = 1 is nan"):
+    with pytest.raises(NonFiniteError, match="output `w` is nan at i = 1"):
         list(stream)
-    with pytest.raises(NonFiniteError, match=r"output `w` at \[1\] is nan"):
+    with pytest.raises(NonFiniteError, match="output `w` is nan at i = 1"):
         program.run(bound(4), check_finite=True)
 
 
 def test_a_dim_that_is_not_the_outermost_loop_is_read_afterwards(tmp_path: Directory) -> None:
     y = mapped("y", (I,), (), Position(2 * expr(I)))
-    from tests.codegen.emit.plans import loop
-
     plan = whole([y], [kept(y)], ["y"], [serial("k", loop(I, Nest(("y",), ())))])
     program = build(plan, tmp_path, y=("i",))
-    with pytest.warns(UserWarning, match="`i` is not the outermost loop"):
+    with pytest.warns(UserWarning, match="over `i` are not all computed in one outermost loop"):
         stream = Stream(program, "i", Bound({"I": 3}))
     assert [r.y for r in stream] == [0, 2, 4]
 

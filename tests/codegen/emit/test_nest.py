@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path as Directory
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from ostinato.codegen.plan import Plan
 from ostinato.codegen.storage import Slot
 from ostinato.codegen.system import Axis, Call, Choice, Literal_, Position, Statement
 from ostinato.codegen.tree import Fill, Nest
@@ -48,7 +50,7 @@ def test_a_map_runs_over_dims_and_axes(tmp_path: Directory) -> None:
     np.testing.assert_allclose(out["y"], np.tanh(given_x), rtol=1e-6)
 
 
-def running_sum(is_circular: bool) -> Any:
+def running_sum(is_circular: bool) -> Plan:
     """``s[0] = x[0]; s[t] = s[t - 1] + x[t]``, read by ``y[t] = s[t]``."""
     x = given("x", (T,), ())
     s = mapped("s", (T,), (), load(x, (T,)))
@@ -85,21 +87,21 @@ def test_a_backward_recurrence_runs_from_the_last_point(tmp_path: Directory) -> 
     np.testing.assert_allclose(out["g"], expected, rtol=1e-5)
 
 
-def folded(fn: str, axes: tuple[Axis, ...], loops: tuple[Axis, ...], dtype: str) -> Any:
+def folded(fn: str, axes: tuple[Axis, ...], loops: tuple[Axis, ...], dtype: Dtype) -> Plan:
     """A fold of ``x`` over its last axis, inside a nest over ``loops``."""
     x = given("x", (), axes, dtype)
     value = load(x, (), *(a.index for a in axes))
-    result = "int32" if fn.startswith("arg") else dtype
+    result: Dtype = "int32" if fn.startswith("arg") else dtype
     clauses = ((ALWAYS, value),)
     reduced = frozenset((axes[-1].index,))
-    y = Statement("y", "fold", (), axes, clauses, result, reduced=reduced, fold=fn)  # type: ignore[arg-type]
+    y = Statement("y", "fold", (), axes, clauses, result, reduced=reduced, fold=fn)
     return whole([x, y], [kept(x), kept(y)], ["y"], [serial("k", Nest(("y",), loops))])
 
 
 @pytest.mark.parametrize("fn", FOLDS)
 @pytest.mark.parametrize("is_tiny", [False, True])
 def test_a_fold_combines_an_axis(tmp_path: Directory, fn: str, is_tiny: bool) -> None:
-    dtype = "bool" if fn in ("any", "all") else F
+    dtype: Dtype = "bool" if fn in ("any", "all") else F
     a, c = axis("a", 6), axis("c", 3 if is_tiny else 7)
     plan = folded(fn, (a, c), (a,) if is_tiny else (a, c), dtype)
     x = normal(6, c.size.as_int())
@@ -177,7 +179,7 @@ def test_a_computed_index_is_clamped_to_its_axis(tmp_path: Directory) -> None:
 def test_a_clamped_read_stays_inside_the_tensor(tmp_path: Directory) -> None:
     x = given("x", (T,), ())
     read = load(x, (expr(T) + 3,))
-    y = mapped("y", (T,), (), type(read)("x", read.dims, (), F, clamp=True))  # type: ignore[arg-type]
+    y = mapped("y", (T,), (), replace(read, clamp=True))
     plan = whole([x, y], [kept(x), kept(y)], ["y"], [serial("k", loop(T, Nest(("y",), ())))])
     values = normal(5)
     out = run(plan, tmp_path, {"T": 5}, {"x": values})

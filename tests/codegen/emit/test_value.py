@@ -108,7 +108,10 @@ def compare(fn: str, y: npt.NDArray[Any], expected: npt.NDArray[Any]) -> None:
 
 
 def cast_to(to: Dtype) -> Build:
-    return lambda x: Call("cast", (x,), to)
+    def build(x: Value) -> Value:
+        return Call("cast", (x,), to)
+
+    return build
 
 
 @pytest.mark.parametrize("source", ANY)
@@ -121,7 +124,10 @@ def test_casts_are_those_of_numpy(tmp_path: Directory, source: Dtype) -> None:
 
 
 def power(exponent: float) -> Build:
-    return lambda x: Call("pow", (x, Literal_(exponent, "float32")), "float32")
+    def build(x: Value) -> Value:
+        return Call("pow", (x, Literal_(exponent, "float32")), "float32")
+
+    return build
 
 
 def test_constant_powers_are_those_of_numpy(tmp_path: Directory) -> None:

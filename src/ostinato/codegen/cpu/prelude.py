@@ -63,6 +63,9 @@ from ostinato.codegen.cpu.philox import (
     uniform_f32,
     uniform_f64,
 )
+from ostinato.codegen.cpu.prefetch import (
+    prefetch,
+)
 from ostinato.codegen.cpu.scalar import (
     abs_f32,
     abs_f64,
@@ -218,6 +221,7 @@ __all__ = [
     "pow_i32",
     "pow_i64",
     "pow_u32",
+    "prefetch",
     "relu_f32",
     "relu_f64",
     "round_f32",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ostinato.codegen.emit.index import Names, expression
 from ostinato.codegen.emit.text import PRODUCT, SUM, Text, binary, call
 from ostinato.codegen.storage import Slot, Storage
-from ostinato.pdg.index import Dim, Expr, dims_of, expr, product
+from ostinato.pdg.index import Atom, Dim, Expr, dims_of, expr, product
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ def _affine(at: Expr, stride: Expr, inner: frozenset[Dim], names: Names) -> list
     return parts + ([] if still == expr(0) else [Part(expression(still, names), stride, False)])
 
 
-def _term(atom: object) -> Expr:
-    return Expr(((atom, 1),), 0)  # type: ignore[arg-type]
+def _term(atom: Atom) -> Expr:
+    return Expr(((atom, 1),), 0)
 
 
 def axis_parts(index: Expr, stride: Expr, names: Names) -> list[Part]:

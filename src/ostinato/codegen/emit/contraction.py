@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu.expression import Expr as StepExpr
+from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.cpu.matmul_spec import Matmul, Operand, Size, Step
 from ostinato.codegen.emit.address import strides
 from ostinato.codegen.emit.function import ARENA, Body, Function
@@ -14,8 +15,9 @@ from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.names import Names, identifier
 from ostinato.codegen.emit.padding import extent
 from ostinato.codegen.emit.source import Source
+from ostinato.codegen.emit.text import ATOM, PRODUCT, SUM, Text, binary
 from ostinato.codegen.system import Axis, Call, Literal_, Load, Statement, Value
-from ostinato.codegen.tree import Contraction
+from ostinato.codegen.tree import UNROLL, Contraction
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
 
 
@@ -51,14 +53,11 @@ class _Product:
             for axis in self.leaf.outer:
                 size = expression(axis.size, names)
                 loops.enter_context(out.block(f"for {names[axis.index]} in range({size})"))
+            self._prefetch(spec, out)
             out.line(f"{name}({ARENA}, {_tuple(self.offsets)}, {_tuple(sizes)})")
 
     def spec(self) -> Matmul:
-        leaf, value = self.leaf, self.result.clauses[0][1]
-        assert isinstance(value, Call), f"{self.result.name} is no product"
-        left, right = value.args
-        assert isinstance(left, Load), f"{self.result.name} multiplies no load"
-        assert isinstance(right, Load), f"{self.result.name} multiplies no load"
+        leaf, (left, right) = self.leaf, self._factors()
         self.offsets = [self._offset(left), self._offset(right)]
         start = self._accumulator()
         steps = [self._first(start)]
@@ -76,6 +75,28 @@ class _Product:
             start=start,
             form=leaf.form,
         )
+
+    def _prefetch(self, spec: Matmul, out: Source) -> None:
+        """Bring a history near that is read by columns: nothing else would in time."""
+        left = self._factors()[0]
+        storage, rows = self.function.storage(left.tensor), spec.a[1]
+        is_history = any(s.kind == "full" for s in storage.slots)
+        is_short = isinstance(spec.k, int) and spec.k <= UNROLL
+        if spec.a[0] != 1 or not isinstance(rows, int) or is_short or not is_history:
+            return
+        width = BYTES[storage.dtype]
+        first = Text(self.offsets[0], ATOM if self.offsets[0].isidentifier() else SUM)
+        start = binary("*", PRODUCT, Text(str(width)), first)
+        size = expression(self.leaf.k.size * (rows * width), self.function.dims)
+        out.line(f"prefetch({ARENA}, {start}, {size})")
+
+    def _factors(self) -> tuple[Load, Load]:
+        value = self.result.clauses[0][1]
+        assert isinstance(value, Call), f"{self.result.name} is no product"
+        left, right = value.args
+        assert isinstance(left, Load), f"{self.result.name} multiplies no load"
+        assert isinstance(right, Load), f"{self.result.name} multiplies no load"
+        return left, right
 
     def _size(self, name: str, of: Expr) -> Size:
         if of.is_const:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu import target
 from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.emit.address import Part, axis_parts, clamped, slot_parts, strides, total
-from ostinato.codegen.emit.names import Names, identifier
+from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.text import Text, call
 from ostinato.codegen.emit.value import Scope, print_value
@@ -35,7 +35,7 @@ class Function:
     blocks: list[dict[tuple[str, str], str]] = field(default_factory=lambda: [{}])
 
     @contextmanager
-    def block(self) -> Iterator[None]:
+    def block(self) -> Generator[None]:
         """A loop or a branch: bases that are computed inside are unknown after it."""
         self.blocks.append({})
         try:
@@ -66,8 +66,7 @@ class Function:
 
     def access(self, kind: str, tensor: str) -> str:
         """The name of the function that loads ("ld") or stores ("st") the tensor here."""
-        self.start(tensor)
-        return f"{kind}{self.number}_{identifier(tensor)}"
+        return f"{kind}{self.number}_{self.start(tensor).removeprefix('at_')}"
 
     def load(self, tensor: str, offset: Text) -> Text:
         return call(self.access("ld", tensor), ARENA, offset)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ostinato.codegen.cpu.flags import BYTES
+from ostinato.codegen.driver import calls
 from ostinato.codegen.emit.driver import published_loop
 from ostinato.codegen.emit.kernel import stored
 from ostinato.codegen.plan import Plan, Port
+from ostinato.codegen.tree import computed, leaves
 from ostinato.pdg.index import Expr
 from ostinato.pdg.node import Dtype
 
@@ -33,7 +35,8 @@ class Interface:
     """The entry point's view of the arena.
 
     ``tensors`` are the entries of the offset table with the bytes of one element; ``tiles`` the
-    iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any.
+    iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any;
+    ``late`` the outputs that are computed after that loop.
     """
 
     extents: tuple[str, ...]
@@ -42,6 +45,7 @@ class Interface:
     outputs: tuple[Field, ...]
     tiles: tuple[Expr, ...]
     streamed: str
+    late: frozenset[str]
 
 
 def interface(plan: Plan) -> Interface:
@@ -55,6 +59,7 @@ def interface(plan: Plan) -> Interface:
         outputs=tuple(_field(plan, p) for p in plan.outputs),
         tiles=tuple(s.hi - s.lo for s in spans),
         streamed=_streamed(plan),
+        late=_late(plan),
     )
 
 
@@ -65,6 +70,17 @@ def _has_memory(plan: Plan, port: Port) -> bool:
 def _field(plan: Plan, port: Port) -> Field:
     storage = plan.storage[port.tensor]
     return Field(port.name, port.tensor, storage.dtype, storage.shape, port.shape, port.axes)
+
+
+def _late(plan: Plan) -> frozenset[str]:
+    """Outputs that are not written yet when the published loop has done a step."""
+    loop = published_loop(plan)
+    if loop is None:
+        return frozenset()
+    after = calls(plan.driver[plan.driver.index(loop) + 1 :])
+    trees = [tree for number in after for tree in plan.kernels[number].body]
+    written = {name for leaf, _, _ in leaves(tuple(trees)) for name in computed(leaf)}
+    return frozenset(p.name for p in plan.outputs if p.tensor in written)
 
 
 def _streamed(plan: Plan) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
 INDENT = "    "
@@ -37,7 +37,7 @@ class Source:
         self.lines(other._lines)
 
     @contextmanager
-    def block(self, head: str) -> Iterator[None]:
+    def block(self, head: str) -> Generator[None]:
         """Open ``head:``; what is added inside is one deeper. An empty block gets ``pass``."""
         self.line(f"{head}:")
         self._depth += 1

@@ -15,6 +15,8 @@ from ostinato.codegen.system import Call, Choice, Draw, Literal_, Load, Position
 from ostinato.pdg.condition import ALWAYS, NEVER, substitute_cond
 from ostinato.pdg.index import Dim, Expr, Extent, substitute
 
+LONG = 72  # characters: a longer expression is given a name
+
 
 def at_literals(value: Value, table: dict[Dim, Expr]) -> Value:
     """The value with indices replaced; a choice that this decides disappears."""
@@ -81,7 +83,8 @@ def print_value(value: Value, scope: Scope) -> Text:
     if found is not None:
         return found
     text = _compute(value, scope)
-    if value in scope.shared or isinstance(value, Load | Choice):
+    is_long = isinstance(value, Call) and len(text.code) > LONG
+    if is_long or value in scope.shared or isinstance(value, Load | Choice):
         text = bind(text, _stem(value), scope)
     scope.known[value] = text
     return text

@@ -49,6 +49,11 @@ def rows_times_a_matrix_each(z: Sizes) -> Node:
     return matmul(tensor("x", (T.extent, z.m, z.k)), all_of(tensor("w", (z.k, z.n), (T,)), T))
 
 
+@silent("matmul/shared-right")
+def one_row_times_a_shared_matrix(z: Sizes) -> Node:
+    return matmul(tensor("x", (1, z.m, z.k), (B,)), all_of(tensor("w", (z.k, z.n)), T))
+
+
 @silent("matmul/outer-sum-1")
 def products_with_one_right_side(z: Sizes) -> Node:
     product = matmul(tensor("x", (T.extent, z.m, z.k)), tensor("y", (1, z.k, z.n)))

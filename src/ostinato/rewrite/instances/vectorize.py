@@ -211,8 +211,8 @@ def history_read_one_step_back(z: Sizes) -> Node:
 
 
 @silent("vectorize/shift")
-def history_read_at_one_step(z: Sizes) -> Node:
-    return all_of(at(tensor("x", (z.k,), (T, B)), T, expr(B)), B, T)
+def history_read_at_another_step(z: Sizes) -> Node:
+    return all_of(at(tensor("x", (z.k,), (T, B)), T, expr(B) + 1), B, T)
 
 
 @fires("vectorize/point")

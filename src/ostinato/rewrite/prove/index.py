@@ -65,7 +65,7 @@ class Opaque:
     text: str
     free: frozenset[Var]
     rename: Callable[[Renaming], Opaque]
-    value: Callable[[Callable[[object], float]], float]  # with the numbers of a model
+    value: Callable[..., float]  # from functions that give values and integers their numbers
 
     @property
     def key(self) -> str:
@@ -107,16 +107,16 @@ class Poly:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Poly) and self.key == other.key
 
-    def __add__(self, other: Poly | int) -> Poly:
+    def __add__(self, other: Poly | Var | int) -> Poly:
         return _collected((*self.terms, *poly(other).terms))
 
     def __neg__(self) -> Poly:
         return Poly(tuple((m, -k) for m, k in self.terms))
 
-    def __sub__(self, other: Poly | int) -> Poly:
+    def __sub__(self, other: Poly | Var | int) -> Poly:
         return self + -poly(other)
 
-    def __mul__(self, other: Poly | int) -> Poly:
+    def __mul__(self, other: Poly | Atom | int) -> Poly:
         pairs = ((a, b) for a in self.terms for b in poly(other).terms)
         return _collected(((*m, *n), j * k) for (m, j), (n, k) in pairs)
 
@@ -201,6 +201,7 @@ def never_negative(p: Poly) -> bool:
                 part = part * (size - 1 if size is not None else atom)
         least = least + part
     # sizes are at least 1: in s = 1 + s' every coefficient of s' must be positive
+    least = _named_sizes(least)
     shifted = least.renamed({v: poly(v) + 1 for v in least.variables() if v.is_size})
     return all(k > 0 for _, k in shifted.terms)
 

@@ -7,6 +7,7 @@ array holds only the demanded ones); only a reshape looks at ranges.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from ostinato.rewrite.prove.setting import (
     Size,
     Unsupported,
     extent,
+    one,
 )
 from ostinato.rewrite.prove.text import Tree, show
 from ostinato.rewrite.prove.value import (
@@ -28,6 +30,7 @@ from ostinato.rewrite.prove.value import (
     Fold,
     Leaf,
     Less,
+    Number,
     Recursion,
     Test,
     Unknown,
@@ -60,7 +63,7 @@ class Tensor:
 
 
 class Meaning:
-    """Terms of one setting as tensors. ``assumed`` decides tests that no variable of a fold is in."""
+    """Terms of one setting as tensors; ``assumed`` decides tests outside of folds."""
 
     def __init__(self, setting: Setting, assumed: dict[Test, bool]) -> None:
         self.setting, self.assumed = setting, assumed
@@ -99,6 +102,9 @@ class Meaning:
                 return self._case(str(fields[0]), self.of(fields[1]), self.of(fields[2]))
             case "at" | "sl" | "scan" | "lin":
                 return self._dim_operator(op, fields)
+            case "leaf" if str(fields[0]) in self.setting.counts:
+                length = self._length(self.setting.counts[str(fields[0])])
+                return Tensor((length,), lambda _, at: Number(at[0]))
             case "rec":
                 return self._variable(str(fields[0]))
             case _:
@@ -120,6 +126,8 @@ class Meaning:
         op, *rest = tree
         if op == "rank":
             return self.of(rest[0]).rank
+        if op == "hlen":
+            return len(self.sizes(rest[0]))
         values = [self.number(part) for part in rest]
         known = _ARITHMETIC.get(str(op))
         if known is None:
@@ -149,6 +157,10 @@ class Meaning:
                 return Size(
                     show(tree), fixed=Fixed("times", "", (self.one_size(a), self.one_size(b)))
                 )
+            case ("size", 1):
+                return one()
+            case ("size", ("length", name)):
+                return self._length(str(name))
             case ("size", str(name)):
                 known = self.setting.known.get(name, ("", ""))
                 return (
@@ -166,11 +178,14 @@ class Meaning:
         if name in setting.batch:
             base, dim = setting.batch[name]
             inner = self._variable(base)
-                length = Size(dim, fixed=Fixed("extent", dim))
+            length = Size(dim, fixed=Fixed("extent", dim))
             return Tensor(
                 (length, *inner.shape),
                 lambda point, at: inner.at(point.moved(dim, at[0]), at[1:]),
             )
+        if name in setting.values:
+            value = Number(setting.values[name])
+            return Tensor(tuple(setting.shapes[name]), lambda _, at: value)
         avoids = setting.avoids.get(name, set())
         return Tensor(
             tuple(setting.shapes[name]),
@@ -260,13 +275,11 @@ class Meaning:
         return Tensor(tuple(x.shape[j] for j in order), at)
 
     def _any_order(self, name: str, x: Tensor) -> Tensor:
-        """A permutation of the trailing axes: the one that a setting's number gives."""
-        turned = self.setting.numbers[name]
-        count = next(n for n in range(x.rank + 1) if turned < _FACTORIALS[n]) if turned else 2
-        if count > x.rank:
+        """A permutation of three trailing axes: the one that a setting's number gives."""
+        order = list(itertools.permutations(range(3)))[self.setting.numbers[name]]
+        keep = x.rank - len(order)
+        if keep < 0:
             raise Impossible("more axes are permuted than there are")
-        order = list(itertools.permutations(range(count)))[turned]
-        keep = x.rank - count
         full = [*range(keep), *(keep + j for j in order)]
 
         def at(point: Point, element: Element) -> Value:
@@ -294,6 +307,7 @@ class Meaning:
         keep = x.rank - count
         if keep < 0:
             raise Impossible(f"{count} of {x.rank} axes")
+        self.setting.same_count(x.shape[keep:], shape)
 
         def at(point: Point, element: Element) -> Value:
             inner = [self.setting.size(s, point) for s in x.shape[keep:]]
@@ -435,7 +449,7 @@ class Meaning:
         )
 
     def _history(self, dim: str, name: str, x: Tensor) -> Tensor:
-        shape = tuple(_steady(s, dim) for s in x.shape)
+        shape = tuple(self.setting.keep(s, dim) for s in x.shape)
 
         def at(point: Point, element: Element) -> Value:
             step = self.setting.element(name, point, element[0])
@@ -448,7 +462,7 @@ class Meaning:
             step = self.setting.fresh(point[dim] + 1)
             return Fold(f"scan {fn}", (step,), x.at(point.moved(dim, poly(step)), element))
 
-        return Tensor(tuple(_steady(s, dim) for s in x.shape), at)
+        return Tensor(tuple(self.setting.keep(s, dim) for s in x.shape), at)
 
     def _linear(self, dim: str, reverse: bool, g: Tensor, a: Tensor) -> Tensor:
         _equal_ranks([g, a])
@@ -457,10 +471,10 @@ class Meaning:
         def at(point: Point, element: Element) -> Value:
             step = self.setting.fresh(poly(extent(dim)))
             there = point.moved(dim, poly(step))
-            parts = (t.at(there, _thin(t, element)) for t in (g, a))
-            return Recursion(reverse, step, *parts, point[dim], poly(extent(dim)))
+            factor, body = (t.at(there, _thin(t, element)) for t in (g, a))
+            return Recursion(reverse, step, factor, body, point[dim], poly(extent(dim)))
 
-        return Tensor(tuple(_steady(s, dim) for s in shape), at)
+        return Tensor(tuple(self.setting.keep(s, dim) for s in shape), at)
 
 
 def _elsewhere(size: Size, dim: str, name: str) -> Size:
@@ -469,14 +483,6 @@ def _elsewhere(size: Size, dim: str, name: str) -> Size:
     if root.fixed is not None or dim in root.avoids:
         return size
     return Size(f"{root.name}@{name}", fixed=Fixed("moved", f"{dim} {name}", (root,)))
-
-
-def _steady(size: Size, dim: str) -> Size:
-    """A size as the shape of a history or scan needs it: the same at every step."""
-    root = size.root()
-    if root.fixed is None:
-        root.avoids.add(dim)
-    return size
 
 
 def _equal_ranks(args: Sequence[Tensor]) -> None:
@@ -503,11 +509,10 @@ def _clamped(value: Value, size: Poly) -> Opaque:
         f"clamp({key(value)}, {size.key})",
         free(value) | size.variables(),
         lambda by: _clamped(rename(value, by), size.renamed(by)),
-        lambda number: max(0, min(number(value), number(size) - 1)),
+        lambda number, integer: max(0, min(math.floor(number(value)), integer(size) - 1)),
     )
 
 
-_FACTORIALS = (1, 1, 2, 6, 24)
 _ARITHMETIC: dict[str, Callable[..., int]] = {
     "+": lambda *v: sum(v),
     "-": lambda a, b: a - b,

@@ -8,6 +8,7 @@ ring, and folds do not care about the order or grouping of their axes.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -27,9 +28,10 @@ from ostinato.rewrite.prove.value import (
 )
 
 ONE, ZERO = Number(Fraction(1)), Number(Fraction(0))
-_ORDERLESS = frozenset(("add", "mul", "eq", "ne", "and", "or"))
+_ORDERLESS = frozenset(("add", "mul", "eq", "ne", "and", "or", "maximum", "minimum"))
 _ADDS = frozenset(("sum", "dot", "scan sum"))
 _MOST_ORDERS = 720
+_MOST_FACTORS = 8
 
 
 def height(value: Value) -> int:
@@ -59,21 +61,33 @@ def _without_units(over: Sequence[Var], body: Value) -> tuple[list[Var], Value]:
 
 def exact(value: Value) -> Value:
     """The normal form in which every operation rounds as it is written."""
+    return _exact(value, False)
+
+
+def signless(value: Value) -> Value:
+    """The same, where a zero of either sign is one number."""
+    return _exact(value, True)
+
+
+def _exact(value: Value, loose: bool) -> Value:
     match value:
         case Leaf() | Number():
             return value
         case Call(fn, args):
-            return _exact_call(fn, [exact(a) for a in args])
+            parts = [_exact(a, loose) for a in args]
+            return _signless_call(fn, parts) if loose else _exact_call(fn, parts)
         case Fold(fn, over, body):
             left, inner = _without_units(over, body)
-            inner = exact(inner)
+            inner = _exact(inner, loose)
             if not left and over:
                 return ZERO if fn.startswith("arg") else inner
-            return Fold(fn, *_named(left, inner))
+            if loose and fn in _ADDS and isinstance(inner, Call) and inner.fn == "neg":
+                return Call("neg", (Fold(fn, *_named(left, inner.args[0])),))
+            return Fold(_plain(fn), *_named(left, inner))
         case Recursion():
-            return _recursion(value, exact(value.factor), exact(value.body))
+            return _recursion(value, _exact(value.factor, loose), _exact(value.body, loose))
         case Choice(test, yes, no):
-            a, b = exact(yes), exact(no)
+            a, b = _exact(yes, loose), _exact(no, loose)
             return a if key(a) == key(b) else Choice(test, a, b)
 
 
@@ -83,6 +97,12 @@ def _recursion(value: Recursion, factor: Value, body: Value) -> Value:
     by = {value.step: poly(step)}
     parts = rename(factor, by), rename(body, by)
     return Recursion(value.reverse, step, *parts, value.at, value.size)
+
+
+def _plain(fn: str) -> str:
+    """The name of a fold; the greatest and the least of some numbers have no order to respect."""
+    bare = fn.removeprefix("scan ")
+    return bare if bare in ("max", "min", "any", "all") else fn
 
 
 def _exact_call(fn: str, args: list[Value]) -> Value:
@@ -97,20 +117,38 @@ def _exact_call(fn: str, args: list[Value]) -> Value:
             return Number(-of)
         case "sub", [x, y]:
             return _exact_call("add", [x, _exact_call("neg", [y])])
-        case ("mul" | "div"), [x, y] if any(isinstance(a, Call) and a.fn == "neg" for a in args):
+        case (("mul" | "div"), [x, y]) if any(isinstance(a, Call) and a.fn == "neg" for a in args):
             bare = [a.args[0] if isinstance(a, Call) and a.fn == "neg" else a for a in (x, y)]
             flips = sum(isinstance(a, Call) and a.fn == "neg" for a in (x, y))
             inner = _exact_call(fn, bare)
             return _exact_call("neg", [inner]) if flips == 1 else inner
-        case ("mul" | "div"), [x, Number(of)] if of == 1:
+        case (("mul" | "div"), [x, Number(of)]) if of == 1:
             return x
         case "mul", [Number(of), x] if of == 1:
             return x
         case "where", [_, x, y] if key(x) == key(y):
             return x
+        case "where", [Call("not", (c,)), x, y]:
+            return Call(fn, (c, y, x))
+        case (("maximum" | "minimum"), [x, y]) if key(x) == key(y):
+            return x
         case _:
             ordered = sorted(args, key=key) if fn in _ORDERLESS else args
             return Call(fn, tuple(ordered))
+
+
+def _signless_call(fn: str, args: list[Value]) -> Value:
+    match fn, args:
+        case "sub", [x, y]:
+            return _signless_call("add", [x, _signless_call("neg", [y])])
+        case "add", [Number(of), x] if of == 0:
+            return x
+        case "add", [x, Number(of)] if of == 0:
+            return x
+        case "neg", [Call("add", (x, y))]:
+            return _signless_call("add", [_exact_call("neg", [x]), _exact_call("neg", [y])])
+        case _:
+            return _exact_call(fn, args)
 
 
 # -------------------------------------------------------------------- real numbers
@@ -179,9 +217,7 @@ def ring(value: Value) -> Ring:
 
 def _integer(p: Poly) -> Ring:
     one = Fraction(1)
-    return _plus(
-        *(_term((Number(poly(a)) for a in monomial), one * k) for monomial, k in p.terms)
-    )
+    return _plus(*(_term((Number(poly(a)) for a in monomial), one * k) for monomial, k in p.terms))
 
 
 def _ring_call(fn: str, args: tuple[Value, ...]) -> Ring:
@@ -196,14 +232,43 @@ def _ring_call(fn: str, args: tuple[Value, ...]) -> Ring:
             return _times(ring(x), ring(y))
         case "div", (x, y):
             return _times(ring(x), _inverse(real(y)))
-        case "stop_gradient", (x,):
+        case (("stop_gradient" | "cast:real"), (x,)):
             return ring(x)
+        case "pow", (x, y):
+            return _power(x, y)
         case "where", (_, x, y) if key(real(x)) == key(real(y)):
+            return ring(x)
+        case "where", (Call("not", (c,)), x, y):
+            return ring(Call("where", (c, y, x)))
+        case (("maximum" | "minimum"), (x, y)) if key(real(x)) == key(real(y)):
             return ring(x)
         case _:
             inner = [real(a) for a in args]
             ordered = sorted(inner, key=key) if fn in _ORDERLESS else inner
             return _term((Call(fn, tuple(ordered)),), Fraction(1))
+
+
+def _power(x: Value, y: Value) -> Ring:
+    """``x ** (n + rest)`` with the whole number n as n factors."""
+    while isinstance(y, Call) and y.fn == "cast:real":
+        (y,) = y.args
+    whole = _whole(y.of) if isinstance(y, Number) else 0
+    out = _term((), Fraction(1))
+    if not isinstance(y, Number) or not 0 <= whole <= _MOST_FACTORS:
+        return _term((Call("pow", (real(x), real(y))),), Fraction(1))
+    for _ in range(whole):
+        out = _times(out, ring(x))
+    rest = Number(y.of - whole)
+    if key(rest) == "0":
+        return out
+    return _times(out, _term((Call("pow", (real(x), rest)),), Fraction(1)))
+
+
+def _whole(of: Fraction | Poly) -> int:
+    """The known whole part of an exponent."""
+    if isinstance(of, Poly):
+        return sum(k for monomial, k in of.terms if not monomial)
+    return int(of) if of.denominator == 1 else 0
 
 
 def _inverse(y: Value) -> Ring:
@@ -214,6 +279,8 @@ def _inverse(y: Value) -> Ring:
 
 def _sum(over: Sequence[Var], body: Ring) -> Ring:
     """The sum of a ring over variables: linear, and factors free of them move out."""
+    if any(v.size is not None and v.size.constant == 0 for v in over):
+        return {}
     return _plus(*(_times(_term((), k), _sum_of(over, f)) for f, k in body.values()))
 
 
@@ -264,9 +331,18 @@ def _total(over: Sequence[Var], factors: Sequence[Value]) -> Ring:
 
 
 def _best(fn: str, over: Sequence[Var], parts: Sequence[Value], joined: str) -> Value:
+    if len(parts) == 1 and isinstance(parts[0], Leaf):  # its positions give the order
+        text = key(parts[0])
+        return _ordered(fn, sorted(over, key=lambda v: _place(text, v)), parts, joined)
     orders = itertools.islice(itertools.permutations(over), _MOST_ORDERS)
     candidates = (_ordered(fn, order, parts, joined) for order in orders)
     return min(candidates, key=key)
+
+
+def _place(text: str, v: Var) -> tuple[bool, int, str]:
+    """Where a name first stands on its own in a text."""
+    found = re.search(rf"(?<![\w~.']){re.escape(v.name)}(?![\w.'])", text)
+    return found is None, found.start() if found else 0, v.name
 
 
 def _ordered(fn: str, over: Sequence[Var], parts: Sequence[Value], joined: str) -> Value:

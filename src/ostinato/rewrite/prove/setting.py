@@ -7,7 +7,9 @@ one such axis in every gap stands for any number: readings up to a few axes deci
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from ostinato.rewrite.prove.index import Apply, Poly, Var, poly
 
@@ -16,6 +18,10 @@ REST = "rest"  # all dimensions that a law does not name
 
 class Impossible(Exception):
     """No program matches this reading of the rule."""
+
+
+class Misfit(Exception):
+    """The right side has another shape than the left, or sizes that do not fit."""
 
 
 class Unsupported(Exception):
@@ -45,6 +51,9 @@ class Size:
 
     def root(self) -> Size:
         return self if self.link is None else self.link.root()
+
+    def same_fixed(self, other: Size) -> bool:
+        return self.fixed is not None and self.fixed == other.fixed
 
     @property
     def is_one(self) -> bool:
@@ -76,7 +85,10 @@ class Setting:
       size variables;
     - ``avoids``: the dimensions that a tensor or an index variable does not depend on;
     - ``steady``: the dimensions along which a tensor or shape variable keeps its shape;
-    - ``known``: index variables with a known meaning; ``batch``: recurrence -> the one it batches.
+    - ``known``: index variables with a known meaning;
+    - ``reshapes``: pairs of shapes with equally many elements;
+    - ``values``: tensors filled with a number; ``counts``: leaves that count a slice from 0;
+    - ``batch``: recurrences that are another one with a dimension as their first axis.
     """
 
     dims: dict[str, str]
@@ -87,8 +99,14 @@ class Setting:
     sizes: dict[str, Size] = field(default_factory=dict[str, Size])
     avoids: dict[str, set[str]] = field(default_factory=dict[str, "set[str]"])
     known: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    values: dict[str, Fraction] = field(default_factory=dict[str, Fraction])
+    counts: dict[str, str] = field(default_factory=dict[str, str])
+    reshapes: list[tuple[tuple[Size, ...], tuple[Size, ...]]] = field(
+        default_factory=list[tuple["tuple[Size, ...]", "tuple[Size, ...]"]]
+    )
     batch: dict[str, tuple[str, str]] = field(default_factory=dict[str, "tuple[str, str]"])
     inside: bool = False  # coordinates lie inside the box
+    frozen: bool = False  # the left side is read: sizes may no longer be taken as equal
 
     def __post_init__(self) -> None:
         self._count = 0
@@ -112,10 +130,16 @@ class Setting:
     def unify(self, a: Size, b: Size) -> None:
         """Take two sizes as equal.
 
-        Errors: Impossible if they are known to differ.
+        Errors: Impossible if they are known to differ; Misfit if they are not known to be equal
+        once the left side is read.
         """
         x, y = a.root(), b.root()
         if x is y:
+            return
+        if self.frozen:
+            left, right = (self.size(s, self.point()) for s in (x, y))
+            if left != right:
+                raise Misfit(f"a size is {left} and {right}")
             return
         if x.fixed is not None and y.fixed is not None:
             same = (x.fixed.kind, x.fixed.name) == (y.fixed.kind, y.fixed.name)
@@ -126,6 +150,75 @@ class Setting:
         kept, gone = (x, y) if x.fixed is not None else (y, x)
         kept.avoids |= gone.avoids
         gone.link = kept
+
+    def same_count(self, a: Sequence[Size], b: Sequence[Size]) -> None:
+        """Take two shapes as having equally many elements.
+
+        Errors: Misfit if that is not known once the left side is read.
+        """
+        if not self.frozen:
+            self.reshapes.append((tuple(a), tuple(b)))
+            return
+        classes: list[set[str]] = []
+        for pair in self.reshapes:
+            keys = {self._count_of(side).key for side in pair}
+            touched = [c for c in classes if c & keys]
+            classes = [c for c in classes if not c & keys] + [keys.union(*touched)]
+        left, right = self._count_of(a), self._count_of(b)
+        if left != right and not any({left.key, right.key} <= c for c in classes):
+            raise Misfit(f"{left} elements are reshaped to {right}")
+
+    def _count_of(self, shape: Sequence[Size]) -> Poly:
+        total = poly(1)
+        for size in shape:
+            total = total * self.size(size, self.point())
+        return total
+
+    def settle(self) -> None:
+        """Conclude sizes from reshapes: common factors cancel, and what is left over is 1.
+
+        Errors: Impossible.
+        """
+        for _ in range(len(self.reshapes) + 1):
+            for a, b in self.reshapes:
+                left, right = [s.root() for s in a if not s.is_one], list[Size]()
+                for size in (s.root() for s in b if not s.is_one):
+                    equal = next((x for x in left if x is size or x.same_fixed(size)), None)
+                    if equal is not None:
+                        left.remove(equal)
+                    else:
+                        right.append(size)
+                self._balance(left, right)
+
+    def _balance(self, left: list[Size], right: list[Size]) -> None:
+        """Conclude from equal products of two lists of sizes."""
+        for these, others in ((left, right), (right, left)):
+            if not these:
+                for size in others:
+                    self.unify(size, one())
+                return
+            if len(these) == 1 and len(others) == 1:
+                self.unify(these[0], others[0])
+                return
+            if len(these) == 1 and these[0].fixed is None:
+                these[0].fixed = Fixed("times", "", tuple(others))
+                return
+
+    def keep(self, size: Size, dim: str) -> Size:
+        """The size, which must be the same at every step of a dimension.
+
+        Errors: Misfit if that is not known once the left side is read.
+        """
+        root = size.root()
+        if root.fixed is not None and root.fixed.kind == "moved":
+            read, _, index = root.fixed.name.partition(" ")
+            if self.may_vary(index, dim):
+                self.keep(root.fixed.factors[0], read)
+        if root.fixed is None and dim not in root.avoids:
+            if self.frozen:
+                raise Misfit(f"the size {root.name} changes along {dim}")
+            root.avoids.add(dim)
+        return size
 
     def size(self, size: Size, point: Point) -> Poly:
         """The value of a size at a point."""
@@ -159,13 +252,19 @@ class Setting:
         match self.known.get(name):
             case ("full", dim):
                 return poly(extent(dim))
+            case ("prefix", dim):
+                return point[dim] + 1
+            case ("suffix", dim):
+                return poly(extent(dim)) - point[dim]
             case ("shifted", base, _):
                 return self.length(base, point)
             case _:
                 return self._function(f"|{name}|", self.avoids.get(name, set()), point)
 
     def index(self, name: str, point: Point) -> Poly:
-        """The value of an index expression at a point."""
+        """The value of an index expression at a point; the names 0 and 1 mean these numbers."""
+        if name in ("0", "1"):
+            return poly(int(name))
         match self.known.get(name):
             case ("self", dim):
                 return point[dim]
@@ -175,11 +274,18 @@ class Setting:
                 coordinates = point.without(self.avoids.get(name, set()))
                 return poly(Apply(name, tuple(p for _, p in coordinates)))
 
+    def may_vary(self, name: str, dim: str) -> bool:
+        """Whether an index expression may depend on a dimension."""
+        known = self.known.get(name)
+        return known[1] == dim if known else dim not in self.avoids.get(name, set())
+
     def element(self, name: str, point: Point, i: Poly) -> Poly:
         """Index number ``i`` of a slice."""
         match self.known.get(name):
-            case ("full", _):
+            case ("full" | "prefix", _):
                 return i
+            case ("suffix", dim):
+                return point[dim] + i
             case ("shifted", base, by):
                 return self.element(base, point, i) + poly(Var(f"{by}.by"))
             case _:

@@ -45,7 +45,7 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Recursion:
-    """``y[e] = body + factor * y[e - 1]`` (``+ 1`` in reverse) at ``at``, zero outside 0..size-1."""
+    """``y[e] = body + factor * y[e - 1]`` (``+ 1`` in reverse) at ``at``; zero outside the box."""
 
     reverse: bool
     step: Var

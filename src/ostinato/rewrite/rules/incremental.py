@@ -58,7 +58,9 @@ _POWERS = '(map2 "pow" g (map1 f (leaf c)))'
 
 def _together(op: str, fields: str, names: tuple[str, ...], sliced: tuple[bool, ...]) -> Rule:
     """An elementwise function of growing slices and values that are the same at all points."""
-    left, right, when = [], [], []
+    left: list[str] = []
+    right: list[str] = []
+    when: list[str] = []
     for name, is_slice in zip(names, sliced, strict=True):
         left.append(f"(sl d s {name})" if is_slice else name)
         right.append(name if is_slice else f"(part r 0 {name})")

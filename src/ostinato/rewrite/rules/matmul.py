@@ -39,6 +39,7 @@ MATMUL: tuple[Rule, ...] = (
         "(mm (reshape 3 (cons (times n p) (cons k (nil))) x) w))",
         when=(
             "(= 0 (& d (dom w)))",
+            "(= n (size (length s)))",
             "(axes3 x n p k)",
             "(axes2 w k q)",
         ),

@@ -37,7 +37,16 @@ VIEW: tuple[Rule, ...] = (
         reason="One element of a history is a plain read.",
         left="(part k a (sl d s x))",
         right="(at d a x)",
-        when=("(= s (full d))", "(= k (+ 1 (rank x)))"),
+        when=("(= s (full d))", "(= k (+ 1 (rank x)))", "(= e (self d))", "(!= a e)"),
+        proof=PROOF,
+    ),
+    Rule(
+        name="view/index-here",
+        law="slice(d in 0..D, x)[d] = x",
+        reason="The element of a history at the point is the value itself.",
+        left="(part k a (sl d s x))",
+        right="x",
+        when=("(= s (full d))", "(= k (+ 1 (rank x)))", "(= a (self d))"),
         proof=PROOF,
     ),
     Rule(

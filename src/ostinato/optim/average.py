@@ -1,0 +1,70 @@
+"""Averages of parameters over the updates: often better than the last ones, and steadier targets.
+
+Average a whole model by `Module.map`: ``slow = model.map(lambda w: exponential_average(w, 0.99))``.
+"""
+
+from __future__ import annotations
+
+from ostinato.functions import index, where
+from ostinato.optim.optimizer import advance, iteration, moment
+from ostinato.recurrent import Recurrent
+from ostinato.tensor import Tensor
+
+
+def exponential_average(parameter: Tensor, decay: Tensor | float) -> Recurrent:
+    """Return ``a`` with ``a[i + 1] = decay * a[i] + (1 - decay) * parameter[i + 1]``.
+
+    It starts at the parameter itself. Target networks of reinforcement learning are this with a
+    decay such as 0.995.
+
+    Shapes: those of the parameter, over its dimensions; ``i`` is the last one.
+    Errors: EquationError if the parameter has no dimension.
+    Source: Polyak and Juditsky 1992, Acceleration of stochastic approximation by averaging.
+
+    >>> import ostinato as ot
+    >>> from ostinato import optim
+    >>> i = ot.dims("i")
+    >>> w = ot.input("w", over=i)
+    >>> program = ot.Program(a=optim.exponential_average(w, 0.5))
+    >>> program.interpret(w=[0.0, 4.0, 4.0])["a"].tolist()
+    [0.0, 2.0, 3.0]
+    """
+    average = moment(parameter, "average", _at(parameter, 0))
+    following = _following(parameter)
+    advance(average, decay * average + (1 - decay) * following)
+    return average
+
+
+def running_average(parameter: Tensor, start: int = 0) -> Recurrent:
+    """Return the mean of a parameter over its updates from ``start`` to the current one.
+
+    Before ``start`` it is the parameter itself.
+
+    Shapes: those of the parameter, over its dimensions; the last one is averaged over.
+    Errors: EquationError if the parameter has no dimension.
+    Source: Polyak and Juditsky 1992; with a late start, Izmailov et al. 2018, Averaging weights
+    leads to wider optima.
+
+    >>> import ostinato as ot
+    >>> from ostinato import optim
+    >>> i = ot.dims("i")
+    >>> w = ot.input("w", over=i)
+    >>> ot.Program(a=optim.running_average(w)).interpret(w=[0.0, 4.0, 5.0])["a"].tolist()
+    [0.0, 2.0, 3.0]
+    """
+    i = iteration(parameter)
+    average = moment(parameter, "average", _at(parameter, 0))
+    following = _following(parameter)
+    count = index(i + 2 - start).cast(parameter.dtype)
+    mean = average + (following - average) / count
+    advance(average, where(i + 1 <= start, following, mean))
+    return average
+
+
+def _at(parameter: Tensor, position: int) -> Tensor:
+    return parameter.at(**{iteration(parameter).name: position})
+
+
+def _following(parameter: Tensor) -> Tensor:
+    i = iteration(parameter)
+    return parameter.at(**{i.name: i + 1})

@@ -1,0 +1,174 @@
+"""What the facts of a rule let a proof assume."""
+
+from __future__ import annotations
+
+import operator
+from fractions import Fraction
+
+from ostinato.rewrite.lang import SIGNATURE
+from ostinato.rewrite.prove.meaning import Meaning
+from ostinato.rewrite.prove.reading import Law, defined_numbers, is_about_dims
+from ostinato.rewrite.prove.setting import Impossible, Setting, Size, Unsupported, one
+from ostinato.rewrite.prove.text import Tree, show
+
+_ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_BOOKKEEPING = frozenset(
+    ("want", "live", "partial", "inside", "innermost", "define", "batch", "growing")
+    + ("prefix", "suffix", "counts", "real_cast", "unit")
+)
+
+
+def assume(found: Law, setting: Setting, meaning: Meaning) -> None:
+    """Conclude everything from the facts and from the left side having a meaning.
+
+    Errors: Impossible if they contradict the setting; Unsupported for an unknown fact.
+    """
+    for fact in found.facts:
+        _assume_names(setting, fact)
+    _shape_recurrences(found, setting)
+    for name, value in defined_numbers(found):
+        setting.numbers[name] = meaning.number(value)
+    meaning.of(found.left)
+    for fact in found.facts:
+        _assume(setting, meaning, fact)
+    setting.settle()
+
+
+def _shape_recurrences(found: Law, setting: Setting) -> None:
+    """A recurrence has the shape of its cases, the same along dimensions that become axes."""
+    for leaf, use in found.kinds.items():
+        if use == "leaf":
+            setting.shapes.setdefault(leaf, [Size(f"{leaf}.1")])
+    for fact in found.facts:
+        match fact:
+            case ("define", name, _, right):
+                setting.shapes[str(name)] = setting.shapes[str(right)]
+            case _:
+                pass
+    for batched, dim in setting.batch.values():
+        _steady(setting.shapes[batched], {dim})
+
+
+def _assume_names(setting: Setting, fact: Tree) -> None:
+    """Facts about dimensions and index expressions, which need no shapes."""
+    match fact:
+        case ("=", str(name), (("full" | "self") as what, dim)):
+            setting.known[name] = (what, setting.dims[str(dim)])
+        case ("=", str(name), ("shifted", dim, slice_, by)):
+            setting.known[str(by)] = ("moved", setting.dims[str(dim)])
+            setting.known[name] = ("shifted", str(slice_), str(by))
+        case ("=", str(name), ("length", slice_)):
+            setting.known[name] = ("length", str(slice_))
+        case ("=", 0, ("&", dims, (about, name))) if is_about_dims(fact):
+            avoided = _dims(setting, dims)
+            _avoid(setting, str(about), str(name), avoided)
+        case ("=", value, ("value", str(name))):
+            setting.values[name] = Fraction(str(value))
+        case (("prefix" | "suffix") as what, dim, slice_):
+            setting.known[str(slice_)] = (what, setting.dims[str(dim)])
+        case ("counts", leaf, ("length", slice_)):
+            setting.counts[str(leaf)] = str(slice_)
+        case ("real_cast", fn):
+            setting.texts[str(fn)] = "cast:real"
+        case ("unit", _, name):
+            setting.values[str(name)] = Fraction(1)
+            setting.shapes[str(name)] = []
+        case ("batch", old, dim, new):
+            setting.batch[str(new)] = (str(old), setting.dims[str(dim)])
+        case _:
+            pass
+
+
+def _dims(setting: Setting, tree: Tree) -> set[str]:
+    match tree:
+        case str():
+            return {setting.dims[tree]}
+        case ("|", *parts):
+            return set[str]().union(*(_dims(setting, p) for p in parts))
+        case _:
+            raise Unsupported(f"the dimensions {show(tree)}")
+
+
+def _avoid(setting: Setting, about: str, name: str, dims: set[str]) -> None:
+    match about:
+        case "dom" | "mask":
+            setting.avoids.setdefault(name, set()).update(dims)
+            if about == "dom":  # a shape varies only with what the value varies with
+                _steady(setting.shapes.get(name, []), dims)
+        case "sdom":
+            _steady(setting.shapes.get(name, []), dims)
+        case "hmask":
+            _steady(setting.lists.get(name, []), dims)
+        case _:
+            raise Unsupported(f"({about} {name})")
+
+
+def _steady(sizes: list[Size], dims: set[str]) -> None:
+    for size in sizes:
+        size.avoids |= dims
+
+
+def _assume(setting: Setting, meaning: Meaning, fact: Tree) -> None:
+    match fact:
+        case (str(head), *_) if head in _BOOKKEEPING:
+            pass
+        case ("=", _, ("value", _)):
+            pass
+        case ("=", str(), (("full" | "self" | "shifted" | "length" | "innermost"), *_)):
+            pass
+        case ("!=", _, _) if not _numeric(setting, fact):
+            pass
+        case ("=", 0, _) if is_about_dims(fact):
+            pass
+        case ("=", _, (str(op), *_)) if op in SIGNATURE:
+            assert isinstance(fact, tuple)
+            meaning.of(fact[2])
+        case ("axis", x, k, size):
+            shape, axis = meaning.of(x).shape, meaning.number(k)
+            if not 1 <= axis <= len(shape):
+                raise Impossible(f"axis {axis} of {len(shape)}")
+            setting.unify(shape[-axis], meaning.one_size(size))
+        case (str(head), x, *named) if head.startswith("axes"):
+            _unify(setting, list(meaning.of(x).shape), [meaning.one_size(z) for z in named])
+        case ("=", ("shape", x), shape) | ("=", shape, ("shape", x)):
+            _assume_shape(setting, list(meaning.of(x).shape), shape, meaning)
+        case ("=", str(name), ("size", _)):
+            assert isinstance(fact, tuple)
+            setting.unify(meaning.one_size(name), meaning.one_size(fact[2]))
+        case ("ones", rank, str(name)):
+            setting.lists[name] = [one() for _ in range(meaning.number(rank))]
+        case (("<" | "<=" | ">" | ">=") as op, a, b):
+            if not _ORDER[op](meaning.number(a), meaning.number(b)):
+                raise Impossible(show(fact))
+        case ("=", str(name), ("nil",)):
+            _unify(setting, setting.lists.setdefault(name, []), [])
+        case ("=", a, b):
+            if meaning.number(a) != meaning.number(b):
+                raise Impossible(show(fact))
+        case ("!=", a, b):
+            if meaning.number(a) == meaning.number(b):
+                raise Impossible(show(fact))
+        case _:
+            raise Unsupported(f"the fact {show(fact)}")
+
+
+def _numeric(setting: Setting, fact: Tree) -> bool:
+    """Whether an inequality is about numbers and not about dimensions or functions."""
+    if is_about_dims(fact) or not isinstance(fact, tuple):
+        return False
+    return not any(isinstance(p, str) and p not in setting.numbers for p in fact[1:])
+
+
+def _unify(setting: Setting, a: list[Size], b: list[Size]) -> None:
+    if len(a) != len(b):
+        raise Impossible(f"{len(a)} axes and {len(b)}")
+    for x, y in zip(a, b, strict=True):
+        setting.unify(x, y)
+
+
+def _assume_shape(setting: Setting, sizes: list[Size], shape: Tree, meaning: Meaning) -> None:
+    """Equal shapes; a name without a shape takes it."""
+    if isinstance(shape, str) and shape not in setting.lists:
+        setting.lists[shape] = sizes
+    else:
+        _unify(setting, sizes, meaning.sizes(shape))

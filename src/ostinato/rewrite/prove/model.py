@@ -1,0 +1,207 @@
+"""Numbers for a pair of values that were not proved equal: an example in which they differ."""
+
+from __future__ import annotations
+
+import math
+import random
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import assert_never
+
+from ostinato.rewrite.prove.index import Apply, Atom, Opaque, Poly, Quotient, Var, poly
+from ostinato.rewrite.prove.value import (
+    Call,
+    Choice,
+    Fold,
+    Leaf,
+    Less,
+    Number,
+    Recursion,
+    Test,
+    Value,
+    free,
+)
+
+_TRIES = 40
+_MOST_STEPS = 64
+
+
+def difference(left: Value, right: Value) -> str | None:
+    """Words about an example in which two values differ, or None if none was found."""
+    for salt in range(_TRIES):
+        model = Model(salt)
+        for v in sorted(free(left) | free(right), key=lambda v: (v.size is not None, v.name)):
+            model.choose(v)
+        try:
+            a, b = model.value(left), model.value(right)
+        except Undefined:
+            continue
+        if not math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9):
+            chosen = ", ".join(f"{v.name} = {n}" for v, n in model.numbers.items())
+            return f"differs at {chosen}: {a:.6g} and {b:.6g}"
+    return None
+
+
+class Undefined(Exception):
+    """An example outside the ranges, or too large."""
+
+
+@dataclass
+class Model:
+    """Pseudo-random numbers for every unknown, fixed by a salt."""
+
+    salt: int
+    numbers: dict[Var, int] = field(default_factory=dict[Var, int])
+
+    def draw(self, text: str) -> random.Random:
+        return random.Random(zlib.crc32(f"{self.salt} {text}".encode()))
+
+    def choose(self, v: Var) -> None:
+        pick = self.draw(v.name)
+        if v.is_size:
+            self.numbers[v] = pick.randint(1, 3)
+        elif v.size is None:
+            self.numbers[v] = pick.randint(-2, 3)
+        else:
+            size = self.integer(v.size)
+            if size <= 0:
+                raise Undefined(v.name)
+            self.numbers[v] = pick.randrange(size)
+
+    def integer(self, p: Poly) -> int:
+        total = 0
+        for monomial, k in p.terms:
+            for atom in monomial:
+                k *= self._atom(atom)
+            total += k
+        return total
+
+    def _atom(self, atom: Atom) -> int:
+        match atom:
+            case Var():
+                if atom not in self.numbers:
+                    self.choose(atom)
+                return self.numbers[atom]
+            case Apply(name, args, is_size):
+                at = [self.integer(a) for a in args]
+                return self.draw(f"{name}{at}").randint(1 if is_size else -2, 3)
+            case Quotient(of, by):
+                return self.integer(of) // self.integer(by)
+            case Opaque():
+                return int(atom.value(self.value, self.integer))
+            case other:
+                assert_never(other)
+
+    def value(self, value: Value) -> float:
+        match value:
+            case Leaf(name, coordinates, element):
+                at = [self.integer(p) for _, p in coordinates]
+                return self.draw(f"{name}{at}{[self.integer(p) for p in element]}").uniform(-2, 2)
+            case Number(of):
+                return float(of) if isinstance(of, Fraction) else self.integer(of)
+            case Call(fn, args):
+                return self._call(fn, [self.value(a) for a in args])
+            case Fold(fn, over, body):
+                return self._fold(fn, list(over), body)
+            case Recursion():
+                return self._recursion(value)
+            case Choice(test, yes, no):
+                return self.value(yes if self.holds(test) else no)
+            case other:
+                assert_never(other)
+
+    def holds(self, test: Test) -> bool:
+        if isinstance(test, Less):
+            return self.integer(test.a) < self.integer(test.b)
+        at = [self.integer(p) for _, p in test.coordinates]
+        return self.draw(f"{test.name}{at}").random() < 0.5
+
+    def _call(self, fn: str, args: list[float]) -> float:
+        known = _FUNCTIONS.get(fn)
+        if known is None:
+            return self.draw(f"{fn}{[round(a, 7) for a in args]}").uniform(-2, 2)
+        try:
+            found = known(*args)
+        except (ArithmeticError, ValueError) as problem:
+            raise Undefined(fn) from problem
+        if isinstance(found, complex):
+            raise Undefined(fn)
+        return found
+
+    def _fold(self, fn: str, over: list[Var], body: Value) -> float:
+        values = [self.value(body) for _ in self._steps(over)]
+        return _FOLDS[fn.removeprefix("scan ")](values)
+
+    def _steps(self, over: list[Var]) -> Iterator[None]:
+        """Give the variables of a fold all their values, the first one outermost."""
+        if not over:
+            yield None
+            return
+        v, *rest = over
+        size = self.integer(v.size if v.size is not None else poly(0))
+        if size > _MOST_STEPS:
+            raise Undefined(v.name)
+        for step in range(size):
+            self.numbers[v] = step
+            yield from self._steps(rest)
+        self.numbers.pop(v, None)
+
+    def _recursion(self, value: Recursion) -> float:
+        at, size = self.integer(value.at), self.integer(value.size)
+        if not 0 <= at < size:
+            return 0.0
+        total = 0.0
+        steps = range(size - 1, at - 1, -1) if value.reverse else range(at + 1)
+        for step in steps:
+            self.numbers[value.step] = step
+            total = self.value(value.body) + self.value(value.factor) * total
+        self.numbers.pop(value.step, None)
+        return total
+
+
+_FUNCTIONS: dict[str, Callable[..., float]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+    "abs": abs,
+    "exp": math.exp,
+    "log": math.log,
+    "log1p": math.log1p,
+    "expm1": math.expm1,
+    "sqrt": math.sqrt,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "tanh": math.tanh,
+    "sigmoid": lambda a: 0.5 * math.tanh(0.5 * a) + 0.5,
+    "minimum": min,
+    "maximum": max,
+    "pow": lambda a, b: a**b,
+    "stop_gradient": lambda a: a,
+    "cast:real": lambda a: a,
+    "where": lambda c, a, b: a if c > 0 else b,
+    "not": lambda a: -a,
+    "and": min,
+    "or": max,
+    "lt": lambda a, b: 1.0 if a < b else -1.0,
+    "le": lambda a, b: 1.0 if a <= b else -1.0,
+    "gt": lambda a, b: 1.0 if a > b else -1.0,
+    "ge": lambda a, b: 1.0 if a >= b else -1.0,
+    "eq": lambda a, b: 1.0 if a == b else -1.0,
+    "ne": lambda a, b: 1.0 if a != b else -1.0,
+}
+_FOLDS: dict[str, Callable[[list[float]], float]] = {
+    "sum": math.fsum,
+    "dot": math.fsum,
+    "prod": math.prod,
+    "max": lambda v: max(v, default=-math.inf),
+    "min": lambda v: min(v, default=math.inf),
+    "any": lambda v: max(v, default=-math.inf),
+    "all": lambda v: min(v, default=math.inf),
+    "argmax": lambda v: float(v.index(max(v))) if v else 0.0,
+    "argmin": lambda v: float(v.index(min(v))) if v else 0.0,
+}

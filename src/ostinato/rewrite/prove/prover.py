@@ -1,0 +1,217 @@
+"""Deciding a rule: in every reading both sides become one expression per element, or differ.
+
+A proof holds for all sizes, extents, points and values of the leaves; the readings enumerate ranks
+and axis numbers up to a few (see `ostinato.rewrite.prove.setting` for why that is enough). Masks
+of axes are enumerated up to a number of axes and make a verdict ``bounded``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from ostinato.rewrite.prove.facts import assume
+from ostinato.rewrite.prove.index import Poly, Var, poly
+from ostinato.rewrite.prove.induction import by_induction
+from ostinato.rewrite.prove.meaning import Meaning, Tensor, Undecided
+from ostinato.rewrite.prove.model import difference
+from ostinato.rewrite.prove.normal import exact, real, signless
+from ostinato.rewrite.prove.reading import Law, defined_numbers, law, readings
+from ostinato.rewrite.prove.setting import Impossible, Misfit, Point, Setting, Unsupported
+from ostinato.rewrite.prove.text import Tree, show
+from ostinato.rewrite.prove.value import Test, Value, key
+from ostinato.rewrite.registry import Rule
+
+Outcome = Literal["proved", "bounded", "failed", "unproved"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is known of a rule: how many readings were decided, and what failed or is missing."""
+
+    rule: str
+    outcome: Outcome
+    readings: int
+    why: str = ""
+
+    def __str__(self) -> str:
+        about = f": {self.why}" if self.why else ""
+        return f"{self.rule}  {self.outcome} ({self.readings} readings){about}"
+
+
+_FORMS = {"exact": exact, "zero signs": signless, "reassociates": real}
+
+
+class Refuted(Exception):
+    """The two sides differ, with an example."""
+
+
+class Open(Exception):
+    """Neither a proof nor an example was found."""
+
+
+def prove(rule: Rule) -> Verdict:
+    """Decide one rule."""
+    found = law(rule)
+    count = 0
+    try:
+        for setting in settings(found):
+            _decide(found, setting)
+            count += 1
+    except Refuted as problem:
+        return Verdict(rule.name, "failed", count, str(problem))
+    except (Unsupported, Open) as problem:
+        return Verdict(rule.name, "unproved", count, str(problem))
+    if not count:
+        return Verdict(rule.name, "unproved", 0, "no reading of the rule was found")
+    computed = {name for name, _ in defined_numbers(found)}
+    bounded = any(use == "mask" and name not in computed for name, use in found.kinds.items())
+    why = "every mask of up to five axes" if bounded else ""
+    return Verdict(rule.name, "bounded" if bounded else "proved", count, why)
+
+
+def settings(found: Law) -> Iterator[Setting]:
+    """The readings in which the left side and the facts have a meaning."""
+    for setting in readings(found):
+        setting.inside = found.rule.valid == "inside the box"
+        try:
+            assume(found, setting, Meaning(setting, {}))
+        except Impossible:
+            continue
+        yield setting
+
+
+def _decide(found: Law, setting: Setting) -> None:
+    """Prove one reading.
+
+    Errors: Refuted; Open; Unsupported.
+    """
+    setting.frozen = True
+    about = _described(setting)
+    point = setting.point()
+    for left, right in _claims(found, setting):
+        meaning = Meaning(setting, {})
+        try:
+            a, b = meaning.of(left), meaning.of(right)
+            _same_shape(setting, a, b, point)
+        except (Misfit, Impossible) as problem:
+            raise Refuted(f"{show(right)}: {problem} ({about})") from problem
+        _equal_elements(found, setting, (left, right), about)
+    for fact in found.also:
+        _check_also(setting, fact, point, about)
+
+
+def _claims(found: Law, setting: Setting) -> Iterator[tuple[Tree, Tree]]:
+    """The equalities that a rule asserts."""
+    if found.left != found.right:
+        yield found.left, found.right
+    for fact in found.also:
+        match fact:
+            case ("define", str(name), _, term):
+                yield _definition(found, setting, name), term
+            case _:
+                pass
+
+
+def _definition(found: Law, setting: Setting, name: str) -> Tree:
+    """What a new recurrence must equal in this case: the old case at every point of the axis."""
+    for fact in found.facts:
+        match fact:
+            case ("define", str(old), _, right) if setting.batch.get(name, ("",))[0] == old:
+                dim = setting.batch[name][1]
+                full = next(s for s, known in setting.known.items() if known == ("full", dim))
+                axis = next(d for d, meant in setting.dims.items() if meant == dim)
+                return ("sl", axis, full, right)
+            case _:
+                pass
+    raise Unsupported(f"the definition of {name}")
+
+
+def _same_shape(setting: Setting, a: Tensor, b: Tensor, point: Point) -> None:
+    left = [setting.size(s, point) for s in a.shape]
+    right = [setting.size(s, point) for s in b.shape]
+    if left != right:
+        shapes = (f"({', '.join(map(str, s))})" for s in (left, right))
+        raise Misfit(f"shapes {' and '.join(shapes)}")
+
+
+def _equal_elements(found: Law, setting: Setting, sides: tuple[Tree, Tree], about: str) -> None:
+    """Compare one element: at any integers as its position, or else at those inside the shape."""
+    last: tuple[Value, Value] | None = None
+    for ranged in (False, True):
+        last = _unequal(found, setting, sides, ranged, {})
+        if last is None:
+            return
+    assert last is not None
+    example = difference(*last)
+    if example is not None:
+        raise Refuted(f"{example} ({about})")
+    form = _FORMS[found.rule.exact]
+    left, right = (key(form(side)) for side in last)
+    if form is not real and key(real(last[0])) == key(real(last[1])):
+        raise Refuted(f"equal over the reals, not {found.rule.exact}: {left}, {right} ({about})")
+    raise Open(f"{left} and {right} were neither proved equal nor found to differ ({about})")
+
+
+def _unequal(
+    found: Law, setting: Setting, sides: tuple[Tree, Tree], ranged: bool, assumed: dict[Test, bool]
+) -> tuple[Value, Value] | None:
+    """The two elements where they are not proved equal, splitting on tests."""
+    meaning = Meaning(setting, assumed)
+    try:
+        values = _elements(meaning, sides, ranged)
+    except Undecided as split:
+        branches = ({**assumed, split.test: holds} for holds in (True, False))
+        found_ = (_unequal(found, setting, sides, ranged, branch) for branch in branches)
+        return next((pair for pair in found_ if pair is not None), None)
+    form = _FORMS[found.rule.exact]
+    if key(form(values[0])) == key(form(values[1])):
+        return None
+    if form is real and by_induction(meaning, sides, values):
+        return None
+    return values
+
+
+def _elements(meaning: Meaning, sides: tuple[Tree, Tree], ranged: bool) -> tuple[Value, Value]:
+    setting = meaning.setting
+    point = setting.point()
+    a, b = (meaning.of(side) for side in sides)
+    at: list[Poly] = []
+    for k, size in enumerate(a.shape):
+        index = poly(0)
+        for j, factor in enumerate(meaning.factors(size)):
+            length = setting.size(factor, point)
+            one = length.constant == 1 and ranged
+            index = index * length
+            index = index if one else index + poly(Var(f"e{k}.{j}", length if ranged else None))
+        at.append(index)
+    return a.at(point, tuple(at)), b.at(point, tuple(at))
+
+
+def _check_also(setting: Setting, fact: Tree, point: Point, about: str) -> None:
+    """The further facts that a rule asserts must hold too."""
+    match fact:
+        case ("set", ("shape", term), shape):
+            meaning = Meaning(setting, {})
+            sizes = tuple(meaning.sizes(shape))
+            try:
+                claimed = Tensor(sizes, meaning.of(term).at)
+                _same_shape(setting, meaning.of(term), claimed, point)
+            except Misfit as problem:
+                raise Refuted(f"{show(fact)}: {problem} ({about})") from problem
+        case ("want" | "live" | "define", *_):
+            pass
+        case _:
+            raise Unsupported(f"the assertion {show(fact)}")
+
+
+def _described(setting: Setting) -> str:
+    ranks = ", ".join(
+        f"{t}: ({', '.join('1' if s.is_one else s.root().name for s in shape)})"
+        for t, shape in setting.shapes.items()
+    )
+    numbers = "".join(f", {n} = {v}" for n, v in setting.numbers.items())
+    texts = "".join(f", {n} = {v}" for n, v in setting.texts.items() if n != v)
+    equal = "".join(f", {d} = {e}" for d, e in setting.dims.items() if d != e)
+    return f"{ranks}{numbers}{texts}{equal}"

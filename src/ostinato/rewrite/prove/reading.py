@@ -1,0 +1,229 @@
+"""The readings of a rule: every way to choose what its variables stand for, up to a few axes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ostinato.pdg.functions import FOLDS
+from ostinato.rewrite.lang import SIGNATURE
+from ostinato.rewrite.prove.setting import Setting, Size, one
+from ostinato.rewrite.prove.text import Tree, parse, replaced, words
+from ostinato.rewrite.registry import Rule
+
+MOST_AXES = 3
+MOST_MASKED_AXES = 5  # laws with masks of axes: every mask of this many axes
+
+# what the numbers of an operator are, in order
+_NUMBERS: dict[str, tuple[str, ...]] = {
+    "leaf": ("leaf",),
+    "rec": ("leaf",),
+    "red": ("mask",),
+    "mv": ("axis", "axis"),
+    "reshape": ("count",),
+    "cat": ("axis",),
+    "part": ("axis",),
+    "cut": ("axis",),
+    "gather": ("axis",),
+    "lin": ("flag",),
+}
+_BROADCASTS = frozenset(("map2", "map3", "mm", "gather", "bcast", "lin"))
+_ARITHMETIC = frozenset(("+", "-", "*", "&", "|", "<<", ">>", "not-i64", "rank", "hlen"))
+_FACTS_OF_DIMS = frozenset(("dom", "sdom", "mask", "hmask", "zmask", "sizemask"))
+_NAMED_AXES = {f"axes{n}": n for n in range(1, 9)}
+
+
+@dataclass
+class Law:
+    """A rule as trees, and what each of its variables is."""
+
+    rule: Rule
+    left: Tree
+    right: Tree
+    facts: list[Tree]
+    also: list[Tree]
+    kinds: dict[str, str] = field(default_factory=dict[str, str])  # S D A H T Z, or use of N
+    folds: set[str] = field(default_factory=set[str])  # texts that name a fold
+    thin: set[str] = field(default_factory=set[str])  # tensors that may have axes of size 1
+
+
+def law(rule: Rule) -> Law:
+    """The sides of a rule, with names of parts replaced by what they name."""
+    left, right = parse(rule.left), parse(rule.right)
+    facts = [replaced(parse(f), {"lhs": left}) for f in rule.when]
+    also = [parse(f) for f in rule.also]
+    changed = True
+    while changed:
+        changed = False
+        for fact in facts:
+            named = _named_part(fact)
+            if named and named[0] in {*words(left), *words(right)}:
+                facts.remove(fact)
+                by = {named[0]: named[1]}
+                left, right = replaced(left, by), replaced(right, by)
+                facts, also = [replaced(f, by) for f in facts], [replaced(f, by) for f in also]
+                changed = True
+                break
+    out = Law(rule, left, right, facts, also)
+    for tree in (left, right, *facts, *also):
+        _classify(out, tree)
+    return out
+
+
+def _named_part(fact: Tree) -> tuple[str, Tree] | None:
+    """The name and the term of a fact ``(= y (op ...))``."""
+    match fact:
+        case ("=", str(name), (str(op), *_)) if op in SIGNATURE:
+            assert isinstance(fact, tuple)
+            return name, fact[2]
+        case _:
+            return None
+
+
+def _classify(out: Law, tree: Tree) -> None:
+    if not isinstance(tree, tuple) or not tree:
+        return
+    op, fields = str(tree[0]), tree[1:]
+    if op in SIGNATURE:
+        uses = iter(_NUMBERS.get(op, ()))
+        for letter, part in zip(SIGNATURE[op], fields, strict=True):
+            use = next(uses) if letter == "N" else letter
+            if isinstance(part, str) and not part.startswith('"'):
+                use = "perm" if op == "perm" and letter == "A" else use
+                out.kinds.setdefault(part, use)
+                if letter == "S" and op in ("red", "scan"):
+                    out.folds.add(part)
+                if letter == "T" and op in _BROADCASTS:
+                    out.thin.add(part)
+    elif op == "define" and isinstance(fields[2], str):
+        out.kinds.setdefault(fields[2], "T")
+    elif op == "want" and isinstance(fields[0], str):
+        out.kinds.setdefault(fields[0], "T")
+    elif op == "batch":
+        for word, use in zip(fields, ("leaf", "D", "leaf"), strict=True):
+            out.kinds.setdefault(str(word), use)
+    elif op in ("cons",) and isinstance(fields[1], str):
+        out.kinds.setdefault(fields[1], "H")
+    for part in fields:
+        _classify(out, part)
+
+
+def defined_numbers(found: Law) -> list[tuple[str, Tree]]:
+    """Numbers that a fact computes from others, in order."""
+    out: list[tuple[str, Tree]] = []
+    for fact in found.facts:
+        match fact:
+            case ("=", str(name), (str(op), *_)) if op in _ARITHMETIC and not is_about_dims(fact):
+                assert isinstance(fact, tuple)
+                out.append((name, fact[2]))
+            case _:
+                pass
+    return out
+
+
+def is_about_dims(tree: Tree) -> bool:
+    """Whether a fact asks on which dimensions something depends."""
+    if not isinstance(tree, tuple):
+        return False
+    return tree[0] in _FACTS_OF_DIMS or any(map(is_about_dims, tree[1:]))
+
+
+def readings(found: Law) -> Iterator[Setting]:
+    """Every setting, with nothing concluded from the facts yet."""
+    computed = {name for name, _ in defined_numbers(found)}
+    uses = {n: u for n, u in found.kinds.items() if u in _CHOICES and n not in computed}
+    texts = _of_kind(found, "S")
+    functions = list(itertools.product(*(_functions(found, t) for t in texts)))
+    most = MOST_MASKED_AXES if "mask" in uses.values() else MOST_AXES
+    for dims, ranks, lengths in itertools.product(
+        list(_dims(found)), _ranks(found, most), _lengths(found)
+    ):
+        choices = [_CHOICES[use](max(ranks.values(), default=0)) for use in uses.values()]
+        for numbers, text in itertools.product(itertools.product(*choices), functions):
+            named = dict(zip(uses, numbers, strict=True))
+            fns = dict(zip(texts, text, strict=True))
+            yield from _thinned(found, Setting(dict(dims), named, fns), ranks, lengths)
+
+
+def _of_kind(found: Law, kind: str) -> list[str]:
+    return [name for name, use in found.kinds.items() if use == kind]
+
+
+def _lengths(found: Law) -> list[dict[str, int]]:
+    """How many sizes the shape variables hold."""
+    lists = _of_kind(found, "H")
+    return [
+        dict(zip(lists, lengths, strict=True))
+        for lengths in itertools.product(range(MOST_AXES + 1), repeat=len(lists))
+    ]
+
+
+def _axes(rank: int) -> range:
+    return range(1, rank + 1)
+
+
+_CHOICES: dict[str, Callable[[int], range]] = {
+    "axis": _axes,
+    "mask": lambda rank: range(1, 1 << rank),
+    "count": lambda rank: range(rank + 1),
+    "flag": lambda rank: range(2),
+    "perm": lambda rank: range(6),
+}
+
+
+def _ranks(found: Law, most: int) -> list[dict[str, int]]:
+    """The ranks to try: those that facts fix, or all up to the greatest."""
+    fixed: dict[str, int] = {}
+    for fact in found.facts:
+        match fact:
+            case (str(head), str(name), *_) if head in _NAMED_AXES:
+                fixed[name] = _NAMED_AXES[head]
+            case ("=", int(n), ("rank", str(name))):
+                fixed[name] = n
+            case _:
+                pass
+    tensors = _of_kind(found, "T")
+    tried = ([fixed[t]] if t in fixed else list(range(most + 1)) for t in tensors)
+    return [dict(zip(tensors, ranks, strict=True)) for ranks in itertools.product(*tried)]
+
+
+def _functions(found: Law, name: str) -> list[str]:
+    if name not in found.folds:
+        return [name]
+    barred = {f[2] for f in found.facts if isinstance(f, tuple) and f[:2] == ("!=", name)}
+    return [fn for fn in FOLDS if f'"{fn}"' not in barred]
+
+
+def _dims(found: Law) -> Iterator[dict[str, str]]:
+    """Dimension variables as dimensions, equal ones included unless a fact tells them apart."""
+    names = _of_kind(found, "D")
+    apart = {
+        frozenset(map(str, fact[1:]))
+        for fact in found.facts
+        if isinstance(fact, tuple) and fact[0] in ("!=", "inside")
+    }
+    for chosen in itertools.product(names, repeat=len(names)):
+        dims = dict(zip(names, chosen, strict=True))
+        first = all(names.index(d) <= names.index(n) for n, d in dims.items())
+        canonical = first and all(dims[d] == d for d in dims.values())
+        pairs = itertools.combinations(names, 2)
+        if canonical and all(dims[a] != dims[b] or {a, b} not in apart for a, b in pairs):
+            yield dims
+
+
+def _thinned(
+    found: Law, plain: Setting, ranks: Mapping[str, int], lengths: Mapping[str, int]
+) -> Iterator[Setting]:
+    """The settings with every choice of axes of size 1 where operands may broadcast."""
+    open_axes = [(t, k) for t in ranks if t in found.thin for k in range(ranks[t])]
+    for thin in itertools.product((False, True), repeat=len(open_axes)):
+        ones = {axis for axis, is_one in zip(open_axes, thin, strict=True) if is_one}
+        setting = Setting(dict(plain.dims), dict(plain.numbers), dict(plain.texts))
+        for t, rank in ranks.items():
+            setting.shapes[t] = [
+                one() if (t, k) in ones else Size(f"{t}.{rank - k}") for k in range(rank)
+            ]
+        for h, length in lengths.items():
+            setting.lists[h] = [Size(f"{h}.{k}") for k in range(length)]
+        yield setting

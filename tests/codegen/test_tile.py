@@ -1,0 +1,87 @@
+"""Strip-mining: forms of statements, loads at tiles, widths."""
+
+from ostinato.codegen.tile import default_width, tile
+from ostinato.pdg.condition import ALWAYS, equal
+from ostinato.pdg.index import expr
+from tests.codegen.builder import Builder, number
+from tests.codegen.compare import assert_right
+
+SIZES = {"B": 7, "T": 5}
+
+
+def rows() -> Builder:
+    p = Builder("b t", {"h": 6})
+    p.add("x", "b", "h", number(p.d["b"]) + number(p.a["h"]))
+    return p
+
+
+def test_a_lane_becomes_a_tile_loop_and_an_axis() -> None:
+    p = rows()
+    p.outputs = ["x"]
+    s = tile(p.system(), {"b": 4}, 2).statements["x"]
+    assert [str(d) for d in s.dims] == ["b_o"]
+    assert [(str(a.index), str(a.size), str(a.pad)) for a in s.axes][0] == (
+        "b_i",
+        "min(-4*b_o+B, 4)",
+        "4",
+    )
+
+
+def test_a_statement_without_the_lane_loops_inside_the_tile() -> None:
+    p = rows()
+    p.add("y", "b", "", p("x", 2), lanes="")
+    p.outputs = ["y"]
+    tiled = tile(p.system(), {"b": 4}, 2)
+    assert [str(d) for d in tiled.statements["y"].dims] == ["b_o", "b_i"]
+    assert_right(p, SIZES, {"b": 4})
+
+
+def test_a_recurrence_along_a_lane_of_others_stays_whole() -> None:
+    p = Builder("b t", {})
+    t = p.d["t"]
+    p.add("x", "t", "", 0.0, lanes="")
+    moved = p("x", t=t - expr(1)) * 0.5 + 1.0
+    p.add("x", "t", "", [(equal(t, 0), 1.0), (ALWAYS, moved)], lanes="")
+    p.add("y", "t", "", p("x") * 2.0, lanes="t")
+    p.outputs = ["y"]
+    assert [str(d) for d in tile(p.system(), {"t": 2}, 2).statements["x"].dims] == ["t"]
+    assert_right(p, SIZES, {"t": 2})
+
+
+def test_reads_at_other_rows_find_their_tile() -> None:
+    p = rows()
+    b = p.d["b"]
+    last = expr(b.extent) - 1
+    p.add("y", "b", "h", p("x", b=last - expr(b)) + p("x", b=last) * p("x", b=expr(0)))
+    p.outputs = ["y"]
+    assert_right(p, SIZES, {"b": 4})
+
+
+def test_a_condition_on_rows_chooses_per_row() -> None:
+    p = rows()
+    p.add("y", "b", "h", [(equal(p.d["b"], 3), p("x")), (ALWAYS, 0.0)])
+    p.outputs = ["y"]
+    assert_right(p, SIZES, {"b": 4})
+
+
+def test_the_dim_that_serves_most_statements_is_tiled() -> None:
+    p = Builder("b t", {})
+    p.add("x", "b t", "", number(p.d["b"]), lanes="b t")
+    p.add("y", "b t", "", p("x") * 2.0, lanes="b t")
+    p.add("z", "t", "", p("y", b=expr(0)), lanes="t")
+    p.outputs = ["z"]
+    tiled = tile(p.system(), {}, 2)
+    assert [str(d) for d in tiled.tiles] == ["t_o"]
+    assert_right(p, SIZES, {"t": 2})
+
+
+def test_a_dim_known_to_be_short_is_not_tiled() -> None:
+    p = Builder("b t", {}, {"B": 1, "T": 900})
+    p.add("x", "b t", "", number(p.d["b"]), lanes="b t")
+    p.add("y", "b", "", p("x", t=expr(0)), lanes="b")
+    p.outputs = ["x", "y"]
+    assert {str(d) for d in tile(p.system(), {}, 2).statements["x"].dims} == {"b", "t_o"}
+
+
+def test_tiles_suffice_for_the_workers() -> None:
+    assert [default_width(n, 4) for n in (40, 64, 4096)] == [16, 16, 32]

@@ -1,0 +1,112 @@
+"""Shapes and types that do not fit, in the user's names."""
+
+from collections.abc import Callable
+
+import pytest
+
+import ostinato as ot
+from ostinato.pdg.errors import DtypeError, OstinatoError, ShapeError, TruthError
+from tests.errors.refusal import here, refusal
+
+t = ot.dims("t")
+x = ot.input("x", (3,), over=t)
+w = ot.input("w", (4, 2))
+k = ot.input("k", (3,), "int32", over=t)
+k64 = ot.input("k64", (3,), "uint32", over=t)
+
+REFUSED: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
+    "add": (
+        lambda: x + w[:, 0],
+        ShapeError,
+        "`add` of `x` (3,) and `w` (4,): axis -1 is 3 in `x` and 4 in `w`\n"
+        "  Make the sizes equal, or 1 where the axis is to be repeated.",
+    ),
+    "matmul": (
+        lambda: x @ w,
+        ShapeError,
+        "matrix product of `x` (3,) and `w` (4, 2)\n"
+        "  The last axis left must equal the last but one right; scalars need `*`.",
+    ),
+    "matmul of an expression": (
+        lambda: ot.tanh(x) @ w,
+        ShapeError,
+        "matrix product of an expression of `x` (3,) and `w` (4, 2)\n"
+        "  The last axis left must equal the last but one right; scalars need `*`.",
+    ),
+    "axis": (
+        lambda: x.sum(1),
+        ShapeError,
+        "axis 1 of `x`, which has 1 axes\n  Use an axis from -1 to 0.",
+    ),
+    "reshape": (
+        lambda: x.reshape(2, 2),
+        ShapeError,
+        "`x` of shape (3,) reshaped to (2, 2)\n  The number of elements must stay the same.",
+    ),
+    "concatenate": (
+        lambda: ot.concatenate([w, ot.zeros((4, 3)), ot.zeros((2, 2))], axis=0),
+        ShapeError,
+        "concatenation of `w` (4, 2) and the constant 0.0 (4, 3)\n"
+        "  All axes but axis -2 must have equal sizes.",
+    ),
+    "and": (
+        lambda: x & True,
+        DtypeError,
+        "`and` of `x` (float32) and the constant 1.0 (float32)\n"
+        "  It takes operands of one type out of bool; use `.cast`.",
+    ),
+    "unsigned": (
+        lambda: k + k64,
+        DtypeError,
+        "uint32 meets int32\n  Cast one of them with `.cast`.",
+    ),
+    "take": (
+        lambda: x.take(x, axis=0),
+        DtypeError,
+        "`x` (float32) indexes `x`\n  Cast the index to an integer type.",
+    ),
+    "dtype": (
+        lambda: x.cast("float16"),
+        DtypeError,
+        "there is no dtype `float16`\n  Use one of bool, int32, int64, float32, float64, uint32.",
+    ),
+    "truth": (
+        lambda: 1 if x > 0 else 2,
+        TruthError,
+        "an expression of `x` has no truth value while the program is written\n"
+        "  Use ot.where, and & | ~ instead of and, or, not.",
+    ),
+    "max": (
+        lambda: x[max(t - 1, 0)],
+        TruthError,
+        "condition `0 >= t` is symbolic: Python cannot decide on it now\n"
+        "  Use ot.minimum, ot.maximum or ot.where, and & | ~ instead of and, or, not.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "kind", "text"), REFUSED.values(), ids=REFUSED)
+def test_what_does_not_fit(
+    make: Callable[[], object], kind: type[OstinatoError], text: str
+) -> None:
+    where, _, rest = refusal(kind, make).partition(": ")
+    assert where == f"test_operands.py:{make.__code__.co_firstlineno}"
+    assert rest == text
+
+
+def test_the_right_side_of_an_equation_of_another_shape() -> None:
+    s = ot.recurrent("s", (3,), over=t)
+    where = here(1)
+    assert refusal(ShapeError, lambda: s.__setitem__(0, ot.zeros(4))) == (
+        f"{where}: `s` has shape (3,), the right side of its equation (4,)\n"
+        "  Make the shapes equal."
+    )
+
+
+def test_the_right_side_of_an_equation_of_another_type() -> None:
+    s = ot.recurrent("s", dtype="int32", over=t)
+    where = here(1)
+    assert refusal(DtypeError, lambda: s.__setitem__(0, ot.zeros())) == (
+        f"{where}: `s` is int32, the right side of its equation float32\n"
+        "  Write `.cast('int32')` on the right."
+    )
