@@ -16,6 +16,7 @@ from ostinato.functions import (
     arange,
     broadcast_to,
     ceil,
+    clip,
     concatenate,
     cos,
     cumsum,
@@ -26,6 +27,7 @@ from ostinato.functions import (
     flip,
     floor,
     full,
+    gelu,
     index,
     isfinite,
     log,
@@ -45,8 +47,10 @@ from ostinato.functions import (
     round,
     sigmoid,
     sign,
+    silu,
     sin,
     softmax,
+    softplus,
     sqrt,
     square,
     squeeze,
@@ -76,15 +80,15 @@ if TYPE_CHECKING:
     rules: RuleSet
 
 __all__ = [
-    "Condition", "Dimension", "Experiment", "IndexExpression", "OstinatoError", "Program",
-    "Record", "Recurrent", "RecurrentRecord", "Solved", "Tensor", "abs", "arange", "broadcast_to",
-    "ceil", "concatenate", "constant", "cos", "cumsum", "dims", "discounted_sum", "exp",
-    "expand_dims", "expm1", "flip", "floor", "full", "grad", "index", "input", "isfinite", "log",
-    "log1p", "log_softmax", "logical_and", "logical_not", "logical_or", "logsumexp", "matmul",
-    "maximum", "minimum", "nn", "one_hot", "ones", "optim", "random", "recurrent", "relu",
-    "reshape", "rl", "round", "rules", "sigmoid", "sign", "sin", "softmax", "sqrt", "square",
-    "squeeze", "stack", "stop_gradient", "swapaxes", "take", "take_along_axis", "tan", "tanh",
-    "transpose", "unstack", "where", "zeros",
+    "Condition", "Dimension", "Experiment", "IndexExpression", "OstinatoError", "Program", "Record",
+    "Recurrent", "RecurrentRecord", "Solved", "Tensor", "abs", "arange", "broadcast_to", "ceil",
+    "clip", "concatenate", "constant", "cos", "cumsum", "dims", "discounted_sum", "exp",
+    "expand_dims", "expm1", "flip", "floor", "full", "gelu", "grad", "index", "input", "isfinite",
+    "log", "log1p", "log_softmax", "logical_and", "logical_not", "logical_or", "logsumexp",
+    "matmul", "maximum", "minimum", "nn", "one_hot", "ones", "optim", "random", "recurrent", "relu",
+    "reshape", "rl", "round", "rules", "sigmoid", "sign", "silu", "sin", "softmax", "softplus",
+    "sqrt", "square", "squeeze", "stack", "stop_gradient", "swapaxes", "take", "take_along_axis",
+    "tan", "tanh", "transpose", "unstack", "where", "zeros",
 ]  # fmt: skip
 
 _LATER = ("nn", "optim", "rl")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, overload
 
@@ -81,6 +82,28 @@ def relu(x: object) -> Tensor:
     return elementwise("maximum", x, 0)
 
 
+def silu(x: Tensor) -> Tensor:
+    """Return ``x * sigmoid(x)``, also called swish.
+
+    Source: Elfwing et al. 2018, Sigmoid-weighted linear units.
+    """
+    return x * sigmoid(x)
+
+
+def gelu(x: Tensor) -> Tensor:
+    """Return the Gaussian error linear unit in its tanh form.
+
+    Source: Hendrycks and Gimpel 2016, Gaussian error linear units, section 2.
+    """
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
+    return 0.5 * x * (1.0 + tanh(inner))
+
+
+def softplus(x: Tensor) -> Tensor:
+    """Return ``log(1 + exp(x))``, a smooth `relu`, without overflow."""
+    return relu(x) + log1p(exp(-abs(x)))
+
+
 def abs(x: object) -> Tensor:  # noqa: A001  # NumPy's name
     return elementwise("abs", x)
 
@@ -144,6 +167,17 @@ def maximum(x: IndexExpression | int, /, *more: IndexExpression | int) -> IndexE
 def maximum(x: object, /, *more: object) -> Tensor | IndexExpression:
     """Return the greatest of index expressions, or elementwise of tensors."""
     return _extremum("maximum", (x, *more))
+
+
+def clip(x: Tensor, low: Operand, high: Operand) -> Tensor:
+    """Return ``x`` with values below ``low`` or above ``high`` replaced by them.
+
+    >>> import ostinato as ot
+    >>> x = ot.constant([-2.0, 0.5, 3.0])
+    >>> ot.Program(y=ot.clip(x, -1.0, 1.0)).interpret()["y"].tolist()
+    [-1.0, 0.5, 1.0]
+    """
+    return minimum(maximum(x, low), high)
 
 
 def _extremum(fn: str, values: Sequence[object]) -> Tensor | IndexExpression:

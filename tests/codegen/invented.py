@@ -6,14 +6,14 @@ import random
 from dataclasses import replace
 
 from ostinato.codegen.system import Axis, System
-from ostinato.pdg.condition import ALWAYS, Cond, at_least
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
 from ostinato.pdg.index import Dim, Expr, expr, floordiv
 from tests.codegen.builder import Builder, V, call, choose, number
 from tests.codegen.judge import Arrays
 
 DIMS = ["i b t", "i b t", "i b t", "b t", "i t", "t", "i", "i b", "b", ""]
-AXES = ["h", "n", "h n", "n h", "", "", "h"]
-SIZES = {"h": 3, "n": 6, "m": 6}
+AXES = ["h", "n", "h n", "n h", "", "", "h", "p q h"]
+SIZES = {"h": 3, "n": 6, "m": 6, "p": 4, "q": 2}
 
 
 class Inventor:
@@ -104,6 +104,31 @@ class Inventor:
         self.done += [state, after]
         if self.chance.random() < 0.6:
             self.done.append(middle)
+
+    def carry(self, dims: str, axes: str) -> None:
+        """The previous value across ``i`` and ``t``: the last step of one is the next's first."""
+        i, t = self.p.d["i"], self.p.d["t"]
+        state, after = self.fresh(), self.fresh()
+        self.p.add(after, dims, axes, 0.0)
+        first = every(equal(i, 0), equal(t, 0)) if "i" in dims.split() else equal(t, 0)
+        cases: list[tuple[Cond, V | float]] = [(first, self.value(dims, axes))]
+        if "i" in dims.split():
+            last = self.p(after, i=i - expr(1), t=expr(t.extent) - 1)
+            cases.append((equal(t, 0), last))
+        cases.append((ALWAYS, self.p(after, t=t - expr(1))))
+        self.p.add(state, dims, axes, cases)
+        total = self.fresh()
+        del self.p.statements[after]
+        body = self.p(state) * 0.8 + self.read(dims, axes) * 0.1
+        if "b" in dims.split():
+            self.p.add(total, dims, axes, self.p(state), over="b")
+            body = body - self.p(total) * 0.05
+        self.p.add(after, dims, axes, body)
+        self.done += [state] if self.chance.random() < 0.3 else []
+        self.add(self.fresh(), dims.replace("t", "").strip(), axes, self.p(after, t=self.end(t)))
+
+    def end(self, dim: Dim) -> Expr:
+        return expr(dim.extent) - 1
 
     def window(self, dims: str, axes: str) -> None:
         found = [n for n in self.done if self.has(n, "t", dims, axes)]
@@ -197,7 +222,9 @@ def invent(seed: int) -> tuple[System, Arrays]:
         kind = chance.random()
         if kind < 0.3 and set(dims.split()) - {"b"}:
             inventor.recurrence(dims, axes)
-        elif kind < 0.45 and "t" in dims.split():
+        elif kind < 0.38 and "t" in dims.split():
+            inventor.carry(dims, axes)
+        elif kind < 0.48 and "t" in dims.split():
             inventor.window(dims, axes)
         elif kind < 0.7 and dims + axes:
             inventor.fold(dims, axes)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ostinato.codegen.reuse import check_storage
+from ostinato.codegen.reuse import check_storage, prover
 from ostinato.codegen.schedule import Scheduled, schedule
 from ostinato.codegen.storage import Slot, Storage, place_tensors
 from ostinato.codegen.tile import Tiled, tile
@@ -29,7 +29,7 @@ def window() -> tuple[Tiled, Scheduled, dict[str, Storage]]:
 def test_the_chosen_slots_are_proved() -> None:
     _, found, storage = window()
     assert storage["x"].slots[0].extent == expr(4)
-    check_storage(found.trees, storage, found.deps)
+    check_storage(prover(found.trees), storage, found.deps)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -38,4 +38,4 @@ def test_fewer_slots_are_rejected(count: int) -> None:
     x = storage["x"]
     slot = Slot(x.slots[0].dim, "one" if count == 1 else "circular", expr(count))
     with pytest.raises(AssertionError, match="x is overwritten before y reads it"):
-        check_storage(found.trees, storage | {"x": replace(x, slots=(slot,))}, found.deps)
+        check_storage(prover(found.trees), storage | {"x": replace(x, slots=(slot,))}, found.deps)

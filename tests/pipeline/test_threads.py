@@ -1,16 +1,35 @@
 """Results are the same bits for any number of threads: sums are combined in a fixed order."""
 
+from functools import cache
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-import ostinato as ot
 from ostinato.compiler import Compiled
 from tests.pipeline.programs import SMALL, reinforce
 
-TILES = {"widths": {"b": 32}}  # 70 rows: two whole tiles and one of six
+Outputs = dict[str, npt.NDArray[np.float32]]
 
 
-def assert_same_bits(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> None:
+@cache
+def tiled(name: str, width: int) -> Compiled:
+    """Return a small program with tiles of a width; 70 rows leave a ragged last one."""
+    make, _ = SMALL[name]
+    return make().compile(widths={"b": width}, threads=2)
+
+
+@cache
+def training() -> Compiled:
+    return reinforce().compile()
+
+
+def run_with(program: Compiled, threads: int, **arguments: int) -> Outputs:
+    program._executable.threads = threads
+    return program(**arguments)
+
+
+def assert_same_bits(a: Outputs, b: Outputs) -> None:
     assert a.keys() == b.keys()
     for name, value in a.items():
         assert value.tobytes() == b[name].tobytes(), name
@@ -18,41 +37,32 @@ def assert_same_bits(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> None
 
 @pytest.mark.parametrize("name", SMALL)
 def test_folds_over_tiles_do_not_depend_on_threads(name: str) -> None:
-    make, extents = SMALL[name]
-    runs = [make().compile(threads=n, **TILES) for n in (1, 2, 3)]
-    first, *others = (run(seed=3, **extents) for run in runs)
+    program, extents = tiled(name, 32), SMALL[name][1]
+    first, *others = (run_with(program, n, seed=3, **extents) for n in (1, 2, 3, 7, 1))
     for other in others:
         assert_same_bits(first, other)
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_folds_over_tiles_equal_the_interpreter(name: str) -> None:
+@pytest.mark.parametrize("width", [32, 7])
+def test_folds_over_tiles_equal_the_interpreter(name: str, width: int) -> None:
     make, extents = SMALL[name]
-    program = make()
-    expected = program.interpret(seed=3, **extents)
-    for width in (32, 7):
-        found = program.compile(threads=2, widths={"b": width})(seed=3, **extents)
-        for output, value in expected.items():
-            np.testing.assert_allclose(found[output], value, rtol=1e-4, atol=1e-5)
+    expected = make().interpret(seed=3, **extents)
+    found = run_with(tiled(name, width), 2, seed=3, **extents)
+    for output, value in expected.items():
+        np.testing.assert_allclose(found[output], value, rtol=1e-4, atol=1e-5, err_msg=output)
 
 
-@pytest.fixture(scope="module")
-def training() -> Compiled:
-    return reinforce().compile()
-
-
-@pytest.mark.xdist_group("reinforce")
-def test_training_does_not_depend_on_threads(training: Compiled) -> None:
-    sizes = {"B": 70, "T": 40, "I": 3}
-    found = []
-    for threads in (1, 2, 3, 2):
-        training._executable.threads = threads
-        found.append(training(seed=1, **sizes))
-    for other in found[1:]:
-        assert_same_bits(found[0], other)
+@pytest.mark.parametrize("name", SMALL)
+def test_the_threads_of_a_compilation_do_not_change_results(name: str) -> None:
+    make, extents = SMALL[name]
+    alone = make().compile(widths={"b": 32}, threads=1)(seed=3, **extents)
+    assert_same_bits(alone, run_with(tiled(name, 32), 2, seed=3, **extents))
 
 
 @pytest.mark.xdist_group("reinforce")
-def test_the_generated_source_does_not_depend_on_threads(training: Compiled) -> None:
-    other = ot.Program
-    assert other is not None
+def test_training_does_not_depend_on_threads() -> None:
+    sizes = {"B": 70, "T": 40, "I": 3, "seed": 1}
+    first, *others = (run_with(training(), n, **sizes) for n in (1, 2, 3, 2))
+    for other in others:
+        assert_same_bits(first, other)

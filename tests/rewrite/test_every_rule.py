@@ -67,5 +67,12 @@ def test_the_rule_does_not_fire_where_its_facts_are_false(rule: Rule, instance: 
 
 @pytest.mark.parametrize("rule", RULES, ids=named)
 def test_the_rule_has_a_proof_or_says_why_not(rule: Rule) -> None:
-    proved = (ROOT / rule.proof).is_file()
-    assert proved or rule.proof.startswith("unproved: ")
+    file = ROOT / rule.proof
+    named = file.is_file() and f'"{rule.name}"' in file.read_text()
+    assert named or rule.proof.startswith("unproved: "), rule.proof
+
+
+def test_the_rules_without_a_proof_are_few_and_listed() -> None:
+    unproved = [f"{r.name}: {r.proof}" for r in RULES if r.proof.startswith("unproved: ")]
+    print(*unproved, sep="\n")
+    assert len(unproved) <= len(RULES) // 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostinato.codegen.system import Axis, Statement
-from ostinato.codegen.tree import UNROLL
+from ostinato.codegen.tree import COPIES, UNROLL
 from ostinato.pdg.index import Dim, Expr, dims_of
 
 
@@ -13,9 +13,16 @@ def is_tiny(axis: Axis) -> bool:
 
 
 def long_axes(statement: Statement) -> tuple[Axis, ...]:
-    """The axes that are loops: not tiny, or needed by the size of another axis."""
+    """The axes that are loops: not tiny, needed by the size of another axis, or too many copies."""
     needed = frozenset[Dim]().union(*(dims_of(a.size) for a in statement.axes))
-    return tuple(a for a in statement.axes if not is_tiny(a) or a.index in needed)
+    copies = 1
+    out: list[Axis] = []
+    for axis in statement.axes:
+        if is_tiny(axis) and axis.index not in needed and copies * axis.size.const <= COPIES:
+            copies *= axis.size.const
+        else:
+            out.append(axis)
+    return tuple(out)
 
 
 def coefficient(e: Expr, index: Dim) -> int | None:

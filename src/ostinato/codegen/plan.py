@@ -9,11 +9,12 @@ from ostinato.codegen.deps import Spans
 from ostinato.codegen.driver import Access, drive
 from ostinato.codegen.folds import with_fills
 from ostinato.codegen.liveness import Life, lifetimes
-from ostinato.codegen.reuse import check_storage
+from ostinato.codegen.reuse import check_storage, prover
 from ostinato.codegen.schedule import schedule
 from ostinato.codegen.show import show_plan
-from ostinato.codegen.storage import Storage, input_storage, place_tensors
+from ostinato.codegen.storage import Storage, input_storage, place_tensors, sites
 from ostinato.codegen.system import Statement, System
+from ostinato.codegen.tighten import tightened
 from ostinato.codegen.tile import Tiled, tile
 from ostinato.codegen.tree import Kernel, Step
 from ostinato.codegen.values import value_symbols
@@ -83,9 +84,12 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
     outputs = frozenset(system.outputs.values()) - held
     storage = {n: input_storage(statements[n]) for n in sorted(held)}
     storage |= place_tensors(found.trees, found.units, deps, outputs, spans)
+    filled = with_fills(found.trees, statements)
+    proofs = prover(filled)
+    storage = tightened(storage, proofs, sites(found.trees), deps, outputs)
     storage = {n: replace(s, axes=statements[n].result_axes) for n, s in storage.items()}
-    check_storage(found.trees, storage, deps)
-    driven = drive(with_fills(found.trees, statements), statements, storage, deps, outputs)
+    check_storage(proofs, storage, deps)
+    driven = drive(filled, statements, storage, deps, outputs)
     return Plan(
         statements,
         storage,

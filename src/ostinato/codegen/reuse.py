@@ -1,20 +1,22 @@
 """The proof of storage: no value is overwritten before its last read.
 
 Two points share a slot if their indices agree in every dim stored in full and modulo the slots of a
-circular one. A read at the point where its value was computed is safe: only the shared loops reuse
-slots, and they have not moved. For a read across points isl shows that no other point of the same
-slot is written between the write and the read.
+circular one. A point is written from the fill of its accumulator (if it has one) to its last
+addition. A read at the point where its value was computed is safe: only the shared loops reuse
+slots, and they have not moved. For a read across points isl shows that no other point of the slot
+is written between the first write of the value and the read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ostinato.codegen.deps import HERE, Dep
 from ostinato.codegen.legality import Moment, moments, schedule_map, shared_loops
 from ostinato.codegen.storage import Storage
-from ostinato.codegen.tree import Tree
+from ostinato.codegen.tree import Fill, Loop, Time, Tree, leaves
 from ostinato.pdg.condition import Cond, at_least, equal, every, some
 from ostinato.pdg.index import Dim, Expr, expr, mod, substitute
 
@@ -22,38 +24,88 @@ if TYPE_CHECKING:
     from ostinato.pdg.isl import Relation
 
 
-def check_storage(
-    trees: Sequence[Tree], storage: Mapping[str, Storage], deps: Sequence[Dep]
-) -> None:
+@dataclass(frozen=True)
+class Prover:
+    """Answers for one schedule; alike questions (all parameters of a program) are asked once."""
+
+    when: Mapping[str, Moment]
+    fills: Mapping[str, Moment]
+    known: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
+
+    def is_safe(self, dep: Dep, s: Storage) -> bool:
+        """Whether a read finds its value in the given storage."""
+        if all(slot.kind == "full" for slot in s.slots) or self.is_evident(dep, s):
+            return True
+        key = self.question(dep, s)
+        if key not in self.known:
+            self.known[key] = self.overwrites(dep, s).is_empty()
+        return self.known[key]
+
+    def is_evident(self, dep: Dep, s: Storage) -> bool:
+        """Whether writer and reader are at one point of every loop that reuses slots."""
+        shared = [loop.dim for loop in shared_loops(dep, self.when)]
+        here = all(dep.gap(dim) == HERE for dim in shared)
+        return here and all(slot.dim in shared for slot in s.slots if slot.kind != "full")
+
+    def times(self, dep: Dep) -> tuple[Moment, Moment, Moment]:
+        """When the value is begun, completed, and read."""
+        written = self.when[dep.tensor]
+        return self.fills.get(dep.tensor, written), written, self.when[dep.reader.name]
+
+    def question(self, dep: Dep, s: Storage) -> Hashable:
+        """Everything that the answer depends on."""
+        return (
+            dep.consumer.dims,
+            tuple(a for a in dep.reader.axes if a.index not in dep.consumer.dims),
+            dep.producer.dims,
+            dep.producer.main.result_dims,
+            dep.load.dims,
+            dep.cond,
+            tuple((slot.dim, slot.kind, slot.extent) for slot in s.slots),
+            _ranked([m.time for m in self.times(dep)]),
+        )
+
+    def overwrites(self, dep: Dep, s: Storage) -> Relation:
+        """Reading points and other points of the slot, written between first write and read."""
+        from ostinato.pdg import isl
+
+        begun, written, read = self.times(dep)
+        length = max(len(m.time) for m in (begun, written, read))
+        later = isl.lex_later(length)
+        begin = schedule_map(dep.producer.dims, begun, length)
+        end = schedule_map(dep.producer.dims, written, length)
+        reading = schedule_map(dep.consumer.dims, read, length)
+        again = same_slot(dep, s) & begin.then(later.reverse()).then(end.reverse())
+        return dep.relation.then(again) & reading.then(later).then(begin.reverse())
+
+
+def prover(filled: Sequence[Tree]) -> Prover:
+    """A prover for trees with fills."""
+    fills = {
+        leaf.tensor: Moment(path, time)
+        for leaf, path, time in leaves(tuple(filled))
+        if isinstance(leaf, Fill)
+    }
+    return Prover(moments(filled), fills)
+
+
+def _ranked(times: Sequence[Time]) -> Hashable:
+    """Times up to what matters: the loops, and the order of the constants at each depth."""
+    out: list[Hashable] = []
+    for depth in range(max(map(len, times))):
+        here = [t[depth] if depth < len(t) else 0 for t in times]
+        order = sorted({x for x in here if isinstance(x, int)})
+        out.append(
+            tuple((x.dim, x.reverse) if isinstance(x, Loop) else order.index(x) for x in here)
+        )
+    return tuple(out)
+
+
+def check_storage(proofs: Prover, storage: Mapping[str, Storage], deps: Sequence[Dep]) -> None:
     """Raise AssertionError where a slot is reused too early: that is a bug of the planner."""
-    when = moments(trees)
     for dep in deps:
-        s = storage[dep.tensor]
-        if all(slot.kind == "full" for slot in s.slots) or is_evident(dep, s, when):
-            continue
         text = f"{dep.tensor} is overwritten before {dep.reader.name} reads it"
-        assert overwrites(dep, s, when).is_empty(), text
-
-
-def is_evident(dep: Dep, s: Storage, when: Mapping[str, Moment]) -> bool:
-    """Whether writer and reader are at one point of every loop that reuses slots."""
-    shared = [loop.dim for loop in shared_loops(dep, when)]
-    here = all(dep.gap(dim) == HERE for dim in shared)
-    return here and all(slot.dim in shared for slot in s.slots if slot.kind != "full")
-
-
-def overwrites(dep: Dep, s: Storage, when: Mapping[str, Moment]) -> Relation:
-    """Reading points and writes of the slot they read, between its write and the read."""
-    from ostinato.pdg import isl
-
-    reader, writer = when[dep.reader.name], when[dep.tensor]
-    length = max(len(reader.time), len(writer.time))
-    written = schedule_map(dep.producer.dims, writer, length)
-    read = schedule_map(dep.consumer.dims, reader, length)
-    earlier = isl.lex_later(length).reverse()
-    again = same_slot(dep, s) & written.then(earlier).then(written.reverse())
-    before_read = read.then(isl.lex_later(length)).then(written.reverse())
-    return dep.relation.then(again) & before_read
+        assert proofs.is_safe(dep, storage[dep.tensor]), text
 
 
 def same_slot(dep: Dep, s: Storage) -> Relation:

@@ -9,6 +9,7 @@ from ostinato.codegen.align import aligned
 from ostinato.codegen.deps import Dep, Unit, dependences
 from ostinato.codegen.epilogues import join_epilogues
 from ostinato.codegen.folds import split_folds
+from ostinato.codegen.join import join_maps
 from ostinato.codegen.layout import lay_out
 from ostinato.codegen.leaves import Sizes
 from ostinato.codegen.legality import check_schedule
@@ -32,7 +33,9 @@ class Scheduled:
 
 
 def schedule(tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int]) -> Scheduled:
-    """Order all statements; cases that only together form a cycle are taken apart.
+    """Order all statements.
+
+    Where a component has no order, maps join their readers, and cases are taken apart.
 
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
@@ -41,10 +44,15 @@ def schedule(tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int]) ->
         try:
             return _scheduled(tiled, statements, hints)
         except Unordered as found:
-            apart = split_cases(statements, found.names)
-            if apart is None:
+            inner = found.names - outputs
+            other = (
+                join_maps(statements, inner, most_reads=1)
+                or split_cases(statements, found.names)
+                or join_maps(statements, inner)
+            )
+            if other is None:
                 raise cycle_error(found) from None
-            statements = needed(apart, outputs)
+            statements = needed(other, outputs)
 
 
 def _scheduled(

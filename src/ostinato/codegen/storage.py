@@ -152,7 +152,7 @@ class Placer:
         near, far = (lo, hi) if not loop.reverse else _mirrored(lo, hi)
         if near is None or far is None or near < 0:
             return None
-        if isinstance(self.sites[d.reader.name].leaf, Contraction) and _by_axis(d, loop.dim):
+        if isinstance(self.sites[d.reader.name].leaf, Contraction) and runs_with_axis(d, loop.dim):
             return None  # a product addresses by strides, which a circular index has not
         return far if far > 0 and self.in_place(s, d, common[place + 1 :]) else far + 1
 
@@ -176,7 +176,7 @@ def _mirrored(lo: int | None, hi: int | None) -> tuple[int | None, int | None]:
     return None if hi is None else -hi, None if lo is None else -lo
 
 
-def _by_axis(d: Dep, dim: Dim) -> bool:
+def runs_with_axis(d: Dep, dim: Dim) -> bool:
     """Whether the index along a dim runs with an axis of the reader."""
     axes = {a.index for a in d.reader.axes}
     at = dict(zip(d.producer.main.result_dims, d.load.dims, strict=True))

@@ -118,6 +118,21 @@ def carried_dims(statements: Mapping[str, Statement]) -> dict[str, frozenset[Dim
     return out
 
 
+def serial_dims(
+    statements: Mapping[str, Statement], carried: Mapping[str, frozenset[Dim]]
+) -> frozenset[Dim]:
+    """The dims whose every step waits for a fold over rows, such as training iterations.
+
+    Such a loop is the outermost one: what is computed inside it needs no history of the run, and
+    its results can be read while it runs. So nothing is tiled along it.
+    """
+    out: set[Dim] = set()
+    for name, s in statements.items():
+        if s.reduced & (s.lanes - carried[name]):
+            out |= carried[name]
+    return frozenset(out)
+
+
 def _moved(load: Load, producer: Statement) -> set[Dim]:
     return {d for d, e in zip(producer.result_dims, load.dims, strict=True) if e.as_dim() is not d}
 
@@ -133,7 +148,8 @@ def _lanes(statement: Statement, carried: frozenset[Dim]) -> frozenset[Dim]:
 def _chosen(statements: Mapping[str, Statement], hints: Mapping[str, int]) -> dict[str, Dim | None]:
     """One lane per statement: the dim that serves most statements, unless known to be short."""
     carried = carried_dims(statements)
-    lanes = {name: _lanes(s, carried[name]) for name, s in statements.items()}
+    serial = serial_dims(statements, carried)
+    lanes = {name: _lanes(s, carried[name] | serial) for name, s in statements.items()}
     chosen: dict[str, Dim | None] = dict.fromkeys(statements)
     left = {name for name, found in lanes.items() if found}
     while left:
@@ -174,16 +190,17 @@ def _row(s: Statement) -> int:
 
 
 def default_width(steps: int | None, workers: int, widest: int = WIDTH) -> int:
-    """The rows per tile for a dim of about ``steps``: every worker should have a tile.
+    """The rows per tile for a dim of about ``steps``: workers should have equally many tiles.
 
-    >>> [default_width(steps, 2) for steps in (None, 1, 40, 64, 4096)]
-    [32, 1, 24, 32, 32]
+    >>> [default_width(steps, 2) for steps in (None, 1, 40, 64, 96, 4096)]
+    [32, 1, 24, 32, 24, 32]
     """
     if steps is None:
         return WIDTH
     if steps < NARROWEST:
         return steps
-    share = -(-steps // workers)
+    rounds = -(-steps // (workers * widest))
+    share = -(-steps // (workers * rounds))
     return min(widest, -(-share // NARROWEST) * NARROWEST)
 
 

@@ -17,6 +17,7 @@ from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.index import Dim, Expr
 
 UNROLL = 4  # axes of at most this many positions are unrolled into scalars
+COPIES = 16  # of a statement, at most, where several axes are unrolled
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""Initial values of parameters: functions of a shape and the dimensions they are drawn over."""
+"""Initial values of parameters: functions of a shape and the dimensions they are drawn over.
+
+The last axis of a shape is what a layer puts out, the axes before it are what goes in.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from ostinato import functions, random
+from ostinato.nn.orthogonal import orthonormal
+from ostinato.pdg.errors import ShapeError
+from ostinato.place import place
 from ostinato.recurrent import Over
 from ostinato.tensor import Tensor
 
@@ -15,6 +21,33 @@ Initializer = Callable[[Sequence[int], Over], Tensor]
 def zeros(shape: Sequence[int], over: Over = ()) -> Tensor:
     """Return zeros; ``over`` changes nothing."""
     return functions.zeros(shape)
+
+
+def ones(shape: Sequence[int], over: Over = ()) -> Tensor:
+    """Return ones; ``over`` changes nothing."""
+    return functions.ones(shape)
+
+
+def constant(value: Tensor | float) -> Initializer:
+    """Return the initializer to one value, or to a tensor that broadcasts, such as an input.
+
+    >>> import ostinato as ot
+    >>> from ostinato import nn
+    >>> weight = ot.input("pretrained", shape=(4, 2))
+    >>> nn.Linear(4, 2, over=ot.dims("i"), init=nn.init.constant(weight)).weight
+    <linear_weight: float32[4, 2] over (i)>
+    """
+    return lambda shape, over: functions.full(tuple(shape), value)
+
+
+def normal(std: float = 1.0, mean: float = 0.0) -> Initializer:
+    """Return the initializer to Gaussian draws."""
+    return lambda shape, over: random.normal(shape, mean, std, over=over)
+
+
+def uniform(low: float = 0.0, high: float = 1.0) -> Initializer:
+    """Return the initializer to draws from [low, high)."""
+    return lambda shape, over: random.uniform(shape, low, high, over=over)
 
 
 def fan_in(shape: Sequence[int]) -> int:
@@ -33,13 +66,31 @@ def lecun_normal(shape: Sequence[int], over: Over = ()) -> Tensor:
 def he_normal(shape: Sequence[int], over: Over = ()) -> Tensor:
     """Return Gaussian draws of variance 2 / fan_in, which keeps the variance of a relu layer.
 
+    Also called Kaiming.
     Source: He et al. 2015, Delving deep into rectifiers, equation 10.
     """
     return random.normal(shape, std=math.sqrt(2 / fan_in(shape)), over=over)
 
 
+def he_uniform(shape: Sequence[int], over: Over = ()) -> Tensor:
+    """Return uniform draws of variance 2 / fan_in; also called Kaiming.
+
+    Source: He et al. 2015, Delving deep into rectifiers, equation 10.
+    """
+    limit = math.sqrt(6 / fan_in(shape))
+    return random.uniform(shape, -limit, limit, over=over)
+
+
+def glorot_normal(shape: Sequence[int], over: Over = ()) -> Tensor:
+    """Return Gaussian draws of variance 2 / (fan_in + fan_out); also called Xavier.
+
+    Source: Glorot and Bengio 2010, Understanding the difficulty of training, equation 12.
+    """
+    return random.normal(shape, std=math.sqrt(2 / (fan_in(shape) + shape[-1])), over=over)
+
+
 def glorot_uniform(shape: Sequence[int], over: Over = ()) -> Tensor:
-    """Return uniform draws of variance 2 / (fan_in + fan_out).
+    """Return uniform draws of variance 2 / (fan_in + fan_out); also called Xavier.
 
     Source: Glorot and Bengio 2010, Understanding the difficulty of training, equation 16.
     """
@@ -53,6 +104,30 @@ def fan_in_uniform(shape: Sequence[int], over: Over = ()) -> Tensor:
     return random.uniform(shape, -limit, limit, over=over)
 
 
-def scaled(initializer: Initializer, scale: float) -> Initializer:
+def orthogonal(gain: float = 1.0) -> Initializer:
+    """Return the initializer to ``gain`` times a random matrix with orthonormal rows or columns.
+
+    The axes before the last count as one. Such layers keep lengths, and so the size of gradients.
+
+    Errors: ShapeError for a shape of fewer than two axes.
+    Source: Saxe et al. 2014, Exact solutions to the nonlinear dynamics of learning, section 3.
+
+    >>> import ostinato as ot
+    >>> from ostinato import nn
+    >>> w = ot.Program(w=nn.init.orthogonal()((3, 2), ())).interpret()["w"]
+    >>> abs(w.T @ w).round(5).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    def draw(shape: Sequence[int], over: Over = ()) -> Tensor:
+        if len(shape) < 2:
+            fact = f"an orthogonal tensor of shape {tuple(shape)}"
+            raise ShapeError(fact, "Give a shape of at least two axes.", place())
+        return gain * orthonormal(fan_in(shape), shape[-1], over).reshape(tuple(shape))
+
+    return draw
+
+
+def scaled(initializer: Initializer, scale: Tensor | float) -> Initializer:
     """Return an initializer whose values are multiplied by a number."""
     return lambda shape, over: initializer(shape, over) * scale

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ostinato.nn.init import Initializer, lecun_normal, zeros
 from ostinato.nn.module import Module, parameter
-from ostinato.recurrent import Over, Recurrent
+from ostinato.recurrent import Over
 from ostinato.tensor import Tensor
 
 
 class Linear(Module):
-    """``x @ weight + bias``.
+    """``x @ weight + bias``, or without the bias.
 
     Shapes: x (..., inputs) -> (..., outputs); weight (inputs, outputs), bias (outputs,).
 
@@ -27,15 +27,15 @@ class Linear(Module):
         outputs: int,
         over: Over = (),
         *,
+        bias: bool = True,
         init: Initializer = lecun_normal,
         name: str = "linear",
     ) -> None:
-        self.weight = parameter(f"{name}_weight", (inputs, outputs), init, over)
-        self.bias = parameter(f"{name}_bias", (outputs,), zeros, over)
-
-    @property
-    def parameters(self) -> tuple[Recurrent, ...]:
-        return (self.weight, self.bias)
+        self.weight: Tensor = parameter(f"{name}_weight", (inputs, outputs), init, over)
+        self.bias: Tensor | None = None
+        if bias:
+            self.bias = parameter(f"{name}_bias", (outputs,), zeros, over)
 
     def __call__(self, x: Tensor) -> Tensor:
-        return x @ self.weight + self.bias
+        out = x @ self.weight
+        return out if self.bias is None else out + self.bias

@@ -10,7 +10,7 @@ from ostinato.nn.linear import Linear
 from ostinato.nn.module import Module
 from ostinato.pdg.errors import OptionError
 from ostinato.place import place
-from ostinato.recurrent import Over, Recurrent
+from ostinato.recurrent import Over
 from ostinato.tensor import Tensor
 
 Activation = Callable[[Tensor], Tensor]
@@ -20,6 +20,8 @@ ACTIVATIONS: dict[str, tuple[Activation, Initializer]] = {
     "tanh": (functions.tanh, lecun_normal),
     "relu": (functions.relu, he_normal),
     "sigmoid": (functions.sigmoid, lecun_normal),
+    "silu": (functions.silu, he_normal),
+    "gelu": (functions.gelu, he_normal),
 }
 
 
@@ -67,10 +69,6 @@ class MLP(Module):
             )
             for k, pair in enumerate(zip(sizes, sizes[1:], strict=False))
         )
-
-    @property
-    def parameters(self) -> tuple[Recurrent, ...]:
-        return tuple(p for layer in self.layers for p in layer.parameters)
 
     def __call__(self, x: Tensor) -> Tensor:
         for k, layer in enumerate(self.layers[:-1]):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from typing import Self, cast
 
 from ostinato.dims import Dimension
 from ostinato.nn.init import Initializer
@@ -32,12 +34,44 @@ def parameter(name: str, shape: Sequence[int], init: Initializer, over: Over = (
 
 
 class Module:
-    """Something with parameters."""
+    """Something with parameters: the recurrent tensors among its attributes, and in its parts.
+
+    Parts are other modules, alone or in tuples, lists and dictionaries.
+
+    >>> import ostinato as ot
+    >>> from ostinato import nn
+    >>> class Residual(nn.Module):
+    ...     def __init__(self, size: int, over: ot.Dimension) -> None:
+    ...         self.scale = nn.parameter("scale", (size,), nn.init.zeros, over)
+    ...         self.inner = nn.Linear(size, size, over)
+    ...
+    ...     def __call__(self, x: ot.Tensor) -> ot.Tensor:
+    ...         return x + self.scale * self.inner(x)
+    >>> [str(p.node) for p in Residual(4, ot.dims("i")).parameters]
+    ['scale', 'linear_weight', 'linear_bias']
+    """
 
     @property
     def parameters(self) -> tuple[Recurrent, ...]:
-        """All parameters, in a fixed order."""
-        raise NotImplementedError
+        """All parameters in the order of the attributes, each once."""
+        found = {id(x): x for x in _tensors(self) if isinstance(x, Recurrent)}
+        return tuple(found.values())
+
+    def map(self, fn: Callable[[Tensor], Tensor]) -> Self:
+        """Return the module with a function of every parameter in its place.
+
+        It computes with parameters of other iterations, with averaged or with frozen ones.
+
+        >>> import ostinato as ot
+        >>> from ostinato import nn, optim
+        >>> i, t = ot.dims("i t")
+        >>> policy = nn.Linear(4, 2, over=i)
+        >>> target = policy.map(lambda w: optim.exponential_average(w, 0.99))
+        >>> delayed = policy.map(lambda w: w[i - i % 100])
+        >>> delayed(ot.input("x", shape=(4,), over=t))
+        <float32[2] over (i, t)>
+        """
+        return cast(Self, _mapped(self, fn, {}))
 
     def update(self, optimizer: Optimizer, loss: Tensor) -> None:
         """Write the equations of the next iteration: one step of the optimizer against the loss.
@@ -45,3 +79,42 @@ class Module:
         Write all equations that the loss needs before.
         """
         optimizer.minimize(loss, self.parameters)
+
+
+def _tensors(value: object) -> Iterable[Tensor]:
+    """The tensors in a module, a container or a single value."""
+    match value:
+        case Tensor():
+            yield value
+        case Module():
+            yield from _tensors(vars(value))
+        case dict():
+            for part in cast(dict[object, object], value).values():
+                yield from _tensors(part)
+        case tuple() | list():
+            for part in cast(Sequence[object], value):
+                yield from _tensors(part)
+        case _:
+            pass
+
+
+def _mapped(value: object, fn: Callable[[Tensor], Tensor], done: dict[int, object]) -> object:
+    """The value with its tensors replaced; what is shared inside it stays shared."""
+    if id(value) in done:
+        return done[id(value)]
+    match value:
+        case Tensor():
+            out: object = fn(value)
+        case Module():
+            out = copy.copy(value)
+            vars(out).update(cast(dict[str, object], _mapped(vars(value), fn, done)))
+        case dict():
+            parts = cast(dict[object, object], value)
+            out = {key: _mapped(part, fn, done) for key, part in parts.items()}
+        case tuple() | list():
+            found = [_mapped(part, fn, done) for part in cast(Sequence[object], value)]
+            out = tuple(found) if isinstance(value, tuple) else found
+        case _:
+            return value
+    done[id(value)] = out
+    return out

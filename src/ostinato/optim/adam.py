@@ -92,9 +92,7 @@ class AdamW(Adam):
         return shrunk(parameter, rate, self.weight_decay) - self._change(parameter, gradient, rate)
 
 
-def shrunk(
-    parameter: Recurrent, rate: Tensor | float, weight_decay: Tensor | float
-) -> Tensor:
+def shrunk(parameter: Recurrent, rate: Tensor | float, weight_decay: Tensor | float) -> Tensor:
     """Return ``parameter * (1 - rate * weight_decay)``: decay that no gradient statistic scales."""
     return parameter if is_zero(weight_decay) else parameter * (1 - rate * weight_decay)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.functions import sqrt, square
+from ostinato.functions import maximum, sqrt, square
 from ostinato.optim.optimizer import Optimizer, Rate, advance, decayed, moment, rate_of
 from ostinato.recurrent import Recurrent
 from ostinato.tensor import Tensor
@@ -49,7 +49,8 @@ class RMSProp(Optimizer):
         slope = decayed(gradient, parameter, self.weight_decay)
         spread = self._running(parameter, "square", square(slope))
         if self.centered:
-            spread = spread - square(self._running(parameter, "mean", slope))
+            # Rounding may leave a variance of 0 below 0.
+            spread = maximum(spread - square(self._running(parameter, "mean", slope)), 0)
         change = slope / (sqrt(spread) + self.eps)
         if self.momentum != 0.0:
             velocity = moment(parameter, "velocity")

@@ -10,8 +10,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some, cond_symbols
-from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
+from ostinato.pdg.bounds import is_never_negative
+from ostinato.pdg.condition import (
+    Compare,
+    Cond,
+    Every,
+    Negation,
+    Some,
+    at_least,
+    cond_symbols,
+)
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    Extremum,
+    Index,
+    Slice,
+    dims_of,
+    expr,
+    maximum,
+    minimum,
+)
 from ostinato.pdg.node import Iota, Node
 from ostinato.rewrite._egglog import Row
 
@@ -119,11 +138,11 @@ def rows(tables: Tables) -> dict[str, list[Row]]:
         tables.id(expr(dim))
         tables.id(tables.full(dim))
     shifts = _shift_rows(tables)
+    windows, coming = _window_rows(tables)
     for attribute in list(tables.attributes):
         if isinstance(attribute, Slice):
             tables.id(attribute.size)
     slices = [(k, a) for k, a in enumerate(tables.attributes) if isinstance(a, Slice)]
-    full = {tables.full(d) for d in tables.dims}
     return {
         "mask": [(k, tables.mask(_dims(a))) for k, a in enumerate(tables.attributes)],
         "full": [(tables.bit(d), tables.id(tables.full(d))) for d in tables.dims],
@@ -142,16 +161,26 @@ def rows(tables: Tables) -> dict[str, list[Row]]:
             for d in tables.dims
             if a == Slice(expr(d), expr(d.extent))
         ],
+        "window": windows,
+        "coming": coming,
         "counts": [
             (k, tables.id(leaf.op.size))
             for k, leaf in enumerate(tables.leaves)
             if isinstance(leaf.op, Iota)
         ],
         "real_cast": [("cast:float32",), ("cast:float64",)],
-        "partial": [(k,) for k, a in slices if a not in full],
+        "within": [
+            (tables.bit(d), k) for k, a in slices for d in tables.dims if _within(a, tables.full(d))
+        ],
         "sizemask": [(k, tables.mask(dims_of(a.size))) for k, a in slices],
         "shifted": shifts,
     }
+
+
+def _within(part: Slice, whole: Slice) -> bool:
+    """Whether a slice is proved to be a proper part of another, never inverted."""
+    gaps = (part.lo - whole.lo, whole.hi - part.hi, part.hi - part.lo)
+    return part != whole and all(map(is_never_negative, gaps))
 
 
 def _shift_rows(tables: Tables) -> list[Row]:
@@ -168,6 +197,39 @@ def _shift_rows(tables: Tables) -> list[Row]:
                 moved = Slice(known.lo + move, known.hi + move, known.step)
                 out.append((tables.bit(dim), tables.id(known), k, tables.id(moved)))
     return out
+
+
+def _window_rows(tables: Tables) -> tuple[list[Row], list[Row]]:
+    """Windows of constant length that end, or begin, at the point.
+
+    A row is a dimension, the slice, the condition under which the window lets a value go, and the
+    index of that value.
+    """
+    past: list[Row] = []
+    coming: list[Row] = []
+    known = [(k, a) for k, a in enumerate(tables.attributes) if isinstance(a, Slice)]
+    for dim in tables.dims:
+        here, end = expr(dim), expr(dim.extent)
+        for k, a in known:
+            for steps in _window_steps(a.hi - a.lo):
+                if a == Slice(maximum(here - (steps - 1), 0), here + 1):
+                    gone = here - steps
+                    row = (tables.bit(dim), k, tables.id(at_least(gone, 0)), tables.id(gone))
+                    past.append(row)
+                if a == Slice(here, minimum(here + steps, end)):
+                    gone = here + steps
+                    row = (tables.bit(dim), k, tables.id(at_least(end - 1, gone)), tables.id(gone))
+                    coming.append(row)
+    return past, coming
+
+
+def _window_steps(length: Expr) -> list[int]:
+    """The window lengths that a slice of this length may have: the constants it mentions."""
+    found: set[int] = set()
+    for atom, _ in length.terms:
+        if isinstance(atom, Extremum):
+            found |= {abs(e.const) + shift for e in atom.of for shift in (0, 1)}
+    return sorted(n for n in found if n > 1)
 
 
 def _offset_of(attribute: Attribute) -> Dim | None:

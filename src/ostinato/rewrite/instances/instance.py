@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ostinato.pdg.build import input_node, order, read
 from ostinato.pdg.index import Dim, Expr, ExprLike, Slice, dims_of, expr
-from ostinato.pdg.node import Dtype, Node, Part, Pdg, Read, Transpose, intern
+from ostinato.pdg.node import Dtype, Node, Pdg, Read, Transpose, intern
 
 
 class Sizes(NamedTuple):
@@ -97,8 +97,8 @@ def at(x: Node, dim: Dim, index: Expr | int) -> Node:
     return read(x, [(dim, expr(index))])
 
 
-def useless(x: Node, op: Read | Transpose | Part) -> Node:
-    """A read, transpose or part that changes nothing, which the constructors would drop."""
+def useless(x: Node, op: Read | Transpose) -> Node:
+    """A read or transpose that changes nothing, which the constructors would drop."""
     read_at = (
         {d for _, e in op.at if isinstance(e, Expr) for d in dims_of(e)}
         if isinstance(op, Read)

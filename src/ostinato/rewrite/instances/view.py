@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from ostinato.pdg.build import map_node, part, read, reduce_node, transpose
 from ostinato.pdg.index import Dim, expr
-from ostinato.pdg.node import Node, Part, Read, Transpose
+from ostinato.pdg.node import Node, Read, Transpose
 from ostinato.rewrite.instances.instance import (
     B,
     Sizes,
     T,
     all_of,
     at,
-    every,
     fires,
     silent,
     span,
@@ -56,6 +55,16 @@ def element_of_a_history(z: Sizes) -> Node:
     return part(all_of(_matrix(z), T), -3, expr(T) - 1)
 
 
+@fires("view/index-here")
+def history_read_at_its_own_point(z: Sizes) -> Node:
+    return part(all_of(_matrix(z), T), -3, expr(T))
+
+
+@silent("view/index-here")
+def history_read_a_step_back(z: Sizes) -> Node:
+    return part(all_of(_matrix(z), T), -3, expr(T) - 1)
+
+
 @silent("view/index-of-slice")
 def element_of_another_axis_or_of_a_part(z: Sizes) -> tuple[Node, ...]:
     x = _matrix(z)
@@ -82,16 +91,6 @@ def part_beside_a_history(z: Sizes) -> tuple[Node, ...]:
 @silent("view/slice-from-slice")
 def history_alone(z: Sizes) -> Node:
     return all_of(_matrix(z), T)
-
-
-@fires("view/cut-all")
-def slice_of_all_of_an_axis(z: Sizes) -> Node:
-    return useless(tensor("x", (z.m, T.extent, z.k), (B,)), Part(-2, every(T)))
-
-
-@silent("view/cut-all")
-def slice_of_a_part_of_an_axis(z: Sizes) -> Node:
-    return part(tensor("x", (z.m, T.extent, z.k), (T,)), -2, span(0, T))
 
 
 @fires("view/move-nowhere")
@@ -136,12 +135,7 @@ def position_of_the_maximum(z: Sizes) -> Node:
     return reduce_node("argmax", _moved(_matrix(z), 1, 2), [-2])
 
 
-@fires("view/map1-of-moved")
-def function_of_a_moved_axis(z: Sizes) -> Node:
-    return map_node("exp", [_moved(_matrix(z), 1, 2)])
-
-
-@silent("view/map1-of-moved", "view/moved-map2")
+@fires("view/moved-map1")
 def moved_function(z: Sizes) -> Node:
     return _moved(map_node("exp", [_matrix(z)]), 1, 2)
 
@@ -150,3 +144,14 @@ def moved_function(z: Sizes) -> Node:
 def moved_product_of_thin_operands(z: Sizes) -> Node:
     row, column = tensor("x", (1, z.k), (T,)), tensor("y", (z.m, 1), (T,))
     return _moved(map_node("mul", [row, column]), 1, 2)
+
+
+@fires("view/moved-map3")
+def moved_choice(z: Sizes) -> Node:
+    chosen = tensor("c", (z.m, 1), (T,), "bool")
+    return _moved(map_node("where", [chosen, _matrix(z), tensor("y", (1, z.k))]), 1, 2)
+
+
+@silent("view/moved-map1", "view/moved-map2", "view/moved-map3")
+def function_of_a_moved_axis(z: Sizes) -> Node:
+    return map_node("exp", [_moved(_matrix(z), 1, 2)])

@@ -331,18 +331,19 @@ def _total(over: Sequence[Var], factors: Sequence[Value]) -> Ring:
 
 
 def _best(fn: str, over: Sequence[Var], parts: Sequence[Value], joined: str) -> Value:
-    if len(parts) == 1 and isinstance(parts[0], Leaf):  # its positions give the order
-        text = key(parts[0])
-        return _ordered(fn, sorted(over, key=lambda v: _place(text, v)), parts, joined)
-    orders = itertools.islice(itertools.permutations(over), _MOST_ORDERS)
-    candidates = (_ordered(fn, order, parts, joined) for order in orders)
-    return min(candidates, key=key)
+    texts = [key(part) for part in parts]
+    marks = {v: _mark(v, over, texts) for v in over}
+    groups = [[v for v in over if marks[v] == mark] for mark in sorted({*marks.values()})]
+    orders = itertools.product(*(itertools.permutations(group) for group in groups))
+    flat = (tuple(itertools.chain(*order)) for order in itertools.islice(orders, _MOST_ORDERS))
+    return min((_ordered(fn, order, parts, joined) for order in flat), key=key)
 
 
-def _place(text: str, v: Var) -> tuple[bool, int, str]:
-    """Where a name first stands on its own in a text."""
-    found = re.search(rf"(?<![\w~.']){re.escape(v.name)}(?![\w.'])", text)
-    return found is None, found.start() if found else 0, v.name
+def _mark(v: Var, over: Sequence[Var], texts: Sequence[str]) -> str:
+    """Where a variable stands, whatever the variables of the fold are called."""
+    names = "|".join(re.escape(w.name) for w in over)
+    word = re.compile(rf"(?<![\w~.'])(?:{names})(?![\w.'])")
+    return "\n".join(sorted(word.sub(lambda m: "@" if m[0] == v.name else "?", t) for t in texts))
 
 
 def _ordered(fn: str, over: Sequence[Var], parts: Sequence[Value], joined: str) -> Value:

@@ -1,8 +1,8 @@
 """Deciding a rule: in every reading both sides become one expression per element, or differ.
 
 A proof holds for all sizes, extents, points and values of the leaves; the readings enumerate ranks
-and axis numbers up to a few (see `ostinato.rewrite.prove.setting` for why that is enough). Masks
-of axes are enumerated up to a number of axes and make a verdict ``bounded``.
+and axis numbers up to a few (see `ostinato.rewrite.prove.setting` for why that is enough). A law
+that computes with masks of axes is decided for every mask of a few axes only: it is ``bounded``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from ostinato.rewrite.prove.induction import by_induction
 from ostinato.rewrite.prove.meaning import Meaning, Tensor, Undecided
 from ostinato.rewrite.prove.model import difference
 from ostinato.rewrite.prove.normal import exact, real, signless
-from ostinato.rewrite.prove.reading import Law, defined_numbers, law, readings
+from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, computes_with_masks, law, readings
+from ostinato.rewrite.prove.scalar import equal_scalars
 from ostinato.rewrite.prove.setting import Impossible, Misfit, Point, Setting, Unsupported
 from ostinato.rewrite.prove.text import Tree, show
 from ostinato.rewrite.prove.value import Test, Value, key
@@ -65,10 +66,9 @@ def prove(rule: Rule) -> Verdict:
         return Verdict(rule.name, "unproved", count, str(problem))
     if not count:
         return Verdict(rule.name, "unproved", 0, "no reading of the rule was found")
-    computed = {name for name, _ in defined_numbers(found)}
-    bounded = any(use == "mask" and name not in computed for name, use in found.kinds.items())
-    why = "every mask of up to five axes" if bounded else ""
-    return Verdict(rule.name, "bounded" if bounded else "proved", count, why)
+    if computes_with_masks(found):
+        return Verdict(rule.name, "bounded", count, f"every mask of {MOST_MASKED_AXES} axes")
+    return Verdict(rule.name, "proved", count)
 
 
 def settings(found: Law) -> Iterator[Setting]:
@@ -168,7 +168,7 @@ def _unequal(
     form = _FORMS[found.rule.exact]
     if key(form(values[0])) == key(form(values[1])):
         return None
-    if form is real and by_induction(meaning, sides, values):
+    if form is real and (by_induction(meaning, sides, values) or equal_scalars(*values)):
         return None
     return values
 

@@ -122,6 +122,33 @@ def defined_numbers(found: Law) -> list[tuple[str, Tree]]:
     return out
 
 
+def computes_with_masks(found: Law) -> bool:
+    """Whether masks of axes that a law does not fix occur in arithmetic.
+
+    Otherwise the axes of a mask may be taken as the last ones and as one: the law names no other.
+    """
+    computed = {name for name, _ in defined_numbers(found)}
+    masks = {n for n, use in found.kinds.items() if use == "mask" and n not in computed}
+    facts = [f for f in found.facts if not is_about_dims(f) and not _is_about_first_axis(f)]
+    return any(_computes(t, masks) for t in (found.left, found.right, *facts))
+
+
+def _is_about_first_axis(fact: Tree) -> bool:
+    """Whether a fact only says that the axis of a slice is none, or one, of a mask."""
+    match fact:
+        case ("=", 0, ("&", str(), ("<<", 1, ("rank", str())))):
+            return True
+        case _:
+            return False
+
+
+def _computes(tree: Tree, names: set[str]) -> bool:
+    if not isinstance(tree, tuple):
+        return False
+    inside = tree[0] in _ARITHMETIC and bool(names & set(words(tree)))
+    return inside or any(_computes(part, names) for part in tree[1:])
+
+
 def is_about_dims(tree: Tree) -> bool:
     """Whether a fact asks on which dimensions something depends."""
     if not isinstance(tree, tuple):

@@ -1,0 +1,44 @@
+"""Laws of arithmetic: bit for bit where a rule says exact, over the reals where it reassociates."""
+
+import pytest
+
+from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
+
+RULES = (
+    "algebra/mul-one",
+    "algebra/one-mul",
+    "algebra/div-one",
+    "algebra/sub-zero",
+    "algebra/add-zero",
+    "algebra/zero-add",
+    "algebra/zero-sub",
+    "algebra/pow-one",
+    "algebra/square",
+    "algebra/neg-neg",
+    "algebra/not-not",
+    "algebra/add-neg",
+    "algebra/neg-add",
+    "algebra/sub-neg",
+    "algebra/neg-sub",
+    "algebra/max-same",
+    "algebra/min-same",
+    "algebra/where-same",
+    "algebra/where-not",
+    "algebra/case-same",
+    "algebra/stop-gradient",
+    "algebra/transpose-product",
+    "algebra/product-of-transposes",
+    "algebra/sum-of-products",
+    "algebra/factor-left",
+    "algebra/factor-right",
+    "algebra/sum-of-negated",
+    "algebra/reshape-twice",
+    "algebra/reshape-same",
+)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_law_holds_for_all_ranks_sizes_points_and_values(name: str) -> None:
+    verdict = prove(every_rule()[name])
+    assert verdict.outcome == "proved", str(verdict)

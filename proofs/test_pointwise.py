@@ -1,0 +1,64 @@
+"""Laws of vectorisation, views and matrix products: both sides are the same elements."""
+
+import pytest
+
+from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
+
+RULES = (
+    "vectorize/want",
+    "vectorize/recurrence",
+    "vectorize/definition",
+    "vectorize/map1",
+    "vectorize/map2",
+    "vectorize/map3",
+    "vectorize/red",
+    "vectorize/mm",
+    "vectorize/tr",
+    "vectorize/mv",
+    "vectorize/perm",
+    "vectorize/reshape",
+    "vectorize/bcast",
+    "vectorize/cat",
+    "vectorize/part",
+    "vectorize/cut",
+    "vectorize/gather",
+    "vectorize/case",
+    "vectorize/at",
+    "vectorize/scan",
+    "vectorize/lin",
+    "vectorize/shift",
+    "vectorize/point",
+    "vectorize/first-point",
+    "vectorize/nest",
+    "view/read-here",
+    "view/read-invariant",
+    "view/index-of-slice",
+    "view/index-here",
+    "view/read-from-slice",
+    "view/slice-from-slice",
+    "view/move-nowhere",
+    "view/move-back",
+    "view/transpose-twice",
+    "view/moved-map1",
+    "view/moved-map2",
+    "view/moved-map3",
+    "matmul/shared-right",
+    "matmul/outer-sum-1",
+    "matmul/outer-sum-2",
+    "matmul/outer-sum-3",
+)
+
+BOUNDED = ("view/fold-of-moved", "view/moved-fold")  # every mask of a few axes
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_law_holds_for_all_ranks_sizes_points_and_values(name: str) -> None:
+    verdict = prove(every_rule()[name])
+    assert verdict.outcome == "proved", str(verdict)
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_the_law_holds_for_every_mask_of_a_few_axes(name: str) -> None:
+    verdict = prove(every_rule()[name])
+    assert verdict.outcome == "bounded" and verdict.readings > 1000, str(verdict)

@@ -1,0 +1,124 @@
+"""Attention over a dimension: queries look at keys of other steps."""
+
+from __future__ import annotations
+
+import math
+
+from ostinato.dims import Dimension
+from ostinato.functions import index, softmax, sqrt, swapaxes, where
+from ostinato.nn.init import glorot_uniform
+from ostinato.nn.linear import Linear
+from ostinato.nn.module import Module
+from ostinato.nn.rope import rope
+from ostinato.pdg.errors import OptionError
+from ostinato.place import place
+from ostinato.recurrent import Over
+from ostinato.tensor import Tensor
+
+
+def attend(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Return the mean of values, weighted by ``softmax(query @ keys.T / sqrt(d))``.
+
+    Keys are seen where the boolean ``mask`` is true; a query that sees none gives NaN.
+
+    Shapes: query (..., q, d), keys (..., n, d), values (..., n, e), mask broadcasts to (..., q, n)
+    -> (..., q, e).
+    Source: Vaswani et al. 2017, Attention is all you need, equation 1.
+    """
+    size = query.shape[-1]
+    scale = 1 / math.sqrt(size) if isinstance(size, int) else 1 / sqrt(index(size).cast("float32"))
+    scores = query @ swapaxes(keys, -1, -2) * scale
+    if mask is not None:
+        scores = where(mask, scores, -math.inf)
+    return softmax(scores) @ values
+
+
+class Attention(Module):
+    """Multi-head attention; with fewer ``groups`` than ``heads``, grouped-query attention.
+
+    A query at step ``t`` sees the steps of a slice of ``t``: all up to its own by default. Any
+    other slice makes another attention: ``slice(None)`` sees everything, ``slice(ot.maximum(t - 7,
+    0), t + 1)`` the last eight steps. Keys and values come from ``memory`` if it is given, read
+    along its dimension ``t``: cross-attention. ``rotary`` is the base of rotary positions.
+
+    The keys and values of earlier steps are tensors like any other: what must be kept of them to
+    generate step by step follows from the slice.
+
+    Shapes: x (..., size) over ``t`` -> (..., size); memory (..., size) over ``t``; mask, booleans,
+    broadcasts to (..., n) for the n steps of the slice.
+    Errors: OptionError if heads do not fill their groups, or for rotary positions of a memory.
+    Source: Vaswani et al. 2017, section 3.2; groups: Ainslie et al. 2023, GQA.
+
+    >>> import ostinato as ot
+    >>> from ostinato import nn
+    >>> i, t = ot.dims("i t")
+    >>> attention = nn.Attention(16, 4, over=i, groups=2)
+    >>> attention(ot.input("x", shape=(16,), over=t), t)
+    <float32[16] over (i, t)>
+    """
+
+    def __init__(
+        self,
+        size: int,
+        heads: int,
+        over: Over = (),
+        *,
+        groups: int | None = None,
+        head_size: int | None = None,
+        rotary: float | None = None,
+        bias: bool = False,
+        name: str = "attention",
+    ) -> None:
+        self._groups = heads if groups is None else groups
+        self._heads = heads
+        self._rotary = rotary
+        if heads % self._groups or (head_size is None and size % heads):
+            fact = f"attention of size {size} with {heads} heads in {self._groups} groups"
+            remedy = "Use a number of heads that the groups divide, and that divides the size."
+            raise OptionError(fact, remedy, place())
+        self._head_size = size // heads if head_size is None else head_size
+        wide, narrow = heads * self._head_size, self._groups * self._head_size
+
+        def layer(part: str, inputs: int, outputs: int) -> Linear:
+            return Linear(
+                inputs, outputs, over, bias=bias, init=glorot_uniform, name=f"{name}_{part}"
+            )
+
+        self.query = layer("query", size, wide)
+        self.key = layer("key", size, narrow)
+        self.value = layer("value", size, narrow)
+        self.output = layer("output", wide, size)
+
+    def __call__(
+        self,
+        x: Tensor,
+        t: Dimension,
+        steps: slice | None = None,
+        *,
+        memory: Tensor | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        source = x if memory is None else memory
+        query, key, value = self._split(self.query(x)), self.key(source), self.value(source)
+        key, value = self._split(key), self._split(value)
+        if self._rotary is not None:
+            if memory is not None:
+                fact = "rotary positions of a query and of a memory's keys, along two dimensions"
+                raise OptionError(fact, "Leave rotary out, or rotate by `nn.rope`.", place())
+            query, key = (rope(part, index(t), base=self._rotary) for part in (query, key))
+        seen = slice(0, t + 1) if steps is None else steps
+        keys, values = (_last_but_one(part.at(**{t.name: seen})) for part in (key, value))
+        lead = x.shape[:-1]
+        rows = (*lead, self._groups, self._heads // self._groups, self._head_size)
+        masked = None if mask is None else mask[..., None, None, :]
+        out = attend(query.reshape(rows), keys, values, masked)
+        return self.output(out.reshape((*lead, self._heads * self._head_size)))
+
+    def _split(self, x: Tensor) -> Tensor:
+        """The last axis as (heads, features)."""
+        return x.reshape((*x.shape[:-1], -1, self._head_size))
+
+
+def _last_but_one(x: Tensor) -> Tensor:
+    """The axis of steps moved from the front, (n, ..., head, d) to (..., head, n, d)."""
+    return x.transpose(*range(1, x.ndim - 1), 0, x.ndim - 1)
