@@ -11,6 +11,8 @@ RULES = (
     "incremental/prefix-max",
     "incremental/prefix-min",
     "incremental/suffix-sum",
+    "incremental/window-sum",
+    "incremental/coming-window-sum",
     "incremental/discounted-sum",
     "incremental/discounted-sums",
     "incremental/together-map1-s",

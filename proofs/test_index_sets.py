@@ -2,7 +2,7 @@
 
 from ostinato.pdg.condition import Cond, at_least, equal, every
 from ostinato.pdg.index import Dim, ExprLike, Slice, expr
-from ostinato.pdg.isl import condition_set, domain_set, relation
+from ostinato.pdg.isl import Set, condition_set, domain_set, relation
 from ostinato.rewrite.tables import Tables, rows
 
 T, K = Dim("t"), Dim("k")  # the point, and an index into a range
@@ -13,7 +13,8 @@ def between(lo: ExprLike, hi: ExprLike) -> Cond:
     return every(at_least(K, lo), at_least(expr(hi) - 1, K))
 
 
-def steps(cond: Cond):  # type: ignore[no-untyped-def]  # a set of (t, k) with t in the box
+def steps(cond: Cond) -> Set:
+    """The pairs (t, k) with t in the box."""
     return domain_set((T,)).onto((T, K)) & condition_set((T, K), cond)
 
 

@@ -101,15 +101,16 @@ class Compiled:
     def __init__(self, executable: Executable, takes: Signature) -> None:
         self._executable, self._signature = executable, takes
 
-    def __call__(self, check_finite: bool = False, **arguments: object) -> dict[str, Array]:
+    def __call__(self, check_finite: object = False, **arguments: object) -> dict[str, Array]:
         """Return every output, shaped (extents of its domain in declaration order, then shape).
 
+        A true ``check_finite`` looks for NaN and infinities.
         Errors: ArgumentError; NonFiniteError with ``check_finite``.
         """
-        return self._executable.run(self._bind(arguments, calling_place()), check_finite)
+        return self._executable.run(self._bind(arguments, calling_place()), bool(check_finite))
 
     def stream(
-        self, over: Dimension | str, check_finite: bool = False, **arguments: object
+        self, over: Dimension | str, check_finite: object = False, **arguments: object
     ) -> Stream:
         """Run and yield one record per step of the outermost dim, while it runs.
 
@@ -122,7 +123,7 @@ class Compiled:
             fact = f"no output has `{dim}` as its first dimension"
             remedy = f"Stream over one of: {', '.join(firsts)}." if firsts else "Call the program."
             raise ArgumentError(fact, remedy, where)
-        return Stream(self._executable, dim, self._bind(arguments, where), check_finite)
+        return Stream(self._executable, dim, self._bind(arguments, where), bool(check_finite))
 
     def explain(self, **extents: int) -> Explanation:
         """What was compiled; memory is that of the given extents, or of the last run."""

@@ -40,7 +40,7 @@ def sole_load(s: Statement) -> Load:
 def test_vectorised_axis_is_the_dimension_again() -> None:
     y = build.map_node("tanh", [whole(floats("x", 4), b)])
     s = only(lowered(build.reduce_node("sum", y, (-2,))), "fold")
-    assert (s.dims, s.lanes, s.reduced) == ((b, t), {b}, {b})
+    assert s.dims == (b, t) and s.lanes == {b} and s.reduced == {b}
 
 
 def test_transposed_read_is_an_index() -> None:

@@ -7,10 +7,12 @@ from typing import cast
 from ostinato.pdg import build
 from ostinato.pdg.condition import Compare, Every, Negation, Some
 from ostinato.pdg.element import element
-from ostinato.pdg.index import Expr, Index, Slice
-from ostinato.pdg.node import Dtype, Node, Pdg, Read
+from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
+from ostinato.pdg.node import Dtype, Node, Pdg, Read, Transpose
 from ostinato.rewrite.export import EGraph, ENode
 from ostinato.rewrite.load import Loaded
+
+Substitution = tuple[tuple[Dim, Index], ...]
 
 
 class Reading:
@@ -55,7 +57,7 @@ class Reading:
                 axes = [-k - 1 for k in range(args[0].rank) if int(f[1]) >> k & 1]
                 return build.reduce_node(str(f[0]), args[0], axes)
             case "mm":
-                return build.matmul(*args)
+                return build.matmul(args[0], args[1])
             case "gather":
                 return build.gather(args[0], args[1], -int(f[0]))
             case "cat":
@@ -63,11 +65,12 @@ class Reading:
             case "case":
                 cond = tables.attributes[int(f[0])]
                 assert isinstance(cond, Compare | Every | Some | Negation), f"{cond} decides"
-                return build.case(cond, *args)
+                return build.case(cond, args[0], args[1])
             case "scan":
                 return build.scan(str(f[0]), args[0], tables.dims_in(int(f[1]))[0])
             case "lin":
-                return build.linear(*args, tables.dims_in(int(f[0]))[0], bool(f[1]))
+                dim = tables.dims_in(int(f[0]))[0]
+                return build.linear(args[0], args[1], dim, bool(f[1]))
             case _:
                 return self._moved(enode, args[0])
 
@@ -77,7 +80,7 @@ class Reading:
             case "at" | "sl":
                 return build.read(x, [(tables.dims_in(int(f[0]))[0], tables.index(int(f[1])))])
             case "look":
-                return build.read(x, cast(Read, _read(tables.attributes[int(f[0])])).at)
+                return build.read(x, cast(Substitution, tables.attributes[int(f[0])]))
             case "tr":
                 return build.transpose(x, (-1, -2))
             case "perm":
@@ -99,10 +102,6 @@ class Reading:
                 raise AssertionError(f"no node for {op}")
 
 
-def _read(at: object) -> Read:
-    return Read(cast(tuple[tuple[build.Dim, Index], ...], at))
-
-
 def cut(x: Node, axis: int, at: Index) -> Node:
     """A slice of an axis; along a whole history it is a read of other steps, as `element` is.
 
@@ -114,15 +113,13 @@ def cut(x: Node, axis: int, at: Index) -> Node:
         sliced = [(d, i) for d, i in x.op.at if isinstance(i, Slice)]
         if axis + x.rank < len(sliced):
             dim, steps = sliced[axis + x.rank]
-            if steps == Slice(build.expr(0), build.expr(dim.extent)):
+            if steps == Slice(expr(0), expr(dim.extent)):
                 return build.read(x.args[0], [(d, at if d == dim else i) for d, i in x.op.at])
     return build.part(x, axis, at)
 
 
 def numbered(pdg: Pdg, loaded: Loaded) -> None:
     """Let transposes that move one axis also be the ``mv`` that rules make of them."""
-    from ostinato.pdg.node import Transpose
-
     for node in pdg.nodes():
         perm = node.op.perm if isinstance(node.op, Transpose) else ()
         rest = tuple(j for j in range(-len(perm), 0) if perm and j != perm[0])

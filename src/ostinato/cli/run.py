@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,11 +118,20 @@ def configuration(options: RunOptions, experiment: Experiment) -> Mapping[str, o
         "steps_per_record": experiment.steps_per_record,
         "versions": {
             "python": platform.python_version(),
-            **{name: version(name) for name in ("ostinato", "numpy", "numba", "egglog", "islpy")},
+            **{
+                name: version_of(name) for name in ("ostinato", "numpy", "numba", "egglog", "islpy")
+            },
         },
         "machine": platform.platform(),
         "cores": len(os.sched_getaffinity(0)),
     }
+
+
+def version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # a checkout that is run without being installed
+        return "not installed"
 
 
 def chosen_seed(options: RunOptions, experiment: Experiment) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ostinato.codegen.axes import long_axes
+from ostinato.codegen.fresh import fresh
 from ostinato.codegen.system import Load, Statement
 from ostinato.codegen.tree import Contraction, Fill, Leaf, Loop, Nest, Path, Tree, leaves
 from ostinato.pdg.condition import ALWAYS
@@ -22,18 +23,12 @@ def split_folds(statements: Mapping[str, Statement], tiles: frozenset[Dim]) -> d
     for name, s in statements.items():
         apart = _apart(s, tiles)
         if apart:
-            part = _partial(s, apart, _fresh(f"{name}_part", {*statements, *out}))
+            part = _partial(s, apart, fresh(f"{name}_part", {*statements, *out}))
             out[part.name] = part
             out[name] = _combined(s, part, apart)
         else:
             out[name] = s
     return out
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _apart(s: Statement, tiles: frozenset[Dim]) -> frozenset[Dim]:

@@ -9,6 +9,7 @@ from ostinato.codegen.deps import Spans
 from ostinato.codegen.driver import Access, drive
 from ostinato.codegen.folds import with_fills
 from ostinato.codegen.liveness import Life, lifetimes
+from ostinato.codegen.padding import pad_outputs
 from ostinato.codegen.reuse import check_storage, prover
 from ostinato.codegen.schedule import schedule
 from ostinato.codegen.show import show_plan
@@ -77,6 +78,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
     chosen = options or PlanOptions()
+    system = pad_outputs(system)
     tiled = tile(system, chosen.widths, chosen.workers)
     found = schedule(tiled, frozenset(system.outputs.values()), system.hints)
     statements, deps, spans = found.statements, found.deps, tiled.spans

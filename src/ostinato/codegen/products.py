@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.axes import coefficient
+from ostinato.codegen.fresh import fresh
 from ostinato.codegen.leaves import Sizes
 from ostinato.codegen.system import Axis, Call, Load, Statement
 from ostinato.codegen.tree import Contraction, Form
@@ -44,6 +45,7 @@ class _Matmuls:
     statements: dict[str, Statement]
     sizes: Sizes
     products: dict[str, Contraction] = field(default_factory=dict[str, Contraction])
+    copies: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
 
     def run(self) -> None:
         for s in [s for s in self.statements.values() if s.kind == "matmul"]:
@@ -123,10 +125,12 @@ class _Matmuls:
         source = self.statements[load.tensor]
         place = next(k for k, e in enumerate(load.axes) if e == expr(last))
         order = [k for k in range(len(load.axes)) if k != place] + [place]
-        name = f"{source.name}_t" + ("" if len(order) == 2 else str(place))
-        if name not in self.statements:
+        key = (source.name, place)
+        if key not in self.copies:
+            name = self.copies[key] = fresh(f"{source.name}_t", self.statements)
             self.statements[name] = _copy(source, name, order)
-        return replace(load, tensor=name, axes=tuple(load.axes[k] for k in order))
+        axes = tuple(load.axes[k] for k in order)
+        return replace(load, tensor=self.copies[key], axes=axes)
 
 
 def _copy(source: Statement, name: str, order: list[int]) -> Statement:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ostinato.codegen.fresh import fresh
 from ostinato.codegen.system import Choice, Load, Statement, Value
 from ostinato.codegen.values import Rewrite
 from ostinato.pdg.condition import Cond, every, negation, substitute_cond
@@ -24,7 +25,8 @@ def split_cases(
     split = {n: s for n, s in statements.items() if n in names and _has_cases(s)}
     if not split:
         return None
-    cases = {name: _cases(s) for name, s in split.items()}
+    taken = set(statements)
+    cases = {name: _cases(s, taken) for name, s in split.items()}
 
     def chosen(load: Load) -> Value:
         return _chosen(load, split[load.tensor], cases) if load.tensor in split else load
@@ -39,16 +41,17 @@ def split_cases(
 
 
 def _has_cases(s: Statement) -> bool:
-    own = any(isinstance(v, Load) and v.tensor.startswith(f"{s.name}_case") for _, v in s.clauses)
-    return s.kind == "map" and len(s.clauses) > 1 and not own
+    return s.kind == "map" and len(s.clauses) > 1
 
 
-def _cases(s: Statement) -> tuple[Statement, ...]:
+def _cases(s: Statement, taken: set[str]) -> tuple[Statement, ...]:
+    """One statement per clause, under new names that are then taken."""
     out: list[Statement] = []
     before: tuple[Cond, ...] = ()
     for k, (cond, value) in enumerate(s.clauses):
-        own = every(*before, cond)
-        out.append(replace(s, name=f"{s.name}_case{k}", clauses=((own, value),)))
+        name = fresh(f"{s.name}_case{k}", taken)
+        taken.add(name)
+        out.append(replace(s, name=name, clauses=((every(*before, cond), value),)))
         before = (*before, negation(cond))
     return tuple(out)
 

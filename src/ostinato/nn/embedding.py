@@ -21,7 +21,7 @@ class Embedding(Module):
     >>> i, t = ot.dims("i t")
     >>> embedding = nn.Embedding(256, 16, over=i)
     >>> embedding(ot.input("byte", dtype="int32", over=t))
-    <float32[16] over (i, t)>
+    <embedding: float32[16] over (i, t)>
     """
 
     def __init__(

@@ -30,7 +30,7 @@ def unroll(
     first step of an episode, or of a document. ``reverse`` runs from the last step to the first.
     A gradient of the states is taken through time.
 
-    Shapes: start broadcasts to what ``cell`` returns; over ``t`` and the dimensions of all operands.
+    Shapes: start broadcasts to what ``cell`` returns; over the dimensions of all operands and t.
 
     >>> import ostinato as ot
     >>> from ostinato import nn

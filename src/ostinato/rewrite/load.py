@@ -271,15 +271,22 @@ def _load_twins(loaded: Loaded) -> None:
 
 def _load_wishes(loaded: Loaded, reach: Mapping[Node, Reaches]) -> None:
     """Which dimensions each node should become an axis over, from the definitions it serves."""
-    wishes = _wishes(loaded, reach)
     tables = loaded.tables
-    masks: set[int] = set()
-    for node, dims in wishes.items():
+    wanted: set[int] = set()
+    for node, dims in _wishes(loaded, reach).items():
         mask = tables.mask(dims - loaded.partial[node])
         if mask:
             loaded.row("raw_want", loaded.ids[node], mask)
-        while mask and mask not in masks:
-            masks.add(mask)
+            wanted.add(mask)
+    for node, number in loaded.ids.items():
+        mask = tables.mask(_free(loaded, node, reach))
+        if mask:
+            loaded.row("raw_free", number, mask)
+            wanted.add(mask)
+    done: set[int] = set()
+    for mask in sorted(wanted):
+        while mask and mask not in done:
+            done.add(mask)
             bit = max((d for d in tables.nest if mask & d), key=lambda d: tables.nest[d])
             loaded.row("innermost", mask, bit)
             mask &= ~bit
@@ -291,7 +298,7 @@ def _wishes(loaded: Loaded, reach: Mapping[Node, Reaches]) -> dict[Node, frozens
     Such a dimension counts iterations: its values stream out, and a history would grow with a run.
     """
     pdg = loaded.pdg
-    streamed = {c[0].dim for c in loaded.chains.values() if len(c) > 1}
+    streamed = _streamed(loaded.chains)
     wishes: dict[Node, frozenset[Dim]] = {}
     groups: dict[Chain, list[Node]] = {}
     for name, equation in pdg.equations.items():
@@ -305,6 +312,19 @@ def _wishes(loaded: Loaded, reach: Mapping[Node, Reaches]) -> dict[Node, frozens
         if node not in wishes:
             wishes[node] = frozenset(node.domain) - streamed
     return wishes
+
+
+def _streamed(carried: Mapping[Vertex, Chain]) -> frozenset[Dim]:
+    """Dimensions around a carried one: they count iterations, whose values stream out."""
+    return frozenset(c[0].dim for c in carried.values() if len(c) > 1)
+
+
+def _free(loaded: Loaded, node: Node, reach: Mapping[Node, Reaches]) -> frozenset[Dim]:
+    """The dimensions of which all points exist before the recurrences that they carry run."""
+    needed = {r.rec for r in reach.get(node, ())}
+    bound = {c.dim for (name, _), chain in loaded.chains.items() if name in needed for c in chain}
+    whole = frozenset(node.domain) - loaded.partial.get(node, frozenset(node.domain))
+    return whole - bound - _streamed(loaded.chains)
 
 
 def _may_gather(node: Node, dim: Dim, chain: Chain, reach: Mapping[Node, Reaches]) -> bool:

@@ -51,9 +51,13 @@ def _of_read(x: Node, at: Mapping[Dim, Index], found: Mapping[Node, Dims]) -> Di
 
 
 def _inside(index: Index, size: Expr) -> bool:
-    """Whether an index is proved to lie in ``0 .. size - 1`` at every point of the box."""
+    """Whether an index is proved to lie in ``0 .. size - 1`` at every point of the box.
+
+    A slice must not end before it begins.
+    """
     if isinstance(index, Slice):
-        return is_never_negative(index.lo) and is_never_negative(size - index.hi)
+        gaps = (index.lo, size - index.hi, index.hi - index.lo)
+        return all(map(is_never_negative, gaps))
     return is_never_negative(index) and is_never_negative(size - 1 - index)
 
 

@@ -14,8 +14,8 @@ from ostinato.pdg.build import (
     reduce_node,
     reshape,
 )
-from ostinato.pdg.index import Expr, ExprLike, expr
-from ostinato.pdg.node import Node, Pdg
+from ostinato.pdg.index import Expr, ExprLike, expr, maximum, minimum
+from ostinato.pdg.node import Dtype, Node, Pdg
 from ostinato.rewrite.instances.instance import (
     Instance,
     Sizes,
@@ -76,6 +76,27 @@ def sums_of_less_than_all_that_follows(z: Sizes) -> tuple[Node, ...]:
     return reduce_node("sum", later, [-2]), reduce_node("max", ranged(_rows(z), T, T.extent), [-2])
 
 
+def _window(z: Sizes, lo: Expr, hi: Expr, fold: str = "sum") -> Node:
+    return reduce_node(fold, ranged(_rows(z), lo, hi), [-2])
+
+
+@fires("incremental/window-sum")
+def sum_of_the_last_three(z: Sizes) -> Node:
+    return _window(z, maximum(expr(T) - 2, 0), expr(T) + 1)
+
+
+@fires("incremental/coming-window-sum")
+def sum_of_the_next_two(z: Sizes) -> Node:
+    return _window(z, expr(T), minimum(expr(T) + 2, T.extent))
+
+
+@silent("incremental/window-sum", "incremental/coming-window-sum")
+def windows_beside_the_point(z: Sizes) -> tuple[Node, ...]:
+    early = _window(z, maximum(expr(T) - 2, 0), expr(T))
+    late = _window(z, expr(T) + 1, minimum(expr(T) + 2, T.extent))
+    return early, late, _window(z, maximum(expr(T) - 2, 0), expr(T) + 1, "max")
+
+
 def _weights(gamma: Node, count: Expr) -> Node:
     """``gamma ** 0, gamma ** 1, ...``."""
     return map_node("pow", [gamma, map_node("cast", [iota(count)], "float32")])
@@ -117,7 +138,7 @@ _FUNCTION = {1: "tanh", 2: "mul", 3: "where"}
 
 def _operand(z: Sizes, k: int, is_slice: bool, arity: int) -> Node:
     """A slice so far, or a row that is the same at all points."""
-    dtype = "bool" if arity == 3 and k == 0 else "float32"
+    dtype: Dtype = "bool" if arity == 3 and k == 0 else "float32"
     if is_slice:
         return _until_now(tensor(f"x{k}", (z.k,), (T,), dtype))
     return tensor(f"c{k}", (1, z.k), (), dtype)

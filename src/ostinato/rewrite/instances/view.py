@@ -152,6 +152,31 @@ def moved_choice(z: Sizes) -> Node:
     return _moved(map_node("where", [chosen, _matrix(z), tensor("y", (1, z.k))]), 1, 2)
 
 
-@silent("view/moved-map1", "view/moved-map2", "view/moved-map3")
+@fires("view/map1-of-moved", idle=("view/moved-map1",))
 def function_of_a_moved_axis(z: Sizes) -> Node:
     return map_node("exp", [_moved(_matrix(z), 1, 2)])
+
+
+@fires("view/map2-of-moved", idle=("view/moved-map2",))
+def product_of_moved_operands(z: Sizes) -> Node:
+    row, column = tensor("x", (1, z.k), (T,)), tensor("y", (z.m, 1), (T,))
+    return map_node("mul", [_moved(row, 1, 2), _moved(column, 1, 2)])
+
+
+@fires("view/map3-of-moved", idle=("view/moved-map3",))
+def choice_among_moved_operands(z: Sizes) -> Node:
+    operands = tensor("c", (z.m, 1), (T,), "bool"), _matrix(z), tensor("y", (1, z.k))
+    return map_node("where", [_moved(x, 1, 2) for x in operands])
+
+
+@silent("view/map1-of-moved", "view/map2-of-moved", "view/map3-of-moved")
+def operands_moved_in_different_ways(z: Sizes) -> tuple[Node, ...]:
+    x, chosen = _matrix(z), tensor("c", (z.k, z.m), (T,), "bool")
+    turned = _moved(x, 1, 2)
+    whole = map_node("where", [chosen, turned, tensor("y", (z.k, z.m))])
+    return _moved(map_node("exp", [x]), 1, 2), map_node("mul", [turned, chosen_row(z)]), whole
+
+
+def chosen_row(z: Sizes) -> Node:
+    """A row as long as the matrix is high."""
+    return tensor("r", (1, z.m), (T,))

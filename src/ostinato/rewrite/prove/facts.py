@@ -3,19 +3,49 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
+from copy import deepcopy
 from fractions import Fraction
 
 from ostinato.rewrite.lang import SIGNATURE
+from ostinato.rewrite.prove.index import Poly, Var, poly
 from ostinato.rewrite.prove.meaning import Meaning
 from ostinato.rewrite.prove.reading import Law, defined_numbers, is_about_dims
 from ostinato.rewrite.prove.setting import Impossible, Setting, Size, Unsupported, one
 from ostinato.rewrite.prove.text import Tree, show
 
 _ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_WINDOWS = ("window", "coming")
 _BOOKKEEPING = frozenset(
-    ("want", "live", "partial", "inside", "innermost", "define", "batch", "growing")
-    + ("prefix", "suffix", "counts", "real_cast", "unit")
+    ("want", "live", "within", "inside", "innermost", "define", "batch", "growing")
+    + ("prefix", "suffix", "window", "coming", "counts", "real_cast", "unit")
 )
+
+
+def situations(found: Law, setting: Setting) -> Iterator[Setting]:
+    """The cases of a law about windows: before the box, with a part of the window, with all of it.
+
+    Unknowns that are at least 1 say how far the point is from where the next case begins.
+    """
+    about = next((f for f in found.facts if isinstance(f, tuple) and f[0] in _WINDOWS), None)
+    if about is None:
+        yield setting
+        return
+    dim = setting.dims[str(about[1])]
+    step, more, spare = (poly(Var(name, None, True)) for name in ("step", "more", "spare"))
+    w = setting.steps
+    cases: tuple[tuple[Poly, Poly, Poly | None], ...]  # the point, the window, the extent
+    if about[0] == "window":
+        cases = ((-step, w, None), (step - 1, step - 1 + more, None), (w + step - 1, w, None))
+    else:
+        part = step - 1, more + spare - 1, step - 1 + more
+        cases = (part, (step - 1, w, step - 1 + w + more))
+    for place, length, extent in cases:
+        case = deepcopy(setting)
+        case.places[dim], case.steps = place, length
+        if extent is not None:
+            case.extents[dim] = extent
+        yield case
 
 
 def assume(found: Law, setting: Setting, meaning: Meaning) -> None:
@@ -66,6 +96,11 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
             setting.values[name] = Fraction(str(value))
         case (("prefix" | "suffix") as what, dim, slice_):
             setting.known[str(slice_)] = (what, setting.dims[str(dim)])
+        case (("window" | "coming") as what, dim, slice_, cond, gone):
+            place = setting.dims[str(dim)]
+            setting.known[str(slice_)] = (what, place)
+            setting.known[str(cond)] = (f"full {what}", place)
+            setting.known[str(gone)] = ("left" if what == "window" else "next", place)
         case ("counts", leaf, ("length", slice_)):
             setting.counts[str(leaf)] = str(slice_)
         case ("real_cast", fn):

@@ -1,50 +1,68 @@
-"""Linear recurrences: a value that satisfies the equation and its end is the recurrence."""
+"""Recurrences: a value that satisfies the equation and its start is the recurrence.
+
+With F the left side, a scan needs F[d] = F[d - 1] + x[d] for d >= 0 (before 0 both sides are
+compared as they are), a linear recurrence F[d] = a[d] + g[d] F[d - 1] (or d + 1 in reverse) inside
+the box and F = 0 where it starts. Sums are split at the steps that enter and leave.
+"""
 
 from __future__ import annotations
 
-from ostinato.rewrite.prove.index import Var, never_negative, poly
-from ostinato.rewrite.prove.meaning import Meaning
+from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
+from ostinato.rewrite.prove.meaning import Element, Meaning, Tensor, thin
 from ostinato.rewrite.prove.normal import real
+from ostinato.rewrite.prove.setting import Point
 from ostinato.rewrite.prove.text import Tree
-from ostinato.rewrite.prove.value import Call, Fold, Recursion, Value, key, rename
+from ostinato.rewrite.prove.value import Call, Fold, Value, key, rename
 
 
-def by_induction(meaning: Meaning, sides: tuple[Tree, Tree], values: tuple[Value, Value]) -> bool:
-    """Whether the left side is the recurrence on the right, step by step inside the box.
-
-    With F the left side: F is 0 one step outside the box, where the recurrence starts, and
-    F[d] = a[d] + g[d] F[d - 1] (or d + 1) at every step. Sums are split at the step that enters.
-    """
-    left, right = values
-    if not isinstance(right, Recursion) or not meaning.setting.inside:
-        return False
-    point = meaning.setting.point()
-    dim = next((d for d, p in point.at if p == right.at), None)
-    if dim is None:
-        return False
-    here = point[dim]
-    (variable,) = here.variables()
-    outside = right.size if right.reverse else poly(-1)
-    nearby = here + (1 if right.reverse else -1)
-    start = rename(left, {variable: outside})
-    if key(real(start)) != "0":
-        return False
-    there = rename(left, {variable: nearby})
-    factor, body = (rename(part, {right.step: here}) for part in (right.factor, right.body))
-    step = Call("add", (body, Call("mul", (factor, there))))
-    return key(real(first_split(left, right.reverse))) == key(real(step))
+def by_induction(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -> bool:
+    """Whether the left side is the scan or the linear recurrence on the right."""
+    left, (setting, point) = meaning.of(sides[0]), (meaning.setting, meaning.setting.point())
+    match sides[1]:
+        case ("scan", '"sum"', name, x):
+            dim = meaning.dim(name)
+            before, here = left.at(point.moved(dim, point[dim] - 1), element), point[dim]
+            entering = meaning.of(x).at(point, element)
+            return never_negative(here) and _equal(left.at(point, element), before, entering)
+        case ("lin", name, flag, g, a) if setting.inside:
+            dim, reverse = meaning.dim(name), bool(meaning.number(flag))
+            start = setting.extent(dim) if reverse else poly(-1)
+            if key(real(left.at(point.moved(dim, start), element))) != "0":
+                return False
+            nearby = point.moved(dim, point[dim] + (1 if reverse else -1))
+            factor, body = (_element(meaning.of(t), point, element) for t in (g, a))
+            carried = Call("mul", (factor, left.at(nearby, element)))
+            return _equal(left.at(point, element), carried, body)
+        case _:
+            return False
 
 
-def first_split(value: Value, reverse: bool) -> Value:
-    """Sums with the element that enters at this step on its own: the first, or the last."""
+def _element(x: Tensor, point: Point, element: Element) -> Value:
+    return x.at(point, thin(x, element))
+
+
+def _equal(now: Value, carried: Value, entering: Value) -> bool:
+    """Whether ``now = carried + entering``, splitting sums at either end."""
+    step = Call("add", (carried, entering))
+    ends = ((first, last) for first in (None, True, False) for last in (None, True, False))
+    return any(key(real(split(now, a))) == key(real(split(step, b))) for a, b in ends)
+
+
+def split(value: Value, first: bool | None) -> Value:
+    """Sums with their first, or last, element on its own."""
     match value:
-        case Fold(("sum" | "scan sum") as fn, (v,), body) if v.size and never_negative(v.size - 1):
+        case Fold(("sum" | "scan sum") as fn, (v,), body) if (
+            first is not None and v.size is not None and never_negative(v.size - 1)
+        ):
             rest = Var(f"{v.name}'", v.size - 1)
-            at, others = (poly(0), poly(rest) + 1) if reverse else (v.size - 1, poly(rest))
-            return Call(
-                "add", (rename(body, {v: at}), Fold(fn, (rest,), rename(body, {v: others})))
-            )
+            at, others = _ends(v.size, rest, first)
+            left = Fold(fn, (rest,), rename(body, {v: others}))
+            return Call("add", (rename(body, {v: at}), left))
         case Call(fn, args):
-            return Call(fn, tuple(first_split(a, reverse) for a in args))
+            return Call(fn, tuple(split(a, first) for a in args))
         case _:
             return value
+
+
+def _ends(size: Poly, rest: Var, first: bool) -> tuple[Poly, Poly]:
+    return (poly(0), poly(rest) + 1) if first else (size - 1, poly(rest))

@@ -20,7 +20,6 @@ from ostinato.rewrite.prove.setting import (
     Setting,
     Size,
     Unsupported,
-    extent,
     one,
 )
 from ostinato.rewrite.prove.text import Tree, show
@@ -207,7 +206,7 @@ class Meaning:
         _equal_ranks(args)
         shape = self._broadcast(args, range(-args[0].rank, 0))
         return Tensor(
-            shape, lambda point, at: Call(fn, tuple(a.at(point, _thin(a, at)) for a in args))
+            shape, lambda point, at: Call(fn, tuple(a.at(point, thin(a, at)) for a in args))
         )
 
     def _fold(self, fn: str, mask: int, x: Tensor) -> Tensor:
@@ -255,8 +254,8 @@ class Meaning:
         def at(point: Point, element: Element) -> Value:
             k, over = self.positions(x.shape[-1], point)
             *rows, i, j = element
-            left = x.at(point, (*_thin(x, rows), i, k))
-            right = y.at(point, (*_thin(y, rows), k, j))
+            left = x.at(point, (*thin(x, rows), i, k))
+            right = y.at(point, (*thin(y, rows), k, j))
             return Fold("dot", tuple(over), Call("mul", (left, right)))
 
         return Tensor((*lead, x.shape[-2], y.shape[-1]), at)
@@ -331,7 +330,7 @@ class Meaning:
         for new, old in zip(shape, x.shape[keep:], strict=True):
             if not old.is_one:
                 self.setting.unify(new, old)
-        return Tensor((*x.shape[:keep], *shape), lambda point, at: x.at(point, _thin(x, at)))
+        return Tensor((*x.shape[:keep], *shape), lambda point, at: x.at(point, thin(x, at)))
 
     def _joined(self, axis: int, x: Tensor, y: Tensor) -> Tensor:
         _equal_ranks([x, y])
@@ -357,10 +356,10 @@ class Meaning:
         shape.insert(place, index.shape[place])
 
         def at(point: Point, element: Element) -> Value:
-            found = exact(index.at(point, _thin(index, element, place)))
+            found = exact(index.at(point, thin(index, element, place)))
             size = self.setting.size(x.shape[place], point)
             position = poly(_clamped(found, size))
-            inner = [*_thin(x, element)]
+            inner = [*thin(x, element)]
             inner[place] = position
             return x.at(point, tuple(inner))
 
@@ -414,7 +413,7 @@ class Meaning:
 
         Errors: Undecided, so that the caller proves both cases.
         """
-        decided = is_less(test.a, test.b) if isinstance(test, Less) else None
+        decided = is_less(test.a, test.b) if isinstance(test, Less) else self.setting.holds(test)
         if decided is None:
             decided = self.assumed.get(test)
         if decided is not None:
@@ -469,10 +468,10 @@ class Meaning:
         shape = self._broadcast([g, a], range(-g.rank, 0))
 
         def at(point: Point, element: Element) -> Value:
-            step = self.setting.fresh(poly(extent(dim)))
+            step = self.setting.fresh(self.setting.extent(dim))
             there = point.moved(dim, poly(step))
-            factor, body = (t.at(there, _thin(t, element)) for t in (g, a))
-            return Recursion(reverse, step, factor, body, point[dim], poly(extent(dim)))
+            factor, body = (t.at(there, thin(t, element)) for t in (g, a))
+            return Recursion(reverse, step, factor, body, point[dim], self.setting.extent(dim))
 
         return Tensor(tuple(self.setting.keep(s, dim) for s in shape), at)
 
@@ -496,7 +495,7 @@ def _place(axis: int, x: Tensor) -> int:
     return x.rank - axis
 
 
-def _thin(x: Tensor, element: Sequence[Poly], but: int | None = None) -> Element:
+def thin(x: Tensor, element: Sequence[Poly], but: int | None = None) -> Element:
     """The element of an operand whose axes of size 1 repeat."""
     return tuple(
         poly(0) if s.is_one and k != but else i

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from ostinato.rewrite.prove.index import Poly, Var, poly
+from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
 from ostinato.rewrite.prove.value import (
     Call,
     Choice,
@@ -279,8 +279,8 @@ def _inverse(y: Value) -> Ring:
 
 def _sum(over: Sequence[Var], body: Ring) -> Ring:
     """The sum of a ring over variables: linear, and factors free of them move out."""
-    if any(v.size is not None and v.size.constant == 0 for v in over):
-        return {}
+    if any(v.size is not None and never_negative(-v.size) for v in over):
+        return {}  # nothing is added
     return _plus(*(_times(_term((), k), _sum_of(over, f)) for f, k in body.values()))
 
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from ostinato.rewrite.prove.facts import assume
+from ostinato.rewrite.prove.facts import assume, situations
 from ostinato.rewrite.prove.index import Poly, Var, poly
 from ostinato.rewrite.prove.induction import by_induction
-from ostinato.rewrite.prove.meaning import Meaning, Tensor, Undecided
+from ostinato.rewrite.prove.meaning import Element, Meaning, Tensor, Undecided
 from ostinato.rewrite.prove.model import difference
 from ostinato.rewrite.prove.normal import exact, real, signless
 from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, computes_with_masks, law, readings
@@ -73,13 +73,14 @@ def prove(rule: Rule) -> Verdict:
 
 def settings(found: Law) -> Iterator[Setting]:
     """The readings in which the left side and the facts have a meaning."""
-    for setting in readings(found):
-        setting.inside = found.rule.valid == "inside the box"
-        try:
-            assume(found, setting, Meaning(setting, {}))
-        except Impossible:
-            continue
-        yield setting
+    for plain in readings(found):
+        plain.inside = found.rule.valid == "inside the box"
+        for setting in situations(found, plain):
+            try:
+                assume(found, setting, Meaning(setting, {}))
+            except Impossible:
+                continue
+            yield setting
 
 
 def _decide(found: Law, setting: Setting) -> None:
@@ -160,23 +161,39 @@ def _unequal(
     """The two elements where they are not proved equal, splitting on tests."""
     meaning = Meaning(setting, assumed)
     try:
-        values = _elements(meaning, sides, ranged)
+        element = _element(meaning, sides[0], ranged)
+        values = _at(meaning, sides, element)
+        proved = _is_proved(found, meaning, sides, values, element)
     except Undecided as split:
         branches = ({**assumed, split.test: holds} for holds in (True, False))
         found_ = (_unequal(found, setting, sides, ranged, branch) for branch in branches)
         return next((pair for pair in found_ if pair is not None), None)
+    return None if proved else values
+
+
+def _is_proved(
+    found: Law,
+    meaning: Meaning,
+    sides: tuple[Tree, Tree],
+    values: tuple[Value, Value],
+    element: Element,
+) -> bool:
     form = _FORMS[found.rule.exact]
     if key(form(values[0])) == key(form(values[1])):
-        return None
-    if form is real and (by_induction(meaning, sides, values) or equal_scalars(*values)):
-        return None
-    return values
+        return True
+    return form is real and (by_induction(meaning, sides, element) or equal_scalars(*values))
 
 
-def _elements(meaning: Meaning, sides: tuple[Tree, Tree], ranged: bool) -> tuple[Value, Value]:
-    setting = meaning.setting
+def _at(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -> tuple[Value, Value]:
+    point = meaning.setting.point()
+    left, right = (meaning.of(side).at(point, element) for side in sides)
+    return left, right
+
+
+def _element(meaning: Meaning, side: Tree, ranged: bool) -> Element:
+    """A position in the shape of a term, of which nothing, or its range, is known."""
+    setting, a = meaning.setting, meaning.of(side)
     point = setting.point()
-    a, b = (meaning.of(side) for side in sides)
     at: list[Poly] = []
     for k, size in enumerate(a.shape):
         index = poly(0)
@@ -186,7 +203,7 @@ def _elements(meaning: Meaning, sides: tuple[Tree, Tree], ranged: bool) -> tuple
             index = index * length
             index = index if one else index + poly(Var(f"e{k}.{j}", length if ranged else None))
         at.append(index)
-    return a.at(point, tuple(at)), b.at(point, tuple(at))
+    return tuple(at)
 
 
 def _check_also(setting: Setting, fact: Tree, point: Point, about: str) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ostinato.rewrite.prove.index import Apply, Poly, Var, poly
+from ostinato.rewrite.prove.index import Apply, Poly, Var, never_negative, poly
+from ostinato.rewrite.prove.value import Unknown
 
 REST = "rest"  # all dimensions that a law does not name
 
@@ -88,6 +89,8 @@ class Setting:
     - ``known``: index variables with a known meaning;
     - ``reshapes``: pairs of shapes with equally many elements;
     - ``values``: tensors filled with a number; ``counts``: leaves that count a slice from 0;
+    - ``places``, ``extents``: coordinates and extents of which more is known, and ``steps``: the
+      length of a window, where a proof goes case by case;
     - ``batch``: recurrences that are another one with a dimension as their first axis.
     """
 
@@ -105,6 +108,9 @@ class Setting:
         default_factory=list[tuple["tuple[Size, ...]", "tuple[Size, ...]"]]
     )
     batch: dict[str, tuple[str, str]] = field(default_factory=dict[str, "tuple[str, str]"])
+    places: dict[str, Poly] = field(default_factory=dict[str, Poly])
+    extents: dict[str, Poly] = field(default_factory=dict[str, Poly])
+    steps: Poly = field(default_factory=lambda: poly(Var("w", None, True)))
     inside: bool = False  # coordinates lie inside the box
     frozen: bool = False  # the left side is read: sizes may no longer be taken as equal
 
@@ -116,11 +122,12 @@ class Setting:
 
     def point(self) -> Point:
         """The point at which both sides are compared."""
-        return Point(tuple((d, poly(self._coordinate(d))) for d in self.every_dim()))
+        at = ((d, self.places.get(d, poly(self._coordinate(d)))) for d in self.every_dim())
+        return Point(tuple(at))
 
     def _coordinate(self, dim: str) -> Var:
         within = self.inside and dim != REST
-        return Var(dim, poly(extent(dim)) if within else None)
+        return Var(dim, self.extent(dim) if within else None)
 
     def fresh(self, size: Poly | None, name: str = "~") -> Var:
         """A variable no one else has; those of folds are called ~."""
@@ -229,7 +236,7 @@ class Setting:
             case Fixed("one"):
                 return poly(1)
             case Fixed("extent", dim):
-                return poly(extent(dim))
+                return self.extent(dim)
             case Fixed("length", name):
                 return self.length(name, point)
             case Fixed("moved", read, (inner,)):
@@ -251,11 +258,14 @@ class Setting:
         """The number of indices of a slice."""
         match self.known.get(name):
             case ("full", dim):
-                return poly(extent(dim))
+                return self.extent(dim)
+            case (("window" | "coming") as kind, dim):
+                lo, hi = self._window(kind, point[dim], dim)
+                return hi - lo
             case ("prefix", dim):
                 return point[dim] + 1
             case ("suffix", dim):
-                return poly(extent(dim)) - point[dim]
+                return self.extent(dim) - point[dim]
             case ("shifted", base, _):
                 return self.length(base, point)
             case _:
@@ -270,9 +280,35 @@ class Setting:
                 return point[dim]
             case ("moved", dim):
                 return point[dim] + poly(Var(f"{name}.by"))
+            case ("left", dim):
+                return point[dim] - self.steps
+            case ("next", dim):
+                return point[dim] + self.steps
             case _:
                 coordinates = point.without(self.avoids.get(name, set()))
                 return poly(Apply(name, tuple(p for _, p in coordinates)))
+
+    def extent(self, dim: str) -> Poly:
+        """The number of points of a dimension."""
+        return self.extents.get(dim, poly(Var(dim.upper(), None, True)))
+
+    def _window(self, kind: str, here: Poly, dim: str) -> tuple[Poly, Poly]:
+        """First index and end of a window that ends, or begins, at the point."""
+        if kind == "window":
+            return greater(here - self.steps + 1, poly(0)), here + 1
+        return here, -greater(-(here + self.steps), -self.extent(dim))
+
+    def holds(self, test: Unknown) -> bool | None:
+        """Whether a window lets a value go, if that is decided."""
+        known = self.known.get(test.name)
+        if known is None or known[0] not in ("full window", "full coming"):
+            return None
+        here = dict(test.coordinates)[known[1]]
+        window = known[0] == "full window"
+        gap = here - self.steps if window else self.extent(known[1]) - 1 - here - self.steps
+        if never_negative(gap):
+            return True
+        return False if never_negative(-gap - 1) else None
 
     def may_vary(self, name: str, dim: str) -> bool:
         """Whether an index expression may depend on a dimension."""
@@ -286,6 +322,8 @@ class Setting:
                 return i
             case ("suffix", dim):
                 return point[dim] + i
+            case (("window" | "coming") as kind, dim):
+                return self._window(kind, point[dim], dim)[0] + i
             case ("shifted", base, by):
                 return self.element(base, point, i) + poly(Var(f"{by}.by"))
             case _:
@@ -294,9 +332,16 @@ class Setting:
                 return poly(first) + i * poly(Var(f"{name}.step", None, True))
 
 
-def extent(dim: str) -> Var:
-    """The number of points of a dimension."""
-    return Var(dim.upper(), None, True)
+def greater(a: Poly, b: Poly) -> Poly:
+    """The greater of two integers.
+
+    Errors: Unsupported where ranges do not decide.
+    """
+    if never_negative(a - b):
+        return a
+    if never_negative(b - a):
+        return b
+    raise Unsupported(f"the greater of {a} and {b}")
 
 
 def one() -> Size:

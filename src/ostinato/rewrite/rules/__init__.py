@@ -1,9 +1,10 @@
 """The rules of the compiler, one family per module."""
 
 from ostinato.rewrite.rules.algebra import ALGEBRA
+from ostinato.rewrite.rules.domain import DOMAIN
 from ostinato.rewrite.rules.incremental import INCREMENTAL
 from ostinato.rewrite.rules.matmul import MATMUL
 from ostinato.rewrite.rules.vectorize import VECTORIZE
 from ostinato.rewrite.rules.view import VIEW
 
-FAMILIES = (VECTORIZE, INCREMENTAL, VIEW, MATMUL, ALGEBRA)
+FAMILIES = (VECTORIZE, INCREMENTAL, VIEW, MATMUL, DOMAIN, ALGEBRA)

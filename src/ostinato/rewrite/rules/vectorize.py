@@ -144,7 +144,6 @@ VECTORIZE: tuple[Rule, ...] = (
             "(= 0 (& e (mask s)))",
             "(= 0 (& d (mask q)))",
             "(= 0 (& (| d e) (sdom x)))",
-            "(!= 0 (& d (dom x)))",
             "(= r (rank x))",
         ),
         proof="proofs/test_pointwise.py",

@@ -13,6 +13,8 @@ PROOF = "proofs/test_pointwise.py"
 MASKS = f"unproved: it computes with masks of axes; {PROOF} decides every mask of 5 axes"
 
 
+_MAPS = (("map1", "x"), ("map2", "x y"), ("map3", "x y z"))
+
 VIEW: tuple[Rule, ...] = (
     Rule(
         name="view/read-here",
@@ -144,6 +146,17 @@ VIEW: tuple[Rule, ...] = (
             right=f"({op} f {' '.join(f'(mv k p {x})' for x in names.split())})",
             proof=PROOF,
         )
-        for op, names in (("map1", "x"), ("map2", "x y"), ("map3", "x y z"))
+        for op, names in _MAPS
+    ),
+    *(
+        Rule(
+            name=f"view/{op}-of-moved",
+            law="f(move(x), ..) = move(f(x, ..))",
+            reason="Movement passes elementwise code on its way to a fold that ignores it.",
+            left=f"({op} f {' '.join(f'(mv k p {x})' for x in names.split())})",
+            right=f"(mv k p ({op} f {names}))",
+            proof=PROOF,
+        )
+        for op, names in _MAPS
     ),
 )

@@ -1,0 +1,38 @@
+"""Domain: where values are computed. Reads at other points move so that work can leave a loop.
+
+``free x`` masks the dimensions along which all points of ``x`` exist before any recurrence runs.
+"""
+
+from __future__ import annotations
+
+from ostinato.rewrite.registry import Rule
+
+PROOF = "proofs/test_pointwise.py"
+
+
+def _lifted(op: str, fields: str) -> Rule:
+    return Rule(
+        name=f"domain/lift-{op}",
+        law=f"{op}(x[d = i]) = {op}(x)[d = i]",
+        reason="Movement of inputs follows them out of a loop.",
+        left=f"({op} {fields} (at d a x))",
+        right=f"(at d a ({op} {fields} x))",
+        when=("(!= 0 (& d (free x)))", *(["(= 0 (& d (hmask h)))"] if "h" in fields else [])),
+        proof=PROOF,
+    )
+
+
+DOMAIN: tuple[Rule, ...] = (
+    _lifted("tr", ""),
+    _lifted("reshape", "r h"),
+    Rule(
+        name="domain/lift-product",
+        law="x[d = i] @ W = (x @ W)[d = i]",
+        reason="The product with inputs of all steps is one product outside the loop over steps.",
+        left="(mm (at d a x) w)",
+        right="(at d a (mm x w))",
+        when=("(= m (free x))", "(!= 0 (& d m))", "(= 0 (& d (dom w)))"),
+        also=("(want (mm x w) m)",),
+        proof=PROOF,
+    ),
+)

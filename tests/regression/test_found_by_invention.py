@@ -1,0 +1,62 @@
+"""Programs that once failed, as hypothesis found and shrank them."""
+
+from __future__ import annotations
+
+import pytest
+
+import ostinato as ot
+from tests.property.programs import Recipe, Step
+from tests.property.test_programs import assert_compiled_equals_interpreted
+
+LINE = (((0,), ()),)  # one scalar series
+PLANE = (((0, 1), ()),)  # one scalar over two dims
+
+FOUND = {
+    # a statement called `min` hid Python's own in the generated kernel
+    "tensor named as a builtin": Recipe(
+        LINE, (Step("full", fold="min"), Step("last", a=1), Step("sub", a=1, b=2)), 2, 1
+    ),
+    # the definition of a recurrence reads itself two steps back
+    "recurrence of stride two": Recipe(LINE, (Step("stride", c=2), Step("stride", a=1, c=3)), 2, 1),
+    # two recurrences along different dims, one reading the other: taken for one cycle
+    "recurrences along two dims": Recipe(
+        PLANE,
+        (
+            Step("forward", dim=0),
+            Step("pair", a=1, dim=0),
+            Step("pair", a=2, dim=1),
+            Step("cases", a=3, dim=0),
+        ),
+        1,
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_it_is_right_now(name: str, dtype: str) -> None:
+    assert_compiled_equals_interpreted(FOUND[name], dtype)
+
+
+def test_a_recurrence_may_read_two_steps_ahead_of_its_left_side() -> None:
+    t = ot.dims("t")
+    x = ot.recurrent("x", dtype="int64", over=t)
+    x[0] = 1
+    x[1] = 1
+    x[t + 2] = x[t + 1] + x
+    result = ot.Program(x=x).compile()(T=10)["x"]
+    assert result.tolist() == [1, 1, 2, 3, 5, 8, 13, 21, 34, 55]
+
+
+def test_an_output_keeps_its_axes_of_size_one() -> None:
+    x = ot.input("x", shape=(1, 3))
+    program = ot.Program(kept=x.sum(1, keepdims=True), cut=x[:, :2])
+    result = program.compile()(x=[[1.0, 2.0, 3.0]])
+    assert result["kept"].tolist() == [[6.0]] and result["cut"].tolist() == [[1.0, 2.0]]
+
+
+def test_argmax_of_a_flattened_tensor_counts_all_axes() -> None:
+    x = ot.input("x", shape=(2, 3))
+    result = ot.Program(k=x.argmax()).compile()(x=[[0.0, 1.0, 2.0], [1.0, 9.0, 3.0]])
+    assert int(result["k"]) == 4

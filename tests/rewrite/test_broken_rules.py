@@ -1,0 +1,158 @@
+"""Rules that look right and are not: the prover or the harness refuses every one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from ostinato.rewrite.instances import where_fires
+from ostinato.rewrite.instances.instance import Instance, Sizes
+from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import Rule, every_rule
+from tests.rewrite.harness import WrongTerm, run, wrong_terms
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A rule of the table with one thing changed, and why it is wrong then."""
+
+    base: str
+    why: str
+    left: str = ""
+    right: str = ""
+    without: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    exact: str = ""
+
+    def rule(self) -> Rule:
+        good = every_rule()[self.base]
+        return replace(
+            good,
+            name=f"broken/{self.why.replace(' ', '-')}",
+            left=self.left or good.left,
+            right=self.right or good.right,
+            when=(*(f for f in good.when if f not in self.without), *self.more),
+            exact=self.exact or good.exact,
+        )
+
+
+NOT_OF_D = "(= 0 (& d (mask a)))"
+BROKEN = (
+    Broken("incremental/prefix-sum", "a prefix sum is no scan of the maximum",
+           right='(scan "max" d x)'),
+    Broken("incremental/prefix-sum", "the sum up to the point leaves nothing out",
+           right='(at d a (scan "sum" d x))', more=("(= q (shifted d s a))",)),
+    Broken("incremental/prefix-sum", "a sum of another range is no scan",
+           without=("(prefix d s)",)),
+    Broken("incremental/suffix-sum", "a sum of the future does not run forwards",
+           right="(lin d 0 (reshape 0 h u) x)"),
+    Broken("incremental/suffix-sum", "a prefix is no suffix",
+           without=("(suffix d s)",), more=("(prefix d s)",)),
+    Broken("incremental/discounted-sum", "the factor must not move with the step",
+           without=("(= 0 (& d (dom g)))",)),
+    Broken("incremental/window-sum", "the value that leaves must be subtracted",
+           right='(scan "sum" d (case c (map2 "add" x (at d b x)) x))'),
+    Broken("incremental/window-sum", "nothing leaves before the window is full",
+           right='(scan "sum" d (map2 "sub" x (at d b x)))'),
+    Broken("incremental/coming-window-sum", "the recurrence of the future runs backwards",
+           right='(lin d 0 (reshape 0 h u) (case c (map2 "sub" x (at d b x)) x))'),
+    Broken("incremental/projection", "a matrix that moves with the step is no constant",
+           without=("(= 0 (& d (dom w)))",)),
+    Broken("incremental/fold-inside", "a fold over the range itself stays outside",
+           without=("(= 0 (& m (<< 1 (rank x))))",)),
+    Broken("vectorize/map2", "operands stay in order",
+           right="(map2 f (sl d s z) (sl d s x))"),
+    Broken("vectorize/map2", "every operand is sliced",
+           right="(map2 f (sl d s x) z)"),
+    Broken("vectorize/part", "an index that moves with the step picks another element",
+           without=(NOT_OF_D,)),
+    Broken("vectorize/case", "a condition that moves with the step chooses at every step",
+           without=(NOT_OF_D,)),
+    Broken("vectorize/at", "a read along the sliced dimension hides it", without=("(!= d e)",)),
+    Broken("vectorize/scan", "a scan along the sliced dimension sees other steps",
+           without=("(!= d e)",)),
+    Broken("vectorize/reshape", "a shape that moves with the step is another one",
+           without=("(= 0 (& d (hmask h)))",)),
+    Broken("vectorize/shift", "a shift is no full range", right="(sl d s x)"),
+    Broken("vectorize/point", "a moved axis is not where it was", right="x"),
+    Broken("vectorize/nest", "the nesting of axes shows", right="(sl e q (sl d s x))"),
+    Broken("vectorize/want", "the element is read at the point", right="(part (+ r 1) 0 (sl d s x))"),
+    Broken("view/index-of-slice", "only a full range starts at 0", without=("(= s (full d))",)),
+    Broken("view/index-of-slice", "another axis is no step", without=("(= k (+ 1 (rank x)))",)),
+    Broken("view/read-invariant", "a value that varies is not read anywhere",
+           without=("(= 0 (& d (dom x)))",)),
+    Broken("view/move-back", "turning three axes twice is no restoration",
+           without=("(= p (+ k 1))",), more=("(= p (+ k 2))",)),
+    Broken("view/fold-of-moved", "the position of the maximum changes with the axes",
+           without=('(!= f "argmax")',)),
+    Broken("view/moved-fold", "a folded axis cannot move afterwards",
+           without=("(= 0 (& m (<< 1 (- p 1))))",)),
+    Broken("matmul/shared-right", "rows that repeat are not as many",
+           without=("(= n (size (length s)))",)),
+    Broken("matmul/shared-right", "a matrix per row is not shared",
+           without=("(= 0 (& d (dom w)))",)),
+    Broken("matmul/outer-sum-1", "a largest product is no product",
+           left='(red "max" 4 (mm x y))'),
+    Broken("matmul/outer-sum-1", "sums in another order round otherwise", exact="exact"),
+    Broken("algebra/mul-one", "a one that lengthens an axis counts",
+           without=("(= (shape x) (shape lhs))",)),
+    Broken("algebra/mul-one", "times two is not times one",
+           without=("(= 1.0 (value y))",), more=("(= 2.0 (value y))",)),
+    Broken("algebra/add-zero", "a zero may lose its sign", exact="exact"),
+    Broken("algebra/neg-sub", "a negated difference is no difference",
+           right='(map2 "sub" x y)'),
+    Broken("algebra/transpose-product", "a transposed product turns around",
+           right="(mm (tr x) (tr y))"),
+    Broken("algebra/factor-left", "a common factor is needed",
+           left='(map2 "add" (map2 "mul" x y) (map2 "mul" w z))'),
+    Broken("algebra/where-not", "a negated choice changes sides", right='(map3 "where" c x y)'),
+    Broken("algebra/reshape-twice", "a reshape of fewer axes keeps the others",
+           without=("(= k (hlen g))",)),
+    Broken("algebra/sum-of-negated", "the maximum of negatives is no negative maximum",
+           left='(red "max" m (map1 "neg" x))', right='(map1 "neg" (red "max" m x))'),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda b: f"{b.base}: {b.why}")
+def test_the_prover_refuses_the_broken_rule(broken: Broken) -> None:
+    verdict = prove(broken.rule())
+    assert verdict.outcome in ("failed", "unproved"), str(verdict)
+    assert verdict.why
+
+
+def test_nearly_every_refusal_comes_with_an_example() -> None:
+    outcomes = [prove(broken.rule()).outcome for broken in BROKEN]
+    assert outcomes.count("failed") >= 0.8 * len(BROKEN), outcomes
+
+
+SEEN_BY_THE_HARNESS = (
+    "a prefix sum is no scan of the maximum",
+    "a sum of the future does not run forwards",
+    "the value that leaves must be subtracted",
+    "operands stay in order",
+    "a shift is no full range",
+    "a moved axis is not where it was",
+    "the nesting of axes shows",
+    "turning three axes twice is no restoration",
+    "a largest product is no product",
+    "a negated difference is no difference",
+    "a transposed product turns around",
+    "a negated choice changes sides",
+)
+
+
+@pytest.mark.parametrize("why", SEEN_BY_THE_HARNESS)
+def test_the_harness_sees_the_wrong_term(why: str) -> None:
+    (broken,) = (b for b in BROKEN if b.why == why)
+    rule = broken.rule()
+    with pytest.raises((WrongTerm, AssertionError, ArithmeticError)):
+        for instance in instances(broken):
+            beside = [every_rule()[name] for name in instance.beside]
+            done = run((rule, *beside), instance.build(Sizes()))
+            assert done.matches.get(rule.name, 0) > 0, "the broken rule did not fire"
+            wrong_terms(done, {"B": 2, "T": 4, "I": 2}, rule.valid == "inside the box", (1, 2))
+
+
+def instances(broken: Broken) -> tuple[Instance, ...]:
+    return where_fires(broken.base)
