@@ -99,7 +99,7 @@ class Compiled:
     """
 
     def __init__(self, executable: Executable, takes: Signature) -> None:
-        self._executable, self._signature = executable, takes
+        self.executable, self._signature = executable, takes
 
     def __call__(self, check_finite: object = False, **arguments: object) -> dict[str, Array]:
         """Return every output, shaped (extents of its domain in declaration order, then shape).
@@ -107,7 +107,7 @@ class Compiled:
         A true ``check_finite`` looks for NaN and infinities.
         Errors: ArgumentError; NonFiniteError with ``check_finite``.
         """
-        return self._executable.run(self._bind(arguments, calling_place()), bool(check_finite))
+        return self.executable.run(self._bind(arguments, calling_place()), bool(check_finite))
 
     def stream(
         self, over: Dimension | str, check_finite: object = False, **arguments: object
@@ -117,21 +117,21 @@ class Compiled:
         Errors: ArgumentError; NonFiniteError with ``check_finite``, at the first bad step.
         """
         dim, where = over if isinstance(over, str) else over.name, calling_place()
-        domains = self._executable.artifact.domains
+        domains = self.executable.artifact.domains
         if not any(dims[:1] == (dim,) for dims in domains.values()):
             firsts = sorted({dims[0] for dims in domains.values() if dims})
             fact = f"no output has `{dim}` as its first dimension"
             remedy = f"Stream over one of: {', '.join(firsts)}." if firsts else "Call the program."
             raise ArgumentError(fact, remedy, where)
-        return Stream(self._executable, dim, self._bind(arguments, where), bool(check_finite))
+        return Stream(self.executable, dim, self._bind(arguments, where), bool(check_finite))
 
     def explain(self, **extents: int) -> Explanation:
         """What was compiled; memory is that of the given extents, or of the last run."""
-        return self._executable.explain(extents or None)
+        return self.executable.explain(extents or None)
 
     def _bind(self, arguments: Mapping[str, object], where: str) -> Bound:
         bound: Arguments = self._signature.bind(arguments, where)
-        constants = self._executable.artifact.constants
+        constants = self.executable.artifact.constants
         return Bound(bound.extents, {**bound.inputs, **constants}, bound.seed)
 
 
@@ -147,7 +147,7 @@ def compile_program(
     """
     if target not in TARGETS:
         raise OptionError(f"there is no target `{target}`", f"Targets: {', '.join(TARGETS)}.")
-    if rules is not None and not isinstance(rules, RuleSet):
+    if not isinstance(cast(object, rules), RuleSet | None):
         remedy = 'Pass a set of rules, such as ot.rules.without("vectorize").'
         raise OptionError(f"`rules` is {rules!r}", remedy)
     chosen = options_from(options or {}, pdg)

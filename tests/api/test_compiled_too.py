@@ -11,8 +11,14 @@ import pytest
 from ostinato.pdg.functions import Array
 from ostinato.program import Program
 from tests.api import test_equations, test_functions, test_indexing, test_operators, test_random
-from tests.nn import test_modules
-from tests.optim import test_optimizers
+from tests.nn import test_init, test_layers, test_modules
+from tests.optim import (
+    test_average,
+    test_clip,
+    test_definitions,
+    test_optimizers,
+    test_schedule,
+)
 
 LANGUAGE: tuple[ModuleType, ...] = (
     test_equations,
@@ -20,8 +26,14 @@ LANGUAGE: tuple[ModuleType, ...] = (
     test_indexing,
     test_operators,
     test_random,
+    test_init,
+    test_layers,
     test_modules,
+    test_average,
+    test_clip,
+    test_definitions,
     test_optimizers,
+    test_schedule,
 )
 
 

@@ -94,7 +94,9 @@ def test_an_unknown_dtype_lists_the_known_ones() -> None:
 
 
 def test_shapes_that_do_not_broadcast_name_the_axis() -> None:
-    with pytest.raises(ShapeError, match="axis -1 is 3 in the constant 0.0 and 2 in the constant 0.0"):
+    with pytest.raises(
+        ShapeError, match="axis -1 is 3 in the constant 0.0 and 2 in the constant 0.0"
+    ):
         _ = ot.zeros((2, 3)) + ot.zeros(2)
 
 

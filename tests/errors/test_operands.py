@@ -71,7 +71,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         "there is no dtype `float16`\n  Use one of bool, int32, int64, float32, float64, uint32.",
     ),
     "truth": (
-        lambda: 1 if x > 0 else 2,
+        lambda: bool(x > 0),
         TruthError,
         "an expression of `x` has no truth value while the program is written\n"
         "  Use ot.where, and & | ~ instead of and, or, not.",

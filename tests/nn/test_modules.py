@@ -1,7 +1,5 @@
 """Layers: shapes, initial values, parameters."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -47,20 +45,47 @@ def test_parameters_of_several_dimensions_start_independently() -> None:
     assert np.array_equal(out[:, 1], out[:, 0] * 0.5)
 
 
-@pytest.mark.parametrize(
-    ("name", "variance"),
-    [
-        ("lecun_normal", 1 / 64),
-        ("he_normal", 2 / 64),
-        ("glorot_uniform", 2 / 128),
-        ("fan_in_uniform", 1 / (3 * 64)),
-    ],
-)
-def test_initial_values_have_the_stated_variance(name: str, variance: float) -> None:
-    out = ot.Program(w=getattr(nn.init, name)((64, 64))).interpret()["w"]
-    assert math.isclose(float(out.var()), variance, rel_tol=0.1)
+def test_a_layer_may_lack_a_bias() -> None:
+    layer = nn.Linear(3, 2, bias=False)
+    assert layer.bias is None and [str(p.node) for p in layer.parameters] == ["linear_weight"]
+
+
+class Twins(nn.Module):
+    """One layer under two names, and another in a dictionary."""
+
+    def __init__(self, over: ot.Dimension) -> None:
+        self.first = self.second = nn.Linear(1, 1, over, name="shared")
+        self.rest = {"last": (nn.Linear(1, 1, over, bias=False, name="other"),)}
+
+
+def test_a_shared_part_has_its_parameters_once() -> None:
+    names = [str(p.node) for p in Twins(ot.dims("i")).parameters]
+    assert names == ["shared_weight", "shared_bias", "other_weight"]
+
+
+def test_a_mapped_module_keeps_what_it_shares() -> None:
+    calls: list[ot.Tensor] = []
+
+    def doubled(w: ot.Tensor) -> ot.Tensor:
+        calls.append(w)
+        return 2.0 * w
+
+    twins = Twins(ot.dims("i"))
+    found = twins.map(doubled)
+    assert found.first is found.second and found.first is not twins.first
+    assert len(calls) == 3 and found.parameters == ()
+
+
+def test_a_mapped_module_computes_with_other_parameters() -> None:
+    i = ot.dims("i")
+    layer = nn.Linear(2, 1, over=i)
+    layer.update(optim.SGD(1.0), layer(ot.constant([1.0, 2.0])).sum())
+    old = layer.map(lambda w: w[ot.maximum(i - 1, 0)])
+    y, before = layer(ot.constant([1.0, 1.0])), old(ot.constant([1.0, 1.0]))
+    out = ot.Program(y=y, before=before).interpret(I=4)
+    assert np.array_equal(out["before"][1:], out["y"][:-1])
 
 
 def test_an_unknown_activation_lists_the_known_ones() -> None:
-    with pytest.raises(OptionError, match="Use one of tanh, relu, sigmoid"):
+    with pytest.raises(OptionError, match="Use one of tanh, relu, sigmoid, silu, gelu"):
         nn.MLP(1, [1], 1, activation="tan")

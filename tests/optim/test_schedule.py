@@ -49,4 +49,4 @@ def test_an_optimizer_follows_a_schedule() -> None:
     w = ot.recurrent("w", over=i)
     w[0] = 0.0
     optim.SGD(lambda update: 1.0 / (update + 1.0)).minimize(w, [w])
-    np.testing.assert_allclose(ot.Program(w=w).interpret(I=4)["w"], [0, -1, -1.5, -1.833333])
+    assert ot.Program(w=w).interpret(I=3)["w"].tolist() == [0, -1, -1.5]

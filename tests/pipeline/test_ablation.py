@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -49,11 +51,13 @@ def rollout() -> ot.Program:
 
 @pytest.mark.parametrize("without", FAMILIES, ids="-".join)
 @pytest.mark.parametrize("build", [prefix_sum, layer, rollout])
-def test_every_choice_of_rules_gives_the_same_answer(build, without: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
-    program: ot.Program = build()
+def test_every_choice_of_rules_gives_the_same_answer(
+    build: Callable[[], ot.Program], without: tuple[str, ...]
+) -> None:
+    program = build()
     rng = np.random.default_rng(0)
     sizes = {"x": (5,) if build is prefix_sum else (5, 7, 8), "w": (8, 16)}
-    given = {name: rng.normal(size=sizes[name]) for name in program.inputs}
+    given: dict[str, object] = {name: rng.normal(size=sizes[name]) for name in program.inputs}
     if build is rollout:
         given = {"B": 5, "T": 7}
     expected = program.interpret(**given)

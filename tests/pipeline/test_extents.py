@@ -1,5 +1,7 @@
 """One build serves all extents."""
 
+from typing import Any, cast
+
 import numpy as np
 import pytest
 from numba.core import event
@@ -20,7 +22,7 @@ def test_no_call_compiles_anything(name: str, monkeypatch: pytest.MonkeyPatch) -
     program = make()
     run = program.compile()
     monkeypatch.setattr(module, "load_module", no_module)
-    with event.install_recorder("numba:compile") as compilations:
+    with cast(Any, event).install_recorder("numba:compile") as compilations:
         for sizes in SIZES:
             known = {n: sizes[n] for n in extents}
             found, expected = run(**known), program.interpret(**known)

@@ -25,7 +25,7 @@ def training() -> Compiled:
 
 
 def run_with(program: Compiled, threads: int, **arguments: int) -> Outputs:
-    program._executable.threads = threads
+    program.executable.threads = threads
     return program(**arguments)
 
 

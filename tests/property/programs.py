@@ -7,6 +7,7 @@ failure prints as the recipe and can be kept as a test.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -252,10 +253,10 @@ def _fit(x: Tensor, y: Tensor) -> bool:
     )  # fmt: skip
 
 
-def arguments(replay: Replay, extents: dict[str, int], seed: int) -> dict[str, object]:
+def arguments(replay: Replay, extents: dict[str, int], seed: int) -> dict[str, Any]:
     """Seeded values for every input, and the extents."""
     rng = np.random.default_rng(seed)
-    out: dict[str, object] = {name: n for name, n in extents.items()}
+    out: dict[str, Any] = {name: n for name, n in extents.items()}
     for k, x in enumerate(replay.inputs):
         lead = [extents[d.name.upper()] for d in x.node.domain]
         shape = (*lead, *(int(str(n)) for n in x.shape))

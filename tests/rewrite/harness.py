@@ -60,8 +60,7 @@ class Judge(Interpreter):
     """
 
     def _step(self, key: Request) -> Step:
-        node, point = key
-        return self._checked(key) if isinstance(node.op, Part) else super()._step(key)
+        return self._checked(key) if isinstance(key[0].op, Part) else super()._step(key)
 
     def _checked(self, key: Request) -> Step:
         node, (x,) = key[0], key[0].args
@@ -142,7 +141,7 @@ def _value(judge: Judge, node: Node, point: Point) -> Array:
 
 
 def _points(dims: Sequence[Dim], extents: Mapping[str, int], inside: bool) -> Iterator[Point]:
-    columns = []
+    columns: list[list[int]] = []
     for dim in dims:
         last = extents[dim.extent.name] - 1
         columns.append(sorted({0, last // 2, last} | (set() if inside else {-2, last + 2})))

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from ostinato.pdg.errors import OstinatoError
+from ostinato.rewrite._egglog import EngineError
 from ostinato.rewrite.instances import where_fires
-from ostinato.rewrite.instances.instance import Instance, Sizes
+from ostinato.rewrite.instances.instance import Sizes
 from ostinato.rewrite.prove.prover import prove
-from ostinato.rewrite.registry import Rule, every_rule
+from ostinato.rewrite.registry import Exactness, Rule, every_rule
 from tests.rewrite.harness import WrongTerm, run, wrong_terms
 
 
@@ -23,7 +25,7 @@ class Broken:
     right: str = ""
     without: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
-    exact: str = ""
+    exact: Exactness | None = None
 
     def rule(self) -> Rule:
         good = every_rule()[self.base]
@@ -72,20 +74,19 @@ BROKEN = (
     Broken("vectorize/at", "a read along the sliced dimension hides it", without=("(!= d e)",)),
     Broken("vectorize/scan", "a scan along the sliced dimension sees other steps",
            without=("(!= d e)",)),
-    Broken("vectorize/reshape", "a shape that moves with the step is another one",
-           without=("(= 0 (& d (hmask h)))",)),
     Broken("vectorize/shift", "a shift is no full range", right="(sl d s x)"),
     Broken("vectorize/point", "a moved axis is not where it was", right="x"),
     Broken("vectorize/nest", "the nesting of axes shows", right="(sl e q (sl d s x))"),
-    Broken("vectorize/want", "the element is read at the point", right="(part (+ r 1) 0 (sl d s x))"),
+    Broken("vectorize/want", "the element is read at the point",
+           right="(part (+ r 1) 0 (sl d s x))"),
     Broken("view/index-of-slice", "only a full range starts at 0", without=("(= s (full d))",)),
     Broken("view/index-of-slice", "another axis is no step", without=("(= k (+ 1 (rank x)))",)),
     Broken("view/read-invariant", "a value that varies is not read anywhere",
            without=("(= 0 (& d (dom x)))",)),
     Broken("view/move-back", "turning three axes twice is no restoration",
            without=("(= p (+ k 1))",), more=("(= p (+ k 2))",)),
-    Broken("view/fold-of-moved", "the position of the maximum changes with the axes",
-           without=('(!= f "argmax")',)),
+    Broken("view/fold-of-moved", "the folded axis must be found where it was",
+           right="(red f m x)"),
     Broken("view/moved-fold", "a folded axis cannot move afterwards",
            without=("(= 0 (& m (<< 1 (- p 1))))",)),
     Broken("matmul/shared-right", "rows that repeat are not as many",
@@ -134,8 +135,6 @@ SEEN_BY_THE_HARNESS = (
     "a shift is no full range",
     "a moved axis is not where it was",
     "the nesting of axes shows",
-    "turning three axes twice is no restoration",
-    "a largest product is no product",
     "a negated difference is no difference",
     "a transposed product turns around",
     "a negated choice changes sides",
@@ -146,13 +145,9 @@ SEEN_BY_THE_HARNESS = (
 def test_the_harness_sees_the_wrong_term(why: str) -> None:
     (broken,) = (b for b in BROKEN if b.why == why)
     rule = broken.rule()
-    with pytest.raises((WrongTerm, AssertionError, ArithmeticError)):
-        for instance in instances(broken):
+    with pytest.raises((WrongTerm, OstinatoError, EngineError)):
+        for instance in where_fires(broken.base):
             beside = [every_rule()[name] for name in instance.beside]
             done = run((rule, *beside), instance.build(Sizes()))
             assert done.matches.get(rule.name, 0) > 0, "the broken rule did not fire"
             wrong_terms(done, {"B": 2, "T": 4, "I": 2}, rule.valid == "inside the box", (1, 2))
-
-
-def instances(broken: Broken) -> tuple[Instance, ...]:
-    return where_fires(broken.base)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import fields, is_dataclass
+from typing import cast
 
 from ostinato.pdg.index import Dim, Expr, Extent
 from ostinato.pdg.node import Node, Pdg
@@ -14,7 +15,7 @@ def spell(value: object) -> str:
     if isinstance(value, Dim | Extent | Expr):
         return str(value)
     if isinstance(value, tuple):
-        return "(" + ",".join(spell(v) for v in value) + ")"
+        return "(" + ",".join(map(spell, cast(tuple[object, ...], value))) + ")"
     if is_dataclass(value) and not isinstance(value, type):
         inner = ",".join(spell(getattr(value, f.name)) for f in fields(value))
         return f"{type(value).__name__}({inner})"

@@ -190,7 +190,7 @@ def expr(value: ExprLike) -> Expr:
     return Expr(((value, 1),), 0)
 
 
-def _check_divisor(by: int) -> None:
+def _check_divisor(by: object) -> None:
     if not isinstance(by, int) or by <= 0:
         raise ValueError(f"an index is divided by {by}; use a positive integer constant")
 

@@ -22,7 +22,11 @@ _HOLDS_THREAD = threading.local()
 
 
 class EngineError(Exception):
-    """egglog refused a program or panicked; the graph it happened in is gone."""
+    """egglog refused a command or panicked; the graph it happened in is gone."""
+
+    def __init__(self, fact: str, command: str = "") -> None:
+        self.fact, self.command = fact, command
+        super().__init__(f"{fact}\n  in {command[:200]}" if command else fact)
 
 
 def _bindings() -> ModuleType:
@@ -72,7 +76,7 @@ class Engine:
         except BaseException as problem:  # Rust panics derive from BaseException
             if isinstance(problem, KeyboardInterrupt | SystemExit | MemoryError):
                 raise
-            raise EngineError(f"egglog: {problem}") from problem
+            raise EngineError(f"egglog: {problem}", text) from problem
 
     def insert(self, rows: Mapping[str, Iterable[Row]]) -> None:
         """Add rows to relations and to functions with primitive results, through files."""
@@ -141,10 +145,9 @@ class Session:
     """A scope in which an engine holds the rows of one program; always leaves it empty."""
 
     def __init__(self, program: tuple[str, ...]) -> None:
-        self._program = program
+        self._program, self._engine = program, engine(program)
 
     def __enter__(self) -> Engine:
-        self._engine = engine(self._program)
         self._engine.execute("(push)")
         return self._engine
 

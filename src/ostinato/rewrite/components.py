@@ -18,7 +18,7 @@ from ostinato.pdg.bounds import conjuncts, simplified
 from ostinato.pdg.condition import NEVER, Compare, Cond, every, negation, substitute_cond
 from ostinato.pdg.index import Dim, Expr, Extent
 from ostinato.pdg.node import Node, Pdg
-from ostinato.rewrite.dependence import Interval, Reach, Reaches, gap
+from ostinato.rewrite.dependence import Along, Interval, Reaches, gap
 
 Vertex = tuple[str, int]  # a recurrence and the number of one of its cases
 
@@ -40,9 +40,23 @@ Chain = tuple[Carried, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    reader: Vertex
-    source: Vertex
+    """The dependence of one vertex on all of ``sources`` (bits), at the same distances."""
+
+    reader: int
+    sources: int
     along: Mapping[Dim, Interval]
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """Cases as vertices, numbered in the order of the equations."""
+
+    vertices: tuple[Vertex, ...]
+    domains: tuple[tuple[Dim, ...], ...]
+    edges: tuple[_Edge, ...]
+
+    def names(self, members: Sequence[int]) -> frozenset[Vertex]:
+        return frozenset(self.vertices[v] for v in members)
 
 
 def chains(pdg: Pdg, reach: Mapping[Node, Reaches]) -> dict[Vertex, Chain]:
@@ -50,17 +64,25 @@ def chains(pdg: Pdg, reach: Mapping[Node, Reaches]) -> dict[Vertex, Chain]:
 
     The cases come in an order in which each step of the outer dimensions can compute them.
     """
-    vertices = [(name, k) for name, eq in pdg.equations.items() for k in range(len(eq.cases))]
-    domains = {(name, k): pdg.equations[name].rec.domain for name, k in vertices}
+    equations = list(pdg.equations.items())
+    vertices = tuple((name, k) for name, eq in equations for k in range(len(eq.cases)))
+    holds = {v: _effective(pdg, *v) for v in vertices}
+    groups: dict[tuple[int, Cond], int] = {}  # (recurrence, condition) -> vertices
+    for place, (name, k) in enumerate(vertices):
+        rec = [n for n, _ in equations].index(name)
+        groups[rec, holds[name, k]] = groups.get((rec, holds[name, k]), 0) | 1 << place
     edges: list[_Edge] = []
-    effective = {(name, k): _effective(pdg, name, k) for name, k in vertices}
-    for name, equation in pdg.equations.items():
-        for k, (cond, right) in enumerate(equation.cases):
-            for r in sorted(reach[right], key=repr):
-                edges += _edges((name, k), _least(cond), r, effective)
-    out: dict[Vertex, Chain] = {}
-    _decompose(vertices, edges, domains, (), out)
-    return out
+    for place, (name, k) in enumerate(vertices):
+        cond, right = pdg.equations[name].cases[k]
+        least = _least(cond)
+        for along, recs in reach[right].items():
+            sources = _met(along, recs, holds[name, k], groups)
+            edges.append(_Edge(place, sources, {d: gap(r, d, least) for d, r in along}))
+    domains = tuple(pdg.equations[name].rec.domain for name, _ in vertices)
+    found: dict[int, Chain] = {}
+    graph = _Graph(vertices, domains, tuple(edges))
+    _decompose(graph, list(range(len(vertices))), graph.edges, (), found)
+    return {vertices[place]: chain for place, chain in found.items()}
 
 
 def _effective(pdg: Pdg, name: str, k: int) -> Cond:
@@ -69,16 +91,14 @@ def _effective(pdg: Pdg, name: str, k: int) -> Cond:
     return every(conds[k], *(negation(c) for c in conds[:k]))
 
 
-def _edges(
-    reader: Vertex, least: Mapping[Dim, int], reach: Reach, effective: Mapping[Vertex, Cond]
-) -> list[_Edge]:
-    """The dependences of one read, on the cases that it can meet."""
-    along = {d: gap(indices, d, least) for d, indices in reach.along}
-    points = tuple((d, indices.point) for d, indices in reach.along)
-    sources = [v for v in effective if v[0] == reach.rec]
-    return [
-        _Edge(reader, v, along) for v in sources if _meets(effective[v], effective[reader], points)
-    ]
+def _met(along: Along, recs: int, reader: Cond, groups: Mapping[tuple[int, Cond], int]) -> int:
+    """The cases that a read can meet."""
+    points = tuple((d, indices.point) for d, indices in along)
+    out = 0
+    for (rec, case), members in groups.items():
+        if recs >> rec & 1 and _meets(case, reader, points):
+            out |= members
+    return out
 
 
 @lru_cache(maxsize=4096)
@@ -103,41 +123,52 @@ def _least(cond: Cond) -> dict[Dim, int]:
 
 
 def _decompose(
-    vertices: Sequence[Vertex],
+    graph: _Graph,
+    members: Sequence[int],
     edges: Sequence[_Edge],
-    domains: Mapping[Vertex, tuple[Dim, ...]],
     outer: Chain,
-    out: dict[Vertex, Chain],
+    out: dict[int, Chain],
 ) -> None:
-    for component in _ordered(_strongly_connected(vertices, edges), edges):
-        group = frozenset(component)
-        inside = [e for e in edges if e.reader in group and e.source in group]
+    for component in _ordered(_strongly_connected(members, edges), edges):
+        mask = sum(1 << v for v in component)
+        inside = [
+            _Edge(e.reader, e.sources & mask, e.along)
+            for e in edges
+            if mask >> e.reader & 1 and e.sources & mask
+        ]
         if not inside:
             out.update({v: outer for v in component})
             continue
-        shared = [d for d in domains[component[0]] if all(d in domains[v] for v in component)]
+        shared = [
+            d for d in graph.domains[component[0]] if all(d in graph.domains[v] for v in component)
+        ]
+        group = graph.names(component)
         carried = _carrier(group, inside, [d for d in shared if all(d != c.dim for c in outer)])
         if carried is None:
             stuck = tuple(Carried(d, 0, group) for d in shared)
             out.update({v: (*outer, *stuck) for v in component})
             continue
         rest = [e for e in inside if not _advances(e, carried.dim, carried.sign)]
-        _decompose(component, rest, domains, (*outer, carried), out)
+        _decompose(graph, component, rest, (*outer, carried), out)
 
 
-def _ordered(
-    components: Sequence[tuple[Vertex, ...]], edges: Sequence[_Edge]
-) -> list[tuple[Vertex, ...]]:
+def _ordered(components: Sequence[list[int]], edges: Sequence[_Edge]) -> list[list[int]]:
     """Components after those they read, otherwise in the given order."""
+    masks = [sum(1 << v for v in component) for component in components]
     home = {v: k for k, component in enumerate(components) for v in component}
-    reads: dict[int, set[int]] = {k: set() for k in range(len(components))}
+    reads = [0] * len(components)
     for e in edges:
-        if e.reader in home and e.source in home and home[e.reader] != home[e.source]:
-            reads[home[e.reader]].add(home[e.source])
-    done: dict[int, None] = {}
-    while len(done) < len(components):
-        done[next(k for k, r in reads.items() if k not in done and r <= done.keys())] = None
-    return [components[k] for k in done]
+        if e.reader in home:
+            reads[home[e.reader]] |= e.sources
+    everything = sum(masks)
+    done, order = 0, list[int]()
+    pending = list(range(len(components)))
+    while pending:
+        k = next(k for k in pending if not reads[k] & everything & ~masks[k] & ~done)
+        pending.remove(k)
+        done |= masks[k]
+        order.append(k)
+    return [components[k] for k in order]
 
 
 def _advances(edge: _Edge, dim: Dim, sign: int) -> bool:
@@ -154,27 +185,26 @@ def _carrier(
         for sign in (1, -1):
             intervals = [e.along[dim] for e in edges]
             legal = all(iv.hi <= 0 if sign > 0 else iv.lo >= 0 for iv in intervals)
-            dropped = sum(_advances(e, dim, sign) for e in edges)
+            dropped = sum(e.sources.bit_count() for e in edges if _advances(e, dim, sign))
             if legal and dropped and (best is None or dropped > best[0]):
                 best = (dropped, Carried(dim, sign, group))
     return best[1] if best else None
 
 
-def _strongly_connected(
-    vertices: Sequence[Vertex], edges: Sequence[_Edge]
-) -> list[tuple[Vertex, ...]]:
+def _strongly_connected(members: Sequence[int], edges: Sequence[_Edge]) -> list[list[int]]:
     """Strongly connected components in the order of their first member (Warshall's closure)."""
-    place = {v: k for k, v in enumerate(vertices)}
-    reached = [1 << k for k in range(len(vertices))]
+    everything = sum(1 << v for v in members)
+    reached = {v: 1 << v for v in members}
     for e in edges:
-        if e.reader in place and e.source in place:
-            reached[place[e.reader]] |= 1 << place[e.source]
-    for via in range(len(vertices)):
-        for k in range(len(vertices)):
-            if reached[k] >> via & 1:
-                reached[k] |= reached[via]
-    found: dict[int, list[Vertex]] = {}
-    for k, v in enumerate(vertices):
-        mutual = (j for j in range(len(vertices)) if reached[k] >> j & 1 and reached[j] >> k & 1)
-        found.setdefault(next(mutual), []).append(v)
-    return [tuple(members) for members in found.values()]
+        if e.reader in reached:
+            reached[e.reader] |= e.sources & everything
+    for via in members:
+        through = reached[via]
+        for v in members:
+            if reached[v] >> via & 1:
+                reached[v] |= through
+    found: dict[int, list[int]] = {}
+    for v in members:
+        first = next(u for u in members if reached[v] >> u & 1 and reached[u] >> v & 1)
+        found.setdefault(first, []).append(v)
+    return list(found.values())

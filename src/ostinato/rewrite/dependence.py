@@ -22,7 +22,7 @@ class Interval:
 HERE = Interval(0, 0)
 PAST = Interval(-math.inf, 0)
 FUTURE = Interval(0, math.inf)
-MOST_READS = 16  # more distinct reads of one recurrence count as a read of everything
+MOST_READS = 64  # more distinct reads in one term count as reads of everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +67,13 @@ def _range(index: Index) -> Range:
     return Range(index, index)
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """A recurrence that a term contains, and the indices it is read at along its dimensions."""
-
-    rec: str
-    along: tuple[tuple[Dim, Range], ...]
-
-    def moved(self, by: Mapping[Dim, Range]) -> Reach:
-        """The reach of the term read at other points."""
-        return Reach(self.rec, tuple((d, _through(indices, by)) for d, indices in self.along))
+Along = tuple[tuple[Dim, Range], ...]  # the indices read along the dimensions of a recurrence
+Reaches = Mapping[Along, int]  # which recurrences are read there: bit k for the k-th equation
 
 
-Reaches = frozenset[Reach]
+def _moved(along: Along, by: Mapping[Dim, Range]) -> Along:
+    """The indices that a read at other points sees."""
+    return tuple((d, _through(indices, by)) for d, indices in along)
 
 
 def _through(indices: Range, by: Mapping[Dim, Range]) -> Range:
@@ -123,28 +117,36 @@ def _moves(node: Node) -> dict[Dim, Range]:
             return {}
 
 
-def _bounded(reaches: Iterable[Reach]) -> Reaches:
-    by_rec: dict[str, list[Reach]] = {}
-    for reach in dict.fromkeys(reaches):
-        by_rec.setdefault(reach.rec, []).append(reach)
-    out: list[Reach] = []
-    for rec, found in by_rec.items():
-        if len(found) <= MOST_READS:
-            out.extend(found)
-        else:
-            out.append(Reach(rec, tuple((d, Range(None, None)) for d, _ in found[0].along)))
-    return frozenset(out)
+def _united(parts: Iterable[tuple[Along, int]]) -> Reaches:
+    out: dict[Along, int] = {}
+    for along, recs in parts:
+        out[along] = out.get(along, 0) | recs
+    if len(out) <= MOST_READS:
+        return out
+    anywhere = Range(None, None)
+    return _united((tuple((d, anywhere) for d, _ in along), recs) for along, recs in out.items())
 
 
 def reaches(pdg: Pdg) -> dict[Node, Reaches]:
     """For every node of a program, the recurrences it contains and where they are read."""
+    bit = {name: 1 << k for k, name in enumerate(pdg.equations)}
     found: dict[Node, Reaches] = {}
     for node in postorder(pdg.roots()):
         if isinstance(node.op, Rec):
             at_point = tuple((d, Range(expr(d), expr(d))) for d in node.domain)
-            found[node] = frozenset({Reach(node.op.name, at_point)})
+            found[node] = {at_point: bit[node.op.name]}
             continue
         moves = _moves(node)
-        below = (reach for arg in node.args for reach in found[arg])
-        found[node] = _bounded(r.moved(moves) for r in below) if moves else _bounded(below)
+        below = [pair for arg in node.args for pair in found[arg].items()]
+        if moves:
+            below = [(_moved(along, moves), recs) for along, recs in below]
+        found[node] = found[node.args[0]] if len(node.args) == 1 and not moves else _united(below)
     return found
+
+
+def contained(reach: Reaches) -> int:
+    """All recurrences of a term."""
+    out = 0
+    for recs in reach.values():
+        out |= recs
+    return out

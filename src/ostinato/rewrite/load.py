@@ -37,7 +37,7 @@ from ostinato.pdg.node import (
 )
 from ostinato.rewrite._egglog import Row
 from ostinato.rewrite.components import Chain, Vertex, chains
-from ostinato.rewrite.dependence import Reaches, reaches
+from ostinato.rewrite.dependence import Reaches, contained, reaches
 from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows
 from ostinato.rewrite.whole import partial_dims
 
@@ -53,6 +53,7 @@ class Loaded:
     pdg: Pdg
     tables: Tables
     chains: dict[Vertex, Chain]
+    carried: dict[Dim, int]  # the recurrences (bits, as in `reaches`) that a dimension carries
     partial: dict[Node, frozenset[Dim]]
     ids: dict[Node, int] = field(default_factory=dict[Node, int])
     rows: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
@@ -83,8 +84,10 @@ class Loaded:
 def load(pdg: Pdg) -> Loaded:
     """Rows for everything a program reaches."""
     reach = reaches(pdg)
-    loaded = Loaded(pdg, Tables(_all_dims(pdg)), chains(pdg, reach), partial_dims(pdg))
-    order = nest_order(loaded.tables.dims, carried_dims(loaded.chains))
+    chained = chains(pdg, reach)
+    carried = _carried(pdg, chained)
+    loaded = Loaded(pdg, Tables(_all_dims(pdg)), chained, carried, partial_dims(pdg))
+    order = nest_order(loaded.tables.dims, frozenset(carried))
     loaded.tables.nest.update({loaded.tables.bit(d): k for k, d in enumerate(order)})
     for name, equation in pdg.equations.items():
         loaded.twins[name] = [len(loaded.tables.recs)]
@@ -238,21 +241,25 @@ def _sequential(at: tuple[tuple[Dim, Index], ...]) -> list[tuple[Dim, Index]] | 
 def _batchable(loaded: Loaded, name: str) -> tuple[Dim, ...]:
     """The dimensions that may become axes of a recurrence, outermost first."""
     equation = loaded.pdg.equations[name]
-    fixed = set(loaded.partial[equation.rec])
-    for case in range(len(equation.cases)):
-        fixed |= {c.dim for c in loaded.chains[name, case]}
+    own = 1 << list(loaded.pdg.equations).index(name)
+    fixed = {d for d, recs in loaded.carried.items() if recs & own}
+    fixed |= loaded.partial[equation.rec]
     fixed = fixed.union(*(loaded.partial[right] for _, right in equation.cases))
     for size in equation.rec.shape:
         fixed |= dims_of(size)
     for cond, _ in equation.cases:
         fixed |= {s for s in cond_symbols(cond) if isinstance(s, Dim)}
     free = [d for d in equation.rec.domain if d not in fixed]
-    return nest_order(free, carried_dims(loaded.chains))
+    return nest_order(free, frozenset(loaded.carried))
 
 
-def carried_dims(carried: Mapping[Vertex, Chain]) -> frozenset[Dim]:
-    """All dimensions that carry some recurrence."""
-    return frozenset(c.dim for chain in carried.values() for c in chain)
+def _carried(pdg: Pdg, chained: Mapping[Vertex, Chain]) -> dict[Dim, int]:
+    bit = {name: 1 << k for k, name in enumerate(pdg.equations)}
+    out: dict[Dim, int] = {}
+    for (name, _), chain in chained.items():
+        for c in chain:
+            out[c.dim] = out.get(c.dim, 0) | bit[name]
+    return out
 
 
 def _load_twins(loaded: Loaded) -> None:
@@ -306,7 +313,7 @@ def _wishes(loaded: Loaded, reach: Mapping[Node, Reaches]) -> dict[Node, frozens
             groups.setdefault(loaded.chains[name, case], []).append(right)
     for chain, roots in groups.items():
         for node in Pdg(tuple(("", r) for r in roots), {}).nodes():
-            kept = frozenset(d for d in node.domain if _may_gather(node, d, chain, reach))
+            kept = frozenset(d for d in node.domain if _may_gather(pdg, node, d, chain, reach))
             wishes[node] = wishes.get(node, frozenset()) | kept - streamed
     for node in Pdg(pdg.outputs, {}).nodes():
         if node not in wishes:
@@ -321,13 +328,15 @@ def _streamed(carried: Mapping[Vertex, Chain]) -> frozenset[Dim]:
 
 def _free(loaded: Loaded, node: Node, reach: Mapping[Node, Reaches]) -> frozenset[Dim]:
     """The dimensions of which all points exist before the recurrences that they carry run."""
-    needed = {r.rec for r in reach.get(node, ())}
-    bound = {c.dim for (name, _), chain in loaded.chains.items() if name in needed for c in chain}
+    needed = contained(reach.get(node, {}))
+    bound = {d for d, recs in loaded.carried.items() if recs & needed}
     whole = frozenset(node.domain) - loaded.partial.get(node, frozenset(node.domain))
     return whole - bound - _streamed(loaded.chains)
 
 
-def _may_gather(node: Node, dim: Dim, chain: Chain, reach: Mapping[Node, Reaches]) -> bool:
+def _may_gather(
+    pdg: Pdg, node: Node, dim: Dim, chain: Chain, reach: Mapping[Node, Reaches]
+) -> bool:
     """Whether a definition with this chain may use all points of ``node`` along ``dim`` at once.
 
     Along a dimension that carries the definition only products free of it are worth a history.
@@ -336,7 +345,8 @@ def _may_gather(node: Node, dim: Dim, chain: Chain, reach: Mapping[Node, Reaches
     if carried is None:
         return True
     members = {name for name, _ in carried.group}
-    free = all(r.rec not in members for r in reach[node])
+    inside = sum(1 << k for k, name in enumerate(pdg.equations) if name in members)
+    free = not contained(reach[node]) & inside
     return free and isinstance(node.op, Matmul)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ostinato.pdg.errors import OptionError
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Node, Pdg
-from ostinato.rewrite._egglog import Session
+from ostinato.rewrite._egglog import EngineError, Session
 from ostinato.rewrite.cost import VIEWS, Cost, Pricing, Profile
 from ostinato.rewrite.export import EGraph, ENode, export
 from ostinato.rewrite.extract import Extractor, NoTerm, Selection
@@ -54,6 +57,16 @@ class Report:
     seconds: dict[str, float]
     left: str = ""
 
+    def __str__(self) -> str:
+        fired = sorted(self.rules.items(), key=lambda rule: (-rule[1], rule[0]))
+        lines = [f"{count:7d}  {name}" for name, count in fired if count]
+        times = ", ".join(f"{stage} {s * 1e3:.0f} ms" for stage, s in self.seconds.items())
+        gain = f"{self.price_before / 1e6:.2f} ms -> {self.price_after / 1e6:.2f} ms predicted"
+        summary = f"{self.enodes} e-nodes; {self.saturation}\n{gain}; {times}"
+        return "\n".join(
+            [*lines, summary, *([f"left as written: {self.left}"] if self.left else [])]
+        )
+
 
 @dataclass(frozen=True)
 class Optimized:
@@ -75,12 +88,14 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
     clock = _Clock()
     loaded = load(pdg)
     clock.lap("load")
-    with Session(program(chosen.rules.rules)) as engine:
+    with _session(chosen.rules) as engine:
         engine.insert(loaded.rows)
         saturation = saturate(engine, chosen.budget, {r.name: r.family for r in chosen.rules})
         clock.lap("saturate")
         graph = export(engine, loaded)
         clock.lap("export")
+    if not saturation.complete:
+        warnings.warn(f"rewriting stopped early: {saturation.stopped}", stacklevel=2)
     sizes = Sizes(graph, loaded, chosen.hints)
     pricing = Pricing(graph, sizes, chosen.profile)
     clock.lap("sizes")
@@ -120,6 +135,18 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
         clock.laps,
     )
     return Optimized(rebuilt.pdg, rebuilt.batched, report)
+
+
+def _session(rules: RuleSet) -> Session:
+    """A scope for one program; a rule that is not well formed is the user's error."""
+    try:
+        return Session(program(rules.rules))
+    except EngineError as problem:
+        name = re.search(r':name "([^"]*)"', problem.command)
+        if name is None or name[1] not in [r.name for r in rules]:
+            raise
+        fact = f"the rule `{name[1]}` is not well formed: {problem.fact}"
+        raise OptionError(fact, "Compare with `ostinato rules show` of a similar rule.") from None
 
 
 def _cheapest(graph: EGraph, loaded: Loaded, pricing: Pricing, sizes: Sizes) -> Selection:

@@ -82,7 +82,7 @@ class RuleSet:
 
         Errors: OptionError for a name that is neither, with the closest known one.
 
-        >>> ALL.without("vectorize").families.count("vectorize")
+        >>> every_rule().without("vectorize").families.count("vectorize")
         0
         """
         known = {*self.families, *(rule.name for rule in self.rules)}

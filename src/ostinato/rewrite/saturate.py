@@ -26,6 +26,7 @@ class Saturation:
     matches: Counter[str] = field(default_factory=Counter[str])
     rows: list[int] = field(default_factory=list[int])
     stopped: str = ""
+    complete: bool = False  # nothing new could be learnt
     seconds: float = 0.0
 
     def __str__(self) -> str:
@@ -53,7 +54,7 @@ def saturate(engine: Engine, budget: Budget, families: Mapping[str, str]) -> Sat
         done.rows.append(engine.size())
         done.seconds = time.perf_counter() - begin
         if not updated:
-            done.stopped = "nothing new was learnt"
+            done.stopped, done.complete = "nothing new was learnt", True
             break
         if done.rows[-1] > budget.rows:
             done.stopped = f"the budget of {budget.rows} rows was reached"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from ostinato.rewrite.instances import algebra, incremental, matmul, vectorize, view
+from ostinato.rewrite.instances import algebra, domain, incremental, matmul, vectorize, view
 from ostinato.rewrite.instances.instance import Instance
 
-_MODULES = (vectorize, incremental, view, matmul, algebra)
+_MODULES = (vectorize, incremental, view, matmul, domain, algebra)
 
 
 @cache

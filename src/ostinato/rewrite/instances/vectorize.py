@@ -47,7 +47,7 @@ def _map1(z: Sizes, over: Dims) -> Node:
 
 
 def _map2(z: Sizes, over: Dims) -> Node:
-    return map_node("mul", [tensor("x", (z.m, z.k), over), tensor("y", (1, z.k), (*over, B))])
+    return map_node("sub", [tensor("x", (z.m, z.k), over), tensor("y", (1, z.k), (*over, B))])
 
 
 def _map3(z: Sizes, over: Dims) -> Node:

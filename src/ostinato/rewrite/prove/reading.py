@@ -30,7 +30,7 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
 }
 _BROADCASTS = frozenset(("map2", "map3", "mm", "gather", "bcast", "lin"))
 _ARITHMETIC = frozenset(("+", "-", "*", "&", "|", "<<", ">>", "not-i64", "rank", "hlen"))
-_FACTS_OF_DIMS = frozenset(("dom", "sdom", "mask", "hmask", "zmask", "sizemask"))
+_FACTS_OF_DIMS = frozenset(("dom", "sdom", "mask", "hmask", "zmask", "sizemask", "free"))
 _NAMED_AXES = {f"axes{n}": n for n in range(1, 9)}
 
 
@@ -58,7 +58,8 @@ def law(rule: Rule) -> Law:
         changed = False
         for fact in facts:
             named = _named_part(fact)
-            if named and named[0] in {*words(left), *words(right)}:
+            others = (left, right, *also, *(f for f in facts if f is not fact))
+            if named and any(named[0] in words(tree) for tree in others):
                 facts.remove(fact)
                 by = {named[0]: named[1]}
                 left, right = replaced(left, by), replaced(right, by)
@@ -72,9 +73,9 @@ def law(rule: Rule) -> Law:
 
 
 def _named_part(fact: Tree) -> tuple[str, Tree] | None:
-    """The name and the term of a fact ``(= y (op ...))``."""
+    """The name and the term, or mask, of a fact ``(= y (op ...))``."""
     match fact:
-        case ("=", str(name), (str(op), *_)) if op in SIGNATURE:
+        case ("=", str(name), (str(op), *_)) if op in SIGNATURE or op in _FACTS_OF_DIMS:
             assert isinstance(fact, tuple)
             return name, fact[2]
         case _:
@@ -166,11 +167,19 @@ def readings(found: Law) -> Iterator[Setting]:
     for dims, ranks, lengths in itertools.product(
         list(_dims(found)), _ranks(found, most), _lengths(found)
     ):
-        choices = [_CHOICES[use](max(ranks.values(), default=0)) for use in uses.values()]
+        axes = max(ranks.values(), default=0) + _slices(found.left)
+        choices = [_CHOICES[use](axes) for use in uses.values()]
         for numbers, text in itertools.product(itertools.product(*choices), functions):
             named = dict(zip(uses, numbers, strict=True))
             fns = dict(zip(texts, text, strict=True))
             yield from _thinned(found, Setting(dict(dims), named, fns), ranks, lengths)
+
+
+def _slices(tree: Tree) -> int:
+    """How many axes the slices of a term add at most."""
+    if not isinstance(tree, tuple):
+        return 0
+    return (tree[0] == "sl") + max(map(_slices, tree[1:]), default=0)
 
 
 def _of_kind(found: Law, kind: str) -> list[str]:

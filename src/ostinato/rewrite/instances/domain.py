@@ -1,0 +1,66 @@
+"""Instances of the family domain: inputs read at other points, and recurrences that are not free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ostinato.pdg.build import const, matmul, rec, reshape, transpose
+from ostinato.pdg.condition import ALWAYS, equal
+from ostinato.pdg.index import expr
+from ostinato.pdg.node import Equation, Node, Pdg
+from ostinato.rewrite.instances.instance import Instance, Sizes, T, at, fires, silent, tensor
+
+
+def _before(z: Sizes) -> Node:
+    return at(tensor("x", (z.m, z.k), (T,)), T, expr(T) - 1)
+
+
+@fires("domain/lift-tr")
+def transposed_input_of_the_step_before(z: Sizes) -> Node:
+    return transpose(_before(z), (-1, -2))
+
+
+@fires("domain/lift-reshape")
+def reshaped_input_of_the_step_before(z: Sizes) -> Node:
+    return reshape(_before(z), (expr(z.m * z.k),))
+
+
+@fires("domain/lift-product")
+def projected_input_of_the_step_before(z: Sizes) -> Node:
+    return matmul(_before(z), tensor("w", (z.k, z.n)))
+
+
+@silent("domain/lift-product")
+def input_of_the_step_before_times_a_moving_matrix(z: Sizes) -> Node:
+    return matmul(_before(z), tensor("w", (z.k, z.n), (T,)))
+
+
+def _carried(build: Callable[[Sizes, Node], Node]) -> Callable[[Sizes], Pdg]:
+    """``h[t] = f(h[t - 1])``: no point of h exists before the loop."""
+
+    def whole(z: Sizes) -> Pdg:
+        h = rec("h", (expr(z.k), expr(z.k)), "float32", (T,))
+        zero = const(0.0, "float32", h.shape)
+        step = reshape(build(z, at(h, T, expr(T) - 1)), h.shape)
+        return Pdg((("y", h),), {"h": Equation(h, ((equal(T, 0), zero), (ALWAYS, step)))})
+
+    return whole
+
+
+def _transposed(z: Sizes, h: Node) -> Node:
+    return transpose(h, (-1, -2))
+
+
+def _reshaped(z: Sizes, h: Node) -> Node:
+    return reshape(h, (expr(z.k * z.k),))
+
+
+def _projected(z: Sizes, h: Node) -> Node:
+    return matmul(h, tensor("w", (z.k, z.k)))
+
+
+CARRIED = (
+    Instance("transposed state", _carried(_transposed), idle=("domain/lift-tr",)),
+    Instance("reshaped state", _carried(_reshaped), idle=("domain/lift-reshape",)),
+    Instance("projected state", _carried(_projected), idle=("domain/lift-product",)),
+)

@@ -1,0 +1,43 @@
+"""Sets of rules: choosing, adding, and errors that name the closest rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostinato.pdg.errors import OptionError
+from ostinato.rewrite.optimize import RewriteOptions, optimize
+from ostinato.rewrite.registry import Rule, every_rule
+from tests.rewrite import programs
+
+
+def test_a_family_is_left_out() -> None:
+    left = every_rule().without("vectorize")
+    assert "vectorize" not in left.families
+    assert len(left) + len(every_rule().family("vectorize")) == len(every_rule())
+
+
+def test_one_rule_is_left_out() -> None:
+    assert len(every_rule().without("view/transpose-twice")) == len(every_rule()) - 1
+
+
+def test_an_unknown_name_is_refused_with_the_closest_one() -> None:
+    with pytest.raises(OptionError, match="no rule or family is called `vectorise`"):
+        every_rule().without("vectorise")
+
+
+def test_a_name_is_taken_once() -> None:
+    with pytest.raises(OptionError, match="already there"):
+        every_rule().add(every_rule()["view/transpose-twice"])
+
+
+def test_an_added_rule_fires() -> None:
+    double = Rule("mine/double", "x * 2 = x + x", "", '(map2 "mul" x y)', '(map2 "add" x x)',
+                  ("(= 2.0 (value y))", "(= (shape x) (shape lhs))"))  # fmt: skip
+    result = optimize(programs.chain(), RewriteOptions(rules=every_rule().add(double)))
+    assert result.report.rules["mine/double"] > 0
+
+
+def test_a_rule_that_is_not_well_formed_is_named() -> None:
+    broken = Rule("mine/broken", "", "", "(map1 f x", "(nothing x)")
+    with pytest.raises(OptionError, match="`mine/broken` is not well formed"):
+        optimize(programs.chain(), RewriteOptions(rules=every_rule().add(broken)))
