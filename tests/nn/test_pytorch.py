@@ -20,7 +20,7 @@ RNG = np.random.default_rng(3)
 X = RNG.normal(size=(B, T, SIZE)).astype(np.float32)
 SYMBOLS = RNG.integers(0, 5, size=(B, T)).astype(np.int32)
 TARGET = RNG.normal(size=(B, T, SIZE)).astype(np.float32)
-TOLERANCE = {"rtol": 1e-4, "atol": 5e-6}  # ten updates of float32 rounding
+RTOL, ATOL = 1e-4, 5e-6  # ten updates of float32 rounding
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Pair:
 
     layer: Callable[[ot.Dimension], nn.Module]
     output: Callable[[Any, ot.Tensor, ot.Dimension], ot.Tensor]
-    reference: Callable[..., Any]
+    reference: Callable[[Any, list[Any]], Any]
     symbols: bool = False  # whether the input is symbols, not vectors
 
     @property
@@ -54,9 +54,11 @@ def assert_matches(pair: Pair, paths: dict[str, Array]) -> None:
     for update in range(UPDATES + 1):
         for (name, path), leaf in zip(paths.items(), leaves, strict=True):
             message = f"{name} after {update} updates"
-            np.testing.assert_allclose(path[update], leaf.detach(), err_msg=message, **TOLERANCE)
+            np.testing.assert_allclose(
+                path[update], leaf.detach(), err_msg=message, rtol=RTOL, atol=ATOL
+            )
         optimizer.zero_grad()
-        ((pair.reference(x, *leaves) - target) ** 2).mean().backward()
+        ((pair.reference(x, leaves) - target) ** 2).mean().backward()
         optimizer.step()
 
 
@@ -64,10 +66,10 @@ def plain(layer: Callable[[ot.Tensor], ot.Tensor], x: ot.Tensor, t: ot.Dimension
     return layer(x)
 
 
-def recurrent(kind: str, reverse: bool) -> Callable[..., Any]:
+def recurrent(kind: str, reverse: bool) -> Callable[[Any, list[Any]], Any]:
     """PyTorch's layer as a function of parameters in our layout."""
 
-    def run(x: Any, *parameters: Any) -> Any:
+    def run(x: Any, parameters: list[Any]) -> Any:
         layer = getattr(torch.nn, kind)(SIZE, SIZE, batch_first=True)
         names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
         values = dict(zip(names, (p.transpose(0, -1) for p in parameters), strict=True))
@@ -78,20 +80,22 @@ def recurrent(kind: str, reverse: bool) -> Callable[..., Any]:
     return run
 
 
-def attention(groups: int, mask: Any = None, rotary: bool = False) -> Callable[..., Any]:
+def attention(
+    groups: int, mask: Any = None, rotary: bool = False
+) -> Callable[[Any, list[Any]], Any]:
     """Scaled dot products of two heads; ``mask`` says which steps (rows) see which (columns)."""
 
     def split(x: Any) -> Any:
         return x.reshape(B, T, -1, 2).transpose(1, 2)
 
-    def run(x: Any, q: Any, k: Any, v: Any, out: Any) -> Any:
-        query, key, value = (split(x @ w) for w in (q, k, v))
+    def run(x: Any, parameters: list[Any]) -> Any:
+        query, key, value = (split(x @ w) for w in parameters[:3])
         if rotary:
             query, key = rotated(query), rotated(key)
         found = torch.nn.functional.scaled_dot_product_attention(
             query, key, value, attn_mask=mask, enable_gqa=groups == 1
         )
-        return found.transpose(1, 2).reshape(B, T, SIZE) @ out
+        return found.transpose(1, 2).reshape(B, T, SIZE) @ parameters[3]
 
     return run
 
@@ -119,25 +123,23 @@ def masked(layer: nn.Attention, x: ot.Tensor, t: ot.Dimension) -> ot.Tensor:
 
 F = torch.nn.functional
 PAIRS: dict[str, Pair] = {
-    "linear": Pair(lambda i: nn.Linear(4, 4, i), plain, lambda x, w, b: x @ w + b),
+    "linear": Pair(lambda i: nn.Linear(4, 4, i), plain, lambda x, p: x @ p[0] + p[1]),
     "mlp": Pair(
         lambda i: nn.MLP(4, [5], 4, i, activation="gelu"),
         plain,
-        lambda x, w, b, v, c: F.gelu(x @ w + b, approximate="tanh") @ v + c,
+        lambda x, p: F.gelu(x @ p[0] + p[1], approximate="tanh") @ p[2] + p[3],
     ),
-    "layer norm": Pair(
-        lambda i: nn.LayerNorm(4, i), plain, lambda x, w, b: F.layer_norm(x, (4,), w, b)
-    ),
+    "layer norm": Pair(lambda i: nn.LayerNorm(4, i), plain, lambda x, p: F.layer_norm(x, (4,), *p)),
     "rms norm": Pair(
-        lambda i: nn.RMSNorm(4, i), plain, lambda x, w: F.rms_norm(x, (4,), w, eps=1e-6)
+        lambda i: nn.RMSNorm(4, i), plain, lambda x, p: F.rms_norm(x, (4,), p[0], eps=1e-6)
     ),
     "embedding": Pair(
-        lambda i: nn.Embedding(5, 4, i), plain, lambda x, w: F.embedding(x.long(), w), True
+        lambda i: nn.Embedding(5, 4, i), plain, lambda x, p: F.embedding(x.long(), p[0]), True
     ),
     "swiglu": Pair(
         lambda i: nn.SwiGLU(4, 6, i),
         plain,
-        lambda x, gate, up, down: (F.silu(x @ gate) * (x @ up)) @ down,
+        lambda x, p: (F.silu(x @ p[0]) * (x @ p[1])) @ p[2],
     ),
     "gru": Pair(lambda i: nn.GRU(4, 4, i), lambda f, x, t: f(x, t), recurrent("GRU", False)),
     "lstm": Pair(

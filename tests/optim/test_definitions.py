@@ -43,7 +43,7 @@ def length(x: Array) -> float:
 def nesterov(w: Array, g: Array, s: State, k: int) -> Array:
     g = g + 0.1 * w
     s["v"] = 0.9 * s["v"] + g
-    return w - 0.01 * (g + 0.9 * s["v"])
+    return np.asarray(w - 0.01 * (g + 0.9 * s["v"]))
 
 
 def direction(g: Array, s: State, k: int) -> Array:

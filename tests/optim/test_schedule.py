@@ -13,7 +13,7 @@ from ostinato.optim import schedule
 def rates(of: optim.Schedule, updates: int) -> list[float]:
     i = ot.dims("i")
     found = ot.Program(rate=of(ot.index(i))).interpret(I=updates)["rate"]
-    return np.broadcast_to(found, updates).round(5).tolist()
+    return [round(float(rate), 5) for rate in np.broadcast_to(found, updates)]
 
 
 def test_a_line_ends_and_stays() -> None:

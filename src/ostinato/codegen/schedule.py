@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ostinato.codegen.align import aligned
+from ostinato.codegen.delay import delay
 from ostinato.codegen.deps import Dep, Unit, dependences
 from ostinato.codegen.epilogues import join_epilogues
 from ostinato.codegen.folds import split_folds
-from ostinato.codegen.join import join_maps
 from ostinato.codegen.layout import lay_out
 from ostinato.codegen.leaves import Sizes
 from ostinato.codegen.legality import check_schedule
@@ -35,7 +35,8 @@ class Scheduled:
 def schedule(tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int]) -> Scheduled:
     """Order all statements.
 
-    Where a component has no order, maps join their readers, and cases are taken apart.
+    Where a component has no order, values move to the steps that read them, and cases are taken
+    apart.
 
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
@@ -44,15 +45,11 @@ def schedule(tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int]) ->
         try:
             return _scheduled(tiled, statements, hints)
         except Unordered as found:
-            inner = found.names - outputs
-            other = (
-                join_maps(statements, inner, most_reads=1)
-                or split_cases(statements, found.names)
-                or join_maps(statements, inner)
-            )
-            if other is None:
+            moved = delay(statements, found.names, held=outputs)
+            apart = split_cases(statements, found.names) if moved == statements else moved
+            if apart is None:
                 raise cycle_error(found) from None
-            statements = needed(other, outputs)
+            statements = needed(apart, outputs)
 
 
 def _scheduled(

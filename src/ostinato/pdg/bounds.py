@@ -51,6 +51,8 @@ def is_never_negative(e: Expr) -> bool:
             return enough(is_never_negative(rest + x * k) for x in of)
         case Mod(_, by):
             return is_never_negative(rest + (0 if k > 0 else k * (by - 1)))
+        case FloorDiv(of, by) if abs(k) == 1:  # of // by <= n exactly if of <= n * by + by - 1
+            return is_never_negative(rest * by + (of if k > 0 else by - 1 - of))
         case FloorDiv(of, by):
             if not is_never_negative(of):
                 return False

@@ -262,8 +262,8 @@ def program(rules: tuple[Rule, ...]) -> tuple[str, ...]:
     lines += [_load_rule(op) for op in SIGNATURE]
     lines += [_LOADING, _ANALYSIS, *_shape_rules()]
     lines += [text for op in SIGNATURE for text in _analysis_rules(op)]
-    lines += [rule_text(rule) for rule in rules]
-    return tuple(command for line in lines for command in commands(line))
+    own = (command for line in lines for command in commands(line))
+    return (*own, *(rule_text(rule) for rule in rules))
 
 
 def commands(text: str) -> list[str]:

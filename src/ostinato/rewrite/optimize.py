@@ -155,9 +155,13 @@ def _cheapest(graph: EGraph, loaded: Loaded, pricing: Pricing, sizes: Sizes) -> 
     Point by point is only tried for narrow batches: it pays every operator once per point.
     """
     extractor = Extractor(graph, loaded, pricing)
-    defined = {rec for rec, _ in graph.definitions}
     plain = frozenset(twins[0] for twins in loaded.twins.values())
-    widest = frozenset(max(t for t in twins if t in defined) for twins in loaded.twins.values())
+    widest = frozenset(
+        max(t for t in twins if all((t, k) in graph.definitions for k in range(cases)))
+        for twins, cases in (
+            (twins, len(loaded.pdg.equations[name].cases)) for name, twins in loaded.twins.items()
+        )
+    )
     batched = {d for t in widest for d in loaded.tables.recs[t].axes}
     narrow = any(sizes.extent(d) < NARROW for d in batched)
     forms = (widest, plain) if narrow else (widest,)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ostinato.pdg.build import case, const, map_node, matmul, reduce_node, reshape, transpose
 from ostinato.pdg.condition import at_least
 from ostinato.pdg.index import expr
-from ostinato.pdg.node import Node, Reshape, intern
+from ostinato.pdg.node import Dtype, Node, Reshape, intern
 from ostinato.rewrite.instances.instance import Instance, Sizes, T, program, tensor
 
 Built = Callable[[Sizes], Node]
@@ -23,6 +23,14 @@ def _y(z: Sizes) -> Node:
 
 def _w(z: Sizes) -> Node:
     return tensor("w", (z.k, z.n))
+
+
+def _column(z: Sizes) -> Node:
+    return tensor("s", (z.m, 1), (T,))
+
+
+def _scalar() -> Node:
+    return tensor("s", (1, 1), (T,))
 
 
 def _row(z: Sizes) -> Node:
@@ -68,6 +76,19 @@ def _unit(fn: str, value: float, right: bool) -> tuple[Built, Built]:
     return applied, lengthened
 
 
+def _truths(inner: Dtype, outer: Dtype) -> tuple[Built, Built]:
+    """A truth value, and an integer, cast twice."""
+
+    def truth(z: Sizes) -> Node:
+        return map_node("cast", [map_node("cast", [_bool(z)], inner)], outer)
+
+    def whole(z: Sizes) -> Node:
+        wide = tensor("n", (z.m,), (T,), "int64")
+        return map_node("cast", [map_node("cast", [wide], inner)], outer)
+
+    return truth, whole
+
+
 LAWS: dict[str, tuple[Built, Built]] = {
     "mul-one": _unit("mul", 1.0, True),
     "one-mul": _unit("mul", 1.0, False),
@@ -108,6 +129,27 @@ LAWS: dict[str, tuple[Built, Built]] = {
         lambda z: case(at_least(T, 1), _x(z), _y(z)),
     ),
     "stop-gradient": (lambda z: _map("stop_gradient", _x(z)), lambda z: _map("exp", _x(z))),
+    "abs-neg": (lambda z: _map("abs", _neg(_x(z))), lambda z: _neg(_map("abs", _x(z)))),
+    "abs-abs": (lambda z: _map("abs", _map("abs", _x(z))), lambda z: _map("abs", _neg(_x(z)))),
+    "neg-times-neg": (
+        lambda z: _map("mul", _neg(_x(z)), _neg(_y(z))),
+        lambda z: _map("mul", _neg(_x(z)), _y(z)),
+    ),
+    "log-of-exp": (
+        lambda z: _map("log", _map("exp", _x(z))),
+        lambda z: _map("exp", _map("log", _x(z))),
+    ),
+    "truth-as-int32-as-float32": _truths("int32", "float32"),
+    "truth-as-int32-as-float64": _truths("int32", "float64"),
+    "truth-as-float32-as-int32": _truths("float32", "int32"),
+    "product-of-scaled": (
+        lambda z: matmul(_map("mul", _x(z), _scalar()), _w(z)),
+        lambda z: matmul(_map("mul", _x(z), _row(z)), _w(z)),
+    ),
+    "product-with-scaled": (
+        lambda z: matmul(_x(z), _map("mul", _w(z), _scalar())),
+        lambda z: matmul(_x(z), _map("mul", _w(z), tensor("s", (z.k, 1)))),
+    ),
     "transpose-product": (lambda z: _t(matmul(_x(z), _w(z))), lambda z: matmul(_x(z), _w(z))),
     "product-of-transposes": (
         lambda z: matmul(_t(_w(z)), _t(_x(z))),
@@ -116,6 +158,26 @@ LAWS: dict[str, tuple[Built, Built]] = {
     "sum-of-products": (
         lambda z: _map("add", matmul(_x(z), _w(z)), matmul(_y(z), _w(z))),
         lambda z: _map("add", matmul(_x(z), _w(z)), matmul(_row(z), _w(z))),
+    ),
+    "sum-of-scaled": (
+        lambda z: reduce_node("sum", _map("mul", _x(z), _column(z)), [-1]),
+        lambda z: reduce_node("sum", _map("mul", _x(z), _column(z)), [-2]),
+    ),
+    "scaled-sum": (
+        lambda z: reduce_node("sum", _map("mul", _row(z), _x(z)), [-2]),
+        lambda z: reduce_node("max", _map("mul", _row(z), _x(z)), [-2]),
+    ),
+    "factor-first-last": (
+        lambda z: _map("add", _map("mul", _x(z), _y(z)), _map("mul", _row(z), _x(z))),
+        lambda z: _map("add", _map("mul", _y(z), _x(z)), _map("mul", _x(z), _row(z))),
+    ),
+    "factor-last-first": (
+        lambda z: _map("add", _map("mul", _y(z), _x(z)), _map("mul", _x(z), _row(z))),
+        lambda z: _map("add", _map("mul", _x(z), _y(z)), _map("mul", _row(z), _x(z))),
+    ),
+    "fold-twice": (
+        lambda z: reduce_node("max", reduce_node("max", _x(z), [-2]), [-1]),
+        lambda z: reduce_node("max", reduce_node("max", _x(z), [-1]), [-1]),
     ),
     "factor-left": (
         lambda z: _map("add", _map("mul", _x(z), _y(z)), _map("mul", _x(z), _row(z))),

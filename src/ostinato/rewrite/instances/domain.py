@@ -1,4 +1,4 @@
-"""Instances of the family domain: inputs read at other points, and recurrences that are not free."""
+"""Instances of the family domain: inputs read at other points, and states of a loop."""
 
 from __future__ import annotations
 

@@ -92,6 +92,8 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
         case ("=", 0, ("&", dims, (about, name))) if is_about_dims(fact):
             avoided = _dims(setting, dims)
             _avoid(setting, str(about), str(name), avoided)
+        case ("=", '"bool"', ("dtype", str(name))):
+            setting.truths.add(name)
         case ("=", value, ("value", str(name))):
             setting.values[name] = Fraction(str(value))
         case (("prefix" | "suffix") as what, dim, slice_):
@@ -147,7 +149,7 @@ def _assume(setting: Setting, meaning: Meaning, fact: Tree) -> None:
     match fact:
         case (str(head), *_) if head in _BOOKKEEPING:
             pass
-        case ("=", _, ("value", _)):
+        case ("=", _, (("value" | "dtype"), _)):
             pass
         case ("=", str(), (("full" | "self" | "shifted" | "length" | "innermost"), *_)):
             pass

@@ -188,7 +188,7 @@ class Meaning:
         avoids = setting.avoids.get(name, set())
         return Tensor(
             tuple(setting.shapes[name]),
-            lambda point, at: Leaf(name, point.without(avoids), at),
+            lambda point, at: Leaf(name, point.without(avoids), at, name in setting.truths),
         )
 
     def _broadcast(self, args: Sequence[Tensor], axes: Sequence[int]) -> tuple[Size, ...]:

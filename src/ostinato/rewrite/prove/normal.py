@@ -109,6 +109,10 @@ def _exact_call(fn: str, args: list[Value]) -> Value:
     match fn, args:
         case "stop_gradient", [x]:
             return x
+        case "abs", [Call(("abs" | "neg"), (x,))]:
+            return Call("abs", (x,))
+        case _, [Call(inner, (Leaf() as x,))] if x.is_truth and _are_casts(fn, inner):
+            return Call(fn, (x,))
         case "neg", [Call("neg", (x,))]:
             return x
         case "not", [Call("not", (x,))]:
@@ -135,6 +139,10 @@ def _exact_call(fn: str, args: list[Value]) -> Value:
         case _:
             ordered = sorted(args, key=key) if fn in _ORDERLESS else args
             return Call(fn, tuple(ordered))
+
+
+def _are_casts(*fns: str) -> bool:
+    return all(fn.startswith("cast:") for fn in fns)
 
 
 def _signless_call(fn: str, args: list[Value]) -> Value:

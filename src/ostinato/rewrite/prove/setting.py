@@ -88,7 +88,7 @@ class Setting:
     - ``steady``: the dimensions along which a tensor or shape variable keeps its shape;
     - ``known``: index variables with a known meaning;
     - ``reshapes``: pairs of shapes with equally many elements;
-    - ``values``: tensors filled with a number; ``counts``: leaves that count a slice from 0;
+    - ``truths``: tensors of truth values; ``values``: tensors filled with a number; ``counts``: leaves that count a slice from 0;
     - ``places``, ``extents``: coordinates and extents of which more is known, and ``steps``: the
       length of a window, where a proof goes case by case;
     - ``batch``: recurrences that are another one with a dimension as their first axis.
@@ -102,6 +102,7 @@ class Setting:
     sizes: dict[str, Size] = field(default_factory=dict[str, Size])
     avoids: dict[str, set[str]] = field(default_factory=dict[str, "set[str]"])
     known: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    truths: set[str] = field(default_factory=set[str])
     values: dict[str, Fraction] = field(default_factory=dict[str, Fraction])
     counts: dict[str, str] = field(default_factory=dict[str, str])
     reshapes: list[tuple[tuple[Size, ...], tuple[Size, ...]]] = field(

@@ -17,6 +17,7 @@ class Leaf:
     name: str
     coordinates: tuple[tuple[str, Poly], ...]
     element: tuple[Poly, ...]
+    is_truth: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ def rename(value: Value, by: Renaming) -> Value:
     match value:
         case Leaf(name, coordinates, element):
             moved = tuple((d, p.renamed(by)) for d, p in coordinates)
-            return Leaf(name, moved, tuple(p.renamed(by) for p in element))
+            return Leaf(name, moved, tuple(p.renamed(by) for p in element), value.is_truth)
         case Number(of):
             return Number(of.renamed(by)) if isinstance(of, Poly) else value
         case Call(fn, args):

@@ -7,11 +7,14 @@ regroups without a bound; where both orders of operands matter there are two law
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ostinato.rewrite.registry import Exactness, Rule
 
 FEWER = "An operator that changes nothing need not run."
 SAME = "(= (shape x) (shape lhs))"
 PROOF = "proofs/test_algebra.py"
+MASKS = f"unproved: it computes with masks of axes; {PROOF} decides every mask of 5 axes"
 
 
 def _rule(
@@ -120,9 +123,53 @@ _CANCEL = (
     ),
 )
 
+_FUNCTIONS = (
+    _rule("abs-neg", "abs(-x) = abs(x)", '(map1 "abs" (map1 "neg" x))', '(map1 "abs" x)'),
+    _rule("abs-abs", "abs(abs(x)) = abs(x)", '(map1 "abs" (map1 "abs" x))', '(map1 "abs" x)'),
+    _rule(
+        "neg-times-neg",
+        "-x * -y = x y",
+        '(map2 "mul" (map1 "neg" x) (map1 "neg" y))',
+        '(map2 "mul" x y)',
+    ),
+    _rule(
+        "log-of-exp",
+        "log(exp(x)) = x",
+        '(map1 "log" (map1 "exp" x))',
+        "x",
+        exact="reassociates",
+    ),
+    *(
+        _rule(
+            f"truth-as-{inner}-as-{outer}",
+            f"a truth value as {inner} as {outer} = the truth value as {outer}",
+            f'(map1 "cast:{outer}" (map1 "cast:{inner}" x))',
+            f'(map1 "cast:{outer}" x)',
+            '(= "bool" (dtype x))',
+        )
+        for inner, outer in (("int32", "float32"), ("int32", "float64"), ("float32", "int32"))
+    ),
+)
+
 _MATRIX = (
     _rule("transpose-product", "(A B)^T = B^T A^T", "(tr (mm x y))", "(mm (tr y) (tr x))"),
     _rule("product-of-transposes", "A^T B^T = (B A)^T", "(mm (tr x) (tr y))", "(tr (mm y x))"),
+    _rule(
+        "product-of-scaled",
+        "(s A) B = s (A B) for a number s",
+        '(mm (map2 "mul" x s) y)',
+        '(map2 "mul" (mm x y) s)',
+        "(axes2 s (size 1) (size 1))",
+        exact="reassociates",
+    ),
+    _rule(
+        "product-with-scaled",
+        "A (s B) = s (A B) for a number s",
+        '(mm x (map2 "mul" y s))',
+        '(map2 "mul" (mm x y) s)',
+        "(axes2 s (size 1) (size 1))",
+        exact="reassociates",
+    ),
     _rule(
         "sum-of-products",
         "A W + B W = (A + B) W",
@@ -133,7 +180,39 @@ _MATRIX = (
     ),
 )
 
+
+def _products(first: str, second: str) -> tuple[str, str]:
+    return f'(map2 "mul" {first})', f'(map2 "mul" {second})'
+
+
+def _factored(name: str, law: str, left: str, right: str) -> Rule:
+    return _rule(
+        name,
+        law,
+        f'(map2 "add" {left} {right})',
+        '(map2 "mul" x (map2 "add" y z))',
+        exact="reassociates",
+    )
+
+
+def _free_factor(name: str, law: str, product: str) -> Rule:
+    """A factor that is the same along the summed axis is multiplied once, after the sum."""
+    return _rule(
+        name,
+        law,
+        f'(red "sum" m (map2 "mul" {product}))',
+        '(map2 "mul" (red "sum" m x) (part k 0 y))',
+        "(axis y k (size 1))",
+        "(= m (<< 1 (- k 1)))",
+        exact="reassociates",
+    )
+
+
 _FOLDS = (
+    _free_factor("sum-of-scaled", "sum(x y) = sum(x) y where y has size 1 there", "x y"),
+    _free_factor("scaled-sum", "sum(y x) = sum(x) y where y has size 1 there", "y x"),
+    _factored("factor-first-last", "a b + c a = a (b + c)", *_products("x y", "z x")),
+    _factored("factor-last-first", "b a + a c = a (b + c)", *_products("y x", "x z")),
     _rule(
         "factor-left",
         "a b + a c = a (b + c)",
@@ -172,4 +251,18 @@ _FOLDS = (
     ),
 )
 
-ALGEBRA: tuple[Rule, ...] = (*_NEUTRAL, *_CANCEL, *_MATRIX, *_FOLDS)
+_FOLD_TWICE = replace(
+    _rule(
+        "fold-twice",
+        "a fold of a fold over axes further left is one fold",
+        "(red f m (red f n x))",
+        "(red f (| m n) x)",
+        "(< m (& n (- 0 n)))",
+        '(!= f "argmax")',
+        '(!= f "argmin")',
+        exact="reassociates",
+    ),
+    proof=MASKS,
+)
+
+ALGEBRA: tuple[Rule, ...] = (*_NEUTRAL, *_CANCEL, *_FUNCTIONS, *_MATRIX, *_FOLDS, _FOLD_TWICE)

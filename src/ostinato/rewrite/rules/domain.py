@@ -11,13 +11,14 @@ PROOF = "proofs/test_pointwise.py"
 
 
 def _lifted(op: str, fields: str) -> Rule:
+    steady = ("(= 0 (& d (hmask h)))",) if "h" in fields else ()
     return Rule(
         name=f"domain/lift-{op}",
         law=f"{op}(x[d = i]) = {op}(x)[d = i]",
         reason="Movement of inputs follows them out of a loop.",
         left=f"({op} {fields} (at d a x))",
         right=f"(at d a ({op} {fields} x))",
-        when=("(!= 0 (& d (free x)))", *(["(= 0 (& d (hmask h)))"] if "h" in fields else [])),
+        when=("(!= 0 (& d (free x)))", "(= 0 (& d (sdom x)))", *steady),
         proof=PROOF,
     )
 
@@ -31,7 +32,12 @@ DOMAIN: tuple[Rule, ...] = (
         reason="The product with inputs of all steps is one product outside the loop over steps.",
         left="(mm (at d a x) w)",
         right="(at d a (mm x w))",
-        when=("(= m (free x))", "(!= 0 (& d m))", "(= 0 (& d (dom w)))"),
+        when=(
+            "(= m (free x))",
+            "(!= 0 (& d m))",
+            "(= 0 (& d (sdom x)))",
+            "(= 0 (& d (dom w)))",
+        ),
         also=("(want (mm x w) m)",),
         proof=PROOF,
     ),

@@ -1,0 +1,36 @@
+"""Saturation ends by itself and stays small, for every pair of families on every program."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from ostinato.rewrite.optimize import Budget, RewriteOptions, optimize
+from ostinato.rewrite.registry import every_rule
+from tests.rewrite import programs
+
+PAIRS = tuple(combinations(every_rule().families, 2))
+MOST = 25  # e-nodes per node of the program; three nested forms of each value need about 10
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="+".join)
+def test_two_families_together_reach_a_fixpoint(pair: tuple[str, str]) -> None:
+    for build in programs.ALL.values():
+        pdg = build()
+        report = optimize(pdg, RewriteOptions(rules=every_rule().only(*pair))).report
+        assert report.saturation.complete, report.saturation.stopped
+        assert report.enodes <= MOST * len(pdg.nodes())
+
+
+@pytest.mark.parametrize("name", programs.ALL)
+def test_all_families_together_reach_a_fixpoint(name: str) -> None:
+    pdg = programs.ALL[name]()
+    report = optimize(pdg).report
+    assert report.saturation.complete, report.saturation.stopped
+    assert report.enodes <= MOST * len(pdg.nodes())
+
+
+def test_a_budget_that_ends_early_is_noticed() -> None:
+    with pytest.warns(UserWarning, match="rewriting stopped early: the budget of 2 rounds"):
+        optimize(programs.rollout(), RewriteOptions(budget=Budget(rounds=2)))
