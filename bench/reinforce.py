@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +20,14 @@ from bench.peers import numpy_reinforce
 from bench.peers.numpy_reinforce import Setup
 from bench.report import Quantity, Report, machine
 from bench.sampling import alternate, ratios, spread
+from bench.served import Served, serve
 from ostinato.cli.load import load_experiment
 
 ROOT = Path(__file__).parent.parent
 PLACE = str(ROOT / "examples" / "reinforce_cartpole.py")
 SETUP = Setup()
-# Iterations per sample: about a quarter of a second each.
-OURS, NUMPY, JAX = 60, 5, 15
+# Iterations per sample: some tenths of a second each.
+OURS, NUMPY, JAX = 100, 10, 20
 STARTS = 3  # fresh processes per cold and per warm figure
 
 Sampler = Callable[[], float]
@@ -34,10 +36,10 @@ Sampler = Callable[[], float]
 def measure(rounds: int) -> Report:
     """Return env-steps/s of each program, our start times cold and warm, and peak memory."""
     found = machine()
-    programs: dict[str, Sampler] = {"ostinato": ostinato_speed(), "NumPy": numpy_speed()}
-    if importlib.util.find_spec("jax") is not None:
-        programs["JAX"] = jax_speed()
-    samples = alternate(programs, rounds)
+    names = [name for name in SAMPLERS if name != "JAX" or importlib.util.find_spec("jax")]
+    with ExitStack() as processes:
+        programs = {n: processes.enter_context(Served("bench.reinforce", n)) for n in names}
+        samples = alternate(programs, rounds)
     speeds = [
         Quantity(
             name,
@@ -92,6 +94,13 @@ def jax_speed() -> Sampler:
     return lambda: timed(JAX, lambda: training.run(JAX))
 
 
+SAMPLERS: dict[str, Callable[[], Sampler]] = {
+    "ostinato": ostinato_speed,
+    "NumPy": numpy_speed,
+    "JAX": jax_speed,
+}
+
+
 def starts() -> list[Quantity]:
     """Return the times from process start to the first iteration, without and with a cache."""
     quantities: list[Quantity] = []
@@ -123,3 +132,7 @@ def fresh_process(cache: Path) -> Mapping[str, float]:
     )
     found: dict[str, float] = json.loads(finished.stdout)
     return found
+
+
+if __name__ == "__main__":
+    serve(SAMPLERS[sys.argv[1]]())

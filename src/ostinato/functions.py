@@ -79,7 +79,9 @@ def sigmoid(x: object) -> Tensor:
 
 
 def relu(x: object) -> Tensor:
-    return elementwise("maximum", x, 0)
+    """Return ``x`` where it is above 0, else 0; the gradient at 0 is 0, and NaN stays NaN."""
+    operand = as_tensor(x)
+    return where(operand <= 0, 0, operand)
 
 
 def silu(x: Tensor) -> Tensor:
@@ -101,7 +103,8 @@ def gelu(x: Tensor) -> Tensor:
 
 def softplus(x: Tensor) -> Tensor:
     """Return ``log(1 + exp(x))``, a smooth `relu`, without overflow."""
-    return relu(x) + log1p(exp(-abs(x)))
+    # The halves of the gradient of `maximum` at 0 are those of this function.
+    return maximum(x, 0) + log1p(exp(-abs(x)))
 
 
 def abs(x: object) -> Tensor:  # noqa: A001  # NumPy's name

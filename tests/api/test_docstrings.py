@@ -2,13 +2,18 @@
 
 import doctest
 import importlib
+import pkgutil
 
 import pytest
 
-MODULES = (
-    "dims functions gradient program recurrent record tensor random nn.linear nn.mlp nn.module "
-    "optim.optimizer rl.cartpole rl.categorical"
-).split()
+from ostinato import nn, optim
+
+MODULES = [
+    *"dims functions gradient program recurrent record tensor random".split(),
+    *"rl.cartpole rl.categorical".split(),
+    *(f"nn.{module.name}" for module in pkgutil.iter_modules(nn.__path__)),
+    *(f"optim.{module.name}" for module in pkgutil.iter_modules(optim.__path__)),
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -34,6 +34,20 @@ def test_unary_functions_mean_what_numpys_do(name: str) -> None:
 def test_activations() -> None:
     same(ot.sigmoid(ot.constant(A)), 1 / (1 + np.exp(-A)))
     same(ot.relu(ot.constant(A)), np.maximum(A, 0))
+    same(ot.silu(ot.constant(A)), A / (1 + np.exp(-A)))
+    same(ot.softplus(ot.constant(100 * A)), np.logaddexp(100 * A, 0))
+    cubic = np.sqrt(2 / np.pi) * (A + 0.044715 * A**3)
+    same(ot.gelu(ot.constant(A)), 0.5 * A * (1 + np.tanh(cubic)))
+
+
+def test_a_clipped_value_lies_between_its_bounds() -> None:
+    same(ot.clip(ot.constant(A), -1.5, ot.constant(2.0)), np.clip(A, -1.5, 2.0))
+
+
+def test_relu_has_no_slope_at_zero_and_keeps_nan() -> None:
+    x = ot.constant([0.0, -1.0, 2.0])
+    same(ot.grad(ot.relu(x).sum(), x), [0.0, 0.0, 1.0])
+    same(ot.relu(ot.constant([np.nan])), [np.nan])
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1)])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("end to end")  # one process runs the fixture
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "examples" / "reinforce_cartpole.py"
 

@@ -129,6 +129,11 @@ PAIRS: dict[str, Pair] = {
         plain,
         lambda x, p: F.gelu(x @ p[0] + p[1], approximate="tanh") @ p[2] + p[3],
     ),
+    "relu mlp": Pair(
+        lambda i: nn.MLP(4, [5], 4, i, activation="relu"),
+        plain,
+        lambda x, p: F.relu(x @ p[0] + p[1]) @ p[2] + p[3],
+    ),
     "layer norm": Pair(lambda i: nn.LayerNorm(4, i), plain, lambda x, p: F.layer_norm(x, (4,), *p)),
     "rms norm": Pair(
         lambda i: nn.RMSNorm(4, i), plain, lambda x, p: F.rms_norm(x, (4,), p[0], eps=1e-6)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 import ostinato as ot
@@ -13,6 +14,7 @@ from tests.property.programs import Recipe, Replay, arguments, recipes
 
 EXTENTS = ({"B": 2, "S": 3, "T": 5}, {"B": 1, "S": 1, "T": 1}, {"B": 33, "S": 2, "T": 4})
 FAMILIES = ((), ("vectorize",), ("incremental",), ("algebra",))
+PARTS = 8
 BUDGET = int(os.environ.get("OSTINATO_PROPERTY_PROGRAMS", "220"))  # programs per run
 FAST = settings(
     max_examples=BUDGET, deadline=None, derandomize=True, database=None,
@@ -33,20 +35,27 @@ def assert_compiled_equals_interpreted(recipe: Recipe, dtype: str = "float32") -
     program = program_of(replay)
     off = FAMILIES[hash(recipe.outputs + len(recipe.steps)) % len(FAMILIES)]
     run = program.compile(rules=ot.rules.without(*off), threads=2)
-    for seed, extents in enumerate(EXTENTS):
-        given_ = arguments(replay, extents, seed)
+    for k, extents in enumerate(EXTENTS):
+        given_ = arguments(replay, extents, k)
         known = {k: v for k, v in given_.items() if k in (*program.inputs, *program.extents)}
-        expected = program.interpret(seed=seed, **known)
-        result = run(seed=seed, **known)
+        expected = program.interpret(seed=k, **known)
+        result = run(seed=k, **known)
         for name, value in expected.items():
             tolerance = 1e-4 if value.dtype == np.float32 else 1e-7
             np.testing.assert_allclose(result[name], value, rtol=tolerance, atol=tolerance)
 
 
-@FAST
-@given(recipes(), st.sampled_from(("float64", "float32")))
-def test_compiled_equals_interpreted(recipe: Recipe, dtype: str) -> None:
-    assert_compiled_equals_interpreted(recipe, dtype)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_compiled_equals_interpreted(part: int) -> None:
+    """Every part invents other programs, so that the processes of a test run share the work."""
+
+    @settings(FAST, max_examples=-(-BUDGET // PARTS))
+    @seed(part)
+    @given(recipes(), st.sampled_from(("float64", "float32")))
+    def check(recipe: Recipe, dtype: str) -> None:
+        assert_compiled_equals_interpreted(recipe, dtype)
+
+    check()
 
 
 @settings(FAST, max_examples=max(BUDGET // 5, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import ostinato as ot
@@ -60,3 +61,13 @@ def test_argmax_of_a_flattened_tensor_counts_all_axes() -> None:
     x = ot.input("x", shape=(2, 3))
     result = ot.Program(k=x.argmax()).compile()(x=[[0.0, 1.0, 2.0], [1.0, 9.0, 3.0]])
     assert int(result["k"]) == 4
+
+
+def test_a_result_keeps_the_order_of_its_axes_when_it_ends_a_product() -> None:
+    x, y = ot.input("x", shape=(9, 4)), ot.input("y", shape=(4, 3))
+    program = ot.Program(z=2.0 * (x @ y), turned=2.0 * (x @ y).T)
+    rng = np.random.default_rng(0)
+    given = {"x": rng.normal(size=(9, 4)), "y": rng.normal(size=(4, 3))}
+    result = program.compile()(**given)
+    np.testing.assert_allclose(result["z"], 2 * given["x"] @ given["y"], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(result["turned"], result["z"].T)

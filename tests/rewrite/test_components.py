@@ -1,4 +1,4 @@
-"""Which dimensions carry a recurrence, in which direction, and in which order cases are computed."""
+"""Which dimensions carry a recurrence, and in which direction."""
 
 from __future__ import annotations
 

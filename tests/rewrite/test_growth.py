@@ -6,8 +6,9 @@ from itertools import combinations
 
 import pytest
 
-from ostinato.rewrite.optimize import Budget, RewriteOptions, optimize
+from ostinato.rewrite.optimize import RewriteOptions, optimize
 from ostinato.rewrite.registry import every_rule
+from ostinato.rewrite.saturate import Budget
 from tests.rewrite import programs
 
 PAIRS = tuple(combinations(every_rule().families, 2))

@@ -6,12 +6,13 @@ reads ahead. As ``g[t] = f[t-1]``, which is ``x[t] + x[t-1]``, it does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ostinato.codegen.system import Load, Statement, Value, loads
-from ostinato.codegen.values import Rewrite
+from ostinato.codegen.system import Load, Statement, Value
+from ostinato.codegen.values import Rewrite, guarded_loads
+from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
 
 
@@ -21,6 +22,7 @@ class Read(NamedTuple):
     reader: str
     tensor: str
     back: int | None
+    always: bool  # under no condition
 
 
 def delay(
@@ -28,10 +30,11 @@ def delay(
 ) -> dict[str, Statement]:
     """Move named statements along every dim until all fixed reads go one way; not those held."""
     out = dict(statements)
+    inner = {n for n in out if n in names}
     dims = {d: None for n in out if n in names for d in out[n].result_dims}
     for dim in dims:
         for sign in (1, -1):
-            steps = delays(out, dim, sign, {n for n in names & out.keys() if n not in held})
+            steps = delays(out, dim, sign, inner, held)
             if steps is not None:
                 for name in [n for n in out if steps.get(n)]:
                     out = {n: _moved(s, out[name], dim, steps[name]) for n, s in out.items()}
@@ -40,30 +43,63 @@ def delay(
 
 
 def delays(
-    statements: Mapping[str, Statement], dim: Dim, sign: int, movable: set[str]
+    statements: Mapping[str, Statement], dim: Dim, sign: int, inner: set[str], held: frozenset[str]
 ) -> dict[str, int] | None:
-    """The least steps that make every reader at least as late as what it reads; None: impossible.
+    """Steps that make every inner reader at least as late as what it reads; None if none do.
 
-    ``sign`` -1 is for loops that run backwards. A value at distance ``steps`` beyond the end of the
-    range is read by nobody, since its readers are then beyond the end too.
+    ``sign`` -1 is for loops that run backwards.
     """
-    reads = [r for s in statements.values() for r in _reads(s, statements, dim)]
-    varying = {r.tensor for r in reads if r.back is None}
-    free = {n for n in movable - varying if _may_move(statements[n], dim)}
-    steps = dict.fromkeys(statements, 0)
-    for _ in range(len(free) + 1):
+    reads = [r for s in statements.values() for r in _reads(s, statements, dim, sign)]
+    between = [r for r in reads if r.reader in inner and r.tensor in inner]
+    still = {n for r in between if r.back is None for n in (r.reader, r.tensor)} | held
+    still |= {n for n in inner if not _may_move(statements[n], dim)}
+    first, last = (_idle(reads, statements, of) for of in (-1, 1))
+    most = {n: 0 if n in still else len(statements) for n in inner}
+    for r in reads:
+        if r.tensor in inner and r.reader not in inner:
+            back = last[r.tensor] if r.back is None else max(r.back, last[r.tensor])
+            most[r.tensor] = min(most[r.tensor], back)
+    for least in (dict.fromkeys(inner, 0), {n: 0 if n in still else -first[n] for n in inner}):
+        steps = _settled(least, most, between)
+        if steps is not None:
+            return {name: sign * k for name, k in steps.items()}
+    return None
+
+
+def _settled(
+    least: Mapping[str, int], most: Mapping[str, int], reads: Sequence[Read]
+) -> dict[str, int] | None:
+    """The least steps within bounds at which no reader is earlier than what it reads."""
+    steps = dict(least)
+    while all(steps[n] <= most[n] for n in steps):
         late = [
-            (r.reader, steps[r.tensor] - sign * r.back)
-            for r in reads
-            if r.back is not None and steps[r.tensor] - sign * r.back > steps[r.reader]
+            r for r in reads if r.back is not None and steps[r.tensor] - r.back > steps[r.reader]
         ]
         if not late:
-            return {name: sign * k for name, k in steps.items()}
-        for reader, needed in late:
-            if reader not in free:
-                return None
-            steps[reader] = max(steps[reader], needed)
+            return steps
+        for r in late:
+            assert r.back is not None, f"{r} was left out"
+            steps[r.reader] = max(steps[r.reader], steps[r.tensor] - r.back)
     return None
+
+
+def _idle(reads: Sequence[Read], statements: Mapping[str, Statement], sign: int) -> dict[str, int]:
+    """How many of the last steps of every statement nobody needs; of the first with -1.
+
+    What always reads some steps ahead is never needed in the last ones: every needed read is inside
+    its domain.
+    """
+    idle = dict.fromkeys(statements, 0)
+    for _ in statements:
+        more = {
+            r.reader: idle[r.tensor] - sign * r.back
+            for r in reads
+            if r.always and r.back is not None and idle[r.tensor] - sign * r.back > idle[r.reader]
+        }
+        if not more:
+            return idle
+        idle |= more
+    return dict.fromkeys(statements, 0)
 
 
 def _may_move(s: Statement, dim: Dim) -> bool:
@@ -72,28 +108,31 @@ def _may_move(s: Statement, dim: Dim) -> bool:
     return s.kind != "input" and dim in s.result_dims and not along
 
 
-def _reads(reader: Statement, statements: Mapping[str, Statement], dim: Dim) -> Iterator[Read]:
-    for _, value in reader.clauses:
-        for load in loads(value):
-            dims = statements[load.tensor].result_dims
-            if dim in dims:
-                gap = expr(dim) - load.dims[dims.index(dim)]
-                yield Read(reader.name, load.tensor, gap.const if gap.is_const else None)
+def _reads(
+    reader: Statement, statements: Mapping[str, Statement], dim: Dim, sign: int
+) -> Iterator[Read]:
+    for load, cond in guarded_loads(reader):
+        dims = statements[load.tensor].result_dims
+        if dim in dims:
+            gap = expr(dim) - load.dims[dims.index(dim)]
+            back = sign * gap.const if gap.is_const else None
+            yield Read(reader.name, load.tensor, back, cond == ALWAYS)
 
 
 def _moved(reader: Statement, moved: Statement, dim: Dim, steps: int) -> Statement:
     """A statement after another one, or itself, was moved.
 
-    What a moved statement reads at its first steps may lie outside: it is computed for nobody.
+    The steps that come into the range are computed for nobody, and may read outside it; so may
+    those that nobody needs.
     """
     place = moved.result_dims.index(dim)
     is_itself = reader.name == moved.name
 
     def load(x: Load) -> Value:
-        x = replace(x, clamp=x.clamp or is_itself)
         if x.tensor != moved.name:
-            return x
-        return replace(x, dims=(*x.dims[:place], x.dims[place] + steps, *x.dims[place + 1 :]))
+            return replace(x, clamp=x.clamp or is_itself)
+        dims = (*x.dims[:place], x.dims[place] + steps, *x.dims[place + 1 :])
+        return replace(x, dims=dims, clamp=True)
 
     by: dict[Dim, Expr] = {dim: expr(dim) - steps} if is_itself else {}
     return Rewrite(by, load).clauses(reader)

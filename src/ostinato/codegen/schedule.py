@@ -24,9 +24,13 @@ from ostinato.codegen.tree import Tree
 
 @dataclass(frozen=True)
 class Scheduled:
-    """Statements in their final form, the trees that compute them, and what these respect."""
+    """Statements in their final form, the trees that compute them, and what these respect.
+
+    ``placed`` are the statements as they are stored, with the axes named as in the system.
+    """
 
     statements: dict[str, Statement]
+    placed: dict[str, Statement]
     units: list[Unit]
     deps: list[Dep]
     trees: tuple[Tree, ...]
@@ -63,4 +67,4 @@ def _scheduled(
     trees = Scheduler(tiled.spans, tiled.tiles, sizes).trees(units, deps)
     check_schedule(trees, units, deps)
     trees, statements = aligned(trees, statements)
-    return Scheduled(statements, units, deps, trees)
+    return Scheduled(statements, split, units, deps, trees)

@@ -24,6 +24,13 @@ def attend(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = No
     Shapes: query (..., q, d), keys (..., n, d), values (..., n, e), mask broadcasts to (..., q, n)
     -> (..., q, e).
     Source: Vaswani et al. 2017, Attention is all you need, equation 1.
+
+    >>> import ostinato as ot
+    >>> from ostinato import nn
+    >>> t = ot.dims("t")
+    >>> q, k, v = (ot.input(name, shape=(4,), over=t) for name in "qkv")
+    >>> nn.attend(q[..., None, :], k[: t + 1], v[: t + 1])
+    <float32[1, 4] over (t)>
     """
     size = query.shape[-1]
     scale = 1 / math.sqrt(size) if isinstance(size, int) else 1 / sqrt(index(size).cast("float32"))

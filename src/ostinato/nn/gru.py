@@ -24,6 +24,13 @@ class GRUCell(Module):
     hidden_weight (hidden, 3 hidden), biases (3 hidden,), in the order r, z, n.
     Source: Cho et al. 2014, Learning phrase representations, section 2.3; the reset after the
     product as in Chung et al. 2014.
+
+    >>> import ostinato as ot
+    >>> from ostinato import nn
+    >>> b, i = ot.dims("b i")
+    >>> cell = nn.GRUCell(3, 8, over=i)
+    >>> cell(ot.input("x", shape=(3,), over=b), ot.zeros(8))
+    <float32[8] over (b, i)>
     """
 
     def __init__(self, inputs: int, hidden: int, over: Over = (), *, name: str = "gru") -> None:

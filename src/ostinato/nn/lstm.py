@@ -23,6 +23,14 @@ class LSTMCell(Module):
     4 hidden), hidden_weight (hidden, 4 hidden), biases (4 hidden,), in the order input, forget,
     candidate, output.
     Source: Hochreiter and Schmidhuber 1997; with the forget gate of Gers et al. 2000.
+
+    >>> import ostinato as ot
+    >>> from ostinato import nn
+    >>> b, i = ot.dims("b i")
+    >>> cell = nn.LSTMCell(3, 8, over=i)
+    >>> state = ot.Record(hidden=ot.zeros(8), cell=ot.zeros(8))
+    >>> cell(ot.input("x", shape=(3,), over=b), state).hidden
+    <float32[8] over (b, i)>
     """
 
     def __init__(self, inputs: int, hidden: int, over: Over = (), *, name: str = "lstm") -> None:

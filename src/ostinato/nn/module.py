@@ -100,8 +100,9 @@ def _tensors(value: object) -> Iterable[Tensor]:
 
 def _mapped(value: object, fn: Callable[[Tensor], Tensor], done: dict[int, object]) -> object:
     """The value with its tensors replaced; what is shared inside it stays shared."""
-    if id(value) in done:
-        return done[id(value)]
+    key = id(value)
+    if key in done:
+        return done[key]
     match value:
         case Tensor():
             out: object = fn(value)
@@ -110,11 +111,11 @@ def _mapped(value: object, fn: Callable[[Tensor], Tensor], done: dict[int, objec
             vars(out).update(cast(dict[str, object], _mapped(vars(value), fn, done)))
         case dict():
             parts = cast(dict[object, object], value)
-            out = {key: _mapped(part, fn, done) for key, part in parts.items()}
+            out = {name: _mapped(part, fn, done) for name, part in parts.items()}
         case tuple() | list():
             found = [_mapped(part, fn, done) for part in cast(Sequence[object], value)]
             out = tuple(found) if isinstance(value, tuple) else found
         case _:
             return value
-    done[id(value)] = out
+    done[key] = out
     return out

@@ -18,6 +18,7 @@ def exponential_average(parameter: Tensor, decay: Tensor | float) -> Recurrent:
     decay such as 0.995.
 
     Shapes: those of the parameter, over its dimensions; ``i`` is the last one.
+    Units: the decay is per update, in [0, 1].
     Errors: EquationError if the parameter has no dimension.
     Source: Polyak and Juditsky 1992, Acceleration of stochastic approximation by averaging.
 
@@ -41,6 +42,7 @@ def running_average(parameter: Tensor, start: int = 0) -> Recurrent:
     Before ``start`` it is the parameter itself.
 
     Shapes: those of the parameter, over its dimensions; the last one is averaged over.
+    Units: ``start`` counts updates.
     Errors: EquationError if the parameter has no dimension.
     Source: Polyak and Juditsky 1992; with a late start, Izmailov et al. 2018, Averaging weights
     leads to wider optima.

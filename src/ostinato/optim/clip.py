@@ -33,13 +33,26 @@ def clip_norm(gradients: Sequence[Tensor], limit: Tensor | float) -> tuple[Tenso
 
     The factor is ``min(1, limit / (norm + 1e-6))``, as in PyTorch.
     Source: Pascanu et al. 2013, On the difficulty of training recurrent neural networks.
+
+    >>> import ostinato as ot
+    >>> from ostinato import optim
+    >>> (x,) = optim.clip_norm([ot.constant([6.0, 8.0])], 5.0)
+    >>> ot.Program(x=x).interpret()["x"].round(4).tolist()
+    [3.0, 4.0]
     """
     factor = minimum(limit / (global_norm(gradients) + 1e-6), 1.0)
     return tuple(gradient * factor for gradient in gradients)
 
 
 def clip_value(gradients: Sequence[Tensor], limit: Tensor | float) -> tuple[Tensor, ...]:
-    """Return gradients with every element between ``-limit`` and ``limit``."""
+    """Return gradients with every element between ``-limit`` and ``limit``.
+
+    >>> import ostinato as ot
+    >>> from ostinato import optim
+    >>> (x,) = optim.clip_value([ot.constant([3.0, -0.5])], 1.0)
+    >>> ot.Program(x=x).interpret()["x"].tolist()
+    [1.0, -0.5]
+    """
     return tuple(clip(gradient, -limit, limit) for gradient in gradients)
 
 

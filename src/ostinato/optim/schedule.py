@@ -1,7 +1,7 @@
 """Rates that change: functions of the index of an update, 0 at the first, as a tensor.
 
-They are given to an optimizer in place of a number. Lengths may be numbers, extents such as
-``i.size``, or tensors such as inputs.
+They are given to an optimizer in place of a number. Lengths count updates: they may be numbers,
+extents such as ``i.size``, or tensors such as inputs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ Steps = Tensor | IndexExpression | float
 
 
 def constant(rate: Tensor | float) -> Schedule:
-    """Return the schedule that is always ``rate``."""
+    """Return the schedule that is always ``rate``.
+
+    >>> import ostinato as ot
+    >>> from ostinato import optim
+    >>> float(ot.Program(rate=optim.schedule.constant(0.5)(ot.index(3))).interpret()["rate"])
+    0.5
+    """
     return lambda update: full((), rate)
 
 
@@ -38,6 +44,13 @@ def cosine(start: Tensor | float, steps: Steps, end: Tensor | float = 0.0) -> Sc
     """Return half a cosine wave from ``start`` down to ``end``, which is reached after ``steps``.
 
     Source: Loshchilov and Hutter 2017, SGDR, equation 5, without restarts.
+
+    >>> import ostinato as ot
+    >>> from ostinato import optim
+    >>> i = ot.dims("i")
+    >>> rate = optim.schedule.cosine(1.0, 2)(ot.index(i))
+    >>> ot.Program(rate=rate).interpret(I=3)["rate"].round(4).tolist()
+    [1.0, 0.5, 0.0]
     """
 
     def rate(update: Tensor) -> Tensor:
@@ -47,7 +60,15 @@ def cosine(start: Tensor | float, steps: Steps, end: Tensor | float = 0.0) -> Sc
 
 
 def exponential(start: Tensor | float, factor: Tensor | float) -> Schedule:
-    """Return ``start * factor**update``."""
+    """Return ``start * factor**update``.
+
+    >>> import ostinato as ot
+    >>> from ostinato import optim
+    >>> i = ot.dims("i")
+    >>> rate = optim.schedule.exponential(1.0, 0.5)(ot.index(i))
+    >>> ot.Program(rate=rate).interpret(I=3)["rate"].tolist()
+    [1.0, 0.5, 0.25]
+    """
     return lambda update: start * factor ** update.cast("float32")
 
 

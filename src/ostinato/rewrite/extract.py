@@ -18,6 +18,7 @@ from ostinato.rewrite.lang import SIGNATURE
 from ostinato.rewrite.legality import Context, Limit
 from ostinato.rewrite.load import Loaded
 
+Name = tuple[int, int] | int  # a recurrence id and one of its cases, or the number of an output
 Place = tuple[int, Limit]
 KNOWN_NS = 1e-3  # using what exists costs no more than a view
 MOVING = frozenset(("at", "sl", "scan", "lin", "look"))
@@ -104,16 +105,19 @@ class Extractor:
     def select(self, forms: frozenset[int]) -> Selection:
         """The program in which exactly the recurrences ``forms`` (ids) exist."""
         terms, known = Terms(), dict[int, int]()
-        groups: dict[Chain, list[tuple[tuple[int, int] | int, int]]] = {}
+        groups: dict[Chain, list[tuple[Name, int]]] = {}
         form = {self._loaded.tables.recs[rec].name: rec for rec in forms}
         for (name, case), chain in self._loaded.chains.items():
             vertex = (form[name], case)
             groups.setdefault(chain, []).append((vertex, self._graph.definitions[vertex]))
         ids, classes = self._loaded.ids, self._graph.node_class
-        results = [(k, classes[ids[n]]) for k, (_, n) in enumerate(self._loaded.pdg.outputs)]
-        chosen: dict[tuple[int, int] | int, int] = {}
+        results: list[tuple[Name, int]] = [
+            (k, classes[ids[n]]) for k, (_, n) in enumerate(self._loaded.pdg.outputs)
+        ]
+        chosen: dict[Name, int] = {}
         deepest = sorted(groups.items(), key=lambda item: -len(item[0]))  # stable: see `chains`
-        for chain, roots in (*deepest, ((), results)):
+        last: tuple[Chain, list[tuple[Name, int]]] = ((), results)
+        for chain, roots in (*deepest, last):
             context = Context(chain, self._loaded.tables)
             search = _Search(self._graph, self._candidates, context, forms, terms, known)
             found = search.run([cls for _, cls in roots])
@@ -122,7 +126,7 @@ class Extractor:
                 known.setdefault(terms.items[number].cls, number)
         return self._used(terms, chosen)
 
-    def _used(self, terms: Terms, chosen: Mapping[tuple[int, int] | int, int]) -> Selection:
+    def _used(self, terms: Terms, chosen: Mapping[Name, int]) -> Selection:
         """What the outputs need, through recurrences, and its cost."""
         outputs = tuple(t for name, t in chosen.items() if isinstance(name, int))
         live: dict[tuple[int, int], int] = {}

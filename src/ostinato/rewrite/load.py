@@ -17,7 +17,6 @@ from ostinato.pdg.node import (
     Case,
     Concat,
     Const,
-    Dtype,
     Gather,
     Input,
     Iota,
@@ -34,6 +33,7 @@ from ostinato.pdg.node import (
     Reshape,
     Scan,
     Transpose,
+    postorder,
 )
 from ostinato.rewrite._egglog import Row
 from ostinato.rewrite.components import Chain, Vertex, chains
@@ -87,7 +87,7 @@ def load(pdg: Pdg) -> Loaded:
     chained = chains(pdg, reach)
     carried = _carried(pdg, chained)
     loaded = Loaded(pdg, Tables(_all_dims(pdg)), chained, carried, partial_dims(pdg))
-    order = nest_order(loaded.tables.dims, frozenset(carried))
+    order = nest_order(loaded.tables.dims, carried, _split_dims(pdg))
     loaded.tables.nest.update({loaded.tables.bit(d): k for k, d in enumerate(order)})
     for name, equation in pdg.equations.items():
         loaded.twins[name] = [len(loaded.tables.recs)]
@@ -128,8 +128,9 @@ def _load_node(loaded: Loaded, node: Node) -> None:
 def _load_units(loaded: Loaded) -> None:
     """The number one of every type that occurs, and shapes of axes of size 1 for every rank."""
     nodes = list(loaded.ids)
-    present: set[Dtype] = {n.dtype for n in nodes}
-    for dtype in (d for d in NUMBERS if d in present):
+    for dtype in NUMBERS:
+        if all(n.dtype != dtype for n in nodes):
+            continue
         unit = const(1, dtype)
         if unit not in loaded.ids:
             _load_node(loaded, unit)
@@ -250,7 +251,14 @@ def _batchable(loaded: Loaded, name: str) -> tuple[Dim, ...]:
     for cond, _ in equation.cases:
         fixed |= {s for s in cond_symbols(cond) if isinstance(s, Dim)}
     free = [d for d in equation.rec.domain if d not in fixed]
-    return nest_order(free, frozenset(loaded.carried))
+    tables = loaded.tables
+    return tuple(sorted(free, key=lambda d: tables.nest[tables.bit(d)]))
+
+
+def _split_dims(pdg: Pdg) -> frozenset[Dim]:
+    """Dimensions in the conditions of cases."""
+    conds = (node.op.cond for node in pdg.nodes() if isinstance(node.op, Case))
+    return frozenset(s for c in conds for s in cond_symbols(c) if isinstance(s, Dim))
 
 
 def _carried(pdg: Pdg, chained: Mapping[Vertex, Chain]) -> dict[Dim, int]:
@@ -317,8 +325,22 @@ def _wishes(loaded: Loaded, reach: Mapping[Node, Reaches]) -> dict[Node, frozens
             wishes[node] = wishes.get(node, frozenset()) | kept - streamed
     for node in Pdg(pdg.outputs, {}).nodes():
         if node not in wishes:
-            wishes[node] = frozenset(node.domain) - streamed
+            wishes[node] = frozenset(node.domain) - streamed - _enclosing(loaded)
     return wishes
+
+
+def _enclosing(loaded: Loaded) -> frozenset[Dim]:
+    """Dimensions that carry a definition with work over other dimensions in each of its steps.
+
+    What only the outputs need is computed step by step along them, so that it can stream out.
+    """
+    out: set[Dim] = set()
+    for (name, case), chain in loaded.chains.items():
+        own = {c.dim for c in chain}
+        right = loaded.pdg.equations[name].cases[case][1]
+        if any(set(node.domain) - own for node in postorder((right,))):
+            out |= own
+    return frozenset(out)
 
 
 def _streamed(carried: Mapping[Vertex, Chain]) -> frozenset[Dim]:

@@ -6,7 +6,7 @@ import re
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ostinato.pdg.errors import OptionError
 from ostinato.pdg.index import Dim
@@ -88,6 +88,31 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
     clock = _Clock()
     loaded = load(pdg)
     clock.lap("load")
+    graph, saturation = _saturated(loaded, chosen, clock)
+    sizes = Sizes(graph, loaded, chosen.hints)
+    pricing = Pricing(graph, sizes, chosen.profile)
+    clock.lap("sizes")
+    cost = _written(graph, loaded, pricing)
+    price = chosen.profile.price(cost)
+    fired = {r.name: saturation.matches.get(r.name, 0) for r in chosen.rules}
+    report = Report(
+        rules=fired, origins={}, before=cost, after=cost, price_before=price, price_after=price,
+        saturation=saturation, enodes=graph.count(), seconds=clock.laps,
+    )  # fmt: skip
+    try:
+        after = _cheapest(graph, loaded, pricing, sizes)
+    except NoTerm as problem:
+        return Optimized(pdg, {}, replace(report, left=str(problem)))
+    clock.lap("extract")
+    rebuilt = rebuild(after, graph, loaded)
+    clock.lap("rebuild")
+    origins = _origins(after, rebuilt, graph)
+    report = replace(report, origins=origins, after=after.cost, price_after=after.price)
+    return Optimized(rebuilt.pdg, rebuilt.batched, report)
+
+
+def _saturated(loaded: Loaded, chosen: RewriteOptions, clock: _Clock) -> tuple[EGraph, Saturation]:
+    """Everything the rules make of a program."""
     with _session(chosen.rules) as engine:
         engine.insert(loaded.rows)
         saturation = saturate(engine, chosen.budget, {r.name: r.family for r in chosen.rules})
@@ -95,46 +120,8 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
         graph = export(engine, loaded)
         clock.lap("export")
     if not saturation.complete:
-        warnings.warn(f"rewriting stopped early: {saturation.stopped}", stacklevel=2)
-    sizes = Sizes(graph, loaded, chosen.hints)
-    pricing = Pricing(graph, sizes, chosen.profile)
-    clock.lap("sizes")
-    before = _written(graph, loaded, pricing)
-    fired = {r.name: saturation.matches.get(r.name, 0) for r in chosen.rules}
-    price = chosen.profile.price(before)
-    try:
-        after = _cheapest(graph, loaded, pricing, sizes)
-    except NoTerm as problem:
-        clock.lap("extract")
-        kept = Report(
-            fired,
-            {},
-            before,
-            before,
-            price,
-            price,
-            saturation,
-            graph.count(),
-            clock.laps,
-            str(problem),
-        )
-        return Optimized(pdg, {}, kept)
-    clock.lap("extract")
-    rebuilt = rebuild(after, graph, loaded)
-    clock.lap("rebuild")
-    origins = _origins(after, rebuilt, graph)
-    report = Report(
-        fired,
-        origins,
-        before,
-        after.cost,
-        price,
-        after.price,
-        saturation,
-        graph.count(),
-        clock.laps,
-    )
-    return Optimized(rebuilt.pdg, rebuilt.batched, report)
+        warnings.warn(f"rewriting stopped early: {saturation.stopped}", stacklevel=4)
+    return graph, saturation
 
 
 def _session(rules: RuleSet) -> Session:

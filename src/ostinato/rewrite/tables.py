@@ -6,7 +6,7 @@ constant, lengths) is written down here as rows of functions when the program is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -138,6 +138,8 @@ def rows(tables: Tables) -> dict[str, list[Row]]:
         tables.id(expr(dim))
         tables.id(tables.full(dim))
     shifts = _shift_rows(tables)
+    both = _both_rows(tables)
+    low, high = _split_rows(tables)
     windows, coming = _window_rows(tables)
     for attribute in list(tables.attributes):
         if isinstance(attribute, Slice):
@@ -174,6 +176,9 @@ def rows(tables: Tables) -> dict[str, list[Row]]:
         ],
         "sizemask": [(k, tables.mask(dims_of(a.size))) for k, a in slices],
         "shifted": shifts,
+        "both": both,
+        "holds_low": low,
+        "holds_high": high,
     }
 
 
@@ -237,6 +242,59 @@ def _offset_of(attribute: Attribute) -> Dim | None:
     return (attribute - attribute.const).as_dim() if isinstance(attribute, Expr) else None
 
 
-def nest_order(dims: Sequence[Dim], carried: frozenset[Dim]) -> tuple[Dim, ...]:
-    """Dimensions as vector axes nest, outermost first: those that carry a recurrence lead."""
-    return tuple(sorted(dims, key=lambda d: (d not in carried, d.serial)))
+def nest_order(
+    dims: Sequence[Dim], carried: Container[Dim], split: Container[Dim]
+) -> tuple[Dim, ...]:
+    """Dimensions as vector axes nest, outermost first.
+
+    Those that carry a recurrence lead, then those that conditions split: the others vectorise more
+    often, and an axis can only be outside one that exists.
+    """
+    return tuple(sorted(dims, key=lambda d: (d not in carried, d not in split, d.serial)))
+
+
+def _split_rows(tables: Tables) -> tuple[list[Row], list[Row]]:
+    """Slices that a condition on one dimension cuts in two: where it holds low, and high."""
+    low: list[Row] = []
+    high: list[Row] = []
+    done: set[tuple[int, int]] = set()
+    for _ in range(2):  # a conjunction of two cuts a part again
+        slices = [(k, a) for k, a in enumerate(tables.attributes) if isinstance(a, Slice)]
+        conds = [(k, a) for k, a in enumerate(tables.attributes) if isinstance(a, Compare)]
+        for c, cond in conds:
+            found = threshold(cond)
+            for s, part in slices if found else ():
+                assert found is not None, "a condition without a threshold cuts nothing"
+                dim, at, holds_low = found
+                gaps = (at - part.lo, part.hi - at)
+                if (c, s) in done or part.step != 1 or not all(map(is_never_negative, gaps)):
+                    continue
+                done.add((c, s))
+                parts = tables.id(Slice(part.lo, at)), tables.id(Slice(at, part.hi))
+                (low if holds_low else high).append((c, tables.bit(dim), s, *parts))
+    return low, high
+
+
+def threshold(cond: Compare) -> tuple[Dim, Expr, bool] | None:
+    """The dimension, the first index above the cut, and whether the condition holds below it."""
+    dims = dims_of(cond.of)
+    dim = next(iter(dims)) if len(dims) == 1 else None
+    slope = dict(cond.of.terms).get(dim) if dim else None
+    if dim is None or slope not in (1, -1):
+        return None
+    bound = (cond.of - expr(dim) * slope) * -slope
+    if cond.kind == "ge":
+        return (dim, bound, False) if slope == 1 else (dim, bound + 1, True)
+    if bound == expr(0):
+        return dim, expr(1), True
+    return (dim, bound, False) if bound == expr(dim.extent) - 1 else None
+
+
+def _both_rows(tables: Tables) -> list[Row]:
+    """Conjunctions of two conditions, and those."""
+    pairs = [
+        (k, *map(tables.id, a.of))
+        for k, a in enumerate(list(tables.attributes))
+        if isinstance(a, Every) and len(a.of) == 2
+    ]
+    return pairs

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ostinato.pdg.bounds import is_never_negative, simplified
-from ostinato.pdg.condition import ALWAYS, cond_symbols, some
-from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
-from ostinato.pdg.node import Node, Part, Pdg, Read, Rec, postorder
+from ostinato.pdg.bounds import conjuncts, is_never_negative, simplified
+from ostinato.pdg.condition import ALWAYS, Compare, Cond, cond_symbols, negation, some
+from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, dims_of, expr, substitute
+from ostinato.pdg.node import Case, Node, Part, Pdg, Read, Rec, postorder
 
 Dims = frozenset[Dim]
+Renaming = Mapping[Dim | Extent, Expr]  # a smaller box, in coordinates that start at 0 again
 
 
 def partial_dims(pdg: Pdg) -> dict[Node, Dims]:
@@ -23,14 +24,63 @@ def partial_dims(pdg: Pdg) -> dict[Node, Dims]:
         match node.op:
             case Rec(name):
                 found[node] = _uncovered(pdg, name)
-            case Read(at):
-                found[node] = _of_read(node.args[0], dict(at), found)
-            case Part(axis, index):
-                inside = _inside(index, node.args[0].shape[axis])
-                found[node] = found[node.args[0]] | (Dims() if inside else _mentioned(index))
+            case Case(cond):
+                sides = zip(node.args, (cond, negation(cond)), strict=True)
+                found[node] = Dims().union(*(_where(side, c, found) for side, c in sides))
             case _:
-                found[node] = Dims().union(*(found[a] for a in node.args))
+                found[node] = _of(node, found, found, {})
     return found
+
+
+def _of(
+    node: Node, below: Mapping[Node, Dims], anywhere: Mapping[Node, Dims], by: Renaming
+) -> Dims:
+    """The partial dimensions of a node from those of its operands, in a box renamed by ``by``."""
+    match node.op:
+        case Read(at):
+            return _of_read(node.args[0], dict(at), anywhere, by)
+        case Part(axis, index):
+            inside = _inside(index, node.args[0].shape[axis], by)
+            return below[node.args[0]] | (Dims() if inside else _mentioned(index))
+        case _:
+            return Dims().union(*(below[a] for a in node.args))
+
+
+def _where(node: Node, cond: Cond, found: Mapping[Node, Dims]) -> Dims:
+    """The partial dimensions of a value that is only asked for where a condition holds."""
+    by = _smaller_box(cond)
+    if not found[node] or not by:
+        return found[node]
+    inner: dict[Node, Dims] = {}
+    for x in postorder((node,)):
+        kept = isinstance(x.op, Rec | Case)
+        inner[x] = found[x] if kept or not found[x] else _of(x, inner, found, by)
+    return inner[node]
+
+
+def _smaller_box(cond: Cond) -> Renaming:
+    """What ``d >= k``, ``d <= D - 1 - m`` and ``d == k`` in a conjunction do to the box."""
+    skipped: dict[Dim, tuple[int, int]] = {}
+    out: dict[Dim | Extent, Expr] = {}
+    for c in conjuncts(cond):
+        if not isinstance(c, Compare):
+            continue
+        dims = dims_of(c.of)
+        dim = next(iter(dims)) if len(dims) == 1 else None
+        slope = dict(c.of.terms).get(dim) if dim else None
+        if dim is None or slope not in (1, -1):
+            continue
+        bound = (c.of - expr(dim) * slope) * -slope  # d >= bound, d <= bound, or d == bound
+        if c.kind == "eq":
+            out[dim] = bound
+        elif slope == 1 and bound.is_const and bound.const > 0:
+            skipped[dim] = (bound.const, skipped.get(dim, (0, 0))[1])
+        elif slope == -1 and (missing := expr(dim.extent) - 1 - bound).is_const:
+            skipped[dim] = (skipped.get(dim, (0, 0))[0], max(0, missing.const))
+    for dim, (low, high) in skipped.items():
+        out.setdefault(dim, expr(dim) + low)
+        out[dim.extent] = expr(dim.extent) + low + high
+    return out
 
 
 def _uncovered(pdg: Pdg, name: str) -> Dims:
@@ -40,25 +90,26 @@ def _uncovered(pdg: Pdg, name: str) -> Dims:
     return Dims(s for cond in conds for s in cond_symbols(cond) if isinstance(s, Dim))
 
 
-def _of_read(x: Node, at: Mapping[Dim, Index], found: Mapping[Node, Dims]) -> Dims:
+def _of_read(x: Node, at: Mapping[Dim, Index], found: Mapping[Node, Dims], by: Renaming) -> Dims:
     out = set(found[x] - at.keys())
     for dim, index in at.items():
-        if dim in x.domain and not _inside(index, expr(dim.extent)):
+        if dim in x.domain and not _inside(index, expr(dim.extent), by):
             out |= _mentioned(index)
         elif dim in found[x]:
             out |= _mentioned(index)
     return Dims(out)
 
 
-def _inside(index: Index, size: Expr) -> bool:
-    """Whether an index is proved to lie in ``0 .. size - 1`` at every point of the box.
+def _inside(index: Index, size: Expr, by: Renaming) -> bool:
+    """Whether an index is proved to lie in ``0 .. size - 1`` at every point of the renamed box.
 
     A slice must not end before it begins.
     """
     if isinstance(index, Slice):
         gaps = (index.lo, size - index.hi, index.hi - index.lo)
-        return all(map(is_never_negative, gaps))
-    return is_never_negative(index) and is_never_negative(size - 1 - index)
+    else:
+        gaps = (index, size - 1 - index)
+    return all(is_never_negative(substitute(gap, by)) for gap in gaps)
 
 
 def _mentioned(index: Index) -> Dims:

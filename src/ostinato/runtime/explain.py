@@ -35,7 +35,8 @@ class Explanation:
 
     def sections(self) -> dict[str, str]:
         """Return the parts as titled text."""
-        fired = sorted(self.rules.items(), key=lambda rule: (-rule[1], rule[0]))
+        counts = sorted(self.rules.items(), key=lambda rule: (-rule[1], rule[0]))
+        fired = [(name, count) for name, count in counts if count]
         return {
             "rules": "\n".join(f"{count:6d}  {name}" for name, count in fired) or "none fired",
             "schedule": self.schedule,

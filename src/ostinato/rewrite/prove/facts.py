@@ -18,7 +18,18 @@ _ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.
 _WINDOWS = ("window", "coming")
 _BOOKKEEPING = frozenset(
     ("want", "live", "within", "inside", "innermost", "define", "batch", "growing")
-    + ("prefix", "suffix", "window", "coming", "counts", "real_cast", "unit")
+    + (
+        "holds_low",
+        "holds_high",
+        "both",
+        "prefix",
+        "suffix",
+        "window",
+        "coming",
+        "counts",
+        "real_cast",
+        "unit",
+    )
 )
 
 
@@ -103,6 +114,14 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
             setting.known[str(slice_)] = (what, place)
             setting.known[str(cond)] = (f"full {what}", place)
             setting.known[str(gone)] = ("left" if what == "window" else "next", place)
+        case (("holds_low" | "holds_high") as what, cond, dim, whole, low, high):
+            place = setting.dims[str(dim)]
+            setting.known[str(cond)] = ("below" if what == "holds_low" else "above", place)
+            for slice_, part in ((whole, "whole"), (low, "low"), (high, "high")):
+                setting.known[str(slice_)] = ("cut", part)
+                setting.avoids[str(slice_)] = setting.avoids.get(str(whole), set())
+        case ("both", cond, first, second):
+            setting.known[str(cond)] = ("both", str(first), str(second))
         case ("counts", leaf, ("length", slice_)):
             setting.counts[str(leaf)] = str(slice_)
         case ("real_cast", fn):

@@ -8,8 +8,9 @@ the box and F = 0 where it starts. Sums are split at the steps that enter and le
 from __future__ import annotations
 
 from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
-from ostinato.rewrite.prove.meaning import Element, Meaning, Tensor, thin
+from ostinato.rewrite.prove.meaning import Meaning
 from ostinato.rewrite.prove.normal import real
+from ostinato.rewrite.prove.operators import Element, Tensor, thin
 from ostinato.rewrite.prove.setting import Point
 from ostinato.rewrite.prove.text import Tree
 from ostinato.rewrite.prove.value import Call, Fold, Value, key, rename

@@ -111,8 +111,8 @@ def _exact_call(fn: str, args: list[Value]) -> Value:
             return x
         case "abs", [Call(("abs" | "neg"), (x,))]:
             return Call("abs", (x,))
-        case _, [Call(inner, (Leaf() as x,))] if x.is_truth and _are_casts(fn, inner):
-            return Call(fn, (x,))
+        case _, [Call(inner, (Leaf() as leaf,))] if leaf.is_truth and _are_casts(fn, inner):
+            return Call(fn, (leaf,))
         case "neg", [Call("neg", (x,))]:
             return x
         case "not", [Call("not", (x,))]:

@@ -14,9 +14,10 @@ from typing import Literal
 from ostinato.rewrite.prove.facts import assume, situations
 from ostinato.rewrite.prove.index import Poly, Var, poly
 from ostinato.rewrite.prove.induction import by_induction
-from ostinato.rewrite.prove.meaning import Element, Meaning, Tensor, Undecided
+from ostinato.rewrite.prove.meaning import Meaning, Undecided
 from ostinato.rewrite.prove.model import difference
 from ostinato.rewrite.prove.normal import exact, real, signless
+from ostinato.rewrite.prove.operators import Element, Tensor, factors
 from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, computes_with_masks, law, readings
 from ostinato.rewrite.prove.scalar import equal_scalars
 from ostinato.rewrite.prove.setting import Impossible, Misfit, Point, Setting, Unsupported
@@ -197,7 +198,7 @@ def _element(meaning: Meaning, side: Tree, ranged: bool) -> Element:
     at: list[Poly] = []
     for k, size in enumerate(a.shape):
         index = poly(0)
-        for j, factor in enumerate(meaning.factors(size)):
+        for j, factor in enumerate(factors(size)):
             length = setting.size(factor, point)
             one = length.constant == 1 and ranged
             index = index * length

@@ -91,7 +91,6 @@ def _classify(out: Law, tree: Tree) -> None:
         for letter, part in zip(SIGNATURE[op], fields, strict=True):
             use = next(uses) if letter == "N" else letter
             if isinstance(part, str) and not part.startswith('"'):
-                use = "perm" if op == "perm" and letter == "A" else use
                 out.kinds.setdefault(part, use)
                 if letter == "S" and op in ("red", "scan"):
                     out.folds.add(part)
@@ -204,7 +203,6 @@ _CHOICES: dict[str, Callable[[int], range]] = {
     "mask": lambda rank: range(1, 1 << rank),
     "count": lambda rank: range(rank + 1),
     "flag": lambda rank: range(2),
-    "perm": lambda rank: range(6),
 }
 
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 from ostinato.rewrite.prove.index import Apply, Poly, Var, never_negative, poly
 from ostinato.rewrite.prove.value import Unknown
 
+CUT = poly(Var("cut"))  # where a condition changes
 REST = "rest"  # all dimensions that a law does not name
 
 
@@ -33,10 +34,11 @@ class Unsupported(Exception):
 class Fixed:
     """A size that is known.
 
-    One, the extent of a dimension, the length of a slice, a product, or another at a moved point.
+    One, the extent of a dimension, the length of a slice, a product or sum, or another size at a
+    moved point.
     """
 
-    kind: str  # "one" | "extent" | "length" | "times" | "moved"
+    kind: str  # "one" | "extent" | "length" | "times" | "plus" | "moved"
     name: str = ""
     factors: tuple[Size, ...] = ()
 
@@ -88,7 +90,8 @@ class Setting:
     - ``steady``: the dimensions along which a tensor or shape variable keeps its shape;
     - ``known``: index variables with a known meaning;
     - ``reshapes``: pairs of shapes with equally many elements;
-    - ``truths``: tensors of truth values; ``values``: tensors filled with a number; ``counts``: leaves that count a slice from 0;
+    - ``truths``: tensors of truth values; ``values``: tensors filled with a number;
+    - ``counts``: leaves that count a slice from 0;
     - ``places``, ``extents``: coordinates and extents of which more is known, and ``steps``: the
       length of a window, where a proof goes case by case;
     - ``batch``: recurrences that are another one with a dimension as their first axis.
@@ -243,6 +246,8 @@ class Setting:
             case Fixed("moved", read, (inner,)):
                 dim, _, index = read.partition(" ")
                 return self.size(inner, point.moved(dim, self.index(index, point)))
+            case Fixed("plus", _, (first, second)):
+                return self.size(first, point) + self.size(second, point)
             case Fixed(_, _, factors):
                 total = poly(1)
                 for factor in factors:
@@ -262,6 +267,9 @@ class Setting:
                 return self.extent(dim)
             case (("window" | "coming") as kind, dim):
                 lo, hi = self._window(kind, point[dim], dim)
+                return hi - lo
+            case ("cut", part):
+                lo, hi = self._cut(name, part, point)
                 return hi - lo
             case ("prefix", dim):
                 return point[dim] + 1
@@ -299,6 +307,14 @@ class Setting:
             return greater(here - self.steps + 1, poly(0)), here + 1
         return here, -greater(-(here + self.steps), -self.extent(dim))
 
+    def _cut(self, name: str, part: str, point: Point) -> tuple[Poly, Poly]:
+        """First index and end of a slice, or of its part below or above the cut inside it."""
+        avoids = self.avoids.get(name, set())
+        below = self._function("below", avoids, point) - 1
+        above = self._function("above", avoids, point) - 1
+        lo, hi = CUT - below, CUT + above
+        return (lo, hi) if part == "whole" else (lo, CUT) if part == "low" else (CUT, hi)
+
     def holds(self, test: Unknown) -> bool | None:
         """Whether a window lets a value go, if that is decided."""
         known = self.known.get(test.name)
@@ -321,6 +337,8 @@ class Setting:
         match self.known.get(name):
             case ("full" | "prefix", _):
                 return i
+            case ("cut", part):
+                return self._cut(name, part, point)[0] + i
             case ("suffix", dim):
                 return point[dim] + i
             case (("window" | "coming") as kind, dim):

@@ -23,6 +23,24 @@ def _lifted(op: str, fields: str) -> Rule:
     )
 
 
+def _split(side: str, first: str, second: str) -> Rule:
+    return Rule(
+        name=f"domain/split-{side}",
+        law="slice(d in lo..hi, x where d < m, else y) = x[lo:m] ++ y[m:hi]",
+        reason="The points of each case are computed together, without asking which case it is.",
+        left="(sl d s (case c x y))",
+        right=f"(cat (+ r 1) {first} {second})",
+        when=(
+            f"(holds_{side} c d s p q)",
+            "(= r (rank x))",
+            "(= 0 (& d (sdom x)))",
+            "(= 0 (& d (sdom y)))",
+        ),
+        valid="inside the box",
+        proof=PROOF,
+    )
+
+
 DOMAIN: tuple[Rule, ...] = (
     _lifted("tr", ""),
     _lifted("reshape", "r h"),
@@ -39,6 +57,17 @@ DOMAIN: tuple[Rule, ...] = (
             "(= 0 (& d (dom w)))",
         ),
         also=("(want (mm x w) m)",),
+        proof=PROOF,
+    ),
+    _split("low", "(sl d p x)", "(sl d q y)"),
+    _split("high", "(sl d p y)", "(sl d q x)"),
+    Rule(
+        name="domain/case-and",
+        law="x where a and b hold, else y = (x where b holds, else y) where a holds, else y",
+        reason="A conjunction is cut one condition at a time.",
+        left="(case c x y)",
+        right="(case a (case b x y) y)",
+        when=("(both c a b)",),
         proof=PROOF,
     ),
 )

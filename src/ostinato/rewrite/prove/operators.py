@@ -1,0 +1,215 @@
+"""Operators on tensors of a proof: shapes, and elements in terms of the operands' elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ostinato.rewrite.prove.index import Apply, Opaque, Poly, Var, divide, poly
+from ostinato.rewrite.prove.normal import exact
+from ostinato.rewrite.prove.setting import Fixed, Impossible, Point, Setting, Size
+from ostinato.rewrite.prove.value import Call, Fold, Value, free, key, rename
+
+Element = tuple[Poly, ...]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """Sizes (without those of a point), and the element at a point and position."""
+
+    shape: tuple[Size, ...]
+    at: Callable[[Point, Element], Value]
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+def broadcast(setting: Setting, args: Sequence[Tensor], axes: Sequence[int]) -> tuple[Size, ...]:
+    """The common sizes of the given axes (negative)."""
+    out: list[Size] = []
+    for axis in axes:
+        found = [a.shape[axis] for a in args]
+        thick = [s for s in found if not s.is_one] or found
+        for size in thick[1:]:
+            setting.unify(thick[0], size)
+        out.append(thick[0])
+    return tuple(out)
+
+
+def mapped(setting: Setting, fn: str, args: Sequence[Tensor]) -> Tensor:
+    equal_ranks(args)
+    shape = broadcast(setting, args, range(-args[0].rank, 0))
+    return Tensor(shape, lambda point, at: Call(fn, tuple(a.at(point, thin(a, at)) for a in args)))
+
+
+def folded(setting: Setting, fn: str, mask: int, x: Tensor) -> Tensor:
+    axes = [k for k in range(x.rank) if mask >> (x.rank - k - 1) & 1]
+    if mask >> x.rank or not axes or (fn.startswith("arg") and len(axes) > 1):
+        raise Impossible(f"axes {mask:b} of {x.rank}")
+    kept = tuple(s for k, s in enumerate(x.shape) if k not in axes)
+
+    def at(point: Point, element: Element) -> Value:
+        rest, over, full = iter(element), [], list[Poly]()
+        for k, size in enumerate(x.shape):
+            if k in axes:
+                index, variables = positions(setting, size, point)
+                over += variables
+                full.append(index)
+            else:
+                full.append(next(rest))
+        return Fold(fn, tuple(over), x.at(point, tuple(full)))
+
+    return Tensor(kept, at)
+
+
+def positions(setting: Setting, size: Size, point: Point) -> tuple[Poly, list[Var]]:
+    """An index into an axis; an axis of size ``n * k`` takes one variable for each."""
+    index, variables = poly(0), list[Var]()
+    for factor in factors(size):
+        length = setting.size(factor, point)
+        variables.append(setting.fresh(length))
+        index = index * length + variables[-1]
+    return index, variables
+
+
+def factors(size: Size) -> list[Size]:
+    fixed = size.root().fixed
+    if fixed is None or fixed.kind != "times":
+        return [size]
+    return [part for factor in fixed.factors for part in factors(factor)]
+
+
+def product(setting: Setting, x: Tensor, y: Tensor) -> Tensor:
+    equal_ranks([x, y])
+    if x.rank < 2:
+        raise Impossible("a product of vectors")
+    setting.unify(x.shape[-1], y.shape[-2])
+    lead = broadcast(setting, [x, y], range(-x.rank, -2))
+
+    def at(point: Point, element: Element) -> Value:
+        k, over = positions(setting, x.shape[-1], point)
+        *rows, i, j = element
+        left = x.at(point, (*thin(x, rows), i, k))
+        right = y.at(point, (*thin(y, rows), k, j))
+        return Fold("dot", tuple(over), Call("mul", (left, right)))
+
+    return Tensor((*lead, x.shape[-2], y.shape[-1]), at)
+
+
+def permuted(setting: Setting, x: Tensor, k: int, to: int) -> Tensor:
+    """Axis ``-k`` moved to ``-to``, further left."""
+    if not 1 <= k <= to <= x.rank:
+        raise Impossible(f"axis {k} moved to {to} of {x.rank}")
+    order = [j for j in range(x.rank) if j != x.rank - k]
+    order.insert(x.rank - to, x.rank - k)
+
+    def at(point: Point, element: Element) -> Value:
+        inner = dict(zip(order, element, strict=True))
+        return x.at(point, tuple(inner[j] for j in range(x.rank)))
+
+    return Tensor(tuple(x.shape[j] for j in order), at)
+
+
+def in_any_order(name: str, x: Tensor) -> Tensor:
+    """The trailing axes in another order: all of them are one axis here, whose index is mapped."""
+    if not x.rank:
+        raise Impossible("no axes to permute")
+
+    def at(point: Point, element: Element) -> Value:
+        return x.at(point, (*element[:-1], poly(Apply(name, element[-1:]))))
+
+    return Tensor(x.shape, at)
+
+
+def reshaped(setting: Setting, count: int, shape: list[Size], x: Tensor) -> Tensor:
+    keep = x.rank - count
+    if keep < 0:
+        raise Impossible(f"{count} of {x.rank} axes")
+    setting.same_count(x.shape[keep:], shape)
+
+    def at(point: Point, element: Element) -> Value:
+        inner = [setting.size(s, point) for s in x.shape[keep:]]
+        outer = [setting.size(s, point) for s in shape]
+        flat = poly(0)
+        for size, i in zip(outer, element[keep:], strict=True):
+            flat = flat * size + i
+        found: list[Poly] = []
+        for size in reversed(inner[1:]):
+            flat, rest = divide(flat, size)
+            found.append(rest)
+        first = [flat] if inner else []
+        return x.at(point, (*element[:keep], *first, *reversed(found)))
+
+    return Tensor((*x.shape[:keep], *shape), at)
+
+
+def repeated(setting: Setting, shape: list[Size], x: Tensor) -> Tensor:
+    keep = x.rank - len(shape)
+    if keep < 0:
+        raise Impossible(f"{len(shape)} of {x.rank} axes")
+    for new, old in zip(shape, x.shape[keep:], strict=True):
+        if not old.is_one:
+            setting.unify(new, old)
+    return Tensor((*x.shape[:keep], *shape), lambda point, at: x.at(point, thin(x, at)))
+
+
+def gathered(setting: Setting, axis: int, x: Tensor, index: Tensor) -> Tensor:
+    equal_ranks([x, index])
+    place = place_of(axis, x)
+    shape = list(_others(setting, x, index, place))
+    shape.insert(place, index.shape[place])
+
+    def at(point: Point, element: Element) -> Value:
+        found = exact(index.at(point, thin(index, element, place)))
+        size = setting.size(x.shape[place], point)
+        position = poly(_clamped(found, size))
+        inner = [*thin(x, element)]
+        inner[place] = position
+        return x.at(point, tuple(inner))
+
+    return Tensor(tuple(shape), at)
+
+
+def _others(setting: Setting, x: Tensor, y: Tensor, place: int) -> tuple[Size, ...]:
+    axes = [k for k in range(x.rank) if k != place]
+    return broadcast(setting, [x, y], axes)
+
+
+def length_of(setting: Setting, name: str) -> Size:
+    match setting.known.get(name):
+        case ("full", dim):
+            return Size(dim, fixed=Fixed("extent", dim))
+        case ("shifted", base, _):
+            return length_of(setting, base)
+        case _:
+            return Size(name, fixed=Fixed("length", name))
+
+
+def equal_ranks(args: Sequence[Tensor]) -> None:
+    if len({a.rank for a in args}) > 1:
+        raise Impossible("operands of different ranks")
+
+
+def place_of(axis: int, x: Tensor) -> int:
+    if not 1 <= axis <= x.rank:
+        raise Impossible(f"axis {axis} of {x.rank}")
+    return x.rank - axis
+
+
+def thin(x: Tensor, element: Sequence[Poly], but: int | None = None) -> Element:
+    """The element of an operand whose axes of size 1 repeat."""
+    return tuple(
+        poly(0) if s.is_one and k != but else i
+        for k, (s, i) in enumerate(zip(x.shape[: len(element)], element, strict=True))
+    )
+
+
+def _clamped(value: Value, size: Poly) -> Opaque:
+    return Opaque(
+        f"clamp({key(value)}, {size.key})",
+        free(value) | size.variables(),
+        lambda by: _clamped(rename(value, by), size.renamed(by)),
+        lambda number, integer: max(0, min(math.floor(number(value)), integer(size) - 1)),
+    )
