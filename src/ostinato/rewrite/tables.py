@@ -292,9 +292,8 @@ def threshold(cond: Compare) -> tuple[Dim, Expr, bool] | None:
 
 def _both_rows(tables: Tables) -> list[Row]:
     """Conjunctions of two conditions, and those."""
-    pairs = [
+    return [
         (k, *map(tables.id, a.of))
         for k, a in enumerate(list(tables.attributes))
         if isinstance(a, Every) and len(a.of) == 2
     ]
-    return pairs

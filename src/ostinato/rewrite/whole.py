@@ -106,9 +106,9 @@ def _inside(index: Index, size: Expr, by: Renaming) -> bool:
     A slice must not end before it begins.
     """
     if isinstance(index, Slice):
-        gaps = (index.lo, size - index.hi, index.hi - index.lo)
+        gaps = [index.lo, size - index.hi, index.hi - index.lo]
     else:
-        gaps = (index, size - 1 - index)
+        gaps = [index, size - 1 - index]
     return all(is_never_negative(substitute(gap, by)) for gap in gaps)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from typing import cast
 
 from ostinato.rewrite.instances import algebra, domain, incremental, matmul, vectorize, view
 from ostinato.rewrite.instances.instance import Instance
@@ -18,11 +19,10 @@ def every_instance() -> tuple[Instance, ...]:
 
 
 def _of(values: Iterable[object]) -> Iterable[Instance]:
+    """The instances among the values of a module, and those in its tuples."""
     for value in values:
-        if isinstance(value, Instance):
-            yield value
-        elif isinstance(value, tuple):
-            yield from (v for v in value if isinstance(v, Instance))
+        found = cast(tuple[object, ...], value if isinstance(value, tuple) else (value,))
+        yield from (v for v in found if isinstance(v, Instance))
 
 
 def where_fires(rule: str) -> tuple[Instance, ...]:

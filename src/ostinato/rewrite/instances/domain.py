@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ostinato.pdg.build import const, matmul, rec, reshape, transpose
-from ostinato.pdg.condition import ALWAYS, equal
+from ostinato.pdg.build import case, const, matmul, rec, reshape, transpose
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every, some
 from ostinato.pdg.index import expr
 from ostinato.pdg.node import Equation, Node, Pdg
-from ostinato.rewrite.instances.instance import Instance, Sizes, T, at, fires, silent, tensor
+from ostinato.rewrite.instances.instance import (
+    B,
+    Instance,
+    Sizes,
+    T,
+    all_of,
+    at,
+    fires,
+    silent,
+    tensor,
+)
 
 
 def _before(z: Sizes) -> Node:
@@ -33,6 +43,36 @@ def projected_input_of_the_step_before(z: Sizes) -> Node:
 @silent("domain/lift-product")
 def input_of_the_step_before_times_a_moving_matrix(z: Sizes) -> Node:
     return matmul(_before(z), tensor("w", (z.k, z.n), (T,)))
+
+
+def _cases(z: Sizes, cond: Cond) -> Node:
+    return case(cond, tensor("x", (z.k,), (B, T)), tensor("y", (z.k,), (B, T)))
+
+
+@fires("domain/split-low", idle=("domain/split-high",))
+def history_whose_first_step_is_another(z: Sizes) -> Node:
+    return all_of(_cases(z, equal(T, 0)), T)
+
+
+@fires("domain/split-high", idle=("domain/split-low",))
+def history_whose_later_steps_are_others(z: Sizes) -> Node:
+    return all_of(_cases(z, at_least(T, 1)), T)
+
+
+@silent("domain/split-low", "domain/split-high")
+def history_with_a_condition_on_another_dimension(z: Sizes) -> tuple[Node, ...]:
+    both = every(at_least(T, 1), at_least(B, 1))
+    return all_of(_cases(z, equal(B, 0)), T), all_of(_cases(z, both), T)
+
+
+@fires("domain/case-and")
+def two_conditions(z: Sizes) -> Node:
+    return _cases(z, every(at_least(T, 1), at_least(B, 1)))
+
+
+@silent("domain/case-and")
+def either_condition(z: Sizes) -> Node:
+    return _cases(z, some(at_least(T, 1), at_least(B, 1)))
 
 
 def _carried(build: Callable[[Sizes, Node], Node]) -> Callable[[Sizes], Pdg]:

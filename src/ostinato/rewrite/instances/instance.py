@@ -99,10 +99,8 @@ def at(x: Node, dim: Dim, index: Expr | int) -> Node:
 
 def useless(x: Node, op: Read | Transpose) -> Node:
     """A read or transpose that changes nothing, which the constructors would drop."""
-    read_at = (
-        {d for _, e in op.at if isinstance(e, Expr) for d in dims_of(e)}
-        if isinstance(op, Read)
-        else set()
-    )
+    read_at: set[Dim] = set()
+    if isinstance(op, Read):
+        read_at = {d for _, e in op.at if isinstance(e, Expr) for d in dims_of(e)}
     over = order({*x.domain, *read_at})
     return intern((op, (x,), over, x.shape, x.dtype))

@@ -17,19 +17,9 @@ from ostinato.rewrite.prove.text import Tree, show
 _ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _WINDOWS = ("window", "coming")
 _BOOKKEEPING = frozenset(
-    ("want", "live", "within", "inside", "innermost", "define", "batch", "growing")
-    + (
-        "holds_low",
-        "holds_high",
-        "both",
-        "prefix",
-        "suffix",
-        "window",
-        "coming",
-        "counts",
-        "real_cast",
-        "unit",
-    )
+    ("want", "live", "within", "inside", "innermost", "define", "batch", "growing", "prefix")
+    + ("suffix", "window", "coming", "counts", "real_cast", "unit", "holds_low", "holds_high")
+    + ("both",)
 )
 
 

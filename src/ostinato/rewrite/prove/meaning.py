@@ -124,10 +124,10 @@ class Meaning:
         if op == "hlen":
             return len(self.sizes(rest[0]))
         values = [self.number(part) for part in rest]
-        known = _ARITHMETIC.get(str(op))
-        if known is None:
+        found = _arithmetic(str(op), values)
+        if found is None:
             raise Unsupported(f"the number {show(tree)}")
-        return known(*values)
+        return found
 
     def sizes(self, tree: Tree) -> list[Size]:
         """The sizes of a shape such as ``(cons n (cons (times p k) h))``."""
@@ -339,13 +339,24 @@ def _elsewhere(size: Size, dim: str, name: str) -> Size:
     return Size(f"{root.name}@{name}", fixed=Fixed("moved", f"{dim} {name}", (root,)))
 
 
-_ARITHMETIC: dict[str, Callable[..., int]] = {
-    "+": lambda *v: sum(v),
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "&": lambda a, b: a & b,
-    "|": lambda a, b: a | b,
-    "<<": lambda a, b: a << b,
-    ">>": lambda a, b: a >> b,
-    "not-i64": lambda a: ~a,
-}
+def _arithmetic(op: str, values: list[int]) -> int | None:
+    """The value of an operator of egglog's integers."""
+    match op, values:
+        case "+", _:
+            return sum(values)
+        case "-", [a, b]:
+            return a - b
+        case "*", [a, b]:
+            return a * b
+        case "&", [a, b]:
+            return a & b
+        case "|", [a, b]:
+            return a | b
+        case "<<", [a, b]:
+            return a << b
+        case ">>", [a, b]:
+            return a >> b
+        case "not-i64", [a]:
+            return ~a
+        case _:
+            return None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 import random
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import assert_never
@@ -119,15 +120,12 @@ class Model:
         return self.draw(f"{test.name}{at}").random() < 0.5
 
     def _call(self, fn: str, args: list[float]) -> float:
-        known = _FUNCTIONS.get(fn)
-        if known is None:
-            return self.draw(f"{fn}{[round(a, 7) for a in args]}").uniform(-2, 2)
         try:
-            found = known(*args)
+            found = _function(fn, args)
         except (ArithmeticError, ValueError) as problem:
             raise Undefined(fn) from problem
-        if isinstance(found, complex):
-            raise Undefined(fn)
+        if found is None:
+            return self.draw(f"{fn}{[round(a, 7) for a in args]}").uniform(-2, 2)
         return found
 
     def _fold(self, fn: str, over: list[Var], body: Value) -> float:
@@ -161,47 +159,92 @@ class Model:
         return total
 
 
-_FUNCTIONS: dict[str, Callable[..., float]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "neg": lambda a: -a,
-    "abs": abs,
-    "exp": math.exp,
-    "log": math.log,
-    "log1p": math.log1p,
-    "expm1": math.expm1,
-    "sqrt": math.sqrt,
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "tanh": math.tanh,
-    "sigmoid": lambda a: 0.5 * math.tanh(0.5 * a) + 0.5,
+def _same(a: float) -> float:
+    return a
+
+
+def _sigmoid(a: float) -> float:
+    return 0.5 * math.tanh(0.5 * a) + 0.5
+
+
+def _quotient(a: float, b: float) -> float:
+    return a / b
+
+
+def _truth(holds: bool) -> float:
+    return 1.0 if holds else -1.0
+
+
+_UNARY: dict[str, Callable[[float], float]] = {
+    **{name: getattr(math, name) for name in ("exp", "log", "log1p", "expm1", "sqrt")},
+    **{name: getattr(math, name) for name in ("sin", "cos", "tan", "tanh")},
+    "neg": operator.neg,
+    "not": operator.neg,
+    "abs": math.fabs,
+    "sigmoid": _sigmoid,
+    "stop_gradient": _same,
+    "cast:real": _same,
+}
+_BINARY: dict[str, Callable[[float, float], float]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": _quotient,
+    "pow": math.pow,
     "minimum": min,
     "maximum": max,
-    "pow": lambda a, b: a**b,
-    "stop_gradient": lambda a: a,
-    "cast:real": lambda a: a,
-    "where": lambda c, a, b: a if c > 0 else b,
-    "not": lambda a: -a,
     "and": min,
     "or": max,
-    "lt": lambda a, b: 1.0 if a < b else -1.0,
-    "le": lambda a, b: 1.0 if a <= b else -1.0,
-    "gt": lambda a, b: 1.0 if a > b else -1.0,
-    "ge": lambda a, b: 1.0 if a >= b else -1.0,
-    "eq": lambda a, b: 1.0 if a == b else -1.0,
-    "ne": lambda a, b: 1.0 if a != b else -1.0,
 }
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "eq": operator.eq,
+    "ne": operator.ne,
+}
+
+
+def _function(fn: str, args: Sequence[float]) -> float | None:
+    """The value of a known function; truth values are signs."""
+    match args:
+        case (a,) if fn in _UNARY:
+            return _UNARY[fn](a)
+        case (a, b) if fn in _BINARY:
+            return _BINARY[fn](a, b)
+        case (a, b) if fn in _COMPARE:
+            return _truth(_COMPARE[fn](a, b))
+        case (c, a, b) if fn == "where":
+            return a if c > 0 else b
+        case _:
+            return None
+
+
+def _greatest(values: list[float]) -> float:
+    return max(values, default=-math.inf)
+
+
+def _least(values: list[float]) -> float:
+    return min(values, default=math.inf)
+
+
+def _place_of_greatest(values: list[float]) -> float:
+    return float(values.index(max(values))) if values else 0.0
+
+
+def _place_of_least(values: list[float]) -> float:
+    return float(values.index(min(values))) if values else 0.0
+
+
 _FOLDS: dict[str, Callable[[list[float]], float]] = {
     "sum": math.fsum,
     "dot": math.fsum,
     "prod": math.prod,
-    "max": lambda v: max(v, default=-math.inf),
-    "min": lambda v: min(v, default=math.inf),
-    "any": lambda v: max(v, default=-math.inf),
-    "all": lambda v: min(v, default=math.inf),
-    "argmax": lambda v: float(v.index(max(v))) if v else 0.0,
-    "argmin": lambda v: float(v.index(min(v))) if v else 0.0,
+    "max": _greatest,
+    "min": _least,
+    "any": _greatest,
+    "all": _least,
+    "argmax": _place_of_greatest,
+    "argmin": _place_of_least,
 }

@@ -51,7 +51,7 @@ def folded(setting: Setting, fn: str, mask: int, x: Tensor) -> Tensor:
     kept = tuple(s for k, s in enumerate(x.shape) if k not in axes)
 
     def at(point: Point, element: Element) -> Value:
-        rest, over, full = iter(element), [], list[Poly]()
+        rest, over, full = iter(element), list[Var](), list[Poly]()
         for k, size in enumerate(x.shape):
             if k in axes:
                 index, variables = positions(setting, size, point)
@@ -207,9 +207,12 @@ def thin(x: Tensor, element: Sequence[Poly], but: int | None = None) -> Element:
 
 
 def _clamped(value: Value, size: Poly) -> Opaque:
+    def clamped(number: Callable[[Value], float], integer: Callable[[Poly], int]) -> float:
+        return max(0, min(math.floor(number(value)), integer(size) - 1))
+
     return Opaque(
         f"clamp({key(value)}, {size.key})",
         free(value) | size.variables(),
         lambda by: _clamped(rename(value, by), size.renamed(by)),
-        lambda number, integer: max(0, min(math.floor(number(value)), integer(size) - 1)),
+        clamped,
     )

@@ -242,7 +242,9 @@ def _dims(found: Law) -> Iterator[dict[str, str]]:
         first = all(names.index(d) <= names.index(n) for n, d in dims.items())
         canonical = first and all(dims[d] == d for d in dims.values())
         pairs = itertools.combinations(names, 2)
-        if canonical and all(dims[a] != dims[b] or {a, b} not in apart for a, b in pairs):
+        if canonical and all(
+            dims[a] != dims[b] or frozenset((a, b)) not in apart for a, b in pairs
+        ):
             yield dims
 
 

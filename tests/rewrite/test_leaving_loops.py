@@ -1,0 +1,56 @@
+"""Work leaves the loop over steps: projections of inputs, and cases that are cut into ranges."""
+
+from __future__ import annotations
+
+import ostinato as ot
+from ostinato.pdg.node import Case, Matmul, Node
+from ostinato.rewrite.optimize import RewriteOptions, optimize
+from ostinato.rewrite.registry import RuleSet, every_rule
+from ostinato.rewrite.whole import partial_dims
+
+
+def nodes(program: ot.Program, rules: RuleSet | None = None) -> list[Node]:
+    chosen = RewriteOptions(rules=rules or every_rule(), hints={"B": 64, "T": 500})
+    return list(optimize(program.pdg, chosen).pdg.nodes())
+
+
+def elman() -> ot.Program:
+    """A recurrent layer whose equation reads the input of the next step."""
+    b, t = ot.dims("b t")
+    x = ot.input("x", shape=(3,), over=(b, t))
+    w, u = ot.input("w", shape=(5, 5)), ot.input("u", shape=(3, 5))
+    h = ot.recurrent("h", shape=(5,), over=(b, t))
+    h[b, 0] = ot.tanh(x[b, 0] @ u)
+    h[b, t + 1] = ot.tanh(h @ w + x[b, t + 1] @ u)
+    return ot.Program(h=h)
+
+
+def bootstrapped() -> ot.Program:
+    """A difference with the next value, or with nothing at the last step."""
+    b, t = ot.dims("b t")
+    v = ot.input("v", over=(b, t))
+    following = ot.where(t < t.size - 1, ot.tanh(v[b, t + 1]), 0.0)
+    return ot.Program(loss=(following - v)[:, :].sum())
+
+
+def test_the_projection_of_all_inputs_is_one_product() -> None:
+    rows = [str(n.shape[0]) for n in nodes(elman()) if isinstance(n.op, Matmul)]
+    assert sorted(rows) == ["B", "B * T"]
+
+
+def test_without_the_family_the_projection_stays_in_the_loop() -> None:
+    found = nodes(elman(), every_rule().without("domain/lift-product"))
+    assert not any(isinstance(n.op, Matmul) and str(n.shape[0]) == "B * T" for n in found)
+
+
+def test_a_case_is_cut_into_ranges_without_conditions() -> None:
+    assert any(isinstance(n.op, Case) for n in bootstrapped().pdg.nodes())
+    assert not any(isinstance(n.op, Case) for n in nodes(bootstrapped()))
+
+
+def test_a_read_under_its_own_condition_is_whole() -> None:
+    pdg = bootstrapped().pdg
+    partial = partial_dims(pdg)
+    case = next(n for n in pdg.nodes() if isinstance(n.op, Case))
+    assert [d.name for d in partial[case.args[0]]] == ["t"]
+    assert not partial[case]
