@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache as cached
@@ -164,6 +165,8 @@ def compile_program(
         directory = cache.store(key, artifact)
     else:
         directory = cache.directory_of(key)
+    for note in artifact.explanation.notes:
+        warnings.warn(note, stacklevel=3)
     executable = Executable(artifact, directory, key, chosen.threads)
     return Compiled(executable, signature(pdg))
 
@@ -213,7 +216,19 @@ def _explanation(
         schedule=str(plan),
         source=source,
         cost={"predicted_ns": optimized.report.price_after, **times},
+        notes=_notes(optimized),
     )
+
+
+def _notes(optimized: Optimized) -> tuple[str, ...]:
+    """What rewriting could not do: no slower program without a word."""
+    report = optimized.report
+    notes: list[str] = []
+    if report.left:
+        notes.append(f"rewriting left the program as it is written: {report.left}")
+    elif not report.saturation.complete:
+        notes.append(f"rewriting stopped before it had tried everything: {report.saturation}")
+    return tuple(notes)
 
 
 def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:

@@ -62,3 +62,9 @@ def test_without_its_family_a_prefix_sum_costs_more(console: Console, tmp_path: 
     ablate(prefix_sum(), ["incremental"], tmp_path / "ablate.json", console)
     (found,) = json.loads((tmp_path / "ablate.json").read_text())["ablations"]
     assert found["without"] == "incremental" and found["ratio"] > 1.0
+
+
+def test_one_rule_is_shown_with_programs_on_which_it_fires_and_not(console: Console) -> None:
+    show_rule("incremental/prefix-sum", None, console)
+    assert "fires on\ny[t] = sum(x[:t+1], axes=-2)" in text(console)
+    assert "does not fire on" in text(console)

@@ -13,7 +13,10 @@ from rich.table import Table
 
 from ostinato.experiment import Experiment
 from ostinato.pdg.node import Pdg
+from ostinato.pdg.printer import show
 from ostinato.program import Program
+from ostinato.rewrite.instances import where_fires, where_idle
+from ostinato.rewrite.instances.instance import Sizes
 from ostinato.rewrite.optimize import Optimized, RewriteOptions, optimize
 from ostinato.rewrite.registry import Rule, RuleSet, every_rule
 
@@ -29,10 +32,14 @@ def list_rules(family: str | None, path: Path | None, console: Console) -> None:
 
 
 def show_rule(name: str, path: Path | None, console: Console) -> None:
-    """Show one rule with its reason, sides and conditions."""
+    """Show one rule, and programs on which it fires and on which it does not."""
     rule: Rule = every_rule()[name]
     console.print(str(rule), markup=False, highlight=False, soft_wrap=True)
-    write(path, asdict(rule))
+    found = {"fires": where_fires(name)[:1], "does not fire": where_idle(name)[:1]}
+    texts = {claim: show(i.build(Sizes())) for claim, some in found.items() for i in some}
+    for claim, text in texts.items():
+        console.print(f"\n{claim} on\n{text}", markup=False, highlight=False, soft_wrap=True)
+    write(path, {**asdict(rule), "instances": texts})
 
 
 def trace(made: Program | Experiment, path: Path | None, console: Console) -> None:

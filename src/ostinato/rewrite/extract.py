@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ostinato.rewrite.components import Chain
 from ostinato.rewrite.cost import Cost, Pricing
 from ostinato.rewrite.export import EGraph, ENode
+from ostinato.rewrite.improve import Choices, LocalSearch
 from ostinato.rewrite.lang import SIGNATURE
 from ostinato.rewrite.legality import Context, Limit
 from ostinato.rewrite.load import Loaded
@@ -71,6 +72,7 @@ class Selection:
     definitions: Mapping[tuple[int, int], int]
     price: float
     cost: Cost
+    switches: int = 0  # choices that local search changed
 
 
 class NoTerm(Exception):
@@ -103,7 +105,11 @@ class Extractor:
             ]
 
     def select(self, forms: frozenset[int]) -> Selection:
-        """The program in which exactly the recurrences ``forms`` (ids) exist."""
+        """The cheapest program found in which exactly the recurrences ``forms`` (ids) exist."""
+        tree, searched = self._select(forms, False), self._select(forms, True)
+        return searched if searched.price < tree.price else tree
+
+    def _select(self, forms: frozenset[int], with_search: bool) -> Selection:
         terms, known = Terms(), dict[int, int]()
         groups: dict[Chain, list[tuple[Name, int]]] = {}
         form = {self._loaded.tables.recs[rec].name: rec for rec in forms}
@@ -115,16 +121,18 @@ class Extractor:
             (k, classes[ids[n]]) for k, (_, n) in enumerate(self._loaded.pdg.outputs)
         ]
         chosen: dict[Name, int] = {}
+        switches = 0
         deepest = sorted(groups.items(), key=lambda item: -len(item[0]))  # stable: see `chains`
         last: tuple[Chain, list[tuple[Name, int]]] = ((), results)
         for chain, roots in (*deepest, last):
             context = Context(chain, self._loaded.tables)
             search = _Search(self._graph, self._candidates, context, forms, terms, known)
-            found = search.run([cls for _, cls in roots])
+            found = search.run([cls for _, cls in roots], with_search)
+            switches += search.switches
             chosen.update({name: term for (name, _), term in zip(roots, found, strict=True)})
             for number in terms.reachable(found):
                 known.setdefault(terms.items[number].cls, number)
-        return self._used(terms, chosen)
+        return replace(self._used(terms, chosen), switches=switches)
 
     def _used(self, terms: Terms, chosen: Mapping[Name, int]) -> Selection:
         """What the outputs need, through recurrences, and its cost."""
@@ -200,13 +208,16 @@ class _Search:
         self._chosen: list[ENode | int] = []  # an e-node, or the number of a term
         self._best: dict[int, int] = {}  # place -> option
         self._built: dict[int, int] = {}
+        self.switches = 0
 
-    def run(self, roots: Sequence[int]) -> list[int]:
+    def run(self, roots: Sequence[int], with_search: bool) -> list[int]:
         """The terms of root classes."""
         places = [self._place(cls, self._context.root) for cls in roots]
         while self._pending:
             self._expand(*self._pending.pop())
         self._settle()
+        if with_search and all(place in self._best for place in places):
+            self._improve(places)
         classes = {number: cls for (cls, _), number in self._places.items()}
         return [self._build(place, classes) for place in places]
 
@@ -283,6 +294,15 @@ class _Search:
                 total[reader] += price
                 if not missing[reader] and owner[reader] not in self._best:
                     heapq.heappush(heap, (total[reader], reader))
+
+    def _improve(self, roots: Sequence[int]) -> None:
+        """Let places share: see `ostinato.rewrite.improve`."""
+        options: dict[int, list[int]] = {}
+        for option, place in enumerate(self._owner):
+            options.setdefault(place, []).append(option)
+        search = LocalSearch(Choices(options, self._kids, self._price), self._best)
+        search.run(roots)
+        self.switches = search.switches
 
     def _build(self, root: int, classes: Mapping[int, int]) -> int:
         stack = [root]

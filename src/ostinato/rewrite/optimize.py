@@ -43,6 +43,7 @@ class Report:
     - ``origins``: for each node of the result, the rules that created its e-node;
     - ``before``, ``after``: cost vectors; prices are nanoseconds of a whole run at the hints;
     - ``enodes``: the size of the saturated graph; ``seconds``: time per stage.
+    - ``switches``: choices that local search changed after the tree program;
     - ``left``: why the program was left as it was written; empty if it was not.
     """
 
@@ -55,6 +56,7 @@ class Report:
     saturation: Saturation
     enodes: int
     seconds: dict[str, float]
+    switches: int = 0
     left: str = ""
 
     def __str__(self) -> str:
@@ -107,7 +109,13 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
     rebuilt = rebuild(after, graph, loaded)
     clock.lap("rebuild")
     origins = _origins(after, rebuilt, graph)
-    report = replace(report, origins=origins, after=after.cost, price_after=after.price)
+    report = replace(
+        report,
+        origins=origins,
+        after=after.cost,
+        price_after=after.price,
+        switches=after.switches,
+    )
     return Optimized(rebuilt.pdg, rebuilt.batched, report)
 
 

@@ -111,7 +111,7 @@ def _exact_call(fn: str, args: list[Value]) -> Value:
             return x
         case "abs", [Call(("abs" | "neg"), (x,))]:
             return Call("abs", (x,))
-        case _, [Call(inner, (Leaf() as leaf,))] if leaf.is_truth and _are_casts(fn, inner):
+        case _, [Call(cast, (Leaf() as leaf,))] if leaf.is_truth and _are_casts(fn, cast):
             return Call(fn, (leaf,))
         case "neg", [Call("neg", (x,))]:
             return x

@@ -26,6 +26,7 @@ from ostinato.rewrite.prove.value import Test, Value, key
 from ostinato.rewrite.registry import Rule
 
 Outcome = Literal["proved", "bounded", "failed", "unproved"]
+OUTCOMES: tuple[Outcome, ...] = ("proved", "bounded", "failed", "unproved")
 
 
 @dataclass(frozen=True, slots=True)

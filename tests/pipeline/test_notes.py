@@ -1,0 +1,38 @@
+"""What the compiler could not do is said, once, with the reason."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+import ostinato as ot
+from ostinato.rewrite.optimize import RewriteOptions, optimize
+from ostinato.rewrite.saturate import Budget
+
+
+def program() -> ot.Program:
+    t = ot.dims("t")
+    x = ot.input("x", over=t)
+    return ot.Program(y=ot.tanh(x[: t + 1].sum(0)) * 2.0)
+
+
+def test_a_budget_that_bites_is_a_warning_and_a_note(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def hurried(pdg: object, options: RewriteOptions) -> object:
+        short = RewriteOptions(options.rules, options.hints, Budget(rounds=1))
+        return optimize(program().pdg, short)
+
+    monkeypatch.setenv("OSTINATO_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("ostinato.rewrite.optimize.optimize", hurried)
+    with pytest.warns(UserWarning, match="the budget of 1 rounds was reached"):
+        compiled = program().compile()
+    assert "the budget of 1 rounds was reached" in str(compiled.explain())
+
+
+def test_a_complete_compilation_has_no_notes() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert program().compile().explain().notes == ()

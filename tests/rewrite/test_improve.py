@@ -1,0 +1,90 @@
+"""Local search over chosen terms: sharing pays once, terms stay trees of smaller terms."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ostinato.rewrite.improve import Choices, LocalSearch
+
+
+def graph_price(choices: Choices, best: dict[int, int], root: int) -> float | None:
+    """The price of everything the root needs, each place once; None for a term in itself."""
+    done: set[int] = set()
+    open_: set[int] = set()
+
+    def visit(place: int) -> bool:
+        if place in open_:
+            return False
+        if place not in done:
+            open_.add(place)
+            if not all(visit(kid) for kid in choices.kids[best[place]]):
+                return False
+            open_.discard(place)
+            done.add(place)
+        return True
+
+    return sum(choices.price[best[p]] for p in done) if visit(root) else None
+
+
+def searched(choices: Choices, best: dict[int, int], root: int) -> dict[int, int]:
+    search = LocalSearch(choices, dict(best))
+    search.run([root])
+    return search.best
+
+
+def test_a_shared_operand_wins_over_two_cheaper_ones() -> None:
+    # place 0 needs 1 and 2; each is made from its own leaf (price 3) or from shared place 3 (4)
+    choices = Choices(
+        options={0: [0], 1: [1, 2], 2: [3, 4], 3: [5]},
+        kids=[(1, 2), (), (3,), (), (3,), ()],
+        price=[1.0, 3.0, 0.5, 3.0, 0.5, 4.0],
+    )
+    best = searched(choices, {0: 0, 1: 2, 2: 3, 3: 5}, 0)
+    assert best[1] == 2 and best[2] == 4
+
+
+def test_a_term_never_contains_itself() -> None:
+    # 0 may be its own operand's operand, for less
+    choices = Choices(options={0: [0], 1: [1, 2]}, kids=[(1,), (), (0,)], price=[1.0, 5.0, 0.1])
+    assert searched(choices, {0: 0, 1: 1}, 0) == {0: 0, 1: 1}
+
+
+def test_the_search_ends_when_its_steps_are_used_up() -> None:
+    choices = Choices(options={0: [0, 1]}, kids=[(), ()], price=[2.0, 1.0])
+    search = LocalSearch(choices, {0: 0}, steps=0)
+    search.run([0])
+    assert search.best == {0: 0} and search.switches == 0
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Choices:
+    """Layered places: operands have larger numbers, so the first options have no circle."""
+    places = draw(st.integers(2, 5))
+    options: dict[int, list[int]] = {}
+    kids: list[tuple[int, ...]] = []
+    price: list[float] = []
+    for place in range(places):
+        options[place] = []
+        for _ in range(draw(st.integers(1, 2))):
+            options[place].append(len(kids))
+            last = place + 1 == places
+            below = st.integers(min(place + 1, places - 1), places - 1)
+            kids.append(() if last else tuple(draw(st.lists(below, max_size=2))))
+            price.append(float(draw(st.integers(1, 9))))
+    return Choices(options, kids, price)
+
+
+@given(graphs())
+def test_it_is_never_dearer_than_its_start_nor_cheaper_than_the_optimum(choices: Choices) -> None:
+    start = {place: found[0] for place, found in choices.options.items()}
+    found = graph_price(choices, searched(choices, start, 0), 0)
+    every = [
+        graph_price(choices, dict(zip(choices.options, picked, strict=True)), 0)
+        for picked in itertools.product(*choices.options.values())
+    ]
+    first = graph_price(choices, start, 0)
+    assert found is not None and first is not None
+    assert min(p for p in every if p is not None) <= found <= first
