@@ -31,6 +31,7 @@ RULES = (
     "vectorize/point",
     "vectorize/first-point",
     "vectorize/nest",
+    "vectorize/nest-recurrence",
     "view/read-here",
     "view/read-invariant",
     "view/index-of-slice",

@@ -1,5 +1,8 @@
+from pathlib import Path
+
 import pytest
 
+import ostinato as ot
 from ostinato.debug import Debug, parse
 from ostinato.pdg.errors import OptionError
 
@@ -18,3 +21,14 @@ def test_an_unknown_word_is_an_error_that_lists_the_known_ones() -> None:
     assert str(caught.value) == (
         "OSTINATO_DEBUG holds the unknown word `sauce`.\n  Known words: rules, source, verify."
     )
+
+
+def test_the_switches_print_while_a_program_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OSTINATO_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("ostinato.compiler.debug", lambda: Debug(rules=True, source=True))
+    t = ot.dims("t")
+    ot.Program(y=ot.input("x", over=t)[: t + 1].sum(0)).compile()
+    printed = capsys.readouterr().err
+    assert "incremental/prefix-sum" in printed and "def main(tid, nt" in printed

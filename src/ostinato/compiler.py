@@ -7,6 +7,7 @@ artifact that a later process loads by content, without any of the stages.
 from __future__ import annotations
 
 import hashlib
+import sys
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -184,6 +185,10 @@ def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:
     plan, constants = plan_of(optimized, options)
     planned = time.perf_counter()
     source = emit(plan)
+    if debug().rules:
+        print(optimized.report, file=sys.stderr)
+    if debug().source:
+        print(source, file=sys.stderr)
     times = {
         "rewrite_s": rewritten - started,
         "schedule_s": planned - rewritten,
@@ -225,8 +230,8 @@ def _notes(optimized: Optimized) -> tuple[str, ...]:
     report = optimized.report
     notes: list[str] = []
     if report.left:
-        notes.append(f"rewriting left the program as it is written: {report.left}")
-    elif not report.saturation.complete:
+        notes.append(f"rewriting left a part of the program as it is written: {report.left}")
+    if not report.saturation.complete:
         notes.append(f"rewriting stopped before it had tried everything: {report.saturation}")
     return tuple(notes)
 

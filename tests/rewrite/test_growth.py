@@ -33,5 +33,6 @@ def test_all_families_together_reach_a_fixpoint(name: str) -> None:
 
 
 def test_a_budget_that_ends_early_is_noticed() -> None:
-    with pytest.warns(UserWarning, match="rewriting stopped early: the budget of 2 rounds"):
-        optimize(programs.rollout(), RewriteOptions(budget=Budget(rounds=2)))
+    report = optimize(programs.rollout(), RewriteOptions(budget=Budget(rounds=2))).report
+    assert not report.saturation.complete
+    assert report.saturation.stopped == "the budget of 2 rounds was reached"

@@ -41,9 +41,10 @@ def prove(
     counts = Counter(verdict.outcome for verdict in verdicts)
     console.print(", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES))
     if path is not None:
-        found = {"rules": len(verdicts), **{outcome: counts[outcome] for outcome in OUTCOMES}}
-        listed = [asdict(verdict) for verdict in verdicts]
-        path.write_text(json.dumps({**found, "verdicts": listed}, indent=2) + "\n")
+        found: dict[str, object] = {outcome: counts[outcome] for outcome in OUTCOMES}
+        found["rules"] = len(verdicts)
+        found["verdicts"] = [asdict(verdict) for verdict in verdicts]
+        path.write_text(json.dumps(found, indent=2) + "\n")
     return 1 if counts["failed"] else 0
 
 

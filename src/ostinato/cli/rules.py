@@ -39,7 +39,9 @@ def show_rule(name: str, path: Path | None, console: Console) -> None:
     texts = {claim: show(i.build(Sizes())) for claim, some in found.items() for i in some}
     for claim, text in texts.items():
         console.print(f"\n{claim} on\n{text}", markup=False, highlight=False, soft_wrap=True)
-    write(path, {**asdict(rule), "instances": texts})
+    written: dict[str, object] = asdict(rule)
+    written["instances"] = texts
+    write(path, written)
 
 
 def trace(made: Program | Experiment, path: Path | None, console: Console) -> None:

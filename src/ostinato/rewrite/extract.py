@@ -73,10 +73,11 @@ class Selection:
     price: float
     cost: Cost
     switches: int = 0  # choices that local search changed
+    is_plain: bool = False  # recurrences stay point by point, for lack of an order otherwise
 
 
 class NoTerm(Exception):
-    """A class has no legal term; saturation or the legality model is wrong."""
+    """A class has no legal term: a definition reads ahead of every loop that could compute it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +314,7 @@ class _Search:
                 continue
             option = self._best.get(place)
             if option is None:
-                raise NoTerm(f"class {classes[place]} has no legal term")
+                raise NoTerm(self._context.refusal())
             pending = [kid for kid in self._kids[option] if kid not in self._built]
             if pending:
                 stack.extend(pending)

@@ -51,6 +51,12 @@ class Context:
         """The limit of a definition itself: anything without a violation."""
         return Limit(len(self.chain), len(self.chain) + 1)
 
+    def refusal(self) -> str:
+        """Why nothing may define these recurrences, in the user's names."""
+        names = sorted({name for c in self.chain for name, _ in c.group})
+        dims = ", ".join(f"`{c.dim}`" for c in self.chain)
+        return f"{', '.join(f'`{n}`' for n in names)} reads ahead of a loop over {dims or 'no dim'}"
+
     def level(self, rec: int) -> int:
         """How many nested groups the recurrence with this id belongs to."""
         return self._levels.get(self._tables.recs[rec].name, 0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -44,7 +43,7 @@ class Report:
     - ``before``, ``after``: cost vectors; prices are nanoseconds of a whole run at the hints;
     - ``enodes``: the size of the saturated graph; ``seconds``: time per stage.
     - ``switches``: choices that local search changed after the tree program;
-    - ``left``: why the program was left as it was written; empty if it was not.
+    - ``left``: what was left as it was written, and why; empty if nothing was.
     """
 
     rules: dict[str, int]
@@ -115,6 +114,7 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
         after=after.cost,
         price_after=after.price,
         switches=after.switches,
+        left="its recurrences run point by point" if after.is_plain else "",
     )
     return Optimized(rebuilt.pdg, rebuilt.batched, report)
 
@@ -127,8 +127,6 @@ def _saturated(loaded: Loaded, chosen: RewriteOptions, clock: _Clock) -> tuple[E
         clock.lap("saturate")
         graph = export(engine, loaded)
         clock.lap("export")
-    if not saturation.complete:
-        warnings.warn(f"rewriting stopped early: {saturation.stopped}", stacklevel=4)
     return graph, saturation
 
 
@@ -147,7 +145,8 @@ def _session(rules: RuleSet) -> Session:
 def _cheapest(graph: EGraph, loaded: Loaded, pricing: Pricing, sizes: Sizes) -> Selection:
     """The cheapest form of the program: its recurrences batched, or point by point.
 
-    Point by point is only tried for narrow batches: it pays every operator once per point.
+    Point by point pays every operator once per point. It is tried for narrow batches, and where
+    the batched form has no order.
     """
     extractor = Extractor(graph, loaded, pricing)
     plain = frozenset(twins[0] for twins in loaded.twins.values())
@@ -160,7 +159,12 @@ def _cheapest(graph: EGraph, loaded: Loaded, pricing: Pricing, sizes: Sizes) -> 
     batched = {d for t in widest for d in loaded.tables.recs[t].axes}
     narrow = any(sizes.extent(d) < NARROW for d in batched)
     forms = (widest, plain) if narrow else (widest,)
-    return min((extractor.select(f) for f in forms), key=lambda s: s.price)
+    try:
+        return min((extractor.select(f) for f in forms), key=lambda s: s.price)
+    except NoTerm:
+        if plain == widest:
+            raise
+        return replace(extractor.select(plain), is_plain=True)
 
 
 def _written(graph: EGraph, loaded: Loaded, pricing: Pricing) -> Cost:

@@ -248,9 +248,10 @@ def _nested(z: Sizes, outer: Dim, inner: Dim) -> Pdg:
     return Pdg((("y", all_of(h, outer, inner)),), {"h": equation})
 
 
+NEST = ("vectorize/nest", "vectorize/nest-recurrence")
 NESTING = (
-    Instance("b outside t", partial(_nested, outer=B, inner=T), ("vectorize/nest",)),
-    Instance("t outside b", partial(_nested, outer=T, inner=B), idle=("vectorize/nest",)),
+    Instance("b outside t", partial(_nested, outer=B, inner=T), NEST),
+    Instance("t outside b", partial(_nested, outer=T, inner=B), idle=NEST),
 )
 
 PUSHED = tuple(instance for op in OPERATORS for instance in _operator(op))

@@ -18,9 +18,10 @@ printed.
 
 - **For all** sizes, extents, points (also outside the box, where a rule says *everywhere*), values
   of the leaves, index expressions, conditions and elementwise functions: these stay symbols.
-- **Case by case**: ranks up to 3, axis numbers, which axes repeat (size 1), which fold. Operators
-  treat the axes left of those they name pointwise, and neighbouring axes that a law does not name
-  can be read as one; so one such axis in every gap stands for any number.
+- **Case by case**: ranks, axis numbers, which axes repeat (size 1), which fold. Operators treat the
+  axes that they do not name pointwise, and neighbouring axes that a law does not name can be read
+  as one (their index is a tuple); so one such axis in every gap stands for any number, and a law
+  that names n axes is decided by ranks up to 2 n + 1.
 - **Exact** rules must agree with every rounding: floating-point operations are symbols with the few
   laws that hold bit for bit. *Zero signs*: the same, up to the sign of a zero. *Reassociates*: over
   the real numbers.

@@ -20,7 +20,7 @@ from ostinato.rewrite.prove.normal import exact, real, signless
 from ostinato.rewrite.prove.operators import Element, Tensor, factors
 from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, computes_with_masks, law, readings
 from ostinato.rewrite.prove.scalar import equal_scalars
-from ostinato.rewrite.prove.setting import Impossible, Misfit, Point, Setting, Unsupported
+from ostinato.rewrite.prove.setting import Conflict, Impossible, Misfit, Point, Setting, Unsupported
 from ostinato.rewrite.prove.text import Tree, show
 from ostinato.rewrite.prove.value import Test, Value, key
 from ostinato.rewrite.registry import Rule
@@ -75,7 +75,17 @@ def prove(rule: Rule) -> Verdict:
 
 def settings(found: Law) -> Iterator[Setting]:
     """The readings in which the left side and the facts have a meaning."""
-    for plain in readings(found):
+
+    def fits(thick: Setting) -> bool:
+        try:
+            assume(found, thick, Meaning(thick, {}))
+        except Conflict:
+            pass
+        except Impossible:
+            return False
+        return True
+
+    def possible(plain: Setting) -> Iterator[Setting]:
         plain.inside = found.rule.valid == "inside the box"
         for setting in situations(found, plain):
             try:
@@ -83,6 +93,9 @@ def settings(found: Law) -> Iterator[Setting]:
             except Impossible:
                 continue
             yield setting
+
+    for plain in readings(found, fits):
+        yield from possible(plain)
 
 
 def _decide(found: Law, setting: Setting) -> None:

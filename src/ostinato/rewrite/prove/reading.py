@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.pdg.functions import FOLDS
@@ -14,6 +14,8 @@ from ostinato.rewrite.registry import Rule
 
 MOST_AXES = 3
 MOST_MASKED_AXES = 5  # laws with masks of axes: every mask of this many axes
+
+_MOST_OPEN_AXES = 9  # that may have size 1, all choices of which are tried
 
 # what the numbers of an operator are, in order
 _NUMBERS: dict[str, tuple[str, ...]] = {
@@ -156,22 +158,29 @@ def is_about_dims(tree: Tree) -> bool:
     return tree[0] in _FACTS_OF_DIMS or any(map(is_about_dims, tree[1:]))
 
 
-def readings(found: Law) -> Iterator[Setting]:
-    """Every setting, with nothing concluded from the facts yet."""
+def readings(found: Law, fits: Callable[[Setting], bool]) -> Iterator[Setting]:
+    """Every setting, with nothing concluded from the facts yet.
+
+    ``fits`` says whether ranks and axis numbers of a setting without axes of size 1 are possible.
+    """
     computed = {name for name, _ in defined_numbers(found)}
     uses = {n: u for n, u in found.kinds.items() if u in _CHOICES and n not in computed}
     texts = _of_kind(found, "S")
     functions = list(itertools.product(*(_functions(found, t) for t in texts)))
-    most = MOST_MASKED_AXES if "mask" in uses.values() else MOST_AXES
+    axes = [name for name, use in found.kinds.items() if use == "axis"]
+    gaps = 2 * len(axes) + 1  # the named axes, and one between and beside them
+    most = MOST_MASKED_AXES if "mask" in uses.values() else max(MOST_AXES, gaps)
     for dims, ranks, lengths in itertools.product(
         list(_dims(found)), _ranks(found, most), _lengths(found)
     ):
-        axes = max(ranks.values(), default=0) + _slices(found.left)
-        choices = [_CHOICES[use](axes) for use in uses.values()]
+        rank = max(ranks.values(), default=0) + _slices(found.left)
+        choices = [_CHOICES[use](rank) for use in uses.values()]
         for numbers, text in itertools.product(itertools.product(*choices), functions):
             named = dict(zip(uses, numbers, strict=True))
             fns = dict(zip(texts, text, strict=True))
-            yield from _thinned(found, Setting(dict(dims), named, fns), ranks, lengths)
+            plain = Setting(dict(dims), named, fns)
+            if fits(_shaped(plain, ranks, lengths, frozenset())):
+                yield from _thinned(found, plain, ranks, lengths)
 
 
 def _slices(tree: Tree) -> int:
@@ -252,14 +261,43 @@ def _thinned(
     found: Law, plain: Setting, ranks: Mapping[str, int], lengths: Mapping[str, int]
 ) -> Iterator[Setting]:
     """The settings with every choice of axes of size 1 where operands may broadcast."""
-    open_axes = [(t, k) for t in ranks if t in found.thin for k in range(ranks[t])]
-    for thin in itertools.product((False, True), repeat=len(open_axes)):
-        ones = {axis for axis, is_one in zip(open_axes, thin, strict=True) if is_one}
-        setting = Setting(dict(plain.dims), dict(plain.numbers), dict(plain.texts))
-        for t, rank in ranks.items():
-            setting.shapes[t] = [
-                one() if (t, k) in ones else Size(f"{t}.{rank - k}") for k in range(rank)
-            ]
-        for h, length in lengths.items():
-            setting.lists[h] = [Size(f"{h}.{k}") for k in range(length)]
-        yield setting
+    open_axes = [(t, k) for t in ranks if t in found.thin for k in range(1, ranks[t] + 1)]
+    for ones in _choices_of_ones(open_axes):
+        yield _shaped(plain, ranks, lengths, ones)
+
+
+def _shaped(
+    plain: Setting,
+    ranks: Mapping[str, int],
+    lengths: Mapping[str, int],
+    ones: frozenset[tuple[str, int]],
+) -> Setting:
+    """The setting with new sizes for every axis but those of size 1."""
+    setting = Setting(dict(plain.dims), dict(plain.numbers), dict(plain.texts))
+    for t, rank in ranks.items():
+        setting.shapes[t] = [
+            one() if (t, k) in ones else Size(f"{t}.{k}") for k in range(rank, 0, -1)
+        ]
+    for h, length in lengths.items():
+        setting.lists[h] = [Size(f"{h}.{k}") for k in range(length)]
+    return setting
+
+
+def _choices_of_ones(axes: Sequence[tuple[str, int]]) -> Iterator[frozenset[tuple[str, int]]]:
+    """Which axes have size 1: every choice, or for many axes every choice at one place.
+
+    An operator that repeats axes maps the position along each axis on its own, so one place at a
+    time shows all there is to see.
+    """
+    if len(axes) <= _MOST_OPEN_AXES:
+        yield from map(frozenset, _subsets(axes))
+        return
+    yield frozenset()
+    for place in sorted({k for _, k in axes}):
+        here = [axis for axis in axes if axis[1] == place]
+        yield from (frozenset(ones) for ones in _subsets(here) if ones)
+
+
+def _subsets(axes: Sequence[tuple[str, int]]) -> Iterator[list[tuple[str, int]]]:
+    for chosen in itertools.product((False, True), repeat=len(axes)):
+        yield [axis for axis, is_one in zip(axes, chosen, strict=True) if is_one]

@@ -1,8 +1,8 @@
 """One way to read a rule: ranks, axis numbers, functions and shapes of its variables.
 
-Axes are numbered from the right and operators treat the axes left of those they name pointwise.
-Adjacent axes that a law does not name can therefore be read as one (its index is a tuple), and
-one such axis in every gap stands for any number: readings up to a few axes decide a law.
+Axes are numbered from the right and operators treat the axes that they do not name pointwise.
+Adjacent axes that a law does not name can therefore be read as one (its index is a tuple), and one
+such axis in every gap stands for any number: a law that names n axes is decided by 2 n + 1.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ REST = "rest"  # all dimensions that a law does not name
 
 class Impossible(Exception):
     """No program matches this reading of the rule."""
+
+
+class Conflict(Impossible):
+    """Two sizes are known to differ; with an axis of size 1 they might agree."""
 
 
 class Misfit(Exception):
@@ -141,7 +145,7 @@ class Setting:
     def unify(self, a: Size, b: Size) -> None:
         """Take two sizes as equal.
 
-        Errors: Impossible if they are known to differ; Misfit if they are not known to be equal
+        Errors: Conflict if they are known to differ; Misfit if they are not known to be equal
         once the left side is read.
         """
         x, y = a.root(), b.root()
@@ -155,7 +159,7 @@ class Setting:
         if x.fixed is not None and y.fixed is not None:
             same = (x.fixed.kind, x.fixed.name) == (y.fixed.kind, y.fixed.name)
             if not same or len(x.fixed.factors) != len(y.fixed.factors):
-                raise Impossible(f"{x.fixed} is not {y.fixed}")
+                raise Conflict(f"{x.fixed} is not {y.fixed}")
             for f, g in zip(x.fixed.factors, y.fixed.factors, strict=True):
                 self.unify(f, g)
         kept, gone = (x, y) if x.fixed is not None else (y, x)

@@ -148,4 +148,21 @@ VECTORIZE: tuple[Rule, ...] = (
         ),
         proof="proofs/test_pointwise.py",
     ),
+    Rule(
+        name="vectorize/nest-recurrence",
+        law="slice(d, slice(e, x)) = slice(e, slice(d, x)) with the first two axes exchanged",
+        reason="A recurrence that advances all points of d at once is read over any other e.",
+        left="(sl d s (sl e q x))",
+        right="(mv (+ r 1) (+ r 2) (sl e q (sl d s x)))",
+        when=(
+            "(= x (rec n))",
+            "(batch n d b)",
+            "(= s (full d))",
+            "(= 0 (& e (mask s)))",
+            "(= 0 (& d (mask q)))",
+            "(= 0 (& (| d e) (sdom x)))",
+            "(= r (rank x))",
+        ),
+        proof="proofs/test_pointwise.py",
+    ),
 )
