@@ -86,6 +86,8 @@ def wrong_terms(
         judge = Judge(Pdg(nodes, done.pdg.equations), extents, {}, 0, True, junk(salt))
         for left, right in claims:
             count += _compare(judge, left, right, extents, inside)
+        for node, ignored in _ignored(done, reading):
+            _check_ignored(judge, node, ignored, extents)
     return count
 
 
@@ -102,6 +104,27 @@ def _claims(done: Saturated, reading: Reading) -> Iterator[tuple[Node, Node]]:
             right = _sliced(right, dim, loaded)
         for enode in graph.classes[cls]:
             yield right, reading.node(enode)
+
+
+def _ignored(done: Saturated, reading: Reading) -> Iterator[tuple[Node, tuple[Dim, ...]]]:
+    """Values with the dimensions of their domain that the e-graph says they do not depend on."""
+    for cls, (node, *_) in reading.originals.items():
+        ignored = set(node.domain) - set(done.loaded.tables.dims_in(done.graph.dom[cls]))
+        if ignored:
+            yield node, tuple(ignored)
+
+
+def _check_ignored(
+    judge: Judge, node: Node, ignored: Sequence[Dim], extents: Mapping[str, int]
+) -> None:
+    for point in _points(node.domain, extents, inside=True):
+        first = {**point, **dict.fromkeys(ignored, 0)}
+        try:
+            values = [_value(judge, node, p) for p in (point, first)]
+        except DomainError:
+            continue
+        if not _equal(*values):
+            raise WrongTerm(f"{node.op} depends on {ignored}, as {_show(point)} shows")
 
 
 def _sliced(node: Node, dim: Dim, loaded: Loaded) -> Node:

@@ -157,6 +157,7 @@ VECTORIZE: tuple[Rule, ...] = (
         when=(
             "(= x (rec n))",
             "(batch n d b)",
+            "(!= d e)",
             "(= s (full d))",
             "(= 0 (& e (mask s)))",
             "(= 0 (& d (mask q)))",
