@@ -59,14 +59,17 @@ def _values(marks: list[Any]) -> list[dict[str, Any]]:
     for mark in marks:
         names = mark.args[0]
         keys = names.replace(",", " ").split() if isinstance(names, str) else list(names)
-        rows = [v.values if hasattr(v, "values") else v for v in mark.args[1]]
-        chosen = [dict(zip(keys, r if len(keys) > 1 else _single(r), strict=True)) for r in rows]
+        rows = [_row(value, len(keys)) for value in mark.args[1]]
+        chosen = [dict(zip(keys, row, strict=True)) for row in rows]
         combined = [{**a, **b} for a in combined for b in chosen]
     return combined
 
 
-def _single(row: Any) -> tuple[Any, ...]:
-    return row if isinstance(row, tuple) and len(row) == 1 else (row,)
+def _row(value: Any, count: int) -> Any:
+    """The values of one case: wrapped by ``pytest.param``, bare if there is one, or a sequence."""
+    if type(value).__name__ == "ParameterSet":
+        return value.values
+    return (value,) if count == 1 else value
 
 
 @pytest.mark.parametrize(("test", "values"), cases())

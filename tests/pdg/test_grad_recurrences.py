@@ -207,7 +207,8 @@ def test_gradient_by_an_integer_is_an_error() -> None:
 
 def test_gradient_through_a_tensor_without_equations_is_an_error() -> None:
     h, _ = rnn()
-    with pytest.raises(GradientError, match=r"train.py:7: `h`, which the gradient of .* needs, has no equations yet"):
+    text = r"train.py:7: `h`, which the gradient of .* needs, has no equations yet"
+    with pytest.raises(GradientError, match=text):
         gradient(total(h), [w], {})
 
 

@@ -76,3 +76,16 @@ def test_the_rules_without_a_proof_are_few_and_listed() -> None:
     unproved = [f"{r.name}: {r.proof}" for r in RULES if r.proof.startswith("unproved: ")]
     print(*unproved, sep="\n")
     assert len(unproved) <= len(RULES) // 20
+
+
+@pytest.mark.parametrize("instance", every_instance(), ids=named)
+def test_all_rules_together_call_equal_only_what_is(instance: Instance) -> None:
+    done = run(RULES, instance.build(Sizes(2, 3, 2)), rounds=8)
+    assert wrong_terms(done, {"B": 2, "T": 4, "I": 2}, True, (1,)) > 0
+
+
+@pytest.mark.parametrize("instance", every_instance(), ids=named)
+def test_rules_valid_everywhere_hold_outside_the_box_together(instance: Instance) -> None:
+    rules = [rule for rule in RULES if rule.valid == "everywhere"]
+    done = run(rules, instance.build(Sizes(2, 3, 2)), rounds=8)
+    assert wrong_terms(done, {"B": 2, "T": 4, "I": 2}, False, (1, 2)) > 0

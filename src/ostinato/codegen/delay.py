@@ -29,15 +29,16 @@ def delay(
     statements: Mapping[str, Statement], names: frozenset[str], held: frozenset[str]
 ) -> dict[str, Statement]:
     """Move named statements along every dim until all fixed reads go one way; not those held."""
-    out = dict(statements)
+    out: dict[str, Statement] = dict(statements)
     inner = {n for n in out if n in names}
     dims = {d: None for n in out if n in names for d in out[n].result_dims}
     for dim in dims:
         for sign in (1, -1):
             steps = delays(out, dim, sign, inner, held)
             if steps is not None:
-                for name in [n for n in out if steps.get(n)]:
-                    out = {n: _moved(s, out[name], dim, steps[name]) for n, s in out.items()}
+                for name in [n for n in statements if steps.get(n)]:
+                    moved = out[name]
+                    out = {n: _moved(s, moved, dim, steps[name]) for n, s in out.items()}
                 break
     return out
 

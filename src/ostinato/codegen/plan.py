@@ -99,7 +99,8 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
         driven.steps,
         tuple(_input(n, statements[t]) for n, t in system.inputs.items()),
         tuple(
-            _port(n, system.statements[t], found.placed[t], tiled) for n, t in system.outputs.items()
+            _port(n, system.statements[t], found.placed[t], tiled)
+            for n, t in system.outputs.items()
         ),
         _extents(statements, spans),
         lifetimes(driven, storage, deps, held, outputs),
