@@ -7,7 +7,7 @@ from typing import overload
 
 from ostinato.definition import Definition, fresh_name, reachable
 from ostinato.pdg.errors import GradientError
-from ostinato.pdg.naming import sized
+from ostinato.pdg.naming import called, sized
 from ostinato.pdg.node import Equation, Node, Rec, intern
 from ostinato.place import place
 from ostinato.rebuild import rebuild
@@ -25,7 +25,8 @@ def grad(loss: Tensor, wrt: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor,
     equations of recurrent tensors that are written before this call.
 
     Shapes: a gradient has the shape of what it is taken with respect to.
-    Errors: GradientError if the loss is no float scalar.
+    Errors: GradientError if the loss is no float scalar, or if a tensor to differentiate by is no
+    float.
 
     >>> import ostinato as ot
     >>> x = ot.input("x", shape=(2,))
@@ -37,6 +38,11 @@ def grad(loss: Tensor, wrt: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor,
     if loss.ndim or not loss.dtype.startswith("float"):
         fact = f"the gradient of {sized(loss.node)}, which is {loss.dtype}"
         raise GradientError(fact, "Reduce the loss to one float, by `.mean()` or `.sum()`.", where)
+    for x in several:
+        if not x.dtype.startswith("float"):
+            fact = f"the gradient with respect to {called(x.node)}, which is {x.dtype}"
+            remedy = "Only floats have derivatives: differentiate by a float, or cast it first."
+            raise GradientError(fact, remedy, where)
     sources = merged(loss, *several)
     known = reachable(sources)
     from ostinato.pdg.grad import gradient  # imports isl, which programs without gradients need not

@@ -1,12 +1,21 @@
-"""The fenced blocks of a page, and the sections that hold them."""
+"""The sections of a page of the documentation, and the fenced blocks in them."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A block of Python, and the block of text below it if there is one."""
+
+    source: str
+    text: str | None
 
 
 def read(name: str) -> str:
@@ -14,12 +23,18 @@ def read(name: str) -> str:
     return (DOCS / name).read_text(encoding="utf-8")
 
 
-def sections(text: str) -> dict[str, str]:
+def sections(page: str) -> dict[str, str]:
     """Return what stands before the first ``##`` heading under "", then each section by title."""
-    before, *found = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)
+    before, *found = re.split(r"^## (.*)\n", page, flags=re.MULTILINE)
     return {"": before, **dict(zip(found[::2], found[1::2], strict=True))}
 
 
-def blocks(text: str, language: str) -> list[str]:
-    """Return the fenced blocks of a language, in order."""
-    return [block for found, block in _FENCE.findall(text) if found == language]
+def runs(text: str) -> list[Run]:
+    """Return the blocks of Python in order, each with the block of text that follows it."""
+    found = _FENCE.findall(text)
+    below = [body.rstrip("\n") if kind == "text" else None for kind, body in found]
+    return [
+        Run(body, text)
+        for (kind, body), text in zip(found, [*below[1:], None], strict=True)
+        if kind == "python"
+    ]

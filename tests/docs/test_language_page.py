@@ -6,10 +6,10 @@ import re
 import pytest
 
 import ostinato as ot
-from tests.docs.page import blocks, read, sections
+from tests.docs.page import read, runs, sections
 
 PAGE = read("language.md")
-PREAMBLE, *_ = blocks(PAGE, "python")
+PREAMBLE, *_ = runs(PAGE)
 SECTIONS = {title: text for title, text in sections(PAGE).items() if title}
 
 
@@ -17,10 +17,10 @@ SECTIONS = {title: text for title, text in sections(PAGE).items() if title}
 @pytest.mark.parametrize("title", SECTIONS)
 def test_the_examples_of_a_section_show_what_they_say(title: str) -> None:
     names: dict[str, object] = {}
-    exec(compile(PREAMBLE, "language.md", "exec"), names)
+    exec(compile(PREAMBLE.source, "language.md", "exec"), names)
     runner = doctest.DocTestRunner(verbose=False)
-    for source in blocks(SECTIONS[title], "python"):
-        example = doctest.DocTestParser().get_doctest(source, names, title, "language.md", 0)
+    for block in runs(SECTIONS[title]):
+        example = doctest.DocTestParser().get_doctest(block.source, names, title, "language.md", 0)
         said: list[str] = []
         assert example.examples, f"a block of {title!r} shows nothing"
         runner.run(example, out=said.append, clear_globs=False)
@@ -29,7 +29,7 @@ def test_the_examples_of_a_section_show_what_they_say(title: str) -> None:
 
 
 def test_every_section_has_an_example() -> None:
-    assert [title for title, text in SECTIONS.items() if not blocks(text, "python")] == []
+    assert [title for title, text in SECTIONS.items() if not runs(text)] == []
 
 
 def test_every_public_name_is_on_the_page() -> None:
