@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 from ostinato.dims import Dimension
@@ -18,16 +19,16 @@ Schedule = Callable[[Tensor], Tensor]
 Rate = Tensor | float | Schedule
 
 
-class Optimizer:
+class Optimizer(ABC):
     """Writes ``parameter[..., i + 1] = step(parameter, gradient)`` for a list of parameters.
 
     A subclass says what `step` is. ``i`` is the last dimension of the parameter; along the others
     every point learns on its own.
     """
 
+    @abstractmethod
     def step(self, parameter: Recurrent, gradient: Tensor) -> Tensor:
         """Return the parameter of the next iteration, from the current one and its gradient."""
-        raise NotImplementedError
 
     def update(self, parameters: Sequence[Recurrent], gradients: Sequence[Tensor]) -> None:
         """Write the next iteration of every parameter.
