@@ -25,6 +25,7 @@ from ostinato.codegen.system import (
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
 from ostinato.pdg.index import Dim, expr, upper_bound
 from ostinato.pdg.node import (
+    Along,
     Case,
     Concat,
     Const,
@@ -88,6 +89,9 @@ class _Lowering(Elements):
                 frame, reduced, clauses = self.contracted(node, frame)
                 if reduced:  # otherwise an outer product, which has one value per point
                     kind, fold = "matmul", "sum"
+            case Along(fn, axis):
+                kind, fold = "along", fn
+                frame, reduced, clauses = self.along(node, fn, axis, frame)
             case _:
                 clauses = self.clauses(node, frame)
         lanes = frame.lanes | self.sliced_draws.get(node, frozenset())
@@ -166,14 +170,18 @@ class _Lowering(Elements):
             axes[before] = chosen
         return Load(load.tensor, load.dims, tuple(axes), load.dtype, load.clamp)
 
-    def addressable(self, x: Node, axis: int) -> Node:
-        """A stored node equal to ``x`` whose gathered axis is one unlabelled component."""
-        position = self.structures[x][axis]
-        if self.stored(x) and all(c.label is None for c in position) and len(position) < 2:
+    def addressable(self, x: Node, axis: int, is_row: bool = False) -> Node:
+        """A stored node equal to ``x`` whose axis is one unlabelled component.
+
+        An axis of size 1 has none, but in a row that a function of whole axes reads.
+        """
+        position, size = self.structures[x][axis], x.shape[axis]
+        plainly = () if size == ONE and not is_row else (Component(size),)
+        if self.stored(x) and position == plainly:
             return x
         copy = Node(Map("stop_gradient"), (x,), x.domain, x.shape, x.dtype, x.where, x.label)
         shape = list(self.structures[x])
-        shape[axis] = (Component(x.shape[axis]),)
+        shape[axis] = plainly
         self.structures[copy] = tuple(shape)
         self._copy(copy, x)
         return copy
@@ -181,7 +189,7 @@ class _Lowering(Elements):
     def _copy(self, copy: Node, x: Node, inside: Cond = ALWAYS) -> None:
         """Store ``x`` where the condition holds, and zeros elsewhere."""
         frame = self.frame(copy)
-        body = self.value(x, frame.point(), frame.digits())
+        body = self.value(x, frame.point(), narrow(x, frame.digits()))
         padding: Clauses = () if inside == ALWAYS else ((ALWAYS, Literal_(0, x.dtype)),)
         self.statements[self.name(copy)] = Statement(
             self.name(copy), "map", frame.dims, frame.axes, ((inside, body), *padding), x.dtype,
@@ -218,6 +226,24 @@ class _Lowering(Elements):
         right = self.value(b, frame.point(), narrow(b, (*digits[:-2], k, digits[-1])))
         body = Call("mul", (left, right), node.dtype)
         return whole, frozenset(i for i, _ in extra[0]), ((ALWAYS, body),)
+
+    def along(
+        self, node: Node, fn: str, axis: int, frame: Frame
+    ) -> tuple[Frame, frozenset[Dim], Clauses]:
+        """A function of a whole axis: stored operands, read at one reduced index per size."""
+        point, digits = frame.point(), frame.digits()
+        used = set(frame.dims) | {a.index for a in frame.axes}
+        sizes = tuple(dict.fromkeys(a.shape[axis] for a in node.args))
+        extra = self._indices(tuple((Component(s),) for s in sizes), used, f"w{-axis}")
+        at = {s: tuple(Digit(expr(i), s) for i, _ in p) for s, p in zip(sizes, extra, strict=True)}
+        found: list[Value] = []
+        for x in node.args:
+            inner = list(narrow(x, digits, axis))
+            inner[axis] = at[x.shape[axis]]
+            found.append(self.load(self.addressable(x, axis, is_row=True), point, inner))
+        whole = Frame((*frame.positions, *extra), frame.domain)
+        body = Call(fn, tuple(found), node.dtype)
+        return whole, frozenset(i for p in extra for i, _ in p), ((ALWAYS, body),)
 
     # ------------------------------------------------------------ the whole
 

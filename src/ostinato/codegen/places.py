@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from ostinato.codegen.structure import Component, Digit, Digits, Structure, structure
 from ostinato.codegen.system import Axis
+from ostinato.pdg.along import AXIS_FUNCTIONS
 from ostinato.pdg.build import order
 from ostinato.pdg.index import Dim, Expr, Slice, expr, upper_bound
 from ostinato.pdg.node import (
     Affine,
+    Along,
     Broadcast,
     Case,
     Const,
@@ -189,5 +191,7 @@ def _op_name(op: Op) -> str:
             return fn
         case Input(name) | Rec(name):
             return name
+        case Along(fn):
+            return AXIS_FUNCTIONS[fn].shown
         case _:
             return type(op).__name__.lower()

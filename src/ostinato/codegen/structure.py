@@ -15,6 +15,7 @@ from typing import assert_never
 from ostinato.pdg.index import Dim, Expr, Slice, expr, floordiv, mod, product, substitute
 from ostinato.pdg.node import (
     Affine,
+    Along,
     Broadcast,
     Case,
     Concat,
@@ -209,6 +210,10 @@ def _structure(node: Node, inner: Sequence[Structure], batched: Sequence[Dim]) -
         case Gather(axis):
             merged = _aligned(inner, node.rank)
             merged[axis] = inner[1][axis]
+            return tuple(merged)
+        case Along(_, axis, size):
+            merged = _aligned(inner, node.rank)
+            merged[axis] = () if size == ONE else (Component(size),)
             return tuple(merged)
         case other:
             assert_never(other)

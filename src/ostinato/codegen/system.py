@@ -125,7 +125,7 @@ def loads(value: Value) -> Iterator[Load]:
         yield from loads(child)
 
 
-Kind = Literal["input", "map", "fold", "matmul"]
+Kind = Literal["input", "map", "fold", "matmul", "along"]
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,11 @@ class Statement:
       that no clause covers is never demanded; it may hold anything.
     - ``kind`` "map": every point has one value. "fold": ``fold`` combines over ``reduced`` indices
       (argmax/argmin: the position along the one reduced axis). "matmul": a "sum" fold whose single
-      clause is ``mul(load, load)``. "input": filled before the run; no clauses.
+      clause is ``mul(load, load)``. "along": the single clause is ``fold(load, ...)``, where
+      ``fold`` names a function of `ostinato.pdg.along` and every load is indexed, at the axis that
+      the function works on, by the reduced index for its size (also for size 1). Every position of
+      the result's axis there (none for size 1) needs all reduced positions. "input":
+      filled before the run; no clauses.
     """
 
     name: str

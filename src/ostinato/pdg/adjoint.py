@@ -29,6 +29,7 @@ from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr
 from ostinato.pdg.inverse import Dims
 from ostinato.pdg.node import (
     Affine,
+    Along,
     Broadcast,
     Case,
     Concat,
@@ -109,6 +110,8 @@ def _spatial(node: Node, k: int, up: Node) -> Node:
             return up if up.shape[axis] == ONE else part(up, axis, piece, node.where)
         case Gather(axis):
             return _gather(node, axis, up)
+        case Along():
+            raise AssertionError(f"{node} is reversed in no way")
         case Input() | Const() | Affine() | Iota() | Rec() | Random():
             raise AssertionError(f"{node} has no operands")
         case Read() | Scan() | Linear() | Case() | Part():

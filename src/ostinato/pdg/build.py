@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeGuard
 
+from ostinato.pdg.along import AXIS_FUNCTIONS
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.errors import DtypeError, ShapeError, guess
 from ostinato.pdg.functions import FOLDS, FUNCTIONS
@@ -22,6 +23,7 @@ from ostinato.pdg.index import (
 from ostinato.pdg.naming import called, show_shape, sized
 from ostinato.pdg.node import (
     Affine,
+    Along,
     Broadcast,
     Case,
     Concat,
@@ -304,13 +306,58 @@ def gather(x: Node, index: Node, axis: int, where: str = "") -> Node:
     if index.rank != x.rank:
         fact = f"index {called(index)} of rank {index.rank} into {called(x)} of rank {x.rank}"
         raise ShapeError(fact, "Give the index one axis per axis of the tensor.", where)
-    others = [
-        tuple(ONE if j - a.rank == k else s for j, s in enumerate(a.shape)) for a in (x, index)
-    ]
-    shape = list(broadcast_shapes(others, (x, index), "gather", where))
+    shape = _pointwise((x, index), k, "gather", where)
     shape[k] = index.shape[k]
     domain = union_domain((x, index))
     return intern((Gather(k), (x, index), domain, tuple(shape), x.dtype), where, x.label)
+
+
+def _pointwise(args: Sequence[Node], axis: int, what: str, where: str) -> list[Expr]:
+    """The broadcast sizes of operands of equal rank, 1 along an axis."""
+    shapes = [tuple(ONE if j - a.rank == axis else s for j, s in enumerate(a.shape)) for a in args]
+    return list(broadcast_shapes(shapes, args, what, where))
+
+
+def along(
+    fn: str, args: Sequence[Node], axis: int, size: Expr | None = None, where: str = ""
+) -> Node:
+    """Return a function of the whole of one axis; operands are padded to equal rank.
+
+    ``size`` is that of the result's axis, where the function leaves it open ("scatter").
+    Errors: DtypeError, ShapeError.
+    """
+    function = AXIS_FUNCTIONS[fn]
+    assert len(args) == function.arity, f"{fn} takes {function.arity} operands, got {len(args)}"
+    _check_along(fn, args, where)
+    rank = max(a.rank for a in args)
+    padded = tuple(pad_rank(a, rank) for a in args)
+    k = _axis(padded[0], axis, where)
+    sizes = [a.shape[k] for a in padded]
+    if function.equal and len(set(sizes)) > 1:
+        fact = f"`{function.shown}` of {' and '.join(map(sized, args))} along axis {k}"
+        raise ShapeError(fact, "The operands must have one size along that axis.", where)
+    if function.size_of != "declared":
+        size = sizes[0 if function.size_of == "first" else -1]
+    assert size is not None, f"{fn} needs a size"
+    shape = _pointwise(padded, k, f"`{function.shown}`", where)
+    shape[k] = size
+    domain = order({d for a in args for d in a.domain} | dims_of(size))
+    dtype: Dtype = "int32" if function.positions else args[0].dtype
+    return intern((Along(fn, k, size), padded, domain, tuple(shape), dtype), where)
+
+
+def _check_along(fn: str, args: Sequence[Node], where: str) -> None:
+    """Refuse operands of a type that the function does not take."""
+    function = AXIS_FUNCTIONS[fn]
+    found = " and ".join(f"{called(a)} ({a.dtype})" for a in args)
+    if fn == "scatter":
+        if args[1].dtype != "int32":
+            remedy = "The positions must be int32; use `.cast`."
+            raise DtypeError(f"`{function.shown}` of {found}", remedy, where)
+        args = args[:1]
+    if len({a.dtype for a in args}) > 1 or args[0].dtype not in function.accepts:
+        remedy = f"It takes operands of one type out of {', '.join(function.accepts)}; use `.cast`."
+        raise DtypeError(f"`{function.shown}` of {found}", remedy, where)
 
 
 def case(cond: Cond, a: Node, b: Node, where: str = "") -> Node:

@@ -19,6 +19,7 @@ from ostinato.pdg.isl import LowerBounds, Relation, Set, condition_set, domain_s
 from ostinato.pdg.isl import universe as every_point
 from ostinato.pdg.node import (
     Affine,
+    Along,
     Broadcast,
     Case,
     Concat,
@@ -138,7 +139,7 @@ class Demand:
                     yield arg, _span(points.dims, dim, reverse).apply(inside)
             case (
                 Map() | Reduce() | Matmul() | Reshape() | Transpose() | Broadcast() | Concat()
-                | Part() | Gather()
+                | Part() | Gather() | Along()
             ):  # fmt: skip
                 yield from ((arg, points) for arg in node.args)
             case other:

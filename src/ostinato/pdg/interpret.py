@@ -32,6 +32,7 @@ from ostinato.pdg.meaning import (
 from ostinato.pdg.naming import called, is_named
 from ostinato.pdg.node import (
     Affine,
+    Along,
     Broadcast,
     Case,
     Concat,
@@ -203,7 +204,7 @@ class Interpreter:
                 return (yield from self._linear(node.op, node, env))
             case (
                 Map() | Reduce() | Matmul() | Reshape() | Transpose() | Broadcast() | Concat()
-                | Part() | Gather()
+                | Part() | Gather() | Along()
             ):  # fmt: skip
                 args: list[Array] = []
                 for arg in node.args:

@@ -8,11 +8,13 @@ from typing import Any, cast
 import numpy as np
 
 from ostinato.pdg import philox
+from ostinato.pdg.along import along_axis
 from ostinato.pdg.errors import DomainError
 from ostinato.pdg.functions import FUNCTIONS, Array, fold_unit
 from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, evaluate
 from ostinato.pdg.node import (
     Affine,
+    Along,
     Broadcast,
     Concat,
     Const,
@@ -31,7 +33,7 @@ from ostinato.pdg.node import (
 
 Env = Mapping[Dim | Extent, int]
 Constant = Const | Affine | Iota
-Tensorial = Map | Reduce | Matmul | Reshape | Transpose | Broadcast | Concat | Part | Gather
+Tensorial = Map | Reduce | Matmul | Reshape | Transpose | Broadcast | Concat | Part | Gather | Along
 
 COMBINE: dict[str, Callable[[Array, Array], Array]] = {
     "sum": np.add,
@@ -128,6 +130,8 @@ def tensorial(op: Tensorial, node: Node, args: list[Array], env: Env) -> Array:
             return np.asarray(np.take(x, positions(at, env), axis=axis, mode="clip"))
         case Gather(axis):
             return take(x, args[1], axis)
+        case Along(fn, axis, size):
+            return along_axis(fn, args, axis, max(0, evaluate(size, env)))
 
 
 def positions(at: Index, env: Env) -> Array:

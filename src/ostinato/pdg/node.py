@@ -10,9 +10,9 @@ Conventions that every stage relies on:
 - ``domain`` lists the dimensions a node depends on, in declaration order (`Dim.serial`).
 - Shapes are tuples of index expressions over extents and the point (`x[t:]` has length ``T - t``).
 - Spatial axes are named **from the right** (-1 is the last), so a rewrite that prepends an axis to
-  every operand renumbers nothing. Operands of `Map`, `Matmul`, `Concat`, `Gather`, `Case` and
-  `Linear` have equal rank; an axis of size 1 broadcasts in `Map`, in the leading axes of `Matmul`
-  and in `Gather`.
+  every operand renumbers nothing. Operands of `Map`, `Matmul`, `Concat`, `Gather`, `Along`,
+  `Case` and `Linear` have equal rank; an axis of size 1 broadcasts in `Map`, in the leading axes of
+  `Matmul` and in the axes that `Gather` and `Along` do not work on.
 - `Read` substitutes dimensions and, for each `Slice` in its map, prepends one axis (declaration
   order of the maps' dimensions, outermost first). A slice over a dimension that the operand does
   not depend on is a broadcast; reading the full range ``0:T`` *is* the vectorised form.
@@ -139,6 +139,18 @@ class Gather:
 
 
 @dataclass(frozen=True, slots=True)
+class Along:
+    """A function of the whole of one axis (`ostinato.pdg.along`), with ``size`` results along it.
+
+    The other axes are pointwise and broadcast where they are 1.
+    """
+
+    fn: str
+    axis: int
+    size: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """Non-strict choice on the point: ``args[0]`` where ``cond`` holds, else ``args[1]``."""
 
@@ -177,7 +189,7 @@ class Linear:
 
 Op = (
     Input | Const | Affine | Iota | Rec | Read | Map | Reduce | Matmul | Reshape | Transpose
-    | Broadcast | Concat | Part | Gather | Case | Random | Scan | Linear
+    | Broadcast | Concat | Part | Gather | Along | Case | Random | Scan | Linear
 )  # fmt: skip
 
 _Key = tuple[Op, tuple["Node", ...], tuple[Dim, ...], tuple[Expr, ...], Dtype]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from ostinato.pdg.along import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS, Compare, Cond, at_least
 from ostinato.pdg.index import Dim, Expr, Index, expr
 from ostinato.pdg.node import (
     Affine,
+    Along,
     Broadcast,
     Case,
     Concat,
@@ -204,7 +206,7 @@ class _Printer:
                 return f"{self._inner(node.args[0], _ATOM)}[{skipped}{at}{rest}]", _ATOM
             case (
                 Iota() | Reduce() | Reshape() | Transpose() | Broadcast() | Concat() | Gather()
-                | Scan() | Linear()
+                | Along() | Scan() | Linear()
             ):  # fmt: skip
                 return _call(node.op, args), _ATOM
             case other:
@@ -229,7 +231,9 @@ class _Printer:
         return f"{name}[{', '.join(index)}]"
 
 
-Callable_ = Iota | Reduce | Reshape | Transpose | Broadcast | Concat | Gather | Scan | Linear
+Callable_ = (
+    Iota | Reduce | Reshape | Transpose | Broadcast | Concat | Gather | Along | Scan | Linear
+)
 
 
 def _call(op: Callable_, args: list[str]) -> str:
@@ -249,6 +253,10 @@ def _call(op: Callable_, args: list[str]) -> str:
             return f"concat({', '.join(args)}, axis={axis})"
         case Gather(axis):
             return f"take({args[0]}, {args[1]}, axis={axis})"
+        case Along(fn, axis, size):
+            function = AXIS_FUNCTIONS[fn]
+            more = f", size={size}" if function.size_of == "declared" else ""
+            return f"{function.shown}({', '.join(args)}, axis={axis}{more})"
         case Scan(fn, dim):
             return f"scan_{fn}({args[0]}, {dim})"
         case Linear(dim, reverse):

@@ -10,6 +10,7 @@ from ostinato.pdg.index import Dim
 from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import (
     Affine,
+    Along,
     Broadcast,
     Case,
     Concat,
@@ -105,6 +106,8 @@ def _rebuilt(node: Node) -> Node:
             return build.part(args[0], axis, at)
         case Gather(axis):
             return build.gather(args[0], args[1], axis)
+        case Along(fn, axis, size):
+            return build.along(fn, args, axis, size)
         case Case(cond):
             return build.case(cond, args[0], args[1])
         case Scan(fn, dim):

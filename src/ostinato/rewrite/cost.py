@@ -61,6 +61,8 @@ WEIGHT = {
     "tan": 14, "pow": 20, "div": 3, "sqrt": 3, "mod": 8, "floordiv": 8,
 }  # fmt: skip
 DRAW_WEIGHT = 20
+ORDER_WEIGHT = 6  # one comparison of an order or a search, with its mispredicted branch
+CARRY_WEIGHT = 4  # one step of a recurrence along an axis waits for the one before
 MOVES = frozenset(("mv", "perm"))  # avoided where another view does
 VIEWS = frozenset(("tr", "mv", "perm", "reshape", "bcast", "part", "cut", "at", "look", "case"))
 
@@ -128,9 +130,22 @@ class Pricing:
             return once + Cost(steps=2 * trips * out, serial=trips)
         if op == "red":
             return once + Cost(steps=trips * sizes.numel(node.kids[0]))
+        if op in ("along1", "along2"):
+            return once + Cost(steps=trips * self._whole_axis(node, out))
         if op in ("gather", "cat"):
             return once + Cost(steps=2 * trips * out)
         return once + Cost(steps=WEIGHT.get(str(f[0]), 1) * trips * out)
+
+    def _whole_axis(self, node: ENode, out: float) -> float:
+        """Elements read and written, weighted by the function; orders and searches take turns."""
+        fn, axis = str(node.fields[0]), int(node.fields[1])
+        shapes = [self._sizes.shape[k] for k in node.kids]
+        rows = max(math.prod(s) for s in shapes)
+        if fn == "argsort":
+            return ORDER_WEIGHT * rows * math.log2(1 + shapes[0][-axis])
+        if fn.startswith("search"):
+            return ORDER_WEIGHT * out * math.log2(1 + shapes[0][-axis])
+        return CARRY_WEIGHT * (rows + out) * (WEIGHT["exp"] if fn == "logsumexp" else 1)
 
     def _product(self, node: ENode, trips: float) -> Cost:
         """Few rows or columns use the vector unit badly: both are charged as if 8 longer."""

@@ -13,6 +13,7 @@ A term denotes a total function on all integer points to arrays. Operators and t
     cat k a b               joined along axis -k
     part k i a, cut k i a   one index, or a slice, of axis -k
     gather k a b            positions b along axis -k
+    along1 f k n a, along2  a function of the whole of axis -k, with n elements there
     case i a b              a where condition i holds, else b
     at d i a                dimension d replaced by index i
     sl d i a                a new leading axis: d ranges over slice i
@@ -48,6 +49,8 @@ SIGNATURE: dict[str, str] = {
     "part": "NAT",
     "cut": "NAT",
     "gather": "NTT",
+    "along1": "SNAT",
+    "along2": "SNATT",
     "case": "ATT",
     "at": "DAT",
     "sl": "DAT",

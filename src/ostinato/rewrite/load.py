@@ -13,6 +13,7 @@ from ostinato.pdg.functions import NUMBERS
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.pdg.node import (
     Affine,
+    Along,
     Broadcast,
     Case,
     Concat,
@@ -188,6 +189,8 @@ def _fields(loaded: Loaded, node: Node) -> tuple[str, tuple[int | str, ...]]:
             return ("cut" if isinstance(at, Slice) else "part"), (-axis, tables.id(at))
         case Gather(axis):
             return "gather", (-axis,)
+        case Along(fn, axis, size):
+            return f"along{len(node.args)}", (fn, -axis, tables.id(size))
         case Case(cond):
             return "case", (tables.id(cond),)
         case Scan(fn, dim):

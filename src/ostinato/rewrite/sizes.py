@@ -127,6 +127,10 @@ class Sizes:
                 k = len(out) - int(f[0])
                 index = kids[1]
                 out = [index[j] if j == k else max(out[j], index[j]) for j in range(len(out))]
+            case "along1" | "along2":
+                k = len(out) - int(f[1])
+                out = [max(sizes) for sizes in zip(*kids, strict=True)]
+                out[k] = self.value(self.tables.expr(int(f[2])))
             case _:
                 raise AssertionError(f"no shape for {op}")
         return tuple(out)

@@ -1,0 +1,112 @@
+"""The functions of a whole axis: operands, types, and NumPy meaning.
+
+An `Along` node applies one of them along one axis of its operands; all other axes are pointwise.
+Like `ostinato.pdg.functions`, this table is the only place that says what a function means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ostinato.pdg.functions import FLOATS, NUMBERS, Array
+from ostinato.pdg.node import Dtype
+
+SizeOf = Literal["first", "last", "declared"]
+
+
+@dataclass(frozen=True, slots=True)
+class AxisFunction:
+    """A function of whole rows: ``numpy(rows, size)`` works on the last axis of equal batches.
+
+    ``size_of`` says where the size of the result's axis comes from: an operand, or a field of the
+    node. ``equal`` demands that all operands have one size along the axis.
+    """
+
+    name: str
+    shown: str
+    arity: int
+    accepts: tuple[Dtype, ...]
+    numpy: Callable[[Sequence[Array], int], Array]
+    positions: bool = False  # the result is int32 positions, not values
+    size_of: SizeOf = "first"
+    equal: bool = True
+
+
+def _accumulated(function: np.ufunc) -> Callable[[Sequence[Array], int], Array]:
+    def run(rows: Sequence[Array], size: int) -> Array:
+        (x,) = rows
+        return np.asarray(function.accumulate(x, axis=-1, dtype=x.dtype))
+
+    return run
+
+
+def _linear(rows: Sequence[Array], size: int) -> Array:
+    """``y[k] = a[k] + g[k] * y[k - 1]`` with nothing before the first."""
+    gates, values = rows
+    out = np.empty_like(values)
+    for k in range(size):
+        before = out[..., k - 1] if k else np.zeros_like(values[..., k])
+        out[..., k] = values[..., k] + gates[..., k] * before
+    return out
+
+
+def _argsort(rows: Sequence[Array], size: int) -> Array:
+    return np.argsort(rows[0], axis=-1, kind="stable").astype("int32")
+
+
+def _searched(side: Literal["left", "right"]) -> Callable[[Sequence[Array], int], Array]:
+    def run(rows: Sequence[Array], size: int) -> Array:
+        ordered, values = rows
+        out = np.zeros(values.shape, "int32")
+        for at in np.ndindex(values.shape[:-1]):
+            out[at] = np.searchsorted(ordered[at], values[at], side)
+        return out
+
+    return run
+
+
+def _scattered(rows: Sequence[Array], size: int) -> Array:
+    """Add each update at its position, in order; positions outside drop out."""
+    updates, index = rows
+    out = np.zeros((*updates.shape[:-1], size), updates.dtype)
+    for at in np.ndindex(updates.shape[:-1]):
+        inside = (index[at] >= 0) & (index[at] < size)
+        np.add.at(out[at], index[at][inside], updates[at][inside])
+    return out
+
+
+_TABLE = (
+    AxisFunction("sum", "cumsum", 1, NUMBERS, _accumulated(np.add)),
+    AxisFunction("prod", "cumprod", 1, NUMBERS, _accumulated(np.multiply)),
+    AxisFunction("max", "cummax", 1, NUMBERS, _accumulated(np.maximum)),
+    AxisFunction("min", "cummin", 1, NUMBERS, _accumulated(np.minimum)),
+    AxisFunction("logsumexp", "logcumsumexp", 1, FLOATS, _accumulated(np.logaddexp)),
+    AxisFunction("linear", "linear_recurrence", 2, NUMBERS, _linear),
+    AxisFunction("argsort", "argsort", 1, NUMBERS, _argsort, positions=True),
+    AxisFunction(
+        "searchleft", "searchsorted", 2, NUMBERS, _searched("left"), True, "last", equal=False
+    ),
+    AxisFunction(
+        "searchright", "searchsorted_right", 2, NUMBERS, _searched("right"), True, "last",
+        equal=False,
+    ),
+    AxisFunction("scatter", "scatter_add", 2, NUMBERS, _scattered, size_of="declared"),
+)  # fmt: skip
+
+AXIS_FUNCTIONS: dict[str, AxisFunction] = {function.name: function for function in _TABLE}
+
+
+def along_axis(fn: str, args: Sequence[Array], axis: int, size: int) -> Array:
+    """Return a function of the whole of one axis; the other axes broadcast.
+
+    >>> along_axis("argsort", [np.array([[3.0, 1.0, 2.0]])], -1, 3).tolist()
+    [[1, 2, 0]]
+    """
+    last = [np.moveaxis(a, axis, -1) for a in args]
+    lead = np.broadcast_shapes(*(a.shape[:-1] for a in last))
+    rows = [np.broadcast_to(a, (*lead, a.shape[-1])) for a in last]
+    return np.moveaxis(AXIS_FUNCTIONS[fn].numpy(rows, size), -1, axis)
