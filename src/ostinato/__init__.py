@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from ostinato import random
+from ostinato.custom import custom_gradient
 from ostinato.dims import Condition, Dimension, IndexExpression, dims
 from ostinato.experiment import Experiment, Solved
 from ostinato.functions import (
@@ -66,7 +67,7 @@ from ostinato.functions import (
     where,
     zeros,
 )
-from ostinato.gradient import grad
+from ostinato.gradient import grad, hvp, jvp, vjp
 from ostinato.pdg.errors import OstinatoError
 from ostinato.program import Program
 from ostinato.record import Record, RecurrentRecord
@@ -80,16 +81,85 @@ if TYPE_CHECKING:
     rules: RuleSet
 
 __all__ = [
-    "Condition", "Dimension", "Experiment", "IndexExpression", "OstinatoError", "Program", "Record",
-    "Recurrent", "RecurrentRecord", "Solved", "Tensor", "abs", "arange", "broadcast_to", "ceil",
-    "clip", "concatenate", "constant", "cos", "cumsum", "dims", "discounted_sum", "exp",
-    "expand_dims", "expm1", "flip", "floor", "full", "gelu", "grad", "index", "input", "isfinite",
-    "log", "log1p", "log_softmax", "logical_and", "logical_not", "logical_or", "logsumexp",
-    "matmul", "maximum", "minimum", "nn", "one_hot", "ones", "optim", "random", "recurrent", "relu",
-    "reshape", "rl", "round", "rules", "sigmoid", "sign", "silu", "sin", "softmax", "softplus",
-    "sqrt", "square", "squeeze", "stack", "stop_gradient", "swapaxes", "take", "take_along_axis",
-    "tan", "tanh", "transpose", "unstack", "where", "zeros",
-]  # fmt: skip
+    "Condition",
+    "Dimension",
+    "Experiment",
+    "IndexExpression",
+    "OstinatoError",
+    "Program",
+    "Record",
+    "Recurrent",
+    "RecurrentRecord",
+    "Solved",
+    "Tensor",
+    "abs",
+    "arange",
+    "broadcast_to",
+    "ceil",
+    "clip",
+    "concatenate",
+    "constant",
+    "cos",
+    "cumsum",
+    "custom_gradient",
+    "dims",
+    "discounted_sum",
+    "exp",
+    "expand_dims",
+    "expm1",
+    "flip",
+    "floor",
+    "full",
+    "gelu",
+    "grad",
+    "hvp",
+    "index",
+    "input",
+    "isfinite",
+    "jvp",
+    "log",
+    "log1p",
+    "log_softmax",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logsumexp",
+    "matmul",
+    "maximum",
+    "minimum",
+    "nn",
+    "one_hot",
+    "ones",
+    "optim",
+    "random",
+    "recurrent",
+    "relu",
+    "reshape",
+    "rl",
+    "round",
+    "rules",
+    "sigmoid",
+    "sign",
+    "silu",
+    "sin",
+    "softmax",
+    "softplus",
+    "sqrt",
+    "square",
+    "squeeze",
+    "stack",
+    "stop_gradient",
+    "swapaxes",
+    "take",
+    "take_along_axis",
+    "tan",
+    "tanh",
+    "transpose",
+    "unstack",
+    "vjp",
+    "where",
+    "zeros",
+]
 
 _LATER = ("nn", "optim", "rl")
 

@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import overload
 
 from ostinato.definition import Definition, fresh_name, reachable
-from ostinato.pdg.errors import GradientError
-from ostinato.pdg.naming import called, sized
+from ostinato.dims import Dimension
+from ostinato.functions import stop_gradient
+from ostinato.pdg.errors import GradientError, ShapeError
+from ostinato.pdg.index import Dim
+from ostinato.pdg.naming import called, show_shape, sized
 from ostinato.pdg.node import Equation, Node, Rec, intern
 from ostinato.place import place
 from ostinato.rebuild import rebuild
-from ostinato.tensor import Tensor, merged
+from ostinato.recurrent import recurrent
+from ostinato.tensor import Tensor, as_tensor, merged
 
 
 @overload
@@ -70,7 +74,7 @@ def _register(
         key = (Rec(fresh_name(name)), (), old.domain, old.shape, old.dtype)
         replaced[old] = intern(key, old.where or where, old.label)
     rights = [right for equation in equations.values() for _, right in equation.cases]
-    moved = rebuild([*nodes, *rights], lambda node: replaced.get(node))
+    moved = rebuild([*nodes, *rights], lambda node, _: replaced.get(node))
     made: list[Definition] = []
     for equation in equations.values():
         leaf = replaced[equation.rec]
@@ -83,3 +87,74 @@ def _register(
     for definition in made:
         definition.sources.update(known, made)
     return [moved[node] for node in nodes], made
+
+
+def vjp(y: Tensor, x: Tensor, v: object) -> Tensor:
+    """Return the vector-Jacobian product ``v @ dy/dx``, the reverse derivative.
+
+    As in `grad`, it is taken at one point of the dimensions of ``y``.
+
+    Shapes: ``v`` has the shape of ``y``, the result that of ``x``.
+
+    >>> import ostinato as ot
+    >>> x = ot.input("x", shape=(2,))
+    >>> y = ot.stack([x[0] * x[1], x[0] + x[1]])
+    >>> ot.Program(g=ot.vjp(y, x, [1.0, 10.0])).interpret(x=[2.0, 3.0])["g"].tolist()
+    [13.0, 12.0]
+    """
+    vector = stop_gradient(as_tensor(v))
+    return grad(_paired(y, vector, "y", place(), y.node.domain + vector.node.domain), x)
+
+
+def jvp(y: Tensor, x: Tensor, v: object) -> Tensor:
+    """Return the Jacobian-vector product ``dy/dx @ v``, the forward derivative along ``v``.
+
+    Every way from ``x`` to ``y`` counts, through recurrences and other points too. It is the
+    derivative of the reverse derivative by its vector: its cost is a few times that of ``y``,
+    whatever the size of ``x``.
+
+    Shapes: ``v`` has the shape of ``x``, the result that of ``y``, at each point of ``y``.
+    Errors: GradientError if ``y`` or ``x`` is no float, ShapeError if ``v`` does not fit.
+
+    >>> import ostinato as ot
+    >>> t = ot.dims("t")
+    >>> growth, x = ot.input("growth"), ot.recurrent("x", over=t)
+    >>> x[0] = 1.0
+    >>> x[t + 1] = growth * x
+    >>> ot.Program(g=ot.jvp(x, growth, 1.0)).interpret(growth=2.0, T=4)["g"].tolist()
+    [0.0, 1.0, 4.0, 12.0]
+    """
+    where = place()
+    probe = recurrent("probe", y.shape, y.dtype, [Dimension(d) for d in y.node.domain])
+    probe[True] = 0.0
+    reverse = grad(_paired(y, probe, "y", where, ()), x)
+    return grad(_paired(reverse, stop_gradient(as_tensor(v)), "x", where, ()), probe)
+
+
+def hvp(loss: Tensor, x: Tensor, v: object) -> Tensor:
+    """Return the Hessian-vector product: the derivative of the gradient of a loss along ``v``.
+
+    Shapes: loss (), ``v`` and the result as ``x``.
+
+    >>> import ostinato as ot
+    >>> x = ot.input("x", shape=(2,))
+    >>> loss = x[0] * x[0] * x[1]
+    >>> ot.Program(h=ot.hvp(loss, x, [1.0, 0.0])).interpret(x=[3.0, 5.0])["h"].tolist()
+    [10.0, 6.0]
+    """
+    vector = stop_gradient(as_tensor(v))
+    return grad(_paired(grad(loss, x), vector, "x", place(), loss.node.domain), x)
+
+
+def _paired(y: Tensor, v: object, name: str, where: str, held: tuple[Dim, ...]) -> Tensor:
+    """The sum of ``y * v`` over all axes, and over the dimensions that are not held."""
+    vector = as_tensor(v)
+    if vector.node.shape != y.node.shape:
+        fact = f"the vector has shape {show_shape(vector.node.shape)}, `{name}` has shape "
+        remedy = f"Give the vector the shape of `{name}`."
+        raise ShapeError(fact + show_shape(y.node.shape), remedy, where)
+    out = (y * vector).sum()
+    for dim in reversed(out.node.domain):
+        if dim not in held:
+            out = out.at(**{dim.name: slice(None)}).sum()
+    return out

@@ -21,6 +21,7 @@ from ostinato.pdg.index import Dim
 from ostinato.pdg.node import (
     Affine,
     Const,
+    Custom,
     Equation,
     Iota,
     Node,
@@ -141,8 +142,10 @@ def _collect(outputs: Mapping[str, Node], found: Mapping[str, Definition], where
     names = _names([d.name for d in needed])
     streams = _streams(roots)
 
-    def replaced(node: Node) -> Node | None:
+    def replaced(node: Node, args: tuple[Node, ...]) -> Node | None:
         match node.op:
+            case Custom():
+                return args[0]
             case Rec(name):
                 op: Rec | Random = Rec(names[name])
             case Random(fn, stream):

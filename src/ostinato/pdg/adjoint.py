@@ -23,6 +23,7 @@ from ostinato.pdg.build import (
     transpose,
 )
 from ostinato.pdg.condition import ALWAYS, every, negation
+from ostinato.pdg.custom import custom_back
 from ostinato.pdg.elementwise import CONSTANT, derivative
 from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr
@@ -34,6 +35,7 @@ from ostinato.pdg.node import (
     Case,
     Concat,
     Const,
+    Custom,
     Gather,
     Input,
     Iota,
@@ -56,6 +58,8 @@ from ostinato.pdg.recurrence import linear_back, scan_back
 
 def flows(node: Node) -> tuple[int, ...]:
     """The operands to which a derivative can pass, by position."""
+    if isinstance(node.op, Custom):
+        return tuple(k for k, x in enumerate(node.args) if k > 0 and x.dtype in FLOATS)
     stopped = isinstance(node.op, Map) and node.op.fn in CONSTANT
     if node.dtype not in FLOATS or stopped:
         return ()
@@ -66,6 +70,11 @@ def pull_back(node: Node, k: int, up: Adjoint, held: Dims) -> list[Adjoint]:
     """Return what the adjoint of ``node`` contributes to the adjoint of its operand ``k``."""
     missing = frozenset(node.domain) - frozenset(node.args[k].domain) - held
     match node.op:
+        case Custom():
+            found = custom_back(node, k, up)
+            if found is None:
+                return []
+            local = found
         case Read():
             return read_back(node, up, held)
         case Scan():

@@ -20,9 +20,9 @@ Conventions that every stage relies on:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 from weakref import WeakValueDictionary
 
 from ostinato.pdg.condition import Cond
@@ -79,6 +79,25 @@ class Map:
     """An elementwise function (`ostinato.pdg.functions.FUNCTIONS`); "cast" goes to node.dtype."""
 
     fn: str
+
+
+class PullBack(Protocol):
+    """The derivative that a user gives: contributions to the inputs of a `Custom` node.
+
+    ``upstream`` has the node's shape; None is no contribution.
+    """
+
+    def __call__(self, node: Node, upstream: Node) -> Sequence[Node | None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Custom(Map):
+    """Operands ``(value, *inputs)``: the value, with a derivative of its own by the inputs.
+
+    Its derivative is all that it is for: a `Pdg` has the value in its place.
+    """
+
+    pull_back: PullBack
 
 
 @dataclass(frozen=True, slots=True)

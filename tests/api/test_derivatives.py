@@ -1,0 +1,188 @@
+"""Products with Jacobians and Hessians, and functions with a derivative of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import ostinato as ot
+from ostinato.custom import Gradients
+from ostinato.pdg.errors import GradientError, ShapeError
+from ostinato.tensor import Tensor
+
+Pulled = tuple[Tensor, Callable[[Tensor], Gradients]]
+Array = npt.NDArray[np.float64]
+POINT = np.array([0.3, -1.2, 0.7], "float64")
+VECTOR = np.array([1.0, 0.5, -2.0], "float64")
+
+
+def curve(x: Tensor) -> Tensor:
+    return ot.stack([ot.sin(x[0] * x[1]), ot.exp(x[2]) * x[0]])
+
+
+def jacobian(at: Array) -> Array:
+    a, b, c = at
+    return np.array([[b * np.cos(a * b), a * np.cos(a * b), 0.0], [np.exp(c), 0.0, np.exp(c) * a]])
+
+
+def test_jvp_is_the_jacobian_times_a_vector() -> None:
+    x = ot.input("x", shape=(3,), dtype="float64")
+    program = ot.Program(g=ot.jvp(curve(x), x, VECTOR))
+    np.testing.assert_allclose(program.interpret(x=POINT)["g"], jacobian(POINT) @ VECTOR)
+    np.testing.assert_allclose(program.compile()(x=POINT)["g"], jacobian(POINT) @ VECTOR)
+
+
+def test_vjp_is_a_vector_times_the_jacobian() -> None:
+    x = ot.input("x", shape=(3,), dtype="float64")
+    program = ot.Program(g=ot.vjp(curve(x), x, VECTOR[:2]))
+    np.testing.assert_allclose(program.interpret(x=POINT)["g"], VECTOR[:2] @ jacobian(POINT))
+
+
+def test_hvp_is_the_hessian_times_a_vector() -> None:
+    x = ot.input("x", shape=(3,), dtype="float64")
+    loss = ot.sin(x[0] * x[1]) * x[2] * x[2]
+    a, b, c = POINT
+    s, k = np.sin(a * b), np.cos(a * b)
+    hessian = np.array(
+        [
+            [-b * b * s * c * c, (k - a * b * s) * c * c, 2 * b * k * c],
+            [(k - a * b * s) * c * c, -a * a * s * c * c, 2 * a * k * c],
+            [2 * b * k * c, 2 * a * k * c, 2 * s],
+        ]
+    )
+    found = ot.Program(h=ot.hvp(loss, x, VECTOR)).interpret(x=POINT)["h"]
+    np.testing.assert_allclose(found, hessian @ VECTOR)
+
+
+def test_jvp_follows_a_recurrence() -> None:
+    t = ot.dims("t")
+    w = ot.input("w", dtype="float64")
+    s = ot.recurrent("s", dtype="float64", over=t)
+    s[0] = 1.0
+    s[t + 1] = w * s
+    found = ot.Program(g=ot.jvp(s, w, 2.0)).interpret(w=0.5, T=4)["g"]
+    np.testing.assert_allclose(found, [2.0 * k * 0.5 ** (k - 1) if k else 0.0 for k in range(4)])
+
+
+def test_jvp_sums_over_dimensions_that_only_the_variable_has() -> None:
+    b = ot.dims("b")
+    x = ot.input("x", dtype="float64", over=b)
+    total = (x[:] * x[:]).sum()
+    v = ot.input("v", dtype="float64", over=b)
+    program = ot.Program(g=ot.jvp(total, x, v))
+    assert program.interpret(x=[1.0, 2.0], v=[3.0, 5.0])["g"] == pytest.approx(2 * 3 + 4 * 5)
+
+
+def test_hvp_of_a_mean_over_a_dimension() -> None:
+    b = ot.dims("b")
+    x = ot.input("x", dtype="float64", over=b)
+    w = ot.input("w", shape=(2,), dtype="float64")
+    loss = ((w[0] * x + w[1] * w[1]) ** 2)[:].mean()
+    found = ot.Program(h=ot.hvp(loss, w, [1.0, 1.0])).interpret(x=[1.0, 3.0], w=[0.5, 2.0])["h"]
+    # with a = w0 and b = w1: mean of (a x + b^2)^2 has the Hessian [[2 x^2, 4 b x], [4 b x, ...]]
+    xs, a, b_ = np.array([1.0, 3.0]), 0.5, 2.0
+    cross, last = 4 * b_ * xs.mean(), (4 * (a * xs + b_**2) + 8 * b_**2).mean()
+    np.testing.assert_allclose(found, [2 * (xs**2).mean() + cross, cross + last])
+
+
+def test_a_vector_of_another_shape_is_refused() -> None:
+    x = ot.input("x", shape=(3,))
+    with pytest.raises(ShapeError, match=r"vector has shape \(2,\), `x` has shape \(3,\)"):
+        ot.jvp(x * x, x, [1.0, 2.0])
+
+
+@ot.custom_gradient
+def straight_through(x: Tensor) -> Pulled:
+    return ot.round(x), lambda upstream: upstream
+
+
+def test_a_custom_gradient_replaces_that_of_the_code() -> None:
+    x = ot.input("x", shape=(2,))
+    y = (ot.constant([2.0, 3.0]) * straight_through(x)).sum()
+    program = ot.Program(y=y, g=ot.grad(y, x))
+    for run in (program.interpret, program.compile()):
+        out = run(x=[1.4, -0.6])
+        assert out["y"] == -1.0
+        assert out["g"].tolist() == [2.0, 3.0]
+
+
+def test_a_custom_gradient_passes_through_recurrences() -> None:
+    t = ot.dims("t")
+    w = ot.input("w")
+    s = ot.recurrent("s", over=t)
+    s[0] = w
+    s[t + 1] = 2.0 * straight_through(s)
+    program = ot.Program(g=ot.grad(s[-1], w))
+    assert program.interpret(T=4)["g"] == 8.0
+
+
+def test_a_custom_gradient_has_one_part_per_argument() -> None:
+    @ot.custom_gradient
+    def scaled(x: Tensor, y: Tensor) -> Pulled:
+        return x * y, lambda up: (up * 10.0, None)
+
+    x, y = ot.input("x"), ot.input("y")
+    gx, gy = ot.grad(scaled(x, y), [x, y])
+    out = ot.Program(gx=gx, gy=gy).interpret()
+    assert [out["gx"], out["gy"]] == [10.0, 0.0]
+
+
+def test_a_custom_gradient_is_differentiated_again() -> None:
+    @ot.custom_gradient
+    def cube(x: Tensor) -> Pulled:
+        return x * x * x, lambda up: up * 3.0 * x * x
+
+    x = ot.input("x", dtype="float64")
+    second = ot.grad(ot.grad(cube(x), x), x)
+    assert ot.Program(g=second).interpret(x=2.0)["g"] == 12.0
+
+
+def test_two_custom_gradients_of_one_value_stay_apart() -> None:
+    def scaled(by: float) -> Callable[..., Tensor]:
+        def rounded(x: Tensor) -> Pulled:
+            return ot.round(x), lambda up: by * up
+
+        return ot.custom_gradient(rounded)
+
+    x = ot.input("x")
+    loss = scaled(1.0)(x) + scaled(2.0)(x)
+    assert ot.Program(g=ot.grad(loss, x)).interpret()["g"] == 3.0
+
+
+def test_a_gradient_that_does_not_fit_is_refused() -> None:
+    @ot.custom_gradient
+    def wrong(x: Tensor) -> Pulled:
+        return x.sum(), lambda up: up
+
+    x = ot.input("x", shape=(2,))
+    with pytest.raises(GradientError, match=r"returns float32 of shape \(\) for `x`"):
+        ot.grad(wrong(x), x)
+
+
+def test_too_many_gradients_are_refused() -> None:
+    @ot.custom_gradient
+    def wrong(x: Tensor) -> Pulled:
+        return x * 2.0, lambda up: (up, up)
+
+    x = ot.input("x")
+    with pytest.raises(
+        GradientError, match="returns 2 gradients\\n  Return one for each of its 1 inputs"
+    ):
+        ot.grad(wrong(x), x)
+
+
+def test_a_pull_back_may_not_bring_recurrences_of_its_own() -> None:
+    t = ot.dims("t")
+    secret = ot.recurrent("secret", over=t)
+    secret[True] = 2.0
+
+    @ot.custom_gradient
+    def leaky(x: Tensor) -> Pulled:
+        return x * 2.0, lambda up: up * secret[0]
+
+    x = ot.input("x")
+    with pytest.raises(GradientError, match="reads `secret`, which its function does not"):
+        ot.grad(leaky(x), x)
