@@ -14,7 +14,7 @@ from ostinato.pdg.errors import ArgumentError, guess
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, expr, symbols
 from ostinato.pdg.naming import show_shape
-from ostinato.pdg.node import Affine, Case, Input, Iota, Node, Part, Pdg, Read
+from ostinato.pdg.node import Affine, Case, Gather, Input, Iota, Node, Part, Pdg, Read
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,15 @@ def least_extents(pdg: Pdg) -> dict[str, int]:
         ends = (at.lo, at.hi) if isinstance(at, Slice) else (at,)
         steps = max(_steps(end, dim, at) for end in ends)
         least[dim.extent.name] = max(least.get(dim.extent.name, 1), steps)
+    for dim, window in filter(None, map(_window, pdg.nodes())):  # it must hold a step
+        short = window.hi - window.lo - expr(dim.extent)
+        steps = 1 - short.const if short.is_const else 1
+        least[dim.extent.name] = max(least.get(dim.extent.name, 1), steps)
     return {name: steps for name, steps in least.items() if steps > 1}
+
+
+def _window(node: Node) -> tuple[Dim, Slice] | None:
+    return node.op.window if isinstance(node.op, Gather) else None
 
 
 def _steps(e: Expr, dim: Dim, at: Expr | Slice) -> int:

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from ostinato.array import elementwise as element
 from ostinato.array import matrix, movement, reduction
 from ostinato.array.dtypes import Operand, check_dtype, convert, scalar_dtype
-from ostinato.array.indexing import index, position, read
+from ostinato.array.indexing import by_dimension, index, read_at
 from ostinato.array.reduction import Axes
 from ostinato.definition import Definition
 from ostinato.dims import Condition, IndexExpression, lift
 from ostinato.pdg import build
-from ostinato.pdg.errors import DomainError, DtypeError, ShapeError, TruthError
+from ostinato.pdg.errors import DtypeError, ShapeError, TruthError
 from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Dtype, Input, Node, Rec, Scalar, give_name
@@ -91,27 +91,40 @@ class Tensor:
         plain = [item.node if isinstance(item, Tensor) else item for item in items]
         return Tensor(index(self.node, self.over, plain, place()), merged(self, *inside))
 
-    def at(self, **positions: IndexExpression | int | slice) -> Tensor:
+    def at(
+        self,
+        *,
+        within: object = None,
+        **positions: IndexExpression | int | slice | Tensor | Array | Sequence[Any],
+    ) -> Tensor:
         """Return the tensor at other points, by the names of its dimensions.
+
+        A position may be computed: an integer tensor of steps. Then ``within=(lo, hi)``, or a
+        dictionary of such pairs by dimension, promises ``lo <= step < hi``, index expressions of
+        the current point; without it the step may be any of the dimension. Several computed
+        positions broadcast together.
+        Shapes: the axes of slices, then those of the steps, then the tensor's own.
+        Errors: DomainError for an unknown dimension, a window without a computed position, a window
+        that leaves the dimension, and a step outside its window, which the interpreter always
+        raises and compiled code with ``checks=True``; DtypeError for steps that are no integers.
 
         >>> import ostinato as ot
         >>> b, t = ot.dims("b t")
         >>> x = ot.input("x", over=(b, t))
         >>> x.at(t=slice(None)).mean()
         <float32[] over (b)>
+        >>> drawn = ot.input("drawn", (32,), "int32", over=t)
+        >>> ot.where(t > 0, x.at(t=drawn, within=(ot.maximum(t - 100, 0), t)), 0.0)
+        <float32[32] over (b, t)>
         """
-        where, by_name = place(), {dim.name: dim for dim in self.over}
-        for name in positions:
-            if name not in by_name:
-                known = ", ".join(by_name) or "none"
-                fact = f"{called(self.node)} has no dimension `{name}`"
-                raise DomainError(fact, f"Its dimensions are: {known}.", where)
-        pairs = [
-            (dim, position(positions[name], dim, self.node, where))
-            for name, dim in by_name.items()
-            if name in positions
-        ]
-        return Tensor(read(self.node, pairs, where), self.sources)
+        where = place()
+        given = {
+            name: as_tensor(at) if isinstance(at, Tensor | np.ndarray | list) else at
+            for name, at in positions.items()
+        }
+        plain = {name: at.node if isinstance(at, Tensor) else at for name, at in given.items()}
+        at, windows = by_dimension(self.node, self.over, plain, within, where)
+        return Tensor(read_at(self.node, at, windows, where)[0], merged(self, *given.values()))
 
     def __bool__(self) -> NoReturn:
         fact = f"{called(self.node)} has no truth value while the program is written"

@@ -10,7 +10,14 @@ import pytest
 
 from ostinato.pdg.functions import Array
 from ostinato.program import Program
-from tests.api import test_equations, test_functions, test_indexing, test_operators, test_random
+from tests.api import (
+    test_computed_positions,
+    test_equations,
+    test_functions,
+    test_indexing,
+    test_operators,
+    test_random,
+)
 from tests.nn import test_init, test_layers, test_modules
 from tests.optim import (
     test_average,
@@ -21,6 +28,7 @@ from tests.optim import (
 )
 
 LANGUAGE: tuple[ModuleType, ...] = (
+    test_computed_positions,
     test_equations,
     test_functions,
     test_indexing,

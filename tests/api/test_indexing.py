@@ -84,12 +84,6 @@ def test_at_reads_by_name() -> None:
         x.at(i=0)
 
 
-def test_a_computed_step_names_the_remedy() -> None:
-    x, b, t = x_over()
-    with pytest.raises(DomainError, match=r"x\[:\].take\(index, axis=0\)"):
-        x[b, ot.index(t)]
-
-
 def test_too_many_positions_are_refused() -> None:
     x, b, t = x_over()
     with pytest.raises(ShapeError, match="has 1 spatial axes and gets 2"):

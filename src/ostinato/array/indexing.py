@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
-from ostinato.array.movement import expand, part, take, transpose
+from ostinato.array.movement import broadcast_together, expand, part, take, transpose
 from ostinato.dims import Condition, check_index, is_integer, lift
 from ostinato.pdg import build
+from ostinato.pdg.build import ONE
 from ostinato.pdg.errors import DomainError, DtypeError, ShapeError
-from ostinato.pdg.index import Dim, Expr, ExprLike, Index, Slice, expr
+from ostinato.pdg.index import Dim, Expr, ExprLike, Index, Slice, expr, product
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Node
 
@@ -22,8 +23,92 @@ def index(x: Node, over: Sequence[Dim], items: Sequence[object], where: str = ""
     head = tuple(items[: found[0]] if found else items)
     tail = tuple(items[found[0] + 1 :] if found else ())
     temporal, spatial = head[: len(over)], head[len(over) :]
-    pairs = [(d, position(item, d, x, where)) for d, item in zip(over, temporal, strict=False)]
-    return _spatial(read(x, pairs, where), _slices(pairs), spatial, tail, where)
+    out, leading = read_at(x, dict(zip(over, temporal, strict=False)), {}, where)
+    return _spatial(out, leading, spatial, tail, where)
+
+
+def read_at(
+    x: Node, given: Mapping[Dim, object], windows: Mapping[Dim, Slice], where: str = ""
+) -> tuple[Node, int]:
+    """Return ``x`` at positions of its dimensions, and how many axes they prepend.
+
+    Slices prepend theirs first, then computed steps, which broadcast together. A computed step
+    stays inside its window: by default the whole dimension.
+    """
+    steps = {d: item for d, item in given.items() if isinstance(item, Node)}
+    plain = {d: position(item, d, x, where) for d, item in given.items() if d not in steps}
+    slices = sum(isinstance(at, Slice) for at in plain.values())
+    if not steps:
+        return read(x, list(plain.items()), where), slices
+    whole = {d: windows.get(d, Slice(expr(0), expr(d.extent))) for d in steps}
+    out = read(x, [*plain.items(), *whole.items()], where)
+    indices = broadcast_together([_checked(x, d, index, where) for d, index in steps.items()])
+    shape = indices[0].shape
+    for k, ((dim, window), index) in enumerate(zip(whole.items(), indices, strict=True)):
+        axis = slices + k
+        place = [ONE] * out.rank
+        place[slices] = product(shape)
+        start = build.map_node("cast", [build.affine(window.lo)], index.dtype)
+        offset = build.map_node("sub", [index, start], where=where)
+        there = build.reshape(offset, tuple(place), where=where)
+        out = build.gather(out, there, axis - out.rank, where, (dim, window))
+    kept = (*out.shape[:slices], *shape, *out.shape[slices + len(steps) :])
+    return build.reshape(out, kept, where=where), slices + len(shape)
+
+
+def by_dimension(
+    x: Node,
+    over: Sequence[Dim],
+    positions: Mapping[str, object],
+    within: object,
+    where: str,
+) -> tuple[dict[Dim, object], dict[Dim, Slice]]:
+    """Return positions and windows given by the names of dimensions, in declared order."""
+    known = {dim.name: dim for dim in over}
+    computed = [name for name, item in positions.items() if isinstance(item, Node)]
+    windows = _by_name(x, within, computed, where)
+    for name in (*positions, *windows):
+        if name not in known:
+            fact = f"{called(x)} has no dimension `{name}`"
+            raise DomainError(fact, f"Its dimensions are: {', '.join(known) or 'none'}.", where)
+    for name in windows:
+        if name not in computed:
+            fact = f"{called(x)} gets a window of `{name}`, but no computed position there"
+            raise DomainError(fact, f"Give `{name}` an integer tensor, or drop `within`.", where)
+    at = {dim: positions[name] for name, dim in known.items() if name in positions}
+    found = {known[name]: _window(x, known[name], w, where) for name, w in windows.items()}
+    return at, found
+
+
+def _by_name(x: Node, within: object, computed: Sequence[str], where: str) -> Mapping[str, object]:
+    """The windows by dimension; a pair alone belongs to the one computed position."""
+    if within is None:
+        return {}
+    if isinstance(within, Mapping):
+        return cast(Mapping[str, object], within)
+    if len(computed) == 1:
+        return {computed[0]: within}
+    count = "no computed position" if not computed else f"computed positions of {len(computed)}"
+    fact = f"{called(x)} is read with one window and {count}" + (" dimensions" if computed else "")
+    remedy = 'Give windows by dimension: within={"t": (lo, hi)}.'
+    if not computed:
+        remedy = "Give an integer tensor as a position, or drop `within`."
+    raise DomainError(fact, remedy, where)
+
+
+def _window(x: Node, dim: Dim, window: object, where: str) -> Slice:
+    if not isinstance(window, tuple) or len(cast(tuple[object, ...], window)) != 2:
+        fact = f"{called(x)} gets the window {window!r} of `{dim}`"
+        raise DomainError(fact, "Give a pair: within=(lo, hi), for lo <= step < hi.", where)
+    lo, hi = cast(tuple[object, object], window)
+    return bounded(slice(lo, hi), dim.extent, x, where)
+
+
+def _checked(x: Node, dim: Dim, index: Node, where: str) -> Node:
+    if index.dtype in ("int32", "int64", "uint32"):
+        return index
+    fact = f"{called(x)} is read at a step of `{dim}` given by {called(index)} ({index.dtype})"
+    raise DtypeError(fact, 'Use an integer index, such as `index.cast("int32")`.', where)
 
 
 def read(x: Node, pairs: Sequence[tuple[Dim, Index]], where: str = "") -> Node:
@@ -37,18 +122,10 @@ def read(x: Node, pairs: Sequence[tuple[Dim, Index]], where: str = "") -> Node:
     return transpose(out, (*order, *range(len(order), out.rank)), where)
 
 
-def _slices(pairs: Sequence[tuple[Dim, Index]]) -> int:
-    return sum(isinstance(at, Slice) for _, at in pairs)
-
-
 def position(item: object, dim: Dim, x: Node, where: str) -> Index:
     """Return one temporal position; a negative constant counts from the end."""
     if isinstance(item, slice):
         return bounded(cast("slice[object, object, object]", item), dim.extent, x, where)
-    if isinstance(item, Node):
-        fact = f"{called(x)} is read at a step of `{dim}` that is computed by {called(item)}"
-        remedy = f"Slice `{dim}` and take from the axis: x[:].take(index, axis=0)."
-        raise DomainError(fact, remedy, where)
     at = lift(item)
     if at is None:
         what = "a condition" if isinstance(item, Condition) else repr(item)

@@ -116,7 +116,7 @@ class _Lowering(Elements):
                 return ((cond, a), (ALWAYS, b))
             case Concat(axis):
                 return self.joined(node, axis, frame)
-            case Gather(axis):
+            case Gather(axis, _):
                 return ((ALWAYS, self.gathered(node, axis, frame)),)
             case Scan(fn, dim):
                 x = self.value(node.args[0], point, digits)

@@ -207,7 +207,7 @@ def _structure(node: Node, inner: Sequence[Structure], batched: Sequence[Dim]) -
             else:
                 del out[axis]
             return tuple(out)
-        case Gather(axis):
+        case Gather(axis, _):
             merged = _aligned(inner, node.rank)
             merged[axis] = inner[1][axis]
             return tuple(merged)

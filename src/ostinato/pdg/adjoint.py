@@ -117,7 +117,7 @@ def _spatial(node: Node, k: int, up: Node) -> Node:
             lo = sum((x.shape[axis] for x in node.args[:k]), expr(0))
             piece = Slice(lo, lo + operand.shape[axis])
             return up if up.shape[axis] == ONE else part(up, axis, piece, node.where)
-        case Gather(axis):
+        case Gather(axis, _):
             return _gather(node, axis, up)
         case Along():
             raise AssertionError(f"{node} is reversed in no way")

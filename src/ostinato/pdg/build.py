@@ -297,8 +297,17 @@ def part(x: Node, axis: int, at: Index, where: str = "") -> Node:
     return intern((Part(k, at), (x,), domain, tuple(shape), x.dtype), where, x.label)
 
 
-def gather(x: Node, index: Node, axis: int, where: str = "") -> Node:
-    """Return ``x`` at integer positions along an axis (``take_along_axis``, clamped)."""
+def gather(
+    x: Node,
+    index: Node,
+    axis: int,
+    where: str = "",
+    window: tuple[Dim, Slice] | None = None,
+) -> Node:
+    """Return ``x`` at integer positions along an axis (``take_along_axis``, clamped).
+
+    ``window`` says that the axis holds these steps and that a position outside is an error.
+    """
     k = _axis(x, axis, where)
     if index.dtype not in ("int32", "int64", "uint32"):
         fact = f"{called(index)} ({index.dtype}) indexes {called(x)}"
@@ -309,7 +318,7 @@ def gather(x: Node, index: Node, axis: int, where: str = "") -> Node:
     shape = _pointwise((x, index), k, "gather", where)
     shape[k] = index.shape[k]
     domain = union_domain((x, index))
-    return intern((Gather(k), (x, index), domain, tuple(shape), x.dtype), where, x.label)
+    return intern((Gather(k, window), (x, index), domain, tuple(shape), x.dtype), where, x.label)
 
 
 def _pointwise(args: Sequence[Node], axis: int, what: str, where: str) -> list[Expr]:

@@ -25,7 +25,7 @@ from ostinato.pdg.index import (
 )
 from ostinato.pdg.isl import LowerBounds, Sample, Set, condition_set
 from ostinato.pdg.naming import called, is_named
-from ostinato.pdg.node import Input, Node, Part, Pdg, Read, Rec
+from ostinato.pdg.node import Gather, Input, Node, Part, Pdg, Read, Rec
 
 
 def check(pdg: Pdg, minimum_extents: LowerBounds | None = None) -> Demand:
@@ -48,6 +48,8 @@ def check(pdg: Pdg, minimum_extents: LowerBounds | None = None) -> Demand:
                 _check_part(demand, node, node.op)
             case Read():
                 _check_slices(demand, node, node.op)
+            case Gather(_, window) if window is not None:
+                _check_window(demand, node, window)
             case _:
                 pass
     return demand
@@ -226,6 +228,16 @@ def _check_part(demand: Demand, node: Node, op: Part) -> None:
         fact = f"{what} {op.at} of axis {op.axis} of {called(x)} leaves its size {size}"
         remedy = f"Stay inside `0 <= index < {spell(size)}`."
         raise ShapeError(fact + _first_bad(sample), remedy, node.where)
+
+
+def _check_window(demand: Demand, node: Node, window: tuple[Dim, Slice]) -> None:
+    """No index lies inside an empty window, so none may be empty where it is read."""
+    dim, steps = window
+    sample = _violation(demand, node, at_least(steps.hi, steps.lo + 1))
+    if sample is not None:
+        fact = f"the window {steps} of {called(node.args[0])} over {dim} is empty"
+        remedy = "Read it only where the window holds a step: `ot.where(condition, read, other)`."
+        raise DomainError(fact + _first_bad(sample), remedy, node.where)
 
 
 def _check_slices(demand: Demand, node: Node, op: Read) -> None:

@@ -23,6 +23,7 @@ from ostinato.pdg.meaning import (
     COMBINE,
     Env,
     check_part,
+    check_window,
     constant,
     draw,
     sizes,
@@ -211,6 +212,8 @@ class Interpreter:
                     args.append((yield _restrict(arg, env)))
                 if isinstance(node.op, Part) and self.extension is None:
                     check_part(node.op, args[0], node, env)
+                if isinstance(node.op, Gather) and self.extension is None:
+                    check_window(node, args[1], env)
                 return tensorial(node.op, node, args, env)
             case other:
                 assert_never(other)

@@ -12,6 +12,7 @@ from ostinato.pdg.along import along_axis
 from ostinato.pdg.errors import DomainError
 from ostinato.pdg.functions import FUNCTIONS, Array, fold_unit
 from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, evaluate
+from ostinato.pdg.naming import called
 from ostinato.pdg.node import (
     Affine,
     Along,
@@ -128,7 +129,7 @@ def tensorial(op: Tensorial, node: Node, args: list[Array], env: Env) -> Array:
             return np.concatenate(args, axis)
         case Part(axis, at):
             return np.asarray(np.take(x, positions(at, env), axis=axis, mode="clip"))
-        case Gather(axis):
+        case Gather(axis, _):
             return take(x, args[1], axis)
         case Along(fn, axis, size):
             return along_axis(fn, args, axis, max(0, evaluate(size, env)))
@@ -153,6 +154,36 @@ def take(x: Array, index: Array, axis: int) -> Array:
 
     clamped = np.clip(index.astype("int64"), 0, x.shape[axis] - 1)
     return np.take_along_axis(spread(x), spread(clamped), axis)
+
+
+def check_window(node: Node, index: Array, env: Env) -> None:
+    """Refuse a position outside the window of a gather, which would be clamped.
+
+    Errors: DomainError.
+    """
+    assert isinstance(node.op, Gather), f"{node} is no gather"
+    if node.op.window is None:
+        return
+    lo, hi = (evaluate(end, env) for end in (node.op.window[1].lo, node.op.window[1].hi))
+    start = np.asarray(lo).astype(index.dtype)  # wraps around as the subtraction did
+    with np.errstate(over="ignore"):
+        steps = (index + start).astype("int64")
+    outside = steps[(steps < lo) | (steps >= hi)]
+    if outside.size:
+        raise window_error(node, env, int(outside.flat[0]), (lo, hi))
+
+
+def window_error(node: Node, env: Env, step: int, window: tuple[int, int]) -> DomainError:
+    """The error for a computed step that leaves its window at a point."""
+    assert isinstance(node.op, Gather), f"{node} is no gather"
+    assert node.op.window is not None, f"{node} has no window"
+    dim, (lo, hi) = node.op.window[0], window
+    point = ", ".join(f"{d} = {env[d]}" for d in node.domain)
+    here = f" at {point}" if point else ""
+    within = f"{lo} <= {dim} < {hi}" if lo < hi else "empty"
+    fact = f"{called(node.args[0])} is read at {dim} = {step}{here}, where its window is {within}"
+    remedy = "Clip the index to the window with `ot.clip`, or widen `within`."
+    return DomainError(fact, remedy, node.where)
 
 
 def check_part(op: Part, x: Array, node: Node, env: Env) -> None:

@@ -26,7 +26,7 @@ from typing import Literal, Protocol
 from weakref import WeakValueDictionary
 
 from ostinato.pdg.condition import Cond
-from ostinato.pdg.index import Dim, Expr, Index
+from ostinato.pdg.index import Dim, Expr, Index, Slice
 
 Dtype = Literal["bool", "int32", "int64", "uint32", "float32", "float64"]
 Scalar = bool | int | float
@@ -152,9 +152,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Gather:
-    """``take_along_axis``: operands ``(x, index)`` of equal rank; index integer, clamped."""
+    """``take_along_axis``: operands ``(x, index)`` of equal rank; index integer, clamped.
+
+    With a ``window`` the axis holds these steps of a dimension, and a position outside is an error:
+    the interpreter always raises it, compiled code clamps unless it is asked to check.
+    """
 
     axis: int
+    window: tuple[Dim, Slice] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,8 +251,9 @@ def _call(op: Callable_, args: list[str]) -> str:
             return f"broadcast({args[0]}, {_shape(shape)})"
         case Concat(axis):
             return f"concat({', '.join(args)}, axis={axis})"
-        case Gather(axis):
-            return f"take({args[0]}, {args[1]}, axis={axis})"
+        case Gather(axis, window):
+            within = f", {window[0]} within {window[1]}" if window else ""
+            return f"take({args[0]}, {args[1]}, axis={axis}{within})"
         case Along(fn, axis, size):
             function = AXIS_FUNCTIONS[fn]
             more = f", size={size}" if function.size_of == "declared" else ""

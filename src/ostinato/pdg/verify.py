@@ -104,8 +104,8 @@ def _rebuilt(node: Node) -> Node:
             return build.concat(args, axis)
         case Part(axis, at):
             return build.part(args[0], axis, at)
-        case Gather(axis):
-            return build.gather(args[0], args[1], axis)
+        case Gather(axis, window):
+            return build.gather(args[0], args[1], axis, window=window)
         case Along(fn, axis, size):
             return build.along(fn, args, axis, size)
         case Case(cond):

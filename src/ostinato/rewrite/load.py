@@ -187,7 +187,7 @@ def _fields(loaded: Loaded, node: Node) -> tuple[str, tuple[int | str, ...]]:
             return "bcast", (loaded.shape(shape),)
         case Part(axis, at):
             return ("cut" if isinstance(at, Slice) else "part"), (-axis, tables.id(at))
-        case Gather(axis):
+        case Gather(axis, _):  # rewritten programs clamp
             return "gather", (-axis,)
         case Along(fn, axis, size):
             return f"along{len(node.args)}", (fn, -axis, tables.id(size))
