@@ -23,6 +23,8 @@ RULES = (
     "vectorize/part",
     "vectorize/cut",
     "vectorize/gather",
+    "vectorize/along1",
+    "vectorize/along2",
     "vectorize/case",
     "vectorize/at",
     "vectorize/scan",

@@ -60,6 +60,8 @@ class Reading:
                 return build.matmul(args[0], args[1])
             case "gather":
                 return build.gather(args[0], args[1], -int(f[0]))
+            case "along1" | "along2":
+                return build.along(str(f[0]), args, -int(f[1]), tables.expr(int(f[2])))
             case "cat":
                 return build.concat(args, -int(f[0]))
             case "case":

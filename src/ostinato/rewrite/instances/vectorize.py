@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ostinato.pdg.build import (
+    along,
     broadcast,
     case,
     concat,
@@ -96,6 +97,15 @@ def _gather(z: Sizes, over: Dims) -> Node:
     return gather(x, index, -1)
 
 
+def _along1(z: Sizes, over: Dims) -> Node:
+    return along("argsort", [tensor("x", (z.m, z.k), over)], -2)
+
+
+def _along2(z: Sizes, over: Dims) -> Node:
+    ordered, values = tensor("x", (1, z.k), over), tensor("y", (z.m, z.n))
+    return along("searchright", [along("max", [ordered], -1), values], -1)
+
+
 def _case(z: Sizes, over: Dims) -> Node:
     return case(at_least(B, 1), tensor("x", (z.k,), over), tensor("y", (z.k,), over))
 
@@ -126,6 +136,8 @@ OPERATORS: dict[str, Callable[[Sizes, Dims], Node]] = {
     "part": _part,
     "cut": _cut,
     "gather": _gather,
+    "along1": _along1,
+    "along2": _along2,
     "case": _case,
     "at": _at,
     "scan": _scan,

@@ -25,6 +25,7 @@ from ostinato.rewrite.prove.operators import (
     repeated,
     reshaped,
     thin,
+    whole,
 )
 from ostinato.rewrite.prove.setting import (
     CUT,
@@ -91,6 +92,9 @@ class Meaning:
                 return permuted(self.setting, self.of(fields[2]), *map(self.number, fields[:2]))
             case "perm":
                 return in_any_order(str(fields[0]), self.of(fields[1]))
+            case "along1" | "along2":
+                fn, axis, size = self.text(fields[0]), self.number(fields[1]), str(fields[2])
+                return whole(self.setting, fn, axis, size, [self.of(f) for f in fields[3:]])
             case "reshape" | "bcast" | "cat" | "part" | "cut" | "gather":
                 return self._axis_operator(op, fields)
             case "case":

@@ -237,7 +237,12 @@ def _place_of_least(values: list[float]) -> float:
     return float(values.index(min(values))) if values else 0.0
 
 
+def _any_function_of_the_row(values: list[float]) -> float:
+    return math.fsum(v * math.sqrt(2 + k) for k, v in enumerate(values))
+
+
 _FOLDS: dict[str, Callable[[list[float]], float]] = {
+    "row": _any_function_of_the_row,
     "sum": math.fsum,
     "dot": math.fsum,
     "prod": math.prod,

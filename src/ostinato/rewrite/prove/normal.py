@@ -364,7 +364,7 @@ def _ordered(fn: str, over: Sequence[Var], parts: Sequence[Value], joined: str) 
 
 def _fold(fn: str, over: Sequence[Var], body: Value) -> Ring:
     inner, fn = real(body), fn.removeprefix("scan ")
-    if fn.startswith("arg"):
+    if fn.startswith("arg") or fn == "row":
         return _term((Fold(fn, *_named(over, inner)),), Fraction(1))
     variables = list(over)
     while isinstance(inner, Fold) and inner.fn == fn:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ostinato.rewrite.prove.index import Apply, Opaque, Poly, Var, divide, poly
 from ostinato.rewrite.prove.normal import exact
 from ostinato.rewrite.prove.setting import Fixed, Impossible, Point, Setting, Size
-from ostinato.rewrite.prove.value import Call, Fold, Value, free, key, rename
+from ostinato.rewrite.prove.value import Call, Fold, Number, Value, free, key, rename
 
 Element = tuple[Poly, ...]
 
@@ -158,7 +158,7 @@ def repeated(setting: Setting, shape: list[Size], x: Tensor) -> Tensor:
 def gathered(setting: Setting, axis: int, x: Tensor, index: Tensor) -> Tensor:
     equal_ranks([x, index])
     place = place_of(axis, x)
-    shape = list(_others(setting, x, index, place))
+    shape = list(_others(setting, [x, index], place))
     shape.insert(place, index.shape[place])
 
     def at(point: Point, element: Element) -> Value:
@@ -172,9 +172,31 @@ def gathered(setting: Setting, axis: int, x: Tensor, index: Tensor) -> Tensor:
     return Tensor(tuple(shape), at)
 
 
-def _others(setting: Setting, x: Tensor, y: Tensor, place: int) -> tuple[Size, ...]:
-    axes = [k for k in range(x.rank) if k != place]
-    return broadcast(setting, [x, y], axes)
+def whole(setting: Setting, fn: str, axis: int, size: str, args: Sequence[Tensor]) -> Tensor:
+    """Any function of the rows of all operands along an axis, of their sizes and the position."""
+    equal_ranks(args)
+    place = place_of(axis, args[0])
+    shape = list(_others(setting, args, place))
+    shape.insert(place, length_of(setting, size))
+
+    def row(x: Tensor, point: Point, element: Element) -> Value:
+        index, over = positions(setting, x.shape[place], point)
+        inner = [*thin(x, element, place)]
+        inner[place] = index
+        return Fold("row", tuple(over), x.at(point, tuple(inner)))
+
+    def at(point: Point, element: Element) -> Value:
+        sizes = [x.shape[place] for x in args]
+        known = [Number(setting.size(s, point)) for s in (*sizes, shape[place])]
+        rows = (row(x, point, element) for x in args)
+        return Call(f"along {fn}", (Number(element[place]), *known, *rows))
+
+    return Tensor(tuple(shape), at)
+
+
+def _others(setting: Setting, args: Sequence[Tensor], place: int) -> tuple[Size, ...]:
+    axes = [k for k in range(args[0].rank) if k != place]
+    return broadcast(setting, args, axes)
 
 
 def length_of(setting: Setting, name: str) -> Size:

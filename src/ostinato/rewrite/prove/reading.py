@@ -28,9 +28,11 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
     "part": ("axis",),
     "cut": ("axis",),
     "gather": ("axis",),
+    "along1": ("axis",),
+    "along2": ("axis",),
     "lin": ("flag",),
 }
-_BROADCASTS = frozenset(("map2", "map3", "mm", "gather", "bcast", "lin"))
+_BROADCASTS = frozenset(("map2", "map3", "mm", "gather", "along2", "bcast", "lin"))
 _ARITHMETIC = frozenset(("+", "-", "*", "&", "|", "<<", ">>", "not-i64", "rank", "hlen"))
 _FACTS_OF_DIMS = frozenset(("dom", "sdom", "mask", "hmask", "zmask", "sizemask", "free"))
 _NAMED_AXES = {f"axes{n}": n for n in range(1, 9)}

@@ -87,6 +87,8 @@ VECTORIZE: tuple[Rule, ...] = (
     _pushed("part", "k a", "x", _FREE_A),
     _pushed("cut", "k a", "x", _FREE_A),
     _pushed("gather", "k", "x z"),
+    _pushed("along1", "f k a", "x", _FREE_A),
+    _pushed("along2", "f k a", "x z", _FREE_A),
     _pushed("case", "a", "x z", _FREE_A),
     _pushed("at", "e a", "x", _FREE_A, "(!= d e)", "(= 0 (& e (mask s)))"),
     _pushed("scan", "f e", "x", "(!= d e)", "(= 0 (& e (mask s)))"),
