@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ostinato.array.dtypes import convert, promote
-from ostinato.pdg import build
+from ostinato.pdg import build, sweep
 from ostinato.pdg.build import ONE, Shape, broadcast_shapes, pad_rank
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.index import Expr, Product, Slice, expr, product
@@ -140,9 +140,7 @@ def stack(args: Sequence[Node], axis: int, where: str = "") -> Node:
 
 def flip(x: Node, axis: int, where: str = "") -> Node:
     """Return ``x`` with an axis in reverse order."""
-    k = axis_of(x, axis, where)
-    last = build.affine(x.shape[k] - 1)
-    return take(x, build.map_node("sub", [last, build.iota(x.shape[k])]), k, where)
+    return sweep.flip(x, axis_of(x, axis, where) - x.rank, where)
 
 
 def take(x: Node, index: Node, axis: int, where: str = "") -> Node:

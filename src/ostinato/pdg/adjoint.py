@@ -14,7 +14,6 @@ from ostinato.pdg.build import (
     ONE,
     affine,
     gather,
-    iota,
     matmul,
     part,
     read,
@@ -54,6 +53,7 @@ from ostinato.pdg.node import (
 )
 from ostinato.pdg.readback import Adjoint, read_back, sum_missing
 from ostinato.pdg.recurrence import linear_back, scan_back
+from ostinato.pdg.sweep import along_back, flip, is_flip, positions, wide
 
 
 def flows(node: Node) -> tuple[int, ...]:
@@ -120,7 +120,7 @@ def _spatial(node: Node, k: int, up: Node) -> Node:
         case Gather(axis, _):
             return _gather(node, axis, up)
         case Along():
-            raise AssertionError(f"{node} is reversed in no way")
+            return along_back(node, k, up)
         case Input() | Const() | Affine() | Iota() | Rec() | Random():
             raise AssertionError(f"{node} has no operands")
         case Read() | Scan() | Linear() | Case() | Part():
@@ -173,11 +173,6 @@ def _reshape(node: Node, rank: int, shape: tuple[Expr, ...], up: Node) -> Node:
     return reshape(full(up, shape, node.where), old, len(shape), node.where)
 
 
-def _positions(node: Node, size: Expr, axis: int) -> Node:
-    """0, 1, ..., along an axis, as int32 with size-1 axes behind."""
-    return reshape(iota(size), (size, *(ONE,) * (-axis - 1)), where=node.where)
-
-
 def _part(node: Node, axis: int, at: Expr | Slice, up: Node) -> Node:
     """The contribution of one index or a slice of a spatial axis: zeros elsewhere."""
     a, operand = Algebra(node.where), node.args[0]
@@ -186,15 +181,15 @@ def _part(node: Node, axis: int, at: Expr | Slice, up: Node) -> Node:
         wide = a.expand(up, (axis,))
         if size == ONE:
             return wide
-        here = a.map("eq", _positions(node, size, axis), affine(at))
+        here = a.map("eq", positions(size, axis, node.where), affine(at))
         return a.choose(here, wide, a.number(0, wide))
     up = full(up, (at.size, *up.shape[up.rank + axis + 1 :]), node.where)
     if at.step == 1:
         return a.concat([*_margin(up, axis, at.lo), up, *_margin(up, axis, size - at.hi)], axis)
-    offset = a.map("sub", _positions(node, size, axis), affine(at.lo))
+    offset = a.map("sub", positions(size, axis, node.where), affine(at.lo))
     step = a.number_of("int32", at.step)
     index = a.map("floordiv", offset, step)
-    inside = a.map("lt", _positions(node, size, axis), affine(at.hi))
+    inside = a.map("lt", positions(size, axis, node.where), affine(at.hi))
     inside = a.map("and", inside, a.map("ge", offset, a.number_of("int32", 0)))
     divides = a.map("eq", a.map("mod", offset, step), a.number_of("int32", 0))
     ones = (*(ONE,) * (up.rank + axis), *index.shape)
@@ -239,15 +234,17 @@ def _column(node: Node, dim: Dim, axis: int, shift: Expr, up: Adjoint) -> Node:
 
 
 def _gather(node: Node, axis: int, up: Node) -> Node:
-    """Scatter by comparison: each position collects the elements whose index names it."""
+    """Each position collects the elements whose index names it."""
     a, (x, index) = Algebra(node.where), node.args
-    size = x.shape[axis]
+    if is_flip(node):
+        return a.fit(flip(wide(node, up), axis, node.where), node.shape, x.shape)
+    size, here = x.shape[axis], list(node.shape)
     index = _clamped(node, index, size)
-    wide, here = up, list(node.shape)
+    wide_up = up
     if index.shape[axis] != ONE:
-        index, wide = a.expand(index, (axis,)), a.expand(up, (axis,))
-    positions = a.cast(_positions(node, size, axis), index.dtype)
-    value = a.choose(a.map("eq", positions, index), wide, a.number(0, wide))
+        index, wide_up = a.expand(index, (axis,)), a.expand(up, (axis,))
+    places = a.cast(positions(size, axis, node.where), index.dtype)
+    value = a.choose(a.map("eq", places, index), wide_up, a.number(0, wide_up))
     if value.rank > node.rank:
         value = a.sum(value, (axis - 1,), (node.shape[axis],))
     here[axis] = size
