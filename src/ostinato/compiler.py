@@ -23,9 +23,10 @@ from ostinato.debug import debug
 from ostinato.dims import is_integer
 from ostinato.pdg.errors import ArgumentError, CycleError, OptionError, guess
 from ostinato.pdg.fingerprint import fingerprint, spell
-from ostinato.pdg.functions import Array
+from ostinato.pdg.functions import HALVES, Array
+from ostinato.pdg.half import encoded
 from ostinato.pdg.index import Expr, expr, upper_bound
-from ostinato.pdg.node import Node, Pdg
+from ostinato.pdg.node import Input, Node, Pdg
 from ostinato.place import calling_place
 from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime import cache
@@ -36,6 +37,7 @@ from ostinato.runtime.stream import Stream
 from ostinato.runtime.workers import available_cores
 
 if TYPE_CHECKING:
+    from ostinato.codegen.emit.interface import Interface
     from ostinato.codegen.plan import Plan
     from ostinato.dims import Dimension
     from ostinato.rewrite.optimize import Optimized
@@ -180,7 +182,7 @@ def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:
     from ostinato.codegen.emit.program import emit
 
     started = time.perf_counter()
-    optimized = optimize_pdg(pdg, rules, options)
+    optimized = optimize_pdg(encoded(pdg), rules, options)
     rewritten = time.perf_counter()
     plan, constants = plan_of(optimized, options)
     planned = time.perf_counter()
@@ -196,7 +198,7 @@ def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:
     }
     return Artifact(
         source=source,
-        interface=interface(plan),
+        interface=_in_types_of(pdg, interface(plan)),
         place=partial(layout, plan),
         constants=constants,
         domains={name: tuple(d.name for d in node.domain) for name, node in pdg.outputs},
@@ -204,6 +206,21 @@ def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:
         lines={name: node.where for name, node in pdg.outputs},
         words=(STOP, DONE, CONTROL_WORDS),
         explanation=_explanation(optimized, plan, source, times),
+    )
+
+
+def _in_types_of(pdg: Pdg, found: Interface) -> Interface:
+    """The interface with the types that the user declared: machine code has the bits of halves."""
+    halves = {name: node.dtype for name, node in pdg.outputs if node.dtype in HALVES}
+    inputs = {
+        n.op.name: n.dtype for n in pdg.nodes() if isinstance(n.op, Input) and n.dtype in HALVES
+    }
+    if not halves and not inputs:
+        return found
+    return replace(
+        found,
+        inputs=tuple(replace(f, dtype=inputs.get(f.name, f.dtype)) for f in found.inputs),
+        outputs=tuple(replace(f, dtype=halves.get(f.name, f.dtype)) for f in found.outputs),
     )
 
 

@@ -9,6 +9,7 @@ from ostinato.definition import Definition, fresh_name, reachable
 from ostinato.dims import Dimension
 from ostinato.functions import stop_gradient
 from ostinato.pdg.errors import GradientError, ShapeError
+from ostinato.pdg.functions import FLOATS, has_derivative
 from ostinato.pdg.index import Dim
 from ostinato.pdg.naming import called, show_shape, sized
 from ostinato.pdg.node import Equation, Node, Rec, intern
@@ -39,11 +40,11 @@ def grad(loss: Tensor, wrt: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor,
     """
     where = place()
     several = [wrt] if isinstance(wrt, Tensor) else list(wrt)
-    if loss.ndim or not loss.dtype.startswith("float"):
+    if loss.ndim or loss.dtype not in FLOATS:
         fact = f"the gradient of {sized(loss.node)}, which is {loss.dtype}"
         raise GradientError(fact, "Reduce the loss to one float, by `.mean()` or `.sum()`.", where)
     for x in several:
-        if not x.dtype.startswith("float"):
+        if not has_derivative(x.dtype):
             fact = f"the gradient with respect to {called(x.node)}, which is {x.dtype}"
             remedy = "Only floats have derivatives: differentiate by a float, or cast it first."
             raise GradientError(fact, remedy, where)

@@ -13,6 +13,7 @@ from ostinato.functions import softmax, where
 from ostinato.pdg import build
 from ostinato.pdg.build import random_node
 from ostinato.pdg.errors import DtypeError, ShapeError
+from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Expr
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Random
@@ -90,7 +91,7 @@ def _positions(size: Expr) -> Tensor:
 def _draw(fn: str, shape: ShapeLike, dtype: str, over: Over) -> Tensor:
     at = place()
     found = check_dtype(dtype, at)
-    if not found.startswith("float"):
+    if found not in FLOATS:
         raise DtypeError(f"random numbers of type {dtype}", "Use float32 or float64.", at)
     node = random_node(Random(fn, next(_streams)), as_shape(shape), found, as_dims(over, at), at)
     return Tensor(node, frozenset())

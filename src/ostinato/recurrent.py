@@ -18,6 +18,7 @@ from ostinato.dims import (
 from ostinato.pdg import build
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, cond_symbols, equal, every
 from ostinato.pdg.errors import DtypeError, EquationError, ShapeError
+from ostinato.pdg.functions import HALVES, computed_in, has_derivative
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
 from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Dtype, Node, Rec, intern
@@ -117,7 +118,7 @@ class Recurrent(Tensor):
 
 
 def _scalar(value: bool | int | float, dtype: Dtype, rec: Tensor, where: str) -> Node:
-    if isinstance(value, float) and not dtype.startswith("float"):
+    if isinstance(value, float) and not has_derivative(dtype):
         fact = f"`{rec.node}` is {dtype}, the right side of its equation is {value}"
         raise DtypeError(fact, "Use a value of its type.", where)
     sizes = rec.node.shape
@@ -126,6 +127,9 @@ def _scalar(value: bool | int | float, dtype: Dtype, rec: Tensor, where: str) ->
 
 def _widens(source: Dtype, target: Dtype) -> bool:
     """Whether every value of a type converts by promotion."""
+    if target in HALVES:
+        return source == target
+    source = computed_in(source)
     ranked = source in PROMOTION and target in PROMOTION
     return ranked and PROMOTION.index(source) <= PROMOTION.index(target)
 

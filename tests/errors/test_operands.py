@@ -66,9 +66,9 @@ REFUSED: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         "`x` (float32) indexes `x`\n  Cast the index to an integer type.",
     ),
     "dtype": (
-        lambda: x.cast("float16"),
+        lambda: x.cast("float8"),
         DtypeError,
-        "there is no dtype `float16`\n  Use one of bool, int32, int64, float32, float64, uint32.",
+        "there is no dtype `float8`\n  Use one of bool, int32, int64, float32, float64, uint32.",
     ),
     "truth": (
         lambda: bool(x > 0),

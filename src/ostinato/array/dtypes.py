@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from ostinato.pdg import build
 from ostinato.pdg.errors import DtypeError
+from ostinato.pdg.functions import HALVES, computed_in
 from ostinato.pdg.node import Dtype, Node, Scalar
 
 Operand = Node | Scalar
 
 # int32 with float32 gives float32 (NumPy says float64): programs stay in the type they chose.
 PROMOTION: tuple[Dtype, ...] = ("bool", "int32", "int64", "float32", "float64")
-DTYPES: tuple[Dtype, ...] = (*PROMOTION, "uint32")
+DTYPES: tuple[Dtype, ...] = (*PROMOTION, "uint32", *HALVES)
 
 
 def check_dtype(name: str, where: str) -> Dtype:
@@ -24,10 +25,11 @@ def check_dtype(name: str, where: str) -> Dtype:
 
 
 def promote(dtypes: Iterable[Dtype], where: str = "") -> Dtype:
-    """Return the common type of tensors: the later one in `PROMOTION`."""
+    """Return the common type of tensors: the later one in `PROMOTION`, halves as float32."""
     found = set(dtypes)
     if len(found) == 1:
         return next(iter(found))
+    found = {computed_in(dtype) for dtype in found}
     if "uint32" in found:
         others = ", ".join(sorted(found - {"uint32"}))
         raise DtypeError(f"uint32 meets {others}", "Cast one of them with `.cast`.", where)
@@ -42,8 +44,11 @@ def scalar_dtype(value: Scalar) -> Dtype:
 
 
 def common_dtype(operands: Sequence[Operand], where: str = "") -> Dtype:
-    """Return the type operands meet in: a scalar changes the kind of a type, not its width."""
-    tensors: list[Dtype] = [x.dtype for x in operands if isinstance(x, Node)]
+    """Return the type operands meet in: a scalar changes the kind of a type, not its width.
+
+    Halves meet in float32, alone too: they are for storage.
+    """
+    tensors: list[Dtype] = [computed_in(x.dtype) for x in operands if isinstance(x, Node)]
     scalars: list[Dtype] = [scalar_dtype(x) for x in operands if not isinstance(x, Node)]
     if not tensors:
         return promote(scalars)
@@ -58,6 +63,7 @@ def common_dtype(operands: Sequence[Operand], where: str = "") -> Dtype:
 
 def accepted(dtype: Dtype, accepts: Sequence[Dtype]) -> Dtype:
     """Return the first type from ``dtype`` upwards that a function takes, or ``dtype`` itself."""
+    dtype = computed_in(dtype)
     if dtype in accepts or dtype == "uint32":
         return dtype
     for wider in PROMOTION[PROMOTION.index(dtype) :]:

@@ -18,6 +18,7 @@ ITEM_BYTES: dict[Dtype, int] = {
     "bool": 1,
     "int32": 4,
     "int64": 8,
+    "uint16": 2,
     "uint32": 4,
     "float32": 4,
     "float64": 8,

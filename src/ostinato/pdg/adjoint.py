@@ -1,7 +1,7 @@
 """The reverse of each operator: what an adjoint contributes to each operand.
 
 An adjoint of a node has the node's rank, may be thin, and depends on the node's dimensions and on
-those in ``held``. Ties of ``max`` and ``min`` share the derivative evenly.
+those in ``held``. That of a half is float32. Ties of ``max`` and ``min`` share the derivative evenly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ostinato.pdg.build import (
 from ostinato.pdg.condition import ALWAYS, every, negation
 from ostinato.pdg.custom import custom_back
 from ostinato.pdg.elementwise import CONSTANT, derivative
-from ostinato.pdg.functions import FLOATS
+from ostinato.pdg.functions import has_derivative
 from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr
 from ostinato.pdg.inverse import Dims
 from ostinato.pdg.node import (
@@ -59,11 +59,11 @@ from ostinato.pdg.sweep import along_back, flip, is_flip, positions, wide
 def flows(node: Node) -> tuple[int, ...]:
     """The operands to which a derivative can pass, by position."""
     if isinstance(node.op, Custom):
-        return tuple(k for k, x in enumerate(node.args) if k > 0 and x.dtype in FLOATS)
+        return tuple(k for k, x in enumerate(node.args) if k > 0 and has_derivative(x.dtype))
     stopped = isinstance(node.op, Map) and node.op.fn in CONSTANT
-    if node.dtype not in FLOATS or stopped:
+    if stopped or not has_derivative(node.dtype):
         return ()
-    return tuple(k for k, arg in enumerate(node.args) if arg.dtype in FLOATS)
+    return tuple(k for k, arg in enumerate(node.args) if has_derivative(arg.dtype))
 
 
 def pull_back(node: Node, k: int, up: Adjoint, held: Dims) -> list[Adjoint]:

@@ -8,7 +8,7 @@ from typing import TypeGuard
 from ostinato.pdg.along import AXIS_FUNCTIONS
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.errors import DtypeError, ShapeError, guess
-from ostinato.pdg.functions import FOLDS, FUNCTIONS
+from ostinato.pdg.functions import FOLDS, FUNCTIONS, has_derivative
 from ostinato.pdg.index import (
     Dim,
     Expr,
@@ -79,7 +79,7 @@ def rec(name: str, shape: Shape, dtype: Dtype, over: Sequence[Dim], where: str =
 def const(values: Scalar | Sequence[Scalar], dtype: Dtype, shape: Shape = ()) -> Node:
     """Return a literal; a single value fills any shape."""
     flat = tuple(values) if isinstance(values, Sequence) else (values,)
-    kind = bool if dtype == "bool" else float if dtype.startswith("float") else int
+    kind = bool if dtype == "bool" else float if has_derivative(dtype) else int
     return intern((Const(tuple(kind(v) for v in flat)), (), (), shape, dtype))
 
 
@@ -165,14 +165,13 @@ def map_node(fn: str, args: Sequence[Node], dtype: Dtype | None = None, where: s
     rank = max(a.rank for a in args)
     padded = tuple(pad_rank(a, rank) for a in args)
     shape = broadcast_shapes([a.shape for a in padded], args, f"`{fn}`", where)
-    same = values[0].dtype
-    out: Dtype = "bool" if function.result == "bool" else same
-    if function.result == "declared":
+    result = values[0].dtype if function.result == "same" else function.result
+    if result == "declared":
         assert dtype is not None, f"{fn} needs a dtype"
-        if dtype == same:
+        if dtype == values[0].dtype:
             return args[0]
-        out = dtype
-    return intern((Map(fn), padded, union_domain(args), shape, out), where)
+        result = dtype
+    return intern((Map(fn), padded, union_domain(args), shape, result), where)
 
 
 def _axis(x: Node, axis: int, where: str) -> int:

@@ -7,6 +7,7 @@ At points where a derivative jumps: ties of ``maximum`` and ``minimum`` share it
 from __future__ import annotations
 
 from ostinato.pdg.algebra import Algebra, fill
+from ostinato.pdg.functions import computed_in
 from ostinato.pdg.node import Map, Node
 
 CONSTANT = frozenset(["stop_gradient", "floor", "ceil", "round", "sign", "floordiv"])
@@ -37,7 +38,7 @@ def _unary(fn: str, x: Node, z: Node, up: Node, a: Algebra) -> Node:
         case "neg":
             return a.neg(up)
         case "cast":
-            return a.cast(up, x.dtype)
+            return a.cast(up, computed_in(x.dtype))
         case "abs":
             return a.mul(up, a.map("sign", x))
         case "exp":

@@ -10,19 +10,30 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import ml_dtypes as ml_dtypes  # gives NumPy the dtype "bfloat16"
 import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.node import Dtype
 
 Array = npt.NDArray[Any]
-ResultType = Literal["same", "bool", "float", "declared"]
+ResultType = Literal["same", "bool", "uint16", "float32", "declared"]
 
 BOOL: tuple[Dtype, ...] = ("bool",)
 INTS: tuple[Dtype, ...] = ("int32", "int64", "uint32")
 FLOATS: tuple[Dtype, ...] = ("float32", "float64")
+HALVES: tuple[Dtype, ...] = ("float16", "bfloat16")  # storage: arithmetic is in float32
 NUMBERS: tuple[Dtype, ...] = INTS + FLOATS
 ANY: tuple[Dtype, ...] = BOOL + NUMBERS
+
+
+def has_derivative(dtype: Dtype) -> bool:
+    return dtype in FLOATS + HALVES
+
+
+def computed_in(dtype: Dtype) -> Dtype:
+    """The type of arithmetic on values of a type: halves are widened."""
+    return "float32" if dtype in HALVES else dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +100,21 @@ def _identity(x: Array) -> Array:
     return x
 
 
+def _coding(half: Dtype) -> dict[str, Function]:
+    """Rounding to a half's bits, to the nearest and halfway to even, and the value of bits."""
+
+    def bits(x: Array) -> Array:
+        return x.astype(half).view("uint16")
+
+    def value(x: Array) -> Array:
+        return x.view(half).astype("float32")
+
+    return {
+        f"{half}_bits": Function(f"{half}_bits", 1, "uint16", ("float32",), bits),
+        f"{half}_value": Function(f"{half}_value", 1, "float32", ("uint16",), value),
+    }
+
+
 FUNCTIONS: dict[str, Function] = {
     **{
         name: Function(name, arity, "same", accepts, fn)
@@ -98,7 +124,9 @@ FUNCTIONS: dict[str, Function] = {
     "stop_gradient": Function("stop_gradient", 1, "same", ANY, _identity),
     "isfinite": Function("isfinite", 1, "bool", FLOATS, np.isfinite),
     "where": Function("where", 3, "same", ANY, np.where),
-    "cast": Function("cast", 1, "declared", ANY, _identity),
+    "cast": Function("cast", 1, "declared", ANY + HALVES, _identity),
+    **_coding("float16"),
+    **_coding("bfloat16"),
 }
 
 FOLDS: dict[str, tuple[Dtype, ...]] = {

@@ -17,7 +17,7 @@ from ostinato.pdg.bounds import simplified
 from ostinato.pdg.build import const, order, rec
 from ostinato.pdg.condition import ALWAYS, NEVER, Cond, every, negation, some
 from ostinato.pdg.errors import GradientError
-from ostinato.pdg.functions import FLOATS
+from ostinato.pdg.functions import FLOATS, computed_in, has_derivative
 from ostinato.pdg.inverse import Dims
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Equation, Node, Rec
@@ -40,7 +40,8 @@ def gradient(loss: Node, wrt: Sequence[Node], equations: Mapping[str, Equation])
     adjoints of earlier gradients, whose names are not used again. A node on which the loss does not
     depend has derivative zero.
 
-    Shapes: loss () -> wrt[k].shape, over the dimensions of the loss and of wrt[k].
+    Shapes: loss () -> wrt[k].shape, over the dimensions of the loss and of wrt[k]. The derivative
+    by a half is float32.
     Errors: GradientError if the loss is no float scalar, if a wrt is no float, or if a recurrent
     tensor on the way has no equations.
     """
@@ -64,7 +65,7 @@ def _check(loss: Node, wrt: Sequence[Node]) -> None:
             loss.where,
         )
     for node in wrt:
-        if node.dtype not in FLOATS:
+        if not has_derivative(node.dtype):
             fact = f"the gradient with respect to {called(node)}, which is {node.dtype}"
             remedy = "Only floats have derivatives: differentiate by a float, or cast it first."
             raise GradientError(fact, remedy, node.where)
@@ -197,7 +198,7 @@ class _Sweep:
 
     def _adjoint(self, x: Node) -> Node:
         domain = order({*self.graph.held, *x.domain})
-        return rec(self._name(x), x.shape, x.dtype, domain, x.where)
+        return rec(self._name(x), x.shape, computed_in(x.dtype), domain, x.where)
 
     def _equation(self, x: Node) -> Equation:
         return Equation(self._adjoint(x), ((ALWAYS, self._value(x)),), (x.where,))
@@ -206,7 +207,7 @@ class _Sweep:
         """The whole adjoint: zero outside its guard, and of the node's own shape."""
         parts = self.parts.get(node, [])
         if not parts:
-            return zeros(node.shape, node.dtype, node.where)
+            return zeros(node.shape, computed_in(node.dtype), node.where)
         up = _total(parts, node.where)
         thick = full(up.value, node.shape, node.where)
         return Algebra(node.where).switch(up.guard, thick)

@@ -10,7 +10,7 @@ import numpy as np
 from ostinato.pdg import philox
 from ostinato.pdg.along import along_axis
 from ostinato.pdg.errors import DomainError
-from ostinato.pdg.functions import FUNCTIONS, Array, fold_unit
+from ostinato.pdg.functions import FUNCTIONS, HALVES, Array, fold_unit
 from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, evaluate
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import (
@@ -51,17 +51,23 @@ def sizes(shape: Sequence[Expr], env: Env) -> tuple[int, ...]:
 
 def widened(dtype: Dtype, exact: bool) -> Dtype:
     """The dtype to compute in: floats become float64 in an exact evaluation."""
-    return "float64" if exact and dtype == "float32" else dtype
+    return "float64" if exact and (dtype == "float32" or dtype in HALVES) else dtype
 
 
 def convert(x: Array, dtype: Dtype) -> Array:
     """Return ``x`` as ``dtype``: floats truncate and saturate, NaN becomes 0.
+
+    To and from a half it goes by float32.
 
     >>> convert(np.array([-1.5, 3e9, np.nan], "float32"), "int32").tolist()
     [-1, 2147483647, 0]
     """
     if dtype == "bool":
         return np.asarray(x != 0)
+    if dtype in HALVES:
+        return x.astype("float32").astype(dtype)
+    if x.dtype.name in HALVES:
+        return convert(x.astype("float32"), dtype)
     if x.dtype.kind != "f" or dtype.startswith("float"):
         return x.astype(dtype)
     info = np.iinfo(dtype)

@@ -28,7 +28,10 @@ from weakref import WeakValueDictionary
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.index import Dim, Expr, Index, Slice
 
-Dtype = Literal["bool", "int32", "int64", "uint32", "float32", "float64"]
+# uint16 holds the bits of a half in memory: programs cannot name it.
+Dtype = Literal[
+    "bool", "int32", "int64", "uint16", "uint32", "float16", "bfloat16", "float32", "float64"
+]
 Scalar = bool | int | float
 
 

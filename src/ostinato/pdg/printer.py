@@ -42,6 +42,9 @@ _SHORT = {
     "int32": "i32",
     "int64": "i64",
     "uint32": "u32",
+    "uint16": "u16",
+    "float16": "f16",
+    "bfloat16": "bf16",
     "float32": "f32",
     "float64": "f64",
 }

@@ -146,7 +146,8 @@ def require_finite(artifact: Artifact, name: str, value: Array, *at: int) -> Non
 
     ``at`` are the steps of the output's first dims, if ``value`` is its part there.
     """
-    if value.dtype.kind != "f" or bool(np.isfinite(value).all()):
+    is_float = value.dtype.kind == "f" or value.dtype.name == "bfloat16"  # whose kind is void
+    if not is_float or bool(np.isfinite(value).all()):
         return
     first = tuple(int(k) for k in np.argwhere(~np.isfinite(value))[0])
     dims, whole = artifact.domains[name], (*at, *first)

@@ -26,7 +26,15 @@ KERNEL: Final[dict[str, object]] = {
 }
 """Options of a function that only compiled code calls: ``@njit(**KERNEL)``."""
 
-BYTES: Final = {"bool": 1, "int32": 4, "int64": 8, "uint32": 4, "float32": 4, "float64": 8}
+BYTES: Final = {
+    "bool": 1,
+    "uint16": 2,
+    "int32": 4,
+    "uint32": 4,
+    "int64": 8,
+    "float32": 4,
+    "float64": 8,
+}
 """Size of one element in memory, by dtype."""
 
 

@@ -9,6 +9,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
+from ostinato.pdg.node import Dtype
+
 _ir = importlib.import_module("llvmlite.ir")
 _cgutils = importlib.import_module("numba.core.cgutils")
 _types = importlib.import_module("numba.core.types")
@@ -113,6 +115,7 @@ class Builder(Protocol):
 
 I1: Type = _ir.IntType(1)
 I8: Type = _ir.IntType(8)
+I16: Type = _ir.IntType(16)
 I32: Type = _ir.IntType(32)
 I64: Type = _ir.IntType(64)
 F32: Type = _ir.FloatType()
@@ -123,6 +126,7 @@ NUMBA_TYPES: dict[str, NumbaType] = {
     "bool": _types.boolean,
     "int32": _types.int32,
     "int64": _types.int64,
+    "uint16": _types.uint16,
     "uint32": _types.uint32,
     "float32": _types.float32,
     "float64": _types.float64,
@@ -207,8 +211,8 @@ def internal_function(
     return made
 
 
-Argument = Literal["bool", "int32", "int64", "uint32", "float32", "float64", "array", "indices"]
-Result = Literal["void", "bool", "int32", "int64", "uint32", "float32", "float64"]
+Argument = Dtype | Literal["array", "indices"]
+Result = Dtype | Literal["void"]
 Emit = Callable[[Builder, list[Value]], Value | None]
 
 

@@ -31,6 +31,12 @@ from ostinato.codegen.cpu.flags import (
     host_features,
     lanes,
 )
+from ostinato.codegen.cpu.half import (
+    bfloat16_bits_f32,
+    bfloat16_value_u16,
+    float16_bits_f32,
+    float16_value_u16,
+)
 from ostinato.codegen.cpu.linking import (
     carray,
     driver,
@@ -156,6 +162,8 @@ __all__ = [
     "access",
     "atomic_add",
     "barrier",
+    "bfloat16_value_u16",
+    "bfloat16_bits_f32",
     "carray",
     "cast_i32_f32",
     "cast_i32_f64",
@@ -169,6 +177,8 @@ __all__ = [
     "cos_f64",
     "digest",
     "driver",
+    "float16_bits_f32",
+    "float16_value_u16",
     "exp_f32",
     "exp_f64",
     "expm1_f32",

@@ -17,12 +17,16 @@ SUFFIX: dict[Dtype, str] = {
     "float64": "f64",
     "int32": "i32",
     "int64": "i64",
+    "uint16": "u16",
     "uint32": "u32",
 }
 FLOATS = ("float32", "float64")
 NARROW = ("int32", "uint32")  # Numba computes these in 64 bits
 
-ALIASES = ("f32, f64, i32, i64, u32 = np.float32, np.float64, np.int32, np.int64, np.uint32",)
+ALIASES = (
+    "f32, f64, i32, i64 = np.float32, np.float64, np.int32, np.int64",
+    "u16, u32 = np.uint16, np.uint32",
+)
 
 _OPERATORS = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
