@@ -1,7 +1,8 @@
 """The reverse of each operator: what an adjoint contributes to each operand.
 
 An adjoint of a node has the node's rank, may be thin, and depends on the node's dimensions and on
-those in ``held``. That of a half is float32. Ties of ``max`` and ``min`` share the derivative evenly.
+those in ``held``. That of a half is float32. Ties of ``max`` and ``min`` share the derivative
+evenly.
 """
 
 from __future__ import annotations
