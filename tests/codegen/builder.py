@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from ostinato.codegen.system import (
     System,
     Value,
 )
+from ostinato.pdg.along import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.index import Dim, Expr, ExprLike, expr
 from ostinato.pdg.node import Dtype
@@ -120,6 +121,25 @@ class Builder:
             f"train.py:{len(self.statements) + 1}",
             name,
         )
+        return name
+
+    def sweep(
+        self,
+        name: str,
+        dims: str,
+        axes: str,
+        fn: str,
+        *operands: V,
+        along: str = "",
+        over: str = "",
+        lanes: str | None = None,
+    ) -> str:
+        """Add a function of whole axes: result axis ``along``, operands walked by ``over``."""
+        dtype = "int32" if AXIS_FUNCTIONS[fn].positions else operands[0].dtype
+        body = V(Call(fn, tuple(x.of for x in operands), dtype))
+        self.add(name, dims, f"{axes} {over}", body, "along", over, fn, lanes, dtype)
+        axis = self.a[along] if along else None
+        self.statements[name] = replace(self.statements[name], fold=fn, along=axis)
         return name
 
     def input(self, name: str, dims: str, axes: str, sizes: Mapping[str, int]) -> str:

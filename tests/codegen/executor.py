@@ -38,8 +38,11 @@ from ostinato.codegen.tree import (
     Nest,
     Span,
     Step,
+    Sweep,
     Tree,
 )
+from ostinato.codegen.whole import operands, walked
+from ostinato.pdg.along import along_axis
 from ostinato.pdg.condition import holds
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate
@@ -128,6 +131,8 @@ class Worker:
                     self.nest(tree, point)
                 case Contraction():
                     self.contraction(tree, point)
+                case Sweep():
+                    self.sweep(tree, point)
                 case Fill(tensor):
                     self.fill(self.plan.statements[tensor], point)
                 case _:
@@ -204,6 +209,19 @@ class Worker:
             e = self.plan.statements[name]
             for here in self.elements(list(e.axes), point):
                 self.store(e, here, self.value(e.clauses[0][1], here))
+
+    def sweep(self, leaf: Sweep, point: Point) -> None:
+        s = self.plan.statements[leaf.statement]
+        own = next((a for a in s.axes if a.index is s.along), None)
+        for here in self.elements(list(leaf.rows), point):
+            rows: list[Any] = []
+            for x in operands(s):
+                axis = walked(s, x)
+                places = self.elements([axis] if axis else [], here)
+                rows.append(np.array([self.value(x, k) for k in places], x.dtype))
+            size = evaluate(own.size, here) if own else 1
+            for k, value in enumerate(along_axis(s.fold, rows, -1, size)):
+                self.store(s, here | ({own.index: k} if own else {}), value)
 
     def elements(self, axes: list[Any], point: Point) -> Iterator[Point]:
         if not axes:

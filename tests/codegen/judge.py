@@ -22,6 +22,8 @@ from ostinato.codegen.system import (
     System,
     Value,
 )
+from ostinato.codegen.whole import operands, walked
+from ostinato.pdg.along import along_axis
 from ostinato.pdg.condition import holds
 from ostinato.pdg.functions import FUNCTIONS, fold_unit
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate
@@ -97,9 +99,22 @@ class Judge:
     def statement(self, s: Statement, point: Point) -> Number:
         if s.kind == "map":
             return self.clauses(s, point)
+        if s.kind == "along":
+            return self.row(s, point)[point[s.along] if s.along else 0]
         found: list[Number] = []
         self.collect(s, [d for d in s.dims if d in s.reduced], point, found)
         return folded(s.fold, s.dtype, found)
+
+    def row(self, s: Statement, point: Point) -> npt.NDArray[Any]:
+        """A row of a function of whole axes."""
+        rows: list[npt.NDArray[Any]] = []
+        for x in operands(s):
+            axis = walked(s, x)
+            size = evaluate(axis.size, point) if axis else 1
+            places = [point | ({axis.index: k} if axis else {}) for k in range(size)]
+            rows.append(np.array([self.value(x, here) for here in places], x.dtype))
+        own = next((a for a in s.axes if a.index is s.along), None)
+        return along_axis(s.fold, rows, -1, evaluate(own.size, point) if own else 1)
 
     def collect(self, s: Statement, dims: list[Dim], point: Point, out: list[Number]) -> None:
         """The values at all reduced indices, dims outermost, each axis inside those it needs."""

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.codegen.deps import HERE, Dep
+from ostinato.codegen.scratch import scratch
 from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Statement, loads
 from ostinato.codegen.tree import (
@@ -83,6 +84,9 @@ class _Driver:
         reads: set[str] = set()
         for leaf, _, _ in leaves(body):
             writes.update(computed(leaf))
+            beside = scratch(leaf, self.statements)
+            if beside is not None:
+                writes.add(beside.tensor)
             if not isinstance(leaf, Fill):
                 for name in computed(leaf):
                     clauses = self.statements[name].clauses

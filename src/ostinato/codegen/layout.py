@@ -46,9 +46,9 @@ def _order(s: Statement) -> tuple[int, ...]:
 
 
 def _is_few(s: Statement) -> bool:
-    """Whether a row has few elements; a fold lies like what it folds, a product by itself."""
+    """Whether a row has few elements; a fold lies like what it folds, others by themselves."""
     count = 1
-    for axis in s.result_axes if s.kind == "matmul" else s.axes:
+    for axis in s.result_axes if s.kind in ("matmul", "along") else s.axes:
         if axis.index in s.lanes:
             continue
         if not axis.pad.is_const:

@@ -10,7 +10,8 @@ from ostinato.codegen.cluster import Edge, Rules, cluster
 from ostinato.codegen.deps import Dep, Spans, Unit, stored_points
 from ostinato.codegen.scc import components
 from ostinato.codegen.system import Statement
-from ostinato.codegen.tree import Contraction, Leaf, Nest, Span
+from ostinato.codegen.tree import Contraction, Leaf, Nest, Span, Sweep
+from ostinato.codegen.whole import rows
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr, symbols
 
@@ -51,7 +52,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class LeafHeader:
-    """A nest's loop sizes and clause conditions; a product is alone in its leaf."""
+    """A nest's loop sizes and clause conditions; a product or sweep is alone in its leaf."""
 
     sizes: tuple[Expr, ...]
     conds: tuple[Cond, ...]
@@ -67,7 +68,7 @@ def is_register_fold(statement: Statement) -> bool:
 
 def _header(unit: Unit, sizes: Sizes) -> LeafHeader:
     s = unit.main
-    if s.name in sizes.products:
+    if s.name in sizes.products or s.kind == "along":
         return LeafHeader((), (), s.name)
     return LeafHeader(_shape(s), tuple(c for c, _ in s.clauses))
 
@@ -82,7 +83,9 @@ def _shape(statement: Statement) -> tuple[Expr, ...]:
 
 
 def _completes_late(statement: Statement) -> bool:
-    """A fold whose result exists only after loops of its nest."""
+    """A result that exists only after loops of its leaf."""
+    if statement.kind == "along":
+        return True
     reduced = {a.index for a in long_axes(statement)} | set(statement.dims)
     return statement.kind != "map" and bool(reduced & statement.reduced)
 
@@ -137,9 +140,11 @@ def leaf_nodes(units: Sequence[Unit], deps: Sequence[Dep], sizes: Sizes) -> tupl
 
 
 def _leaf(header: LeafHeader, units: list[Unit], sizes: Sizes) -> Leaf:
+    statements = [u.main for u in units]
+    if statements[0].kind == "along":
+        return Sweep(statements[0].name, rows(statements[0]))
     if header.alone:
         return sizes.products[header.alone]
-    statements = [u.main for u in units]
     memory = {s.name for s in statements if _completes_late(s) and not is_register_fold(s)}
     return Nest(
         tuple(s.name for s in statements),

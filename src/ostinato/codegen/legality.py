@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ostinato.codegen.deps import Dep, Unit
-from ostinato.codegen.tree import Contraction, Loop, Nest, Path, Time, Tree, computed, leaves
+from ostinato.codegen.tree import Fill, Loop, Path, Time, Tree, computed, leaves
 from ostinato.pdg.index import Dim, Expr, expr
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def moments(trees: Sequence[Tree]) -> dict[str, Moment]:
     """The moment of every statement; statements of a nest follow each other."""
     out: dict[str, Moment] = {}
     for leaf, path, time in leaves(tuple(trees)):
-        if isinstance(leaf, Nest | Contraction):
+        if not isinstance(leaf, Fill):
             for place, name in enumerate(computed(leaf)):
                 out[name] = Moment(path, (*time, place))
     return out

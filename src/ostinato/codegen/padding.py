@@ -38,4 +38,5 @@ def _padded(s: Statement, name: str) -> Statement:
         lanes=s.lanes & set(dims),
         reduced=frozenset(),
         fold="",
+        along=None,
     )

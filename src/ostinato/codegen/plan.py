@@ -12,6 +12,7 @@ from ostinato.codegen.liveness import Life, lifetimes
 from ostinato.codegen.padding import pad_outputs
 from ostinato.codegen.reuse import check_storage, prover
 from ostinato.codegen.schedule import schedule
+from ostinato.codegen.scratch import scratches
 from ostinato.codegen.show import show_plan
 from ostinato.codegen.storage import Storage, input_storage, place_tensors, sites
 from ostinato.codegen.system import Statement, System
@@ -19,6 +20,7 @@ from ostinato.codegen.tighten import tightened
 from ostinato.codegen.tile import Tiled, tile
 from ostinato.codegen.tree import Kernel, Step
 from ostinato.codegen.values import value_symbols
+from ostinato.codegen.whole import whole_operands
 from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.index import Dim, Expr, Extent, expr, symbols
 
@@ -78,7 +80,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
     chosen = options or PlanOptions()
-    system = pad_outputs(system)
+    system = whole_operands(pad_outputs(system))
     tiled = tile(system, chosen.widths, chosen.workers)
     found = schedule(tiled, frozenset(system.outputs.values()), system.hints)
     statements, deps, spans = found.statements, found.deps, tiled.spans
@@ -91,6 +93,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
     storage = tightened(storage, proofs, sites(found.trees), deps, outputs)
     storage = {n: replace(s, axes=statements[n].result_axes) for n, s in storage.items()}
     check_storage(proofs, storage, deps)
+    storage |= scratches(found.trees, statements)
     driven = drive(filled, statements, storage, deps, outputs)
     return Plan(
         statements,

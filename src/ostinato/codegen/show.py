@@ -25,9 +25,11 @@ from ostinato.codegen.tree import (
     Nest,
     Span,
     Step,
+    Sweep,
     Tree,
 )
 from ostinato.codegen.tree import Call as KernelCall
+from ostinato.pdg.along import AXIS_FUNCTIONS
 from ostinato.pdg.index import Expr, expr
 
 if TYPE_CHECKING:
@@ -85,6 +87,8 @@ def show_trees(
                 yield _line(depth, f"{tensor} = unit of {statements[tensor].fold}")
             case Contraction():
                 yield _line(depth, _contraction(tree, statements))
+            case Sweep():
+                yield _line(depth, _sweep(tree, statements))
             case Nest():
                 names = ", ".join(tree.statements)
                 yield _line(depth, f"{_brackets(tree.axes)}{names}")
@@ -106,8 +110,15 @@ def _contraction(leaf: Contraction, statements: Mapping[str, Statement]) -> str:
     return f"{_brackets(kept)}{product} ({leaf.form}){chain}"
 
 
+def _sweep(leaf: Sweep, statements: Mapping[str, Statement]) -> str:
+    s = statements[leaf.statement]
+    names = ", ".join(x.tensor for x in _operands(s.clauses[0][1]))
+    along = f" along {s.along}" if s.along else ""
+    return f"{_brackets(leaf.rows)}{s.name} = {AXIS_FUNCTIONS[s.fold].shown}({names}){along}"
+
+
 def _operands(value: Value) -> tuple[Load, ...]:
-    assert isinstance(value, Call), "a contraction is a product"
+    assert isinstance(value, Call), "a leaf of operands is a call"
     return tuple(x for x in value.args if isinstance(x, Load))
 
 
@@ -133,7 +144,8 @@ def _stored(s: Storage) -> str:
 def show_statement(s: Statement) -> str:
     """The equations of a statement, as a person writes them."""
     left = _indexed(s.name, [*map(expr, s.result_dims), *(expr(a.index) for a in s.result_axes)])
-    over = f"{s.fold} over {', '.join(sorted(d.name for d in s.reduced))}: " if s.reduced else ""
+    folded = bool(s.reduced) and s.kind != "along"
+    over = f"{s.fold} over {', '.join(sorted(d.name for d in s.reduced))}: " if folded else ""
     lines = [
         f"{left} = {over}{show_value(value)}" + (f"  if {cond}" if len(s.clauses) > 1 else "")
         for cond, value in s.clauses

@@ -14,7 +14,7 @@ from typing import Literal
 from ostinato.codegen.deps import HERE, Dep, Spans, Unit, stored_points
 from ostinato.codegen.leaves import reads_same_element
 from ostinato.codegen.system import Axis, Statement
-from ostinato.codegen.tree import Contraction, Leaf, Loop, Nest, Path, Tree, computed, leaves
+from ostinato.codegen.tree import Contraction, Fill, Leaf, Loop, Nest, Path, Tree, computed, leaves
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, product
 from ostinato.pdg.node import Dtype
 
@@ -71,7 +71,7 @@ def sites(trees: Sequence[Tree]) -> dict[str, Site]:
     """The site of every statement (fills are not sites)."""
     out: dict[str, Site] = {}
     for leaf, path, _ in leaves(tuple(trees)):
-        if isinstance(leaf, Nest | Contraction):
+        if not isinstance(leaf, Fill):
             for name in computed(leaf):
                 out[name] = Site(path, leaf, len(out))
     return out

@@ -139,10 +139,10 @@ class Statement:
       that no clause covers is never demanded; it may hold anything.
     - ``kind`` "map": every point has one value. "fold": ``fold`` combines over ``reduced`` indices
       (argmax/argmin: the position along the one reduced axis). "matmul": a "sum" fold whose single
-      clause is ``mul(load, load)``. "along": the single clause is ``fold(load, ...)``, where
-      ``fold`` names a function of `ostinato.pdg.along` and every load is indexed, at the axis that
-      the function works on, by the reduced index for its size (also for size 1). Every position of
-      the result's axis there (none for size 1) needs all reduced positions. "input":
+      clause is ``mul(load, load)``. "along": the function ``fold`` of whole axes (see
+      `ostinato.pdg.along`); the single clause is ``fold(operand, ...)``, each operand indexed by a
+      reduced axis, and ``along`` is the result's axis (None if it has one position). All positions
+      of it need all positions of the operands; every other index is a row, on its own. "input":
       filled before the run; no clauses.
     """
 
@@ -157,6 +157,7 @@ class Statement:
     fold: str = ""
     where: str = ""
     label: str = ""  # the user's name, if any
+    along: Dim | None = None
 
     @property
     def result_dims(self) -> tuple[Dim, ...]:

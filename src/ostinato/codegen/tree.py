@@ -1,8 +1,8 @@
 """The schedule as a tree of loops and leaves, and the driver that calls its kernels.
 
 A loop runs over a dim. A leaf computes statements at the point that the loops around it give: a
-`Nest` loops over vector axes, a `Contraction` is a matrix product, a `Fill` sets the accumulator of
-a fold to its unit. All statements of a `Nest` name their loop axes by the same `Dim` objects; an
+`Nest` loops over vector axes, a `Contraction` is a matrix product, a `Sweep` applies a function of
+whole axes to rows, a `Fill` sets the accumulator of a fold to its unit. All statements of a `Nest` name their loop axes by the same `Dim` objects; an
 axis of a statement that is not a loop of its nest is tiny and unrolled.
 """
 
@@ -89,14 +89,22 @@ class Contraction:
 
 
 @dataclass(frozen=True, slots=True)
+class Sweep:
+    """A function of whole axes, applied to every row: to every position of the axes ``rows``."""
+
+    statement: str
+    rows: tuple[Axis, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Fill:
     """Set a fold's accumulator, padding included, to the fold's unit at the current point."""
 
     tensor: str
 
 
-Leaf = Nest | Contraction | Fill
-Tree = Loop | Nest | Contraction | Fill
+Leaf = Nest | Contraction | Sweep | Fill
+Tree = Loop | Nest | Contraction | Sweep | Fill
 
 
 def computed(leaf: Leaf) -> tuple[str, ...]:
@@ -106,6 +114,8 @@ def computed(leaf: Leaf) -> tuple[str, ...]:
             return statements
         case Contraction(statement, epilogues=epilogues):
             return (statement, *epilogues)
+        case Sweep(statement):
+            return (statement,)
         case Fill(tensor):
             return (tensor,)
         case unknown:

@@ -164,6 +164,14 @@ def sigmoid(v: Vector, x: Value) -> Value:
     return b.fdiv(v.const(1.0), b.fadd(v.const(1.0), exp(v, b.fneg(x))))
 
 
+def logaddexp(v: Vector, x: Value, y: Value) -> Value:
+    """``log(exp(x) + exp(y))`` without overflow; equal infinities are not subtracted."""
+    b = v.builder
+    high, low = v.maximum(x, y), v.minimum(x, y)
+    gap = b.select(b.fcmp_ordered("==", low, high), v.const(0.0), b.fsub(low, high))
+    return b.fadd(high, log1p(v, exp(v, gap)))
+
+
 def softplus(v: Vector, x: Value) -> Value:
     """log(1 + exp(x)) without overflow."""
     b = v.builder

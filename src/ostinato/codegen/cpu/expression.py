@@ -105,6 +105,7 @@ BINARY: dict[str, Binary] = {
     "minimum": lambda v, x, y: v.minimum(x, y),
     "maximum": lambda v, x, y: v.maximum(x, y),
     "pow": power,
+    "logaddexp": elementary.logaddexp,
     "lt": _comparison("<"),
     "le": _comparison("<="),
     "gt": _comparison(">"),

@@ -104,6 +104,8 @@ from ostinato.codegen.cpu.scalar import (
     log1p_f64,
     log_f32,
     log_f64,
+    logaddexp_f32,
+    logaddexp_f64,
     maximum_f32,
     maximum_f64,
     maximum_i32,
@@ -147,6 +149,11 @@ from ostinato.codegen.cpu.scalar import (
     tanh_f32,
     tanh_f64,
 )
+from ostinato.codegen.cpu.sorting import (
+    argsort,
+    searchleft,
+    searchright,
+)
 
 __all__ = [
     "BARRIER_WORDS",
@@ -160,6 +167,7 @@ __all__ = [
     "abs_i32",
     "abs_i64",
     "access",
+    "argsort",
     "atomic_add",
     "barrier",
     "bfloat16_value_u16",
@@ -201,6 +209,8 @@ __all__ = [
     "log1p_f64",
     "log_f32",
     "log_f64",
+    "logaddexp_f32",
+    "logaddexp_f64",
     "matmul",
     "maximum_f32",
     "maximum_f64",
@@ -239,6 +249,8 @@ __all__ = [
     "rsqrt_f32",
     "rsqrt_f64",
     "sched_yield",
+    "searchleft",
+    "searchright",
     "sigmoid_f32",
     "sigmoid_f64",
     "sign_f32",

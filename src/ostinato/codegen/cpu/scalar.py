@@ -106,6 +106,7 @@ sign_f32, sign_f64 = _unary("sign")
 relu_f32, relu_f64 = _unary("relu")
 
 pow_f32, pow_f64 = _binary("pow", BINARY["pow"])
+logaddexp_f32, logaddexp_f64 = _binary("logaddexp", BINARY["logaddexp"])
 minimum_f32, minimum_f64 = _binary("minimum", BINARY["minimum"])
 maximum_f32, maximum_f64 = _binary("maximum", BINARY["maximum"])
 floordiv_f32, floordiv_f64 = _binary("floordiv", integer.float_floordiv)

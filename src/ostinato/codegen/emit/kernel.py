@@ -13,6 +13,7 @@ from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.nest import emit_nest
 from ostinato.codegen.emit.source import Source
+from ostinato.codegen.emit.sweep import emit_sweep
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Load, Statement
@@ -23,10 +24,13 @@ from ostinato.codegen.tree import (
     Loop,
     Nest,
     Span,
+    Sweep,
     Tree,
     computed,
     leaves,
 )
+from ostinato.codegen.whole import operands
+from ostinato.pdg.along import AXIS_FUNCTIONS
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Extent, expr, product
 
@@ -67,6 +71,8 @@ def dims_of_trees(kernel: Kernel, plan: Plan) -> list[Dim]:
         if isinstance(leaf, Contraction):
             axes = (leaf.m, leaf.n, leaf.k, *leaf.outer)
             found.update(dict.fromkeys(a.index for a in axes if a))
+        if isinstance(leaf, Sweep):
+            found.update(dict.fromkeys(a.index for a in plan.statements[leaf.statement].axes))
     return list(found)
 
 
@@ -110,6 +116,9 @@ def emit_tree(tree: Tree, function: Function, out: Source) -> None:
         case Contraction():
             out.line(f"# {formula(tree)}")
             emit_contraction(tree, function, out)
+        case Sweep():
+            out.line(f"# {swept(tree, function)}")
+            emit_sweep(tree, function, out)
         case Fill(tensor):
             emit_fill(tensor, function, out)
         case unknown:
@@ -120,6 +129,13 @@ def formula(leaf: Contraction) -> str:
     sizes = f"[{leaf.m.size if leaf.m else 1}, {leaf.n.size if leaf.n else 1}, {leaf.k.size}]"
     then = f"; then {', '.join(leaf.epilogues)}" if leaf.epilogues else ""
     return f"{leaf.statement} {'+=' if leaf.accumulate else '='} product {sizes}{then}"
+
+
+def swept(leaf: Sweep, function: Function) -> str:
+    s = function.statement(leaf.statement)
+    names = ", ".join(x.tensor for x in operands(s) if isinstance(x, Load))
+    size = next((a.size for a in s.result_axes if a.index is s.along), expr(1))
+    return f"{s.name} = {AXIS_FUNCTIONS[s.fold].shown}({names}), rows of {size}"
 
 
 def emit_fill(tensor: str, function: Function, out: Source) -> None:

@@ -1,0 +1,256 @@
+"""Functions of whole axes: running values, sorting, searching, adding at positions.
+
+Where rows are neighbours in memory, running values and additions at positions go along all of them
+at once: the processed axis is the outer loop, the innermost one is a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from ostinato.codegen.cpu import target
+from ostinato.codegen.emit.address import strides
+from ostinato.codegen.emit.function import ARENA, Body, Function
+from ostinato.codegen.emit.index import expression
+from ostinato.codegen.emit.source import Source
+from ostinato.codegen.emit.text import Text, call
+from ostinato.codegen.emit.value import bind
+from ostinato.codegen.scratch import scratch
+from ostinato.codegen.system import Axis, Load, Statement, Value
+from ostinato.codegen.tree import Sweep
+from ostinato.codegen.whole import operands, walked
+from ostinato.pdg.functions import fold_unit
+from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
+
+RUNNING = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
+
+
+def emit_sweep(leaf: Sweep, function: Function, out: Source) -> None:
+    """Write a function of whole axes with the loops over its rows."""
+    writer = _Sweep(leaf, function)
+    inside = Source()
+    match writer.s.fold:
+        case "argsort":
+            writer.sort(inside)
+        case "searchleft" | "searchright":
+            writer.search(inside)
+        case "scatter":
+            writer.scatter(inside)
+        case _:
+            writer.scan(inside)
+    out.lines(writer.body.hoisted)
+    with writer.loops(writer.outer, out):
+        out.extend(inside)
+
+
+@dataclass
+class _Sweep:
+    leaf: Sweep
+    function: Function
+    body: Body = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.s: Statement = self.function.statement(self.leaf.statement)
+        self.operands = [x for x in operands(self.s) if isinstance(x, Load)]
+        self.body = Body(self.function, frozenset(a.index for a in self.s.axes))
+        self.row = next((a for a in self.s.result_axes if a.index is self.s.along), None)
+        self.lane = self.neighbours()
+        self.outer = tuple(a for a in self.leaf.rows if a is not self.lane)
+
+    def neighbours(self) -> Axis | None:
+        """The row axis whose rows are neighbours in memory, if a loop over them may be inside."""
+        last = self.function.storage(self.s.name).axes[-1:]
+        found = [a for a in self.leaf.rows if last and a.index is last[0].index]
+        needed = {d for a in self.s.axes for d in dims_of(a.size)}
+        whole = self.s.fold in ("argsort", "searchleft", "searchright")
+        return found[0] if found and not whole and found[0].index not in needed else None
+
+    # ------------------------------------------------------------ parts of the text
+
+    @contextmanager
+    def loops(self, axes: Sequence[Axis], out: Source) -> Generator[None]:
+        with ExitStack() as stack:
+            for axis in axes:
+                stack.enter_context(self.loop(axis, out))
+            yield
+
+    @contextmanager
+    def loop(self, axis: Axis, out: Source, first: int = 0) -> Generator[None]:
+        name, size = self.function.dims[axis.index], expression(axis.size, self.function.dims)
+        with out.block(f"for {name} in range({f'{first}, ' if first else ''}{size})"):
+            yield
+
+    def across(self, out: Source) -> ExitStack:
+        """The loop over neighbouring rows, if that is the innermost one."""
+        stack = ExitStack()
+        if self.lane is not None:
+            stack.enter_context(self.loop(self.lane, out))
+        return stack
+
+    def index(self, name: str) -> Dim:
+        """A new variable that indexes a row."""
+        dim = Dim(name)
+        self.function.dims[dim] = self.function.names.fresh(name)
+        self.body.inner |= {dim}
+        return dim
+
+    def size(self, axis: Axis | None) -> Text:
+        return expression(axis.size if axis else expr(1), self.function.dims)
+
+    def result(self, at: Expr) -> Load:
+        """The result's element at a position of this row."""
+        s = self.s
+        axes = tuple(at if a.index is s.along else expr(a.index) for a in s.result_axes)
+        return Load(s.name, tuple(map(expr, s.result_dims)), axes, s.dtype)
+
+    def at(self, x: Load, at: Expr) -> Load:
+        """An operand's element at a position of this row."""
+        axis = walked(self.s, x)
+        if axis is None:
+            return x
+        moved: list[Expr | Value] = []
+        for a in x.axes:
+            assert isinstance(a, Expr), f"{x.tensor} is gathered inside {self.s.name}"
+            moved.append(substitute(a, {axis.index: at}))
+        return Load(x.tensor, x.dims, tuple(moved), x.dtype, x.clamp)
+
+    def load(self, x: Load) -> Text:
+        return self.function.load(x.tensor, self.body.offset(x))
+
+    def store(self, at: Expr, value: Text) -> str:
+        return self.function.store(self.s.name, self.body.offset(self.result(at)), value)
+
+    def stride(self, load: Load, axis: Axis | None) -> Text:
+        """Elements between neighbours along the axis that a row walks through."""
+        storage = self.function.storage(load.tensor)
+        steps = strides(storage)[len(storage.slots) :]
+        for step, at in zip(steps, load.axes, strict=True):
+            if axis is not None and at == expr(axis.index):
+                return expression(step, self.function.dims)
+        return Text("0")
+
+    def start(self, load: Load) -> Text:
+        """The offset of a row's first element."""
+        return self.body.offset(load)
+
+    # ------------------------------------------------------------ running values
+
+    def scan(self, out: Source) -> None:
+        axis = walked(self.s, self.operands[-1]) or self.row
+        if axis is None:
+            axis = Axis(self.index("k"), expr(1), expr(1))
+        unit = target.literal(self.unit(), self.s.dtype)
+        if self.lane is None:
+            total = Text(self.function.names.fresh(f"{self.s.name}_total"))
+            out.line(f"{total} = {unit}")
+            with self.loop(axis, out):
+                out.line(f"{total} = {self.step(total, expr(axis.index), out)}")
+                out.line(self.store(expr(axis.index), total))
+            return
+        if axis.size != expr(1):
+            with out.block(f"if {self.size(axis).within(2)} > 0"), self.loop(self.lane, out):
+                out.line(self.store(expr(0), self.step(unit, expr(0), out)))
+        else:
+            with self.loop(self.lane, out):
+                out.line(self.store(expr(0), self.step(unit, expr(0), out)))
+            return
+        with self.loop(axis, out, first=1), self.loop(self.lane, out):
+            before = bind(self.load(self.result(expr(axis.index) - 1)), "before", self.scope(out))
+            out.line(self.store(expr(axis.index), self.step(before, expr(axis.index), out)))
+
+    def scope(self, out: Source):
+        return self.body.scope(out)
+
+    def unit(self) -> float:
+        """What a running value is before the first position."""
+        s = self.s
+        unit = {"linear": "sum", "logsumexp": "max"}.get(s.fold, s.fold)
+        return fold_unit(unit, s.dtype)
+
+    def step(self, before: Text, at: Expr, out: Source) -> Text:
+        """The running value at a position, from the one before it."""
+        dtype = self.s.dtype
+        found = [self.load(self.at(x, at)) for x in self.operands]
+        if self.s.fold == "linear":
+            gate, added = found
+            return target.function(
+                "add", dtype, (added, target.function("mul", dtype, (gate, before)))
+            )
+        if self.s.fold == "logsumexp":
+            return call(f"logaddexp_{target.SUFFIX[dtype]}", before, *found)
+        return target.function(RUNNING[self.s.fold], dtype, (before, *found))
+
+    # ------------------------------------------------------------ positions
+
+    def scatter(self, out: Source) -> None:
+        updates, index = self.operands
+        row = self.row or Axis(self.index("k"), expr(1), expr(1))
+        with self.loop(row, out), self.across(out):
+            out.line(self.store(expr(row.index), target.literal(0, self.s.dtype)))
+        axis = walked(self.s, updates) or walked(self.s, index)
+        if axis is None:
+            axis = Axis(self.index("k"), expr(1), expr(1))
+        place = self.index("place")
+        name = self.function.dims[place]
+        lane = self.lane
+        apart = lane is not None and any(
+            lane.index in dims_of(e) for e in (*index.dims, *index.axes) if isinstance(e, Expr)
+        )
+        with self.loop(axis, out):
+            if not apart:
+                self.put(name, index, axis, out)
+                with out.block(f"if 0 <= {name} and {name} < {self.size(row)}"), self.across(out):
+                    self.add(updates, place, axis, out)
+                return
+            with self.across(out):
+                self.put(name, index, axis, out)
+                with out.block(f"if 0 <= {name} and {name} < {self.size(row)}"):
+                    self.add(updates, place, axis, out)
+
+    def put(self, name: str, index: Load, axis: Axis, out: Source) -> None:
+        out.line(f"{name} = i64({self.load(self.at(index, expr(axis.index)))})")
+
+    def add(self, updates: Load, place: Dim, axis: Axis, out: Source) -> None:
+        old = self.load(self.result(expr(place)))
+        more = self.load(self.at(updates, expr(axis.index)))
+        out.line(self.store(expr(place), target.function("add", self.s.dtype, (old, more))))
+
+    def sort(self, out: Source) -> None:
+        (keys,) = self.operands
+        beside = scratch(self.leaf, self.function.plan.statements)
+        assert beside is not None, "sorting has scratch memory"
+        name = self.define("argsort", keys.tensor, self.s.name, beside.tensor)
+        axis = walked(self.s, keys)
+        first, own = self.at(keys, expr(0)), self.result(expr(0))
+        args = (
+            self.start(first),
+            self.stride(keys, axis),
+            self.start(own),
+            self.stride(self.result(expr(self.row.index)) if self.row else own, self.row),
+            self.function.start(beside.tensor),
+            self.size(axis),
+        )
+        out.line(f"{name}({ARENA}, {', '.join(map(str, args))})")
+
+    def search(self, out: Source) -> None:
+        ordered, values = self.operands
+        name = self.define(self.s.fold, ordered.tensor)
+        axis = walked(self.s, ordered)
+        row = walked(self.s, values) or Axis(self.index("k"), expr(1), expr(1))
+        start, stride = self.start(self.at(ordered, expr(0))), self.stride(ordered, axis)
+        with self.loop(row, out):
+            value = self.load(self.at(values, expr(row.index)))
+            found = call(name, ARENA, start, stride, self.size(axis), value)
+            out.line(self.store(expr(row.index), call("i32", found)))
+
+    def define(self, primitive: str, *tensors: str) -> str:
+        """Define a primitive over the accesses of this kernel; return its name."""
+        name = self.function.names.fresh(f"{primitive}{self.function.number}_{self.s.name}")
+        dtype = self.function.storage(tensors[0]).dtype
+        access = [self.function.access("ld", tensors[0])]
+        for t in tensors[1:]:
+            access += [self.function.access("ld", t), self.function.access("st", t)]
+        self.function.products.append(f'{name} = {primitive}("{dtype}", {", ".join(access)})')
+        return name
