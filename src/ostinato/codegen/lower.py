@@ -22,8 +22,9 @@ from ostinato.codegen.system import (
     System,
     Value,
 )
+from ostinato.codegen.values import value_symbols
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
-from ostinato.pdg.index import Dim, expr, upper_bound
+from ostinato.pdg.index import Dim, expr, symbols, upper_bound
 from ostinato.pdg.node import (
     Along,
     Case,
@@ -71,7 +72,7 @@ class _Lowering(Elements):
         frame = self.frame(node)
         kind: Kind = "map"
         reduced: frozenset[Dim] = frozenset()
-        fold, where = "", node.where
+        fold, where, along = "", node.where, None
         clauses: Clauses = ()
         match node.op:
             case Input():
@@ -91,13 +92,14 @@ class _Lowering(Elements):
                     kind, fold = "matmul", "sum"
             case Along(fn, axis):
                 kind, fold = "along", fn
+                along = next((i for i, _ in frame.positions[axis]), None)
                 frame, reduced, clauses = self.along(node, fn, axis, frame)
             case _:
                 clauses = self.clauses(node, frame)
         lanes = frame.lanes | self.sliced_draws.get(node, frozenset())
         self.statements[self.name(node)] = Statement(
             self.name(node), kind, frame.dims, frame.axes, clauses, node.dtype, lanes, reduced,
-            fold, where, node.label,
+            fold, where, node.label, along,
         )  # fmt: skip
 
     def clauses(self, node: Node, frame: Frame) -> Clauses:
@@ -170,13 +172,10 @@ class _Lowering(Elements):
             axes[before] = chosen
         return Load(load.tensor, load.dims, tuple(axes), load.dtype, load.clamp)
 
-    def addressable(self, x: Node, axis: int, is_row: bool = False) -> Node:
-        """A stored node equal to ``x`` whose axis is one unlabelled component.
-
-        An axis of size 1 has none, but in a row that a function of whole axes reads.
-        """
+    def addressable(self, x: Node, axis: int) -> Node:
+        """A stored node equal to ``x`` whose axis is one unlabelled component, none for size 1."""
         position, size = self.structures[x][axis], x.shape[axis]
-        plainly = () if size == ONE and not is_row else (Component(size),)
+        plainly = () if size == ONE else (Component(size),)
         if self.stored(x) and position == plainly:
             return x
         copy = Node(Map("stop_gradient"), (x,), x.domain, x.shape, x.dtype, x.where, x.label)
@@ -230,17 +229,20 @@ class _Lowering(Elements):
     def along(
         self, node: Node, fn: str, axis: int, frame: Frame
     ) -> tuple[Frame, frozenset[Dim], Clauses]:
-        """A function of a whole axis: stored operands, read at one reduced index per size."""
+        """A function of a whole axis: operands at one reduced index for each size of theirs."""
         point, digits = frame.point(), frame.digits()
         used = set(frame.dims) | {a.index for a in frame.axes}
-        sizes = tuple(dict.fromkeys(a.shape[axis] for a in node.args))
+        sizes = tuple(dict.fromkeys(a.shape[axis] for a in node.args if a.shape[axis] != ONE))
         extra = self._indices(tuple((Component(s),) for s in sizes), used, f"w{-axis}")
         at = {s: tuple(Digit(expr(i), s) for i, _ in p) for s, p in zip(sizes, extra, strict=True)}
         found: list[Value] = []
         for x in node.args:
             inner = list(narrow(x, digits, axis))
-            inner[axis] = at[x.shape[axis]]
-            found.append(self.load(self.addressable(x, axis, is_row=True), point, inner))
+            inner[axis] = at.get(x.shape[axis], ())
+            value = self.value(x, point, inner)
+            if not all(symbols(d.at) <= value_symbols(value) for d in inner[axis]):
+                value = self.load(self.addressable(x, axis), point, inner)  # one value, repeated
+            found.append(value)
         whole = Frame((*frame.positions, *extra), frame.domain)
         body = Call(fn, tuple(found), node.dtype)
         return whole, frozenset(i for p in extra for i, _ in p), ((ALWAYS, body),)

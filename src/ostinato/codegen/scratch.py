@@ -1,4 +1,4 @@
-"""Memory that a leaf needs beside its tensors: each worker's own, and dead when the leaf is done."""
+"""Memory that a leaf needs beside its tensors: each worker's own, dead when the leaf is done."""
 
 from __future__ import annotations
 

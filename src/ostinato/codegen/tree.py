@@ -2,8 +2,9 @@
 
 A loop runs over a dim. A leaf computes statements at the point that the loops around it give: a
 `Nest` loops over vector axes, a `Contraction` is a matrix product, a `Sweep` applies a function of
-whole axes to rows, a `Fill` sets the accumulator of a fold to its unit. All statements of a `Nest` name their loop axes by the same `Dim` objects; an
-axis of a statement that is not a loop of its nest is tiny and unrolled.
+whole axes to rows, a `Fill` sets the accumulator of a fold to its unit. All statements of a `Nest`
+name their loop axes by the same `Dim` objects; an axis of a statement that is not a loop of its
+nest is tiny and unrolled.
 """
 
 from __future__ import annotations

@@ -94,22 +94,13 @@ def both(fn: str, dtype: Dtype, dims: str, axes: str, index: str) -> Builder:
     return p
 
 
+PLACES = [("b", "m i", "m i"), ("b", "i m", "i m"), ("b", "i m", "i"), ("", "i", "i")]
 PAIRS = [
-    (fn, dtype, dims, axes, index)
-    for fn, second in (
-        ("linear", True),
-        ("scatter", True),
-        ("searchleft", False),
-        ("searchright", False),
-    )
+    (fn, dtype, *place)
+    for fn in ("linear", "scatter", "searchleft", "searchright")
     for dtype in ("float32", "int32")
-    for dims, axes, index in (
-        ("b", "m i", "m i"),
-        ("b", "i m", "i m"),
-        ("b", "i m", "i"),
-        ("", "i", "i"),
-    )
-    if second or index == axes
+    for place in PLACES
+    if AXIS_FUNCTIONS[fn].equal or place[1] == place[2]
 ]
 
 

@@ -15,7 +15,7 @@ from ostinato.codegen.emit.address import strides
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.source import Source
-from ostinato.codegen.emit.text import Text, call
+from ostinato.codegen.emit.text import BITS, Text, call
 from ostinato.codegen.emit.value import bind
 from ostinato.codegen.scratch import scratch
 from ostinato.codegen.system import Axis, Load, Statement, Value
@@ -96,6 +96,10 @@ class _Sweep:
         self.body.inner |= {dim}
         return dim
 
+    def single(self) -> Axis:
+        """An axis of one position, where a row has none."""
+        return Axis(self.index("k"), expr(1), expr(1))
+
     def size(self, axis: Axis | None) -> Text:
         return expression(axis.size if axis else expr(1), self.function.dims)
 
@@ -131,37 +135,32 @@ class _Sweep:
                 return expression(step, self.function.dims)
         return Text("0")
 
-    def start(self, load: Load) -> Text:
-        """The offset of a row's first element."""
-        return self.body.offset(load)
-
     # ------------------------------------------------------------ running values
 
     def scan(self, out: Source) -> None:
-        axis = walked(self.s, self.operands[-1]) or self.row
-        if axis is None:
-            axis = Axis(self.index("k"), expr(1), expr(1))
+        axis = walked(self.s, self.operands[-1]) or self.row or self.single()
         unit = target.literal(self.unit(), self.s.dtype)
         if self.lane is None:
-            total = Text(self.function.names.fresh(f"{self.s.name}_total"))
-            out.line(f"{total} = {unit}")
-            with self.loop(axis, out):
-                out.line(f"{total} = {self.step(total, expr(axis.index), out)}")
-                out.line(self.store(expr(axis.index), total))
-            return
-        if axis.size != expr(1):
-            with out.block(f"if {self.size(axis).within(2)} > 0"), self.loop(self.lane, out):
-                out.line(self.store(expr(0), self.step(unit, expr(0), out)))
+            self.scan_row(axis, unit, out)
         else:
-            with self.loop(self.lane, out):
-                out.line(self.store(expr(0), self.step(unit, expr(0), out)))
-            return
-        with self.loop(axis, out, first=1), self.loop(self.lane, out):
-            before = bind(self.load(self.result(expr(axis.index) - 1)), "before", self.scope(out))
-            out.line(self.store(expr(axis.index), self.step(before, expr(axis.index), out)))
+            self.scan_rows(axis, self.lane, unit, out)
 
-    def scope(self, out: Source):
-        return self.body.scope(out)
+    def scan_row(self, axis: Axis, unit: Text, out: Source) -> None:
+        at = expr(axis.index)
+        total = Text(self.function.names.fresh(f"{self.s.name}_total"))
+        out.line(f"{total} = {unit}")
+        with self.loop(axis, out):
+            out.line(f"{total} = {self.step(total, at)}")
+            out.line(self.store(at, total))
+
+    def scan_rows(self, axis: Axis, lane: Axis, unit: Text, out: Source) -> None:
+        """All neighbouring rows at once; what comes before is read back from the result."""
+        at = expr(axis.index)
+        with out.block(f"if {self.size(axis).within(BITS)} > 0"), self.loop(lane, out):
+            out.line(self.store(expr(0), self.step(unit, expr(0))))
+        with self.loop(axis, out, first=1), self.loop(lane, out):
+            before = bind(self.load(self.result(at - 1)), "before", self.body.scope(out))
+            out.line(self.store(at, self.step(before, at)))
 
     def unit(self) -> float:
         """What a running value is before the first position."""
@@ -169,15 +168,13 @@ class _Sweep:
         unit = {"linear": "sum", "logsumexp": "max"}.get(s.fold, s.fold)
         return fold_unit(unit, s.dtype)
 
-    def step(self, before: Text, at: Expr, out: Source) -> Text:
+    def step(self, before: Text, at: Expr) -> Text:
         """The running value at a position, from the one before it."""
         dtype = self.s.dtype
         found = [self.load(self.at(x, at)) for x in self.operands]
         if self.s.fold == "linear":
-            gate, added = found
-            return target.function(
-                "add", dtype, (added, target.function("mul", dtype, (gate, before)))
-            )
+            scaled = target.function("mul", dtype, (found[0], before))
+            return target.function("add", dtype, (found[1], scaled))
         if self.s.fold == "logsumexp":
             return call(f"logaddexp_{target.SUFFIX[dtype]}", before, *found)
         return target.function(RUNNING[self.s.fold], dtype, (before, *found))
@@ -186,31 +183,32 @@ class _Sweep:
 
     def scatter(self, out: Source) -> None:
         updates, index = self.operands
-        row = self.row or Axis(self.index("k"), expr(1), expr(1))
+        row = self.row or self.single()
         with self.loop(row, out), self.across(out):
             out.line(self.store(expr(row.index), target.literal(0, self.s.dtype)))
-        axis = walked(self.s, updates) or walked(self.s, index)
-        if axis is None:
-            axis = Axis(self.index("k"), expr(1), expr(1))
+        axis = walked(self.s, updates) or walked(self.s, index) or self.single()
         place = self.index("place")
-        name = self.function.dims[place]
-        lane = self.lane
-        apart = lane is not None and any(
-            lane.index in dims_of(e) for e in (*index.dims, *index.axes) if isinstance(e, Expr)
-        )
         with self.loop(axis, out):
-            if not apart:
-                self.put(name, index, axis, out)
-                with out.block(f"if 0 <= {name} and {name} < {self.size(row)}"), self.across(out):
+            if self.lane is not None and self.varies(index, self.lane):
+                with self.across(out), self.inside(index, axis, place, row, out):
                     self.add(updates, place, axis, out)
-                return
-            with self.across(out):
-                self.put(name, index, axis, out)
-                with out.block(f"if 0 <= {name} and {name} < {self.size(row)}"):
+            else:
+                with self.inside(index, axis, place, row, out), self.across(out):
                     self.add(updates, place, axis, out)
 
-    def put(self, name: str, index: Load, axis: Axis, out: Source) -> None:
+    def varies(self, x: Load, axis: Axis) -> bool:
+        indices = (e for e in (*x.dims, *x.axes) if isinstance(e, Expr))
+        return any(axis.index in dims_of(e) for e in indices)
+
+    @contextmanager
+    def inside(
+        self, index: Load, axis: Axis, place: Dim, row: Axis, out: Source
+    ) -> Generator[None]:
+        """Read a position; what follows is for positions inside the result."""
+        name = self.function.dims[place]
         out.line(f"{name} = i64({self.load(self.at(index, expr(axis.index)))})")
+        with out.block(f"if {name} >= 0 and {name} < {self.size(row).within(BITS)}"):
+            yield
 
     def add(self, updates: Load, place: Dim, axis: Axis, out: Source) -> None:
         old = self.load(self.result(expr(place)))
@@ -223,14 +221,12 @@ class _Sweep:
         assert beside is not None, "sorting has scratch memory"
         name = self.define("argsort", keys.tensor, self.s.name, beside.tensor)
         axis = walked(self.s, keys)
-        first, own = self.at(keys, expr(0)), self.result(expr(0))
+        row = self.row or self.single()
+        first, own = self.at(keys, expr(0)), self.result(expr(row.index))
         args = (
-            self.start(first),
-            self.stride(keys, axis),
-            self.start(own),
-            self.stride(self.result(expr(self.row.index)) if self.row else own, self.row),
-            self.function.start(beside.tensor),
-            self.size(axis),
+            *(self.body.offset(first), self.stride(keys, axis)),
+            *(self.body.offset(self.result(expr(0))), self.stride(own, row)),
+            *(self.function.start(beside.tensor), self.size(axis)),
         )
         out.line(f"{name}({ARENA}, {', '.join(map(str, args))})")
 
@@ -238,8 +234,8 @@ class _Sweep:
         ordered, values = self.operands
         name = self.define(self.s.fold, ordered.tensor)
         axis = walked(self.s, ordered)
-        row = walked(self.s, values) or Axis(self.index("k"), expr(1), expr(1))
-        start, stride = self.start(self.at(ordered, expr(0))), self.stride(ordered, axis)
+        row = walked(self.s, values) or self.single()
+        start, stride = self.body.offset(self.at(ordered, expr(0))), self.stride(ordered, axis)
         with self.loop(row, out):
             value = self.load(self.at(values, expr(row.index)))
             found = call(name, ARENA, start, stride, self.size(axis), value)
