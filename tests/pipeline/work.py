@@ -20,6 +20,7 @@ from ostinato.codegen.tree import (
     Nest,
     Span,
     Step,
+    Sweep,
     Tree,
 )
 from ostinato.compiler import Options, optimize_pdg, plan_of
@@ -65,24 +66,26 @@ def _steps(plan: Plan, steps: Sequence[Step], point: Point) -> Work:
                 tiles = kernel.parallel
                 for k in (0,) if tiles is None else _span(tiles, point):
                     bound = point if tiles is None else {**point, tiles.dim: k}
-                    total += _trees(kernel.body, bound)
+                    total += _trees(plan, kernel.body, bound)
             case other:
                 assert_never(other)
     return total
 
 
-def _trees(trees: Sequence[Tree], point: Point) -> Work:
+def _trees(plan: Plan, trees: Sequence[Tree], point: Point) -> Work:
     total = Work()
     for tree in trees:
         match tree:
             case Loop(span, _, _, body):
                 for k in _span(span, point):
-                    total += _trees(body, {**point, span.dim: k})
+                    total += _trees(plan, body, {**point, span.dim: k})
             case Nest(statements, axes):
                 total += Work(1, len(statements) * _positions(axes, point))
             case Contraction(_, m, n, k, outer):
                 found = tuple(a for a in (m, n, k) if a is not None)
                 total += Work(1, _positions((*outer, *found), point))
+            case Sweep(name):
+                total += Work(1, _positions(plan.statements[name].result_axes, point))
             case Fill():
                 total += Work(1, 0)
             case other:
