@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, overload
 
 from ostinato.array import elementwise as element
 from ostinato.array import matrix, movement, reduction
-from ostinato.array.dtypes import check_dtype, scalar_dtype
+from ostinato.array.dtypes import check_dtype, literal, scalar_dtype
 from ostinato.array.reduction import Axes
 from ostinato.dims import IndexExpression, lift, lift_condition
 from ostinato.pdg import build
@@ -92,19 +92,21 @@ def silu(x: Tensor) -> Tensor:
     return x * sigmoid(x)
 
 
-def gelu(x: Tensor) -> Tensor:
-    """Return the Gaussian error linear unit in its tanh form.
+def gelu(x: Tensor, approximate: bool = True) -> Tensor:
+    """Return the Gaussian error linear unit, in its tanh form unless ``approximate`` is false.
 
     Source: Hendrycks and Gimpel 2016, Gaussian error linear units, section 2.
     """
+    if not approximate:
+        return 0.5 * x * elementwise("erfc", -math.sqrt(0.5) * x)
     inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
     return 0.5 * x * (1.0 + tanh(inner))
 
 
 def softplus(x: Tensor) -> Tensor:
     """Return ``log(1 + exp(x))``, a smooth `relu`, without overflow."""
-    # The halves of the gradient of `maximum` at 0 are those of this function.
-    return maximum(x, 0) + log1p(exp(-abs(x)))
+    is_above = x > 0  # chosen by a mask, so that derivatives of every order hold at 0
+    return where(is_above, x, 0) + log1p(exp(where(is_above, -x, x)))
 
 
 def abs(x: object) -> Tensor:  # noqa: A001  # NumPy's name
@@ -133,15 +135,22 @@ def isfinite(x: object) -> Tensor:
 
 
 def logical_and(x: object, y: object) -> Tensor:
-    return elementwise("and", x, y)
+    """Return whether both are true; numbers are true unless they are 0."""
+    return elementwise("and", _truth(x), _truth(y))
 
 
 def logical_or(x: object, y: object) -> Tensor:
-    return elementwise("or", x, y)
+    """Return whether one is true; numbers are true unless they are 0."""
+    return elementwise("or", _truth(x), _truth(y))
 
 
 def logical_not(x: object) -> Tensor:
-    return elementwise("not", x)
+    """Return whether it is false; numbers are false if they are 0."""
+    return elementwise("not", _truth(x))
+
+
+def _truth(x: object) -> Tensor:
+    return as_tensor(x).cast("bool")
 
 
 @overload
@@ -242,7 +251,7 @@ def full(shape: ShapeLike, value: object, dtype: str | None = None) -> Tensor:
         filled = as_tensor(value) if dtype is None else as_tensor(value).cast(dtype)
         return apply(movement.broadcast_to, filled, as_shape(shape))
     found = scalar_dtype(value) if dtype is None else check_dtype(dtype, place())
-    return Tensor(build.const(value, found, as_shape(shape)), frozenset())
+    return Tensor(literal(value, found, as_shape(shape), place()), frozenset())
 
 
 def zeros(shape: ShapeLike = (), dtype: str = "float32") -> Tensor:

@@ -8,9 +8,9 @@ from typing import Any, NoReturn, cast
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.array import bits, matrix, movement, reduction
 from ostinato.array import elementwise as element
-from ostinato.array import matrix, movement, reduction
-from ostinato.array.dtypes import Operand, check_dtype, convert, scalar_dtype
+from ostinato.array.dtypes import Operand, check_dtype, convert, literal, scalar_dtype
 from ostinato.array.indexing import by_dimension, index, read_at
 from ostinato.array.reduction import Axes
 from ostinato.definition import Definition
@@ -187,22 +187,34 @@ class Tensor:
         return apply(matrix.matmul, as_tensor(other), self)
 
     def __and__(self, other: object) -> Tensor:
-        return _binary("and", self, other)
+        return _bits("and", self, other)
 
     __rand__ = __and__
 
     def __or__(self, other: object) -> Tensor:
-        return _binary("or", self, other)
+        return _bits("or", self, other)
 
     __ror__ = __or__
 
     def __xor__(self, other: object) -> Tensor:
-        return _binary("ne", self, other)
+        return _bits("xor", self, other)
 
     __rxor__ = __xor__
 
+    def __lshift__(self, other: object) -> Tensor:
+        return _bits("shl", self, other)
+
+    def __rlshift__(self, other: object) -> Tensor:
+        return _bits("shl", other, self)
+
+    def __rshift__(self, other: object) -> Tensor:
+        return _bits("shr", self, other)
+
+    def __rrshift__(self, other: object) -> Tensor:
+        return _bits("shr", other, self)
+
     def __invert__(self) -> Tensor:
-        return elementwise("not", self)
+        return apply(bits.invert, self)
 
     def __neg__(self) -> Tensor:
         return elementwise("neg", self)
@@ -325,7 +337,8 @@ def _array(value: Array | Sequence[Any], dtype: str | None) -> Node:
     found = check_dtype(name, place())
     values = cast(list[Scalar], array.ravel().tolist())
     shape = tuple(expr(n) for n in array.shape)
-    return build.const(values[0] if len(set(map(repr, values))) == 1 else values, found, shape)
+    single = len(set(map(repr, values))) == 1
+    return literal(values[0] if single else values, found, shape, place())
 
 
 def as_tensor(value: object) -> Tensor:
@@ -334,7 +347,7 @@ def as_tensor(value: object) -> Tensor:
         return value
     operand = as_operand(value)
     if not isinstance(operand, Node):
-        operand = build.const(operand, scalar_dtype(operand))
+        operand = literal(operand, scalar_dtype(operand), (), place())
     return Tensor(operand, frozenset())
 
 
@@ -394,3 +407,9 @@ def _binary(fn: str, left: object, right: object) -> Tensor:
     """An operator; operands that are no tensors are left to the other side."""
     is_ours = is_like(left) and is_like(right)
     return elementwise(fn, left, right) if is_ours else cast(Tensor, NotImplemented)
+
+
+def _bits(fn: str, left: object, right: object) -> Tensor:
+    """An operator on the bits of integers, or on booleans."""
+    is_ours = is_like(left) and is_like(right)
+    return apply(bits.bitwise, fn, left, right) if is_ours else cast(Tensor, NotImplemented)

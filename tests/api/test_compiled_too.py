@@ -11,7 +11,9 @@ import pytest
 from ostinato.pdg.functions import Array
 from ostinato.program import Program
 from tests.api import (
+    test_bits,
     test_computed_positions,
+    test_elementary,
     test_equations,
     test_functions,
     test_indexing,
@@ -29,6 +31,8 @@ from tests.optim import (
 
 LANGUAGE: tuple[ModuleType, ...] = (
     test_computed_positions,
+    test_bits,
+    test_elementary,
     test_equations,
     test_functions,
     test_indexing,

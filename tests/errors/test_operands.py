@@ -52,8 +52,38 @@ REFUSED: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
     "and": (
         lambda: x & True,
         DtypeError,
-        "`and` of `x` (float32) and the constant 1.0 (float32)\n"
-        "  It takes operands of one type out of bool; use `.cast`.",
+        "`&` of `x` (float32) and True (bool)\n  It takes booleans and integers.",
+    ),
+    "shift": (
+        lambda: 1 << x,
+        DtypeError,
+        "`<<` of 1 (int32) and `x` (float32)\n  It takes booleans and integers.",
+    ),
+    "invert": (
+        lambda: ~x,
+        DtypeError,
+        "`~` of `x` (float32)\n  It takes booleans and integers.",
+    ),
+    "too large a number": (
+        lambda: k + 2**40,
+        DtypeError,
+        "the number 1099511627776 does not fit int32\n  Use int64 or a float type.",
+    ),
+    "too large a constant": (
+        lambda: ot.constant([1, 2**40]),
+        DtypeError,
+        "the number 1099511627776 does not fit int32\n  Use int64 or a float type.",
+    ),
+    "a negative unsigned number": (
+        lambda: ot.full((2,), -1, "uint32"),
+        DtypeError,
+        "the number -1 does not fit uint32\n  Use int64 or a float type.",
+    ),
+    "a negative power": (
+        lambda: k**-2,
+        DtypeError,
+        "`k`, an integer, to the power -2\n"
+        '  Cast it with `.cast("float32")`, or use a power of at least 0.',
     ),
     "unsigned": (
         lambda: k + k64,

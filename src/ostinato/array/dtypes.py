@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from ostinato.pdg import build
+from ostinato.pdg.build import Shape
 from ostinato.pdg.errors import DtypeError
-from ostinato.pdg.functions import HALVES, computed_in
+from ostinato.pdg.functions import HALVES, INTS, computed_in
 from ostinato.pdg.node import Dtype, Node, Scalar
 
 Operand = Node | Scalar
@@ -72,11 +76,28 @@ def accepted(dtype: Dtype, accepts: Sequence[Dtype]) -> Dtype:
     return dtype
 
 
+def literal(values: Scalar | Sequence[Scalar], dtype: Dtype, shape: Shape, where: str) -> Node:
+    """Return a constant; DtypeError for a number that an integer type cannot hold."""
+    found = values if isinstance(values, Sequence) else (values,)
+    bad = next((v for v in found if not _fits(v, dtype)), None)
+    if bad is not None:
+        remedy = "Use int64 or a float type." if dtype != "int64" else "Use a float type."
+        raise DtypeError(f"the number {bad} does not fit {dtype}", remedy, where)
+    return build.const(values, dtype, shape)
+
+
+def _fits(value: Scalar, dtype: Dtype) -> bool:
+    if dtype not in INTS:
+        return True
+    info = np.iinfo(dtype)
+    return math.isfinite(value) and info.min <= int(value) <= info.max
+
+
 def convert(x: Operand, dtype: Dtype, rank: int = 0, where: str = "") -> Node:
     """Return an operand in a dtype; a scalar becomes a constant with ``rank`` axes of size 1."""
     if isinstance(x, Node):
         return build.map_node("cast", [x], dtype, where=where)
-    return build.const(x, dtype, (build.ONE,) * rank)
+    return literal(x, dtype, (build.ONE,) * rank, where)
 
 
 def convert_all(operands: Sequence[Operand], dtype: Dtype, where: str = "") -> list[Node]:

@@ -8,9 +8,11 @@ from ostinato.array.dtypes import Operand, accepted, common_dtype, convert, conv
 from ostinato.array.movement import broadcast_to, broadcast_together, expand
 from ostinato.pdg import build
 from ostinato.pdg.condition import ALWAYS, Cond
-from ostinato.pdg.functions import FUNCTIONS
+from ostinato.pdg.errors import DtypeError
+from ostinato.pdg.functions import FUNCTIONS, INTS
 from ostinato.pdg.index import Expr
-from ostinato.pdg.node import Dtype, Node
+from ostinato.pdg.naming import called
+from ostinato.pdg.node import Broadcast, Const, Dtype, Node, Reshape, Scalar
 
 ROUNDING = ("floor", "ceil", "round")
 
@@ -32,7 +34,26 @@ def power(x: Operand, y: Operand, where: str = "") -> Node:
         if y <= 2:
             return square
         return elementwise("mul", square, x if y == 3 else square, where=where)
+    _check_exponent(x, y, where)
     return elementwise("pow", x, y, where=where)
+
+
+def _check_exponent(x: Operand, y: Operand, where: str) -> None:
+    """Refuse a negative constant power of integers, which no integer can hold."""
+    if common_dtype((x, y), where) not in INTS:
+        return
+    node = y
+    while isinstance(node, Node) and isinstance(node.op, Broadcast | Reshape):
+        node = node.args[0]
+    if not isinstance(node, Node):
+        given: tuple[Scalar, ...] = (node,)
+    else:
+        given = node.op.values if isinstance(node.op, Const) else ()
+    negative = next((value for value in given if value < 0), None)
+    if negative is not None:
+        remedy = 'Cast it with `.cast("float32")`, or use a power of at least 0.'
+        shown = called(x) if isinstance(x, Node) else str(x)
+        raise DtypeError(f"{shown}, an integer, to the power {negative}", remedy, where)
 
 
 def select(cond: Node, x: Operand, y: Operand, where: str = "") -> Node:

@@ -14,6 +14,7 @@ import ml_dtypes as ml_dtypes  # gives NumPy the dtype "bfloat16"
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.pdg import special
 from ostinato.pdg.node import Dtype
 
 Array = npt.NDArray[Any]
@@ -62,7 +63,7 @@ _SAME: dict[str, tuple[int, tuple[Dtype, ...], Callable[..., Array]]] = {
     "div": (2, FLOATS, _divide),
     "floordiv": (2, NUMBERS, np.floor_divide),
     "mod": (2, NUMBERS, np.mod),
-    "pow": (2, NUMBERS, np.power),
+    "pow": (2, NUMBERS, special.power),
     "minimum": (2, NUMBERS, np.minimum),
     "maximum": (2, NUMBERS, np.maximum),
     "neg": (1, NUMBERS, np.negative),
@@ -72,7 +73,15 @@ _SAME: dict[str, tuple[int, tuple[Dtype, ...], Callable[..., Array]]] = {
     "log": (1, FLOATS, np.log),
     "log1p": (1, FLOATS, np.log1p),
     "expm1": (1, FLOATS, np.expm1),
+    "exp2": (1, FLOATS, np.exp2),
+    "log2": (1, FLOATS, np.log2),
     "sqrt": (1, FLOATS, np.sqrt),
+    "erf": (1, FLOATS, special.erf),
+    "erfc": (1, FLOATS, special.erfc),
+    "lgamma": (1, FLOATS, special.lgamma),
+    "digamma": (1, FLOATS, special.digamma),
+    "arcsinh": (1, FLOATS, np.arcsinh),
+    "arctan2": (2, FLOATS, np.arctan2),
     "sin": (1, FLOATS, np.sin),
     "cos": (1, FLOATS, np.cos),
     "tan": (1, FLOATS, np.tan),
@@ -81,6 +90,11 @@ _SAME: dict[str, tuple[int, tuple[Dtype, ...], Callable[..., Array]]] = {
     "floor": (1, FLOATS, np.floor),
     "ceil": (1, FLOATS, np.ceil),
     "round": (1, FLOATS, np.round),
+    "bitand": (2, INTS, np.bitwise_and),
+    "bitor": (2, INTS, np.bitwise_or),
+    "bitxor": (2, INTS, np.bitwise_xor),
+    "shl": (2, INTS, special.left_shift),
+    "shr": (2, INTS, special.right_shift),
     "and": (2, BOOL, np.logical_and),
     "or": (2, BOOL, np.logical_or),
     "not": (1, BOOL, np.logical_not),

@@ -59,6 +59,8 @@ class Profile:
 WEIGHT = {
     "exp": 6, "log": 8, "log1p": 8, "expm1": 8, "tanh": 10, "sigmoid": 10, "sin": 10, "cos": 10,
     "tan": 14, "pow": 20, "div": 3, "sqrt": 3, "mod": 8, "floordiv": 8,
+    "exp2": 6, "log2": 8, "erf": 20, "erfc": 16, "lgamma": 40, "digamma": 50, "arcsinh": 14,
+    "arctan2": 14,
 }  # fmt: skip
 DRAW_WEIGHT = 20
 ORDER_WEIGHT = 6  # one comparison of an order or a search, with its mispredicted branch

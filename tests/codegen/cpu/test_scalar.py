@@ -42,6 +42,24 @@ def test_two_operands_give_what_numpy_gives(name: str, dtype: str, apply_two: Ap
     np.testing.assert_array_equal(apply_two(named(name, dtype), x, y), expected)
 
 
+BITWISE = {
+    "bitand": np.bitwise_and,
+    "bitor": np.bitwise_or,
+    "bitxor": np.bitwise_xor,
+    "shl": np.left_shift,
+    "shr": np.right_shift,
+}
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32"])
+@pytest.mark.parametrize("name", BITWISE)
+def test_bits_and_shifts_give_what_numpy_gives(name: str, dtype: str, apply_two: Apply) -> None:
+    values = np.array([*INTS, 31, 32, 63, 64]).astype(dtype)
+    x, y = (a.ravel() for a in np.meshgrid(values, values))
+    found = apply_two(named(name, dtype), x, y)
+    np.testing.assert_array_equal(found, BITWISE[name](x, y))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_power_gives_what_numpy_gives(dtype: str, apply_two: Apply) -> None:
     x, y = pairs(dtype)

@@ -72,6 +72,17 @@ def exp(v: Vector, x: Value) -> Value:
     return b.fmul(b.fmul(y, _power_of_two(v, half)), _power_of_two(v, b.sub(k, half)))
 
 
+def exp2(v: Vector, x: Value) -> Value:
+    """2**x, exact for integers, with gradual underflow below and infinity above."""
+    b, bias = v.builder, v.format.bias
+    x = v.clamp(x, -float(bias + v.format.mantissa + 3), float(bias + 2))
+    n, k = nearest(v, x, 1.0)
+    r = b.fmul(b.fsub(x, n), v.const(math.log(2)))
+    y = b.fadd(v.fma(v.polynomial(r, _taylor_exp(v)), b.fmul(r, r), r), v.const(1.0))
+    half = b.ashr(k, v.int_const(1))
+    return b.fmul(b.fmul(y, _power_of_two(v, half)), _power_of_two(v, b.sub(k, half)))
+
+
 def expm1(v: Vector, x: Value) -> Value:
     """e**x - 1 without cancellation near 0; relative 5e-7 in float32."""
     b = v.builder
@@ -82,6 +93,20 @@ def expm1(v: Vector, x: Value) -> Value:
 
 def log(v: Vector, x: Value) -> Value:
     """Natural logarithm: -inf at 0, NaN below."""
+    e, rest = _exponent_and_log(v, x)
+    high, low = parts(_LN2, v.dtype, 2)
+    inside = v.fma(e, v.const(high), v.fma(e, v.const(low), rest))
+    return _log_edges(v, x, inside)
+
+
+def log2(v: Vector, x: Value) -> Value:
+    """Logarithm to base 2, exact for powers of 2."""
+    e, rest = _exponent_and_log(v, x)
+    return _log_edges(v, x, v.fma(rest, v.const(1 / math.log(2)), e))
+
+
+def _exponent_and_log(v: Vector, x: Value) -> tuple[Value, Value]:
+    """Return the exponent as a float, and the logarithm of x / 2**exponent near 1."""
     b = v.builder
     mantissa = v.int_const(v.format.mantissa)
     is_tiny = b.fcmp_ordered("<", x, v.const(2.0 ** (1 - v.format.bias)))
@@ -98,9 +123,7 @@ def log(v: Vector, x: Value) -> Value:
     tail = v.polynomial(q2, series)
     shift = b.select(is_tiny, v.const(-float(v.format.mantissa)), v.const(0.0))
     e = b.fadd(b.sitofp(exponent, v.type), shift)
-    high, low = parts(_LN2, v.dtype, 2)
-    small = v.fma(e, v.const(low), v.fma(b.fmul(twice, q2), tail, twice))
-    return _log_edges(v, x, v.fma(e, v.const(high), small))
+    return e, v.fma(b.fmul(twice, q2), tail, twice)
 
 
 def _log_edges(v: Vector, x: Value, inside: Value) -> Value:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from ostinato.codegen.cpu import elementary, periodic
+from ostinato.codegen.cpu import elementary, gamma, gauss, inverse, periodic
 from ostinato.codegen.cpu.llvm import Compare, Value
 from ostinato.codegen.cpu.vector import Vector
 
@@ -87,6 +87,13 @@ UNARY: dict[str, Unary] = {
     "sin": periodic.sin,
     "cos": periodic.cos,
     "tan": periodic.tan,
+    "exp2": elementary.exp2,
+    "log2": elementary.log2,
+    "erf": gauss.erf,
+    "erfc": gauss.erfc,
+    "lgamma": gamma.lgamma,
+    "digamma": gamma.digamma,
+    "arcsinh": inverse.arcsinh,
     "sqrt": _intrinsic("sqrt"),
     "rsqrt": rsqrt,
     "abs": _intrinsic("fabs"),
@@ -106,6 +113,7 @@ BINARY: dict[str, Binary] = {
     "maximum": lambda v, x, y: v.maximum(x, y),
     "pow": power,
     "logaddexp": elementary.logaddexp,
+    "arctan2": inverse.arctan2,
     "lt": _comparison("<"),
     "le": _comparison("<="),
     "gt": _comparison(">"),

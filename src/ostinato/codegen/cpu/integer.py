@@ -68,6 +68,38 @@ def _needs_step_down(b: Builder, rest: Value, y: Value) -> Value:
     return b.and_(b.icmp_unsigned("!=", rest, zero), differ)
 
 
+def bit_and(b: Builder, dtype: Int, x: Value, y: Value) -> Value:
+    return b.and_(x, y)
+
+
+def bit_or(b: Builder, dtype: Int, x: Value, y: Value) -> Value:
+    return b.or_(x, y)
+
+
+def bit_xor(b: Builder, dtype: Int, x: Value, y: Value) -> Value:
+    return b.xor(x, y)
+
+
+def left_shift(b: Builder, dtype: Int, x: Value, by: Value) -> Value:
+    """``x << by``, and 0 for a shift that is negative or not below the number of bits."""
+    safe, is_inside = _shift(b, dtype, by)
+    return b.select(is_inside, b.shl(x, safe), constant(x.type, 0))
+
+
+def right_shift(b: Builder, dtype: Int, x: Value, by: Value) -> Value:
+    """``x >> by``, and what a shift by all bits leaves where ``by`` is outside."""
+    safe, is_inside = _shift(b, dtype, by)
+    if not is_signed(dtype):
+        return b.select(is_inside, b.lshr(x, safe), constant(x.type, 0))
+    return b.ashr(x, b.select(is_inside, by, constant(x.type, BITS[dtype] - 1)))
+
+
+def _shift(b: Builder, dtype: Int, by: Value) -> tuple[Value, Value]:
+    """Return a shift made harmless, and whether it was: a shift out of range is undefined."""
+    is_inside = b.icmp_unsigned("<", by, constant(by.type, BITS[dtype]))
+    return b.select(is_inside, by, constant(by.type, 0)), is_inside
+
+
 def absolute(b: Builder, x: Value) -> Value:
     zero = constant(x.type, 0)
     return b.select(b.icmp_signed("<", x, zero), b.sub(zero, x), x)

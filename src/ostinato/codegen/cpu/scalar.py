@@ -4,7 +4,8 @@
 contiguous elements becomes vector code. Exceptions: the float ``floordiv`` and ``mod``, the
 integer divisions, and the float64 and integer powers.
 
-An argument is cast to the type in the name. ``pow_i32(x, n)`` wants ``n >= 0`` and wraps.
+An argument is cast to the type in the name. ``pow_i32(x, n)`` wraps, and of a
+negative ``n`` it is the quotient ``1 / x ** -n`` rounded towards 0.
 ``cast_i32_f64(x)`` is the int32 of a float64.
 """
 
@@ -96,6 +97,13 @@ expm1_f32, expm1_f64 = _unary("expm1")
 sin_f32, sin_f64 = _unary("sin")
 cos_f32, cos_f64 = _unary("cos")
 tan_f32, tan_f64 = _unary("tan")
+exp2_f32, exp2_f64 = _unary("exp2")
+log2_f32, log2_f64 = _unary("log2")
+erf_f32, erf_f64 = _unary("erf")
+erfc_f32, erfc_f64 = _unary("erfc")
+lgamma_f32, lgamma_f64 = _unary("lgamma")
+digamma_f32, digamma_f64 = _unary("digamma")
+arcsinh_f32, arcsinh_f64 = _unary("arcsinh")
 sqrt_f32, sqrt_f64 = _unary("sqrt")
 rsqrt_f32, rsqrt_f64 = _unary("rsqrt")
 abs_f32, abs_f64 = _unary("abs")
@@ -107,6 +115,7 @@ relu_f32, relu_f64 = _unary("relu")
 
 pow_f32, pow_f64 = _binary("pow", BINARY["pow"])
 logaddexp_f32, logaddexp_f64 = _binary("logaddexp", BINARY["logaddexp"])
+arctan2_f32, arctan2_f64 = _binary("arctan2", BINARY["arctan2"])
 minimum_f32, minimum_f64 = _binary("minimum", BINARY["minimum"])
 maximum_f32, maximum_f64 = _binary("maximum", BINARY["maximum"])
 floordiv_f32, floordiv_f64 = _binary("floordiv", integer.float_floordiv)
@@ -117,6 +126,11 @@ minimum_i32, minimum_i64, minimum_u32 = _integers("minimum", integer.minimum)
 maximum_i32, maximum_i64, maximum_u32 = _integers("maximum", integer.maximum)
 floordiv_i32, floordiv_i64, floordiv_u32 = _integers("floordiv", integer.floordiv)
 mod_i32, mod_i64, mod_u32 = _integers("mod", integer.mod)
+bitand_i32, bitand_i64, bitand_u32 = _integers("bitand", integer.bit_and)
+bitor_i32, bitor_i64, bitor_u32 = _integers("bitor", integer.bit_or)
+bitxor_i32, bitxor_i64, bitxor_u32 = _integers("bitxor", integer.bit_xor)
+shl_i32, shl_i64, shl_u32 = _integers("shl", integer.left_shift)
+shr_i32, shr_i64, shr_u32 = _integers("shr", integer.right_shift)
 abs_i32, abs_i64 = _signed("abs", integer.absolute)
 sign_i32, sign_i64 = _signed("sign", integer.sign)
 
@@ -129,7 +143,9 @@ _int32, _uint32 = NUMBA_TYPES["int32"], NUMBA_TYPES["uint32"]
 
 @njit(**KERNEL)
 def pow_i64(x: int, n: int) -> int:
-    """``x ** n`` modulo 2**64, by repeated squaring."""
+    """``x ** n`` modulo 2**64, by repeated squaring; 0 to a negative power is 0."""
+    if n < 0:
+        return (x if n & 1 else 1) if x in (-1, 1) else 0
     result = 1
     while n > 0:
         if n & 1:
