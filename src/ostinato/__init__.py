@@ -16,6 +16,7 @@ from ostinato.activations import (
     mish,
     softsign,
 )
+from ostinato.carries import CarriedRecord, Carry, carried, carry
 from ostinato.custom import custom_gradient
 from ostinato.dims import Condition, Dimension, IndexExpression, dims
 from ostinato.elementary import (
@@ -115,6 +116,8 @@ if TYPE_CHECKING:
     rules: RuleSet
 
 __all__ = [
+    "CarriedRecord",
+    "Carry",
     "Condition",
     "Dimension",
     "Experiment",
@@ -136,6 +139,8 @@ __all__ = [
     "arctan2",
     "arctanh",
     "broadcast_to",
+    "carried",
+    "carry",
     "ceil",
     "clip",
     "concatenate",

@@ -35,7 +35,8 @@ class Definition:
     """The cases of one recurrent tensor so far, in the order of writing.
 
     ``sources`` are the definitions that its right sides need. A tensor carries the definitions it
-    needs, so no registry keeps a dropped program alive.
+    needs, so no registry keeps a dropped program alive. ``missing`` says what is still
+    to be written.
     """
 
     rec: Node
@@ -43,6 +44,7 @@ class Definition:
     cases: list[tuple[Cond, Node]] = field(default_factory=list[tuple[Cond, Node]])
     where: list[str] = field(default_factory=list[str])
     sources: set[Definition] = field(default_factory=set["Definition"])
+    missing: str = ""
 
     def add(self, cond: Cond, right: Node, sources: Iterable[Definition], where: str) -> None:
         self.cases.append((cond, right))

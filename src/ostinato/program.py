@@ -176,6 +176,9 @@ def _needed(outputs: Mapping[str, Node], found: Mapping[str, Definition]) -> lis
             if not isinstance(node.op, Rec) or node.op.name in needed:
                 continue
             definition = needed[node.op.name] = found[node.op.name]
+            if definition.missing:
+                fact = f"`{node}` is read, but not all of its equations are written"
+                raise CoverageError(fact, definition.missing, node.where)
             if not definition.cases:
                 fact = f"`{node}` is read, but has no equation"
                 remedy = f"Write {node}[...] = ... before the program."

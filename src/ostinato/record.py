@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from ostinato.dims import IndexExpression
 from ostinato.pdg.errors import EquationError
 from ostinato.place import place
 from ostinato.recurrent import Over, Recurrent, recurrent
@@ -41,6 +42,10 @@ class Record:
     def __getitem__(self, key: object) -> Record:
         return self.map(lambda field: field[key])
 
+    def at(self, **positions: IndexExpression | int | slice) -> Record:
+        """Return every field at other points, by the names of their dimensions."""
+        return self.map(lambda field: field.at(**positions))
+
     def __iter__(self) -> Iterator[Tensor]:
         return iter(self._fields.values())
 
@@ -50,8 +55,8 @@ class Record:
 
     def combine(self, other: Record, fn: Callable[[Tensor, Tensor], Tensor]) -> Record:
         """Return a record of a function of the fields of two records."""
-        matched = _matched(self, other)
-        return Record(**{name: fn(mine, yours) for name, (mine, yours) in matched.items()})
+        pairs = matched(self, other)
+        return Record(**{name: fn(mine, yours) for name, (mine, yours) in pairs.items()})
 
     def recurrent(self, name: str, over: Over) -> RecurrentRecord:
         """Return recurrent tensors with these shapes and types, called ``name_field``."""
@@ -82,12 +87,16 @@ class RecurrentRecord(Record):
         super().__init__(**fields)
 
     def __setitem__(self, key: object, value: Record) -> None:
-        for mine, right in _matched(self, value).values():
+        for mine, right in matched(self, value).values():
             assert isinstance(mine, Recurrent), f"{mine} is no recurrent tensor"
             mine[key] = right
 
 
-def _matched(left: Record, right: Record) -> dict[str, tuple[Tensor, Tensor]]:
+def matched(left: Record, right: Record) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return the fields of two records in pairs.
+
+    Errors: EquationError if their names differ.
+    """
     if left.fields.keys() != right.fields.keys():
         fact = f"record of {', '.join(left.fields)} meets record of {', '.join(right.fields)}"
         raise EquationError(fact, "Give both the same fields.", place())

@@ -123,12 +123,13 @@ def serial_dims(
 ) -> frozenset[Dim]:
     """The dims whose every step waits for a fold over rows, such as training iterations.
 
-    Such a loop is the outermost one: what is computed inside it needs no history of the run, and
-    its results can be read while it runs. So nothing is tiled along it.
+    Nested loops, such as minibatches in epochs, count with a fold of any kind. Such loops are the
+    outermost ones: what is computed inside them needs no history of the run, and its results can be
+    read while it runs. So nothing is tiled along them.
     """
     out: set[Dim] = set()
     for name, s in statements.items():
-        if s.reduced & (s.lanes - carried[name]):
+        if s.reduced & (s.lanes - carried[name]) or (s.reduced and len(carried[name]) > 1):
             out |= carried[name]
     return frozenset(out)
 

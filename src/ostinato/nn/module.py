@@ -6,9 +6,14 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Self, cast
 
-from ostinato.dims import Dimension
+from ostinato.carries import Carried, Carry, carry
+from ostinato.dims import Dimension, IndexExpression
+from ostinato.functions import zeros
 from ostinato.nn.init import Initializer
 from ostinato.optim.optimizer import Optimizer
+from ostinato.pdg.errors import EquationError
+from ostinato.pdg.naming import called
+from ostinato.place import place
 from ostinato.recurrent import Over, Recurrent, recurrent
 from ostinato.tensor import Tensor
 
@@ -17,13 +22,17 @@ def parameter(name: str, shape: Sequence[int], init: Initializer, over: Over = (
     """Return a recurrent tensor with its initial value.
 
     The last dimension of ``over`` counts the updates: there the value at 0 is drawn, independently
-    at every point of the other dimensions, and an optimizer writes the equation of ``i + 1``.
+    at every point of the other dimensions, and an optimizer writes the equation of ``i + 1``. With
+    ``over=ot.carried(i, e, m)`` there is an update at every step of these nested loops.
 
     >>> import ostinato as ot
     >>> from ostinato.nn import init, parameter
     >>> parameter("w", (4, 2), init.lecun_normal, over=ot.dims("i"))
     <w: float32[4, 2] over (i)>
     """
+    if isinstance(over, Carried):
+        like = zeros(tuple(shape))
+        return carry(name, init(shape, over.each), over, like=like)
     dims = (over,) if isinstance(over, Dimension) else tuple(over)
     out = recurrent(name, shape, over=dims)
     if dims:
@@ -73,12 +82,44 @@ class Module:
         """
         return cast(Self, _mapped(self, fn, {}))
 
+    def at(self, **positions: IndexExpression | int) -> Self:
+        """Return the module with its parameters at other points, by the names of dimensions.
+
+        Parameters over ``ot.carried(i, e, m)`` have at ``e=0, m=0`` the values with which an
+        iteration begins: those it acts with. Gradients by the module's own parameters count them as
+        constants.
+
+        >>> import ostinato as ot
+        >>> from ostinato import nn
+        >>> i, e, m, t = ot.dims("i e m t")
+        >>> policy = nn.Linear(4, 2, over=ot.carried(i, e, m))
+        >>> policy.at(e=0, m=0)(ot.input("x", shape=(4,), over=t))
+        <float32[2] over (i, t)>
+        """
+        return self.map(lambda parameter: parameter.at(**positions))
+
+    @property
+    def final(self) -> Self:
+        """The module with its parameters after all updates.
+
+        Errors: EquationError if they are not over ``ot.carried(...)``.
+        """
+        return self.map(_final)
+
     def update(self, optimizer: Optimizer, loss: Tensor) -> None:
         """Write the equations of the next iteration: one step of the optimizer against the loss.
 
         Write all equations that the loss needs before.
         """
         optimizer.minimize(loss, self.parameters)
+
+
+def _final(parameter: Tensor) -> Tensor:
+    if isinstance(parameter, Carry):
+        return parameter.final
+    fact = f"{called(parameter.node)} has no value after all updates"
+    remedy = "Carry it: over=ot.carried(i) keeps what the last update leaves."
+    raise EquationError(fact, remedy, place())
 
 
 def _tensors(value: object) -> Iterable[Tensor]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from ostinato.functions import index, sqrt, square
+from ostinato.functions import sqrt, square
 from ostinato.optim.optimizer import (
     Optimizer,
     Rate,
     advance,
     decayed,
     is_zero,
-    iteration,
     moment,
     rate_of,
+    updates,
 )
 from ostinato.recurrent import Recurrent
 from ostinato.tensor import Tensor
@@ -58,5 +58,5 @@ class Adagrad(Optimizer):
         advance(total, following)
         rate = rate_of(self.learning_rate, parameter)
         if not is_zero(self.rate_decay):
-            rate = rate / (1 + index(iteration(parameter)) * self.rate_decay)
+            rate = rate / (1 + updates(parameter) * self.rate_decay)
         return parameter - rate * slope / (sqrt(following) + self.eps)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 
-from ostinato.functions import expm1, index, sqrt, square
+from ostinato.functions import expm1, sqrt, square
 from ostinato.optim.optimizer import (
     Optimizer,
     Rate,
     advance,
     decayed,
     is_zero,
-    iteration,
     moment,
     rate_of,
+    updates,
 )
 from ostinato.recurrent import Recurrent
 from ostinato.tensor import Tensor
@@ -102,12 +102,12 @@ def moments(
 ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
     """Return the running mean and square of a gradient, and what each must be divided by."""
     mean, variance = moment(parameter, "mean"), moment(parameter, "variance")
-    (beta1, beta2), i = betas, iteration(parameter)
+    beta1, beta2 = betas
     next_mean = beta1 * mean + (1 - beta1) * gradient
     next_variance = beta2 * variance + (1 - beta2) * square(gradient)
     advance(mean, next_mean)
     advance(variance, next_variance)
-    count = index(i + 1).cast(parameter.dtype)
+    count = (updates(parameter) + 1).cast(parameter.dtype)
     return (next_mean, next_variance), (_bias(beta1, count), _bias(beta2, count))
 
 

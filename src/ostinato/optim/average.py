@@ -5,8 +5,9 @@ Average a whole model by `Module.map`: ``slow = model.map(lambda w: exponential_
 
 from __future__ import annotations
 
-from ostinato.functions import index, where
-from ostinato.optim.optimizer import advance, iteration, moment
+from ostinato.carries import Carry
+from ostinato.functions import maximum, where
+from ostinato.optim.optimizer import advance, iteration, moment, updates
 from ostinato.recurrent import Recurrent
 from ostinato.tensor import Tensor
 
@@ -30,7 +31,7 @@ def exponential_average(parameter: Tensor, decay: Tensor | float) -> Recurrent:
     >>> program.interpret(w=[0.0, 4.0, 4.0])["a"].tolist()
     [0.0, 2.0, 3.0]
     """
-    average = moment(parameter, "average", _at(parameter, 0))
+    average = moment(parameter, "average", _start(parameter))
     following = _following(parameter)
     advance(average, decay * average + (1 - decay) * following)
     return average
@@ -54,19 +55,21 @@ def running_average(parameter: Tensor, start: int = 0) -> Recurrent:
     >>> ot.Program(a=optim.running_average(w)).interpret(w=[0.0, 4.0, 5.0])["a"].tolist()
     [0.0, 2.0, 3.0]
     """
-    i = iteration(parameter)
-    average = moment(parameter, "average", _at(parameter, 0))
-    following = _following(parameter)
-    count = index(i + 2 - start).cast(parameter.dtype)
-    mean = average + (following - average) / count
-    advance(average, where(i + 1 <= start, following, mean))
+    average = moment(parameter, "average", _start(parameter))
+    following, count = _following(parameter), updates(parameter) + 1
+    averaged = maximum(count + 1 - start, 1).cast(parameter.dtype)
+    mean = average + (following - average) / averaged
+    advance(average, where(count <= start, following, mean))
     return average
 
 
-def _at(parameter: Tensor, position: int) -> Tensor:
-    return parameter.at(**{iteration(parameter).name: position})
+def _start(parameter: Tensor) -> Tensor:
+    over = parameter.over_carried.dims if isinstance(parameter, Carry) else (iteration(parameter),)
+    return parameter.at(**{d.name: 0 for d in over})
 
 
 def _following(parameter: Tensor) -> Tensor:
+    if isinstance(parameter, Carry):
+        return parameter.after
     i = iteration(parameter)
     return parameter.at(**{i.name: i + 1})

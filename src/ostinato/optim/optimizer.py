@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
+from ostinato.carries import Carry, carry
 from ostinato.dims import Dimension
 from ostinato.functions import index
 from ostinato.gradient import grad
@@ -23,7 +24,8 @@ class Optimizer(ABC):
     """Writes ``parameter[..., i + 1] = step(parameter, gradient)`` for a list of parameters.
 
     A subclass says what `step` is. ``i`` is the last dimension of the parameter; along the others
-    every point learns on its own.
+    every point learns on its own. Parameters that are carried through nested loops
+    (`ostinato.carry`) are updated at every step of these loops, and so is the optimizer's state.
     """
 
     @abstractmethod
@@ -64,9 +66,20 @@ def iteration(parameter: Tensor) -> Dimension:
     return Dimension(parameter.over[-1])
 
 
+def updates(parameter: Tensor) -> Tensor:
+    """Return how many updates a parameter has had at the current point, as an int32 tensor."""
+    if not isinstance(parameter, Carry):
+        return index(iteration(parameter))
+    first, *inner = parameter.over_carried.dims
+    count = index(first)
+    for dim in inner:
+        count = count * index(dim.size) + index(dim)
+    return count
+
+
 def rate_of(rate: Rate, parameter: Recurrent) -> Tensor | float:
     """Return a rate at the current update of a parameter."""
-    return rate(index(iteration(parameter))) if callable(rate) else rate
+    return rate(updates(parameter)) if callable(rate) else rate
 
 
 def is_zero(value: Tensor | float) -> bool:
@@ -81,12 +94,17 @@ def decayed(gradient: Tensor, parameter: Recurrent, weight_decay: Tensor | float
 
 def advance(parameter: Recurrent, following: Tensor) -> None:
     """Write the equation of the next iteration."""
+    if isinstance(parameter, Carry):
+        parameter.step(following)
+        return
     outer = [Dimension(dim) for dim in parameter.over[:-1]]
     parameter[(*outer, iteration(parameter) + 1)] = following
 
 
 def moment(parameter: Tensor, name: str, start: Tensor | float = 0) -> Recurrent:
     """Return a running value with the shape and dimensions of a parameter, and its start."""
+    if isinstance(parameter, Carry):
+        return carry(f"{parameter.node}_{name}", start, parameter.over_carried, like=parameter)
     over = [Dimension(dim) for dim in parameter.over]
     iteration(parameter)
     out = recurrent(f"{parameter.node}_{name}", over=over, like=parameter)

@@ -323,13 +323,31 @@ def _wishes(loaded: Loaded, reach: Mapping[Node, Reaches]) -> dict[Node, frozens
         for case, (_, right) in enumerate(equation.cases):
             groups.setdefault(loaded.chains[name, case], []).append(right)
     for chain, roots in groups.items():
-        for node in Pdg(tuple(("", r) for r in roots), {}).nodes():
+        for node, single in _at_single_points(tuple(roots)).items():
             kept = frozenset(d for d in node.domain if _may_gather(pdg, node, d, chain, reach))
-            wishes[node] = wishes.get(node, frozenset()) | kept - streamed
-    for node in Pdg(pdg.outputs, {}).nodes():
+            wishes[node] = wishes.get(node, frozenset()) | kept - streamed - single
+    outputs = tuple(node for _, node in pdg.outputs)
+    for node, single in _at_single_points(outputs).items():
         if node not in wishes:
-            wishes[node] = frozenset(node.domain) - streamed - _enclosing(loaded)
+            wishes[node] = frozenset(node.domain) - streamed - _enclosing(loaded) - single
     return wishes
+
+
+def _at_single_points(roots: tuple[Node, ...]) -> dict[Node, frozenset[Dim]]:
+    """For every node that roots reach the dimensions along which they need one point only."""
+    out = {root: frozenset[Dim]() for root in roots}
+    for node in reversed(list(postorder(roots))):
+        inside = out[node]
+        if isinstance(node.op, Read):
+            inside = frozenset(
+                d
+                for d in inside | {d for d, _ in node.op.at}
+                if not isinstance(at := dict(node.op.at).get(d, expr(d)), Slice)
+                and dims_of(at) <= inside
+            )
+        for arg in node.args:
+            out[arg] = out[arg] & inside if arg in out else inside
+    return out
 
 
 def _enclosing(loaded: Loaded) -> frozenset[Dim]:

@@ -1,0 +1,53 @@
+"""Nested loops on machine code: equal to the interpreter, in storage that does not grow."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato import nn, optim
+from ostinato.compiler import Compiled
+
+SIZES = [{"I": 2, "E": 2, "M": 3, "T": 5}, {"I": 3, "E": 1, "M": 1, "T": 2}]
+
+
+@cache
+def program() -> ot.Program:
+    """Return a rollout per iteration, and updates by minibatches of it in epochs."""
+    i, e, m, t = ot.dims("i e m t")
+    model = nn.MLP(3, [4], 1, over=ot.carried(i, e, m))
+    place = ot.recurrent("place", (3,), over=(i, t))
+    acting = model.at(e=0, m=0)
+    place[i, 0] = ot.random.normal((3,), over=i)
+    place[i, t + 1] = 0.5 * place + ot.tanh(acting(place))
+    history = place[i, :]
+    rows = (3 * ot.arange(2) + ot.index(m) + ot.index(e)) % ot.index(t.size)
+    miss = model(history.take(rows, axis=0))[..., 0] - history.take(rows, axis=0).sum(-1)
+    loss = (miss**2).mean()
+    model.update(optim.Clipped(optim.Adam(0.01), norm=0.5), loss)
+    return ot.Program(loss=loss, final=model.final.layers[0].weight, per=loss[i, :, :].mean())
+
+
+@cache
+def compiled() -> Compiled:
+    return program().compile(threads=2)
+
+
+@pytest.mark.xdist_group("carries")
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_machine_code_equals_the_interpreter(sizes: dict[str, int]) -> None:
+    expected, found = program().interpret(seed=3, **sizes), compiled()(seed=3, **sizes)
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.xdist_group("carries")
+def test_no_copy_of_a_parameter_is_kept_per_step() -> None:
+    def peak(i: int, e: int, m: int) -> int:
+        losses = 4 * i * (e * m + 1)
+        rows = 4 * 2 * e * m
+        return compiled().explain(I=i, E=e, M=m, T=50).memory.predicted_peak_bytes - losses - rows
+
+    peaks = [peak(*sizes) for sizes in ((2, 2, 2), (9, 2, 2), (2, 9, 2), (2, 2, 9), (9, 9, 9))]
+    assert max(peaks) - min(peaks) < 512  # every tensor begins at a multiple of 64 bytes
