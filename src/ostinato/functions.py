@@ -275,14 +275,6 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     return apply(reduction.log_softmax, x, axis)
 
 
-def cumsum(x: Tensor, axis: int) -> Tensor:
-    """Return the inclusive prefix sums along a spatial axis.
-
-    Along a dimension write the sum of a growing slice, ``x[:t + 1].sum(0)``.
-    """
-    return apply(reduction.cumulative_sum, x, axis)
-
-
 def discounted_sum(x: Tensor, gamma: Tensor | float) -> Tensor:
     """Return the sum over ``k`` of ``gamma**k * x[k]``, ``k`` along the leading axis.
 

@@ -19,7 +19,7 @@ from ostinato.pdg.naming import called
 from ostinato.pdg.node import Random
 from ostinato.place import place
 from ostinato.recurrent import Over, as_dims
-from ostinato.tensor import ShapeLike, Tensor, as_shape, as_tensor
+from ostinato.tensor import ShapeLike, Size, Tensor, as_shape, as_tensor
 
 _streams = itertools.count()  # Program renumbers: a draw does not depend on other programs
 
@@ -82,6 +82,26 @@ def categorical(logits: Tensor) -> Tensor:
     included = bound[:, None] >= position
     cumulative = where(included, p[..., None, :], 0.0).sum(-1)
     return (u[..., None] >= cumulative).sum(-1)
+
+
+def permutation(size: Size, over: Over = (), shape: ShapeLike = ()) -> Tensor:
+    """Return the int32 numbers 0 ... size - 1 in random order, another at every point of ``over``.
+
+    They are put in the order of 32 random bits each; two of a million numbers may have the same
+    bits and then keep their order.
+
+    Shapes: (*shape, size).
+
+    >>> import ostinato as ot
+    >>> t = ot.dims("t")
+    >>> rows = ot.Program(p=ot.random.permutation(4, over=t)).interpret(T=3)["p"]
+    >>> sorted(rows[2].tolist())
+    [0, 1, 2, 3]
+    """
+    at = place()
+    drawn = (*as_shape(shape), *as_shape(size))
+    bits = random_node(Random("bits", next(_streams)), drawn, "uint32", as_dims(over, at), at)
+    return Tensor(build.along("argsort", [bits], -1, where=at), frozenset())
 
 
 def _positions(size: Expr) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.array import bits, matrix, movement, reduction
+from ostinato.array import along, bits, matrix, movement, reduction
 from ostinato.array import elementwise as element
 from ostinato.array.dtypes import Operand, check_dtype, convert, literal, scalar_dtype
 from ostinato.array.indexing import by_dimension, index, read_at
@@ -299,6 +299,20 @@ class Tensor:
     def take(self, index: object, axis: int) -> Tensor:
         """Return positions of an axis, which the axes of ``index`` replace."""
         return apply(movement.take, self, as_tensor(index), axis)
+
+    def cumsum(self, axis: int | None = None) -> Tensor:
+        return apply(along.cumulative, "sum", self, axis)
+
+    def cumprod(self, axis: int | None = None) -> Tensor:
+        return apply(along.cumulative, "prod", self, axis)
+
+    def argsort(self, axis: int | None = -1) -> Tensor:
+        """Return the int32 positions that put an axis in ascending order, NaN last."""
+        return apply(along.order, self, axis)
+
+    def searchsorted(self, values: object, side: str = "left") -> Tensor:
+        """Return the int32 positions at which values would keep the last axis in order."""
+        return apply(along.search, self, as_operand(values), side)
 
 
 def is_like(value: object) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from ostinato.pdg.functions import Array
 from ostinato.program import Program
 from tests.api import (
+    test_along,
     test_bits,
     test_computed_positions,
     test_elementary,
@@ -30,6 +31,7 @@ from tests.optim import (
 )
 
 LANGUAGE: tuple[ModuleType, ...] = (
+    test_along,
     test_computed_positions,
     test_bits,
     test_elementary,

@@ -40,6 +40,21 @@ def test_normal_draws_have_the_given_moments() -> None:
     assert abs(out.mean() - 2) < 0.15 and abs(out.std() - 3) < 0.15
 
 
+def test_a_permutation_has_every_number_once_in_another_order_at_every_point() -> None:
+    t = ot.dims("t")
+    out = ot.Program(p=ot.random.permutation(5, over=t, shape=2)).interpret(T=40)["p"]
+    assert out.dtype == np.int32 and out.shape == (40, 2, 5)
+    assert np.array_equal(np.sort(out, -1), np.broadcast_to(np.arange(5), out.shape))
+    firsts = np.bincount(out[..., 0].ravel(), minlength=5)
+    assert firsts.min() > 5 and len(np.unique(out.reshape(80, 5), axis=0)) > 40
+
+
+def test_a_permutation_may_be_as_long_as_a_dimension() -> None:
+    t = ot.dims("t")
+    out = ot.Program(p=ot.random.permutation(t.size)).interpret(T=6)["p"]
+    assert sorted(out.tolist()) == list(range(6))
+
+
 def test_categorical_draws_follow_the_probabilities() -> None:
     t = ot.dims("t")
     logits = ot.log(ot.constant([0.2, 0.5, 0.3])) + 0.0 * ot.index(t)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ostinato.array.dtypes import accepted, convert
 from ostinato.array.elementwise import elementwise, select
-from ostinato.array.movement import axes_of, axis_of, expand
+from ostinato.array.movement import axes_of, axis_of
 from ostinato.pdg import build
 from ostinato.pdg.build import ONE
 from ostinato.pdg.functions import FLOATS, FOLDS
@@ -103,20 +103,6 @@ def logsumexp(x: Node, axis: Axes = None, keepdims: bool = False, where: str = "
     if keepdims:
         return out
     return build.reshape(out, tuple(s for k, s in enumerate(x.shape) if k not in axes), where=where)
-
-
-def cumulative_sum(x: Node, axis: int, where: str = "") -> Node:
-    """Return the inclusive prefix sums along an axis."""
-    k = axis_of(x, axis, where)
-    size = x.shape[k]
-    position = build.iota(size)
-    rows = build.reshape(position, (size, ONE))
-    columns = build.reshape(position, (ONE, size))
-    included = build.map_node("ge", [rows, columns])  # (n, n): position, summed position
-    tail = (ONE,) * (x.rank - 1 - k)
-    mask = build.reshape(included, (size, size, *tail))
-    terms = select(mask, expand(x, k, where), 0, where)
-    return reduce("sum", terms, k + 1, where=where)
 
 
 def discounted_sum(x: Node, gamma: Node | float, where: str = "") -> Node:
