@@ -54,6 +54,46 @@ REFUSED: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         DtypeError,
         "`&` of `x` (float32) and True (bool)\n  It takes booleans and integers.",
     ),
+    "einsum of another number of operands": (
+        lambda: ot.einsum("ij,jk->ik", w),
+        ShapeError,
+        "einsum `ij,jk->ik` names 2 operands, 1 are given\n"
+        "  Give one comma-separated term per operand.",
+    ),
+    "einsum of another rank": (
+        lambda: ot.einsum("ijk->i", w),
+        ShapeError,
+        "einsum `ijk->i`: the term `ijk` for `w` (4, 2)\n"
+        "  Give one letter per axis, or `...` for several.",
+    ),
+    "einsum of other sizes": (
+        lambda: ot.einsum("i,ij->j", x, w),
+        ShapeError,
+        "einsum: the axis `i` is 3 in `x` and 4 in `w`\n"
+        "  Axes of one letter must have equal sizes, or 1.",
+    ),
+    "einsum of an unknown letter": (
+        lambda: ot.einsum("ij->k", w),
+        ShapeError,
+        "the result of einsum `ij->k` has the unknown letter `k`\n"
+        "  Name each axis of the operands at most once.",
+    ),
+    "tensordot of uneven axes": (
+        lambda: ot.tensordot(w, w, ([0, 1], [0])),
+        ShapeError,
+        "tensordot over 2 axes of `w` (4, 2) and 1 of `w` (4, 2)\n"
+        "  Give as many axes of one as of the other.",
+    ),
+    "diag of a scalar": (
+        lambda: ot.diag(1.0),
+        ShapeError,
+        "diag of the constant 1.0 ()\n  Give a vector or a matrix.",
+    ),
+    "a triangle of a vector": (
+        lambda: ot.tril(x),
+        ShapeError,
+        "tril of `x` (3,)\n  Give a matrix.",
+    ),
     "shift": (
         lambda: 1 << x,
         DtypeError,
