@@ -4,12 +4,10 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import settings
 
-from ostinato.runtime.arrays import empty_arena
+from tests.property.poison import poisoned
 
 # `ci` draws the same programs at every run; HYPOTHESIS_PROFILE=dev looks for new ones.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
@@ -20,12 +18,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 @pytest.fixture(autouse=True, scope="session")
 def poisoned_arenas() -> Iterator[None]:
     """Fill every new arena with NaN and -1, so that no result depends on unwritten memory."""
-
-    def poisoned(size_bytes: int) -> npt.NDArray[np.uint8]:
-        arena = empty_arena(size_bytes)
-        arena[...] = 0xFF
-        return arena
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ostinato.runtime.executor.empty_arena", poisoned)
         yield

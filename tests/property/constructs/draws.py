@@ -1,0 +1,41 @@
+"""Random numbers: functions of the seed, the call and the point."""
+
+from __future__ import annotations
+
+import ostinato as ot
+from ostinato.tensor import Tensor
+from tests.property.constructs.table import Step, Workshop, construct
+
+
+@construct("draws")
+def draw(w: Workshop, s: Step) -> Tensor:
+    unit = ot.random.uniform(over=w.dims, dtype=w.dtype)
+    w.draws.append(unit)
+    return w.real(s) + unit
+
+
+@construct("draws")
+def draw_of_some_dims(w: Workshop, s: Step) -> Tensor:
+    """One number for all points of the dims that are left out."""
+    unit = ot.random.uniform((3,), over=(w.dim(s),), dtype=w.dtype)
+    w.draws.append(unit)
+    return unit.sum() * 0.5 + w.real(s)
+
+
+@construct("draws")
+def normal(w: Workshop, s: Step) -> Tensor:
+    x = w.real(s)
+    return x + ot.random.normal(over=w.over(x) or w.dims, dtype=w.dtype, std=0.5)
+
+
+@construct("draws")
+def categorical(w: Workshop, s: Step) -> Tensor | None:
+    x = w.array(s)
+    return None if x is None or x.ndim > 2 else ot.random.categorical(x * 2.0)
+
+
+@construct("draws")
+def dropped(w: Workshop, s: Step) -> Tensor:
+    """Values that a draw keeps or drops."""
+    x = w.real(s)
+    return ot.where(ot.random.uniform(over=w.dims, dtype=w.dtype) < 0.75, x, 0.0)

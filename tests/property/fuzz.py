@@ -1,0 +1,188 @@
+"""Judge invented programs for as long as asked: ``python -m tests.property.fuzz --minutes 60``.
+
+Every worker is a process of its own, so that a crash or a program that never ends is a recorded
+failure like any other. Failures become ready tests in a folder, one per symptom.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+
+from tests.property.worker import Outcome, serve
+
+LIMIT_S = 300.0  # one trial, its shrinking included
+RETIRES_AFTER = 150  # trials of one process: machine code is never unloaded
+
+
+@dataclass
+class Tally:
+    """What a session of fuzzing has seen."""
+
+    trials: int = 0
+    kinds: Counter[str] = field(default_factory=Counter[str])
+    constructs: Counter[str] = field(default_factory=Counter[str])
+    checks: Counter[str] = field(default_factory=Counter[str])
+    wild: int = 0
+    unsteady: int = 0
+    symptoms: Counter[str] = field(default_factory=Counter[str])
+
+    def add(self, outcome: Outcome) -> bool:
+        """Count a trial; tell whether its failure is new."""
+        self.trials += 1
+        self.kinds.update(outcome.kinds)
+        self.constructs.update(outcome.constructs)
+        self.checks.update(outcome.checks)
+        self.wild += outcome.wild
+        self.unsteady += outcome.unsteady
+        if outcome.symptom:
+            self.symptoms[outcome.symptom] += 1
+        return bool(outcome.symptom) and self.symptoms[outcome.symptom] == 1
+
+    def line(self, known: int, minutes: float) -> str:
+        return (
+            f"{minutes:6.1f} min  {self.trials} programs  "
+            f"{len(self.constructs)}/{known} constructs  "
+            f"{sum(self.symptoms.values())} failures, {len(self.symptoms)} symptoms"
+        )
+
+    def table(self, known: int, minutes: float) -> str:
+        """A summary in Markdown."""
+        rows = [("programs", self.trials), ("minutes", f"{minutes:.0f}")]
+        rows += [(f"programs with {kind}", n) for kind, n in sorted(self.kinds.items())]
+        rows += [(f"programs checked by {name}", n) for name, n in sorted(self.checks.items())]
+        rows += [
+            ("constructs used", f"{len(self.constructs)} of {known}"),
+            ("least used construct", min(self.constructs.values(), default=0)),
+            ("programs too large to compare", self.wild),
+            ("programs that enlarge rounding", self.unsteady),
+            ("failures", sum(self.symptoms.values())),
+            ("different symptoms", len(self.symptoms)),
+        ]
+        lines = [f"| {name} | {value} |" for name, value in rows]
+        lines += [f"| failure: {text} | {n} |" for text, n in self.symptoms.most_common()]
+        return "\n".join(["| what | count |", "|---|---|", *lines])
+
+
+class Worker:
+    """A process that judges one seed at a time."""
+
+    def __init__(self, cache: Path) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(theirs, str(cache)), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.seed, self.began, self.served = -1, 0.0, 0
+
+    def give(self, seed: int) -> None:
+        self.seed, self.began = seed, time.monotonic()
+        self.served += 1
+        self.pipe.send(seed)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+class Fuzzer:
+    """Keeps workers busy, counts, and writes failures down."""
+
+    def __init__(self, workers: int, first_seed: int, folder: Path, cache: Path) -> None:
+        self.next_seed, self.folder, self.cache = first_seed, folder, cache
+        self.tally = Tally()
+        self.workers = [self.hire() for _ in range(workers)]
+
+    def hire(self) -> Worker:
+        worker = Worker(self.cache)
+        self.assign(worker)
+        return worker
+
+    def assign(self, worker: Worker) -> None:
+        worker.give(self.next_seed)
+        self.next_seed += 1
+
+    def step(self) -> None:
+        """Take what has come; replace what has died or takes too long."""
+        pipes: dict[Connection, int] = {w.pipe: k for k, w in enumerate(self.workers)}
+        for ready in wait(list(pipes), timeout=1.0):
+            assert isinstance(ready, Connection)
+            k = pipes[ready]
+            try:
+                self.record(ready.recv())
+            except (EOFError, OSError):
+                self.lost(k, "Crash: the process died")
+                continue
+            if self.workers[k].served >= RETIRES_AFTER:
+                self.workers[k].end()
+                self.workers[k] = self.hire()
+            else:
+                self.assign(self.workers[k])
+        for k, worker in enumerate(self.workers):
+            if time.monotonic() - worker.began > LIMIT_S:
+                self.lost(k, f"Hang: no result after {LIMIT_S:.0f} s")
+
+    def lost(self, k: int, symptom: str) -> None:
+        worker = self.workers[k]
+        worker.end()
+        code = worker.process.exitcode
+        self.record(Outcome.of_lost(worker.seed, f"{symptom} ({code})"))
+        self.workers[k] = self.hire()
+
+    def record(self, outcome: Outcome) -> None:
+        if self.tally.add(outcome):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            path = self.folder / f"test_found_{outcome.seed}.py"
+            path.write_text(outcome.as_test(), encoding="utf-8")
+            print(f"\n{outcome.symptom}\n  seed {outcome.seed}, kept as {path}", flush=True)
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.end()
+
+
+def parsed(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.property.fuzz", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--seed", type=int, default=int(time.time()) * 1000 % 10**9)
+    parser.add_argument("--folder", type=Path, default=Path("runs/fuzz"))
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> int:
+    """Fuzz; the result is 1 if anything failed."""
+    from tests.property.constructs import TABLE
+
+    chosen = parsed(arguments)
+    print(f"seeds from {chosen.seed}, {chosen.workers} workers, {chosen.minutes:g} minutes")
+    began, known, told = time.monotonic(), len(TABLE), 0.0
+    with tempfile.TemporaryDirectory(prefix="ostinato-fuzz-") as cache:
+        fuzzer = Fuzzer(chosen.workers, chosen.seed, chosen.folder, Path(cache))
+        try:
+            while time.monotonic() - began < 60 * chosen.minutes:
+                fuzzer.step()
+                if time.monotonic() - told > 10:
+                    told = time.monotonic()
+                    print(fuzzer.tally.line(known, (told - began) / 60), flush=True)
+        except KeyboardInterrupt:
+            print("interrupted")
+        finally:
+            fuzzer.close()
+    unused = sorted(TABLE.keys() - fuzzer.tally.constructs.keys())
+    print(f"\n{fuzzer.tally.table(known, (time.monotonic() - began) / 60)}")
+    print(f"\nconstructs never used: {', '.join(unused) or 'none'}")
+    return 1 if fuzzer.tally.symptoms else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,302 @@
+"""One trial: a recipe, the options it is compiled with, and the checks it must pass.
+
+The interpreter is the reference. Every trial compiles the program and compares it at two sizes; the
+further checks rotate, so that each is common and a trial stays short.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import ostinato as ot
+from ostinato.compiler import Compiled
+from ostinato.pdg.functions import Array
+from ostinato.pdg.interpret import interpret
+from ostinato.rewrite.optimize import RewriteOptions, optimize
+from ostinato.rewrite.registry import RuleSet
+from tests.property.programs import Recipe, Replay, arguments, invent
+from tests.property.tolerance import differences, is_wild, sensitivity
+
+EXTENTS: tuple[dict[str, int], ...] = (
+    {"B": 2, "S": 3, "T": 5, "U": 2},
+    {"B": 1, "S": 1, "T": 1, "U": 1},
+    {"B": 33, "S": 2, "T": 4, "U": 1},
+    {"B": 3, "S": 1, "T": 17, "U": 2},
+    {"B": 1, "S": 5, "T": 8, "U": 3},
+    {"B": 5, "S": 7, "T": 1, "U": 1},
+    {"B": 4, "S": 4, "T": 4, "U": 4},
+    {"B": 1, "S": 2, "T": 34, "U": 1},
+    {"B": 2, "S": 19, "T": 2, "U": 3},
+)
+
+
+class Disagreement(AssertionError):
+    """A compiled program and its definition differ, or two ways to run it do."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Everything that decides a trial; prints as Python that makes it again."""
+
+    recipe: Recipe
+    extents: tuple[int, ...] = (0, 1, 2)
+    threads: int = 2
+    hints: Mapping[str, int] = field(default_factory=dict[str, int])
+    widths: Mapping[str, int] = field(default_factory=dict[str, int])
+    without: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    seed: int = 0
+
+
+class Bench:
+    """The program of a trial, with its reference results."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+        recipe = trial.recipe
+        self.replay = Replay(recipe, recipe.dtypes[0] if recipe.dtypes else "float32")
+        self.program = self.replay.program()
+        self.wild = False  # some reference overflowed
+        self.unsteady = False  # some difference was rounding that the program enlarges
+
+    def given(self, extents: int) -> dict[str, Any]:
+        """The arguments at one of `EXTENTS`, which constant steps may lengthen."""
+        least = self.program.signature.least
+        sizes = {name: max(n, least.get(name, 1)) for name, n in EXTENTS[extents].items()}
+        values = arguments(self.replay, sizes, extents)
+        wanted = (*self.program.inputs, *self.program.extents)
+        return {name: value for name, value in values.items() if name in wanted}
+
+    def reference(self, given: Mapping[str, Any], exact: bool = False) -> dict[str, Array]:
+        bound = self.program.signature.bind({**given, "seed": self.trial.seed})
+        return interpret(self.program.pdg, bound.extents, bound.inputs, bound.seed, exact)
+
+    @cached_property
+    def rules(self) -> RuleSet:
+        return ot.rules.without(*self.trial.without)
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        known = set(self.program.extents)
+        dims = {d.name for d in self.program.pdg.dims()}
+        return {
+            "threads": self.trial.threads,
+            "hints": {k: v for k, v in self.trial.hints.items() if k in known},
+            "widths": {k: v for k, v in self.trial.widths.items() if k in dims},
+        }
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        return self.program.compile(rules=self.rules, **self.options)
+
+    def run(self, compiled: Compiled, given: Mapping[str, Any]) -> dict[str, Array]:
+        return compiled(seed=self.trial.seed, **given)
+
+    def agree(self, what: str, found: Mapping[str, Array], given: Mapping[str, Any]) -> None:
+        """Refuse results that are not those of the interpreter."""
+        expected = self.reference(given)
+        if is_wild(expected):
+            self.wild = True
+            return
+        wrong = differences(found, expected)
+        drawn = [name for name in expected if name.startswith("draw")]
+        wrong += [f"{n} differs" for n in drawn if found[n].tobytes() != expected[n].tobytes()]
+        if wrong and not drawn:
+            slack = sensitivity(self.reference, given, expected)
+            self.unsteady, wrong = True, differences(found, expected, slack)
+        if wrong:
+            sizes = {name: n for name, n in given.items() if isinstance(n, int)}
+            raise Disagreement(f"{what} differs: {'; '.join(wrong)} at {sizes}")
+
+
+CHECKS: dict[str, Callable[[Bench], None]] = {}
+
+
+def check(make: Callable[[Bench], None]) -> Callable[[Bench], None]:
+    """Enter a check under its name."""
+    CHECKS[make.__name__] = make
+    return make
+
+
+@check
+def threads(bench: Bench) -> None:
+    """Results are the same bits for 1, 2 and 3 threads."""
+    given = bench.given(2)
+    results: list[dict[str, Array]] = []
+    before = bench.compiled.executable.threads
+    for count in (1, 2, 3, 1):
+        bench.compiled.executable.threads = count
+        results.append(bench.run(bench.compiled, given))
+    bench.compiled.executable.threads = before
+    for name, value in results[0].items():
+        if any(value.tobytes() != other[name].tobytes() for other in results[1:]):
+            raise Disagreement(f"threads change bits of {name}")
+
+
+@check
+def tiles(bench: Bench) -> None:
+    """Other tiles and hints agree with the interpreter."""
+    chance = random.Random(bench.trial.seed)
+    widths = {d.name: chance.choice((1, 2, 3, 5, 64)) for d in bench.program.pdg.dims()}
+    hints = {name: chance.choice((1, 3, 1000)) for name in bench.program.extents}
+    other = bench.program.compile(rules=bench.rules, threads=1, widths=widths, hints=hints)
+    for k in bench.trial.extents[:2]:
+        given = bench.given(k)
+        bench.agree(f"tiled {widths} {hints}", bench.run(other, given), given)
+
+
+@check
+def families(bench: Bench) -> None:
+    """Without any one family of rules, the rewritten program means the same."""
+    given = bench.given(bench.trial.extents[0])
+    for family in ot.rules.families:
+        rules = bench.rules.without(*(f for f in (family,) if f in bench.rules.families))
+        bench.agree(f"rewritten without {family}", rewritten(bench, rules, given), given)
+
+
+@check
+def single_rules(bench: Bench) -> None:
+    """Without some single rules, the rewritten program means the same."""
+    chance = random.Random(bench.trial.seed)
+    given = bench.given(bench.trial.extents[-1])
+    for _ in range(3):
+        names = sorted(rule.name for rule in bench.rules if chance.random() < 0.3)
+        rules = bench.rules.without(*names)
+        bench.agree(f"rewritten without {names}", rewritten(bench, rules, given), given)
+
+
+def rewritten(bench: Bench, rules: RuleSet, given: Mapping[str, Any]) -> dict[str, Array]:
+    """The interpreter's results for the program that rewriting chose."""
+    options = RewriteOptions(rules=rules, hints=bench.options["hints"])
+    chosen = optimize(bench.program.pdg, options).pdg
+    bound = bench.program.signature.bind({**given, "seed": bench.trial.seed})
+    return interpret(chosen, bound.extents, bound.inputs, bound.seed)
+
+
+@check
+def pointwise(bench: Bench) -> None:
+    """Compiled without vectorization: every point runs for itself."""
+    other = bench.program.compile(rules=ot.rules.without("vectorize"), threads=2)
+    for k in bench.trial.extents[:2]:
+        given = bench.given(k)
+        bench.agree("point by point", bench.run(other, given), given)
+
+
+@check
+def verified(bench: Bench) -> None:
+    """Every invariant holds after every stage."""
+    other = bench.program.compile(rules=bench.rules, verify=True, **bench.options)
+    given = bench.given(bench.trial.extents[0])
+    bench.agree("verified", bench.run(other, given), given)
+
+
+@check
+def exact(bench: Bench) -> None:
+    """The interpreter in float64 agrees with itself in float32."""
+    given = bench.given(bench.trial.extents[0])
+    found = bench.reference(given, exact=True)
+    narrow = {name: v.dtype for name, v in bench.reference(given).items()}
+    drawn = {n for n in found if n.startswith("draw")}
+    result = {n: v.astype(narrow[n]) for n, v in found.items()}
+    if not drawn:  # draws are made in the type they are asked for
+        bench.agree("float64", result, given)
+
+
+@check
+def streamed(bench: Bench) -> None:
+    """A stream gives the records of the call."""
+    artifact = bench.compiled.executable.artifact
+    over = sorted({dims[0] for dims in artifact.domains.values() if dims})
+    if not over:
+        return
+    given = bench.given(bench.trial.extents[0])
+    whole = bench.run(bench.compiled, given)
+    names = [n for n, dims in artifact.domains.items() if dims[:1] == (over[0],)]
+    with bench.compiled.stream(over[0], seed=bench.trial.seed, **given) as records:
+        for k, record in enumerate(records):
+            for name in names:
+                if np.asarray(getattr(record, name)).tobytes() != whole[name][k].tobytes():
+                    raise Disagreement(f"record {k} of the stream differs in {name}")
+
+
+@check
+def printed(bench: Bench) -> None:
+    """The program prints, and the same recipe prints the same text."""
+    again = Replay(bench.trial.recipe, bench.replay.dtype).program()
+    if str(again) != str(bench.program):
+        raise Disagreement("the same program prints differently")
+
+
+@check
+def slope(bench: Bench) -> None:
+    """A gradient is the slope of its loss; two steps must agree, or the loss has a kink there."""
+    if bench.trial.recipe.mode == "values" or bench.replay.dtype != "float64":
+        return
+    given = bench.given(0)
+    reference = bench.reference(given)
+    rng = np.random.default_rng(bench.trial.seed)
+    by = [n for n in sorted(given) if getattr(given[n], "dtype", None) == np.float64]
+    if not by or is_wild(reference):
+        return
+    ways = {name: rng.normal(size=np.shape(given[name])) for name in by}
+    places = {f"x{k}" for k in range(len(bench.replay.inputs))}
+    slopes = [n for n, x in enumerate(bench.replay.inputs) if x.dtype == "float64"]
+    total = sum(
+        float((reference[f"y{1 + k}"] * ways[f"x{n}"]).sum())
+        for k, n in enumerate(slopes) if f"x{n}" in ways and f"x{n}" in places
+    )  # fmt: skip
+
+    def risen(step: float) -> float:
+        values = [
+            float(bench.reference({**given, **{n: given[n] + k * ways[n] for n in by}})["y0"])
+            for k in (step, -step)
+        ]
+        return (values[0] - values[1]) / (2 * step)
+
+    near, far = risen(1e-6), risen(3e-6)
+    scale = 1 + abs(near) + abs(total)
+    if abs(near - far) < 1e-6 * scale and abs(total - near) > 1e-4 * scale:
+        raise Disagreement(f"slope is {near}, the gradient says {total}")
+
+
+def judge(trial: Trial) -> Bench:
+    """Run a trial.
+
+    Errors: Disagreement; whatever the compiler raises.
+    """
+    bench = Bench(trial)
+    assert not bench.replay.skipped or not trial.checks, f"{bench.replay.skipped} do not fit"
+    for k in trial.extents:
+        given = bench.given(k)
+        bench.agree("compiled", bench.run(bench.compiled, given), given)
+    for name in trial.checks:
+        CHECKS[name](bench)
+    return bench
+
+
+def trial_of(seed: int, most_steps: int = 9, including: str = "") -> Trial:
+    """The trial of a seed: an invented program, random options, and two of the further checks."""
+    recipe = invent(seed, most_steps, including)
+    chance = random.Random(seed + 1)
+    off = [f for f in ot.rules.families if chance.random() < 0.12]
+    further = sorted(CHECKS if recipe.mode != "values" else CHECKS.keys() - {"slope"})
+    return Trial(
+        recipe,
+        extents=tuple(sorted(chance.sample(range(len(EXTENTS)), 2))),
+        threads=chance.randint(1, 3),
+        hints={n: chance.choice((1, 4, 50, 3000)) for n in "BSTU" if chance.random() < 0.2},
+        widths={n: chance.choice((1, 2, 3, 8, 40)) for n in "bstu" if chance.random() < 0.2},
+        without=tuple(off),
+        checks=tuple(chance.sample(further, 2)),
+        seed=seed % 1000,
+    )
+
+
+def smaller(trial: Trial, recipe: Recipe, **changes: Any) -> Trial:
+    return replace(trial, recipe=recipe, **changes)
