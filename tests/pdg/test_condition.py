@@ -67,3 +67,30 @@ def test_conditions_print_as_comparisons() -> None:
 
 def test_the_symbols_of_a_condition_include_extents() -> None:
     assert cond_symbols(some(negation(equal(T, T.extent)), at_least(K, 0))) == {T, T.extent, K}
+
+
+def test_nested_conjunctions_and_disjunctions_are_flat() -> None:
+    a, b, c = at_least(T, 1), equal(K, 2), at_least(K, T)
+    assert every(a, every(b, c)) == every(every(a, b), c)
+    assert some(a, some(b, c)) == some(some(a, b), c)
+    assert some(a, a) == a and every(a, a) == a and some(a, NEVER) == a
+    assert every(a, some(b, c)) != every(a, b, c)
+
+
+def test_conditions_on_constants_are_decided_at_once() -> None:
+    assert (at_least(3, 2), at_least(2, 2), at_least(1, 2)) == (ALWAYS, ALWAYS, NEVER)
+    assert (equal(2, 2), equal(1, 2)) == (ALWAYS, NEVER)
+    assert (negation(ALWAYS), negation(NEVER)) == (NEVER, ALWAYS)
+
+
+def test_nested_conditions_print_in_brackets() -> None:
+    a, b, c = at_least(T, 1), equal(T, K), at_least(K, 3)
+    assert str(some(a, b)) == "t >= 1 or t == k"
+    assert str(every(some(a, b), c)) == "(t >= 1 or t == k) and k >= 3"
+    assert str(some(every(a, b), c)) == "(t >= 1 and t == k) or k >= 3"
+    assert str(negation(every(a, b))) == "not (t >= 1 and t == k)"
+
+
+def test_an_equation_keeps_its_sign_if_its_first_term_is_positive() -> None:
+    assert str(equal(T, K)) == str(equal(K, T)) == "t == k"
+    assert str(equal(expr(T) * 2, expr(K) + 1)) == "2*t == k+1"

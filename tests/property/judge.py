@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -280,9 +280,9 @@ def judge(trial: Trial) -> Bench:
     return bench
 
 
-def trial_of(seed: int, most_steps: int = 9, including: str = "") -> Trial:
+def trial_of(seed: int, recipe: Recipe | None = None) -> Trial:
     """The trial of a seed: an invented program, random options, and two of the further checks."""
-    recipe = invent(seed, most_steps, including)
+    recipe = recipe or invent(seed)
     chance = random.Random(seed + 1)
     off = [f for f in ot.rules.families if chance.random() < 0.12]
     further = sorted(CHECKS if recipe.mode != "values" else CHECKS.keys() - {"slope"})
@@ -296,7 +296,3 @@ def trial_of(seed: int, most_steps: int = 9, including: str = "") -> Trial:
         checks=tuple(chance.sample(further, 2)),
         seed=seed % 1000,
     )
-
-
-def smaller(trial: Trial, recipe: Recipe, **changes: Any) -> Trial:
-    return replace(trial, recipe=recipe, **changes)

@@ -21,7 +21,7 @@ from tests.property.constructs.gradients import loss_of
 from tests.property.constructs.slices import FOLDS
 from tests.property.constructs.table import FLOATS
 
-__all__ = ["Recipe", "Replay", "Step", "arguments", "invent", "recipes"]
+__all__ = ["Recipe", "Replay", "Step", "arguments", "covering", "invent", "recipes"]
 
 NAMES = ("b", "s", "t", "u")
 SHAPES = ((), (), (3,), (2, 3))
@@ -118,8 +118,8 @@ def _frame(chance: random.Random) -> Recipe:
     return Recipe(inputs, (), chance.randint(1, 2), dims, tuple(dtypes), chance.choice(MODES))
 
 
-def invent(seed: int, most_steps: int = 9, including: str = "") -> Recipe:
-    """Return the recipe of a seed; ``including`` names a construct that must be its last step.
+def invent(seed: int, most_steps: int = 9, preferring: Sequence[str] = ()) -> Recipe:
+    """Return the recipe of a seed, with preferred constructs in most places where they fit.
 
     Constructs are drawn by kind first, so that a kind with many of them is not more common.
     """
@@ -129,17 +129,29 @@ def invent(seed: int, most_steps: int = 9, including: str = "") -> Recipe:
         kinds.setdefault(each.kind, []).append(each.name)
     while True:
         recipe = _frame(chance)
-        wanted = chance.randint(min(2, most_steps), most_steps) if not including else 3
+        wanted = chance.randint(min(2, most_steps), most_steps)
         replay = Replay(recipe, recipe.dtypes[0])
         steps: list[Step] = []
         for _ in range(60):
-            last = including and len(steps) == wanted - 1
-            names = [including] if last else kinds[chance.choice(sorted(kinds))]
+            chosen = preferring and chance.random() < 0.8
+            names = preferring if chosen else kinds[chance.choice(sorted(kinds))]
             step = _step(chance, names, len(replay.workshop.pool))
             if replay.take(step, len(steps)):
                 steps.append(step)
             if len(steps) == wanted:
                 return replace(recipe, steps=tuple(steps))
+
+
+def covering(programs: int) -> list[Recipe]:
+    """Recipes that together use every construct, or as many as so few can."""
+    found: list[Recipe] = []
+    left = sorted(TABLE)
+    for seed in range(programs):
+        recipe = invent(seed, 9, left)
+        used = {step.op for step in recipe.steps}
+        left = [name for name in left if name not in used]
+        found.append(recipe)
+    return found
 
 
 def recipes(most_steps: int = 9) -> st.SearchStrategy[Recipe]:
