@@ -16,6 +16,7 @@ from ostinato.codegen.system import (
     Kind,
     Literal_,
     Load,
+    Pick,
     Position,
     Statement,
     System,
@@ -156,10 +157,14 @@ class Builder:
         s = self.statements[name]
         dims = tuple(expr(at.get(d.name, d)) for d in s.result_dims)
         given: Sequence[Any] = axes or [a.index for a in s.result_axes]
-        inner: list[Expr | Value] = []
-        for a in given:
-            inner.append(a.of if isinstance(a, V) else expr(self.a[a] if isinstance(a, str) else a))
-        return V(Load(name, dims, tuple(inner), s.dtype))
+        inner: list[Expr] = []
+        picks: list[Pick] = []
+        for axis, a in zip(s.result_axes, given, strict=True):
+            if isinstance(a, V):
+                picks.append(Pick(Axis(Dim("pick"), axis.size, axis.pad), a.of))
+                a = picks[-1].axis.index
+            inner.append(expr(self.a[a] if isinstance(a, str) else a))
+        return V(Load(name, dims, tuple(inner), s.dtype, picks=tuple(picks)))
 
     def draw(self, stream: int, dims: str, element: ExprLike = 0) -> V:
         point = tuple(expr(self.d[n]) for n in dims.split())

@@ -45,8 +45,8 @@ from ostinato.codegen.whole import operands, walked
 from ostinato.pdg.along import along_axis
 from ostinato.pdg.condition import holds
 from ostinato.pdg.functions import fold_unit
-from ostinato.pdg.index import Dim, Expr, Extent, evaluate
-from tests.codegen.judge import PAIRS, Arrays, Number, Point, apply, drawn
+from ostinato.pdg.index import Dim, Extent, evaluate
+from tests.codegen.judge import PAIRS, Arrays, Number, Point, apply, drawn, picked
 
 Registers = dict[tuple[str, tuple[int, ...]], Number]
 
@@ -269,22 +269,15 @@ class Worker:
 
     def load(self, load: Load, here: Point) -> Number:
         storage = self.plan.storage[load.tensor]
+        here = picked(load, here, self.value)
         dims = [evaluate(e, here) for e in load.dims]
         if load.clamp:
             for k, slot in enumerate(storage.slots):
                 if slot.kind == "full":
                     last = evaluate(slot.extent, self.memory.extents) - 1
                     dims[k] = min(max(dims[k], 0), last)
-        inner: Point = {s.dim: k for s, k in zip(storage.slots, dims, strict=True)}
-        axes: list[int] = []
-        for axis, index in zip(storage.axes, load.axes, strict=True):
-            if isinstance(index, Expr):
-                axes.append(evaluate(index, here))
-            else:
-                last = evaluate(axis.size, here | inner) - 1
-                found = self.value(index, here)
-                axes.append(0 if found != found else min(max(int(found), 0), last))
-        return self.fetch(load.tensor, tuple(dims), tuple(axes))
+        axes = tuple(evaluate(e, here) for e in load.axes)
+        return self.fetch(load.tensor, tuple(dims), axes)
 
 
 def execute(

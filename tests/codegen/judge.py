@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any
 
@@ -26,7 +26,7 @@ from ostinato.codegen.whole import operands, walked
 from ostinato.pdg.along import along_axis
 from ostinato.pdg.condition import holds
 from ostinato.pdg.functions import FUNCTIONS, fold_unit
-from ostinato.pdg.index import Dim, Expr, Extent, evaluate
+from ostinato.pdg.index import Dim, Extent, evaluate
 
 Point = dict[Dim | Extent, int]
 Number = Any
@@ -61,6 +61,15 @@ def folded(fn: str, dtype: Any, values: list[Number]) -> Number:
         best = np.argmax if fn == "argmax" else np.argmin
         return int(best(values))
     return reduce(lambda a, b: PAIRS[fn](a, b).item(), values, fold_unit(fn, dtype))
+
+
+def picked(load: Load, point: Point, value: Callable[[Value, Point], Number]) -> Point:
+    """The point with the computed indices of a load, each clamped to its axis."""
+    here = dict(point)
+    for pick in load.picks:
+        found, last = value(pick.at, here), evaluate(pick.axis.size, here) - 1
+        here[pick.axis.index] = 0 if found != found else max(min(int(found), last), 0)
+    return here
 
 
 class Judge:
@@ -148,13 +157,5 @@ class Judge:
             case Choice(cond, then, other):
                 return self.value(then if holds(cond, point) else other, point)
             case Load(tensor, dims, axes):
-                producer = self.system.statements[tensor]
-                at = [evaluate(e, point) for e in dims]
-                inner = dict(point) | dict(zip(producer.result_dims, at, strict=True))
-                for axis, index in zip(producer.result_axes, axes, strict=True):
-                    if isinstance(index, Expr):
-                        at.append(evaluate(index, point))
-                    else:
-                        last = evaluate(axis.size, inner) - 1
-                        at.append(min(max(int(self.value(index, point)), 0), last))
-                return self.at(tensor, tuple(at))
+                here = picked(value, point, self.value)
+                return self.at(tensor, tuple(evaluate(e, here) for e in (*dims, *axes)))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from ostinato.codegen.system import Call, Choice, Load, Statement, System, Value
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, cond_symbols, every, negation
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, dims_of, expr, maximum
 
 Sizes = dict[Dim, Expr]
 
@@ -74,12 +74,14 @@ def _value(value: Value, context: Cond, sizes: Sizes, by: tuple[System, _Prover]
         case Load():
             system, prover = by
             dims: Sequence[Dim] = system.statements[value.tensor].result_dims
-            axes = tuple(a if isinstance(a, Expr) else _value(a, context, sizes, by)
-                         for a in value.axes)  # fmt: skip
+            picks = tuple(replace(p, at=_value(p.at, context, sizes, by)) for p in value.picks)
+            # the index of an empty axis is 0 all the same
+            picked = {p.axis.index: maximum(p.axis.size, 1) for p in value.picks}
             clamp = value.clamp and not all(
-                prover.inside(e, d, context, sizes) for e, d in zip(value.dims, dims, strict=True)
+                prover.inside(e, d, context, sizes | picked)
+                for e, d in zip(value.dims, dims, strict=True)
             )
-            return replace(value, axes=axes, clamp=clamp)
+            return replace(value, picks=picks, clamp=clamp)
         case Call():
             return replace(value, args=tuple(_value(a, context, sizes, by) for a in value.args))
         case Choice(cond, then, other):

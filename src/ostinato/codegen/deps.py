@@ -195,8 +195,9 @@ def point_relation(consumer: Statement, producer: Statement, dep: Dep, spans: Sp
 
 
 def _existential(dep: Dep) -> list[tuple[Dim, Expr]]:
-    """The axes of the reader that the indices or the condition mention."""
-    sizes = {a.index: a.size for a in dep.reader.axes}
+    """The axes and computed indices that the load or the condition mentions."""
+    axes = indices_of(dep.reader, dep.load)
+    sizes = {a.index: a.size for a in axes}
     found = {d for e in dep.load.dims for d in dims_of(e)}
     found |= {s for s in cond_symbols(dep.cond) if isinstance(s, Dim)}
     open_ = [d for d in found if d in sizes]
@@ -205,7 +206,12 @@ def _existential(dep: Dep) -> list[tuple[Dim, Expr]]:
         more = {d for d in dims_of(sizes[open_.pop()]) if d in sizes} - seen
         seen |= more
         open_ += more
-    return [(a.index, a.size) for a in dep.reader.axes if a.index in seen]
+    return [(a.index, a.size) for a in axes if a.index in seen]
+
+
+def indices_of(reader: Statement, load: Load) -> tuple[Axis, ...]:
+    """The indices besides dims that a load may mention: the reader's axes and computed ones."""
+    return (*reader.axes, *(pick.axis for pick in load.picks))
 
 
 def dependences(units: list[Unit], spans: Spans) -> list[Dep]:
@@ -237,7 +243,7 @@ def _dependence(
     consumer: Unit, producer: Unit, reader: Statement, read: tuple[Load, Cond], spans: Spans
 ) -> Dep:
     load, cond = read
-    box = Box({d: spans[d] for d in consumer.dims}, reader.axes)
+    box = Box({d: spans[d] for d in consumer.dims}, indices_of(reader, load))
     at = dict(zip(producer.main.result_dims, load.dims, strict=True))
     gaps: dict[Dim, Gap] = {}
     is_quick = True

@@ -4,35 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ostinato.codegen.places import Places, Point
+from ostinato.codegen.picks import Picks
+from ostinato.codegen.places import Point
 from ostinato.codegen.structure import ONE, Digit, Digits, linear, match_products, respell
-from ostinato.codegen.system import Call, Choice, Literal_, Load, Position, Value
-from ostinato.pdg.condition import substitute_cond
+from ostinato.codegen.system import (
+    Call,
+    Choice,
+    Literal_,
+    Load,
+    Position,
+    Statement,
+    Value,
+)
+from ostinato.pdg.condition import ALWAYS, Cond, substitute_cond
 from ostinato.pdg.errors import ShapeError
-from ostinato.pdg.index import Expr, Slice, expr, substitute
+from ostinato.pdg.index import Dim, Expr, Slice, expr, substitute
 from ostinato.pdg.node import (
     Affine,
     Broadcast,
     Case,
     Const,
+    Gather,
     Iota,
     Map,
     Node,
     Part,
+    Pdg,
     Read,
     Reshape,
     Transpose,
 )
 
 
-class Elements(Places):
-    """Reads of any node at any indices."""
+class Elements(Picks):
+    """Reads of any node at any indices, and the statements made so far."""
+
+    def __init__(self, pdg: Pdg, batched: dict[str, tuple[Dim, ...]]) -> None:
+        super().__init__(pdg, batched)
+        self.statements: dict[str, Statement] = {}
+        self.copies: dict[Node, Node] = {}
 
     def load(self, node: Node, point: Point, digits: Sequence[Digits]) -> Load:
         """Read a stored node; the digits are respelled to its own components."""
         frame = self.frame(node)
         at = dict(point)
-        axes: list[Expr | Value] = []
+        axes: list[Expr] = []
         for position, spelled in zip(frame.positions, digits, strict=True):
             sizes = [substitute(c.size, point) for _, c in position]
             own = respell(spelled, sizes)
@@ -45,7 +61,45 @@ class Elements(Places):
                     axes.append(digit.at)
         dims = tuple(at[d] for d in frame.dims)
         clamp = any(e != expr(d) for d, e in zip(frame.dims, dims, strict=True))
-        return Load(self.name(node), dims, tuple(axes), node.dtype, clamp)
+        picks = self.mentioned((*dims, *axes))
+        return Load(self.name(node), dims, tuple(axes), node.dtype, clamp, picks)
+
+    def gathered(self, node: Node, point: Point, digits: Sequence[Digits]) -> Value:
+        """The element of a gather: its operand at an index that is computed.
+
+        What is no read of one stored tensor becomes one first: an index expression of a computed
+        index stands nowhere but in loads.
+        """
+        assert isinstance(node.op, Gather), f"{node} is no gather"
+        (x, index), axis = node.args, node.op.axis
+        chosen = self.value(index, point, narrow(index, digits, axis))
+        inner = list(narrow(x, digits, axis))
+        inner[axis] = self.position(chosen, x, axis, point)
+        found = self.value(x, point, inner)
+        if isinstance(found, Literal_ | Load) and not self.is_loose(found):
+            return found
+        return self.load(self.copied(x), point, inner)
+
+    def copied(self, x: Node) -> Node:
+        """A stored node equal to ``x``."""
+        if self.stored(x):
+            return x
+        if x not in self.copies:
+            copy = Node(Map("stop_gradient"), (x,), x.domain, x.shape, x.dtype, x.where, x.label)
+            self.copies[x] = copy
+            self.structures[copy] = self.structures[x]
+            self.copy(copy, x)
+        return self.copies[x]
+
+    def copy(self, copy: Node, x: Node, inside: Cond = ALWAYS) -> None:
+        """Store ``x`` where the condition holds, and zeros elsewhere."""
+        frame = self.frame(copy)
+        body = self.value(x, frame.point(), narrow(x, frame.digits()))
+        padding = () if inside == ALWAYS else ((ALWAYS, Literal_(0, x.dtype)),)
+        self.statements[self.name(copy)] = Statement(
+            self.name(copy), "map", frame.dims, frame.axes, ((inside, body), *padding), x.dtype,
+            frame.lanes, where=x.where, label=x.label,
+        )  # fmt: skip
 
     def value(self, node: Node, point: Point, digits: Sequence[Digits]) -> Value:
         """The element of a node at a point and a position of each axis."""
@@ -66,6 +120,8 @@ class Elements(Places):
             case Case(cond):
                 a, b = (self.value(x, point, digits) for x in node.args)
                 return Choice(substitute_cond(cond, point), a, b, node.dtype)
+            case Gather():
+                return self.gathered(node, point, digits)
             case _:
                 return self.moved(node, point, digits)
 

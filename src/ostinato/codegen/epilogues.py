@@ -115,18 +115,16 @@ def _is_operand(load: Load, s: Statement) -> bool:
     """Whether rows and columns of a load are strides, and its columns contiguous or constant."""
     axes = {a.index for a in s.axes}
     indices = [*load.dims, *load.axes]
-    if load.dtype not in FLOATS or load.dtype != s.dtype or load.clamp:
+    if load.dtype not in FLOATS or load.dtype != s.dtype or load.clamp or load.picks:
         return False
     for index in indices:
-        if not isinstance(index, Expr):
-            return False
         if any(coefficient(index, d) is None for d in dims_of(index) & axes):
             return False
     return not s.axes or _is_contiguous(indices, s.axes[-1].index)
 
 
-def _is_contiguous(indices: list[Expr | Value], index: Dim) -> bool:
-    along = [e for e in indices if isinstance(e, Expr) and index in dims_of(e)]
+def _is_contiguous(indices: list[Expr], index: Dim) -> bool:
+    along = [e for e in indices if index in dims_of(e)]
     return not along or (along == [indices[-1]] and coefficient(along[0], index) == 1)
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from ostinato.codegen.axes import coefficient, is_tiny, long_axes
 from ostinato.codegen.system import Load, Statement, loads
 from ostinato.codegen.values import Rewrite
-from ostinato.pdg.index import Dim, Expr, dims_of
+from ostinato.pdg.index import Dim, dims_of
 
 FEW = 16  # elements per row up to which rows are the innermost axis
 
@@ -90,8 +90,7 @@ def _contiguity(index: Dim, found: Sequence[Load]) -> int:
     """Loads that are contiguous along an axis, less those that are strided along it."""
     score = 0
     for load in found:
-        indices = [e for e in (*load.dims, *load.axes) if isinstance(e, Expr)]
-        along = [e for e in indices if index in dims_of(e)]
+        along = [e for e in (*load.dims, *load.axes) if index in dims_of(e)]
         if along:
             is_last = bool(load.axes) and along == [load.axes[-1]]
             score += 1 if is_last and coefficient(along[0], index) == 1 else -1

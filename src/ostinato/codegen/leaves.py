@@ -101,9 +101,10 @@ def reads_same_element(dep: Dep, at_any_point: bool = False, every_axis: bool = 
         return False
     at = {a.index: k for k, a in enumerate(long_axes(dep.reader))}
     place = {a.index: k for k, a in enumerate(long_axes(producer))}
+    picked = {pick.axis.index for pick in load.picks}
     matched = 0
     for axis, index in zip(producer.result_axes, load.axes, strict=True):
-        if not isinstance(index, Expr):
+        if dims_of(index) & picked:
             return False
         if axis.index in place:
             dim = index.as_dim()

@@ -16,7 +16,6 @@ from ostinato.codegen.system import (
     Call,
     Draw,
     Kind,
-    Literal_,
     Load,
     Statement,
     System,
@@ -64,7 +63,6 @@ def lower(
 class _Lowering(Elements):
     def __init__(self, pdg: Pdg, batched: dict[str, tuple[Dim, ...]]) -> None:
         super().__init__(pdg, batched)
-        self.statements: dict[str, Statement] = {}
         self.constants: dict[str, tuple[Scalar, ...]] = {}
 
     def statement(self, node: Node) -> None:
@@ -118,8 +116,8 @@ class _Lowering(Elements):
                 return ((cond, a), (ALWAYS, b))
             case Concat(axis):
                 return self.joined(node, axis, frame)
-            case Gather(axis, _):
-                return ((ALWAYS, self.gathered(node, axis, frame)),)
+            case Gather():
+                return ((ALWAYS, self.gathered(node, point, digits)),)
             case Scan(fn, dim):
                 x = self.value(node.args[0], point, digits)
                 before = self.load(node, {**point, dim: expr(dim) - 1}, digits)
@@ -156,22 +154,6 @@ class _Lowering(Elements):
             out.append((cond, self.value(arg, point, narrow(arg, inner, axis))))
         return tuple(out)
 
-    def gathered(self, node: Node, axis: int, frame: Frame) -> Value:
-        """A read at a computed position of an axis that is stored as one axis."""
-        point, digits = frame.point(), list(frame.digits())
-        x, index = node.args
-        chosen = self.value(index, point, narrow(index, digits, axis))
-        target = self.addressable(x, axis)
-        inner = list(narrow(x, digits, axis))
-        inner[axis] = (Digit(expr(0), x.shape[axis]),) if x.shape[axis] != ONE else ()
-        load = self.load(target, point, inner)
-        spelled = self.frame(target).positions
-        before = sum(c.label is not i for p in spelled[: len(spelled) + axis] for i, c in p)
-        axes = list(load.axes)
-        if x.shape[axis] != ONE:
-            axes[before] = chosen
-        return Load(load.tensor, load.dims, tuple(axes), load.dtype, load.clamp)
-
     def addressable(self, x: Node, axis: int) -> Node:
         """A stored node equal to ``x`` whose axis is one unlabelled component, none for size 1."""
         position, size = self.structures[x][axis], x.shape[axis]
@@ -182,18 +164,8 @@ class _Lowering(Elements):
         shape = list(self.structures[x])
         shape[axis] = plainly
         self.structures[copy] = tuple(shape)
-        self._copy(copy, x)
+        self.copy(copy, x)
         return copy
-
-    def _copy(self, copy: Node, x: Node, inside: Cond = ALWAYS) -> None:
-        """Store ``x`` where the condition holds, and zeros elsewhere."""
-        frame = self.frame(copy)
-        body = self.value(x, frame.point(), narrow(x, frame.digits()))
-        padding: Clauses = () if inside == ALWAYS else ((ALWAYS, Literal_(0, x.dtype)),)
-        self.statements[self.name(copy)] = Statement(
-            self.name(copy), "map", frame.dims, frame.axes, ((inside, body), *padding), x.dtype,
-            frame.lanes, where=x.where, label=x.label,
-        )  # fmt: skip
 
     def folded(
         self, node: Node, fn: str, axes: Sequence[int], frame: Frame
@@ -274,7 +246,7 @@ class _Lowering(Elements):
         self.structures[copy] = plainly
         ragged = self.structures[node] != plainly
         inside = _inside(self.structures[node], frame) if ragged else ALWAYS
-        self._copy(copy, node, inside)
+        self.copy(copy, node, inside)
         return self.name(copy)
 
 

@@ -17,6 +17,7 @@ from ostinato.pdg.node import (
     Broadcast,
     Case,
     Const,
+    Gather,
     Input,
     Iota,
     Map,
@@ -34,6 +35,7 @@ from ostinato.pdg.node import (
 )
 
 Point = dict[Dim, Expr]
+MOVES = (Read, Reshape, Transpose, Broadcast, Part)
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,21 @@ class Places:
                 return False
             case Map() | Case():
                 return not self._joins_reader(node)
+            case Gather():
+                return not self._is_picked_from(node)
             case _:
                 return True
+
+    def _is_picked_from(self, node: Node) -> bool:
+        """Whether only computed positions of the node are read, so that it moves elements."""
+
+        def picks(reader: Node) -> bool:
+            if isinstance(reader.op, Gather):
+                return reader.args[0] is node and reader.args[1] is not node
+            return isinstance(reader.op, MOVES) and self._is_picked_from(reader)
+
+        readers = self.consumers.get(node, [])
+        return bool(readers) and not self.root_uses[node] and all(map(picks, readers))
 
     def _joins_reader(self, node: Node) -> bool:
         """A map with one reader over the same points and elements is part of the reader."""

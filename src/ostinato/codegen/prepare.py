@@ -16,13 +16,14 @@ from ostinato.codegen.system import (
     Choice,
     Literal_,
     Load,
+    Pick,
     Statement,
     Value,
     loads,
 )
 from ostinato.codegen.values import Rewrite
 from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols
-from ostinato.pdg.index import Expr, expr
+from ostinato.pdg.index import dims_of, expr, substitute
 
 
 def needed(statements: Mapping[str, Statement], roots: Iterable[str]) -> dict[str, Statement]:
@@ -84,7 +85,7 @@ def is_product(statement: Statement) -> bool:
     cond, value = statement.clauses[0]
     match value:
         case Call("mul", (Load() as a, Load() as b)):
-            plain = all(isinstance(x, Expr) for load in (a, b) for x in load.axes)
+            plain = not a.picks and not b.picks
             same = a.dtype == b.dtype == statement.dtype
             return plain and same and cond == ALWAYS and len(list(loads(value))) == 2
         case _:
@@ -95,21 +96,26 @@ def select_tiny(statements: Mapping[str, Statement]) -> dict[str, Statement]:
     """Turn computed positions of tiny axes into choices, which need no memory."""
 
     def select(load: Load) -> Value:
-        axes = statements[load.tensor].result_axes
-        for place, (axis, index) in enumerate(zip(axes, load.axes, strict=True)):
-            if not isinstance(index, Expr) and is_tiny(axis):
-                return _selected(load, place, index, axis.size.const)
-        return load
+        tiny = next((pick for pick in load.picks if _is_selectable(pick, load)), None)
+        return load if tiny is None else _selected(load, tiny)
 
     return {name: Rewrite({}, select).clauses(s) for name, s in statements.items()}
 
 
-def _selected(load: Load, place: int, index: Value, size: int) -> Value:
+def _is_selectable(pick: Pick, load: Load) -> bool:
+    """Whether a computed index is the position along one tiny axis."""
+    index, others = expr(pick.axis.index), (p.axis.size for p in load.picks)
+    mentioning = [e for e in (*load.dims, *others) if pick.axis.index in dims_of(e)]
+    return is_tiny(pick.axis) and index in load.axes and not mentioning
+
+
+def _selected(load: Load, pick: Pick) -> Value:
     """The element at a clamped position, by comparing with every position."""
+    index, size = pick.at, pick.axis.size.const
 
     def at(k: int) -> Value:
-        axes = (*load.axes[:place], expr(k), *load.axes[place + 1 :])
-        return replace(load, axes=axes)
+        axes = tuple(substitute(e, {pick.axis.index: expr(k)}) for e in load.axes)
+        return replace(load, axes=axes, picks=tuple(p for p in load.picks if p is not pick))
 
     value = at(size - 1)
     for k in reversed(range(size - 1)):

@@ -17,7 +17,7 @@ from ostinato.codegen.leaves import Sizes
 from ostinato.codegen.system import Axis, Call, Load, Statement
 from ostinato.codegen.tree import Contraction, Form
 from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.index import Dim, dims_of, expr
 
 VECTOR = 16  # float32 elements that one instruction handles
 CALL = 500.0  # the price of a call, in multiply-adds
@@ -70,10 +70,9 @@ class _Matmuls:
     def innermost(self, load: Load, axis: Axis) -> bool:
         """Whether neighbours along an axis are neighbours in memory."""
         last = load.axes[-1] if load.axes else None
-        if not isinstance(last, Expr) or coefficient(last, axis.index) != 1:
+        if last is None or coefficient(last, axis.index) != 1:
             return False
-        others = [e for e in (*load.dims, *load.axes[:-1]) if isinstance(e, Expr)]
-        return all(axis.index not in dims_of(e) for e in others)
+        return all(axis.index not in dims_of(e) for e in (*load.dims, *load.axes[:-1]))
 
     def cost(self, s: Statement, r: _Roles) -> float:
         """Time in multiply-adds of the best form, the copy included."""
@@ -103,7 +102,7 @@ class _Matmuls:
 
     def copyable(self, s: Statement, load: Load) -> bool:
         """Whether a load reads its tensor as it is, axis by axis."""
-        indices = [e.as_dim() if isinstance(e, Expr) else None for e in load.axes]
+        indices = [e.as_dim() for e in load.axes]
         own = {a.index for a in s.axes}
         is_plain = all(i in own for i in indices) and len(set(indices)) == len(indices)
         return is_plain and not any(dims_of(e) & own for e in load.dims)
@@ -190,13 +189,12 @@ def _ordered_roles(s: Statement, left: Load, right: Load) -> Iterator[_Roles]:
 
 
 def _is_along(load: Load, index: Dim) -> bool:
-    return any(index in dims_of(e) for e in (*load.dims, *load.axes) if isinstance(e, Expr))
+    return any(index in dims_of(e) for e in (*load.dims, *load.axes))
 
 
 def _is_twisted(load: Load, index: Dim) -> bool:
     """Whether an index enters an address otherwise than by a stride."""
-    indices = [e for e in (*load.dims, *load.axes) if isinstance(e, Expr)]
-    return any(coefficient(e, index) is None for e in indices)
+    return any(coefficient(e, index) is None for e in (*load.dims, *load.axes))
 
 
 def _is_rectangular(s: Statement, r: _Roles) -> bool:

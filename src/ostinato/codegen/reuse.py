@@ -60,6 +60,7 @@ class Prover:
             dep.producer.dims,
             dep.producer.main.result_dims,
             dep.load.dims,
+            tuple(pick.axis for pick in dep.load.picks),
             dep.cond,
             tuple((slot.dim, slot.kind, slot.extent) for slot in s.slots),
             _ranked([m.time for m in self.times(dep)]),

@@ -153,9 +153,15 @@ def show_statement(s: Statement) -> str:
     return "\n".join(lines)
 
 
-def _indexed(name: str, indices: Sequence[Expr | Value]) -> str:
-    inside = [str(i) if isinstance(i, Expr) else show_value(i) for i in indices]
-    return f"{name}[{', '.join(inside)}]" if inside else name
+def _indexed(name: str, indices: Sequence[Expr]) -> str:
+    return f"{name}[{', '.join(map(str, indices))}]" if indices else name
+
+
+def _picked(load: Load) -> str:
+    """A read with what its computed indices stand for."""
+    read = _indexed(load.tensor, [*load.dims, *load.axes])
+    where = ", ".join(f"{pick.axis.index} = {show_value(pick.at)}" for pick in load.picks)
+    return f"({read} where {where})" if where else read
 
 
 def show_value(value: Value) -> str:
@@ -165,8 +171,8 @@ def show_value(value: Value) -> str:
             return str(number)
         case Position(of):
             return f"({of})"
-        case Load(tensor, dims, axes):
-            return _indexed(tensor, [*dims, *axes])
+        case Load():
+            return _picked(value)
         case Call(fn, (a, b)) if fn in INFIX:
             return f"({show_value(a)} {INFIX[fn]} {show_value(b)})"
         case Call(fn, args):

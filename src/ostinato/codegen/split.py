@@ -11,8 +11,8 @@ from dataclasses import replace
 from ostinato.codegen.fresh import fresh
 from ostinato.codegen.system import Choice, Load, Statement, Value
 from ostinato.codegen.values import Rewrite
-from ostinato.pdg.condition import Cond, every, negation, substitute_cond
-from ostinato.pdg.index import expr
+from ostinato.pdg.condition import Cond, cond_symbols, every, negation, substitute_cond
+from ostinato.pdg.index import dims_of, expr
 
 
 def split_cases(
@@ -59,6 +59,10 @@ def _cases(s: Statement, taken: set[str]) -> tuple[Statement, ...]:
 def _chosen(load: Load, s: Statement, cases: Mapping[str, tuple[Statement, ...]]) -> Value:
     """The case that holds where the load reads."""
     at = dict(zip(s.result_dims, load.dims, strict=True))
+    tested = {d for cond, _ in s.clauses for d in cond_symbols(cond)}
+    picked = {pick.axis.index for pick in load.picks}
+    if any(dims_of(e) & picked for d, e in at.items() if d in tested):
+        return load  # only the run knows the case: it reads the whole
     loads = [replace(load, tensor=case.name) for case in cases[s.name]]
     value: Value = loads[-1]
     for (cond, _), case in zip(reversed(s.clauses[:-1]), reversed(loads[:-1]), strict=True):

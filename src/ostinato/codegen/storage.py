@@ -149,7 +149,7 @@ class Placer:
         """The slots that one reader needs along a sequential loop; None: all of them."""
         loop = common[place]
         lo, hi = d.gap(loop.dim)
-        near, far = (lo, hi) if not loop.reverse else _mirrored(lo, hi)
+        near, far = (lo, hi) if not loop.reverse else mirrored(lo, hi)
         if near is None or far is None or near < 0:
             return None
         if isinstance(self.sites[d.reader.name].leaf, Contraction) and runs_with_axis(d, loop.dim):
@@ -172,7 +172,7 @@ def overwrites_own_element(d: Dep) -> bool:
     return reads_same_element(d, at_any_point=True, every_axis=d.reader is d.producer.main)
 
 
-def _mirrored(lo: int | None, hi: int | None) -> tuple[int | None, int | None]:
+def mirrored(lo: int | None, hi: int | None) -> tuple[int | None, int | None]:
     return None if hi is None else -hi, None if lo is None else -lo
 
 

@@ -50,19 +50,29 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
+class Pick:
+    """A computed index: ``axis.index`` stands for the value ``at``, clamped to the axis."""
+
+    axis: Axis
+    at: Value
+
+
+@dataclass(frozen=True, slots=True)
 class Load:
     """An element of a tensor: one index per dim and per axis of the tensor, in its order.
 
-    An axis index may be a computed value (a gather); it is then clamped to the axis. ``clamp`` says
-    that a dim index may leave the tensor's box at points whose value nobody demands: the address is
-    clamped, and such a read is no dependence.
+    ``clamp`` says that a dim index may leave the tensor's box at points whose value nobody demands:
+    the address is clamped, and such a read is no dependence. ``picks`` are the computed indices
+    that ``dims`` and ``axes`` mention, each after those that its size mentions. A dependence counts
+    every value of such an index, so that the bounds of a window hold for any run.
     """
 
     tensor: str
     dims: tuple[Expr, ...]
-    axes: tuple[Expr | Value, ...]
+    axes: tuple[Expr, ...]
     dtype: Dtype
     clamp: bool = False
+    picks: tuple[Pick, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +113,12 @@ Value = Literal_ | Position | Load | Call | Draw | Choice
 
 
 def children(value: Value) -> tuple[Value, ...]:
-    """The values that a value is made of, gathered indices included."""
+    """The values that a value is made of, computed indices included."""
     match value:
         case Literal_() | Position() | Draw():
             return ()
-        case Load(_, _, axes):
-            return tuple(a for a in axes if not isinstance(a, Expr))
+        case Load():
+            return tuple(pick.at for pick in value.picks)
         case Call(_, args):
             return args
         case Choice(_, then, other):

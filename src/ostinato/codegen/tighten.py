@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 from ostinato.codegen.deps import Dep
 from ostinato.codegen.leaves import reads_same_element
 from ostinato.codegen.reuse import Prover
-from ostinato.codegen.storage import Site, Slot, Storage, overwrites_own_element, runs_with_axis
+from ostinato.codegen.storage import (
+    Site,
+    Slot,
+    Storage,
+    mirrored,
+    overwrites_own_element,
+    runs_with_axis,
+)
 from ostinato.codegen.tree import Loop
 from ostinato.pdg.index import Dim, expr
 
@@ -65,10 +72,8 @@ def _reach(d: Dep, loop: Loop) -> int | None:
     if index == (loop.span.lo if loop.reverse else loop.span.hi - 1):
         return 0
     lo, hi = d.gap(loop.dim)
-    if lo is None or lo != hi:
-        return None
-    back = -lo if loop.reverse else lo
-    return back if back >= 0 else None
+    near, far = (lo, hi) if not loop.reverse else mirrored(lo, hi)
+    return None if near is None or near < 0 else far
 
 
 def _index(d: Dep, dim: Dim) -> object:

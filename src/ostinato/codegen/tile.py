@@ -280,4 +280,4 @@ def _load(
         outer, inner = tiles[d].split(e)
         dims.append(outer)
         (axes if form == "lane" else dims).append(inner)
-    return Load(load.tensor, tuple(dims), (*axes, *load.axes), load.dtype, load.clamp)
+    return replace(load, dims=tuple(dims), axes=(*axes, *load.axes))

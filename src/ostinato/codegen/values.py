@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from ostinato.codegen.system import (
+    Axis,
     Call,
     Choice,
     Draw,
     Literal_,
     Load,
+    Pick,
     Position,
     Statement,
     Value,
@@ -44,9 +46,10 @@ class Rewrite:
                 return value
             case Position(of, dtype):
                 return Position(self.expr(of), dtype)
-            case Load(tensor, dims, axes, dtype, clamp):
-                inner = tuple(self.expr(a) if isinstance(a, Expr) else self.value(a) for a in axes)
-                return self.load(Load(tensor, tuple(map(self.expr, dims)), inner, dtype, clamp))
+            case Load(_, dims, axes):
+                at = tuple(map(self.expr, dims)), tuple(map(self.expr, axes))
+                picks = tuple(map(self.pick, value.picks))
+                return self.load(replace(value, dims=at[0], axes=at[1], picks=picks))
             case Call(fn, args, dtype):
                 return Call(fn, tuple(map(self.value, args)), dtype)
             case Draw(fn, stream, point, element, dtype):
@@ -55,6 +58,10 @@ class Rewrite:
                 return Choice(self.cond(cond), self.value(then), self.value(other), dtype)
             case unknown:
                 assert_never(unknown)
+
+    def pick(self, pick: Pick) -> Pick:
+        axis = Axis(pick.axis.index, self.expr(pick.axis.size), pick.axis.pad)
+        return Pick(axis, self.value(pick.at))
 
     def clauses(self, statement: Statement) -> Statement:
         """The statement with every condition and value rewritten."""
@@ -74,11 +81,10 @@ def _guarded(value: Value, cond: Cond) -> Iterator[tuple[Load, Cond]]:
     match value:
         case Literal_() | Position() | Draw():
             return
-        case Load(_, _, axes):
+        case Load():
             yield value, cond
-            for axis in axes:
-                if not isinstance(axis, Expr):
-                    yield from _guarded(axis, cond)
+            for pick in value.picks:
+                yield from _guarded(pick.at, cond)
         case Call(_, args):
             for arg in args:
                 yield from _guarded(arg, cond)
@@ -97,8 +103,8 @@ def value_symbols(value: Value) -> frozenset[Dim | Extent]:
         case Position(of):
             return symbols(of)
         case Load(_, dims, axes):
-            plain = (*dims, *(a for a in axes if isinstance(a, Expr)))
-            found = frozenset[Dim | Extent]().union(*map(symbols, plain))
+            sizes = (e for pick in value.picks for e in (pick.axis.size, pick.axis.pad))
+            found = frozenset[Dim | Extent]().union(*map(symbols, (*dims, *axes, *sizes)))
         case Draw(_, _, point, element):
             return frozenset[Dim | Extent]().union(symbols(element), *map(symbols, point))
         case Choice(cond):

@@ -14,7 +14,7 @@ from ostinato.codegen.fresh import fresh
 from ostinato.codegen.system import Axis, Call, Load, Statement, System, Value
 from ostinato.codegen.values import value_symbols
 from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.index import Dim, dims_of, expr
 
 
 def rows(s: Statement) -> tuple[Axis, ...]:
@@ -54,12 +54,10 @@ def whole_operands(system: System) -> System:
 
 def _is_whole(s: Statement, x: Value, statements: Mapping[str, Statement]) -> bool:
     """Whether an operand is a load that one reduced index reads from end to end."""
-    if not isinstance(x, Load) or any(dims_of(d) & s.reduced for d in x.dims):
+    if not isinstance(x, Load) or x.picks or any(dims_of(d) & s.reduced for d in x.dims):
         return False
     axis, along = walked(s, x), 0
     for stored, at in zip(statements[x.tensor].result_axes, x.axes, strict=True):
-        if not isinstance(at, Expr):
-            return False
         if dims_of(at) & s.reduced:
             assert axis is not None, "a reduced index is an axis"
             along += 1

@@ -9,7 +9,7 @@ from functools import partial
 from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.plan import Plan, Port
 from ostinato.codegen.storage import Place, Slot, Storage
-from ostinato.codegen.system import Axis, Load, Statement, Value
+from ostinato.codegen.system import Axis, Load, Pick, Statement, Value
 from ostinato.codegen.tree import Call, Kernel, Loop, Span, Step, Tree
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, ExprLike, Extent, evaluate, expr, symbols
@@ -47,8 +47,14 @@ def axis(name: str, size: ExprLike) -> Axis:
 
 
 def load(s: Statement, dims: tuple[ExprLike, ...], *axes: ExprLike | Value) -> Load:
-    at = tuple(expr(a) if isinstance(a, ExprLike) else a for a in axes)
-    return Load(s.name, tuple(map(expr, dims)), at, s.dtype)
+    picks: list[Pick] = []
+    at: list[Expr] = []
+    for own, a in zip(s.result_axes, axes, strict=True):
+        if not isinstance(a, ExprLike):
+            picks.append(Pick(Axis(Dim(f"pick{len(picks)}"), own.size, own.pad), a))
+            a = picks[-1].axis.index
+        at.append(expr(a))
+    return Load(s.name, tuple(map(expr, dims)), tuple(at), s.dtype, picks=tuple(picks))
 
 
 def kept(s: Statement, place: Place = "global", **slots: Slot) -> Storage:

@@ -117,7 +117,6 @@ class _Product:
         storage, total = self.function.storage(load.tensor), expr(0)
         kept = [s.kind != "one" for s in storage.slots] + [True] * len(storage.axes)
         for is_kept, step, at in zip(kept, strides(storage), (*load.dims, *load.axes), strict=True):
-            assert isinstance(at, Expr), f"{load.tensor} is gathered inside a product"
             if is_kept:
                 total = total + step * _coefficient(at, axis.index)
         return self._size(name, total)
@@ -125,7 +124,8 @@ class _Product:
     def _offset(self, load: Load) -> str:
         """The offset of the element where m, n and k are 0."""
         zero = {a.index: expr(0) for a in (self.leaf.m, self.leaf.n, self.leaf.k) if a}
-        axes = tuple(substitute(a, zero) for a in load.axes if isinstance(a, Expr))
+        assert not load.picks, f"{load.tensor} is gathered inside a product"
+        axes = tuple(substitute(a, zero) for a in load.axes)
         dims = tuple(substitute(d, zero) for d in load.dims)
         return str(self.body.offset(Load(load.tensor, dims, axes, load.dtype, load.clamp)))
 

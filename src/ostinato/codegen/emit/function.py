@@ -6,17 +6,17 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ostinato.codegen.cpu import target
 from ostinato.codegen.cpu.flags import BYTES
-from ostinato.codegen.emit.address import Part, axis_parts, clamped, slot_parts, strides, total
+from ostinato.codegen.emit.address import Part, axis_parts, slot_parts, strides, total
+from ostinato.codegen.emit.index import Names as IndexNames
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.text import Text, call
-from ostinato.codegen.emit.value import Scope, print_value
+from ostinato.codegen.emit.value import Scope, print_index
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Load, Statement
-from ostinato.pdg.index import Dim, Expr, Extent
+from ostinato.pdg.index import Dim, Extent
 
 ARENA, OFFSETS, LOCAL, KEY = "arena", "at", "local", "key"
 
@@ -113,25 +113,32 @@ class Body:
             self.hoisted.append(f"{name} = {text}")
         return Text(name)
 
-    def parts(self, load: Load, scope: Scope | None) -> list[Part]:
-        """The summands of a load's offset; computed indices are clamped to their axis."""
-        storage, names = self.function.storage(load.tensor), self.function.dims
-        out = slot_parts(storage, load.dims, self.inner, names, load.clamp)
+    def names(self, load: Load, scope: Scope | None) -> IndexNames:
+        """The names of all indices of a load, after the lines that compute some of them."""
+        if not load.picks:
+            return self.function.dims
+        assert scope is not None, f"{load.tensor} is gathered where no value can be computed"
+        names = dict(self.function.dims)
+        for pick in load.picks:
+            names[pick.axis.index] = print_index(pick, scope.under(names)).code
+        return names
+
+    def parts(self, load: Load, names: IndexNames) -> list[Part]:
+        """The summands of a load's offset."""
+        storage = self.function.storage(load.tensor)
+        inner = self.inner | {pick.axis.index for pick in load.picks}
+        out = slot_parts(storage, load.dims, inner, names, load.clamp)
         steps = strides(storage)[len(storage.slots) :]
-        for axis, stride, at in zip(storage.axes, steps, load.axes, strict=True):
-            if isinstance(at, Expr):
-                out.extend(axis_parts(at, stride, names))
-                continue
-            assert scope is not None, f"{load.tensor} is gathered where no value can be computed"
-            index = call(target.SUFFIX["int64"], print_value(at, scope))
-            out.append(Part(clamped(index, axis.size, names), stride, True))
+        for stride, at in zip(steps, load.axes, strict=True):
+            out.extend(axis_parts(at, stride, names))
         return out
 
     def offset(self, load: Load, scope: Scope | None = None) -> Text:
         """The offset of an element."""
-        parts = self.parts(load, scope)
+        names = self.names(load, scope)
+        parts = self.parts(load, names)
         base = self.base(load.tensor, [p for p in parts if not p.is_inner])
-        return total([p for p in parts if p.is_inner], base, self.function.dims)
+        return total([p for p in parts if p.is_inner], base, names)
 
     def read(self, load: Load, scope: Scope) -> Text:
         """The text that loads an element from memory."""

@@ -35,7 +35,7 @@ def _load_fits(axis: Axis, load: Load, plan: Plan) -> bool:
     if any(axis.index in dims_of(d) for d in load.dims):
         return False
     for slot, at in zip(plan.storage[load.tensor].axes, load.axes, strict=True):
-        if not isinstance(at, Expr) or axis.index not in dims_of(at):
+        if axis.index not in dims_of(at):
             continue
         if at != expr(axis.index) or slot.pad != axis.pad:
             return False

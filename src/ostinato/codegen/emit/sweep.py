@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.cpu import target
 from ostinato.codegen.emit.address import strides
@@ -18,7 +18,7 @@ from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.text import BITS, Text, call
 from ostinato.codegen.emit.value import bind
 from ostinato.codegen.scratch import scratch
-from ostinato.codegen.system import Axis, Load, Statement, Value
+from ostinato.codegen.system import Axis, Load, Statement
 from ostinato.codegen.tree import Sweep
 from ostinato.codegen.whole import operands, walked
 from ostinato.pdg.functions import fold_unit
@@ -114,11 +114,8 @@ class _Sweep:
         axis = walked(self.s, x)
         if axis is None:
             return x
-        moved: list[Expr | Value] = []
-        for a in x.axes:
-            assert isinstance(a, Expr), f"{x.tensor} is gathered inside {self.s.name}"
-            moved.append(substitute(a, {axis.index: at}))
-        return Load(x.tensor, x.dims, tuple(moved), x.dtype, x.clamp)
+        assert not x.picks, f"{x.tensor} is gathered inside {self.s.name}"
+        return replace(x, axes=tuple(substitute(a, {axis.index: at}) for a in x.axes))
 
     def load(self, x: Load) -> Text:
         return self.function.load(x.tensor, self.body.offset(x))
@@ -197,8 +194,7 @@ class _Sweep:
                     self.add(updates, place, axis, out)
 
     def varies(self, x: Load, axis: Axis) -> bool:
-        indices = (e for e in (*x.dims, *x.axes) if isinstance(e, Expr))
-        return any(axis.index in dims_of(e) for e in indices)
+        return any(axis.index in dims_of(e) for e in (*x.dims, *x.axes))
 
     @contextmanager
     def inside(

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from ostinato.codegen.cpu import target
 from ostinato.codegen.emit.index import Names, condition, expression
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.text import Text, call
-from ostinato.codegen.system import Call, Choice, Draw, Literal_, Load, Position, Value, children
+from ostinato.codegen.system import (
+    Call,
+    Choice,
+    Draw,
+    Literal_,
+    Load,
+    Pick,
+    Position,
+    Value,
+    children,
+)
 from ostinato.pdg.condition import ALWAYS, NEVER, substitute_cond
 from ostinato.pdg.index import Dim, Expr, Extent, substitute
 
@@ -25,11 +35,10 @@ def at_literals(value: Value, table: dict[Dim, Expr]) -> Value:
             return value
         case Position(of, dtype):
             return Position(substitute(of, table), dtype)
-        case Load(tensor, dims, axes, dtype, clamp):
-            moved = tuple(
-                substitute(a, table) if isinstance(a, Expr) else at_literals(a, table) for a in axes
-            )
-            return Load(tensor, tuple(substitute(d, table) for d in dims), moved, dtype, clamp)
+        case Load(_, dims, axes):
+            picks = tuple(_pick_at(pick, table) for pick in value.picks)
+            moved = tuple(tuple(substitute(e, table) for e in group) for group in (dims, axes))
+            return replace(value, dims=moved[0], axes=moved[1], picks=picks)
         case Call(fn, args, dtype):
             return Call(fn, tuple(at_literals(a, table) for a in args), dtype)
         case Draw(fn, stream, point, element, dtype):
@@ -44,6 +53,11 @@ def at_literals(value: Value, table: dict[Dim, Expr]) -> Value:
             return Choice(decided, at_literals(then, table), at_literals(other, table), dtype)
         case unknown:
             assert_never(unknown)
+
+
+def _pick_at(pick: Pick, table: dict[Dim, Expr]) -> Pick:
+    size = substitute(pick.axis.size, table)
+    return Pick(replace(pick.axis, size=size), at_literals(pick.at, table))
 
 
 @dataclass
@@ -63,6 +77,11 @@ class Scope:
         return Scope(
             self.out, self.fresh, self.names, dict(self.known), self.shared, self.load, self.key
         )
+
+    def under(self, names: Names) -> Scope:
+        """The same place with more indices; what mentions them is unknown outside."""
+        more = names.keys() - self.names.keys()
+        return replace(self, names=dict(names), known=dict(self.known)) if more else self
 
 
 def shared(values: tuple[Value, ...]) -> frozenset[Value]:
@@ -88,6 +107,14 @@ def print_value(value: Value, scope: Scope) -> Text:
         text = bind(text, _stem(value), scope)
     scope.known[value] = text
     return text
+
+
+def print_index(pick: Pick, scope: Scope) -> Text:
+    """Return the name of a computed index, kept inside its axis; that of an empty axis is 0."""
+    wide = pick.at if pick.at.dtype == "int64" else Call("cast", (pick.at,), "int64")
+    last, first = Position(pick.axis.size - 1, "int64"), Literal_(0, "int64")
+    index = Call("maximum", (Call("minimum", (wide, last), "int64"), first), "int64")
+    return scope.known.setdefault(index, bind(print_value(index, scope), "index", scope))
 
 
 def bind(text: Text, stem: str, scope: Scope) -> Text:
