@@ -134,6 +134,7 @@ from ostinato.pdg.errors import OstinatoError
 from ostinato.program import Program
 from ostinato.record import Record, RecurrentRecord
 from ostinato.recurrent import Recurrent, input, recurrent
+from ostinato.stopping import alive, length, stop
 from ostinato.tensor import Tensor, constant
 
 if TYPE_CHECKING:
@@ -157,6 +158,7 @@ __all__ = [
     "Solved",
     "Tensor",
     "abs",
+    "alive",
     "arange",
     "arccos",
     "arccosh",
@@ -212,6 +214,7 @@ __all__ = [
     "isnan",
     "jvp",
     "leaky_relu",
+    "length",
     "lgamma",
     "linear_recurrence",
     "log",
@@ -260,6 +263,7 @@ __all__ = [
     "square",
     "squeeze",
     "stack",
+    "stop",
     "stop_gradient",
     "swapaxes",
     "take",

@@ -28,6 +28,7 @@ from ostinato.pdg.half import encoded
 from ostinato.pdg.index import Expr, expr, upper_bound
 from ostinato.pdg.node import Input, Node, Pdg
 from ostinato.place import calling_place
+from ostinato.results import Results
 from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime import cache
 from ostinato.runtime.artifact import Artifact
@@ -102,16 +103,19 @@ class Compiled:
     [1.0, 3.0, 6.0]
     """
 
-    def __init__(self, executable: Executable, takes: Signature) -> None:
-        self.executable, self._signature = executable, takes
+    def __init__(
+        self, executable: Executable, takes: Signature, lengths: Mapping[str, str]
+    ) -> None:
+        self.executable, self._signature, self._lengths = executable, takes, lengths
 
-    def __call__(self, check_finite: object = False, **arguments: object) -> dict[str, Array]:
+    def __call__(self, check_finite: object = False, **arguments: object) -> Results:
         """Return every output, shaped (extents of its domain in declaration order, then shape).
 
         A true ``check_finite`` looks for NaN and infinities.
         Errors: ArgumentError; NonFiniteError with ``check_finite``.
         """
-        return self.executable.run(self._bind(arguments, calling_place()), bool(check_finite))
+        found = self.executable.run(self._bind(arguments, calling_place()), bool(check_finite))
+        return Results(found, self._lengths)
 
     def stream(
         self, over: Dimension | str, check_finite: object = False, **arguments: object
@@ -127,7 +131,8 @@ class Compiled:
             fact = f"no output has `{dim}` as its first dimension"
             remedy = f"Stream over one of: {', '.join(firsts)}." if firsts else "Call the program."
             raise ArgumentError(fact, remedy, where)
-        return Stream(self.executable, dim, self._bind(arguments, where), bool(check_finite))
+        bound = self._bind(arguments, where)
+        return Stream(self.executable, dim, bound, bool(check_finite), self._lengths)
 
     def explain(self, **extents: int) -> Explanation:
         """What was compiled; memory is that of the given extents, or of the last run."""
@@ -141,11 +146,14 @@ class Compiled:
 
 def compile_program(
     pdg: Pdg,
+    lengths: Mapping[str, str],
     target: str = "cpu",
     rules: RuleSet | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Compiled:
     """Return a compiled program, from the cache if an equal one was compiled before.
+
+    ``lengths`` names, for each ragged output, the one with its lengths.
 
     Errors: OptionError for an unknown target or option; CycleError; ShapeError.
     """
@@ -171,7 +179,7 @@ def compile_program(
     for note in artifact.explanation.notes:
         warnings.warn(note, stacklevel=3)
     executable = Executable(artifact, directory, key, chosen.threads)
-    return Compiled(executable, signature(pdg))
+    return Compiled(executable, signature(pdg), lengths)
 
 
 def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:

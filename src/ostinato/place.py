@@ -35,3 +35,11 @@ def place() -> str:
             return _show(frame)
         frame = frame.f_back
     return ""
+
+
+def called_function() -> str:
+    """Return the name of the function of this package that the user's program called."""
+    frame, name = inspect.currentframe(), ""
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        name, frame = frame.f_code.co_name, frame.f_back
+    return name

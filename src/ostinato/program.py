@@ -16,7 +16,6 @@ from ostinato.pdg.errors import (
     OptionError,
     ShapeError,
 )
-from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import (
     Affine,
@@ -34,7 +33,9 @@ from ostinato.pdg.node import (
 )
 from ostinato.place import calling_place, place
 from ostinato.rebuild import rebuild
-from ostinato.tensor import as_tensor, merged
+from ostinato.results import Results
+from ostinato.stopping import padded
+from ostinato.tensor import Tensor, as_tensor, merged
 
 if TYPE_CHECKING:
     from ostinato.compiler import Compiled
@@ -62,7 +63,7 @@ class Program:
         where = place()
         if not outputs:
             raise ArgumentError("a program without outputs", "Write Program(name=tensor).", where)
-        tensors = {name: as_tensor(value) for name, value in outputs.items()}
+        tensors, self.lengths = _padded({name: as_tensor(x) for name, x in outputs.items()})
         for name, tensor in tensors.items():
             # A literal may be shared with other programs: it keeps its own spelling.
             if not tensor.node.label and not isinstance(tensor.node.op, Const | Affine | Iota):
@@ -75,7 +76,8 @@ class Program:
     @property
     def outputs(self) -> tuple[str, ...]:
         """The names of the outputs."""
-        return tuple(name for name, _ in self.pdg.outputs)
+        hidden = set(self.lengths.values())
+        return tuple(name for name, _ in self.pdg.outputs if name not in hidden)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -87,7 +89,7 @@ class Program:
         """The names of the extents; those that an input's shape fixes need not be given."""
         return self.signature.extents
 
-    def interpret(self, **arguments: object) -> dict[str, Array]:
+    def interpret(self, **arguments: object) -> Results:
         """Return the outputs by the reference interpreter: the meaning itself, slowly.
 
         Shapes: arrays are (extents of the output's domain in declaration order, then its shape).
@@ -96,7 +98,8 @@ class Program:
         bound = self.signature.bind(arguments, calling_place())
         from ostinato.pdg.interpret import interpret
 
-        return interpret(self.pdg, bound.extents, bound.inputs, bound.seed)
+        found = interpret(self.pdg, bound.extents, bound.inputs, bound.seed)
+        return Results(found, self.lengths)
 
     def compile(
         self, target: str = "cpu", rules: RuleSet | None = None, **options: object
@@ -111,7 +114,7 @@ class Program:
 
         where = calling_place()
         try:
-            return compile_program(self.pdg, target=target, rules=rules, options=options)
+            return compile_program(self.pdg, self.lengths, target, rules, options)
         except OptionError as error:
             raise error.at(where) from None
 
@@ -119,6 +122,23 @@ class Program:
         from ostinato.pdg.printer import show
 
         return show(self.pdg)
+
+
+def _padded(outputs: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Outputs with zeros beyond every end, and the outputs that have their lengths, by name."""
+    out: dict[str, Tensor] = {}
+    lengths: dict[str, Tensor] = {}
+    for name, x in outputs.items():
+        out[name], found = padded(x)
+        if found is not None:
+            lengths[name] = found
+    names: dict[Node, str] = {}
+    for name, x in lengths.items():
+        wanted = x.node.label or f"length_of_{name}"
+        while wanted in out and x.node not in names:
+            wanted += "_"
+        out[names.setdefault(x.node, wanted)] = x
+    return out, {name: names[x.node] for name, x in lengths.items()}
 
 
 def _checked(pdg: Pdg) -> Pdg:

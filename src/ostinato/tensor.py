@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ostinato.array import along, bits, matrix, movement, reduction
 from ostinato.array import elementwise as element
 from ostinato.array.dtypes import Operand, check_dtype, convert, literal, scalar_dtype
-from ostinato.array.indexing import by_dimension, index, read_at
+from ostinato.array.indexing import by_dimension
 from ostinato.array.reduction import Axes
 from ostinato.definition import Definition
 from ostinato.dims import Condition, IndexExpression, lift
@@ -21,6 +21,9 @@ from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Dtype, Input, Node, Rec, Scalar, give_name
 from ostinato.place import place
+
+if TYPE_CHECKING:
+    from ostinato.ragged.mask import Mask
 
 Size = int | IndexExpression
 ShapeLike = Size | Sequence[Size]
@@ -44,14 +47,19 @@ class Tensor:
     <float32[4] over (b, t)>
     """
 
-    __slots__ = ("__weakref__", "node", "over", "sources")
+    __slots__ = ("__weakref__", "mask", "node", "over", "sources")
     __array_ufunc__ = None  # a NumPy array on the left leaves the operator to this class
 
     def __init__(
-        self, node: Node, sources: frozenset[Definition], over: tuple[Dim, ...] | None = None
+        self,
+        node: Node,
+        sources: frozenset[Definition],
+        over: tuple[Dim, ...] | None = None,
+        mask: Mask | None = None,
     ) -> None:
         self.node = node
         self.sources = sources
+        self.mask = mask  # which elements exist, if steps end before the extent: see `ragged`
         self.over = node.domain if over is None else over
 
     @property
@@ -86,10 +94,9 @@ class Tensor:
         return self
 
     def __getitem__(self, key: object) -> Tensor:
-        items = cast(tuple[object, ...], key) if isinstance(key, tuple) else (key,)
-        inside = [item for item in items if isinstance(item, Tensor)]
-        plain = [item.node if isinstance(item, Tensor) else item for item in items]
-        return Tensor(index(self.node, self.over, plain, place()), merged(self, *inside))
+        from ostinato.ragged import reads  # masks are made of tensors
+
+        return reads.item(self, cast(tuple[object, ...], key) if isinstance(key, tuple) else (key,))
 
     def at(
         self,
@@ -117,6 +124,8 @@ class Tensor:
         >>> ot.where(t > 0, x.at(t=drawn, within=(ot.maximum(t - 100, 0), t)), 0.0)
         <float32[32] over (b, t)>
         """
+        from ostinato.ragged import reads
+
         where = place()
         given = {
             name: as_tensor(at) if isinstance(at, Tensor | np.ndarray | list) else at
@@ -124,7 +133,24 @@ class Tensor:
         }
         plain = {name: at.node if isinstance(at, Tensor) else at for name, at in given.items()}
         at, windows = by_dimension(self.node, self.over, plain, within, where)
-        return Tensor(read_at(self.node, at, windows, where)[0], merged(self, *given.values()))
+        computed = [at for at in given.values() if isinstance(at, Tensor)]
+        return reads.at_steps(self, at, windows, computed, where)[0]
+
+    def filled(self, value: Tensor | float) -> Tensor:
+        """Return a dense tensor, in which elements beyond the end of an episode have a value.
+
+        Every operator takes it. A tensor that is not ragged stays as it is.
+
+        >>> import ostinato as ot
+        >>> b, t = ot.dims("b t")
+        >>> x = ot.input("x", over=(b, t))
+        >>> ot.stop(t, when=x > 1)
+        >>> x[b, :].filled(-1.0)
+        <float32[T] over (b)>
+        """
+        from ostinato.ragged.operators import filled
+
+        return filled(self, value)
 
     def __bool__(self) -> NoReturn:
         fact = f"{called(self.node)} has no truth value while the program is written"
@@ -391,7 +417,7 @@ def as_shape(shape: ShapeLike) -> tuple[Expr, ...]:
     return tuple(found)
 
 
-def merged(*values: object) -> frozenset[Definition]:
+def sources_of(*values: object) -> frozenset[Definition]:
     """Return the definitions that operands need."""
     out: frozenset[Definition] = frozenset()
     for value in values:
@@ -400,21 +426,41 @@ def merged(*values: object) -> frozenset[Definition]:
     return out
 
 
+def merged(*values: object) -> frozenset[Definition]:
+    """Return the definitions that operands of a function need that knows no masks.
+
+    Errors: ShapeError for a ragged operand.
+    """
+    if any(isinstance(value, Tensor) and value.mask is not None for value in values):
+        from ostinato.ragged.dispatch import refuse
+
+        refuse(values)
+    return sources_of(*values)
+
+
 def apply(fn: Callable[..., Node], *arguments: object) -> Tensor:
     """Return a node-level function of operands; arguments that are no operands pass unchanged."""
+    if any(isinstance(a, Tensor) and a.mask is not None for a in arguments):
+        from ostinato.ragged import dispatch
+
+        return dispatch.ragged(fn, arguments)
     lifted = [
         as_operand(cast(object, a))
         if isinstance(a, Tensor | IndexExpression | Condition | np.generic | np.ndarray)
         else a
         for a in arguments
     ]
-    return Tensor(fn(*lifted, where=place()), merged(*arguments))
+    return Tensor(fn(*lifted, where=place()), sources_of(*arguments))
 
 
 def elementwise(fn: str, *operands: object) -> Tensor:
     """Return an elementwise function of operands."""
+    if any(isinstance(x, Tensor) and x.mask is not None for x in operands):
+        from ostinato.ragged import operators
+
+        return operators.elementwise(fn, *operands)
     made = element.elementwise(fn, *map(as_operand, operands), where=place())
-    return Tensor(made, merged(*operands))
+    return Tensor(made, sources_of(*operands))
 
 
 def _binary(fn: str, left: object, right: object) -> Tensor:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
 
 from ostinato.array.movement import broadcast_together, expand, part, take, transpose
 from ostinato.dims import Condition, check_index, is_integer, lift
@@ -14,17 +15,22 @@ from ostinato.pdg.index import Dim, Expr, ExprLike, Index, Slice, expr, product
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Node
 
+T = TypeVar("T")
 
-def index(x: Node, over: Sequence[Dim], items: Sequence[object], where: str = "") -> Node:
-    """Return ``x[items]``; what stands after an Ellipsis indexes the last spatial axes."""
+
+def split(
+    x: Node, over: Sequence[Dim], items: Sequence[object], where: str
+) -> tuple[dict[Dim, object], Sequence[object], Sequence[object]]:
+    """Return the temporal positions of ``x[items]``, the spatial ones, and those after an Ellipsis.
+
+    What stands after an Ellipsis indexes the last spatial axes.
+    """
     found = [k for k, item in enumerate(items) if item is Ellipsis]
     if len(found) > 1:
         raise ShapeError(f"{called(x)} is indexed with two `...`", "Write one.", where)
     head = tuple(items[: found[0]] if found else items)
     tail = tuple(items[found[0] + 1 :] if found else ())
-    temporal, spatial = head[: len(over)], head[len(over) :]
-    out, leading = read_at(x, dict(zip(over, temporal, strict=False)), {}, where)
-    return _spatial(out, leading, spatial, tail, where)
+    return dict(zip(over, head, strict=False)), head[len(over) :], tail
 
 
 def read_at(
@@ -155,42 +161,51 @@ def bounded(item: slice[object, object, object], extent: ExprLike, x: Node, wher
     return Slice(ends[0], ends[1], int(step))
 
 
-def _spatial(
-    x: Node, start: int, head: Sequence[object], tail: Sequence[object], where: str
-) -> Node:
+def spatial(
+    x: T, start: int, head: Sequence[object], tail: Sequence[object], part_of: Parts[T], where: str
+) -> T:
     """Index the axes from ``start``, and those that ``tail`` counts from the right."""
+    node = part_of.node(x)
     used = [sum(item is not None for item in items) for items in (head, tail)]
-    if sum(used) > x.rank - start:
-        fact = (
-            f"{called(x)} has {x.rank - start} spatial axes and gets {sum(used)} spatial positions"
-        )
+    if sum(used) > node.rank - start:
+        axes = node.rank - start
+        fact = f"{called(node)} has {axes} spatial axes and gets {sum(used)} spatial positions"
         remedy = "Temporal positions come first, one per dimension, then spatial ones."
         raise ShapeError(fact, remedy, where)
     out, axis = x, start
     for items in (head, tail):
         if items is tail:
-            axis = out.rank - used[1]
+            axis = part_of.node(out).rank - used[1]
         for item in items:
-            out, axis = _spatial_step(out, axis, item, where)
+            move, following = _spatial_step(part_of.node(out), axis, item, where)
+            out, axis = part_of.moved(out, *move), following
     return out
 
 
-def _spatial_step(x: Node, axis: int, item: object, where: str) -> tuple[Node, int]:
-    """Index one axis; return the result and the next axis."""
+@dataclass(frozen=True, slots=True)
+class Parts(Generic[T]):
+    """How to see the node of a value, and how to apply a movement to it."""
+
+    node: Callable[[T], Node]
+    moved: Callable[..., T]  # of the value, the movement and its further arguments
+
+
+def _spatial_step(x: Node, axis: int, item: object, where: str) -> tuple[tuple[object, ...], int]:
+    """Return the movement that indexes one axis, with its arguments, and the next axis."""
     if item is None:
-        return expand(x, axis, where), axis + 1
+        return (expand, axis), axis + 1
     if isinstance(item, Node):
-        return take(x, item, axis, where), axis + item.rank
+        return (take, item, axis), axis + item.rank
     size = x.shape[axis]
     if isinstance(item, slice):
         range_ = bounded(cast("slice[object, object, object]", item), size, x, where)
-        return part(x, axis, _clamped(range_, size), where), axis + 1
+        return (part, axis, _clamped(range_, size)), axis + 1
     at = lift(item)
     if at is None:
         fact = f"{called(x)} is indexed by {item!r}"
         remedy = "Use integers, slices, None, index expressions or an integer tensor."
         raise DtypeError(fact, remedy, where)
-    return part(x, axis, _from_end(check_index(at, "index"), size), where), axis
+    return (part, axis, _from_end(check_index(at, "index"), size)), axis
 
 
 def _clamped(at: Slice, size: Expr) -> Slice:

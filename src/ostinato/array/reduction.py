@@ -113,7 +113,12 @@ def discounted_sum(x: Node, gamma: Node | float, where: str = "") -> Node:
     """
     axis_of(x, 0, where)
     operand = convert(x, accepted(x.dtype, FLOATS), where=where)
-    steps = convert(build.iota(x.shape[0]), operand.dtype)
+    weighted = elementwise("mul", operand, discounts(operand, gamma, where), where=where)
+    return reduce("sum", weighted, 0, where=where)
+
+
+def discounts(x: Node, gamma: Node | float, where: str = "") -> Node:
+    """Return 1, gamma, gamma**2, ... along the leading axis of a tensor."""
+    steps = convert(build.iota(x.shape[0]), x.dtype)
     weights = elementwise("pow", gamma, steps, where=where)
-    column = build.reshape(weights, (x.shape[0], *(ONE,) * (x.rank - 1)), where=where)
-    return reduce("sum", elementwise("mul", operand, column, where=where), 0, where=where)
+    return build.reshape(weights, (x.shape[0], *(ONE,) * (x.rank - 1)), where=where)

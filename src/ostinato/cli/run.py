@@ -97,6 +97,7 @@ def scalars_over(experiment: Experiment) -> list[str]:
         if [*map(str, node.domain)] == [str(experiment.over)]
         and not node.shape
         and name != experiment.metric
+        and name in experiment.program.outputs
     ]
 
 

@@ -30,12 +30,17 @@ class Extent:
 class Dim:
     """A named time dimension; ``serial`` is its place in declaration order.
 
-    ``steps`` names the extent of a second index over the steps of another dimension.
+    ``steps`` names the extent of a second index over the steps of another dimension. ``remarks``
+    are what the language notes while a program is written: no part of identity or of a stored plan.
     """
 
     name: str
     serial: int = field(default_factory=_serial.__next__)
     steps: str = ""
+    remarks: list[object] = field(default_factory=list[object], compare=False, repr=False)
+
+    def __reduce__(self) -> tuple[type[Dim], tuple[str, int, str]]:
+        return Dim, (self.name, self.serial, self.steps)
 
     @property
     def extent(self) -> Extent:

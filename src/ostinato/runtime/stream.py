@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import SimpleNamespace, TracebackType
 from typing import Any
 
@@ -14,7 +14,10 @@ SHORTEST_WAIT_S, LONGEST_WAIT_S = 2e-5, 5e-3
 
 
 class Record(SimpleNamespace):
-    """One finished step: ``index``, the streamed dim by name, and every output at that step."""
+    """One finished step: ``index``, the streamed dim by name, and every output at that step.
+
+    ``lengths`` are those of its ragged outputs, by name.
+    """
 
     index: int
 
@@ -30,10 +33,16 @@ class Stream:
     """
 
     def __init__(
-        self, program: Executable, dim: str, bound: Bound, check_finite: bool = False
+        self,
+        program: Executable,
+        dim: str,
+        bound: Bound,
+        check_finite: bool = False,
+        lengths: Mapping[str, str] | None = None,
     ) -> None:
         """Start the run; its first record may be ready before the first ``next``."""
         self._program, self._dim, self._check = program, dim, check_finite
+        self._lengths = lengths or {}
         domains = program.artifact.domains
         self._fields = [
             f for f in program.artifact.interface.outputs if domains[f.name][:1] == (dim,)
@@ -113,4 +122,9 @@ class Stream:
             if self._check:
                 require_finite(self._program.artifact, field.name, value, step)
             values[field.name] = value[()]
+        lengths = {name: values[of] for name, of in self._lengths.items() if of in values}
+        for of in set(lengths.values()):
+            del values[of]
+        if lengths:
+            values["lengths"] = lengths
         return Record(**{self._dim: step, **values, "index": step})
