@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import overload
 
 from ostinato.definition import Definition, fresh_name, reachable
 from ostinato.dims import Dimension
 from ostinato.functions import stop_gradient
+from ostinato.pdg.build import order
 from ostinato.pdg.errors import GradientError, ShapeError
 from ostinato.pdg.functions import FLOATS, has_derivative
 from ostinato.pdg.index import Dim
 from ostinato.pdg.naming import called, show_shape, sized
-from ostinato.pdg.node import Equation, Node, Rec, intern
+from ostinato.pdg.node import Equation, Node, Rec, intern, postorder
 from ostinato.place import place
+from ostinato.ragged.ending import endings
+from ostinato.ragged.mask import Mask
+from ostinato.ragged.operators import dense
 from ostinato.rebuild import rebuild
 from ostinato.recurrent import recurrent
-from ostinato.tensor import Tensor, as_tensor, merged
+from ostinato.tensor import Tensor, as_tensor, sources_of
 
 
 @overload
@@ -48,7 +52,10 @@ def grad(loss: Tensor, wrt: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor,
             fact = f"the gradient with respect to {called(x.node)}, which is {x.dtype}"
             remedy = "Only floats have derivatives: differentiate by a float, or cast it first."
             raise GradientError(fact, remedy, where)
-    sources = merged(loss, *several)
+    sources = sources_of(loss, *several)
+    known = reachable(sources)
+    alive = _alive([loss.node, *(x.node for x in several)], known.values())
+    sources = sources_of(loss, *several, *alive)
     known = reachable(sources)
     from ostinato.pdg.grad import gradient  # imports isl, which programs without gradients need not
 
@@ -56,10 +63,28 @@ def grad(loss: Tensor, wrt: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor,
         loss.node,
         [x.node for x in several],
         {name: definition.equation() for name, definition in known.items()},
+        [x.node for x in alive],
     )
     nodes, made = _register(found.nodes, found.equations, frozenset(known.values()), where)
-    out = tuple(Tensor(node, frozenset((*sources, *made))) for node in nodes)
+    needed = frozenset((*sources, *made))
+    out = tuple(_masked(node, needed, x) for node, x in zip(nodes, several, strict=True))
     return out[0] if isinstance(wrt, Tensor) else out
+
+
+def _alive(roots: Sequence[Node], known: Iterable[Definition]) -> list[Tensor]:
+    """Where the steps end that a derivative can pass: nothing flows back from beyond."""
+    rights = (right for definition in known for _, right in definition.cases)
+    dims = {d for node in postorder((*roots, *rights)) for d in node.domain}
+    return [ending.alive for ending in endings(order(dims))]
+
+
+def _masked(node: Node, sources: frozenset[Definition], x: Tensor) -> Tensor:
+    """The derivative by a ragged tensor, which has none where it has no elements."""
+    found = Tensor(node, sources)
+    if x.mask is None:
+        return found
+    live = Mask(x.mask.parts)
+    return Tensor(dense(Tensor(node, sources, mask=live), 0), sources, mask=Mask(x.mask.parts, 0))
 
 
 def _register(

@@ -7,6 +7,7 @@ evenly.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from ostinato.pdg.algebra import Algebra, full, squeezed, zeros
@@ -67,9 +68,18 @@ def flows(node: Node) -> tuple[int, ...]:
     return tuple(k for k, arg in enumerate(node.args) if has_derivative(arg.dtype))
 
 
-def pull_back(node: Node, k: int, up: Adjoint, held: Dims) -> list[Adjoint]:
-    """Return what the adjoint of ``node`` contributes to the adjoint of its operand ``k``."""
+def pull_back(
+    node: Node, k: int, up: Adjoint, held: Dims, alive: Sequence[Node] = ()
+) -> list[Adjoint]:
+    """Return what the adjoint of ``node`` contributes to the adjoint of its operand ``k``.
+
+    ``alive`` are conditions that say which points exist: the others contribute nothing, although
+    their derivatives may be infinite or NaN.
+    """
     missing = frozenset(node.domain) - frozenset(node.args[k].domain) - held
+    live = living(node, missing | read_dims(node), alive)
+    if live is not None and not isinstance(node.op, Map | Matmul | Reduce | Along | Custom):
+        up = Adjoint(up.guard, only_where(live, up.value))
     match node.op:
         case Custom():
             found = custom_back(node, k, up)
@@ -93,11 +103,35 @@ def pull_back(node: Node, k: int, up: Adjoint, held: Dims) -> list[Adjoint]:
             else:
                 local = Adjoint(up.guard, _part(node, axis, at, up.value))
         case _:
-            local = Adjoint(up.guard, _spatial(node, k, up.value))
+            local = Adjoint(up.guard, _spatial(node, k, up.value, live))
+    if live is not None and isinstance(node.op, Map | Reduce | Along | Custom):
+        local = Adjoint(local.guard, only_where(live, local.value))
     return sum_missing(local, missing, node.where)
 
 
-def _spatial(node: Node, k: int, up: Node) -> Node:
+def read_dims(node: Node) -> Dims:
+    """The dimensions along which a read leaves the point."""
+    return frozenset(dim for dim, _ in node.op.at) if isinstance(node.op, Read) else frozenset()
+
+
+def living(node: Node, leaving: Dims, alive: Sequence[Node]) -> Node | None:
+    """Which points of a node exist, if its adjoint leaves them along some dimension."""
+    a = Algebra(node.where)
+    out: Node | None = None
+    for each in alive:
+        dims = frozenset(each.domain)
+        if dims <= frozenset(node.domain) and dims & leaving:
+            out = each if out is None else a.map("and", out, each)
+    return out
+
+
+def only_where(live: Node, x: Node) -> Node:
+    """Return ``x`` where a condition on the point holds, zero elsewhere."""
+    a = Algebra(x.where)
+    return a.choose(live, x, a.number(0, x))
+
+
+def _spatial(node: Node, k: int, up: Node, live: Node | None) -> Node:
     """The contribution of an operator that works within one point."""
     a, operand = Algebra(node.where), node.args[k]
     match node.op:
@@ -108,7 +142,7 @@ def _spatial(node: Node, k: int, up: Node) -> Node:
         case Reduce(fn, axes):
             return _reduce(node, fn, axes, up)
         case Matmul():
-            return _matmul(node, k, up)
+            return _matmul(node, k, up, live)
         case Reshape(rank, shape):
             return _reshape(node, rank, shape, up)
         case Transpose(perm):
@@ -150,9 +184,14 @@ def _reduce(node: Node, fn: str, axes: tuple[int, ...], up: Node) -> Node:
     return a.mul(wide, a.choose(alone, a.div(rest, safe), zero))
 
 
-def _matmul(node: Node, k: int, up: Node) -> Node:
-    """``up @ b^T`` and ``a^T @ up``; leading axes that were repeated are summed."""
+def _matmul(node: Node, k: int, up: Node, live: Node | None) -> Node:
+    """``up @ b^T`` and ``a^T @ up``; leading axes that were repeated are summed.
+
+    Where the point does not exist both factors are 0: their product stays a product.
+    """
     left, right = node.args
+    if live is not None:
+        left, right, up = (only_where(live, x) for x in (left, right, up))
     wide = full(up, node.shape[-2:], node.where)
     if k == 0:
         value = matmul(wide, transpose(right, (-1, -2), node.where), node.where)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ostinato.pdg.adjoint import flows, pull_back
+from ostinato.pdg.adjoint import flows, living, only_where, pull_back
 from ostinato.pdg.algebra import Algebra, full, zeros
 from ostinato.pdg.bounds import simplified
 from ostinato.pdg.build import const, order, rec
@@ -32,13 +32,19 @@ class Gradients:
     equations: dict[str, Equation]
 
 
-def gradient(loss: Node, wrt: Sequence[Node], equations: Mapping[str, Equation]) -> Gradients:
+def gradient(
+    loss: Node,
+    wrt: Sequence[Node],
+    equations: Mapping[str, Equation],
+    alive: Sequence[Node] = (),
+) -> Gradients:
     """Return the derivatives of a scalar loss at each point of its domain.
 
     ``wrt`` may be any float nodes; they count as independent, and the equations of a recurrent
     tensor among them are not entered. ``equations`` are those of the program so far, including the
     adjoints of earlier gradients, whose names are not used again. A node on which the loss does not
-    depend has derivative zero.
+    depend has derivative zero. ``alive`` are boolean nodes that say which points of their domains
+    exist: nothing flows back from the others.
 
     Shapes: loss () -> wrt[k].shape, over the dimensions of the loss and of wrt[k]. The derivative
     by a half is float32.
@@ -46,7 +52,7 @@ def gradient(loss: Node, wrt: Sequence[Node], equations: Mapping[str, Equation])
     tensor on the way has no equations.
     """
     _check(loss, wrt)
-    graph = _Graph(loss, frozenset(wrt), equations)
+    graph = _Graph(loss, frozenset(wrt), equations, alive)
     attempt = 0
     while True:
         found = _Sweep(graph, attempt).gradients(wrt)
@@ -74,8 +80,14 @@ def _check(loss: Node, wrt: Sequence[Node]) -> None:
 class _Graph:
     """The part of the program through which a derivative passes from the loss to a ``wrt``."""
 
-    def __init__(self, loss: Node, wrt: frozenset[Node], equations: Mapping[str, Equation]):
-        self.loss, self.wrt, self.equations = loss, wrt, equations
+    def __init__(
+        self,
+        loss: Node,
+        wrt: frozenset[Node],
+        equations: Mapping[str, Equation],
+        alive: Sequence[Node],
+    ):
+        self.loss, self.wrt, self.equations, self.alive = loss, wrt, equations, alive
         self.held: Dims = frozenset(loss.domain)
         self.live = self._live()
         self.cyclic = self._cyclic()
@@ -174,7 +186,8 @@ class _Sweep:
         elif not leaves_point(node, self.graph.held):
             for k in flows(node):
                 if node.args[k] in self.graph.live:
-                    self._add(node.args[k], pull_back(node, k, up, self.graph.held))
+                    found = pull_back(node, k, up, self.graph.held, self.graph.alive)
+                    self._add(node.args[k], found)
 
     def _enter(self, x: Node, up: Adjoint) -> None:
         """Hand the adjoint of a recurrent tensor to the right sides, each under its condition."""
@@ -183,7 +196,9 @@ class _Sweep:
             if right in self.graph.live:
                 guard = simplified(every(up.guard, cond, *map(negation, earlier)))
                 missing = frozenset(x.domain) - frozenset(right.domain) - self.graph.held
-                self._add(right, sum_missing(Adjoint(guard, up.value), missing, right.where))
+                live = living(x, missing, self.graph.alive)
+                value = up.value if live is None else only_where(live, up.value)
+                self._add(right, sum_missing(Adjoint(guard, value), missing, right.where))
             earlier.append(cond)
 
     def _add(self, node: Node, found: Sequence[Adjoint]) -> None:
