@@ -92,6 +92,14 @@ def test_the_order_of_values_has_no_gradient() -> None:
     assert at_zero(total(order), v, v=np.arange(3.0)).tolist() == [0, 0, 0]
 
 
+def test_gradient_of_values_in_order() -> None:
+    v = source("v", 5)
+    ordered = build.gather(v, build.along("argsort", [v], -1), -1)
+    found = check(weighed(ordered), [v])
+    kinds = {str(node.op) for node in Pdg((("g", found.nodes[0]),), {}).nodes()}
+    assert str(Along("scatter", -1, expr(5))) in kinds
+
+
 def test_the_reverse_of_a_flip_is_a_flip() -> None:
     found = check(weighed(flip(x, -2)), [x])
     kinds = [node.op for node in Pdg((("g", found.nodes[0]),), {}).nodes()]

@@ -15,6 +15,7 @@ from ostinato.pdg.bounds import is_never_negative, simplified
 from ostinato.pdg.build import (
     ONE,
     affine,
+    along,
     gather,
     matmul,
     part,
@@ -279,15 +280,14 @@ def _gather(node: Node, axis: int, up: Node) -> Node:
     if is_flip(node):
         return a.fit(flip(wide(node, up), axis, node.where), node.shape, x.shape)
     size, here = x.shape[axis], list(node.shape)
-    index = _clamped(node, index, size)
-    wide_up = up
-    if index.shape[axis] != ONE:
-        index, wide_up = a.expand(index, (axis,)), a.expand(up, (axis,))
-    places = a.cast(positions(size, axis, node.where), index.dtype)
-    value = a.choose(a.map("eq", places, index), wide_up, a.number(0, wide_up))
-    if value.rank > node.rank:
-        value = a.sum(value, (axis - 1,), (node.shape[axis],))
     here[axis] = size
+    index = _clamped(node, index, size)
+    if index.shape[axis] == ONE:  # one element moves: no place waits for another
+        places = a.cast(positions(size, axis, node.where), index.dtype)
+        value = a.choose(a.map("eq", places, index), up, a.number(0, up))
+    else:
+        moved = a.cast(index, "int32")
+        value = along("scatter", [wide(node, up), moved], axis, size, node.where)
     return a.fit(value, tuple(here), x.shape)
 
 
