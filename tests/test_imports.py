@@ -10,11 +10,11 @@ SOURCE = Path(__file__).parent.parent / "src"
 
 # What each inner part may import from ostinato; the API around them may import everything.
 ARROWS = {
-    "ostinato.debug": ("ostinato.pdg.errors",),
-    "ostinato.pdg": ("ostinato.pdg", "ostinato.debug"),
-    "ostinato.rewrite": ("ostinato.rewrite", "ostinato.pdg", "ostinato.debug"),
-    "ostinato.codegen": ("ostinato.codegen", "ostinato.pdg", "ostinato.debug"),
-    "ostinato.runtime": ("ostinato.runtime", "ostinato.pdg", "ostinato.debug"),
+    "ostinato.switches": ("ostinato.pdg.errors",),
+    "ostinato.pdg": ("ostinato.pdg", "ostinato.switches"),
+    "ostinato.rewrite": ("ostinato.rewrite", "ostinato.pdg", "ostinato.switches"),
+    "ostinato.codegen": ("ostinato.codegen", "ostinato.pdg", "ostinato.switches"),
+    "ostinato.runtime": ("ostinato.runtime", "ostinato.pdg", "ostinato.switches"),
 }
 
 # The only modules that may import each wrapped library.

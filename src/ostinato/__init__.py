@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from ostinato import random
+from ostinato import debug, random
 from ostinato.activations import (
     elu,
     hard_tanh,
@@ -130,6 +130,7 @@ from ostinato.functions import (
     zeros,
 )
 from ostinato.gradient import grad, hvp, jvp, vjp
+from ostinato.host import host
 from ostinato.pdg.errors import OstinatoError
 from ostinato.program import Program
 from ostinato.record import Record, RecurrentRecord
@@ -182,6 +183,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "custom_gradient",
+    "debug",
     "diag",
     "diagonal",
     "digamma",
@@ -204,6 +206,7 @@ __all__ = [
     "gelu",
     "grad",
     "hard_tanh",
+    "host",
     "hvp",
     "hypot",
     "index",

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ostinato.arguments import Arguments, Signature, signature
 from ostinato.codegen.cpu import prelude
-from ostinato.debug import debug
 from ostinato.dims import is_integer
 from ostinato.pdg.errors import ArgumentError, CycleError, OptionError, guess
 from ostinato.pdg.fingerprint import fingerprint, spell
@@ -28,7 +27,7 @@ from ostinato.pdg.half import encoded
 from ostinato.pdg.index import Expr, expr, upper_bound
 from ostinato.pdg.node import Input, Node, Pdg
 from ostinato.place import calling_place
-from ostinato.results import Results
+from ostinato.results import Beside, Results
 from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime import cache
 from ostinato.runtime.artifact import Artifact
@@ -36,6 +35,7 @@ from ostinato.runtime.executor import Bound, Executable
 from ostinato.runtime.explain import Explanation
 from ostinato.runtime.stream import Stream
 from ostinato.runtime.workers import available_cores
+from ostinato.switches import debug
 
 if TYPE_CHECKING:
     from ostinato.codegen.emit.interface import Interface
@@ -103,10 +103,8 @@ class Compiled:
     [1.0, 3.0, 6.0]
     """
 
-    def __init__(
-        self, executable: Executable, takes: Signature, lengths: Mapping[str, str]
-    ) -> None:
-        self.executable, self._signature, self._lengths = executable, takes, lengths
+    def __init__(self, executable: Executable, takes: Signature, beside: Beside) -> None:
+        self.executable, self._signature, self._beside = executable, takes, beside
 
     def __call__(self, check_finite: object = False, **arguments: object) -> Results:
         """Return every output, shaped (extents of its domain in declaration order, then shape).
@@ -115,7 +113,7 @@ class Compiled:
         Errors: ArgumentError; NonFiniteError with ``check_finite``.
         """
         found = self.executable.run(self._bind(arguments, calling_place()), bool(check_finite))
-        return Results(found, self._lengths)
+        return Results(found, self._beside.lengths)
 
     def stream(
         self, over: Dimension | str, check_finite: object = False, **arguments: object
@@ -132,7 +130,7 @@ class Compiled:
             remedy = f"Stream over one of: {', '.join(firsts)}." if firsts else "Call the program."
             raise ArgumentError(fact, remedy, where)
         bound = self._bind(arguments, where)
-        return Stream(self.executable, dim, bound, bool(check_finite), self._lengths)
+        return Stream(self.executable, dim, bound, bool(check_finite), self._beside.lengths)
 
     def explain(self, **extents: int) -> Explanation:
         """What was compiled; memory is that of the given extents, or of the last run."""
@@ -141,19 +139,19 @@ class Compiled:
     def _bind(self, arguments: Mapping[str, object], where: str) -> Bound:
         bound: Arguments = self._signature.bind(arguments, where)
         constants = self.executable.artifact.constants
-        return Bound(bound.extents, {**bound.inputs, **constants}, bound.seed)
+        return Bound(bound.extents, {**bound.inputs, **constants}, bound.seed, self._beside.hosts)
 
 
 def compile_program(
     pdg: Pdg,
-    lengths: Mapping[str, str],
+    beside: Beside,
     target: str = "cpu",
     rules: RuleSet | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Compiled:
     """Return a compiled program, from the cache if an equal one was compiled before.
 
-    ``lengths`` names, for each ragged output, the one with its lengths.
+    ``beside`` is what the program has besides its graph: no part of what is cached.
 
     Errors: OptionError for an unknown target or option; CycleError; ShapeError.
     """
@@ -179,7 +177,7 @@ def compile_program(
     for note in artifact.explanation.notes:
         warnings.warn(note, stacklevel=3)
     executable = Executable(artifact, directory, key, chosen.threads)
-    return Compiled(executable, signature(pdg), lengths)
+    return Compiled(executable, signature(pdg), beside)
 
 
 def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:

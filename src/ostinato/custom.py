@@ -10,7 +10,7 @@ from ostinato.definition import Definition, reachable
 from ostinato.pdg.build import order
 from ostinato.pdg.errors import GradientError
 from ostinato.pdg.naming import called
-from ostinato.pdg.node import Custom, Node, intern
+from ostinato.pdg.node import Custom, Input, Node, intern
 from ostinato.place import place
 from ostinato.tensor import Tensor, as_tensor, merged
 
@@ -70,7 +70,8 @@ class _PullBack:
         found = self.fn(Tensor(upstream, frozenset()))
         single = found is None or isinstance(found, Tensor)
         results = [cast(Tensor | None, found)] if single else list(cast(Sequence[Tensor], found))
-        strangers = merged(*results) - set(reachable(self.known).values())
+        read = {d for d in merged(*results) if not isinstance(d.rec.op, Input)}
+        strangers = read - set(reachable(self.known).values())
         if strangers:
             names = ", ".join(sorted(f"`{d.rec}`" for d in strangers))
             fact = f"the pull-back of {called(node)} reads {names}, which its function does not"

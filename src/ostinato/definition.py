@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from ostinato.pdg.condition import Cond
+from ostinato.pdg.host import HostFunction
 from ostinato.pdg.node import Equation, Node
 
 _serial = itertools.count(1)
@@ -36,7 +38,8 @@ class Definition:
 
     ``sources`` are the definitions that its right sides need. A tensor carries the definitions it
     needs, so no registry keeps a dropped program alive. ``missing`` says what is still
-    to be written.
+    to be written. An input and a host call, whose function is ``host``, have a definition without
+    cases; ``remarks`` are about this and perhaps other ones.
     """
 
     rec: Node
@@ -45,6 +48,8 @@ class Definition:
     where: list[str] = field(default_factory=list[str])
     sources: set[Definition] = field(default_factory=set["Definition"])
     missing: str = ""
+    host: HostFunction | None = None
+    remarks: list[Remark] = field(default_factory=list["Remark"])
 
     def add(self, cond: Cond, right: Node, sources: Iterable[Definition], where: str) -> None:
         self.cases.append((cond, right))
@@ -53,6 +58,21 @@ class Definition:
 
     def equation(self) -> Equation:
         return Equation(self.rec, tuple(self.cases), tuple(self.where))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Remark:
+    """A call without a result, a print or a check, in every program that has all it talks about.
+
+    ``node`` is the call, the value that is printed, or the condition that is checked.
+    """
+
+    kind: Literal["call", "print", "check"]
+    node: Node
+    text: str
+    where: str
+    sources: frozenset[Definition]
+    number: int = field(default_factory=_serial.__next__)
 
 
 def reachable(sources: Iterable[Definition]) -> dict[str, Definition]:

@@ -62,7 +62,7 @@ def grad(loss: Tensor, wrt: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor,
     found = gradient(
         loss.node,
         [x.node for x in several],
-        {name: definition.equation() for name, definition in known.items()},
+        {name: definition.equation() for name, definition in known.items() if definition.cases},
         [x.node for x in alive],
     )
     nodes, made = _register(found.nodes, found.equations, frozenset(known.values()), where)

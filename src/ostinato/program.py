@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ostinato.arguments import Signature, least_extents, signature
 from ostinato.definition import Definition, reachable, serial_of, user_name
+from ostinato.pdg.effects import in_order
 from ostinato.pdg.errors import (
     ArgumentError,
     CoverageError,
@@ -16,12 +18,14 @@ from ostinato.pdg.errors import (
     OptionError,
     ShapeError,
 )
+from ostinato.pdg.host import HostFunction
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import (
     Affine,
     Const,
     Custom,
     Equation,
+    Host,
     Iota,
     Node,
     Pdg,
@@ -33,7 +37,8 @@ from ostinato.pdg.node import (
 )
 from ostinato.place import calling_place, place
 from ostinato.rebuild import rebuild
-from ostinato.results import Results
+from ostinato.remarks import Note, belonging, left_out
+from ostinato.results import Beside, Results
 from ostinato.stopping import padded
 from ostinato.tensor import Tensor, as_tensor, merged
 
@@ -70,14 +75,15 @@ class Program:
                 give_name(tensor.node, name)
         found = reachable(merged(*tensors.values()))
         collected = _collect({name: x.node for name, x in tensors.items()}, found, where)
-        self.pdg: Pdg = _checked(collected)
+        self.pdg: Pdg = _checked(collected.pdg)
+        self.hosts, self.notes = collected.hosts, collected.notes
         self.signature: Signature = signature(self.pdg)
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """The names of the outputs."""
         hidden = set(self.lengths.values())
-        return tuple(name for name, _ in self.pdg.outputs if name not in hidden)
+        return tuple(name for name, _ in self.pdg.results if name not in hidden)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -93,13 +99,16 @@ class Program:
         """Return the outputs by the reference interpreter: the meaning itself, slowly.
 
         Shapes: arrays are (extents of the output's domain in declaration order, then its shape).
-        Errors: ArgumentError for unknown, missing and misshapen arguments.
+        Errors: ArgumentError for unknown, missing and misshapen arguments; HostError; CheckError.
         """
         bound = self.signature.bind(arguments, calling_place())
-        from ostinato.pdg.interpret import interpret
+        from ostinato.pdg.interpret import Interpreter
+        from ostinato.watching import watch
 
-        found = interpret(self.pdg, bound.extents, bound.inputs, bound.seed)
-        return Results(found, self.lengths)
+        run = Interpreter(self.pdg, bound.extents, bound.inputs, bound.seed, hosts=self.hosts)
+        watch(run, self.notes)
+        found = {name: run.everywhere(node) for name, node in self.pdg.outputs}
+        return Results({name: found[name] for name, _ in self.pdg.results}, self.lengths)
 
     def compile(
         self, target: str = "cpu", rules: RuleSet | None = None, **options: object
@@ -113,8 +122,11 @@ class Program:
         from ostinato.compiler import compile_program
 
         where = calling_place()
+        for note in left_out(self.notes):
+            warnings.warn(note, stacklevel=2)
         try:
-            return compile_program(self.pdg, self.lengths, target, rules, options)
+            beside = Beside(self.lengths, self.hosts)
+            return compile_program(self.pdg, beside, target, rules, options)
         except OptionError as error:
             raise error.at(where) from None
 
@@ -155,26 +167,43 @@ def _checked(pdg: Pdg) -> Pdg:
     return pdg
 
 
-def _collect(outputs: Mapping[str, Node], found: Mapping[str, Definition], where: str) -> Pdg:
+@dataclass(frozen=True)
+class _Collected:
+    """A program's graph, the functions that it calls by number, its prints and checks."""
+
+    pdg: Pdg
+    hosts: dict[int, HostFunction]
+    notes: tuple[Note, ...]
+
+
+def _collect(
+    outputs: Mapping[str, Node], found: Mapping[str, Definition], where: str
+) -> _Collected:
     """Gather the equations that outputs reach, under the user's names and with streams 0, 1, ..."""
     needed = _needed(outputs, found)
-    roots = [*outputs.values(), *(right for d in needed for _, right in d.cases)]
+    remarks = belonging(tuple(outputs.values()), found)
+    calls = [r.node for r in remarks if r.kind == "call"]
+    found = {**found, **reachable(d for r in remarks for d in r.sources)}
+    roots = [*outputs.values(), *(right for d in needed for _, right in d.cases), *calls]
+    said = [r for r in remarks if r.kind != "call"]
     names = _names([d.name for d in needed])
-    streams = _streams(roots)
+    numbers = _numbers(roots, [r.node for r in said])
 
     def replaced(node: Node, args: tuple[Node, ...]) -> Node | None:
         match node.op:
             case Custom():
                 return args[0]
             case Rec(name):
-                op: Rec | Random = Rec(names[name])
+                op: Rec | Random | Host = Rec(names[name])
             case Random(fn, stream):
-                op = Random(fn, streams[stream])
+                op = Random(fn, numbers[Random][stream])
+            case Host(call, fn, effects):
+                op = Host(numbers[Host][call], fn, effects)
             case _:
                 return None
-        return intern((op, (), node.domain, node.shape, node.dtype), node.where, node.label)
+        return intern((op, args, node.domain, node.shape, node.dtype), node.where, node.label)
 
-    moved = rebuild([*roots, *(d.rec for d in needed)], replaced)
+    moved = rebuild([*roots, *(d.rec for d in needed), *(r.node for r in said)], replaced)
     equations = {
         names[d.name]: Equation(
             moved[d.rec], tuple((cond, moved[right]) for cond, right in d.cases), tuple(d.where)
@@ -182,7 +211,36 @@ def _collect(outputs: Mapping[str, Node], found: Mapping[str, Definition], where
         for d in needed
     }
     _check_dims(moved.values(), where)
-    return Pdg(tuple((name, moved[node]) for name, node in outputs.items()), equations)
+    collected = Pdg(tuple((name, moved[node]) for name, node in outputs.items()), equations)
+    functions = {
+        numbers[Host][serial_of(d.name)]: d.host
+        for d in found.values()
+        if d.host is not None and serial_of(d.name) in numbers[Host]
+    }
+    notes = (Note(r.kind, moved[r.node], r.text, r.where) for r in said)
+    ordered = in_order(collected, [moved[node] for node in calls])
+    return _Collected(ordered, functions, tuple(notes))
+
+
+def _numbers(
+    roots: Sequence[Node], extra: Sequence[Node]
+) -> dict[type[Random] | type[Host], dict[int, int]]:
+    """Streams and calls as 0, 1, ... in order of creation; those of ``extra`` come after."""
+    out: dict[type[Random] | type[Host], dict[int, int]] = {Random: {}, Host: {}}
+    for group in (roots, extra):
+        used: dict[type[Random] | type[Host], set[int]] = {Random: set(), Host: set()}
+        for node in postorder(tuple(group)):
+            match node.op:
+                case Random(stream=number):
+                    used[Random].add(number)
+                case Host(call=number):
+                    used[Host].add(number)
+                case _:
+                    pass
+        for kind, found in used.items():
+            for number in sorted(found - out[kind].keys()):
+                out[kind][number] = len(out[kind])
+    return out
 
 
 def _needed(outputs: Mapping[str, Node], found: Mapping[str, Definition]) -> list[Definition]:
@@ -216,12 +274,6 @@ def _names(unique: Sequence[str]) -> dict[str, str]:
         seen[wanted] = seen.get(wanted, 0) + 1
         out[name] = wanted if seen[wanted] == 1 else f"{wanted}#{seen[wanted]}"
     return out
-
-
-def _streams(roots: Sequence[Node]) -> dict[int, int]:
-    """The stream numbers that are used, as 0, 1, ... in order of creation."""
-    used = {node.op.stream for node in postorder(tuple(roots)) if isinstance(node.op, Random)}
-    return {stream: k for k, stream in enumerate(sorted(used))}
 
 
 def _check_dims(nodes: Iterable[Node], where: str) -> None:

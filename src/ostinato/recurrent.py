@@ -195,7 +195,7 @@ def input(  # noqa: A001  # the language's word
         raise EquationError(fact, f"Arrays use declaration order: over=({names}).", where)
     sizes, found = as_shape(shape), check_dtype(dtype, where)
     node = build.input_node(_identifier(name, where), sizes, found, dims, where)
-    return Tensor(node, frozenset())
+    return Tensor(node, frozenset((Definition(node, fresh_name(name)),)))
 
 
 def _identifier(name: str, where: str) -> str:

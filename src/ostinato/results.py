@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ostinato.pdg.functions import Array
+from ostinato.pdg.host import HostFunction
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a program has besides its graph: see `Results.lengths`; its functions, by number."""
+
+    lengths: Mapping[str, str] = field(default_factory=dict[str, str])
+    hosts: Mapping[int, HostFunction] = field(default_factory=dict[int, HostFunction])
 
 
 class Results(dict[str, Array]):

@@ -31,6 +31,7 @@ from ostinato.codegen.system import (
 from ostinato.codegen.tree import (
     Barrier,
     Call,
+    Calling,
     Contraction,
     DriverLoop,
     Fill,
@@ -135,6 +136,8 @@ class Worker:
                     self.sweep(tree, point)
                 case Fill(tensor):
                     self.fill(self.plan.statements[tensor], point)
+                case Calling(name):
+                    raise AssertionError(f"{name} calls Python")
                 case _:
                     for k in values(tree.span, tree.reverse, point):
                         yield from self.trees(tree.body, point | {tree.dim: k})

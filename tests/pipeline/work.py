@@ -13,6 +13,7 @@ from ostinato.codegen.system import Axis
 from ostinato.codegen.tree import (
     Barrier,
     Call,
+    Calling,
     Contraction,
     DriverLoop,
     Fill,
@@ -86,7 +87,7 @@ def _trees(plan: Plan, trees: Sequence[Tree], point: Point) -> Work:
                 total += Work(1, _positions((*outer, *found), point))
             case Sweep(name):
                 total += Work(1, _positions(plan.statements[name].result_axes, point))
-            case Fill():
+            case Fill() | Calling():
                 total += Work(1, 0)
             case other:
                 assert_never(other)

@@ -40,6 +40,7 @@ class Nothing:
     tiles: tuple[Any, ...] = ()
     streamed = ""
     late: frozenset[str] = frozenset()
+    calls: tuple[Any, ...] = ()
     offsets: dict[str, int] = {}
     local_stride = 0
     total_bytes = 0

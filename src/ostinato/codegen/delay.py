@@ -106,7 +106,7 @@ def _idle(reads: Sequence[Read], statements: Mapping[str, Statement], sign: int)
 def _may_move(s: Statement, dim: Dim) -> bool:
     """Whether a statement can be computed at another step: its axes are as long at every step."""
     along = any(dim in dims_of(axis.size) for axis in s.axes)
-    return s.kind != "input" and dim in s.result_dims and not along
+    return s.kind not in ("input", "host") and dim in s.result_dims and not along
 
 
 def _reads(

@@ -32,7 +32,7 @@ def _order(s: Statement) -> tuple[int, ...]:
     """The new order of the axes, as old positions."""
     numbers = range(len(s.axes))
     own = {a.index for a in s.axes}
-    if s.kind == "input" or any(dims_of(a.size) & own for a in s.axes):
+    if s.kind in ("input", "host") or any(dims_of(a.size) & own for a in s.axes):
         return tuple(numbers)
     late = s.reduced if s.fold.startswith("arg") else frozenset[Dim]()
     few = _is_few(s)

@@ -10,7 +10,7 @@ from ostinato.codegen.cluster import Edge, Rules, cluster
 from ostinato.codegen.deps import Dep, Spans, Unit, stored_points
 from ostinato.codegen.scc import components
 from ostinato.codegen.system import Statement
-from ostinato.codegen.tree import Contraction, Leaf, Nest, Span, Sweep
+from ostinato.codegen.tree import Calling, Contraction, Leaf, Nest, Span, Sweep
 from ostinato.codegen.whole import rows
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr, symbols
@@ -68,7 +68,7 @@ def is_register_fold(statement: Statement) -> bool:
 
 def _header(unit: Unit, sizes: Sizes) -> LeafHeader:
     s = unit.main
-    if s.name in sizes.products or s.kind == "along":
+    if s.name in sizes.products or s.kind in ("along", "host"):
         return LeafHeader((), (), s.name)
     return LeafHeader(_shape(s), tuple(c for c, _ in s.clauses))
 
@@ -144,6 +144,8 @@ def _leaf(header: LeafHeader, units: list[Unit], sizes: Sizes) -> Leaf:
     statements = [u.main for u in units]
     if statements[0].kind == "along":
         return Sweep(statements[0].name, rows(statements[0]))
+    if statements[0].kind == "host":
+        return Calling(header.alone)
     if header.alone:
         return sizes.products[header.alone]
     memory = {s.name for s in statements if _completes_late(s) and not is_register_fold(s)}

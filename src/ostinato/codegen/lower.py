@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ostinato.codegen.elements import Elements, narrow
+from ostinato.codegen.host_calls import host_statement
 from ostinato.codegen.places import Frame
 from ostinato.codegen.structure import ONE, Component, Digit, Structure, linear
 from ostinato.codegen.system import (
@@ -30,6 +31,7 @@ from ostinato.pdg.node import (
     Concat,
     Const,
     Gather,
+    Host,
     Input,
     Linear,
     Map,
@@ -92,6 +94,9 @@ class _Lowering(Elements):
                 kind, fold = "along", fn
                 along = next((i for i, _ in frame.positions[axis]), None)
                 frame, reduced, clauses = self.along(node, fn, axis, frame)
+            case Host():
+                self.statements[self.name(node)] = host_statement(self, node)
+                return
             case _:
                 clauses = self.clauses(node, frame)
         lanes = frame.lanes | self.sliced_draws.get(node, frozenset())
@@ -167,6 +172,16 @@ class _Lowering(Elements):
         self.copy(copy, x)
         return copy
 
+    def plainly(self, x: Node) -> Node:
+        """A stored node equal to ``x``, each axis of which is one unlabelled component."""
+        shape = tuple(() if size == ONE else (Component(size),) for size in x.shape)
+        if self.stored(x) and self.structures[x] == shape:
+            return x
+        copy = Node(Map("stop_gradient"), (x,), x.domain, x.shape, x.dtype, x.where, x.label)
+        self.structures[copy] = shape
+        self.copy(copy, x)
+        return copy
+
     def folded(
         self, node: Node, fn: str, axes: Sequence[int], frame: Frame
     ) -> tuple[Frame, frozenset[Dim], Clauses]:
@@ -176,7 +191,7 @@ class _Lowering(Elements):
         mine = [self.structures[x][a] for a in axes]
         if fn.startswith("arg") and len(mine[0]) > 1:  # the position along the whole axis
             mine = [(Component(x.shape[axes[0]]),)]
-        extra = self._indices(tuple(mine), used, f"r{x.rank}")
+        extra = self.indices(tuple(mine), used, f"r{x.rank}")
         whole = Frame((*frame.positions, *extra), frame.domain)
         digits = list(frame.digits())
         for axis, position in zip(axes, extra, strict=True):
@@ -190,7 +205,7 @@ class _Lowering(Elements):
         a, b = node.args
         used = set(frame.dims) | {x.index for x in frame.axes}
         inner = max(self.structures[a][-1], self.structures[b][-2], key=_detail)
-        extra = self._indices((inner,), used, "k")
+        extra = self.indices((inner,), used, "k")
         whole = Frame((*frame.positions, *extra), frame.domain)
         digits, k = frame.digits(), tuple(Digit(expr(i), c.size) for i, c in extra[0])
         left = self.value(a, frame.point(), narrow(a, (*digits[:-1], k)))
@@ -205,7 +220,7 @@ class _Lowering(Elements):
         point, digits = frame.point(), frame.digits()
         used = set(frame.dims) | {a.index for a in frame.axes}
         sizes = tuple(dict.fromkeys(a.shape[axis] for a in node.args if a.shape[axis] != ONE))
-        extra = self._indices(tuple((Component(s),) for s in sizes), used, f"w{-axis}")
+        extra = self.indices(tuple((Component(s),) for s in sizes), used, f"w{-axis}")
         at = {s: tuple(Digit(expr(i), s) for i, _ in p) for s, p in zip(sizes, extra, strict=True)}
         found: list[Value] = []
         for x in node.args:
@@ -237,7 +252,7 @@ class _Lowering(Elements):
         plainly = tuple(
             tuple(Component(upper_bound(c.size)) for c in p) for p in self.structures[node]
         )
-        frame = Frame(self._indices(plainly, set(node.domain)), node.domain)
+        frame = Frame(self.indices(plainly, set(node.domain)), node.domain)
         body = self.value(node, frame.point(), frame.digits())
         if isinstance(body, Load) and _is_whole(body, self.statements[body.tensor], frame):
             return body.tensor

@@ -18,6 +18,7 @@ from ostinato.pdg.node import (
     Case,
     Const,
     Gather,
+    Host,
     Input,
     Iota,
     Map,
@@ -177,7 +178,7 @@ class Places:
             self.axis_names[key] = Dim(f"a{len(self.axis_names)}")
         return self.axis_names[key]
 
-    def _indices(
+    def indices(
         self, positions: Structure, used: set[Dim], tag: str = ""
     ) -> tuple[tuple[tuple[Dim, Component], ...], ...]:
         """Assign an index to every component: its label where still free, else an axis."""
@@ -196,7 +197,7 @@ class Places:
     def frame(self, node: Node) -> Frame:
         if node not in self.frames:
             shape = self.structures[node]
-            self.frames[node] = Frame(self._indices(shape, set(node.domain)), node.domain)
+            self.frames[node] = Frame(self.indices(shape, set(node.domain)), node.domain)
         return self.frames[node]
 
 
@@ -206,6 +207,8 @@ def _op_name(op: Op) -> str:
             return fn
         case Input(name) | Rec(name):
             return name
+        case Host(fn=fn):
+            return fn
         case Along(fn):
             return AXIS_FUNCTIONS[fn].shown
         case _:

@@ -172,14 +172,16 @@ class Scheduler:
     def forced(self, items: Sequence[Item], done: frozenset[Dim]) -> frozenset[Dim]:
         """Dims that carry a component with tiles inside: they draw their neighbours in.
 
-        Otherwise the neighbours' histories would grow with the run.
+        Otherwise the neighbours' histories would grow with the run. So does the outermost dim that
+        carries calls of Python: what they give can then be seen while the loop runs.
         """
         out: set[Dim] = set()
         for item in items:
             parallel = any(h.parallel for h in item.options.values())
             tiled = any((set(u.main.result_dims) - done) & self.tiles for u in item.units)
             serial = [d for d in item.options if d not in self.tiles]
-            if tiled and serial and not parallel:
+            calls = not done and any(u.main.kind == "host" for u in item.units)
+            if (tiled or calls) and serial and not parallel:
                 out.add(serial[0])
         return frozenset(out)
 

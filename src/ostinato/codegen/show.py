@@ -18,6 +18,7 @@ from ostinato.codegen.system import (
 )
 from ostinato.codegen.tree import (
     Barrier,
+    Calling,
     Contraction,
     DriverLoop,
     Fill,
@@ -85,6 +86,8 @@ def show_trees(
                 yield from show_trees(body, statements, depth + 1)
             case Fill(tensor):
                 yield _line(depth, f"{tensor} = unit of {statements[tensor].fold}")
+            case Calling(name):
+                yield _line(depth, f"{name} = Python's {statements[name].fold}")
             case Contraction():
                 yield _line(depth, _contraction(tree, statements))
             case Sweep():

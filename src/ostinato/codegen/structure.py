@@ -21,6 +21,7 @@ from ostinato.pdg.node import (
     Concat,
     Const,
     Gather,
+    Host,
     Input,
     Iota,
     Linear,
@@ -175,7 +176,7 @@ def _structure(node: Node, inner: Sequence[Structure], batched: Sequence[Dim]) -
         case Rec():
             rows: Structure = tuple((Component(expr(d.extent), d),) for d in batched)
             return (*rows, *plain(node.shape[len(batched) :]))
-        case Input() | Const() | Affine() | Iota() | Random():
+        case Input() | Const() | Affine() | Iota() | Random() | Host():
             return plain(node.shape)
         case Read(at):
             return _read(at, inner[0])

@@ -135,7 +135,33 @@ def loads(value: Value) -> Iterator[Load]:
         yield from loads(child)
 
 
-Kind = Literal["input", "map", "fold", "matmul", "along"]
+Kind = Literal["input", "map", "fold", "matmul", "along", "host"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An array that a function is given: its shape at the point, and the index of each axis.
+
+    An axis of size 1 has no index.
+    """
+
+    dtype: Dtype
+    shape: tuple[Expr, ...]
+    axes: tuple[Dim | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """A call of a Python function: its number, and what it takes and gives.
+
+    With ``ordered`` the first load of the clause only says what must have run before.
+    """
+
+    number: int
+    fn: str
+    ordered: bool
+    operands: tuple[Operand, ...]
+    result: Operand
 
 
 @dataclass(frozen=True)
@@ -152,7 +178,9 @@ class Statement:
       clause is ``mul(load, load)``. "along": the function ``fold`` of whole axes (see
       `ostinato.pdg.along`); the single clause is ``fold(operand, ...)``, each operand indexed by a
       reduced axis, and ``along`` is the result's axis (None if it has one position). All positions
-      of it need all positions of the operands; every other index is a row, on its own. "input":
+      of it need all positions of the operands; every other index is a row, on its own. "host": a
+      Python function of whole tensors, each loaded at its own reduced indices; ``host`` says more.
+      It runs where the condition of its only clause holds, and nowhere else. "input":
       filled before the run; no clauses.
     """
 
@@ -168,6 +196,7 @@ class Statement:
     where: str = ""
     label: str = ""  # the user's name, if any
     along: Dim | None = None
+    host: HostCall | None = None
 
     @property
     def result_dims(self) -> tuple[Dim, ...]:

@@ -140,7 +140,7 @@ def _moved(load: Load, producer: Statement) -> set[Dim]:
 
 def _lanes(statement: Statement, carried: frozenset[Dim]) -> frozenset[Dim]:
     """The lanes that may become tiles: an arg fold keeps its position along a whole axis."""
-    if statement.kind == "input":
+    if statement.kind in ("input", "host"):
         return frozenset()
     taken = statement.reduced if statement.fold.startswith("arg") else frozenset[Dim]()
     return statement.lanes - carried - taken
@@ -208,7 +208,7 @@ def default_width(steps: int | None, workers: int, widest: int = WIDTH) -> int:
 def _form(statement: Statement, dim: Dim, lane: Dim | None, carried: frozenset[Dim]) -> Form:
     if lane is dim:
         return "lane"
-    if statement.kind == "input" or lane is not None or dim in carried:
+    if statement.kind in ("input", "host") or lane is not None or dim in carried:
         return "whole"
     return "whole" if statement.fold.startswith("arg") and dim in statement.reduced else "split"
 

@@ -104,8 +104,15 @@ class Fill:
     tensor: str
 
 
-Leaf = Nest | Contraction | Sweep | Fill
-Tree = Loop | Nest | Contraction | Sweep | Fill
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """Call the Python function of a statement, which takes and gives whole tensors."""
+
+    statement: str
+
+
+Leaf = Nest | Contraction | Sweep | Fill | Calling
+Tree = Loop | Nest | Contraction | Sweep | Fill | Calling
 
 
 def computed(leaf: Leaf) -> tuple[str, ...]:
@@ -119,6 +126,8 @@ def computed(leaf: Leaf) -> tuple[str, ...]:
             return (statement,)
         case Fill(tensor):
             return (tensor,)
+        case Calling(statement):
+            return (statement,)
         case unknown:
             assert_never(unknown)
 

@@ -27,6 +27,7 @@ from ostinato.pdg.build import (
 from ostinato.pdg.condition import ALWAYS, every, negation
 from ostinato.pdg.custom import custom_back
 from ostinato.pdg.elementwise import CONSTANT, derivative
+from ostinato.pdg.errors import GradientError
 from ostinato.pdg.functions import has_derivative
 from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr
 from ostinato.pdg.inverse import Dims
@@ -39,6 +40,7 @@ from ostinato.pdg.node import (
     Const,
     Custom,
     Gather,
+    Host,
     Input,
     Iota,
     Linear,
@@ -155,6 +157,12 @@ def _spatial(node: Node, k: int, up: Node, live: Node | None) -> Node:
             return up if up.shape[axis] == ONE else part(up, axis, piece, node.where)
         case Gather(axis, _):
             return _gather(node, axis, up)
+        case Host(fn=fn):
+            raise GradientError(
+                f"a gradient passes through the host call `{fn}`, which has no derivative",
+                "Stop it with `ot.stop_gradient`, or give one with `ot.custom_gradient`.",
+                node.where,
+            )
         case Along():
             return along_back(node, k, up)
         case Input() | Const() | Affine() | Iota() | Rec() | Random():

@@ -30,6 +30,7 @@ from ostinato.pdg.node import (
     Const,
     Dtype,
     Gather,
+    Host,
     Input,
     Iota,
     Linear,
@@ -398,6 +399,12 @@ def linear(g: Node, a: Node, dim: Dim, reverse: bool) -> Node:
     shape = broadcast_shapes([g.shape, a.shape], (g, a), "linear recurrence", a.where)
     domain = order({*g.domain, *a.domain, dim})
     return intern((Linear(dim, reverse), (g, a), domain, shape, a.dtype), a.where)
+
+
+def host(op: Host, args: Sequence[Node], like: Node) -> Node:
+    """Return a call of a host function with other operands; everything else as in ``like``."""
+    key = (op, tuple(args), like.domain, like.shape, like.dtype)
+    return intern(key, like.where, like.label)
 
 
 def is_slice(index: Index) -> TypeGuard[Slice]:

@@ -25,6 +25,7 @@ from ostinato.pdg.node import (
     Concat,
     Const,
     Gather,
+    Host,
     Input,
     Iota,
     Linear,
@@ -139,7 +140,7 @@ class Demand:
                     yield arg, _span(points.dims, dim, reverse).apply(inside)
             case (
                 Map() | Reduce() | Matmul() | Reshape() | Transpose() | Broadcast() | Concat()
-                | Part() | Gather() | Along()
+                | Part() | Gather() | Along() | Host()
             ):  # fmt: skip
                 yield from ((arg, points) for arg in node.args)
             case other:

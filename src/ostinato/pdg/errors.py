@@ -69,6 +69,14 @@ class GradientError(OstinatoError):
     """A gradient was asked of something that has none."""
 
 
+class HostError(OstinatoError):
+    """A Python function that a program calls has failed, or returned what was not declared."""
+
+
+class CheckError(OstinatoError):
+    """A checked condition does not hold at some point."""
+
+
 class OptionError(OstinatoError):
     """An option of the compiler or of the command line is unknown or has a wrong value."""
 

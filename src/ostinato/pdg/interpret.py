@@ -18,6 +18,7 @@ import numpy as np
 from ostinato.pdg.condition import holds
 from ostinato.pdg.errors import ArgumentError, CoverageError, CycleError, DomainError
 from ostinato.pdg.functions import Array, fold_unit
+from ostinato.pdg.host import HostFunction
 from ostinato.pdg.index import Dim, Extent, Slice, dims_of, evaluate
 from ostinato.pdg.meaning import (
     COMBINE,
@@ -32,6 +33,7 @@ from ostinato.pdg.meaning import (
 )
 from ostinato.pdg.naming import called, is_named
 from ostinato.pdg.node import (
+    PURE,
     Affine,
     Along,
     Broadcast,
@@ -40,6 +42,7 @@ from ostinato.pdg.node import (
     Const,
     Dtype,
     Gather,
+    Host,
     Input,
     Iota,
     Linear,
@@ -108,6 +111,7 @@ class Interpreter:
     seed: int = 0
     exact: bool = False
     extension: Extension | None = None
+    hosts: Mapping[int, HostFunction] = field(default_factory=dict[int, HostFunction])
     _memo: dict[Node, dict[Coordinates, Array]] = field(init=False)
     _histories: dict[Node, _History] = field(init=False)
     _env: Env = field(init=False)
@@ -149,6 +153,9 @@ class Interpreter:
         return out
 
     def _run(self, root: Request) -> Array:
+        known = self._memo.get(root[0], {}).get(root[1])
+        if known is not None:
+            return known
         stack = [(root, self._step(root))]
         active, answer = {root}, None
         while True:
@@ -203,6 +210,8 @@ class Interpreter:
                 return (yield from self._scan(node.op, node, env))
             case Linear():
                 return (yield from self._linear(node.op, node, env))
+            case Host():
+                return (yield from self._host(node.op, node, env))
             case (
                 Map() | Reduce() | Matmul() | Reshape() | Transpose() | Broadcast() | Concat()
                 | Part() | Gather() | Along()
@@ -290,6 +299,15 @@ class Interpreter:
         a = yield _restrict(node.args[1], env)
         return np.asarray(a + g * neighbour)
 
+    def _host(self, op: Host, node: Node, env: Env) -> Step:
+        """Call the function; the operand that orders a call is not for it."""
+        args: list[Array] = []
+        for arg in node.args:
+            args.append(np.asarray((yield _restrict(arg, env)), arg.dtype))
+        own = args if op.effects == PURE else args[1:]
+        point = {d: env[d] for d in node.domain}
+        return self.hosts[op.call](own, point, env)
+
     def _extend(self, name: str, key: Request, env: Env) -> Array:
         """The value of a leaf where the program does not define it."""
         node, point = key
@@ -370,7 +388,7 @@ def _kept(pdg: Pdg) -> set[Node]:
     def passes(node: Node) -> bool:
         (user,) = users[node]
         same = user is not None and user.domain == node.domain and not isinstance(user.op, Read)
-        return same and not isinstance(node.op, Rec | Scan | Linear)
+        return same and not isinstance(node.op, Rec | Scan | Linear | Host)
 
     return {node for node, by in users.items() if len(by) > 1 or not passes(node)}
 
@@ -381,11 +399,12 @@ def interpret(
     inputs: Mapping[str, Array],
     seed: int = 0,
     exact: bool = False,
+    hosts: Mapping[int, HostFunction] | None = None,
 ) -> dict[str, Array]:
     """Evaluate every output at every point of its domain.
 
     Shapes: inputs and results are (extents of the domain in declaration order, then shape).
-    Errors: ArgumentError, DomainError, CoverageError, CycleError.
+    Errors: ArgumentError, DomainError, CoverageError, CycleError, HostError.
     """
-    run = Interpreter(pdg, extents, inputs, seed, exact)
+    run = Interpreter(pdg, extents, inputs, seed, exact, hosts=hosts or {})
     return {name: run.everywhere(node) for name, node in pdg.outputs}

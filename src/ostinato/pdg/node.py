@@ -214,9 +214,23 @@ class Linear:
     reverse: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The result of call number ``call`` of a Python function, which runs once per point.
+
+    The node's domain is where it runs: it stays when operands turn out to depend on less. With
+    ``effects`` other than "pure" it is ordered: a `Pdg` has the call before it as first operand
+    (see `ostinato.pdg.effects`). The function itself is no part of the graph.
+    """
+
+    call: int
+    fn: str  # its name
+    effects: str
+
+
 Op = (
     Input | Const | Affine | Iota | Rec | Read | Map | Reduce | Matmul | Reshape | Transpose
-    | Broadcast | Concat | Part | Gather | Along | Case | Random | Scan | Linear
+    | Broadcast | Concat | Part | Gather | Along | Case | Random | Scan | Linear | Host
 )  # fmt: skip
 
 _Key = tuple[Op, tuple["Node", ...], tuple[Dim, ...], tuple[Expr, ...], Dtype]
@@ -285,6 +299,10 @@ class Equation:
     where: tuple[str, ...] = ()
 
 
+PURE = "pure"
+UNSEEN = "~"  # begins the names of outputs that only keep something in a program
+
+
 @dataclass(frozen=True)
 class Pdg:
     """Named outputs and the equations of every recurrent tensor they reach.
@@ -296,6 +314,11 @@ class Pdg:
     outputs: tuple[tuple[str, Node], ...]
     equations: dict[str, Equation]
     minimum_extents: dict[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def results(self) -> tuple[tuple[str, Node], ...]:
+        """The outputs that a user asked for."""
+        return tuple((n, x) for n, x in self.outputs if not n.startswith(UNSEEN))
 
     def dims(self) -> tuple[Dim, ...]:
         """All dimensions of the program in declaration order."""

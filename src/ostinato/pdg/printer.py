@@ -9,6 +9,7 @@ from ostinato.pdg.along import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS, Compare, Cond, at_least
 from ostinato.pdg.index import Dim, Expr, Index, expr
 from ostinato.pdg.node import (
+    PURE,
     Affine,
     Along,
     Broadcast,
@@ -17,6 +18,7 @@ from ostinato.pdg.node import (
     Const,
     Equation,
     Gather,
+    Host,
     Input,
     Iota,
     Linear,
@@ -217,6 +219,9 @@ class _Printer:
                 | Along() | Scan() | Linear()
             ):  # fmt: skip
                 return _call(node.op, args), _ATOM
+            case Host(_, fn, effects):
+                ordered = effects != PURE
+                return f"{fn}{'!' * ordered}({', '.join(args[ordered:])})", _ATOM
             case other:
                 assert_never(other)
 

@@ -17,6 +17,7 @@ from ostinato.pdg.node import (
     Const,
     Equation,
     Gather,
+    Host,
     Input,
     Iota,
     Linear,
@@ -114,5 +115,9 @@ def _rebuilt(node: Node) -> Node:
             return build.scan(fn, args[0], dim)
         case Linear(dim, reverse):
             return build.linear(args[0], args[1], dim, reverse)
+        case Host():
+            missing = set(build.union_domain(args)) - set(node.domain)
+            assert not missing, f"{_about(node)}: operands depend on {missing}"
+            return node
         case other:
             assert_never(other)

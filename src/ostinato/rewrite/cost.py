@@ -126,6 +126,8 @@ class Pricing:
         if op == "rec" or op in VIEWS:
             return Cost()
         once = Cost(instances=trips)
+        if op.startswith("host"):
+            return once
         if op == "mm":
             return once + self._product(node, trips)
         if op in ("scan", "lin"):

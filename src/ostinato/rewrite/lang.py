@@ -14,6 +14,7 @@ A term denotes a total function on all integer points to arrays. Operators and t
     part k i a, cut k i a   one index, or a slice, of axis -k
     gather k a b            positions b along axis -k
     along1 f k n a, along2  a function of the whole of axis -k, with n elements there
+    host1 n a, ..., host12  a Python function of operands: leaf n says which; no rule applies
     case i a b              a where condition i holds, else b
     at d i a                dimension d replaced by index i
     sl d i a                a new leading axis: d ranges over slice i
@@ -51,6 +52,7 @@ SIGNATURE: dict[str, str] = {
     "gather": "NTT",
     "along1": "SNAT",
     "along2": "SNATT",
+    **{f"host{n}": "N" + n * "T" for n in range(1, 13)},
     "case": "ATT",
     "at": "DAT",
     "sl": "DAT",
@@ -214,7 +216,7 @@ def popcount(name: str, mask: str) -> tuple[str, ...]:
 
 
 def _analysis_rules(op: str) -> list[str]:
-    if op in ("leaf", "rec", "look"):
+    if op in ("leaf", "rec", "look") or op.startswith("host"):
         return []  # loaded
     term = f"(= l ({op} {' '.join(_variables(op))}))"
     bound = op in ("at", "sl")

@@ -19,6 +19,7 @@ from ostinato.pdg.node import (
     Concat,
     Const,
     Gather,
+    Host,
     Input,
     Iota,
     Linear,
@@ -173,6 +174,10 @@ def _fields(loaded: Loaded, node: Node) -> tuple[str, tuple[int | str, ...]]:
         case Map(fn):
             name = f"cast:{node.dtype}" if fn == "cast" else fn
             return f"map{len(node.args)}", (name,)
+        case Host():
+            tables.leaves.append(node)
+            number = len(tables.leaves) - 1
+            return (f"host{len(node.args)}" if node.args else "leaf"), (number,)
         case Reduce(fn, axes):
             return "red", (fn, _axis_mask(axes))
         case Matmul():

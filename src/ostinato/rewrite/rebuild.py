@@ -13,6 +13,7 @@ from ostinato.pdg.node import (
     Concat,
     Dtype,
     Equation,
+    Host,
     Node,
     Pdg,
     Read,
@@ -129,6 +130,10 @@ class _Builder:
                 return build.matmul(args[0], args[1])
             case "gather":
                 return build.gather(args[0], args[1], -int(f[0]))
+            case _ if op.startswith("host"):
+                like = tables.leaves[int(f[0])]
+                assert isinstance(like.op, Host), f"{like} is no call"
+                return build.host(like.op, args, like)
             case "along1" | "along2":
                 return build.along(str(f[0]), args, -int(f[1]), tables.expr(int(f[2])))
             case "cat":

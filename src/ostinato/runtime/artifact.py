@@ -5,12 +5,12 @@ The runtime knows the compiler's records only by these protocols, so that it imp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from ostinato.pdg.functions import Array
-from ostinato.pdg.index import Expr
+from ostinato.pdg.index import Dim, Expr
 from ostinato.runtime.explain import Explanation
 
 
@@ -35,12 +35,39 @@ class Field(Protocol):
     def axes(self) -> tuple[tuple[int, ...], ...]: ...
 
 
+class View(Protocol):
+    """An array in the arena: its shape at a point, and the elements between neighbours."""
+
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def shape(self) -> tuple[Expr, ...]: ...
+    @property
+    def strides(self) -> tuple[Expr, ...]: ...
+
+
+class Call(Protocol):
+    """A call of a Python function from compiled code.
+
+    It writes the coordinates of ``dims``, the offset of every operand and that of the result.
+    """
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def dims(self) -> tuple[Dim, ...]: ...
+    @property
+    def operands(self) -> Sequence[View]: ...
+    @property
+    def result(self) -> View: ...
+
+
 class Interface(Protocol):
     """The entry point's view of the arena.
 
     ``tensors`` are the entries of the offset table with the bytes of one element; ``tiles`` the
     iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any;
-    ``late`` the outputs that are computed after that loop.
+    ``late`` the outputs that are computed after that loop; ``calls`` the functions to call.
     """
 
     @property
@@ -57,6 +84,8 @@ class Interface(Protocol):
     def streamed(self) -> str: ...
     @property
     def late(self) -> frozenset[str]: ...
+    @property
+    def calls(self) -> Sequence[Call]: ...
 
 
 class Layout(Protocol):

@@ -10,9 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.errors import NonFiniteError
+from ostinato.pdg.host import HostFunction
+from ostinato.pdg.node import UNSEEN
 from ostinato.runtime.arrays import Array, empty_arena, put, sizes, stored_view, take, take_step
 from ostinato.runtime.arrays import tile_counts as counts_of
 from ostinato.runtime.artifact import Artifact, Field, Layout
+from ostinato.runtime.calls import Calls, Control, words
 from ostinato.runtime.explain import Explanation, MemoryUse
 from ostinato.runtime.module import Loaded, load_module
 from ostinato.runtime.workers import Workers, available_cores
@@ -25,6 +28,7 @@ class Bound:
     extents: Mapping[str, int]
     inputs: Mapping[str, Array] = field(default_factory=dict[str, Array])
     seed: int = 0
+    hosts: Mapping[int, HostFunction] = field(default_factory=dict[int, HostFunction])
 
 
 class Execution:
@@ -46,7 +50,16 @@ class Execution:
     def _arguments(self) -> tuple[object, ...]:
         interface = self.program.artifact.interface
         offsets = [self.layout.offsets[name] // size for name, size in interface.tensors]
-        table = np.array([*offsets, 0], np.int64)  # never empty
+        table = np.zeros(len(offsets) + words(interface.calls), np.int64)
+        table[: len(offsets)] = offsets
+        self.calls = Calls(
+            interface.calls,
+            self.bound.hosts,
+            self.arena,
+            table,
+            self.bound.extents,
+            Control(self.control, self._stop, self._done),
+        )
         seed = (int(self.bound.seed) + 2**63) % 2**64 - 2**63
         extents = (int(self.bound.extents[name]) for name in interface.extents)
         kernels = self.program.loaded.kernels
@@ -57,8 +70,12 @@ class Execution:
         return stored_view(self.arena, each, offset, self.bound.extents)
 
     def done(self) -> int:
-        """Steps of the published loop whose results are all written."""
-        return int(self.control[self._done])
+        """Steps of the published loop whose results are all written.
+
+        A failed call leaves the steps after it undefined.
+        """
+        steps = int(self.control[self._done])
+        return steps if self.calls.failure is None else min(steps, self.calls.sound)
 
     def stop(self) -> None:
         """Ask the workers to leave at the end of the iteration they are in, and wait."""
@@ -72,6 +89,8 @@ class Execution:
         except BaseException:
             self.stop()
             raise
+        if self.calls.failure is not None:
+            raise self.calls.failure
 
     def result(self, each: Field) -> Array:
         shape = sizes(self.program.artifact.shapes[each.name], self.bound.extents)
@@ -120,11 +139,13 @@ class Executable:
     def run(self, bound: Bound, check_finite: bool = False) -> dict[str, Array]:
         """Return every output, shaped (extents of its dims, then its shape).
 
-        Errors: NonFiniteError with ``check_finite`` if an output holds a NaN or an infinity.
+        Errors: HostError; NonFiniteError with ``check_finite`` if an output holds a NaN or an
+        infinity.
         """
         execution = self.start(bound)
         execution.wait()
-        outputs = {f.name: execution.result(f) for f in self.artifact.interface.outputs}
+        shown = (f for f in self.artifact.interface.outputs if not f.name.startswith(UNSEEN))
+        outputs = {f.name: execution.result(f) for f in shown}
         self.finish(execution)
         if check_finite:
             for name, value in outputs.items():

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from types import SimpleNamespace, TracebackType
 from typing import Any
 
+from ostinato.pdg.node import UNSEEN
 from ostinato.runtime.executor import Bound, Executable, Execution, require_finite
 
 SHORTEST_WAIT_S, LONGEST_WAIT_S = 2e-5, 5e-3
@@ -45,7 +46,9 @@ class Stream:
         self._lengths = lengths or {}
         domains = program.artifact.domains
         self._fields = [
-            f for f in program.artifact.interface.outputs if domains[f.name][:1] == (dim,)
+            f
+            for f in program.artifact.interface.outputs
+            if domains[f.name][:1] == (dim,) and not f.name.startswith(UNSEEN)
         ]
         self._count = bound.extents[dim.upper()]
         interface = program.artifact.interface

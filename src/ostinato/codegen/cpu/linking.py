@@ -74,6 +74,16 @@ def is_wanted(name: str) -> bool:
     return only is None or name in only.split(",")
 
 
+def _call_python(builder: Builder, args: list[Value]) -> None:
+    address, number = args
+    kind = function_type(VOID, [number.type])
+    builder.call(builder.inttoptr(address, kind.as_pointer()), [number])
+
+
+call_python = primitive("call_python", "void", ("int64", "int64"), _call_python)
+"""``call_python(address, number)``: let Python run the call of that number."""
+
+
 def _invoke(builder: Builder, args: list[Value]) -> None:
     address, *rest = args
     kind = function_type(VOID, [value.type for value in rest])

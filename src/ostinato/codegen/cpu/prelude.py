@@ -38,6 +38,7 @@ from ostinato.codegen.cpu.half import (
     float16_value_u16,
 )
 from ostinato.codegen.cpu.linking import (
+    call_python,
     carray,
     driver,
     invoke,
@@ -253,6 +254,7 @@ __all__ = [
     "fma_f32",
     "fma_f64",
     "fold_seed",
+    "call_python",
     "invoke",
     "kernel",
     "lanes",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.driver import calls
+from ostinato.codegen.emit.calling import Python, python_calls
 from ostinato.codegen.emit.driver import published_loop
 from ostinato.codegen.emit.kernel import stored
 from ostinato.codegen.plan import Plan, Port
@@ -36,7 +37,7 @@ class Interface:
 
     ``tensors`` are the entries of the offset table with the bytes of one element; ``tiles`` the
     iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any;
-    ``late`` the outputs that are computed after that loop.
+    ``late`` the outputs that are computed after that loop; ``calls`` the functions to call.
     """
 
     extents: tuple[str, ...]
@@ -46,6 +47,7 @@ class Interface:
     tiles: tuple[Expr, ...]
     streamed: str
     late: frozenset[str]
+    calls: tuple[Python, ...] = ()
 
 
 def interface(plan: Plan) -> Interface:
@@ -60,6 +62,7 @@ def interface(plan: Plan) -> Interface:
         tiles=tuple(s.hi - s.lo for s in spans),
         streamed=_streamed(plan),
         late=_late(plan),
+        calls=python_calls(plan),
     )
 
 

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from ostinato.codegen.cpu import target
 from ostinato.codegen.cpu.flags import BYTES
+from ostinato.codegen.emit.calling import emit_call
 from ostinato.codegen.emit.contraction import emit_contraction
 from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS, Body, Function
 from ostinato.codegen.emit.index import expression
@@ -18,6 +19,7 @@ from ostinato.codegen.plan import Plan
 from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Load, Statement
 from ostinato.codegen.tree import (
+    Calling,
     Contraction,
     Fill,
     Kernel,
@@ -121,6 +123,8 @@ def emit_tree(tree: Tree, function: Function, out: Source) -> None:
             emit_sweep(tree, function, out)
         case Fill(tensor):
             emit_fill(tensor, function, out)
+        case Calling(name):
+            emit_call(function.statement(name), function, out)
         case unknown:
             assert_never(unknown)
 

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 import ostinato as ot
-from ostinato.debug import Debug, parse
 from ostinato.pdg.errors import OptionError
+from ostinato.switches import Debug, parse
 
 
 def test_each_word_turns_on_its_switch() -> None:

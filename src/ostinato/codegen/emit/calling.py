@@ -1,0 +1,112 @@
+"""Calls of Python: the point and the places of the arrays, then one call through an address.
+
+Both are words after the offsets of the tensors: the address of the function that takes the number
+of a call, then the coordinates of the point, the offset of each operand and that of the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ostinato.codegen.emit.function import OFFSETS, Body, Function
+from ostinato.codegen.emit.index import condition, expression
+from ostinato.codegen.emit.source import Source
+from ostinato.codegen.plan import Plan
+from ostinato.codegen.storage import Storage
+from ostinato.codegen.system import Call, Load, Operand, Statement
+from ostinato.pdg.condition import ALWAYS
+from ostinato.pdg.index import Dim, Expr, expr, product, substitute
+from ostinato.pdg.node import Dtype
+
+
+def emit_call(s: Statement, function: Function, out: Source) -> None:
+    """Write one call, where it is demanded."""
+    assert s.host is not None, f"{s.name} is no call"
+    ((cond, _),) = s.clauses
+    out.line(f"# {s.name} = Python's {s.fold}")
+    if cond == ALWAYS:
+        _emit(s, s.host.number, function, out)
+        return
+    with out.block(f"if {condition(cond, function.dims).code}"), function.block():
+        _emit(s, s.host.number, function, out)
+
+
+def _emit(s: Statement, number: int, function: Function, out: Source) -> None:
+    body = Body(function, frozenset())
+    words = [expression(expr(d), function.dims).code for d in s.dims]
+    words += [body.offset(at).code for at in (*_operands(s), _result(s))]
+    out.lines(body.hoisted)
+    first = len(function.places)
+    for k, word in enumerate(words, first + 1):
+        out.line(f"{OFFSETS}[{k}] = {word}")
+    out.line(f"call_python({OFFSETS}[{first}], {number})")
+
+
+def _arguments(s: Statement) -> tuple[Load, ...]:
+    """The loads that a function is given."""
+    (_, value) = s.clauses[0]
+    assert isinstance(value, Call), f"{s.name} is no call"
+    assert s.host is not None, f"{s.name} is no call"
+    found = tuple(x for x in value.args if isinstance(x, Load))
+    return found[s.host.ordered :]
+
+
+def _operands(s: Statement) -> tuple[Load, ...]:
+    """The first element of each operand."""
+    start = {d: expr(0) for d in s.reduced}
+    return tuple(
+        replace(x, axes=tuple(substitute(a, start) if isinstance(a, Expr) else a for a in x.axes))
+        for x in _arguments(s)
+    )
+
+
+def _result(s: Statement) -> Load:
+    zeros = (expr(0),) * len(s.result_axes)
+    return Load(s.name, tuple(map(expr, s.result_dims)), zeros, s.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An array in the arena: its shape at a point, and the elements between neighbours."""
+
+    dtype: Dtype
+    shape: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """A call as the runtime makes it; ``dims`` are the words before the offsets."""
+
+    number: int
+    dims: tuple[Dim, ...]
+    operands: tuple[View, ...]
+    result: View
+
+
+def python_calls(plan: Plan) -> tuple[Python, ...]:
+    """Every call of a plan."""
+    out: list[Python] = []
+    for s in plan.statements.values():
+        if s.host is None:
+            continue
+        loads = _arguments(s)
+        views = tuple(
+            _view(o, x.axes, plan.storage[x.tensor])
+            for o, x in zip(s.host.operands, loads, strict=True)
+        )
+        own = tuple(expr(a.index) for a in s.result_axes)
+        result = _view(s.host.result, own, plan.storage[s.name])
+        out.append(Python(s.host.number, s.dims, views, result))
+    return tuple(out)
+
+
+def _view(operand: Operand, axes: tuple[object, ...], storage: Storage) -> View:
+    pads = [a.pad for a in storage.axes]
+    steps: list[Expr] = []
+    for index in operand.axes:
+        if index is None:
+            steps.append(expr(0))
+        else:
+            steps.append(product(pads[axes.index(expr(index)) + 1 :]))
+    return View(operand.dtype, operand.shape, tuple(steps))

@@ -1,0 +1,191 @@
+"""Python functions that a program calls: what they are given, what they must return, and errors.
+
+A function is kept outside the graph, by the number of its call. Several results travel as one
+array, in a type that holds each of them exactly; `Result` says where they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from ostinato.pdg.errors import HostError
+from ostinato.pdg.functions import Array
+from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, product
+from ostinato.pdg.naming import show_shape
+from ostinato.pdg.node import Dtype
+
+Env = Mapping[Dim | Extent, int]
+_point: ContextVar[Mapping[str, int] | None] = ContextVar("point", default=None)
+INTEGERS = ("int32", "int64", "uint32")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One declared result: its shape at a point, and its type."""
+
+    shape: tuple[Expr, ...]
+    dtype: Dtype
+
+
+def carrier(results: Sequence[Result]) -> Dtype:
+    """The type that holds every value of all results; an int64 may take two numbers of it.
+
+    >>> carrier([Result((), "float32"), Result((), "bool")])
+    'float32'
+    """
+    kinds = {r.dtype for r in results}
+    if len(kinds) > 1:
+        kinds.discard("bool")
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    if not kinds:
+        return "int32"
+    return "int64" if kinds <= set(INTEGERS) else "float64"
+
+
+def parts(result: Result, dtype: Dtype) -> int:
+    """How many numbers of the common type an element takes."""
+    return 2 if result.dtype == "int64" and dtype == "float64" else 1
+
+
+def width(results: Sequence[Result], dtype: Dtype) -> Expr:
+    """How many numbers of the common type all results take."""
+    return sum((product(r.shape) * parts(r, dtype) for r in results), expr(0))
+
+
+@dataclass(frozen=True, eq=False)
+class HostFunction:
+    """A function, its declared results, and the dimensions of which it gets all points at once."""
+
+    fn: Callable[..., object]
+    name: str
+    where: str
+    results: tuple[Result, ...]
+    over: tuple[Dim, ...]
+
+    @property
+    def lead(self) -> tuple[Expr, ...]:
+        return tuple(expr(d.extent) for d in self.over)
+
+    @property
+    def is_packed(self) -> bool:
+        return len(self.results) != 1
+
+    def __call__(self, args: Sequence[Array], point: Mapping[Dim, int], env: Env) -> Array:
+        """Return the results of one call as one array.
+
+        Errors: HostError if the function raises, or returns what does not fit.
+        """
+        named = {d.name: k for d, k in point.items()}
+        views = [_readonly(a) for a in args]
+        try:
+            with at_point(named):
+                returned = self.fn(*views)
+        except Exception as failure:
+            text = f"{type(failure).__name__}: {failure}".strip(": ")
+            fact = f"`{self.name}` failed{_at(named)}: {text}"
+            remedy = "The error that it raised is shown above this one."
+            raise HostError(fact, remedy, self.where) from failure
+        try:
+            return self._packed(returned, env)
+        except _Misfit as misfit:
+            fact = f"`{self.name}` returned {misfit.found}{_at(named)}"
+            raise HostError(fact, f"Return {misfit.wanted}, as declared.", self.where) from None
+
+    def _packed(self, returned: object, env: Env) -> Array:
+        if not self.results:
+            return np.zeros((), "int32")
+        values = [returned]
+        if self.is_packed:
+            count = len(self.results)
+            if not isinstance(returned, tuple | list):
+                raise _Misfit(f"a {type(returned).__name__}", f"a tuple of {count} arrays")
+            values = list(cast(Sequence[object], returned))
+            if len(values) != count:
+                raise _Misfit(f"{len(values)} results", f"{count} results")
+        arrays = [self._fitted(v, r, env) for v, r in zip(values, self.results, strict=True)]
+        if not self.is_packed:
+            return arrays[0]
+        dtype = carrier(self.results)
+        rows = [
+            row
+            for array, result in zip(arrays, self.results, strict=True)
+            for row in _split(array, len(self.over), parts(result, dtype))
+        ]
+        return np.concatenate([row.astype(dtype) for row in rows], axis=-1)
+
+    def _fitted(self, value: object, result: Result, env: Env) -> Array:
+        """A returned value in its declared type and shape."""
+        array: Array = np.asarray(value)
+        symbolic = (*self.lead, *result.shape)
+        shape = tuple(max(0, evaluate(size, env)) for size in symbolic)
+        wanted = f"an array of shape {shape} and type {result.dtype}"
+        if array.shape != shape:
+            declared = show_shape(symbolic)
+            known = f" = {declared}" if any(not s.is_const for s in symbolic) else ""
+            wanted = f"an array of shape {shape}{known} and type {result.dtype}"
+            raise _Misfit(f"an array of shape {array.shape}", wanted)
+        target = np.dtype(result.dtype)
+        whole = array.dtype.kind in "iu" and target.kind in "iu"  # the values decide
+        if array.dtype.kind not in "biuf" or not (
+            whole or np.can_cast(array.dtype, target, "same_kind")
+        ):
+            raise _Misfit(f"an array of type {array.dtype}", wanted)
+        out = array.astype(result.dtype)
+        if result.dtype in INTEGERS and not np.array_equal(out, array):
+            raise _Misfit(f"values outside {result.dtype}", wanted)
+        return out
+
+
+class _Misfit(Exception):
+    """What was returned, and what should have been."""
+
+    def __init__(self, found: str, wanted: str) -> None:
+        self.found, self.wanted = found, wanted
+        super().__init__(found)
+
+
+def _readonly(array: Array) -> Array:
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _split(array: Array, lead: int, count: int) -> list[Array]:
+    """An array as rows behind ``lead`` axes; of int64 numbers the high halves, then the low."""
+    flat = array.reshape(*array.shape[:lead], math.prod(array.shape[lead:]))
+    return [flat] if count == 1 else [flat >> 32, flat & 0xFFFFFFFF]
+
+
+def _at(point: Mapping[str, int]) -> str:
+    text = ", ".join(f"{d} = {k}" for d, k in point.items())
+    return f" at {text}" if text else ""
+
+
+@contextmanager
+def at_point(named: Mapping[str, int]) -> Generator[None]:
+    """Let `current_point` tell a function where it is called."""
+    token = _point.set(named)
+    try:
+        yield
+    finally:
+        _point.reset(token)
+
+
+def current_point() -> dict[str, int]:
+    """The point of the call that runs here.
+
+    Errors: HostError outside a call.
+    """
+    found = _point.get()
+    if found is None:
+        fact = "a point was asked for, but no program is calling a function here"
+        raise HostError(fact, "Use `ot.debug.point()` inside a function given to `ot.host`.")
+    return dict(found)
