@@ -25,6 +25,11 @@ HANDLERS: dict[object, Callable[..., Tensor]] = {
     element.power: operators.power,
     element.one_hot: operators.one_hot,
 }
+_SPOKEN = {
+    "__setitem__": "an equation",
+    "step": "an equation",
+    "differentiable": "a function with its own gradient",
+}
 JOINING = {movement.concatenate: moves.concatenate, movement.stack: moves.stack}
 
 
@@ -47,7 +52,8 @@ def joined(join: Callable[..., Node], several: Sequence[Tensor], axis: int) -> T
 def refuse(arguments: Iterable[object]) -> NoReturn:
     """Say that the function that was called does not take ragged operands."""
     found = next(a for a in arguments if isinstance(a, Tensor) and a.mask is not None)
-    what = called_function()
-    fact = f"`{what}` does not take the ragged steps of {called(found.node)}"
+    name = called_function()
+    what = _SPOKEN.get(name, f"`{name}`")
+    fact = f"{what} does not take the ragged steps of {called(found.node)}"
     remedy = "Give the steps beyond the end a value: x.filled(0.0); or fold them first."
     raise ShapeError(fact, remedy, place())

@@ -63,7 +63,7 @@ def together(parts: Parts) -> Node:
 
 def replaced(x: Node, parts: Parts, value: Scalar, where: str = "") -> Node:
     """Return ``x`` with the elements that some part says are dead replaced by a value."""
-    return select(together(parts), x, value, where)
+    return select(together(parts), x, build.const(value, x.dtype, (ONE,) * x.rank), where)
 
 
 def folded(parts: Parts, axes: Collection[int]) -> Parts:

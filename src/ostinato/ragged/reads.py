@@ -42,6 +42,8 @@ def at_steps(
     beyond = [end for end in endings(x.over) if known and not stays_behind(known, end)]
     filled, fill = _filled(x, beyond, where)
     node, leading = read_at(filled, given, windows, where)
+    if filled is not x.node:
+        annotate(node, where, x.node.label)
     note(node, x.over, known, where)
     own = () if x.mask is None else x.mask.parts
     parts = [Live(read_at(p.node, given, windows, where)[0], p.ragged) for p in own]
@@ -77,7 +79,6 @@ def _filled(x: Tensor, beyond: Sequence[Ending], where: str) -> tuple[Node, Scal
         if end.alive.node is not x.node:
             value = 0 if fill is None else fill
             node = replaced(node, (Live(end.alive.node, frozenset()),), value, where)
-            annotate(node, where, x.node.label)
     return node, fill
 
 

@@ -76,7 +76,9 @@ class CartPole:
             (x < -MAX_POSITION) | (x > MAX_POSITION) | (angle < -MAX_ANGLE) | (angle > MAX_ANGLE)
         )
         following = Record(motion=stack([x, v, angle, spin]), steps=steps)
-        return following, as_tensor(1.0), terminated, steps >= MAX_STEPS
+        # One per step, which is read along the steps: a constant would have no dimensions.
+        reward = where(terminated, 1.0, 1.0).named("reward")
+        return following, reward, terminated, steps >= MAX_STEPS
 
 
 def _accelerations(angle: Tensor, spin: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
