@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any, cast
 from ostinato.arguments import Arguments, Signature, signature
 from ostinato.codegen.cpu import prelude
 from ostinato.dims import is_integer
+from ostinato.pdg.claims import Claim
 from ostinato.pdg.errors import ArgumentError, CycleError, OptionError, guess
 from ostinato.pdg.fingerprint import fingerprint, spell
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half import encoded
 from ostinato.pdg.index import Expr, expr, upper_bound
-from ostinato.pdg.node import Input, Node, Pdg
+from ostinato.pdg.node import UNSEEN, Input, Node, Pdg
 from ostinato.place import calling_place
 from ostinato.results import Beside, Results
 from ostinato.rewrite.registry import RuleSet
@@ -54,6 +55,7 @@ class Options:
     hints: Mapping[str, int] = field(default_factory=dict[str, int])  # typical extents, for costs
     widths: Mapping[str, int] = field(default_factory=dict[str, int])  # rows per tile, by dim
     verify: bool = False  # check every invariant after every stage
+    checks: bool = False  # check computed steps and positions against their range in every run
 
 
 def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
@@ -124,6 +126,7 @@ class Compiled:
         """
         dim, where = over if isinstance(over, str) else over.name, calling_place()
         domains = self.executable.artifact.domains
+        domains = {n: dims for n, dims in domains.items() if not n.startswith(UNSEEN)}
         if not any(dims[:1] == (dim,) for dims in domains.values()):
             firsts = sorted({dims[0] for dims in domains.values() if dims})
             fact = f"no output has `{dim}` as its first dimension"
@@ -162,11 +165,17 @@ def compile_program(
         raise OptionError(f"`rules` is {rules!r}", remedy)
     chosen = options_from(options or {}, pdg)
     chosen = replace(chosen, verify=chosen.verify or debug().verify)
+    takes = signature(pdg)
+    claims: tuple[Claim, ...] = ()
+    if chosen.checks:
+        from ostinato.pdg.checks import with_claims
+
+        pdg, claims = with_claims(pdg)
     key = _key(pdg, rules, chosen)
     artifact = cache.load(key)
     if artifact is None:
         try:
-            artifact = build(pdg, rules, chosen)
+            artifact = replace(build(pdg, rules, chosen), claims=claims)
         except CycleError as unordered:
             from ostinato.cycle import find_cycle
 
@@ -177,7 +186,7 @@ def compile_program(
     for note in artifact.explanation.notes:
         warnings.warn(note, stacklevel=3)
     executable = Executable(artifact, directory, key, chosen.threads)
-    return Compiled(executable, signature(pdg), beside)
+    return Compiled(executable, takes, beside)
 
 
 def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:

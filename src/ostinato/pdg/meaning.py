@@ -176,20 +176,27 @@ def check_window(node: Node, index: Array, env: Env) -> None:
         steps = (index + start).astype("int64")
     outside = steps[(steps < lo) | (steps >= hi)]
     if outside.size:
-        raise window_error(node, env, int(outside.flat[0]), (lo, hi))
+        place = node.domain, node.where
+        offset = int(outside.flat[0]) - lo
+        raise window_error(called(node.args[0]), node.op.window, env, offset, place)
 
 
-def window_error(node: Node, env: Env, step: int, window: tuple[int, int]) -> DomainError:
-    """The error for a computed step that leaves its window at a point."""
-    assert isinstance(node.op, Gather), f"{node} is no gather"
-    assert node.op.window is not None, f"{node} has no window"
-    dim, (lo, hi) = node.op.window[0], window
-    point = ", ".join(f"{d} = {env[d]}" for d in node.domain)
+def window_error(
+    tensor: str,
+    window: tuple[Dim, Slice],
+    env: Env,
+    offset: int,
+    place: tuple[tuple[Dim, ...], str],
+) -> DomainError:
+    """The error for a computed step, so far from the first of its window at a point."""
+    (dim, steps), (dims, where) = window, place
+    lo, hi = evaluate(steps.lo, env), evaluate(steps.hi, env)
+    point = ", ".join(f"{d} = {env[d]}" for d in dims)
     here = f" at {point}" if point else ""
     within = f"{lo} <= {dim} < {hi}" if lo < hi else "empty"
-    fact = f"{called(node.args[0])} is read at {dim} = {step}{here}, where its window is {within}"
+    fact = f"{tensor} is read at {dim} = {lo + offset}{here}, where its window is {within}"
     remedy = "Clip the index to the window with `ot.clip`, or widen `within`."
-    return DomainError(fact, remedy, node.where)
+    return DomainError(fact, remedy, where)
 
 
 def check_part(op: Part, x: Array, node: Node, env: Env) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ostinato.pdg.claims import Claim
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Expr
 from ostinato.runtime.explain import Explanation
@@ -111,7 +112,8 @@ class Artifact:
     ``domains`` gives the dims of every output by name, ``shapes`` its whole array's shape,
     ``lines`` the place in the user's program;
     ``words`` are the places of the stop flag and of the published count in the control array, and
-    its length. ``constants`` are inputs that the program itself supplies.
+    its length. ``constants`` are inputs that the program itself supplies, ``claims`` what every
+    run checks.
     """
 
     source: str
@@ -123,3 +125,4 @@ class Artifact:
     lines: Mapping[str, str] = field(default_factory=dict[str, str])
     constants: Mapping[str, Array] = field(default_factory=dict[str, Array])
     explanation: Explanation = field(default_factory=Explanation)
+    claims: tuple[Claim, ...] = ()

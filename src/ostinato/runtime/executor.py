@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.pdg.errors import NonFiniteError
+from ostinato.pdg.claims import Unseen, failure
+from ostinato.pdg.errors import NonFiniteError, OstinatoError
 from ostinato.pdg.host import HostFunction
 from ostinato.pdg.node import UNSEEN
 from ostinato.runtime.arrays import Array, empty_arena, put, sizes, stored_view, take, take_step
@@ -140,17 +141,40 @@ class Executable:
         """Return every output, shaped (extents of its dims, then its shape).
 
         Errors: HostError; NonFiniteError with ``check_finite`` if an output holds a NaN or an
-        infinity.
+        infinity; that of the first claim that does not hold.
         """
         execution = self.start(bound)
         execution.wait()
         shown = (f for f in self.artifact.interface.outputs if not f.name.startswith(UNSEEN))
         outputs = {f.name: execution.result(f) for f in shown}
+        wrong = self.failures(execution)
         self.finish(execution)
+        if wrong:
+            raise wrong[0]
         if check_finite:
             for name, value in outputs.items():
                 require_finite(self.artifact, name, value)
         return outputs
+
+    def failures(self, execution: Execution, step: int | None = None) -> list[OstinatoError]:
+        """The errors of the claims that do not hold; with a step, of those that belong to it."""
+        fields = {f.name: f for f in self.artifact.interface.outputs}
+
+        def value(of: Unseen) -> Array:
+            each = fields[of.name]
+            return execution.result(each) if step is None else execution.result_at(each, step)
+
+        late = self.artifact.interface.late
+        out: list[OstinatoError | None] = []
+        for claim in self.artifact.claims:
+            both = [u for u in (claim.ok, claim.shown) if u is not None]
+            dims = {u.dims[:1] for u in both}
+            streamed = len(dims) == 1 and all(u.dims for u in both)
+            streamed = streamed and both[0].dims[0].name == self.artifact.interface.streamed
+            if step is None or (streamed and late.isdisjoint(u.name for u in both)):
+                values = value(both[0]), value(both[-1])
+                out.append(failure(claim, values, execution.bound.extents, step))
+        return [error for error in out if error is not None]
 
     def explain(self, extents: Mapping[str, int] | None = None) -> Explanation:
         """What was compiled; memory is that of the given extents, or of the last run."""

@@ -108,18 +108,27 @@ class Stream:
         """Sleep until ``step`` is done or the run has ended; return the number of steps done."""
         if not self._is_live:
             execution.wait()
+            self._require_claims(execution)
             return self._count
         wait_s = SHORTEST_WAIT_S
         while execution.done() <= step:
             if not execution.workers.is_running():
                 execution.wait()
+                self._require_claims(execution)
                 break
             time.sleep(wait_s)
             wait_s = min(2 * wait_s, LONGEST_WAIT_S)
         return execution.done()
 
+    def _require_claims(self, execution: Execution, step: int | None = None) -> None:
+        """Raise the error of the first claim of the program that does not hold."""
+        wrong = self._program.failures(execution, step)
+        if wrong:
+            raise wrong[0]
+
     def _record(self, execution: Execution, step: int) -> Record:
         values: dict[str, Any] = {}
+        self._require_claims(execution, step)
         for field in self._fields:
             value = execution.result_at(field, step)
             if self._check:
