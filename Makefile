@@ -4,7 +4,7 @@
 PYTHON := .venv/bin/python
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types check bench clean
+.PHONY: help demo test lint types check fuzz coverage mutate bench clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,11 +25,26 @@ types: .venv/.installed-dev  ## mypy and pyright, both strict
 
 check: lint types test  ## everything CI checks
 
+MINUTES ?= 10
+fuzz: .venv/.installed-test  ## judge invented programs for MINUTES=10; failures become tests
+	$(PYTHON) -m tests.property.fuzz --minutes $(MINUTES)
+
+COVER := $(PYTHON) -m coverage
+coverage: .venv/.installed-dev  ## branch coverage of the graph and its interpreter, at least 95 %
+	$(COVER) erase
+	$(COVER) run -m pytest -q tests/pdg tests/api tests/errors
+	$(COVER) combine -q
+	$(COVER) report --include 'src/ostinato/pdg/*' --fail-under 95
+
+mutate: .venv/.installed-dev  ## change the interpreter and the index algebra: do tests notice?
+	.venv/bin/mutmut run --max-children 2
+	.venv/bin/mutmut results
+
 bench: .venv/.installed-plot  ## env-steps/s of REINFORCE beside NumPy (and JAX when installed)
 	.venv/bin/ostinato bench reinforce
 
 clean:  ## remove the environment, caches and runs
-	rm -rf .venv build dist runs .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
+	rm -rf .venv build dist runs mutants .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.installed-%: pyproject.toml .ci/venv

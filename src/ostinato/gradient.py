@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import overload
 
-from ostinato.definition import Definition, fresh_name, reachable
+from ostinato.definition import Definition, fresh_name, reachable, user_name
 from ostinato.dims import Dimension
 from ostinato.functions import stop_gradient
 from ostinato.pdg.build import order
@@ -98,7 +98,7 @@ def _register(
     for name, equation in equations.items():
         old = equation.rec
         key = (Rec(fresh_name(name)), (), old.domain, old.shape, old.dtype)
-        replaced[old] = intern(key, old.where or where, old.label)
+        replaced[old] = intern(key, old.where or where, user_name(old.label))
     rights = [right for equation in equations.values() for _, right in equation.cases]
     moved = rebuild([*nodes, *rights], lambda node, _: replaced.get(node))
     made: list[Definition] = []

@@ -24,7 +24,7 @@ from tests.property.constructs.table import FLOATS
 __all__ = ["Recipe", "Replay", "Step", "arguments", "covering", "invent", "recipes"]
 
 NAMES = ("b", "s", "t", "u")
-SHAPES = ((), (), (3,), (2, 3))
+SHAPES = ((), (3,), (3,), (2, 3))
 INTEGERS = ("int32", "int64", "uint32", "bool")
 MODES = ("values", "values", "values", "values", "gradient", "second")
 
@@ -121,20 +121,21 @@ def _frame(chance: random.Random) -> Recipe:
 def invent(seed: int, most_steps: int = 9, preferring: Sequence[str] = ()) -> Recipe:
     """Return the recipe of a seed, with preferred constructs in most places where they fit.
 
-    Constructs are drawn by kind first, so that a kind with many of them is not more common.
+    Constructs are drawn by kind first; a kind is as common as the root of its size.
     """
     chance = random.Random(seed)
     kinds: dict[str, list[str]] = {}
     for each in TABLE.values():
         kinds.setdefault(each.kind, []).append(each.name)
+    rows, weights = list(kinds.values()), [len(names) ** 0.5 for names in kinds.values()]
     while True:
         recipe = _frame(chance)
         wanted = chance.randint(min(2, most_steps), most_steps)
         replay = Replay(recipe, recipe.dtypes[0])
         steps: list[Step] = []
-        for _ in range(60):
-            chosen = preferring and chance.random() < 0.8
-            names = preferring if chosen else kinds[chance.choice(sorted(kinds))]
+        for _ in range(80):
+            chosen = preferring and chance.random() < 0.85
+            names = preferring if chosen else chance.choices(rows, weights)[0]
             step = _step(chance, names, len(replay.workshop.pool))
             if replay.take(step, len(steps)):
                 steps.append(step)
@@ -143,11 +144,11 @@ def invent(seed: int, most_steps: int = 9, preferring: Sequence[str] = ()) -> Re
 
 
 def covering(programs: int) -> list[Recipe]:
-    """Recipes that together use every construct, or as many as so few can."""
+    """At least so many recipes, which together use every construct that fits at all."""
     found: list[Recipe] = []
     left = sorted(TABLE)
-    for seed in range(programs):
-        recipe = invent(seed, 9, left)
+    while len(found) < programs or (left and len(found) < 4 * programs):
+        recipe = invent(len(found), 9, left)
         used = {step.op for step in recipe.steps}
         left = [name for name in left if name not in used]
         found.append(recipe)

@@ -12,19 +12,19 @@ from tests.property.judge import CHECKS, judge, trial_of
 from tests.property.programs import covering
 
 PARTS = 8  # the processes of a test run share the work
-BUDGET = int(os.environ.get("OSTINATO_PROPERTY_PROGRAMS", "56"))  # programs per run
+BUDGET = int(os.environ.get("OSTINATO_PROPERTY_PROGRAMS", "64"))  # programs per run
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_invented_programs_pass_every_check(part: int) -> None:
     warnings.simplefilter("ignore")
     recipes = covering(BUDGET)
-    for seed in range(part, BUDGET, PARTS):
+    for seed in range(part, len(recipes), PARTS):
         judge(trial_of(seed, recipes[seed]))
 
 
 def test_the_programs_of_a_run_use_every_construct_and_every_check() -> None:
-    recipes = covering(56)
+    recipes = covering(64)
     assert TABLE.keys() == {step.op for recipe in recipes for step in recipe.steps}
     trials = [trial_of(seed, recipe) for seed, recipe in enumerate(recipes)]
     assert CHECKS.keys() == {name for trial in trials for name in trial.checks}

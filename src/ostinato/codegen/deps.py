@@ -158,7 +158,8 @@ class Dep:
         if self.is_quick:
             if (lo, hi) == HERE:
                 return self
-            return replace(self, gaps={**self.gaps, dim: HERE}, memo={})
+            fixed = (*self.fixed, dim)
+            return replace(self, fixed=fixed, gaps={**self.gaps, dim: HERE}, memo={})
         if dim not in self.consumer.dims or dim not in self.producer.dims:
             return self
         out = replace(self, fixed=(*self.fixed, dim), gaps={**self.gaps, dim: HERE}, memo={})

@@ -2,18 +2,21 @@
 
 from tests.property.constructs import (
     arrays,
+    computed,
     conditions,
     draws,
     gradients,
+    halves,
     integers,
     pointwise,
     reads,
     recurrences,
     slices,
+    whole,
 )
 from tests.property.constructs.table import TABLE, Construct, Step, Workshop
 
 __all__ = [
-    "TABLE", "Construct", "Step", "Workshop", "arrays", "conditions", "draws", "gradients",
-    "integers", "pointwise", "reads", "recurrences", "slices",
+    "TABLE", "Construct", "Step", "Workshop", "arrays", "computed", "conditions", "draws",
+    "gradients", "halves", "integers", "pointwise", "reads", "recurrences", "slices", "whole",
 ]  # fmt: skip

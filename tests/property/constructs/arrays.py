@@ -45,6 +45,13 @@ ONE_ARRAY: dict[str, Callable[[Tensor, int], Tensor]] = {
     "stacked": lambda x, c: ot.stack([x, x * 0.5], axis=-1).sum(-1),
     "joined": lambda x, c: ot.concatenate([x, x * 0.5, x], axis=0).sum(0),
     "gram": lambda x, c: x @ x.T * 0.25 if x.ndim == 2 else x @ x * 0.25,
+    "einsum_diagonal": lambda x, c: ot.einsum("...i,...i->...", x, ot.sin(x)) * 0.5,
+    "einsum_outer": lambda x, c: ot.einsum("i...,j...->i", x, x) * 0.1,
+    "einsum_of_three": lambda x, c: ot.einsum("...i,...j,...j->...i", x, x, ot.cos(x)) * 0.25,
+    "outer": lambda x, c: ot.outer(x[..., 0].reshape(-1), x.reshape(-1)) * 0.5,
+    "lower": lambda x, c: ot.tril(x) if x.ndim == 2 else x * 0.5,
+    "upper": lambda x, c: ot.triu(x, 1) if x.ndim == 2 else x[..., None] * 0.5,
+    "main_diagonal": lambda x, c: ot.diagonal(x) if x.ndim == 2 else ot.diag(x.reshape(-1)),
     "swapped": lambda x, c: ot.swapaxes(x, 0, -1),
     "unstacked": lambda x, c: ot.unstack(x, 0)[0] - ot.unstack(x, 0)[-1],
 }

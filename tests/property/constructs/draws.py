@@ -39,3 +39,13 @@ def dropped(w: Workshop, s: Step) -> Tensor:
     """Values that a draw keeps or drops."""
     x = w.real(s)
     return ot.where(ot.random.uniform(over=w.dims, dtype=w.dtype) < 0.75, x, 0.0)
+
+
+@construct("draws")
+def permuted(w: Workshop, s: Step) -> Tensor | None:
+    """A leading axis in random order, another at every point."""
+    x = w.array(s)
+    if x is None:
+        return None
+    order = ot.random.permutation(x.node.shape[0].const, over=(w.dim(s),))
+    return x.take(order, axis=0)

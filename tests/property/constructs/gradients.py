@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import ostinato as ot
 from ostinato.tensor import Tensor
 from tests.property.constructs.table import Step, Workshop, construct
@@ -47,3 +49,31 @@ def descent(w: Workshop, s: Step) -> Tensor | None:
     per_step = error[at] if rest else error
     weight[d + 1] = weight - 0.2 * ot.grad((per_step**2).sum() * 0.1, weight)
     return weight
+
+
+@construct("gradients")
+def directional(w: Workshop, s: Step) -> Tensor | None:
+    """The derivative of a tensor along a direction that another gives."""
+    x, y = w.pool[s.b % len(w.pool)], w.real(s)
+    if x.dtype != w.dtype or x is y:
+        return None
+    return ot.tanh(ot.jvp(y, x, ot.cos(x))) * 0.5 + y
+
+
+@construct("gradients")
+def hessian_times_vector(w: Workshop, s: Step) -> Tensor | None:
+    x, y = w.pool[s.b % len(w.pool)], w.real(s)
+    if x.dtype != w.dtype or x is y:
+        return None
+    return ot.tanh(ot.hvp(loss_of(y), x, ot.cos(x))) * 0.5 + x
+
+
+@construct("gradients")
+def own_derivative(w: Workshop, s: Step) -> Tensor:
+    """Rounding with the derivative of the identity."""
+
+    @ot.custom_gradient
+    def rounded(x: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        return ot.round(x * 4.0) * 0.25, lambda upstream: upstream
+
+    return rounded(w.real(s))

@@ -19,6 +19,14 @@ OPERATORS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "int_max": ot.maximum,
     "int_min": ot.minimum,
     "int_where": lambda x, y: ot.where(x >= y, x - 1, y * 2),
+    "bits_and": lambda x, y: x & (y + 5),
+    "bits_or": lambda x, y: x | y,
+    "bits_xor": lambda x, y: x ^ (y * 3),
+    "bits_not": lambda x, y: ~x + y,
+    "shift_left": lambda x, y: x << (y % 5),
+    "shift_right": lambda x, y: x >> (y % 40 - 2),
+    "power": lambda x, y: (x % 5) ** (y % 4),
+    "int_fmod": lambda x, y: ot.fmod(x, y % 7 - 3),
     "wrap": lambda x, y: (x * 2654435761 + y) % 97 if x.dtype == "int64" else x * 65599 * 65537 + y,
 }
 
