@@ -43,11 +43,10 @@ from ostinato.codegen.tree import (
     Tree,
 )
 from ostinato.codegen.whole import operands, walked
-from ostinato.pdg.along import along_axis
 from ostinato.pdg.condition import holds
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Extent, evaluate
-from tests.codegen.judge import PAIRS, Arrays, Number, Point, apply, drawn, picked
+from tests.codegen.judge import PAIRS, Arrays, Number, Point, apply, drawn, picked, whole_row
 
 Registers = dict[tuple[str, tuple[int, ...]], Number]
 
@@ -223,7 +222,7 @@ class Worker:
                 places = self.elements([axis] if axis else [], here)
                 rows.append(np.array([self.value(x, k) for k in places], x.dtype))
             size = evaluate(own.size, here) if own else 1
-            for k, value in enumerate(along_axis(s.fold, rows, -1, size)):
+            for k, value in enumerate(whole_row(s.fold, rows, size)):
                 self.store(s, here | ({own.index: k} if own else {}), value)
 
     def elements(self, axes: list[Any], point: Point) -> Iterator[Point]:

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 from ostinato.codegen.system import Axis, System
+from ostinato.codegen.values import Rewrite
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
 from ostinato.pdg.index import Dim, Expr, expr, floordiv
 from tests.codegen.builder import Builder, V, call, choose, number
@@ -14,6 +15,7 @@ from tests.codegen.judge import Arrays
 DIMS = ["i b t", "i b t", "i b t", "b t", "i t", "t", "i", "i b", "b", ""]
 AXES = ["h", "n", "h n", "n h", "", "", "h", "p q h"]
 SIZES = {"h": 3, "n": 6, "m": 6, "p": 4, "q": 2}
+WALKED = {f"{name}_": size for name, size in SIZES.items()}  # the same axes, inside whole rows
 
 
 class Inventor:
@@ -21,7 +23,7 @@ class Inventor:
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
-        self.p = Builder("b i t", SIZES)
+        self.p = Builder("b i t", SIZES | WALKED)
         self.done: list[str] = []
         self.count = 0
         self.p.input("u", "b", "h", {"B": 5})
@@ -98,7 +100,10 @@ class Inventor:
         first: list[tuple[Cond, V | float]] = [(at_least(edge, 0), start), (ALWAYS, moved)]
         self.p.add(state, dims, axes, first, lanes=lanes)
         body = self.p(state) * 0.7 + self.read(dims, axes) * 0.2
-        self.p.add(middle, dims, axes, body, lanes=lanes)
+        if axes and self.chance.random() < 0.3:
+            self.rows(middle, dims, axes, lanes, body)
+        else:
+            self.p.add(middle, dims, axes, body, lanes=lanes)
         del self.p.statements[after]
         self.p.add(after, dims, axes, call("tanh", self.p(middle)) * 0.9, lanes=lanes)
         self.done += [state, after]
@@ -207,6 +212,20 @@ class Inventor:
         )
         self.done.append(f"{out}g")
 
+    def rows(self, name: str, dims: str, axes: str, lanes: str, *values: V) -> None:
+        """A function of whole rows of a value, along any of its axes."""
+        along = self.chance.choice(axes.split())
+        over = Rewrite({self.p.a[along]: expr(self.p.a[f"{along}_"])})
+        moved = [V(over.value(x.of)) for x in values]
+        fn = self.chance.choice(["sum", "max", "logsumexp"]) if len(values) == 1 else "linear"
+        self.p.sweep(name, dims, axes, fn, *moved, along=along, over=f"{along}_", lanes=lanes)
+
+    def sweep(self, dims: str, axes: str) -> None:
+        values = [self.value(dims, axes) for _ in range(self.chance.choice([1, 1, 2]))]
+        name = self.fresh()
+        self.rows(name, dims, axes, self.chance.choice(["b", "b", ""]), *values)
+        self.done.append(name)
+
     def has_axes(self, name: str, axes: str, dims: str) -> bool:
         s = self.p.statements[name]
         own = {a.index.name for a in s.result_axes}
@@ -234,6 +253,8 @@ def invent(seed: int) -> tuple[System, Arrays]:
             inventor.prefix(dims, axes)
         elif kind < 0.9 and axes:
             inventor.position(dims, axes)
+        elif kind < 0.97 and axes:
+            inventor.sweep(dims, axes)
         else:
             inventor.plain(dims, axes)
     p = inventor.p

@@ -23,7 +23,7 @@ from ostinato.codegen.system import (
     Value,
 )
 from ostinato.codegen.whole import operands, walked
-from ostinato.pdg.along import along_axis
+from ostinato.pdg.along import AXIS_FUNCTIONS, along_axis
 from ostinato.pdg.condition import holds
 from ostinato.pdg.functions import FUNCTIONS, fold_unit
 from ostinato.pdg.index import Dim, Extent, evaluate
@@ -70,6 +70,15 @@ def picked(load: Load, point: Point, value: Callable[[Value, Point], Number]) ->
         found, last = value(pick.at, here), evaluate(pick.axis.size, here) - 1
         here[pick.axis.index] = 0 if found != found else max(min(int(found), last), 0)
     return here
+
+
+def whole_row(fn: str, rows: list[npt.NDArray[Any]], size: int) -> npt.NDArray[Any]:
+    """A function of whole axes; an operand of one value repeats it where all are equally long."""
+    if AXIS_FUNCTIONS[fn].equal:
+        longest = max(size if fn != "scatter" else 1, *map(len, rows))
+        rows = [np.broadcast_to(row, longest) for row in rows]
+    with np.errstate(all="ignore"):
+        return along_axis(fn, rows, -1, size)
 
 
 class Judge:
@@ -123,7 +132,7 @@ class Judge:
             places = [point | ({axis.index: k} if axis else {}) for k in range(size)]
             rows.append(np.array([self.value(x, here) for here in places], x.dtype))
         own = next((a for a in s.axes if a.index is s.along), None)
-        return along_axis(s.fold, rows, -1, evaluate(own.size, point) if own else 1)
+        return whole_row(s.fold, rows, evaluate(own.size, point) if own else 1)
 
     def collect(self, s: Statement, dims: list[Dim], point: Point, out: list[Number]) -> None:
         """The values at all reduced indices, dims outermost, each axis inside those it needs."""

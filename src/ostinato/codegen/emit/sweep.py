@@ -222,7 +222,7 @@ class _Sweep:
         args = (
             *(self.body.offset(first), self.stride(keys, axis)),
             *(self.body.offset(self.result(expr(0))), self.stride(own, row)),
-            *(self.function.start(beside.tensor), self.size(axis)),
+            *(self.function.start(beside.tensor), self.size(row)),
         )
         out.line(f"{name}({ARENA}, {', '.join(map(str, args))})")
 

@@ -1,0 +1,90 @@
+"""Functions of whole axes, compiled, equal the interpreter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato.pdg import build
+from ostinato.pdg.index import Expr
+from ostinato.tensor import Tensor, merged
+
+RUNNING = ["sum", "prod", "max", "min", "logsumexp", "argsort"]
+EXTENTS = ({"B": 3, "T": 5}, {"B": 1, "T": 1}, {"B": 35, "T": 4})
+b, t = ot.dims("b t")
+
+
+def along(fn: str, *xs: Tensor, axis: int = -1, size: Expr | None = None) -> Tensor:
+    return Tensor(build.along(fn, [x.node for x in xs], axis, size), merged(*xs))
+
+
+def assert_equal(y: Tensor | dict[str, Tensor], **shapes: tuple[str | int, ...]) -> None:
+    """Compare at three sizes; ``shapes`` are those of the inputs, extents by name."""
+    program = ot.Program(**(y if isinstance(y, dict) else {"y": y}))
+    run = program.compile(threads=2)
+    for seed, extents in enumerate(EXTENTS):
+        rng = np.random.default_rng(seed)
+        known: dict[str, Any] = {k: v for k, v in extents.items() if k in program.extents}
+        for name, shape in shapes.items():
+            sizes = [extents[s] if isinstance(s, str) else s for s in shape]
+            known[name] = rng.standard_normal(sizes).astype("float32")
+        found, expected = run(**known), program.interpret(**known)
+        for name, value in expected.items():
+            np.testing.assert_allclose(found[name], value, 1e-4, 1e-5, err_msg=f"{name} {extents}")
+
+
+@pytest.mark.parametrize("fn", RUNNING)
+def test_rows_of_points(fn: str) -> None:
+    x = ot.input("x", (6,), over=(b, t))
+    assert_equal(along(fn, x), x=("B", "T", 6))
+
+
+@pytest.mark.parametrize("fn", RUNNING)
+def test_a_dims_history_as_a_row(fn: str) -> None:
+    x = ot.input("x", over=(b, t))
+    assert_equal({"whole": along(fn, x[b, :]), "past": along(fn, x[b, : t + 1])}, x=("B", "T"))
+
+
+@pytest.mark.parametrize("fn", RUNNING)
+def test_rows_across_a_vectorised_dim(fn: str) -> None:
+    x = ot.input("x", (3,), over=(b, t))
+    assert_equal(along(fn, x[:, t], axis=-2), x=("B", "T", 3))
+
+
+@pytest.mark.parametrize("fn", ["sum", "argsort"])
+def test_a_recurrence_through_rows(fn: str) -> None:
+    s = ot.recurrent("s", (4,), over=(b, t))
+    x = ot.input("x", (4,), over=(b, t))
+    s[b, 0] = x[b, 0]
+    s[b, t + 1] = 0.3 * along(fn, s).cast("float32") + x[b, t + 1]
+    assert_equal(s, x=("B", "T", 4))
+
+
+def test_computed_operands_and_repeated_values() -> None:
+    x = ot.input("x", (6,), over=(b, t))
+    ones = ot.ones((6,))
+    program = {
+        "flipped": along("sum", ot.flip(x, -1) * 2.0),
+        "order": along("argsort", ones),
+        "steps": along("sum", ones),
+        "decayed": along("linear", ones * 0.5, x),
+        "places": along("searchleft", along("sum", ot.exp(x)), ot.exp(x[b, t, 1:4])),
+    }
+    assert_equal(program, x=("B", "T", 6))
+
+
+def test_additions_at_positions() -> None:
+    x = ot.input("x", (6, 4), over=(b, t))
+    at = (x[b, t, :, 0] * 3.0).cast("int32")
+    wide = (x * 3.0).cast("int32")
+    program = {
+        "rows": along("scatter", x, at.reshape(6, 1), axis=-2, size=Expr((), 5)),
+        "cells": along("scatter", x, wide, axis=-2, size=Expr((), 5)),
+        "last": along("scatter", x, wide, size=Expr((), 3)),
+        "counts": along("scatter", ot.ones((6,)), at, size=Expr((), 3)),
+        "one": along("scatter", x, wide, size=Expr((), 1)),
+    }
+    assert_equal(program, x=("B", "T", 6, 4))
