@@ -5,7 +5,7 @@ import pytest
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.tree import Sweep
 from ostinato.pdg.condition import ALWAYS, equal
-from ostinato.pdg.index import expr
+from ostinato.pdg.index import Extent, expr
 from tests.codegen.builder import Builder, call, number
 from tests.codegen.compare import all_leaves, assert_right
 
@@ -55,13 +55,23 @@ def test_a_recurrence_through_a_whole_axis() -> None:
     assert_right(p, SIZES, {"b": 3})
 
 
-def test_an_operand_that_is_another_dims_history_is_copied() -> None:
+def test_rows_that_lie_beside_each_other_are_walked_together() -> None:
+    p = Builder("b t", {"k": expr(Extent("T")), "i": expr(Extent("T"))})
+    p.add("x", "b t", "", call("sin", number(p.d["t"]) * 3.0 + number(p.d["b"])))
+    p.sweep("y", "b", "i", "sum", p("x", t=expr(p.a["k"])), along="i", over="k")
+    p.outputs = ["y"]
+    planned = assert_right(p, SIZES, {"b": 3, "t": 2})
+    assert [a.index.name for a in planned.storage["y"].axes] == ["i", "b_i"]
+
+
+@pytest.mark.parametrize("fn", ["max", "argsort"])
+def test_a_row_that_is_another_dims_history_is_copied_to_be_sorted(fn: str) -> None:
     p = Builder("b t", {"n": 4, "k": expr(0), "i": expr(0)})
     p.axes = {**p.axes, "k": expr(p.d["t"].extent), "i": expr(p.d["t"].extent)}
     p.add(
         "x", "b t", "n", call("sin", number(p.d["t"]) * 3.0 + number(p.a["n"]) + number(p.d["b"]))
     )
-    p.sweep("y", "b", "i n", "max", p("x", "n", t=expr(p.a["k"])), along="i", over="k")
+    p.sweep("y", "b", "i n", fn, p("x", "n", t=expr(p.a["k"])), along="i", over="k")
     p.outputs = ["y"]
     planned = assert_right(p, SIZES, {"b": 3})
-    assert "y_operand" in planned.statements
+    assert ("y_row" in planned.statements) == (fn == "argsort")

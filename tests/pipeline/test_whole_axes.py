@@ -88,3 +88,22 @@ def test_additions_at_positions() -> None:
         "one": along("scatter", x, wide, size=Expr((), 1)),
     }
     assert_equal(program, x=("B", "T", 6, 4))
+
+
+def test_a_value_read_once_in_order_is_part_of_the_pass() -> None:
+    x = ot.input("x", (6,), over=(b, t))
+    run = ot.Program(y=along("sum", ot.tanh(x) * x)).compile()
+    assert "tanh_f32" in run.explain().source.split("cumsum")[1]
+    assert "mul" not in run.explain().schedule
+
+
+@pytest.mark.parametrize("fn", ["sum", "linear", "scatter"])
+def test_results_do_not_depend_on_the_number_of_threads(fn: str) -> None:
+    x = ot.input("x", (40,), over=(b, t))
+    at = (x * 9.0).cast("int32")
+    operands = {"sum": (x,), "linear": (x, x), "scatter": (x, at)}[fn]
+    size = Expr((), 5) if fn == "scatter" else None
+    program = ot.Program(y=along(fn, *operands, size=size))
+    given = np.random.default_rng(0).standard_normal((70, 3, 40)).astype("float32")
+    runs = [program.compile(threads=n)(x=given)["y"].tobytes() for n in (1, 2, 3)]
+    assert runs[0] == runs[1] == runs[2]

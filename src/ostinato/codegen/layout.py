@@ -13,6 +13,7 @@ from dataclasses import replace
 from ostinato.codegen.axes import coefficient, is_tiny, long_axes
 from ostinato.codegen.system import Load, Statement, loads
 from ostinato.codegen.values import Rewrite
+from ostinato.codegen.whole import JUMPING
 from ostinato.pdg.index import Dim, dims_of
 
 FEW = 16  # elements per row up to which rows are the innermost axis
@@ -23,19 +24,21 @@ def lay_out(statements: Mapping[str, Statement]) -> dict[str, Statement]:
 
     The loops of a fold then follow what it reads: adding vectors beats adding numbers.
     """
-    orders = {name: _order(s) for name, s in statements.items()}
+    orders = {n: _order(s, _is_few(s)) for n, s in statements.items() if s.kind != "along"}
+    for name, s in statements.items():
+        if s.kind == "along":
+            orders[name] = _order(s, _is_few(s) or _is_beside(s, statements, orders))
     out = {name: _ordered(s, statements, orders) for name, s in statements.items()}
     return {name: _contiguous(s) for name, s in out.items()}
 
 
-def _order(s: Statement) -> tuple[int, ...]:
-    """The new order of the axes, as old positions."""
+def _order(s: Statement, few: bool) -> tuple[int, ...]:
+    """The new order of the axes, as old positions; lanes are innermost where rows are ``few``."""
     numbers = range(len(s.axes))
     own = {a.index for a in s.axes}
     if s.kind in ("input", "host") or any(dims_of(a.size) & own for a in s.axes):
         return tuple(numbers)
     late = s.reduced if s.fold.startswith("arg") else frozenset[Dim]()
-    few = _is_few(s)
 
     def rank(k: int) -> tuple[bool, bool, bool, int]:
         axis = s.axes[k]
@@ -55,6 +58,19 @@ def _is_few(s: Statement) -> bool:
             return False
         count *= axis.pad.const
     return count <= FEW
+
+
+def _is_beside(
+    s: Statement, statements: Mapping[str, Statement], orders: Mapping[str, tuple[int, ...]]
+) -> bool:
+    """Whether what a function of whole axes reads in order has rows as neighbours."""
+    lanes = [a.index for a in s.axes if a.index in s.lanes]
+    found = [
+        _permuted(x, statements[x.tensor], orders[x.tensor])
+        for x in loads(s.clauses[0][1])
+        if x.tensor in orders
+    ]
+    return s.fold not in JUMPING and any(_contiguity(lane, found) > 0 for lane in lanes)
 
 
 def _ordered(

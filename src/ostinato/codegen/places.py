@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ostinato.codegen.structure import Component, Digit, Digits, Structure, structure
 from ostinato.codegen.system import Axis
+from ostinato.codegen.whole import JUMPING
 from ostinato.pdg.along import AXIS_FUNCTIONS
 from ostinato.pdg.build import order
 from ostinato.pdg.index import Dim, Expr, Slice, expr, upper_bound
@@ -152,6 +153,9 @@ class Places:
                 return node.shape == reader.shape and same_places
             case Reduce(fn, _):
                 return not fn.startswith("arg")
+            case Along(fn, axis):  # what is read once, in order
+                jumps = fn in JUMPING and node is reader.args[0]
+                return not jumps and _others(node, axis) == _others(reader, axis)
             case _:
                 return False
 
@@ -199,6 +203,11 @@ class Places:
             shape = self.structures[node]
             self.frames[node] = Frame(self.indices(shape, set(node.domain)), node.domain)
         return self.frames[node]
+
+
+def _others(node: Node, axis: int) -> tuple[Expr, ...]:
+    """The sizes of all axes but one."""
+    return tuple(s for k, s in enumerate(node.shape) if k - node.rank != axis)
 
 
 def _op_name(op: Op) -> str:

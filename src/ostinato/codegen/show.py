@@ -15,6 +15,7 @@ from ostinato.codegen.system import (
     Position,
     Statement,
     Value,
+    loads,
 )
 from ostinato.codegen.tree import (
     Barrier,
@@ -115,7 +116,7 @@ def _contraction(leaf: Contraction, statements: Mapping[str, Statement]) -> str:
 
 def _sweep(leaf: Sweep, statements: Mapping[str, Statement]) -> str:
     s = statements[leaf.statement]
-    names = ", ".join(x.tensor for x in _operands(s.clauses[0][1]))
+    names = ", ".join(x.tensor for x in loads(s.clauses[0][1]))
     along = f" along {s.along}" if s.along else ""
     return f"{_brackets(leaf.rows)}{s.name} = {AXIS_FUNCTIONS[s.fold].shown}({names}){along}"
 

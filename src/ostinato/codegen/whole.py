@@ -1,8 +1,8 @@
-"""Functions of whole axes: which indices are rows, and operands that lie as a row is read.
+"""Functions of whole axes: which indices are rows, and operands that must lie in memory.
 
-A row walks through its operands by strides, so every operand is a tensor whose axis is read from
-end to end by one index. Anything else (another dim's history, a part, a value that is not stored)
-is copied first, by an ordinary map.
+Most operands are read once, in order, and may be any value. Sorting and searching jump about in
+their first operand, by strides: it is a tensor whose axis one index reads from end to end. Anything
+else (another dim's history, a part, a value that is not stored) is copied first.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from ostinato.codegen.system import Axis, Call, Load, Statement, System, Value
 from ostinato.codegen.values import value_symbols
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, dims_of, expr
+
+JUMPING = ("argsort", "searchleft", "searchright")
 
 
 def rows(s: Statement) -> tuple[Axis, ...]:
@@ -36,19 +38,19 @@ def walked(s: Statement, operand: Value) -> Axis | None:
 
 
 def whole_operands(system: System) -> System:
-    """The system with a copy of every operand that does not lie as its row is read."""
+    """The system with a copy of every row that is read at any place but does not lie so."""
     out: dict[str, Statement] = {}
     taken = set(system.statements)
     for name, s in system.statements.items():
-        if s.kind == "along":
-            args = list(operands(s))
-            for k, x in enumerate(args):
-                if not _is_whole(s, x, system.statements):
-                    copy = _copy(s, x, fresh(f"{name}_operand", taken))
-                    taken.add(copy.name)
-                    out[copy.name], args[k] = copy, _identity(copy)
-            s = replace(s, clauses=((ALWAYS, Call(s.fold, tuple(args), s.dtype)),))
         out[name] = s
+        if s.kind == "along" and s.fold in JUMPING:
+            row, *others = operands(s)
+            if not _is_whole(s, row, system.statements):
+                copy = _copy(s, row, fresh(f"{name}_row", taken))
+                taken.add(copy.name)
+                out[copy.name] = copy
+                value = Call(s.fold, (_identity(copy), *others), s.dtype)
+                out[name] = replace(s, clauses=((ALWAYS, value),))
     return replace(system, statements=out)
 
 

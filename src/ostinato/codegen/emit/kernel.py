@@ -16,6 +16,7 @@ from ostinato.codegen.emit.nest import emit_nest
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.sweep import emit_sweep
 from ostinato.codegen.plan import Plan
+from ostinato.codegen.show import show_value
 from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Load, Statement
 from ostinato.codegen.tree import (
@@ -137,7 +138,7 @@ def formula(leaf: Contraction) -> str:
 
 def swept(leaf: Sweep, function: Function) -> str:
     s = function.statement(leaf.statement)
-    names = ", ".join(x.tensor for x in operands(s) if isinstance(x, Load))
+    names = ", ".join(map(show_value, operands(s)))
     size = next((a.size for a in s.result_axes if a.index is s.along), expr(1))
     return f"{s.name} = {AXIS_FUNCTIONS[s.fold].shown}({names}), rows of {size}"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu import target
 from ostinato.codegen.emit.address import strides
@@ -16,13 +16,14 @@ from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.text import BITS, Text, call
-from ostinato.codegen.emit.value import bind
+from ostinato.codegen.emit.value import at_literals, bind, print_value, shared
 from ostinato.codegen.scratch import scratch
-from ostinato.codegen.system import Axis, Load, Statement
+from ostinato.codegen.system import Axis, Load, Statement, Value
 from ostinato.codegen.tree import Sweep
+from ostinato.codegen.values import value_symbols
 from ostinato.codegen.whole import operands, walked
 from ostinato.pdg.functions import fold_unit
-from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
+from ostinato.pdg.index import Dim, Expr, dims_of, expr
 
 RUNNING = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
 
@@ -53,7 +54,7 @@ class _Sweep:
 
     def __post_init__(self) -> None:
         self.s: Statement = self.function.statement(self.leaf.statement)
-        self.operands = [x for x in operands(self.s) if isinstance(x, Load)]
+        self.operands = operands(self.s)
         self.body = Body(self.function, frozenset(a.index for a in self.s.axes))
         self.row = next((a for a in self.s.result_axes if a.index is self.s.along), None)
         self.lane = self.neighbours()
@@ -109,13 +110,23 @@ class _Sweep:
         axes = tuple(at if a.index is s.along else expr(a.index) for a in s.result_axes)
         return Load(s.name, tuple(map(expr, s.result_dims)), axes, s.dtype)
 
-    def at(self, x: Load, at: Expr) -> Load:
-        """An operand's element at a position of this row."""
+    def at(self, x: Value, at: Expr) -> Value:
+        """An operand at a position of this row."""
         axis = walked(self.s, x)
-        if axis is None:
-            return x
-        assert not x.picks, f"{x.tensor} is gathered inside {self.s.name}"
-        return replace(x, axes=tuple(substitute(a, {axis.index: at}) for a in x.axes))
+        return x if axis is None else at_literals(x, {axis.index: at})
+
+    def value(self, x: Value, at: Expr, out: Source) -> Text:
+        """Compute an operand at a position of this row."""
+        here, scope = self.at(x, at), self.body.scope(out)
+        scope.shared = shared((here,))
+        return print_value(here, scope)
+
+    def first(self, x: Value) -> Load:
+        """The first element of an operand that is read at any place."""
+        found = self.at(x, expr(0))
+        assert isinstance(found, Load), f"an operand of {self.s.name} has no memory"
+        assert not found.picks, f"{found.tensor} is gathered inside {self.s.name}"
+        return found
 
     def load(self, x: Load) -> Text:
         return self.function.load(x.tensor, self.body.offset(x))
@@ -123,12 +134,13 @@ class _Sweep:
     def store(self, at: Expr, value: Text) -> str:
         return self.function.store(self.s.name, self.body.offset(self.result(at)), value)
 
-    def stride(self, load: Load, axis: Axis | None) -> Text:
-        """Elements between neighbours along the axis that a row walks through."""
-        storage = self.function.storage(load.tensor)
+    def stride(self, row: Value) -> Text:
+        """Elements between neighbours of a row that lies in memory."""
+        assert isinstance(row, Load), f"an operand of {self.s.name} has no memory"
+        storage = self.function.storage(row.tensor)
         steps = strides(storage)[len(storage.slots) :]
-        for step, at in zip(steps, load.axes, strict=True):
-            if axis is not None and at == expr(axis.index):
+        for step, at in zip(steps, row.axes, strict=True):
+            if dims_of(at) & {*self.s.reduced, self.s.along}:
                 return expression(step, self.function.dims)
         return Text("0")
 
@@ -147,17 +159,20 @@ class _Sweep:
         total = Text(self.function.names.fresh(f"{self.s.name}_total"))
         out.line(f"{total} = {unit}")
         with self.loop(axis, out):
-            out.line(f"{total} = {self.step(total, at)}")
+            out.line(f"{total} = {self.step(total, at, out)}")
             out.line(self.store(at, total))
 
     def scan_rows(self, axis: Axis, lane: Axis, unit: Text, out: Source) -> None:
         """All neighbouring rows at once; what comes before is read back from the result."""
         at = expr(axis.index)
-        with out.block(f"if {self.size(axis).within(BITS)} > 0"), self.loop(lane, out):
-            out.line(self.store(expr(0), self.step(unit, expr(0))))
+        with ExitStack() as stack:
+            if not (axis.size.is_const and axis.size.const > 0):
+                stack.enter_context(out.block(f"if {self.size(axis).within(BITS)} > 0"))
+            stack.enter_context(self.loop(lane, out))
+            out.line(self.store(expr(0), self.step(unit, expr(0), out)))
         with self.loop(axis, out, first=1), self.loop(lane, out):
             before = bind(self.load(self.result(at - 1)), "before", self.body.scope(out))
-            out.line(self.store(at, self.step(before, at)))
+            out.line(self.store(at, self.step(before, at, out)))
 
     def unit(self) -> float:
         """What a running value is before the first position."""
@@ -165,10 +180,10 @@ class _Sweep:
         unit = {"linear": "sum", "logsumexp": "max"}.get(s.fold, s.fold)
         return fold_unit(unit, s.dtype)
 
-    def step(self, before: Text, at: Expr) -> Text:
+    def step(self, before: Text, at: Expr, out: Source) -> Text:
         """The running value at a position, from the one before it."""
         dtype = self.s.dtype
-        found = [self.load(self.at(x, at)) for x in self.operands]
+        found = [self.value(x, at, out) for x in self.operands]
         if self.s.fold == "linear":
             scaled = target.function("mul", dtype, (found[0], before))
             return target.function("add", dtype, (found[1], scaled))
@@ -193,49 +208,49 @@ class _Sweep:
                 with self.inside(index, axis, place, row, out), self.across(out):
                     self.add(updates, place, axis, out)
 
-    def varies(self, x: Load, axis: Axis) -> bool:
-        return any(axis.index in dims_of(e) for e in (*x.dims, *x.axes))
+    def varies(self, x: Value, axis: Axis) -> bool:
+        return axis.index in value_symbols(x)
 
     @contextmanager
     def inside(
-        self, index: Load, axis: Axis, place: Dim, row: Axis, out: Source
+        self, index: Value, axis: Axis, place: Dim, row: Axis, out: Source
     ) -> Generator[None]:
         """Read a position; what follows is for positions inside the result."""
         name = self.function.dims[place]
-        out.line(f"{name} = i64({self.load(self.at(index, expr(axis.index)))})")
+        out.line(f"{name} = i64({self.value(index, expr(axis.index), out)})")
         with out.block(f"if {name} >= 0 and {name} < {self.size(row).within(BITS)}"):
             yield
 
-    def add(self, updates: Load, place: Dim, axis: Axis, out: Source) -> None:
+    def add(self, updates: Value, place: Dim, axis: Axis, out: Source) -> None:
+        more = self.value(updates, expr(axis.index), out)
         old = self.load(self.result(expr(place)))
-        more = self.load(self.at(updates, expr(axis.index)))
         out.line(self.store(expr(place), target.function("add", self.s.dtype, (old, more))))
 
     def sort(self, out: Source) -> None:
-        (keys,) = self.operands
+        keys = self.first(self.operands[0])
         beside = scratch(self.leaf, self.function.plan.statements)
         assert beside is not None, "sorting has scratch memory"
         name = self.define("argsort", keys.tensor, self.s.name, beside.tensor)
-        axis = walked(self.s, keys)
         row = self.row or self.single()
-        first, own = self.at(keys, expr(0)), self.result(expr(row.index))
+        own = self.result(expr(row.index))
         args = (
-            *(self.body.offset(first), self.stride(keys, axis)),
-            *(self.body.offset(self.result(expr(0))), self.stride(own, row)),
+            *(self.body.offset(keys), self.stride(self.operands[0])),
+            *(self.body.offset(self.result(expr(0))), self.stride(own)),
             *(self.function.start(beside.tensor), self.size(row)),
         )
         out.line(f"{name}({ARENA}, {', '.join(map(str, args))})")
 
     def search(self, out: Source) -> None:
         ordered, values = self.operands
-        name = self.define(self.s.fold, ordered.tensor)
-        axis = walked(self.s, ordered)
-        row = walked(self.s, values) or self.single()
-        start, stride = self.body.offset(self.at(ordered, expr(0))), self.stride(ordered, axis)
+        start = self.first(ordered)
+        name = self.define(self.s.fold, start.tensor)
+        size = self.size(walked(self.s, ordered))
+        where = f"{self.body.offset(start)}, {self.stride(ordered)}, {size}"
+        row = walked(self.s, values) or self.row or self.single()
         with self.loop(row, out):
-            value = self.load(self.at(values, expr(row.index)))
-            found = call(name, ARENA, start, stride, self.size(axis), value)
-            out.line(self.store(expr(row.index), call("i32", found)))
+            value = self.value(values, expr(row.index), out)
+            found = call("i32", call(name, ARENA, where, value))
+            out.line(self.store(expr(row.index), found))
 
     def define(self, primitive: str, *tensors: str) -> str:
         """Define a primitive over the accesses of this kernel; return its name."""
