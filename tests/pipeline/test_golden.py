@@ -19,7 +19,20 @@ def averages() -> ot.Program:
     return ot.Program(so_far=x[: t + 1].mean(0), to_come=ot.discounted_sum(x[t:], 0.9))
 
 
-@pytest.mark.parametrize("make", [averages, shared_weight], ids=lambda make: make.__name__)
+def whole_axes() -> ot.Program:
+    """Return rows in order, their running products, and sums at positions."""
+    b = ot.dims("b")
+    x, bucket = ot.input("x", (6, 8), over=b), ot.input("bucket", (6, 1), "int32", over=b)
+    return ot.Program(
+        order=ot.argsort(x),
+        running=ot.cumprod(1.0 - x * x, axis=0),
+        sums=ot.scatter_add(x, bucket, 3, axis=0),
+    )
+
+
+@pytest.mark.parametrize(
+    "make", [averages, shared_weight, whole_axes], ids=lambda make: make.__name__
+)
 def test_the_compiled_text_is_known(golden: Golden, make: Callable[[], ot.Program]) -> None:
     artifact = build(make().pdg, None, Options(threads=2))
     source = re.sub(r"primitives: \w+", "primitives: (of this machine)", artifact.source)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ostinato as ot
 from ostinato.pdg import build
@@ -107,3 +110,40 @@ def test_results_do_not_depend_on_the_number_of_threads(fn: str) -> None:
     given = np.random.default_rng(0).standard_normal((70, 3, 40)).astype("float32")
     runs = [program.compile(threads=n)(x=given)["y"].tobytes() for n in (1, 2, 3)]
     assert runs[0] == runs[1] == runs[2]
+
+
+FUNCTIONS: dict[str, Callable[[Tensor, int], Tensor]] = {
+    "cumsum": ot.cumsum,
+    "cummax": ot.cummax,
+    "logcumsumexp": ot.logcumsumexp,
+    "sort": ot.sort,
+    "ranks": lambda x, axis: ot.argsort(ot.argsort(x, axis), axis),
+    "down": lambda x, axis: ot.argsort(x, axis, descending=True),
+    "linear": lambda x, axis: ot.linear_recurrence(ot.tanh(x), x, axis),
+    "reverse": lambda x, axis: ot.linear_recurrence(0.5 * ot.tanh(x), x, axis, reverse=True),
+    "bins": lambda x, axis: ot.scatter_add(x * x, ot.floor(x + 2.0).cast("int32"), 5, axis),
+}
+PLACES: dict[str, Callable[[Tensor], Tensor]] = {
+    "point": lambda x: x,
+    "past": lambda x: x[b, : t + 1],
+    "future": lambda x: x[b, t:],
+    "row": lambda x: x[:, t],
+    "turned": lambda x: x.transpose(1, 0),
+}
+ENDS: dict[str, Callable[[Tensor], Tensor]] = {
+    "whole": lambda y: y,
+    "sum": lambda y: y.sum(0),
+    "last": lambda y: y.max(-1),
+}
+
+
+@settings(max_examples=8, deadline=None, derandomize=True, database=None)
+@given(
+    st.sampled_from(sorted(FUNCTIONS)), st.sampled_from(sorted(PLACES)),
+    st.sampled_from(sorted(ENDS)), st.integers(-2, -1), st.booleans(),
+)  # fmt: skip
+def test_invented_programs(fn: str, place: str, end: str, axis: int, first: bool) -> None:
+    x = ot.input("x", (3, 4), over=(b, t))
+    rows = PLACES[place](x)
+    y = FUNCTIONS[fn](rows, -rows.ndim if first else axis)
+    assert_equal(ENDS[end](y), x=("B", "T", 3, 4))

@@ -15,10 +15,11 @@ from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.nest import emit_nest
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.sweep import emit_sweep
+from ostinato.codegen.emit.value import LONG
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.show import show_value
 from ostinato.codegen.storage import Storage
-from ostinato.codegen.system import Load, Statement
+from ostinato.codegen.system import Load, Statement, loads
 from ostinato.codegen.tree import (
     Calling,
     Contraction,
@@ -139,6 +140,8 @@ def formula(leaf: Contraction) -> str:
 def swept(leaf: Sweep, function: Function) -> str:
     s = function.statement(leaf.statement)
     names = ", ".join(map(show_value, operands(s)))
+    if len(names) > LONG:
+        names = ", ".join(dict.fromkeys(x.tensor for x in loads(s.clauses[0][1])))
     size = next((a.size for a in s.result_axes if a.index is s.along), expr(1))
     return f"{s.name} = {AXIS_FUNCTIONS[s.fold].shown}({names}), rows of {size}"
 
