@@ -45,6 +45,17 @@ from ostinato.contraction import (
     triu,
     vecdot,
 )
+from ostinato.convolution import (
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    conv1d,
+    conv2d,
+    conv3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
 from ostinato.custom import custom_gradient
 from ostinato.dims import Condition, Dimension, IndexExpression, dims
 from ostinato.elementary import (
@@ -135,6 +146,13 @@ from ostinato.pdg.errors import OstinatoError
 from ostinato.program import Program
 from ostinato.record import Record, RecurrentRecord
 from ostinato.recurrent import Recurrent, input, recurrent
+from ostinato.repetition import (
+    meshgrid,
+    pad,
+    repeat,
+    roll,
+    tile,
+)
 from ostinato.stopping import alive, length, stop
 from ostinato.tensor import Tensor, constant
 
@@ -169,6 +187,9 @@ __all__ = [
     "arctan2",
     "arctanh",
     "argsort",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
     "broadcast_to",
     "carried",
     "carry",
@@ -176,6 +197,9 @@ __all__ = [
     "clip",
     "concatenate",
     "constant",
+    "conv1d",
+    "conv2d",
+    "conv3d",
     "cos",
     "cosh",
     "cummax",
@@ -232,8 +256,12 @@ __all__ = [
     "logical_or",
     "logsumexp",
     "matmul",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
     "maximum",
     "median",
+    "meshgrid",
     "minimum",
     "mish",
     "nan_to_num",
@@ -242,12 +270,15 @@ __all__ = [
     "ones",
     "optim",
     "outer",
+    "pad",
     "random",
     "reciprocal",
     "recurrent",
     "relu",
+    "repeat",
     "reshape",
     "rl",
+    "roll",
     "round",
     "rsqrt",
     "rules",
@@ -273,8 +304,9 @@ __all__ = [
     "take_along_axis",
     "tan",
     "tanh",
-    "top_k",
     "tensordot",
+    "tile",
+    "top_k",
     "trace",
     "transpose",
     "tril",

@@ -15,12 +15,14 @@ from tests.api import (
     test_bits,
     test_computed_positions,
     test_contraction,
+    test_convolution,
     test_elementary,
     test_equations,
     test_functions,
     test_indexing,
     test_operators,
     test_random,
+    test_repetition,
 )
 from tests.nn import test_init, test_layers, test_modules
 from tests.optim import (
@@ -36,6 +38,8 @@ LANGUAGE: tuple[ModuleType, ...] = (
     test_computed_positions,
     test_bits,
     test_contraction,
+    test_convolution,
+    test_repetition,
     test_elementary,
     test_equations,
     test_functions,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ostinato.codegen.affine import applied, clamped, literal
 from ostinato.codegen.picks import Picks
 from ostinato.codegen.places import Point
 from ostinato.codegen.structure import ONE, Digit, Digits, linear, match_products, respell
@@ -120,13 +121,34 @@ class Elements(Picks):
             case Case(cond):
                 a, b = (self.value(x, point, digits) for x in node.args)
                 return Choice(substitute_cond(cond, point), a, b, node.dtype)
-            case Gather():
+            case Gather() if not self.is_elsewhere(node):
                 return self.gathered(node, point, digits)
             case _:
                 return self.moved(node, point, digits)
 
     def moved(self, node: Node, point: Point, digits: Sequence[Digits]) -> Value:
         """The value of a movement operator: the operand elsewhere."""
+        return self.value(node.args[0], *self.source(node, point, digits))
+
+    def affine(self, node: Node, point: Point, digits: Sequence[Digits]) -> Expr:
+        """The index expression of an integer node that is one."""
+        match node.op:
+            case Const():
+                return literal(node, tuple(digits))
+            case Affine(of):
+                return substitute(of, point)
+            case Iota():
+                return linear(digits[0])
+            case Map(fn):
+                args = [self.affine(a, point, narrow(a, digits)) for a in node.args]
+                return applied(fn, args)
+            case _:
+                return self.affine(node.args[0], *self.source(node, point, digits))
+
+    def source(
+        self, node: Node, point: Point, digits: Sequence[Digits]
+    ) -> tuple[Point, Sequence[Digits]]:
+        """The point and the digits at which a movement operator reads its operand."""
         x = node.args[0]
         inner = list(digits)
         match node.op:
@@ -138,29 +160,37 @@ class Elements(Picks):
                         there[dim] = substitute(index.lo, point) + k * index.step
                     else:
                         there[dim] = substitute(index, point)
-                return self.value(x, there, inner)
+                return there, inner
             case Reshape(rank, shape):
                 keep = len(inner) - len(shape)
                 flat = tuple(d for p in inner[keep:] for d in p)
                 old = [substitute(s, point) for s in x.shape[x.rank - rank :]]
-                return self.value(x, point, (*inner[:keep], *_spread(flat, old, node)))
+                return point, (*inner[:keep], *_spread(flat, old, node))
             case Transpose(perm):
                 keep = len(inner) - len(perm)
                 back = [inner[keep + perm.index(k)] for k in range(-len(perm), 0)]
-                return self.value(x, point, (*inner[:keep], *back))
+                return point, (*inner[:keep], *back)
             case Broadcast():
-                return self.value(x, point, narrow(x, digits))
+                return point, narrow(x, digits)
             case Part(axis, Slice(lo, _, step)):
                 size = substitute(x.shape[axis], point)
                 start = substitute(lo, point)
                 at_slice = Digit(start + linear(inner[axis]) * step, size)
                 inner[axis] = () if size == ONE else (at_slice,)
-                return self.value(x, point, inner)
+                return point, inner
             case Part(axis, at_):
                 assert isinstance(at_, Expr), "slices are handled above"
                 digit = Digit(substitute(at_, point), substitute(x.shape[axis], point))
                 inner.insert(len(inner) + axis + 1, () if digit.size == ONE else (digit,))
-                return self.value(x, point, inner)
+                return point, inner
+            case Gather(axis, _):
+                by = node.args[1]
+                where = self.affine(by, point, narrow(by, digits, axis))
+                size = substitute(x.shape[axis], point)
+                taken = list(narrow(x, digits, axis))
+                inside = Digit(clamped(where, size, self.axis_sizes), size)
+                taken[axis] = () if size == ONE else (inside,)
+                return point, taken
             case _:
                 raise AssertionError(f"{node} is stored, not moved")
 

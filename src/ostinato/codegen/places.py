@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from ostinato.codegen.affine import Affinities
 from ostinato.codegen.structure import Component, Digit, Digits, Structure, structure
 from ostinato.codegen.system import Axis
 from ostinato.codegen.whole import JUMPING
@@ -88,7 +89,9 @@ class Places:
             for arg in node.args:
                 self.consumers.setdefault(arg, []).append(node)
         self.root_uses = Counter(pdg.roots())
-        self.axis_names: dict[tuple[object, ...], Dim] = {}
+        self.axis_names: dict[tuple[str, int, int, Expr], Dim] = {}
+        self.axis_sizes: dict[Dim, Expr] = {}
+        self.affinities = Affinities()
         self.names: dict[Node, str] = {}
         self.taken: Counter[str] = Counter()
         self.frames: dict[Node, Frame] = {}
@@ -119,12 +122,19 @@ class Places:
                 return len(values) > 1
             case Map("stop_gradient"):
                 return False
+            case Gather() if self.is_elsewhere(node):
+                return False
             case Map() | Case():
                 return not self._joins_reader(node)
             case Gather():
                 return not self._is_picked_from(node)
             case _:
                 return True
+
+    def is_elsewhere(self, node: Node) -> bool:
+        """Whether a gather is a plain read: its index is an expression of places."""
+        plain = isinstance(node.op, Gather) and node.op.window is None
+        return plain and self.affinities.holds(node.args[1])
 
     def _is_picked_from(self, node: Node) -> bool:
         """Whether only computed positions of the node are read, so that it moves elements."""
@@ -176,10 +186,12 @@ class Places:
             self.names[node] = name
         return self.names[node]
 
-    def _axis(self, *key: object) -> Dim:
+    def _axis(self, tag: str, place: int, part: int, size: Expr) -> Dim:
         """The axis index for a place and size: equal places share it, so that loops can fuse."""
+        key = (tag, place, part, size)
         if key not in self.axis_names:
-            self.axis_names[key] = Dim(f"a{len(self.axis_names)}")
+            index = self.axis_names[key] = Dim(f"a{len(self.axis_names)}")
+            self.axis_sizes[index] = size
         return self.axis_names[key]
 
     def indices(

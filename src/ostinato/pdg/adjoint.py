@@ -59,6 +59,7 @@ from ostinato.pdg.node import (
 from ostinato.pdg.readback import Adjoint, read_back, sum_missing
 from ostinato.pdg.recurrence import linear_back, scan_back
 from ostinato.pdg.sweep import along_back, flip, is_flip, positions, wide
+from ostinato.pdg.windows import overlap_add, window_of
 
 
 def flows(node: Node) -> tuple[int, ...]:
@@ -287,6 +288,10 @@ def _gather(node: Node, axis: int, up: Node) -> Node:
     a, (x, index) = Algebra(node.where), node.args
     if is_flip(node):
         return a.fit(flip(wide(node, up), axis, node.where), node.shape, x.shape)
+    window = window_of(node)
+    if window is not None:
+        added = overlap_add(node, axis, window, wide(node, up))
+        return a.fit(added, added.shape, x.shape)
     size, here = x.shape[axis], list(node.shape)
     here[axis] = size
     index = _clamped(node, index, size)
