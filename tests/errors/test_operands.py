@@ -94,6 +94,43 @@ REFUSED: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         ShapeError,
         "tril of `x` (3,)\n  Give a matrix.",
     ),
+    "a kernel of other channels": (
+        lambda: ot.conv1d(w, ot.zeros((5, 3, 2))),
+        ShapeError,
+        "conv1d with 1 groups of 4 channels of `w` and the kernel the constant 0.0 (5, 3, 2)\n"
+        "  Each group has an equal part of the features and of the channels of w.",
+    ),
+    "a kernel of another rank": (
+        lambda: ot.conv2d(w, ot.zeros((5, 3, 2))),
+        ShapeError,
+        "conv2d of `w` (4, 2) with the kernel the constant 0.0 (5, 3, 2)\n"
+        "  x is (..., channels, 2 axes), w (features, channels / groups, 2 axes).",
+    ),
+    "a window longer than the axis": (
+        lambda: ot.max_pool1d(w, 3),
+        ShapeError,
+        "a window of 3 positions, 1 apart, on 2\n  Use a smaller window, or padding.",
+    ),
+    "same padding with a stride": (
+        lambda: ot.conv1d(w, ot.zeros((1, 4, 1)), 2, "same"),
+        ShapeError,
+        'padding "same" with stride [2]\n  Give the number of zeros, such as padding=1.',
+    ),
+    "a stride per axis too many": (
+        lambda: ot.conv1d(w, ot.zeros((1, 4, 1)), (1, 2)),
+        ShapeError,
+        "stride (1, 2) for 1 axes\n  Give a number from 1, or one for each of the 1 axes.",
+    ),
+    "padding that is no width": (
+        lambda: ot.pad(w, [(1, 2)]),
+        ShapeError,
+        "padding of `w` (4, 2) by [(1, 2)]\n  Give a number from 0, a pair, or a pair per axis.",
+    ),
+    "a mirror longer than the axis": (
+        lambda: ot.pad(w, [(0, 0), (0, 2)], "reflect"),
+        ShapeError,
+        "`w` mirrored by 2 at axis 1 of size 2\n  Pad by less than the size.",
+    ),
     "shift": (
         lambda: 1 << x,
         DtypeError,
