@@ -9,6 +9,7 @@ from ostinato.pdg import build
 from ostinato.pdg.condition import at_least, equal
 from ostinato.pdg.index import Dim, Expr, Slice, expr
 from ostinato.pdg.node import Equation, Node, Pdg
+from ostinato.pdg.sweep import flip
 
 b, t = Dim("b"), Dim("t")
 B, T = expr(b.extent), expr(t.extent)
@@ -50,6 +51,17 @@ def test_transposed_read_is_an_index() -> None:
     assert isinstance(value, Call) and isinstance(value.args[0], Load)
     rows, columns = (a.index for a in s.axes)
     assert value.args[0].axes == (expr(columns), expr(rows))
+
+
+def test_a_flip_is_an_index_also_of_every_step() -> None:
+    y = build.map_node("tanh", [flip(flip(whole(floats("x", 3), t), -2), -1)])
+    system = lowered(y)
+    s = system.statements[system.outputs["y"]]
+    ((_, value),) = s.clauses
+    assert isinstance(value, Call) and isinstance(value.args[0], Load)
+    steps, columns = (a.index for a in s.axes)
+    assert value.args[0].dims[-1] == T - 1 - steps
+    assert value.args[0].axes == (2 - expr(columns),)
 
 
 def test_sum_of_flattened_rows_contracts_both_dimensions() -> None:

@@ -9,7 +9,7 @@ from ostinato.pdg.grad import gradient
 from ostinato.pdg.index import expr
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Along, Node, Pdg
-from ostinato.pdg.sweep import flip
+from ostinato.pdg.sweep import flip, is_flip
 from tests.pdg.gradients import B, T, check, f, mul, number, source, t, total, weighed, window
 
 x = source("x", 3, 4, over=(T,))
@@ -104,6 +104,15 @@ def test_the_reverse_of_a_flip_is_a_flip() -> None:
     found = check(weighed(flip(x, -2)), [x])
     kinds = [node.op for node in Pdg((("g", found.nodes[0]),), {}).nodes()]
     assert not any(isinstance(op, Along) for op in kinds)
+
+
+def test_one_position_from_the_end_in_each_row_is_no_flip() -> None:
+    square, size = source("s", 3, 3), expr(3)
+    backwards = build.map_node("sub", [build.affine(2), build.iota(size)])
+    index = build.reshape(backwards, (size, expr(1)))
+    picked = build.gather(square, index, -1)
+    assert not is_flip(picked) and is_flip(flip(square, -1))
+    check(weighed(picked), [square])
 
 
 def test_a_thin_adjoint_is_repeated_along_the_axis() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ostinato.pdg.algebra import Algebra, full
 from ostinato.pdg.build import ONE, affine, along, gather, iota, map_node, pad_rank, reshape
 from ostinato.pdg.index import Expr
-from ostinato.pdg.node import Affine, Along, Gather, Iota, Map, Node, Reshape
+from ostinato.pdg.node import Affine, Along, Broadcast, Gather, Iota, Map, Node, Read, Reshape
 
 
 def positions(size: Expr, axis: int, where: str = "") -> Node:
@@ -32,13 +32,25 @@ def is_flip(node: Node) -> bool:
     """Whether a gather puts an axis in reverse order."""
     if not isinstance(node.op, Gather):
         return False
-    x, index = node.args
-    size = x.shape[node.op.axis]
+    axis, (x, index) = node.op.axis, node.args
+    size = x.shape[axis]
+    while _repeats(index):
+        (index,) = index.args
+    others = (s for k, s in enumerate(index.shape) if k != index.rank + axis)
+    if index.rank < -axis or index.shape[axis] != size or any(s != ONE for s in others):
+        return False  # not all positions in each row
     index = _source(index)
     if not isinstance(index.op, Map) or index.op.fn != "sub":
         return False
     last, count = map(_source, index.args)
     return last.op == Affine(size - 1) and count.op == Iota(size)
+
+
+def _repeats(x: Node) -> bool:
+    """Whether a value only repeats its operand along other axes, counted from the right."""
+    if isinstance(x.op, Read):
+        return not any(dim in x.args[0].domain for dim, _ in x.op.at)
+    return isinstance(x.op, Broadcast)
 
 
 def _source(x: Node) -> Node:
