@@ -147,3 +147,15 @@ def test_invented_programs(fn: str, place: str, end: str, axis: int, first: bool
     rows = PLACES[place](x)
     y = FUNCTIONS[fn](rows, -rows.ndim if first else axis)
     assert_equal(ENDS[end](y), x=("B", "T", 3, 4))
+
+
+def test_the_points_of_two_dims_as_one_row() -> None:
+    x = ot.input("x", over=(b, t))
+    mixed = ot.where(ot.index(t) > 1, x, 2.0 * x) + ot.index(b).cast("float32")
+    program = {
+        "order": ot.argsort(x[:, :], axis=None),
+        "sums": ot.cumsum(mixed[:, :]),
+        "places": ot.sort((ot.index(t) - ot.index(b))[:, :], axis=None),
+        "middle": ot.median(x[:, :]),
+    }
+    assert_equal(program, x=("B", "T"))

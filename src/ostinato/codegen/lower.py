@@ -11,20 +11,21 @@ from collections.abc import Mapping, Sequence
 
 from ostinato.codegen.elements import Elements, narrow
 from ostinato.codegen.host_calls import host_statement
-from ostinato.codegen.places import Frame
-from ostinato.codegen.structure import ONE, Component, Digit, Structure, linear
+from ostinato.codegen.places import Frame, Point
+from ostinato.codegen.structure import ONE, Component, Digit, Digits, Structure, linear, respell
 from ostinato.codegen.system import (
     Call,
     Draw,
     Kind,
     Load,
+    Position,
     Statement,
     System,
     Value,
 )
 from ostinato.codegen.values import value_symbols
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
-from ostinato.pdg.index import Dim, expr, symbols, upper_bound
+from ostinato.pdg.index import Dim, expr, substitute, symbols, upper_bound
 from ostinato.pdg.node import (
     Along,
     Case,
@@ -226,13 +227,23 @@ class _Lowering(Elements):
         for x in node.args:
             inner = list(narrow(x, digits, axis))
             inner[axis] = at.get(x.shape[axis], ())
-            value = self.value(x, point, inner)
-            if not all(symbols(d.at) <= value_symbols(value) for d in inner[axis]):
-                value = self.load(self.addressable(x, axis), point, inner)  # one value, repeated
-            found.append(value)
+            found.append(self.walked(x, axis, point, inner))
         whole = Frame((*frame.positions, *extra), frame.domain)
         body = Call(fn, tuple(found), node.dtype)
         return whole, frozenset(i for p in extra for i, _ in p), ((ALWAYS, body),)
+
+    def walked(self, x: Node, axis: int, point: Point, digits: Sequence[Digits]) -> Value:
+        """An operand at the index that walks along one of its axes."""
+        own = tuple(substitute(c.size, point) for c in self.structures[x][axis])
+        if len(own) > 1 and respell(digits[axis], own) is None:  # found by division at run time
+            inner = list(digits)
+            inner[axis] = self.position(Position(linear(digits[axis])), x, axis, point)
+            value = self.value(x, point, inner)
+            return self.load(self.copied(x), point, inner) if self.is_loose(value) else value
+        value = self.value(x, point, digits)
+        if all(symbols(d.at) <= value_symbols(value) for d in digits[axis]):
+            return value
+        return self.load(self.addressable(x, axis), point, digits)  # one value, repeated
 
     # ------------------------------------------------------------ the whole
 

@@ -42,6 +42,17 @@ def test_two_operands_give_what_numpy_gives(name: str, dtype: str, apply_two: Ap
     np.testing.assert_array_equal(apply_two(named(name, dtype), x, y), expected)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_log_of_a_sum_of_exponentials_gives_what_numpy_gives(
+    dtype: str, apply_two: Apply
+) -> None:
+    x, y = pairs(dtype)
+    with np.errstate(all="ignore"):
+        expected = np.logaddexp(x, y)
+    found = apply_two(named("logaddexp", dtype), x, y)
+    np.testing.assert_allclose(found, expected, rtol=3e-7 if dtype == "float32" else 1e-15)
+
+
 BITWISE = {
     "bitand": np.bitwise_and,
     "bitor": np.bitwise_or,
