@@ -246,14 +246,15 @@ def _dependence(
     load, cond = read
     box = Box({d: spans[d] for d in consumer.dims}, indices_of(reader, load))
     at = dict(zip(producer.main.result_dims, load.dims, strict=True))
+    picked = {pick.axis.index for pick in load.picks}
     gaps: dict[Dim, Gap] = {}
     is_quick = True
     for dim in producer.dims:
         if dim not in consumer.dims:
             continue
         gap = quick_gap(dim, at[dim], box) if dim in at else ANY
-        if gap is None:
-            is_quick = False
+        if gap is None or (None in gap and dim in at and dims_of(at[dim]) & picked):
+            is_quick = False  # windows end at the point: only isl knows how far they reach
         else:
             gaps[dim] = gap
     if not is_quick:
