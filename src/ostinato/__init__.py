@@ -57,7 +57,7 @@ from ostinato.convolution import (
     max_pool3d,
 )
 from ostinato.custom import custom_gradient
-from ostinato.dims import Condition, Dimension, IndexExpression, dims
+from ostinato.dims import Condition, Dimension, IndexExpression, dim, dims
 from ostinato.elementary import (
     arccos,
     arccosh,
@@ -211,6 +211,7 @@ __all__ = [
     "diag",
     "diagonal",
     "digamma",
+    "dim",
     "dims",
     "discounted_sum",
     "dot",

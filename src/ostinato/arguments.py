@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
@@ -15,6 +15,8 @@ from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, expr, symbols
 from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Affine, Case, Gather, Input, Iota, Node, Part, Pdg, Read
+
+LONGEST_SEARCH = 10_000  # how far an extent is tried until another one that it defines is enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Signature:
     inputs: dict[str, Node]
     extents: tuple[str, ...]
     least: dict[str, int]  # extents that start above 1
+    derived: dict[str, Expr] = field(default_factory=dict[str, Expr])  # by those of ``extents``
 
     def bind(self, arguments: Mapping[str, object], where: str = "") -> Arguments:
         """Return checked arguments of a call at a place of the user's program.
@@ -49,7 +52,7 @@ class Signature:
         self._refuse_unknown(arguments)
         seed = _integer("seed", arguments.get("seed", 0), lowest=0)
         extents: dict[str, tuple[int, str]] = {}
-        for name in self.extents:
+        for name in (*self.extents, *self.derived):
             if name in arguments:
                 size = _integer(name, arguments[name], lowest=1)
                 extents[name] = (size, f"{name}={size}")
@@ -61,14 +64,15 @@ class Signature:
         for name, array in arrays.items():
             _extents_from(name, declared_shape(self.inputs[name]), array.shape, extents)
         self._refuse_missing(arguments, extents)
+        self._check_derived(extents)
         self._refuse_short(extents)
-        sizes = {name: size for name, (size, _) in extents.items()}
+        sizes = {name: extents[name][0] for name in self.extents}
         for name, array in arrays.items():
-            _check_shape(name, declared_shape(self.inputs[name]), array.shape, sizes)
+            _check_shape(name, declared_shape(self.inputs[name]), array.shape, extents)
         return Arguments(sizes, arrays, seed)
 
     def _refuse_unknown(self, arguments: Mapping[str, object]) -> None:
-        known = (*self.inputs, *self.extents, "seed")
+        known = (*self.inputs, *self.extents, *self.derived, "seed")
         for name in arguments:
             if name not in known:
                 remedy = f"{guess(name, known)}It takes: {', '.join(known)}."
@@ -85,6 +89,18 @@ class Signature:
                 remedy = f"Pass {name}=..., the number of steps of `{name.lower()}`."
                 raise ArgumentError(f"the extent `{name}` is missing", remedy)
 
+    def _check_derived(self, extents: Mapping[str, tuple[int, str]]) -> None:
+        """Refuse extents that make a derived one empty, or another than what was given."""
+        for name, of in self.derived.items():
+            found, because = _evaluated(of, extents)
+            if found < 1:
+                fact = f"the extent `{name}` = {of} is {found} ({because})"
+                raise ArgumentError(fact, "Pass extents for which it is at least 1.")
+            given, source = extents.get(name, (found, ""))
+            if given != found:
+                fact = f"the extent `{name}` is {given} ({source}) and {of} = {found} ({because})"
+                raise ArgumentError(fact, "Leave it out: the other extents give it.")
+
     def _refuse_short(self, extents: Mapping[str, tuple[int, str]]) -> None:
         for name, least in self.least.items():
             size, because = extents[name]
@@ -99,35 +115,71 @@ def signature(pdg: Pdg) -> Signature:
     Errors: ArgumentError if two inputs share a name, or an input is called like an extent.
     """
     inputs: dict[str, Node] = {}
-    extents: set[str] = {dim.extent.name for dim in pdg.dims()}
+    mentioned: set[Dim | Extent] = set(pdg.dims())
     for node in pdg.nodes():
-        extents |= {s.extent.name if isinstance(s, Dim) else s.name for s in node_symbols(node)}
+        mentioned |= node_symbols(node)
         if isinstance(node.op, Input):
             other = inputs.setdefault(node.op.name, node)
             if other is not node:
                 fact = f"two inputs are called `{node.op.name}`"
                 remedy = f"Rename one; the other is made at {other.where or 'an unknown place'}."
                 raise ArgumentError(fact, remedy, node.where)
+    extents = {s.name for of in mentioned for s in _extents_of(of)}
+    derived = {d.symbol.name: d.size for d in mentioned if isinstance(d, Dim) and d.size}
+    _check_derived_names(derived, extents)
     for name in inputs:
-        if name in extents or name == "seed":
+        if name in extents or name in derived or name == "seed":
             fact = f"the input `{name}` has the name of another argument"
             raise ArgumentError(fact, "Rename it.", inputs[name].where)
-    return Signature(dict(sorted(inputs.items())), tuple(sorted(extents)), pdg.minimum_extents)
+    return Signature(
+        dict(sorted(inputs.items())),
+        tuple(sorted(extents)),
+        pdg.minimum_extents,
+        dict(sorted(derived.items())),
+    )
+
+
+def _check_derived_names(derived: Mapping[str, Expr], extents: Iterable[str]) -> None:
+    for name, of in derived.items():
+        if name in extents:
+            fact = f"the extent `{name}` is an argument, and defined as {of}"
+            remedy = f"Rename one of the dimensions called `{name.lower()}`."
+            raise ArgumentError(fact, remedy)
+
+
+def _extents_of(symbol: Dim | Extent) -> set[Extent]:
+    of = symbol.extent if isinstance(symbol, Dim) else symbol
+    return {s for s in symbols(of) if isinstance(s, Extent)}
 
 
 def least_extents(pdg: Pdg) -> dict[str, int]:
     """Return how many steps constant positions need: ``x[5]`` six, ``x[-2]`` and ``x[:2]`` two."""
-    least: dict[str, int] = {}
+    needed: dict[Dim, int] = {dim: 1 for dim in pdg.dims() if dim.size is not None}
     reads = [node.op.at for node in pdg.nodes() if isinstance(node.op, Read)]
     for dim, at in (pair for pairs in reads for pair in pairs):
         ends = (at.lo, at.hi) if isinstance(at, Slice) else (at,)
         steps = max(_steps(end, dim, at) for end in ends)
-        least[dim.extent.name] = max(least.get(dim.extent.name, 1), steps)
+        needed[dim] = max(needed.get(dim, 1), steps)
     for dim, window in filter(None, map(_window, pdg.nodes())):  # it must hold a step
         short = window.hi - window.lo - expr(dim.extent)
         steps = 1 - short.const if short.is_const else 1
-        least[dim.extent.name] = max(least.get(dim.extent.name, 1), steps)
+        needed[dim] = max(needed.get(dim, 1), steps)
+    least: dict[str, int] = {}
+    for dim, steps in needed.items():
+        for name, enough in _least_for(dim, steps).items():
+            least[name] = max(least.get(name, 1), enough)
     return {name: steps for name, steps in least.items() if steps > 1}
+
+
+def _least_for(dim: Dim, steps: int) -> dict[str, int]:
+    """The least extents for that many steps; a size of several extents says nothing of each."""
+    found = list(_extents_of(dim))
+    if len(found) != 1:
+        return {}
+    (symbol,) = found
+    tried = range(1, LONGEST_SEARCH)
+    enough = next((n for n in tried if evaluate(dim.extent, {symbol: n}) >= steps), 1)
+    return {symbol.name: enough}
 
 
 def _window(node: Node) -> tuple[Dim, Slice] | None:
@@ -205,11 +257,24 @@ def _extents_from(
             raise ArgumentError(fact, "Pass arrays and extents of equal sizes.")
 
 
+Sourced = Mapping[str, tuple[int, str]]  # extents, and where each was given
+
+
+def _evaluated(of: Expr, extents: Sourced) -> tuple[int, str]:
+    """A size, and where the extents that it mentions come from."""
+    values: dict[Dim | Extent, int] = {Extent(name): size for name, (size, _) in extents.items()}
+    names = sorted(s.name for s in symbols(of) if isinstance(s, Extent))
+    return evaluate(of, values), ", ".join(extents[name][1] for name in names)
+
+
 def _check_shape(
-    name: str, shape: tuple[Expr, ...], sizes: tuple[int, ...], extents: Mapping[str, int]
+    name: str, shape: tuple[Expr, ...], sizes: tuple[int, ...], extents: Sourced
 ) -> None:
-    values: dict[Dim | Extent, int] = {Extent(extent): size for extent, size in extents.items()}
-    expected = tuple(evaluate(size, values) for size in shape)
+    found = [_evaluated(size, extents) for size in shape]
+    expected = tuple(size for size, _ in found)
     if expected != sizes:
+        because = {why: None for (n, why), size in zip(found, sizes, strict=True) if n != size}
+        source = "".join(f" ({why})" for why in because if why)
         fact = f"the input `{name}` has shape {sizes}, declared is {show_shape(shape)} = {expected}"
+        fact += source
         raise ArgumentError(fact, f"Pass an array of shape {expected}.")

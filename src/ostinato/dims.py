@@ -266,6 +266,44 @@ def dims(names: str) -> Dimension:
     return made[0] if len(made) == 1 else cast(Dimension, made)
 
 
+def dim(name: str, size: IndexExpression | int) -> Dimension:
+    """Declare a dimension whose extent is defined: by a number, or by the extents of others.
+
+    Its extent is no argument: it follows, and must be at least 1. It may be given all the same,
+    and must then agree.
+
+    Errors: AffineError if the name cannot name a dimension, or if the size mentions a dimension,
+    its own extent, or is a number below 1.
+
+    >>> import ostinato as ot
+    >>> t = ot.dims("t")
+    >>> pair = ot.dim("pair", size=t.size // 2)
+    >>> pair.size
+    (T) // 2
+    >>> x = ot.input("x", over=t)
+    >>> ot.Program(sums=x[2 * pair] + x[2 * pair + 1]).interpret(x=[1, 2, 3, 4])["sums"].tolist()
+    [3.0, 7.0]
+    """
+    where = place()
+    made = dims(name)
+    of = lift(size)
+    if isinstance(cast(object, made), tuple) or of is None:
+        fact = f"dim({name!r}, size={size!r}) is not one dimension and its size"
+        raise AffineError(fact, 'Write dim("n", size=t.size // 4).', where)
+    inside = sorted(d.name for d in index.dims_of(of))
+    if inside:
+        fact = f"the size `{of}` of `{name}` depends on the dimension `{inside[0]}`"
+        raise AffineError(fact, "Sizes are made of numbers and extents, such as t.size.", where)
+    if made.dim.symbol in index.symbols(of):
+        fact = f"the size `{of}` of `{name}` mentions its own extent `{made.dim.symbol}`"
+        raise AffineError(fact, "Rename one of the dimensions.", where)
+    if of.is_const and of.const < 1:
+        raise AffineError(
+            f"the size of `{name}` is {of}", "A dimension has at least 1 step.", where
+        )
+    return Dimension(Dim(name, made.dim.serial, "", of))
+
+
 def check_index(of: Expr, what: str) -> Expr:
     """Return an index unchanged, or raise AffineError if it multiplies symbols."""
     if _has_product(of):
@@ -275,9 +313,10 @@ def check_index(of: Expr, what: str) -> Expr:
 
 
 def _has_product(of: Expr) -> bool:
+    """Whether dimensions are multiplied; products of extents alone are numbers of the run."""
     for atom, _ in of.terms:
         match atom:
-            case Product():
+            case Product() if index.dims_of(Expr(((atom, 1),), 0)):
                 return True
             case FloorDiv(inner, _) | Mod(inner, _):
                 if _has_product(inner):

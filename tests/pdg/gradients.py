@@ -62,7 +62,7 @@ def weighed(x: Node) -> Node:
 
 def draw(node: Node, extents: Mapping[str, int], positive: bool) -> Array:
     sizes: dict[Dim | Extent, int] = {Extent(name): k for name, k in extents.items()}
-    lead = [extents[d.extent.name] for d in node.domain]
+    lead = [extents[d.symbol.name] for d in node.domain]
     shape = (*lead, *(evaluate(s, sizes) for s in node.shape))
     name = str(node.op)
     values = np.random.default_rng(sum(map(ord, name))).normal(size=shape)

@@ -134,7 +134,7 @@ def test_a_backward_recurrence_is_covered_from_its_last_step() -> None:
     y = build.rec("y", (), "float32", (T,))
     cases = ((equal(t, n - 1), series()), (ALWAYS, add(series(), shifted(y, 1))))
     demand = check(program(Equation(y, cases), first=build.read(y, [(T, expr(0))])))
-    assert demand.of(series()).fix({T.extent: 3}).points() == [(0,), (1,), (2,)]
+    assert demand.of(series()).fix({T.symbol: 3}).points() == [(0,), (1,), (2,)]
 
 
 def test_an_index_outside_a_spatial_axis_is_an_error() -> None:
@@ -164,7 +164,7 @@ def test_scans_and_linear_recurrences_may_be_read_beyond_their_ends() -> None:
     before = shifted(build.scan("sum", series(), T), -1)
     after = shifted(build.linear(scalar(0.9), series(), T, reverse=True), 1)
     demand = check(program(before=before, after=after))
-    assert demand.of(series()).fix({T.extent: 3}).points() == [(0,), (1,), (2,)]
+    assert demand.of(series()).fix({T.symbol: 3}).points() == [(0,), (1,), (2,)]
 
 
 def test_every_is_a_conjunction_for_coverage() -> None:

@@ -54,7 +54,7 @@ def test_a_recurrence_runs_step_by_step() -> None:
 def test_a_read_is_the_value_at_the_other_point(at: Expr) -> None:
     from ostinato.pdg.index import evaluate
 
-    points = [evaluate(at, {T: k, T.extent: STEPS}) for k in range(STEPS)]
+    points = [evaluate(at, {T: k, T.symbol: STEPS}) for k in range(STEPS)]
     expected = R[points] if at != expr(3) else R[3]
     np.testing.assert_array_equal(value(build.read(series(), [(T, at)])), expected)
 

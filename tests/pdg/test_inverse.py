@@ -39,7 +39,7 @@ Env = dict[Dim | Extent, int]
 
 def points(extent: int) -> list[Env]:
     ranges = itertools.product(range(extent), repeat=3)
-    return [{**dict(zip(DIMS, at, strict=True)), P.extent: extent} for at in ranges]
+    return [{**dict(zip(DIMS, at, strict=True)), P.symbol: extent} for at in ranges]
 
 
 def expressions() -> st.SearchStrategy[Expr]:
@@ -80,7 +80,7 @@ def listed(found: Preimage, at: Env) -> list[tuple[int, int]]:
         grown: list[Env] = []
         for env in envs:
             low, high = (evaluate(e, env) for e in (added.over.lo, added.over.hi))
-            assert 0 <= low <= high <= at[P.extent], f"{added} at {env}"
+            assert 0 <= low <= high <= at[P.symbol], f"{added} at {env}"
             steps = range(low, high, added.over.step)
             longer = [{**env, added.dim: value} for value in steps]
             grown += [env for env in longer if holds(added.mask, env)]
@@ -96,7 +96,7 @@ def test_preimages_are_the_points_that_satisfy_the_condition_once_each(
     found = preimages(cond, frozenset({P, S}))
     box = points(extent)
     for target in range(extent):
-        at: Env = {Q: target, P.extent: extent}
+        at: Env = {Q: target, P.symbol: extent}
         got = sorted(point for preimage in found for point in listed(preimage, at))
         expected = [(e[P], e[S]) for e in box if e[Q] == target and holds(cond, e)]
         assert got == sorted(expected)

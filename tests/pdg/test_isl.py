@@ -139,8 +139,8 @@ def test_extents_start_at_their_declared_lower_bound() -> None:
 
 def test_a_set_knows_what_its_membership_depends_on() -> None:
     points = domain_set((B, T), cond=some(at_least(B, 0), at_least(0, B)))
-    assert points.mentions(T.extent) and points.mentions(T)
-    assert not domain_set((B, T), {B: 4}).mentions(B.extent)
+    assert points.mentions(T.symbol) and points.mentions(T)
+    assert not domain_set((B, T), {B: 4}).mentions(B.symbol)
     assert not condition_set((B, T), at_least(T, 0)).mentions(B)
 
 

@@ -166,7 +166,7 @@ def _value(judge: Judge, node: Node, point: Point) -> Array:
 def _points(dims: Sequence[Dim], extents: Mapping[str, int], inside: bool) -> Iterator[Point]:
     columns: list[list[int]] = []
     for dim in dims:
-        last = extents[dim.extent.name] - 1
+        last = extents[dim.symbol.name] - 1
         columns.append(sorted({0, last // 2, last} | (set() if inside else {-2, last + 2})))
     for values in itertools.product(*columns):
         yield dict(zip(dims, values, strict=True))

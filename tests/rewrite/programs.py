@@ -170,8 +170,8 @@ def arguments(pdg: Pdg, extents: dict[str, int], rng: np.random.Generator) -> Va
     out: Values = {}
     for node in pdg.nodes():
         if isinstance(node.op, Input):
-            point: dict[Dim | Extent, int] = {d.extent: extents[d.extent.name] for d in pdg.dims()}
-            sizes = [extents[d.extent.name] for d in node.domain]
+            point: dict[Dim | Extent, int] = {d.symbol: extents[d.symbol.name] for d in pdg.dims()}
+            sizes = [extents[d.symbol.name] for d in node.domain]
             sizes += [evaluate(s, point) for s in node.shape]
             out[node.op.name] = rng.normal(size=sizes)
     return out

@@ -2,9 +2,10 @@
 
 A parallel loop is one kernel that every worker runs for its share of the tiles; a run of trees
 without parallel work is one kernel of worker 0. A sequential loop around parallel work, and a
-published one that hosts other loops, is a loop of the driver. A barrier stands before a call that
-conflicts with one since the last barrier, and at the end of every loop body. The outermost loops
-over the first dim of an output are published: their iterations complete records.
+published one that hosts other loops, is a loop of the driver; so is one with more statements than
+one kernel should have. A barrier stands before a call that conflicts with one since the last
+barrier, and at the end of every loop body with parallel work or published records. The outermost
+loops over the first dim of an output are published: their iterations complete records.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from ostinato.codegen.tree import (
     leaves,
 )
 from ostinato.pdg.index import Dim
+
+LARGEST = 32  # statements of one kernel: compiling takes longer than their number grows
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,19 @@ class _Driver:
         return out + self.serial(run, outer)
 
     def serial(self, run: Sequence[Tree], outer: tuple[Dim, ...]) -> list[Step]:
-        return [self.call(tuple(run), outer, None)] if run else []
+        """Kernels of worker 0; of a loop with too many statements the driver has the loop."""
+        out: list[Step] = []
+        part: list[Tree] = []
+        for tree in run:
+            if part and sum(map(_weight, part)) + _weight(tree) > LARGEST:
+                out.append(self.call(tuple(part), outer, None))
+                part = []
+            if isinstance(tree, Loop) and _weight(tree) > LARGEST:
+                body = self.serial(tree.body, (*outer, tree.dim))
+                out.append(DriverLoop(tree.span, tree.reverse, False, tuple(body)))
+            else:
+                part.append(tree)
+        return [*out, self.call(tuple(part), outer, None)] if part else out
 
     def call(self, body: tuple[Tree, ...], outer: tuple[Dim, ...], loop: Loop | None) -> Call:
         number = len(self.kernels)
@@ -114,11 +129,21 @@ class _Driver:
             return False
         return all(d.gap(dim) == HERE for d in self.readers.get(tensor, ()))
 
+    def is_shared(self, loop: DriverLoop) -> bool:
+        """Whether workers have to meet in every iteration of a loop."""
+        parallel = any(self.kernels[k].parallel is not None for k in calls(loop.body))
+        return parallel or loop.outermost
+
     def guarded(self, steps: Sequence[Step], since: set[int]) -> list[Step]:
         """The steps with barriers; ``since`` are the calls since the last one, updated."""
         out: list[Step] = []
         for step in steps:
-            if isinstance(step, DriverLoop):
+            if isinstance(step, DriverLoop) and not self.is_shared(step):
+                if any(self.conflict(k, called) for k in since for called in calls(step.body)):
+                    out.append(Barrier())
+                    since.clear()
+                since.update(calls(step.body))
+            elif isinstance(step, DriverLoop):
                 if since:  # the body may start with a conflict only at its first iteration
                     out.append(Barrier())
                 since.clear()
@@ -135,6 +160,10 @@ class _Driver:
                 since.add(step.kernel)
             out.append(step)
         return out
+
+
+def _weight(tree: Tree) -> int:
+    return sum(len(computed(leaf)) for leaf, _, _ in leaves((tree,)))
 
 
 def is_driven(loop: Loop, published: bool) -> bool:

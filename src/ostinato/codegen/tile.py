@@ -10,16 +10,26 @@ A tiled dim ``d`` of width ``w`` is ``w * d_o + d_i``. A statement meets it in o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ostinato.codegen.prepare import needed
 from ostinato.codegen.scc import components
 from ostinato.codegen.system import Axis, Load, Statement, System, loads
 from ostinato.codegen.tree import Span
 from ostinato.codegen.values import Rewrite
-from ostinato.pdg.index import Dim, Expr, expr, floordiv, minimum, mod
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    Extent,
+    evaluate,
+    expr,
+    floordiv,
+    minimum,
+    mod,
+    symbols,
+)
 
 Form = Literal["lane", "split", "whole"]
 WIDTH = 32  # rows per tile: measured equal to 64 and 128 for layers of 64, and in the L1 cache
@@ -98,24 +108,68 @@ def _dims(chosen: Mapping[str, Dim | None]) -> list[Dim]:
 
 
 def carried_dims(statements: Mapping[str, Statement]) -> dict[str, frozenset[Dim]]:
-    """For every statement the dims along which its component reads other points."""
-    succ: dict[str, list[str]] = {name: [] for name in statements}
-    for name, s in statements.items():
-        for _, value in s.clauses:
-            for load in loads(value):
-                succ[load.tensor].append(name)
-    out: dict[str, frozenset[Dim]] = {}
-    for group in components(list(statements), succ):
+    """For every statement the dims along which its component reads other points.
+
+    What an outer loop carries binds no dim inside it: all rows of the step before may be read.
+    """
+    return {
+        name: frozenset(dims)
+        for group, inner in _components(frozenset(statements), _reads(statements))
+        for dims in [_carriers(group, inner)]
+        for name in group
+    }
+
+
+class Read(NamedTuple):
+    """A read between two statements: along which dims, and how far back where that is fixed."""
+
+    reader: str
+    tensor: str
+    back: Mapping[Dim, int | None]
+
+
+def _reads(statements: Mapping[str, Statement]) -> list[Read]:
+    return [
+        Read(name, load.tensor, _back(load, statements[load.tensor], s))
+        for name, s in statements.items()
+        for _, value in s.clauses
+        for load in loads(value)
+    ]
+
+
+def _back(load: Load, producer: Statement, reader: Statement) -> dict[Dim, int | None]:
+    gaps = ((d, expr(d) - e) for d, e in zip(producer.result_dims, load.dims, strict=True))
+    return {d: g.const if g.is_const and d in reader.dims else None for d, g in gaps}
+
+
+def _components(
+    names: frozenset[str], reads: Sequence[Read]
+) -> Iterator[tuple[list[str], list[Read]]]:
+    """Statements that need each other, with the reads between them."""
+    succ: dict[str, list[str]] = {name: [] for name in sorted(names)}
+    for r in reads:
+        succ[r.tensor].append(r.reader)
+    for group in components(list(succ), succ):
         members = set(group)
-        moved: set[Dim] = set()
-        for name in group:
-            for _, value in statements[name].clauses:
-                for load in loads(value):
-                    if load.tensor in members:
-                        moved |= _moved(load, statements[load.tensor])
-        for name in group:
-            out[name] = frozenset(moved)
-    return out
+        yield group, [r for r in reads if r.reader in members and r.tensor in members]
+
+
+def _carriers(group: Sequence[str], reads: Sequence[Read]) -> set[Dim]:
+    """The dims of the loops that carry a component, from the outermost one inwards."""
+    moved = {d: None for r in reads for d, back in r.back.items() if back != 0}
+    for dim in moved:
+        for sign in (1, -1):
+            gaps = [_signed(r.back.get(dim), sign) for r in reads]
+            if any(gap is None or gap < 0 for gap in gaps) or not any(gaps):
+                continue
+            rest = [r for r, gap in zip(reads, gaps, strict=True) if not gap]
+            inner = (_carriers(*part) for part in _components(frozenset(group), rest))
+            return {dim}.union(*inner)
+    return set(moved)
+
+
+def _signed(back: int | None, sign: int) -> int | None:
+    return None if back is None else back * sign
 
 
 def serial_dims(
@@ -132,10 +186,6 @@ def serial_dims(
         if s.reduced & (s.lanes - carried[name]) or (s.reduced and len(carried[name]) > 1):
             out |= carried[name]
     return frozenset(out)
-
-
-def _moved(load: Load, producer: Statement) -> set[Dim]:
-    return {d for d, e in zip(producer.result_dims, load.dims, strict=True) if e.as_dim() is not d}
 
 
 def _lanes(statement: Statement, carried: frozenset[Dim]) -> frozenset[Dim]:
@@ -163,7 +213,16 @@ def _chosen(statements: Mapping[str, Statement], hints: Mapping[str, int]) -> di
 
 
 def _is_short(dim: Dim, hints: Mapping[str, int]) -> bool:
-    return hints.get(dim.extent.name, WIDTH) < NARROWEST
+    hinted = _hinted(dim, hints)
+    return hinted is not None and hinted < NARROWEST
+
+
+def _hinted(dim: Dim, hints: Mapping[str, int]) -> int | None:
+    """The typical extent of a dim, as far as hints tell it."""
+    if isinstance(dim.extent, Extent):
+        return hints.get(dim.extent.name)
+    values: dict[Dim | Extent, int] = {Extent(name): size for name, size in hints.items()}
+    return evaluate(dim.extent, values) if symbols(dim.extent) <= values.keys() else None
 
 
 def _tile(dim: Dim, width: int) -> Tile:
@@ -179,7 +238,7 @@ def _width(
 ) -> int:
     rows = [_row(s) for name, s in statements.items() if chosen[name] is dim]
     widest = WIDTH if max(rows, default=1) > FEW else NARROW_WIDTH
-    return default_width(hints.get(dim.extent.name), workers, widest)
+    return default_width(_hinted(dim, hints), workers, widest)
 
 
 def _row(s: Statement) -> int:

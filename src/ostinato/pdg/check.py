@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ostinato.pdg.condition import Cond, at_least, every
 from ostinato.pdg.demand import Demand, box, read_relation
@@ -17,6 +17,8 @@ from ostinato.pdg.index import (
     Mod,
     Product,
     Slice,
+    dims_of,
+    evaluate,
     expr,
     maximum,
     minimum,
@@ -114,13 +116,20 @@ def _read_error(demand: Demand, read: Node, inside: Set, bad: Set) -> DomainErro
     pair = reached.intersect_in(inside).intersect_out(bad).first(demand.minimum)
     assert pair is not None, f"{read} has no bad point"
     here, there = pair
-    wrong = [
-        d for d, at in there.point.items() if not 0 <= at < here.extents.get(d.extent.name, at + 1)
-    ]
+    wrong = [d for d, at in there.point.items() if not 0 <= at < _steps(d, here.extents, at + 1)]
     at = ", ".join(f"{d} = {there.point[d]}" for d in wrong)
     domain = " and ".join(f"0 <= {d} < {d.extent}" for d in wrong)
     fact = f"{called(x)} is read at {at}, outside its domain {domain}{_first_bad(here)}"
     return DomainError(fact, _remedy(x, read.op, there.point), read.where or x.where)
+
+
+def _steps(dim: Dim, extents: Mapping[str, int], unknown: int) -> int:
+    """The extent of a dimension at a sample that may leave extents open."""
+    if str(dim.extent) in extents:  # a product of extents has a value of its own in a sample
+        return extents[str(dim.extent)]
+    values: dict[Dim | Extent, int] = {Extent(name): size for name, size in extents.items()}
+    known = symbols(dim.extent) <= values.keys()
+    return evaluate(dim.extent, values) if known else unknown
 
 
 def _first_bad(sample: Sample) -> str:
@@ -185,11 +194,13 @@ def _check_coverage(demand: Demand, name: str) -> None:
 
 
 def _is_quasi_affine(size: Expr) -> bool:
-    """Whether isl can reason about it: products such as ``B * T`` are left to the run."""
+    """Whether isl can reason about it: products of dimensions are left to the run."""
     for atom, _ in size.terms:
         match atom:
-            case Product():
+            case Product() if dims_of(Expr(((atom, 1),), 0)):
                 return False
+            case Product():
+                pass
             case Extremum(_, of):
                 if not all(map(_is_quasi_affine, of)):
                     return False

@@ -30,20 +30,28 @@ class Extent:
 class Dim:
     """A named time dimension; ``serial`` is its place in declaration order.
 
-    ``steps`` names the extent of a second index over the steps of another dimension. ``remarks``
-    are what the language notes while a program is written: no part of identity or of a stored plan.
+    ``steps`` names the extent of a second index over the steps of another dimension. ``size``
+    defines the extent by others; it is at least 1, which every run checks. ``remarks`` are what the
+    language notes while a program is written: no part of identity or of a stored plan.
     """
 
     name: str
     serial: int = field(default_factory=_serial.__next__)
     steps: str = ""
+    size: Expr | None = None
     remarks: list[object] = field(default_factory=list[object], compare=False, repr=False)
 
-    def __reduce__(self) -> tuple[type[Dim], tuple[str, int, str]]:
-        return Dim, (self.name, self.serial, self.steps)
+    def __reduce__(self) -> tuple[type[Dim], tuple[str, int, str, Expr | None]]:
+        return Dim, (self.name, self.serial, self.steps, self.size)
 
     @property
-    def extent(self) -> Extent:
+    def extent(self) -> Extent | Expr:
+        """The number of steps: a symbol, or what defines it."""
+        return self.symbol if self.size is None else self.size
+
+    @property
+    def symbol(self) -> Extent:
+        """The name of the extent, also of one that others define."""
         return Extent(self.steps or self.name.upper())
 
     def __str__(self) -> str:

@@ -19,7 +19,7 @@ from ostinato.pdg.condition import holds
 from ostinato.pdg.errors import ArgumentError, CoverageError, CycleError, DomainError
 from ostinato.pdg.functions import Array, fold_unit
 from ostinato.pdg.host import HostFunction
-from ostinato.pdg.index import Dim, Extent, Slice, dims_of, evaluate
+from ostinato.pdg.index import Dim, Extent, Slice, dims_of, evaluate, symbols
 from ostinato.pdg.meaning import (
     COMBINE,
     Env,
@@ -344,11 +344,14 @@ class Interpreter:
         return node.where
 
     def _size(self, dim: Dim) -> int:
-        size = self.extents.get(dim.extent.name)
-        if size is None:
-            name = dim.extent.name
-            raise ArgumentError(f"the extent `{name}` is missing", f"Pass `{name}=...`.")
-        return size
+        values: dict[Dim | Extent, int] = {}
+        for symbol in symbols(dim.extent):
+            assert isinstance(symbol, Extent), f"the extent of {dim} depends on {symbol}"
+            if symbol.name not in self.extents:
+                remedy = f"Pass `{symbol}=...`."
+                raise ArgumentError(f"the extent `{symbol}` is missing", remedy)
+            values[symbol] = self.extents[symbol.name]
+        return evaluate(dim.extent, values)
 
     def _inside(self, node: Node, point: Coordinates) -> bool:
         return all(0 <= p < self._size(d) for d, p in zip(node.domain, point, strict=True))

@@ -41,8 +41,8 @@ class Adjoint:
 def twin(dim: Dim) -> Dim:
     """A second index over the steps of a dimension, the same one at each call."""
     generation, serial = divmod(dim.serial, _SERIALS)
-    name = f"{dim.extent.name.lower()}_{generation + 1}"
-    return Dim(name, (generation + 1) * _SERIALS + serial, dim.extent.name)
+    name = f"{dim.symbol.name.lower()}_{generation + 1}"
+    return Dim(name, (generation + 1) * _SERIALS + serial, dim.symbol.name, dim.size)
 
 
 def leaves_point(node: Node, held: Dims) -> bool:

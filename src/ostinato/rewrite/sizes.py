@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, symbols
+from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, expr, symbols
 from ostinato.rewrite.export import EGraph, ENode
 from ostinato.rewrite.load import Loaded
 from ostinato.rewrite.tables import Tables
@@ -30,7 +30,7 @@ class Sizes:
         self._fill(graph)
 
     def extent(self, dim: Dim) -> int:
-        return max(1, self._hints.get(dim.extent.name, DEFAULT_EXTENT))
+        return self.value(expr(dim.extent))
 
     def value(self, e: Expr) -> int:
         """The value of a size, at least 1."""

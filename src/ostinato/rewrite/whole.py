@@ -78,8 +78,9 @@ def _smaller_box(cond: Cond) -> Renaming:
         elif slope == -1 and (missing := expr(dim.extent) - 1 - bound).is_const:
             skipped[dim] = (skipped.get(dim, (0, 0))[0], max(0, missing.const))
     for dim, (low, high) in skipped.items():
-        out.setdefault(dim, expr(dim) + low)
-        out[dim.extent] = expr(dim.extent) + low + high
+        if isinstance(dim.extent, Extent):
+            out.setdefault(dim, expr(dim) + low)
+            out[dim.extent] = expr(dim.extent) + low + high
     return out
 
 

@@ -28,6 +28,7 @@ from ostinato.pdg.index import (
     FloorDiv,
     Mod,
     Product,
+    dims_of,
     expr,
     floordiv,
 )
@@ -66,7 +67,50 @@ def frame_of(dims: Dims, cond: Cond) -> Frame:
     assert not strange, (
         f"{cond} mentions {', '.join(strange)}, not in ({', '.join(map(str, dims))})"
     )
-    return frame_for(dims, tuple(sorted({s.name for s in mentioned if isinstance(s, Extent)})))
+    return frame_for(dims, tuple(sorted(parameters(cond))))
+
+
+_products: dict[str, Product] = {}
+
+
+def _name_of(size: Product) -> str:
+    """A product of extents is a number of its own to isl, under this name."""
+    varies = dims_of(Expr(((size, 1),), 0))
+    assert not varies, f"{size} is a product: legal in a size, not in an index"
+    _products[str(size)] = size
+    return str(size)
+
+
+def parameters(cond: Cond) -> set[str]:
+    """The names of the extents in a condition, and of their products."""
+    match cond:
+        case Compare(of, _):
+            return _parameters(of)
+        case Every(of_) | Some(of_):
+            return set[str]().union(*map(parameters, of_))
+        case Negation(of__):
+            return parameters(of__)
+        case other:
+            assert_never(other)
+
+
+def _parameters(e: Expr) -> set[str]:
+    out: set[str] = set()
+    for atom, _ in e.terms:
+        match atom:
+            case Dim():
+                pass
+            case Extent(name):
+                out.add(name)
+            case Product():
+                out.add(_name_of(atom))
+            case FloorDiv(of, _) | Mod(of, _):
+                out |= _parameters(of)
+            case Extremum(_, of_):
+                out = out.union(*map(_parameters, of_))
+            case other:
+                assert_never(other)
+    return out
 
 
 @lru_cache(maxsize=4096)
@@ -81,8 +125,9 @@ def _linear(e: Expr, frame: Frame) -> tuple[islpy.Aff, list[tuple[Atom, int]]]:
     for atom, k in e.terms:
         if isinstance(atom, Dim):
             aff = aff.set_coefficient_val(IN, places[atom], k)
-        elif isinstance(atom, Extent):
-            aff = aff.set_coefficient_val(PARAM, frame.extents.index(atom.name), k)
+        elif isinstance(atom, Extent | Product):
+            name = atom.name if isinstance(atom, Extent) else _name_of(atom)
+            aff = aff.set_coefficient_val(PARAM, frame.extents.index(name), k)
         else:
             compound.append((atom, k))
     return aff.set_constant_val(e.const), compound
@@ -108,10 +153,8 @@ def _atom(atom: Atom, frame: Frame) -> islpy.PwAff:
             for other in rest:
                 first = first.min(other) if kind == "min" else first.max(other)
             return first
-        case Product():
-            raise AssertionError(f"{atom} is a product: legal in a size, not in an index")
-        case Dim() | Extent():
-            return _value(expr(atom), frame)
+        case Dim() | Extent() | Product():
+            return _value(Expr(((atom, 1),), 0), frame)
         case other:
             assert_never(other)
 
@@ -142,10 +185,10 @@ def integer(value: islpy.Val) -> int | None:
     return int(value.to_python()) if value.is_int() else None
 
 
-def _extent_at(aff: islpy.Aff, k: int) -> Extent:
+def _extent_at(aff: islpy.Aff, k: int) -> Expr:
     name = aff.get_domain_space().get_dim_name(PARAM, k)
     assert name is not None, "an extent without a name"
-    return Extent(name)
+    return Expr(((_products.get(name, Extent(name)), 1),), 0)
 
 
 def expression(aff: islpy.Aff, dims: Dims) -> Expr:
@@ -161,7 +204,7 @@ def expression(aff: islpy.Aff, dims: Dims) -> Expr:
         total = total + expr(dim) * times(IN, k)
     for k in range(whole.dim(PARAM)):
         if times(PARAM, k):
-            total = total + expr(_extent_at(whole, k)) * times(PARAM, k)
+            total = total + _extent_at(whole, k) * times(PARAM, k)
     for k in range(whole.dim(DIV)):
         if times(DIV, k):
             total = total + expression(whole.get_div(k), dims) * times(DIV, k)
