@@ -1,7 +1,7 @@
 """Strip-mining: forms of statements, loads at tiles, widths."""
 
 from ostinato.codegen.tile import default_width, tile
-from ostinato.pdg.condition import ALWAYS, equal
+from ostinato.pdg.condition import ALWAYS, equal, every
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, number
 from tests.codegen.compare import assert_right
@@ -85,3 +85,33 @@ def test_a_dim_known_to_be_short_is_not_tiled() -> None:
 
 def test_tiles_suffice_for_the_workers() -> None:
     assert [default_width(n, 4) for n in (40, 64, 4096)] == [16, 16, 32]
+
+
+def test_rows_that_only_an_outer_loop_carries_are_tiled() -> None:
+    p = Builder("b i", {"h": 3})
+    b, i = p.d["b"], p.d["i"]
+    p.add("s", "b i", "h", 0.0, lanes="b")
+    p.add("w", "i", "h", 0.0)
+    rows = p("s", b=expr(p.a["h"]), i=i - expr(1))
+    p.add("w", "i", "h", [(equal(i, 0), 1.0), (ALWAYS, p("w", i=i - expr(1)) * 0.5 + rows)])
+    p.add("s", "b i", "h", p("w") * number(b), lanes="b")
+    p.outputs = ["s"]
+    assert [str(d) for d in tile(p.system(), {"b": 2}, 2).statements["s"].dims] == ["b_o", "i"]
+    assert_right(p, {"B": 5, "I": 3}, {"b": 2})
+
+
+def test_nothing_is_tiled_along_nested_loops_around_a_fold() -> None:
+    p = Builder("e i", {"h": 3})
+    e, i = p.d["e"], p.d["i"]
+    p.add("n", "e i", "", 0.0)
+    before = [
+        (every(equal(i, 0), equal(e, 0)), 1.0),
+        (equal(e, 0), p("n", i=i - expr(1), e=expr(e.extent) - 1)),
+        (ALWAYS, p("n", e=e - expr(1))),
+    ]
+    p.add("w", "e i", "h", before)
+    p.add("n", "e i", "h", p("w") * 0.25, over="h")
+    p.add("y", "e i", "", p("n"), over="e", lanes="e")
+    p.outputs = ["y"]
+    assert tile(p.system(), {}, 2).tiles == frozenset()
+    assert_right(p, {"E": 3, "I": 4})

@@ -121,7 +121,7 @@ def test_a_bound_of_a_remainder_is_its_divisor_less_one() -> None:
 def test_substitution_reaches_every_form() -> None:
     t, k, n = expr(T), expr(K), expr(T.extent)
     e = t // 2 + k % 3 + minimum(t, k) + product([n, t + 1]) + maximum(k - 1, 0)
-    by: dict[Dim | Extent, Expr] = {T: k + 1, T.extent: expr(5)}
+    by: dict[Dim | Extent, Expr] = {T: k + 1, T.symbol: expr(5)}
     moved = substitute(e, by)
     for p in sizes(3):
         at: Point = {**p, T: p[K] + 1, Extent("T"): 5}

@@ -1,0 +1,103 @@
+"""Teach an agent to balance a pole: proximal policy optimisation on CartPole.
+
+Run it with ``ostinato run examples/ppo_cartpole.py``.
+"""
+
+import ostinato as ot
+from ostinato import nn, optim, rl
+
+
+def ppo(
+    env: rl.Env,
+    learning_rate: float = 1e-3,
+    minibatches: int = 4,
+    gamma: float = 0.99,
+    trace: float = 0.95,
+    clip: float = 0.2,
+    hidden: int = 64,
+) -> ot.Program:
+    """Clipped policy gradients in epochs of shuffled minibatches.
+
+    Every iteration ``i`` plays ``t`` steps of ``b`` games that go on from iteration to iteration
+    and start again when they are over. Then every epoch ``e`` takes the steps in another random
+    order, in minibatches ``m``, with one update each.
+
+    Source: Schulman et al. 2017, Proximal policy optimization algorithms; advantages as in
+    Schulman et al. 2016, High-dimensional continuous control, equation 16.
+    """
+    b, i, e, t = ot.dims("b i e t")
+    m = ot.dim("m", size=minibatches)
+    n = ot.dim("n", size=b.size * t.size)
+    updates = ot.carried(i, e, m)
+    actor = nn.MLP(env.observation_size, [hidden] * 2, env.num_actions, updates, name="actor")
+    critic = nn.MLP(env.observation_size, [hidden] * 2, 1, updates, name="critic")
+    acting, judging = actor.at(e=0, m=0), critic.at(e=0, m=0)
+
+    # One step of one game.
+    state = ot.carry("state", env.reset(over=b), over=(i, t), each=b)
+    seen = env.observe(state)
+    action = rl.Categorical(acting(seen)).sample()
+    following, reward, terminated, truncated = env.step(state, action)
+    done = terminated | truncated
+    state.step(ot.where(done, env.reset(over=(b, i, t)), following))
+
+    # How much better each action was than expected.
+    value, value_after = judging(seen)[..., 0], judging(env.observe(following))[..., 0]
+    surprise = reward + gamma * ot.where(terminated, 0.0, value_after) - value
+    advantage = ot.recurrent("advantage", over=(b, i, t))
+    advantage[b, i, -1] = surprise[b, i, -1]
+    advantage[b, i, t] = surprise + gamma * trace * ot.where(done, 0.0, advantage[b, i, t + 1])
+
+    # The rows of one minibatch.
+    shuffled = ot.random.permutation(n.size, over=(i, e))
+    chosen = shuffled.take(minibatches * ot.arange(n.size // minibatches) + m, axis=0)
+    rows = {"b": chosen // t.size, "t": chosen % t.size}
+    x, played, before = seen.at(**rows), action.at(**rows), rl.log_prob(action).at(**rows)
+    better, target = advantage.at(**rows), (advantage + value).at(**rows)
+
+    policy = rl.Categorical(actor(x))
+    ratio = ot.exp(policy.log_prob(played) - before)
+    weight = (better - better.mean()) / (better.std() + 1e-8)
+    gain = ot.minimum(ratio * weight, ot.clip(ratio, 1 - clip, 1 + clip) * weight).mean()
+    error = ((critic(x)[..., 0] - target) ** 2).mean()
+    loss = 0.5 * error - gain - 0.01 * policy.entropy().mean()
+
+    rate = learning_rate * (1.0 - i / i.size)
+    optimizer = optim.Clipped(optim.Adam(rate, eps=1e-5), norm=0.5)
+    optimizer.minimize(loss, [*actor.parameters, *critic.parameters])
+    return ot.Program(episode_return=mean_length(done, following, b, i, t), loss=loss)
+
+
+def mean_length(
+    done: ot.Tensor, state: ot.Record, b: ot.Dimension, i: ot.Dimension, t: ot.Dimension
+) -> ot.Tensor:
+    """Return the mean length of the games that ended in an iteration, or the last one known."""
+    count = done[:, i, :].sum()
+    total = ot.where(done, state.steps, 0)[:, i, :].sum()
+    known = ot.carry("known", 0.0, over=i)
+    known.step(ot.where(count > 0, total / ot.maximum(count, 1), known))
+    return known.after
+
+
+def main(
+    games: int = 8,
+    iterations: int = 150,
+    steps: int = 128,
+    epochs: int = 4,
+    learning_rate: float = 1e-3,
+) -> ot.Experiment:
+    """Train until the mean return of the last 100 iterations is at least 475."""
+    return ot.Experiment(
+        program=ppo(rl.CartPole(), learning_rate),
+        over="i",
+        arguments={"B": games, "I": iterations, "T": steps, "E": epochs},
+        steps_per_record=games * steps,
+        stop=ot.Solved(at_least=475.0),
+    )
+
+
+if __name__ == "__main__":
+    import numpy as np
+
+    tiny = ppo(rl.CartPole(), hidden=8).interpret(B=2, I=2, T=8, E=2)
+    print("losses of two iterations of two epochs:", np.round(tiny["loss"], 2))
