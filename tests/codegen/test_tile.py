@@ -3,7 +3,7 @@
 from ostinato.codegen.tile import default_width, tile
 from ostinato.pdg.condition import ALWAYS, equal, every
 from ostinato.pdg.index import expr
-from tests.codegen.builder import Builder, number
+from tests.codegen.builder import Builder, Cases, number
 from tests.codegen.compare import assert_right
 
 SIZES = {"B": 7, "T": 5}
@@ -104,7 +104,7 @@ def test_nothing_is_tiled_along_nested_loops_around_a_fold() -> None:
     p = Builder("e i", {"h": 3})
     e, i = p.d["e"], p.d["i"]
     p.add("n", "e i", "", 0.0)
-    before = [
+    before: Cases = [
         (every(equal(i, 0), equal(e, 0)), 1.0),
         (equal(e, 0), p("n", i=i - expr(1), e=expr(e.extent) - 1)),
         (ALWAYS, p("n", e=e - expr(1))),
