@@ -7,14 +7,11 @@ import ostinato as ot
 from ostinato import nn, optim, rl
 
 
+DISCOUNT, TRACE, CLIP = 0.99, 0.95, 0.2
+
+
 def ppo(
-    env: rl.Env,
-    learning_rate: float = 1e-3,
-    minibatches: int = 4,
-    gamma: float = 0.99,
-    trace: float = 0.95,
-    clip: float = 0.2,
-    hidden: int = 64,
+    env: rl.Env, learning_rate: float = 1e-3, minibatches: int = 4, hidden: int = 64
 ) -> ot.Program:
     """Clipped policy gradients in epochs of shuffled minibatches.
 
@@ -22,12 +19,10 @@ def ppo(
     and start again when they are over. Then every epoch ``e`` takes the steps in another random
     order, in minibatches ``m``, with one update each.
 
-    Source: Schulman et al. 2017, Proximal policy optimization algorithms; advantages as in
-    Schulman et al. 2016, High-dimensional continuous control, equation 16.
+    Source: Schulman et al. 2017, Proximal policy optimization algorithms.
     """
     b, i, e, t = ot.dims("b i e t")
-    m = ot.dim("m", size=minibatches)
-    n = ot.dim("n", size=b.size * t.size)
+    m, n = ot.dim("m", size=minibatches), ot.dim("n", size=b.size * t.size)
     updates = ot.carried(i, e, m)
     actor = nn.MLP(env.observation_size, [hidden] * 2, env.num_actions, updates, name="actor")
     critic = nn.MLP(env.observation_size, [hidden] * 2, 1, updates, name="critic")
@@ -43,10 +38,10 @@ def ppo(
 
     # How much better each action was than expected.
     value, value_after = judging(seen)[..., 0], judging(env.observe(following))[..., 0]
-    surprise = reward + gamma * ot.where(terminated, 0.0, value_after) - value
+    surprise = reward + DISCOUNT * ot.where(terminated, 0.0, value_after) - value
     advantage = ot.recurrent("advantage", over=(b, i, t))
     advantage[b, i, -1] = surprise[b, i, -1]
-    advantage[b, i, t] = surprise + gamma * trace * ot.where(done, 0.0, advantage[b, i, t + 1])
+    advantage[b, i, t] = surprise + DISCOUNT * TRACE * ot.where(done, 0.0, advantage[b, i, t + 1])
 
     # The rows of one minibatch.
     shuffled = ot.random.permutation(n.size, over=(i, e))
@@ -57,20 +52,20 @@ def ppo(
 
     policy = rl.Categorical(actor(x))
     ratio = ot.exp(policy.log_prob(played) - before)
-    weight = (better - better.mean()) / (better.std() + 1e-8)
-    gain = ot.minimum(ratio * weight, ot.clip(ratio, 1 - clip, 1 + clip) * weight).mean()
     error = ((critic(x)[..., 0] - target) ** 2).mean()
-    loss = 0.5 * error - gain - 0.01 * policy.entropy().mean()
-
-    rate = learning_rate * (1.0 - i / i.size)
-    optimizer = optim.Clipped(optim.Adam(rate, eps=1e-5), norm=0.5)
+    loss = 0.5 * error - clipped(ratio, better) - 0.01 * policy.entropy().mean()
+    optimizer = optim.Clipped(optim.Adam(learning_rate * (1.0 - i / i.size), eps=1e-5), norm=0.5)
     optimizer.minimize(loss, [*actor.parameters, *critic.parameters])
-    return ot.Program(episode_return=mean_length(done, following, b, i, t), loss=loss)
+    return ot.Program(episode_return=mean_length(done, following, i), loss=loss)
 
 
-def mean_length(
-    done: ot.Tensor, state: ot.Record, b: ot.Dimension, i: ot.Dimension, t: ot.Dimension
-) -> ot.Tensor:
+def clipped(ratio: ot.Tensor, advantage: ot.Tensor) -> ot.Tensor:
+    """Return the objective: the mean gain, where no step is worth leaving the range of ratios."""
+    weight = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+    return ot.minimum(ratio * weight, ot.clip(ratio, 1 - CLIP, 1 + CLIP) * weight).mean()
+
+
+def mean_length(done: ot.Tensor, state: ot.Record, i: ot.Dimension) -> ot.Tensor:
     """Return the mean length of the games that ended in an iteration, or the last one known."""
     count = done[:, i, :].sum()
     total = ot.where(done, state.steps, 0)[:, i, :].sum()
