@@ -6,7 +6,6 @@ Run it with ``ostinato run examples/ppo_cartpole.py``.
 import ostinato as ot
 from ostinato import nn, optim, rl
 
-
 DISCOUNT, TRACE, CLIP = 0.99, 0.95, 0.2
 
 
