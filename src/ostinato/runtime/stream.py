@@ -135,7 +135,7 @@ class Stream:
                 require_finite(self._program.artifact, field.name, value, step)
             values[field.name] = value[()]
         lengths = {name: values[of] for name, of in self._lengths.items() if of in values}
-        for of in set(lengths.values()):
+        for of in {self._lengths[name] for name in lengths}:
             del values[of]
         if lengths:
             values["lengths"] = lengths
