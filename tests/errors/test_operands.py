@@ -131,6 +131,18 @@ REFUSED: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         ShapeError,
         "`w` mirrored by 2 at axis 1 of size 2\n  Pad by less than the size.",
     ),
+    "random integers of no type": (
+        lambda: ot.random.integers(0, 2, dtype="float32"),
+        DtypeError,
+        "random float32 from 0 to 2 (excluded)\n"
+        "  Give bounds less than 2**31 apart, and int32 or int64.",
+    ),
+    "dirichlet draw from a scalar": (
+        lambda: ot.random.dirichlet(ot.constant(1.0)),
+        ShapeError,
+        "dirichlet draw from the constant 1.0, a scalar\n"
+        "  Give concentrations with at least one axis.",
+    ),
     "shift": (
         lambda: 1 << x,
         DtypeError,

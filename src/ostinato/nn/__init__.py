@@ -2,6 +2,7 @@
 
 from ostinato.nn import init
 from ostinato.nn.attention import Attention, attend
+from ostinato.nn.conv import Conv
 from ostinato.nn.dropout import dropout
 from ostinato.nn.embedding import Embedding
 from ostinato.nn.gru import GRU, GRUCell
@@ -19,6 +20,7 @@ __all__ = [
     "LSTM",
     "MLP",
     "Attention",
+    "Conv",
     "Embedding",
     "GRUCell",
     "LSTMCell",
