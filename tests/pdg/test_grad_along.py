@@ -6,11 +6,11 @@ import pytest
 from ostinato.pdg import build
 from ostinato.pdg.functions import Array
 from ostinato.pdg.grad import gradient
-from ostinato.pdg.index import expr
+from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Along, Node, Pdg
 from ostinato.pdg.sweep import flip, is_flip
-from tests.pdg.gradients import B, T, check, f, mul, number, source, t, total, weighed, window
+from tests.pdg.gradients import B, T, check, f, mul, n, number, source, t, total, weighed, window
 
 x = source("x", 3, 4, over=(T,))
 gate = source("g", 1, 4, over=(B,))
@@ -98,6 +98,35 @@ def test_gradient_of_values_in_order() -> None:
     found = check(weighed(ordered), [v])
     kinds = {str(node.op) for node in Pdg((("g", found.nodes[0]),), {}).nodes()}
     assert str(Along("scatter", -1, expr(5))) in kinds
+
+
+def kinds(nodes: tuple[Node, ...]) -> set[type[object]]:
+    return {type(node.op) for node in Pdg((("g", nodes[0]),), {}).nodes()}
+
+
+@pytest.mark.parametrize("over", [(T,), (B, T)])
+def test_rows_that_steps_read_from_a_table_are_added_at_their_positions(
+    over: tuple[Dim, ...],
+) -> None:
+    table, step = source("table", 20, 3), source("i", over=over)
+    row = build.map_node("cast", [f("abs", mul(step, number(9)))], "int32")
+    picked = build.gather(table, build.reshape(row, (expr(1), expr(1))), -2)
+    found = check(weighed(mul(picked, source("w", over=(B,)))), [table])
+    assert Along in kinds(found.nodes)
+
+
+def test_steps_that_are_not_summed_add_nothing() -> None:
+    table, row = source("table", 20), build.map_node("cast", [source("i", over=(T,))], "int32")
+    picked = build.gather(table, build.reshape(row, (expr(1),)), -1)
+    later = window(picked, 1, n - 1)
+    found = check(total(f("sin", later)), [table], extents={"B": 1, "T": 4})
+    assert Along in kinds(found.nodes)
+
+
+def test_a_table_of_few_rows_is_compared_whole() -> None:
+    table, row = source("table", 16), build.map_node("cast", [source("i", over=(T,))], "int32")
+    picked = build.gather(table, build.reshape(row, (expr(1),)), -1)
+    assert Along not in kinds(check(weighed(picked), [table]).nodes)
 
 
 def test_the_reverse_of_a_flip_is_a_flip() -> None:

@@ -29,6 +29,7 @@ from ostinato.pdg.custom import custom_back
 from ostinato.pdg.elementwise import CONSTANT, derivative
 from ostinato.pdg.errors import GradientError
 from ostinato.pdg.functions import has_derivative
+from ostinato.pdg.gathered import clamped, collect_steps, collected
 from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr
 from ostinato.pdg.inverse import Dims
 from ostinato.pdg.node import (
@@ -99,6 +100,9 @@ def pull_back(
         case Case(cond):
             chosen = cond if k == 0 else negation(cond)
             local = Adjoint(simplified(every(up.guard, chosen)), up.value)
+        case Gather() if steps := collected(node, missing):
+            local = Adjoint(ALWAYS, collect_steps(node, steps, up))
+            missing -= set(steps)
         case Part(axis, at):
             dim = None if isinstance(at, Slice) else _swept(node, axis, at, missing)
             if dim is not None and isinstance(at, Expr):
@@ -294,7 +298,7 @@ def _gather(node: Node, axis: int, up: Node) -> Node:
         return a.fit(added, added.shape, x.shape)
     size, here = x.shape[axis], list(node.shape)
     here[axis] = size
-    index = _clamped(node, index, size)
+    index = clamped(node, index, size)
     if index.shape[axis] == ONE:  # one element moves: no place waits for another
         places = a.cast(positions(size, axis, node.where), index.dtype)
         value = a.choose(a.map("eq", places, index), up, a.number(0, up))
@@ -302,16 +306,3 @@ def _gather(node: Node, axis: int, up: Node) -> Node:
         moved = a.cast(index, "int32")
         value = along("scatter", [wide(node, up), moved], axis, size, node.where)
     return a.fit(value, tuple(here), x.shape)
-
-
-def _clamped(node: Node, index: Node, size: Expr) -> Node:
-    """The index as the gather uses it; an argmax over the same axis is inside already."""
-    source = index
-    while isinstance(source.op, Reshape):
-        source = source.args[0]
-    if isinstance(source.op, Reduce) and source.op.fn in ("argmax", "argmin"):
-        if source.args[0].shape[source.op.axes[0]] == size:
-            return index
-    a = Algebra(node.where)
-    last = a.cast(affine(size - 1), index.dtype)
-    return a.map("minimum", a.map("maximum", index, a.number(0, index)), last)
