@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ostinato.arguments import Signature, least_extents, signature
@@ -130,10 +131,41 @@ class Program:
         except OptionError as error:
             raise error.at(where) from None
 
-    def __str__(self) -> str:
-        from ostinato.pdg.printer import show
+    def dot(self) -> str:
+        """Return the program as Graphviz text: a box per equation, a cluster per recurrence.
 
-        return show(self.pdg)
+        Labels of edges say where a value is read, if not at the point; tooltips name the line.
+
+        >>> import ostinato as ot
+        >>> t = ot.dims("t")
+        >>> x = ot.input("x", over=t)
+        >>> "n0 -> n1" in ot.Program(y=x[: t + 1].sum(0)).dot()
+        True
+        """
+        from ostinato.pdg.dot import dot
+        from ostinato.pdg.picture import picture
+
+        return dot(picture(self.pdg))
+
+    def to_svg(self, path: str | Path | None = None) -> str:
+        """Return the picture of `dot` as SVG, drawn without other programs; write it to a file.
+
+        >>> import ostinato as ot
+        >>> ot.Program(y=2.0 * ot.input("x")).to_svg().startswith("<svg")
+        True
+        """
+        from ostinato.pdg.picture import picture
+        from ostinato.pdg.svg import svg
+
+        text = svg(picture(self.pdg))
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def __str__(self) -> str:
+        from ostinato.pdg.mathematics import equations
+
+        return equations(self.pdg)
 
 
 def _padded(outputs: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:

@@ -17,6 +17,9 @@ from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.node import PURE, UNSEEN, Equation, Host, Node, Pdg, intern, postorder
 
 
+AFTER = "after."  # begins the names of the recurrences that order calls
+
+
 @dataclass(eq=False)
 class Call:
     """A call and the recurrence that tells that it has run."""
@@ -75,7 +78,7 @@ def in_order(pdg: Pdg, more: Sequence[Node] = ()) -> Pdg:
 
 
 def _done(node: Node, taken: set[str]) -> Node:
-    name = base = f"after.{node.op.fn}" if isinstance(node.op, Host) else ""
+    name = base = f"{AFTER}{node.op.fn}" if isinstance(node.op, Host) else ""
     count = 1
     while name in taken:
         count += 1

@@ -320,3 +320,12 @@ def _fixed(cond: Cond) -> dict[Dim, Expr]:
         return {}
     value = (expr(atom) - cond.of) if k == 1 else (expr(atom) + cond.of)
     return {} if any(isinstance(a, Dim) for a, _ in value.terms) else {atom: value}
+
+
+def own_form(cond: Cond, right: Node) -> tuple[Node, dict[Dim, Expr]] | None:
+    """A case as ``x[0] = ...`` or ``x[t + 1] = ...``, if its condition says no more."""
+    fixed = _fixed(cond)
+    if fixed:
+        return right, fixed
+    value, shift = _moved_left(cond, right)
+    return (value, shift) if shift or cond == ALWAYS else None
