@@ -51,7 +51,7 @@ def _node(box: Box, number: int) -> str:
 
 
 def quoted(text: str, left: bool = False) -> str:
-    """A string of Graphviz; lines end with ``\\l`` where they are aligned at the left."""
+    """A string of Graphviz; with ``left`` its lines are aligned at the left."""
     end = "\\l" if left else "\\n"
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + escaped.replace("\n", end) + (end if left and "\n" in escaped else "") + '"'

@@ -16,7 +16,6 @@ from ostinato.pdg.condition import ALWAYS, at_least
 from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.node import PURE, UNSEEN, Equation, Host, Node, Pdg, intern, postorder
 
-
 AFTER = "after."  # begins the names of the recurrences that order calls
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.pdg.index import Dim, Expr, Extremum, FloorDiv, Mod, Product
+from ostinato.pdg.index import Expr, Extremum, FloorDiv, Mod, Product
 from ostinato.pdg.node import Scalar
 
 ATOM = 9  # binds tighter than every operator

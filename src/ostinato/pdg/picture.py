@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ostinato.pdg.index import Index, expr
-from ostinato.pdg.mathematics import At, Formulas, composed, kind_of, operands, point_of, where
+from ostinato.pdg.mathematics import Formulas
 from ostinato.pdg.node import Input, Node, Pdg, Random, Read, Rec
+from ostinato.pdg.points import At, composed, kind_of, point_of, where
+from ostinato.pdg.visible import operands
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ def _reads(formulas: Formulas, root: Node) -> Iterator[tuple[str, str]]:
             todo += [(a, {d: i for d, i in at.items() if d in a.domain}) for a in operands(node)]
 
 
-def _label(node: Node, at: Mapping[object, Index]) -> str:
+def _label(node: Node, at: At) -> str:
     parts = [where(d, at[d]) for d in node.domain if d in at and at[d] != expr(d)]
     return f"[{', '.join(parts)}]" if parts else ""
 
