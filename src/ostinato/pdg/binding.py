@@ -52,7 +52,7 @@ def bound(x: Node, axes: tuple[int, ...], at: At, named: Named) -> tuple[Node, l
         dim, index = each
         is_full = index == Slice(expr(0), expr(dim.extent))
         free = is_full and dim not in x.domain and dim not in at
-        own = dim if free else Dim(f"{dim.name}′", dim.serial, dim.extent.name)
+        own = dim if free else Dim(f"{dim.name}′", dim.serial, dim.symbol.name, dim.size)
         places.append(floordiv(expr(own) - index.lo, index.step))
         text = f"{own} = {index_text(moved(index.lo, at))} … {index_text(moved(index.hi - 1, at))}"
         ranges.append(dim.name if free else text + f", step {index.step}" * (index.step > 1))

@@ -67,7 +67,7 @@ def where(dim: Dim, index: Index) -> str:
         step = f":{index.step}" if index.step != 1 else ""
         text = f"{index_text(index.lo)} … {index_text(index.hi - 1)}{step}"
         return text if dim in dims_of(index.lo) | dims_of(index.hi) else f"{dim} = {text}"
-    known = {str(s).rstrip("′") for s in symbols(index)} & {dim.name, dim.extent.name}
+    known = {str(s).rstrip("′") for s in symbols(index)} & {dim.name, dim.symbol.name}
     return index_text(index) if known else f"{dim}={index_text(index)}"
 
 
