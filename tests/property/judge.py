@@ -18,6 +18,7 @@ import ostinato as ot
 from ostinato.compiler import Compiled
 from ostinato.pdg.functions import Array
 from ostinato.pdg.interpret import interpret
+from ostinato.pdg.node import Pdg
 from ostinato.rewrite.optimize import RewriteOptions, optimize
 from ostinato.rewrite.registry import RuleSet
 from tests.property.programs import Recipe, Replay, arguments, invent
@@ -74,8 +75,14 @@ class Bench:
         return {name: value for name, value in values.items() if name in wanted}
 
     def reference(self, given: Mapping[str, Any], exact: bool = False) -> dict[str, Array]:
+        return self.meaning(self.program.pdg, given, exact)
+
+    def meaning(self, pdg: Pdg, given: Mapping[str, Any], exact: bool = False) -> dict[str, Array]:
+        """The results of the program or of a rewritten form of it."""
         bound = self.program.signature.bind({**given, "seed": self.trial.seed})
-        return interpret(self.program.pdg, bound.extents, bound.inputs, bound.seed, exact)
+        hosts = self.program.hosts
+        found = interpret(pdg, bound.extents, bound.inputs, bound.seed, exact, hosts)
+        return {name: found[name] for name, _ in self.program.pdg.results}
 
     @cached_property
     def rules(self) -> RuleSet:
@@ -174,9 +181,7 @@ def single_rules(bench: Bench) -> None:
 def rewritten(bench: Bench, rules: RuleSet, given: Mapping[str, Any]) -> dict[str, Array]:
     """The interpreter's results for the program that rewriting chose."""
     options = RewriteOptions(rules=rules, hints=bench.options["hints"])
-    chosen = optimize(bench.program.pdg, options).pdg
-    bound = bench.program.signature.bind({**given, "seed": bench.trial.seed})
-    return interpret(chosen, bound.extents, bound.inputs, bound.seed)
+    return bench.meaning(optimize(bench.program.pdg, options).pdg, given)
 
 
 @check

@@ -5,6 +5,7 @@ from tests.property.constructs import (
     computed,
     conditions,
     draws,
+    extents,
     gradients,
     halves,
     integers,
@@ -18,5 +19,6 @@ from tests.property.constructs.table import TABLE, Construct, Step, Workshop
 
 __all__ = [
     "TABLE", "Construct", "Step", "Workshop", "arrays", "computed", "conditions", "draws",
-    "gradients", "halves", "integers", "pointwise", "reads", "recurrences", "slices", "whole",
+    "extents", "gradients", "halves", "integers", "pointwise", "reads", "recurrences", "slices",
+    "whole",
 ]  # fmt: skip

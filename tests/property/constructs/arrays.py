@@ -14,6 +14,20 @@ def spread(x: Tensor) -> Tensor:
     return ot.floor(x * 4.0).cast("int32")
 
 
+def convolved(x: Tensor, c: int) -> Tensor:
+    """A convolution of the last axis with a kernel of the values themselves."""
+    row = x.reshape(1, -1)
+    kernel = ot.tanh(row[..., :2]).reshape(1, 1, -1) * 0.5
+    padded = ot.concatenate([row, row[..., :1], row[..., :1]], axis=-1)
+    return ot.conv1d(padded, kernel, stride=c, padding="same" if c == 1 else "valid")[0]
+
+
+def pooled(x: Tensor, c: int) -> Tensor:
+    row = x.reshape(1, -1)
+    pool = ot.max_pool1d if c > 1 else ot.avg_pool1d
+    return pool(ot.concatenate([row, row * 0.5], axis=-1), 2)[0]
+
+
 ONE_ARRAY: dict[str, Callable[[Tensor, int], Tensor]] = {
     "softmax": lambda x, c: ot.softmax(x, axis=-1),
     "log_softmax": lambda x, c: ot.log_softmax(x, axis=0),
@@ -52,6 +66,11 @@ ONE_ARRAY: dict[str, Callable[[Tensor, int], Tensor]] = {
     "lower": lambda x, c: ot.tril(x) if x.ndim == 2 else x * 0.5,
     "upper": lambda x, c: ot.triu(x, 1) if x.ndim == 2 else x[..., None] * 0.5,
     "main_diagonal": lambda x, c: ot.diagonal(x) if x.ndim == 2 else ot.diag(x.reshape(-1)),
+    "pad": lambda x, c: ot.pad(x, (1, c), "edge" if c > 1 else "constant") * 0.5,
+    "roll": lambda x, c: ot.roll(x, c),
+    "repeat": lambda x, c: ot.repeat(x, 2, axis=-1) if c == 1 else ot.tile(x, 2).sum(-1) * 0.25,
+    "conv1d": lambda x, c: convolved(x, c),
+    "pool1d": lambda x, c: pooled(x, c),
     "swapped": lambda x, c: ot.swapaxes(x, 0, -1),
     "unstacked": lambda x, c: ot.unstack(x, 0)[0] - ot.unstack(x, 0)[-1],
 }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import ostinato as ot
+from ostinato.recurrent import Over
 from ostinato.tensor import Tensor
 from tests.property.constructs.table import Step, Workshop, construct
 
@@ -39,6 +42,23 @@ def dropped(w: Workshop, s: Step) -> Tensor:
     """Values that a draw keeps or drops."""
     x = w.real(s)
     return ot.where(ot.random.uniform(over=w.dims, dtype=w.dtype) < 0.75, x, 0.0)
+
+
+DISTRIBUTIONS: dict[str, Callable[[Tensor, Over, str], Tensor]] = {
+    "exponential": lambda x, over, dtype: ot.random.exponential(scale=0.5, over=over, dtype=dtype),
+    "gumbel": lambda x, over, dtype: ot.random.gumbel(over=over, dtype=dtype) * 0.25,
+    "laplace": lambda x, over, dtype: ot.random.laplace(scale=0.25, over=over, dtype=dtype),
+    "bernoulli": lambda x, over, dtype: ot.random.bernoulli(ot.sigmoid(x)).cast(dtype),
+    "integers": lambda x, over, dtype: ot.random.integers(-2, 5, over=over).cast(dtype) * 0.25,
+    "gamma": lambda x, over, dtype: ot.random.gamma(ot.abs(x) + 0.5) * 0.25,
+    "beta": lambda x, over, dtype: ot.random.beta(ot.abs(x) + 0.5, 1.5),
+}
+
+
+@construct("draws", *DISTRIBUTIONS)
+def distributed(w: Workshop, s: Step) -> Tensor:
+    x = w.real(s)
+    return x * 0.5 + DISTRIBUTIONS[s.op](x, w.over(x), w.dtype)
 
 
 @construct("draws")

@@ -44,6 +44,7 @@ class Workshop:
     pool: list[Tensor]
     number: int = 0  # of the step, for names
     draws: list[Tensor] = field(default_factory=list[Tensor])  # unit draws, equal to the last bit
+    ended: bool = False  # a dim has been stopped
 
     def any(self, s: Step) -> Tensor:
         return self.pool[s.a % len(self.pool)]

@@ -1,0 +1,71 @@
+"""Dimensions that end early, dimensions whose extent follows from others, and calls of Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+import ostinato as ot
+from ostinato.tensor import Tensor
+from tests.property.constructs.table import Step, Workshop, construct
+
+
+@construct("ragged ends")
+def stopped(w: Workshop, s: Step) -> Tensor | None:
+    """A dim that ends where values say so, once in a program."""
+    d, x = w.along(s), w.any(s)
+    rec = any(type(e.node.op).__name__ != "Input" for e in w.pool)
+    if d is None or w.ended or rec or x.dtype != w.dtype:
+        return None
+    w.ended = True
+    scalar = x.sum() if x.ndim else x
+    ot.stop(d, when=scalar > 0.4)
+    return x * 0.5 + ot.alive(d).cast(w.dtype)
+
+
+@construct("defined extents")
+def over_a_product(w: Workshop, s: Step) -> Tensor | None:
+    """A dim of as many steps as two others have points."""
+    d, e, x = w.along(s), w.second(s), w.real(s)
+    if d is None or e is None:
+        return None
+    n = ot.dim(f"n{w.number}", size=d.size * e.size)
+    long = x.at(**{d.name: ot.minimum(n, d.size - 1)}) * 0.5 + 0.01 * n
+    return long.at(**{n.name: slice(None)}).mean(0)
+
+
+@construct("defined extents")
+def over_half(w: Workshop, s: Step) -> Tensor | None:
+    """A dim of every other step."""
+    d, x = w.along(s), w.real(s)
+    if d is None or x.ndim > 1:
+        return None
+    n = ot.dim(f"h{w.number}", size=(d.size + 1) // 2)
+    short = x.at(**{d.name: n * 2})
+    return short.at(**{n.name: ot.minimum(d // 2, n.size - 1)}) + x
+
+
+def half_angle(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.sin(x) * 0.5
+
+
+@construct("host calls")
+def called(w: Workshop, s: Step) -> Tensor | None:
+    """A pure function in Python, once per point; no gradient passes."""
+    x = w.real(s)
+    if any(not n.is_const for n in x.node.shape):
+        return None
+    found = ot.host(half_angle, ot.stop_gradient(x), shape=x.shape, dtype=w.dtype)
+    assert isinstance(found, Tensor)
+    return found + x
+
+
+@construct("host calls")
+def called_with_rows(w: Workshop, s: Step) -> Tensor | None:
+    """A function that gets all points of a dim at once."""
+    d, x = w.along(s), w.real(s)
+    if d is None or any(not n.is_const for n in x.node.shape):
+        return None
+    found = ot.host(half_angle, ot.stop_gradient(x), shape=x.shape, dtype=w.dtype, over=d)
+    assert isinstance(found, Tensor)
+    return found - x
