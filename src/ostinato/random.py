@@ -34,7 +34,7 @@ from ostinato.pdg.errors import DtypeError, ShapeError
 from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Expr, expr
 from ostinato.pdg.naming import called
-from ostinato.pdg.node import Random
+from ostinato.pdg.node import Dtype, Random
 from ostinato.place import place
 from ostinato.recurrent import Over, as_dims
 from ostinato.tensor import ShapeLike, Size, Tensor, as_shape, as_tensor
@@ -186,7 +186,7 @@ class _Wanted:
     ) -> None:
         nodes = [as_tensor(p).node for p in parameters]
         at = place()
-        self.dtype = accepted(common_dtype(nodes, at), FLOATS)
+        self.dtype: Dtype = accepted(common_dtype(nodes, at), FLOATS)
         known = build.order({d for x in nodes for d in x.domain} | {*as_dims(over, at)})
         self.dims, self.at = known, at
         rank = max(x.rank for x in nodes)

@@ -53,7 +53,8 @@ class Conv(Module):
             )
             remedy = "Give 1 to 3 kernel sizes, and channels that the groups divide."
             raise ShapeError(fact, remedy, place())
-        self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
+        self.padding: Padding = padding
+        self.stride, self.dilation, self.groups = stride, dilation, groups
         shape = (outputs, inputs // groups, *sizes)
 
         def drawn(shape: Sequence[int], over: Over = ()) -> Tensor:
