@@ -28,6 +28,7 @@ from ostinato.pdg.half import encoded
 from ostinato.pdg.index import Expr, expr, upper_bound
 from ostinato.pdg.node import UNSEEN, Input, Node, Pdg
 from ostinato.place import calling_place
+from ostinato.remarks import left_out
 from ostinato.results import Beside, Results
 from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime import cache
@@ -168,14 +169,16 @@ def compile_program(
     takes = signature(pdg)
     claims: tuple[Claim, ...] = ()
     if chosen.checks:
-        from ostinato.pdg.checks import with_claims
+        from ostinato.watching import checked
 
-        pdg, claims = with_claims(pdg)
+        pdg, claims = checked(pdg, beside.notes)
+    for note in left_out(beside.notes, chosen.checks):
+        warnings.warn(note, stacklevel=3)
     key = _key(pdg, rules, chosen)
     artifact = cache.load(key)
     if artifact is None:
         try:
-            artifact = replace(build(pdg, rules, chosen), claims=claims)
+            artifact = build(pdg, rules, chosen)
         except CycleError as unordered:
             from ostinato.cycle import find_cycle
 
@@ -185,6 +188,7 @@ def compile_program(
         directory = cache.directory_of(key)
     for note in artifact.explanation.notes:
         warnings.warn(note, stacklevel=3)
+    artifact = replace(artifact, claims=claims)  # their texts are no part of the key
     executable = Executable(artifact, directory, key, chosen.threads)
     return Compiled(executable, takes, beside)
 

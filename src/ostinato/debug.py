@@ -37,7 +37,8 @@ def check(cond: object, message: str) -> None:
     """Demand that a condition holds at every point where it is defined.
 
     It belongs to the same programs as a `print`. The interpreter checks it; compiled programs do
-    with ``compile(checks=True)``, and leave it out otherwise, with a warning.
+    with ``compile(checks=True)``, at the points at which they compute all that it reads, and leave
+    it out otherwise, with a warning.
     Errors: CheckError while running, with the first point where the condition is false; DtypeError
     if it is no bool.
 

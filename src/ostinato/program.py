@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,7 +37,7 @@ from ostinato.pdg.node import (
 )
 from ostinato.place import calling_place, place
 from ostinato.rebuild import rebuild
-from ostinato.remarks import Note, belonging, left_out
+from ostinato.remarks import Note, belonging
 from ostinato.results import Beside, Results
 from ostinato.stopping import padded
 from ostinato.tensor import Tensor, as_tensor, merged
@@ -123,10 +122,8 @@ class Program:
         from ostinato.compiler import compile_program
 
         where = calling_place()
-        for note in left_out(self.notes):
-            warnings.warn(note, stacklevel=2)
         try:
-            beside = Beside(self.lengths, self.hosts)
+            beside = Beside(self.lengths, self.hosts, self.notes)
             return compile_program(self.pdg, beside, target, rules, options)
         except OptionError as error:
             raise error.at(where) from None
@@ -249,9 +246,12 @@ def _collect(
         for d in found.values()
         if d.host is not None and serial_of(d.name) in numbers[Host]
     }
-    notes = (Note(r.kind, moved[r.node], r.text, r.where) for r in said)
-    ordered = in_order(collected, [moved[node] for node in calls])
-    return _Collected(ordered, functions, tuple(notes))
+    ordered, values = in_order(
+        collected, [moved[node] for node in calls], [moved[r.node] for r in said]
+    )
+    pairs = zip(said, values, strict=True)
+    notes = tuple(Note(r.kind, node, r.text, r.where) for r, node in pairs)
+    return _Collected(ordered, functions, notes)
 
 
 def _numbers(

@@ -55,12 +55,13 @@ class Note:
     where: str
 
 
-def left_out(notes: Sequence[Note]) -> list[str]:
+def left_out(notes: Sequence[Note], is_checked: bool) -> list[str]:
     """What a compiled program does not do, one sentence per kind."""
     out: list[str] = []
-    for kind, remedy in (("print", "use program.interpret"), ("check", "use program.interpret")):
+    remedies = {"print": "use program.interpret", "check": "use compile(checks=True)"}
+    for kind, remedy in remedies.items():
         places = [n.where for n in notes if n.kind == kind]
-        if places:
+        if places and not (is_checked and kind == "check"):
             several = f"{kind}s" if len(places) > 1 else kind
             out.append(f"compiled without the {several} at {', '.join(places)}: {remedy}")
     return out

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 
 from ostinato.pdg.functions import Array
 from ostinato.pdg.host import HostFunction
+from ostinato.remarks import Note
 
 
 @dataclass(frozen=True)
 class Beside:
-    """What a program has besides its graph: see `Results.lengths`; its functions, by number."""
+    """What a program has besides its graph: see `Results.lengths`; functions by number; remarks."""
 
     lengths: Mapping[str, str] = field(default_factory=dict[str, str])
     hosts: Mapping[int, HostFunction] = field(default_factory=dict[int, HostFunction])
+    notes: tuple[Note, ...] = ()
 
 
 class Results(dict[str, Array]):

@@ -7,14 +7,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ostinato.pdg.claims import Claim, Said
 from ostinato.pdg.errors import CheckError, CoverageError, DomainError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Extent, evaluate, expr
 from ostinato.pdg.interpret import Interpreter
+from ostinato.pdg.node import Pdg
 from ostinato.remarks import Note
 
 Point = tuple[int, ...]
 _AFTER = (2**62, 0)
+REMEDY = "Print what it reads with `ot.debug.print(...)`, or correct the equation."
 
 
 def watch(run: Interpreter, notes: Sequence[Note]) -> None:
@@ -31,6 +34,26 @@ def watch(run: Interpreter, notes: Sequence[Note]) -> None:
             print(f"{note.text}{_brackets(note, point)} = {_text(value)}")
         elif not value.all():
             raise _failure(note, point, value)
+
+
+def checked(pdg: Pdg, notes: Sequence[Note]) -> tuple[Pdg, tuple[Claim, ...]]:
+    """The program with its checks as claims, at the points at which it has all that they read."""
+    from ostinato.pdg.checks import Condition, with_claims
+    from ostinato.pdg.defined import defined
+    from ostinato.pdg.demand import Demand
+
+    demand = Demand(pdg, pdg.minimum_extents)
+    conditions = [
+        Condition(
+            n.node,
+            Said(CheckError, f"check failed{{at}}: {n.text}", REMEDY),
+            n.where,
+            defined(n.node, demand),
+        )
+        for n in notes
+        if n.kind == "check"
+    ]
+    return with_claims(pdg, conditions)
 
 
 def _moments(run: Interpreter, notes: Sequence[Note]) -> Iterator[tuple[Note, Point]]:
@@ -68,5 +91,4 @@ def _failure(note: Note, point: Point, value: Array) -> CheckError:
     if value.ndim:
         first = [int(k) for k in np.argwhere(~value)[0]]
         fact = f"{fact} (element {first})"
-    remedy = "Print what it reads with `ot.debug.print(...)`, or correct the equation."
-    return CheckError(fact, remedy, note.where)
+    return CheckError(fact, REMEDY, note.where)

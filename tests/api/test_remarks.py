@@ -87,3 +87,51 @@ def test_a_check_of_no_condition_is_refused() -> None:
 def test_a_print_about_nothing_is_refused() -> None:
     text = refusal(CheckError, lambda: ot.debug.print(3.0))
     assert "the print of the constant 3.0 is about no program" in text
+
+
+def test_a_program_compiled_with_checks_finds_the_same_point() -> None:
+    _, s = running()
+    ot.debug.check(s[b, t + 1] > s, "s grows {always}")
+    line = here(-1)
+    run = ot.Program(s=s).compile(checks=True)
+    assert run(x=[[1, 2], [3, 4]])["s"].tolist() == [[1.0, 3.0], [3.0, 7.0]]
+    assert refusal(CheckError, lambda: run(x=[[1, 2, 3], [3, 4, -1]])) == (
+        f"{line}: check failed at b = 1, t = 1: s grows {{always}}\n"
+        "  Print what it reads with `ot.debug.print(...)`, or correct the equation."
+    )
+
+
+def test_a_compiled_check_stands_where_all_that_it_reads_is_there() -> None:
+    x = ot.input("x", over=t)
+    ot.debug.check(x[t + 1] - x[ot.maximum(t - 1, 0)] > 0, "grows")  # not at the last step
+    run = ot.Program(last=x[-2]).compile(checks=True)
+    assert run(x=[1, 2, 3])["last"].item() == 2.0
+    with pytest.raises(CheckError, match="check failed at t = 1: grows"):
+        run(x=[1, 2, 1])
+
+
+def test_equal_programs_keep_their_own_messages() -> None:
+    def program(text: str) -> ot.Program:
+        x = ot.input("x")
+        ot.debug.check(x > 0, text)
+        return ot.Program(y=2.0 * x)
+
+    for text in ("one", "two"):
+        run = program(text).compile(checks=True)
+        with pytest.raises(CheckError, match=f"check failed: {text}"):
+            run(x=-1.0)
+
+
+def test_a_print_of_a_call_does_not_call_again(capsys: pytest.CaptureFixture[str]) -> None:
+    x = ot.input("x", over=t)
+    count = [0]
+
+    def counted(v: object) -> int:
+        count[0] += 1
+        return count[0]
+
+    y = ot.host(counted, x, dtype="int32", effects="count")
+    assert isinstance(y, ot.Tensor)
+    ot.debug.print(y, "y")
+    assert ot.Program(y=y).interpret(x=[0, 0])["y"].tolist() == [1, 2]
+    assert capsys.readouterr().out == "y[t=0] = 1\ny[t=1] = 2\n"

@@ -193,7 +193,7 @@ def _check_coverage(demand: Demand, name: str) -> None:
     raise CoverageError(fact, remedy, next(iter(equation.where), equation.rec.where))
 
 
-def _is_quasi_affine(size: Expr) -> bool:
+def is_quasi_affine(size: Expr) -> bool:
     """Whether isl can reason about it: products of dimensions are left to the run."""
     for atom, _ in size.terms:
         match atom:
@@ -202,10 +202,10 @@ def _is_quasi_affine(size: Expr) -> bool:
             case Product():
                 pass
             case Extremum(_, of):
-                if not all(map(_is_quasi_affine, of)):
+                if not all(map(is_quasi_affine, of)):
                     return False
             case FloorDiv(of_, _) | Mod(of_, _):
-                if not _is_quasi_affine(of_):
+                if not is_quasi_affine(of_):
                     return False
             case Dim() | Extent():
                 pass
@@ -225,7 +225,7 @@ def _bounds(index: Index) -> Iterator[Expr]:
 def _check_part(demand: Demand, node: Node, op: Part) -> None:
     (x,) = node.args
     size = x.shape[op.axis]
-    if not all(map(_is_quasi_affine, (size, *_bounds(op.at)))):
+    if not all(map(is_quasi_affine, (size, *_bounds(op.at)))):
         return
     if isinstance(op.at, Slice):
         limits = every(

@@ -53,11 +53,14 @@ def channels(nodes: Iterable[Node]) -> dict[str, list[Node]]:
     return {name: [node for _, node in calls] for name, calls in ordered.items()}
 
 
-def in_order(pdg: Pdg, more: Sequence[Node] = ()) -> Pdg:
+def in_order(
+    pdg: Pdg, more: Sequence[Node] = (), beside: Sequence[Node] = ()
+) -> tuple[Pdg, tuple[Node, ...]]:
     """The program in which every call with effects waits for the one before it.
 
-    ``more`` are calls without a result. The last call of each channel becomes an output that is not
-    shown: all calls run everywhere in their box.
+    ``more`` are calls without a result, ``beside`` values that are no part of the program: they are
+    returned with its calls. The last call of each channel becomes an output that is not shown: all
+    calls run everywhere in their box.
     """
     before: dict[Node, Node] = {}
     calls: list[Call] = []
@@ -72,8 +75,9 @@ def in_order(pdg: Pdg, more: Sequence[Node] = ()) -> Pdg:
         before.update(_before(nest, build.const(0, "int32")))
         last.append((f"{UNSEEN}{channel}", _last(nest[-1])))
     if not calls:
-        return pdg
-    return _wired(pdg, before, calls, last)
+        return pdg, tuple(beside)
+    moved = _wired((*pdg.roots(), *before, *beside), before)
+    return _program(pdg, moved, calls, last), tuple(moved[node] for node in beside)
 
 
 def _done(node: Node, taken: set[str]) -> Node:
@@ -118,11 +122,10 @@ def _last(item: Item) -> Node:
     return build.read(item.done, tuple(at.items()))
 
 
-def _wired(
-    pdg: Pdg, before: Mapping[Node, Node], calls: Sequence[Call], last: list[tuple[str, Node]]
-) -> Pdg:
+def _wired(roots: Sequence[Node], before: Mapping[Node, Node]) -> dict[Node, Node]:
+    """Every node with calls that have their first operand."""
     moved: dict[Node, Node] = {}
-    for node in postorder((*before.values(), *pdg.roots(), *before)):
+    for node in postorder((*before.values(), *roots)):
         args = tuple(moved[a] for a in node.args)
         if node in before:
             moved[node] = build.host(_op(node), (moved[before[node]], *args), node)
@@ -131,6 +134,15 @@ def _wired(
         else:
             key = (node.op, args, node.domain, node.shape, node.dtype)
             moved[node] = intern(key, node.where, node.label)
+    return moved
+
+
+def _program(
+    pdg: Pdg,
+    moved: Mapping[Node, Node],
+    calls: Sequence[Call],
+    last: Sequence[tuple[str, Node]],
+) -> Pdg:
     equations = {
         name: Equation(moved[eq.rec], tuple((c, moved[n]) for c, n in eq.cases), eq.where)
         for name, eq in pdg.equations.items()
