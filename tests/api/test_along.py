@@ -171,3 +171,13 @@ def test_gradients_pass_through_an_order_to_where_the_elements_came_from() -> No
     same(ot.grad((ot.sort(x) * weights).sum(), x), [100.0, 1.0, 10.0])
     same(ot.grad(ot.median(x), x), [0.0, 0.0, 1.0])
     same(ot.grad((ot.cumprod(x, 0) * weights).sum(), x), [1 + 10 + 200.0, 30 + 600.0, 300.0])
+
+
+def test_gradients_take_no_position_outside_an_axis() -> None:
+    x = ot.constant([3.0, 1.0, 2.0])
+    moved = ot.scatter_add(x, ot.constant([0, 5, -1]), 2)
+    running = ot.cumprod(x, 0) + ot.cummax(x, 0) + ot.logcumsumexp(x, 0)
+    program = ot.Program(moved=ot.grad((moved * moved).sum(), x), running=ot.grad(running.sum(), x))
+    found, expected = program.compile(checks=True)(), program.interpret()
+    assert found["moved"].tolist() == [6.0, 0.0, 0.0]
+    np.testing.assert_allclose(found["running"], expected["running"], rtol=1e-5)

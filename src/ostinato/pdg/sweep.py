@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ostinato.pdg.algebra import Algebra, full
 from ostinato.pdg.build import ONE, affine, along, gather, iota, map_node, pad_rank, reshape
+from ostinato.pdg.gathered import clamped
 from ostinato.pdg.index import Expr
 from ostinato.pdg.node import Affine, Along, Broadcast, Gather, Iota, Map, Node, Read, Reshape
 
@@ -105,8 +106,8 @@ def _carried(node: Node, up: Node, gate: Node) -> Node:
     assert isinstance(node.op, Along), f"{node} is no function of an axis"
     a, axis, size = Algebra(node.where), node.op.axis, node.op.size
     place = positions(size, axis, node.where)
-    later = pad_rank(map_node("sub", [affine(size), place], where=node.where), gate.rank)
-    turned = gather(gate, later, axis, node.where)
+    later = a.map("minimum", a.map("sub", affine(size), place), affine(size - 1))
+    turned = gather(gate, pad_rank(later, gate.rank), axis, node.where)
     gain = a.choose(_is_first(node), a.number(0, gate), turned)
     run = along("linear", [gain, flip(up, axis, node.where)], axis, where=node.where)
     return flip(run, axis, node.where)
@@ -124,7 +125,8 @@ def _earlier(node: Node, first: Node) -> Node:
     assert isinstance(node.op, Along), f"{node} is no function of an axis"
     a, axis = Algebra(node.where), node.op.axis
     place = positions(node.op.size, axis, node.where)
-    index = pad_rank(a.map("sub", place, a.number_of("int32", 1)), node.rank)
+    before = a.map("maximum", a.map("sub", place, a.number_of("int32", 1)), a.number(0, place))
+    index = pad_rank(before, node.rank)
     return a.choose(_is_first(node), first, gather(node, index, axis, node.where))
 
 
@@ -149,7 +151,9 @@ def _scattered(node: Node, up: Node) -> Node:
     """Each update gets the adjoint of the place it went to."""
     assert isinstance(node.op, Along), f"{node} is no function of an axis"
     a, index, axis = Algebra(node.where), node.args[1], node.op.axis
-    taken = gather(up, index, axis, node.where)
+    taken = up  # thin: the same for every place
+    if up.shape[axis] != ONE:
+        taken = gather(up, clamped(node, index, node.op.size), axis, node.where)
     inside = a.map("ge", index, a.number(0, index))
     size = pad_rank(affine(node.op.size), index.rank)
     inside = a.map("and", inside, a.map("lt", index, size))
