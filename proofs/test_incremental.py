@@ -15,6 +15,7 @@ RULES = (
     "incremental/coming-window-sum",
     "incremental/discounted-sum",
     "incremental/discounted-sums",
+    "incremental/discounted-live-sum",
     "incremental/together-map1-s",
     "incremental/together-map2-ss",
     "incremental/together-map2-sc",

@@ -146,3 +146,21 @@ def test_probabilities_of_an_episode_add_up_to_one() -> None:
     logs = padded([r - np.log(np.exp(r).sum()) for r in rows], 4)
     np.testing.assert_allclose(found["log_p"], logs, 1e-5, 1e-6)
     assert found.lengths["p"].tolist() == lengths(done)
+
+
+@pytest.mark.parametrize(
+    ("factor", "rule"),
+    [(0.9, "discounted-sum"), (1.1, "discounted-live-sum"), (None, "discounted-live-sum")],
+)
+def test_returns_of_ragged_episodes_are_one_backward_pass(factor: float | None, rule: str) -> None:
+    b, t = ot.dims("b t")
+    x = ot.input("x", over=(b, t))
+    gamma: Any = ot.input("gamma") if factor is None else factor
+    ot.stop(t, when=x < 0)
+    run = ot.Program(G=ot.discounted_sum(x[b, t:], gamma)).compile()
+    assert run.explain().rules[f"incremental/{rule}"] == 1
+    given = {"gamma": 4.0} if factor is None else {}
+    found = run(x=[[1, -1, *[np.nan] * 200], [2, 3, -1, *[np.inf] * 199]], **given)["G"]
+    g = given.get("gamma", factor)
+    assert g is not None
+    np.testing.assert_allclose(found[:, 0], [1 - g, 2 + 3 * g - g * g], 1e-5)

@@ -133,6 +133,25 @@ def discounted_sums_with_a_lag_or_a_moving_factor(z: Sizes) -> tuple[Node, ...]:
     )
 
 
+def _live(z: Sizes, beyond: float, lag: int = 0) -> Node:
+    """A discounted sum of live steps, with a value beyond the end."""
+    later = ranged(tensor("x", (), (T,)), expr(T) + lag, T.extent)
+    live = ranged(tensor("c", (), (T,), "bool"), expr(T) + lag, T.extent)
+    terms = map_node("mul", [later, _weights(_gamma(), later.shape[0])])
+    dead = const([beyond], "float32", (expr(1),))
+    return reduce_node("sum", map_node("where", [live, terms, dead]), [-1])
+
+
+@fires("incremental/discounted-live-sum")
+def discounted_sum_of_live_steps(z: Sizes) -> Node:
+    return _live(z, 0.0)
+
+
+@silent("incremental/discounted-live-sum")
+def discounted_sums_with_a_lag_or_a_price_of_dead_steps(z: Sizes) -> tuple[Node, ...]:
+    return _live(z, 0.0, lag=1), _live(z, 1.0)
+
+
 _FUNCTION = {1: "tanh", 2: "mul", 3: "where"}
 
 

@@ -248,6 +248,8 @@ def _ring_call(fn: str, args: tuple[Value, ...]) -> Ring:
             return ring(x)
         case "where", (Call("not", (c,)), x, y):
             return ring(Call("where", (c, y, x)))
+        case "where", (c, x, y) if key(real(y)) == "0" and key(real(x)) != "1":
+            return _times(ring(x), ring(Call("where", (c, Number(Fraction(1)), ZERO))))
         case (("maximum" | "minimum"), (x, y)) if key(real(x)) == key(real(y)):
             return ring(x)
         case _:
