@@ -155,6 +155,8 @@ class Places:
         if len(readers) != 1 or self.root_uses[node]:
             return False
         reader = readers[0]
+        if isinstance(reader.op, Read):
+            return self._is_folded_once(node, reader)
         if reader.args.count(node) != 1 or node.domain != reader.domain:
             return False
         match reader.op:
@@ -168,6 +170,22 @@ class Places:
                 return not jumps and _others(node, axis) == _others(reader, axis)
             case _:
                 return False
+
+    def _is_folded_once(self, node: Node, reader: Node) -> bool:
+        """Whether a fold takes each point once, over a slice, of what has a second index.
+
+        Such a value, for all pairs of steps, is neither stored nor computed where it is not read.
+        """
+        assert isinstance(reader.op, Read), f"{reader} is no read"
+        folds = self.consumers.get(reader, [])
+        each_once = all(isinstance(i, Slice) and d not in reader.domain for d, i in reader.op.at)
+        return (
+            any(d.steps for d in node.domain)
+            and each_once
+            and not self.root_uses[reader]
+            and [isinstance(f.op, Reduce) and not f.op.fn.startswith("arg") for f in folds]
+            == [True]
+        )
 
     # ------------------------------------------------------------ names and indices
 

@@ -20,6 +20,7 @@ from ostinato.codegen.split import split_cases
 from ostinato.codegen.system import Statement
 from ostinato.codegen.tile import Tiled
 from ostinato.codegen.tree import Tree
+from ostinato.codegen.untwin import untwin
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,10 @@ def schedule(tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int]) ->
         try:
             return _scheduled(tiled, statements, hints)
         except Unordered as found:
+            renamed = untwin(statements, found.names - outputs)
+            if renamed is not None:
+                statements = renamed
+                continue
             moved = delay(statements, found.names, held=outputs)
             apart = split_cases(statements, found.names) if moved == statements else moved
             if apart is None:

@@ -56,7 +56,7 @@ class Preimage:
 
     ``points`` mention the target and summed dimensions; the bounds of a sum mention the target and
     dimensions that a later sum takes. ``guard`` is on the target: outside it there is no point. All
-    slices lie inside the box, with ``lo <= hi`` where the guard and the later sums hold.
+    slices lie inside the box, with ``lo < hi`` where the guard and the later sums hold.
     """
 
     points: tuple[tuple[Dim, Expr], ...]
@@ -181,7 +181,7 @@ def _sum_over(dim: Dim, conds: Sequence[Cond]) -> tuple[Sum, list[Cond]]:
         lo = residue if lo == expr(0) else lo + mod(residue - lo, step)
         implied.append(within)
     pairs = ((h, low) for h in members(hi, "min") for low in members(lo, "max"))
-    implied.extend(at_least(h - low, 0) for h, low in pairs)
+    implied.extend(at_least(h - low, 1) for h, low in pairs)  # else there is nothing to sum
     return Sum(dim, Slice(lo, hi, step), every(*masks)), implied
 
 
