@@ -62,7 +62,11 @@ def evaluate(
 
 
 def applied(fn: str, dtype: Dtype) -> Build:
-    return lambda *xs: Call(fn, xs, "bool" if FUNCTIONS[fn].result == "bool" else dtype)
+    result = FUNCTIONS[fn].result
+    kind: Dtype = dtype
+    if result != "same" and result != "declared":  # noqa: PLR1714  (narrows the type)
+        kind = result
+    return lambda *xs: Call(fn, xs, kind)
 
 
 def of_arity(arity: int, dtype: Dtype) -> list[str]:
