@@ -128,5 +128,6 @@ def test_values_outside_the_box_do_not_enter_the_history_of_a_slice() -> None:
         program(a=beyond, b=whole, c=shifted(x, -1)),
         {"T": 3}, {"x": np.arange(3, dtype="float32")}, extension=junk(1),
     )  # fmt: skip
-    run.everywhere(beyond), run.everywhere(shifted(x, -1))
+    for outside in (beyond, shifted(x, -1)):
+        run.everywhere(outside)
     assert run.value(whole, ()).tolist() == [0, 1, 2]

@@ -18,7 +18,6 @@ from ostinato.pdg.isl.sets import (
     box_cond,
     condition_set,
     least,
-    renaming,
 )
 from ostinato.pdg.isl.terms import IN, OUT, SET, Dims, frame_for, integer, places_of
 
@@ -45,25 +44,15 @@ class Relation:
     def __or__(self, other: Relation) -> Relation:
         return self._with(self.raw.union(self._aligned(other)).coalesce())
 
-    def __sub__(self, other: Relation) -> Relation:
-        return self._with(self.raw.subtract(self._aligned(other)))
-
     def is_empty(self) -> bool:
         return self.raw.is_empty()
 
     def is_subset(self, other: Relation) -> bool:
         return self.raw.is_subset(self._aligned(other))
 
-    def is_equal(self, other: Relation) -> bool:
-        return self.raw.is_equal(self._aligned(other))
-
     def domain(self) -> Set:
         """The points that have a partner."""
         return Set(self.ins, self.raw.domain())
-
-    def range(self) -> Set:
-        """The points that are a partner."""
-        return Set(self.outs, self.raw.range())
 
     def reverse(self) -> Relation:
         return Relation(self.outs, self.ins, self.raw.reverse())
@@ -75,10 +64,6 @@ class Relation:
     def intersect_out(self, points: Set) -> Relation:
         """Pairs whose second point lies in a set over any of the ``outs``."""
         return self._with(self.raw.intersect_range(points.onto(self.outs).raw))
-
-    def where(self, cond: Cond) -> Relation:
-        """Pairs whose first point satisfies a condition."""
-        return self.intersect_in(condition_set(self.ins, cond))
 
     def assume(self, bounds: LowerBounds | None = None) -> Relation:
         """The relation for extents from their lower bounds on."""
@@ -98,16 +83,6 @@ class Relation:
         """Replace each first point by its partners (a schedule, for instance)."""
         assert len(self.ins) == len(by.ins), f"{self.ins} mapped by {by.ins}"
         return Relation(by.outs, self.outs, self.raw.apply_domain(by.raw))
-
-    def onto(self, ins: Sequence[Dim], outs: Sequence[Dim]) -> Relation:
-        """Projection and reordering of both sides; new dims may take every value."""
-        first, second = tuple(ins), tuple(outs)
-        raw = self.raw
-        if first != self.ins:
-            raw = raw.apply_domain(renaming(self.ins, first))
-        if second != self.outs:
-            raw = raw.apply_range(renaming(self.outs, second))
-        return Relation(first, second, raw)
 
     def distance(self, din: Dim, dout: Dim | None = None) -> Interval:
         """The values of ``in[din] - out[dout]``; ``(0, 0)`` for an empty relation."""
