@@ -17,6 +17,7 @@ from ostinato.recurrent import Over, as_dims
 from ostinato.tensor import ShapeLike, Tensor, as_shape, as_tensor, merged
 
 MOST_OPERANDS = 12
+HALVES = ("float16", "bfloat16")
 Declared = Sequence[tuple[ShapeLike, str]]
 
 
@@ -62,6 +63,11 @@ def host(
     function = HostFunction(fn, called, where, declared, dims)
     unique = fresh_name(called)
     op = Host(serial_of(unique), called, effects)
+    kinds = (*(x.dtype for x in operands), *(r.dtype for r in declared))
+    halves = [kind for kind in kinds if kind in HALVES]
+    if halves:
+        fact = f"`{called}` is called with {halves[0]}, which only stores numbers"
+        raise HostError(fact, "Pass and return float32: `x.cast('float32')`.", where)
     args = [build.read(x.node, [(d, _all(d)) for d in dims], where) for x in operands]
     node = _call(op, args, function, where)
     return _made(node, Definition(node, unique, sources=set(merged(*operands)), host=function))

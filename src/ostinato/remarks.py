@@ -12,13 +12,13 @@ from ostinato.pdg.node import PURE, Host, Input, Node, Rec, postorder
 def reached(roots: Iterable[Node], found: Mapping[str, Definition]) -> set[Node]:
     """Every node that roots need, through the equations of recurrent tensors."""
     out: set[Node] = set()
-    todo = list(roots)
+    todo: list[Node] = list(roots)
     while todo:
         fresh = [node for node in postorder(tuple(todo)) if node not in out]
         out.update(fresh)
-        known = (found.get(n.op.name) for n in fresh if isinstance(n.op, Rec))
-        todo = [right for d in known if d is not None for _, right in d.cases]
-        todo = [right for right in todo if right not in out]
+        known = [found[n.op.name] for n in fresh if isinstance(n.op, Rec) and n.op.name in found]
+        rights = [right for d in known for _, right in d.cases]
+        todo = [right for right in rights if right not in out]
     return out
 
 

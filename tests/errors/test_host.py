@@ -83,5 +83,10 @@ def test_a_logger_of_nothing_is_refused() -> None:
     assert "`explode` is given nothing of a program, so no program calls it" in text
 
 
+def test_half_types_are_refused() -> None:
+    text = refusal(HostError, lambda: ot.host(explode, ot.input("h", dtype="float16")))
+    assert "`explode` is called with float16, which only stores numbers" in text
+
+
 def test_a_point_outside_a_call_is_refused() -> None:
     assert "no program is calling a function here" in refusal(HostError, ot.debug.point)

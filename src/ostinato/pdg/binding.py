@@ -69,7 +69,10 @@ def slices(x: Node, count: int, named: Named) -> list[tuple[Dim, Slice] | None]:
             return [*own, *slices(x.args[0], count - len(own), named)][:count]
         case Map():
             several = [slices(a, count, named) for a in x.args]
-            return [next(filter(None, each), None) for each in zip(*several, strict=True)]
+            return [
+                next((s for s in each if s is not None), None)
+                for each in zip(*several, strict=True)
+            ]
         case Reshape() if lost := _padding(x):
             return [*[None] * lost, *slices(x.args[0], count - lost, named)][:count]
         case Reshape() if _trailing(x) and count <= x.args[0].rank:

@@ -23,7 +23,7 @@ from ostinato.pdg.node import Dtype
 
 Env = Mapping[Dim | Extent, int]
 _point: ContextVar[Mapping[str, int] | None] = ContextVar("point", default=None)
-INTEGERS = ("int32", "int64", "uint32")
+INTEGERS: tuple[Dtype, ...] = ("int32", "int64", "uint32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ def carrier(results: Sequence[Result]) -> Dtype:
     >>> carrier([Result((), "float32"), Result((), "bool")])
     'float32'
     """
-    kinds = {r.dtype for r in results}
+    kinds: set[Dtype] = {r.dtype for r in results}
     if len(kinds) > 1:
         kinds.discard("bool")
     if len(kinds) == 1:
         return next(iter(kinds))
     if not kinds:
         return "int32"
-    return "int64" if kinds <= set(INTEGERS) else "float64"
+    return "int64" if kinds.issubset(INTEGERS) else "float64"
 
 
 def parts(result: Result, dtype: Dtype) -> int:
