@@ -30,6 +30,15 @@ FOLDS: dict[str, tuple[Fold, Callable[[Array], Any]]] = {
     "std": (lambda x: x.std(), np.std),
     "any": (lambda x: (x > 0.5).any(), lambda row: (row > 0.5).any()),
     "all": (lambda x: (x > -0.5).all(), lambda row: (row > -0.5).all()),
+    "both": (
+        lambda x: ((x > -0.5) & ~(x > 0.5)).sum(),
+        lambda row: ((row > -0.5) & ~(row > 0.5)).sum(),
+    ),
+    "either": (lambda x: ((x > 0.5) | (x < 0)).all(), lambda r: ((r > 0.5) | (r < 0)).all()),
+    "bits": (
+        lambda x: ((10 * x).cast("int32") & 3).max(),
+        lambda row: ((10 * row).astype("int32") & 3).max(),
+    ),
     "count": (lambda x: (x > 0).sum(), lambda row: (row > 0).sum()),
     "logsumexp": (lambda x: ot.logsumexp(x), log_sum),
     "of logarithms": (lambda x: ot.log(x * x).sum(), lambda row: np.log(row * row).sum()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn
 
-from ostinato.array import dtypes, movement
+from ostinato.array import bits, dtypes, movement
 from ostinato.array import elementwise as element
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.naming import called
@@ -23,6 +23,8 @@ HANDLERS: dict[object, Callable[..., Tensor]] = {
     element.select: operators.select,
     element.choose: operators.choose,
     element.power: operators.power,
+    bits.bitwise: operators.bitwise,
+    bits.invert: operators.invert,
     element.one_hot: operators.one_hot,
 }
 _SPOKEN = {

@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
+from ostinato.array import bits, movement
 from ostinato.array import elementwise as element
-from ostinato.array import movement
 from ostinato.array.dtypes import Operand, accepted, common_dtype
 from ostinato.array.dtypes import convert as converted
 from ostinato.pdg import build
@@ -26,6 +26,7 @@ TAME = frozenset(
     "stop_gradient isfinite lt le gt ge eq ne where cast".split()
 )
 _SAFE: dict[str, tuple[Scalar | None, ...]] = {
+    "bitand": (None, None), "bitor": (None, None), "bitxor": (None, None),
     "div": (None, 1), "floordiv": (None, 1), "mod": (None, 1), "pow": (1, None),
 }  # fmt: skip
 _LARGEST = 2**20  # whole numbers up to here are exact in every type
@@ -105,6 +106,23 @@ def convert(x: Tensor, dtype: Dtype) -> Tensor:
     return Tensor(converted(x.node, dtype, where=place()), x.sources, mask=Mask(x.mask.parts, fill))
 
 
+def bitwise(fn: str, x: object, y: object) -> Tensor:
+    """Return ``& | ^`` of booleans or of integers."""
+    where = place()
+    nodes = [as_operand(value) for value in (x, y)]
+
+    def made(lifted: Sequence[Operand]) -> Node:
+        return bits.bitwise(fn, lifted[0], lifted[1], where)
+
+    return _mapped("bitand", (x, y), nodes, made, None)
+
+
+def invert(x: Tensor) -> Tensor:
+    """Return the other truth value, or every bit turned."""
+    assert x.mask is not None, f"{x} is not ragged"
+    return Tensor(bits.invert(x.node, place()), x.sources, mask=Mask(x.mask.parts))
+
+
 def power(x: object, y: object) -> Tensor:
     """Return ``x ** y``; small constant exponents become products."""
     if y == 0.5 and isinstance(x, Tensor) and x.dtype.startswith("float"):
@@ -112,7 +130,14 @@ def power(x: object, y: object) -> Tensor:
     if isinstance(x, Tensor) and isinstance(y, int) and not isinstance(y, bool) and 1 <= y <= 4:
         square = x if y == 1 else elementwise("mul", x, x)
         return square if y <= 2 else elementwise("mul", square, x if y == 3 else square)
-    return elementwise("pow", x, y)
+    where = place()
+    nodes = [as_operand(value) for value in (x, y)]
+    dtype = common_dtype(nodes, where)
+
+    def made(lifted: Sequence[Operand]) -> Node:
+        return element.power(lifted[0], lifted[1], where)
+
+    return _mapped("pow", (x, y), nodes, made, dtype)
 
 
 def choose(cond: Cond, x: object, y: object) -> Tensor:
@@ -137,9 +162,12 @@ def _mapped(
     operands: Sequence[object],
     nodes: Sequence[Operand],
     made: Callable[[Sequence[Operand]], Node],
-    dtype: Dtype,
+    dtype: Dtype | None,
 ) -> Tensor:
-    """An elementwise function whose dead elements are finite, with the union of the masks."""
+    """An elementwise function whose dead elements are finite, with the union of the masks.
+
+    Without a dtype the values of dead elements are not followed.
+    """
     rank = max(x.rank for x in nodes if isinstance(x, Node))
     parts = union([_parts(x) for x in operands], rank)
     lifted: list[Operand] = []
@@ -149,7 +177,8 @@ def _mapped(
         lifted.append(guarded)
         fills.append(fill)
     out = made(lifted)
-    return Tensor(out, sources_of(*operands), mask=Mask(parts, _fill(fn, fills, dtype)))
+    fill = None if dtype is None else _fill(fn, fills, dtype)
+    return Tensor(out, sources_of(*operands), mask=Mask(parts, fill))
 
 
 def _parts(x: object) -> Parts:
