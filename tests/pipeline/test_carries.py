@@ -51,3 +51,38 @@ def test_no_copy_of_a_parameter_is_kept_per_step() -> None:
 
     peaks = [peak(*sizes) for sizes in ((2, 2, 2), (9, 2, 2), (2, 9, 2), (2, 2, 9), (9, 9, 9))]
     assert max(peaks) - min(peaks) < 512  # every tensor begins at a multiple of 64 bytes
+
+
+def recurrent_policy(each: tuple[ot.Dimension, ...]) -> ot.Program:
+    """Return back-propagation through time inside every minibatch."""
+    i, e, k, t = ot.dims("i e k t")
+    m = ot.dim("m", size=2)
+    model = nn.Linear(3, 3, over=ot.carried(i, e, m, each=each))
+    x = ot.random.normal((3,), over=(i, k, t))
+    hidden = ot.recurrent("hidden", (3,), over=(*each, i, e, m, k, t))
+    hidden[t == 0] = 0.0
+    hidden[True] = ot.tanh(model(x + hidden)).at(t=t - 1)
+    miss = (hidden.at(t=-1).sum(-1) - x.at(t=0).sum(-1)) ** 2
+    loss = ot.where((k - m) % 2 == 0, miss, 0.0).at(k=slice(None)).mean()
+    model.update(optim.Adam(0.01), loss)
+    return ot.Program(loss=loss, final=model.final.weight)
+
+
+@pytest.mark.xdist_group("carries")
+def test_a_recurrence_inside_a_minibatch() -> None:
+    program = recurrent_policy(())
+    sizes = {"I": 2, "E": 2, "T": 4, "K": 3}
+    expected, found = program.interpret(**sizes), program.compile(threads=2)(**sizes)
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.xdist_group("carries")
+def test_seeds_side_by_side_with_recurrences_inside_minibatches() -> None:
+    seed = ot.dims("seed")
+    program = recurrent_policy((seed,))
+    sizes = {"I": 2, "E": 1, "T": 3, "K": 2, "SEED": 3}
+    expected, found = program.interpret(**sizes), program.compile(threads=2)(**sizes)
+    assert len(set(expected["loss"][:, -1, -1, -1].tolist())) == 3
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=1e-5, err_msg=name)
