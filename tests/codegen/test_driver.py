@@ -1,5 +1,6 @@
 """Kernels, barriers, published loops, lifetimes."""
 
+from ostinato.codegen.driver import LARGEST
 from ostinato.codegen.plan import Plan, plan
 from ostinato.codegen.tree import Barrier, Call, DriverLoop, Step
 from ostinato.pdg.condition import ALWAYS, equal
@@ -76,3 +77,16 @@ def test_every_call_has_its_kernel() -> None:
         return here + [k for s in steps if isinstance(s, DriverLoop) for k in calls(s.body)]
 
     assert calls(planned.driver) == list(range(len(planned.kernels)))
+
+
+def test_a_loop_with_too_many_statements_is_the_drivers_and_needs_no_barriers() -> None:
+    p = Builder("i t", {"h": 8})
+    i, t = p.d["i"], p.d["t"]
+    for k in range(LARGEST * 5 // 8):
+        p.add(f"w{k}", "i t", "h", 0.0, lanes="")
+        moved = p(f"w{k}", t=t - expr(1)) * 0.5 + 1.0
+        p.add(f"w{k}", "i t", "h", [(equal(t, 0), number(i)), (ALWAYS, moved)], lanes="")
+        p.add(f"s{k}", "i t", "h", p(f"w{k}"), over="h", lanes="")
+        p.outputs.append(f"s{k}")
+    planned = assert_right(p, {"I": 2, "T": 3})
+    assert shape(planned.driver, planned) == "[[ss]|]"

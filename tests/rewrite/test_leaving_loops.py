@@ -54,3 +54,11 @@ def test_a_read_under_its_own_condition_is_whole() -> None:
     case = next(n for n in pdg.nodes() if isinstance(n.op, Case))
     assert [d.name for d in partial[case.args[0]]] == ["t"]
     assert not partial[case]
+
+
+def test_a_value_that_is_read_at_one_point_is_no_vector() -> None:
+    i, e = ot.dims("i e")
+    w = ot.carry("w", 0.0, over=(i, e))
+    w.step(0.5 * w + ot.tanh(ot.input("x", over=(i, e))))
+    shapes = {str(size) for n in nodes(ot.Program(final=w.final)) for size in n.shape}
+    assert "E" not in shapes
