@@ -26,7 +26,7 @@ from ostinato.pdg.condition import (
     negation,
 )
 from ostinato.pdg.errors import AffineError, TruthError
-from ostinato.pdg.index import Dim, Expr, Extremum, FloorDiv, Mod, Product, expr
+from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.place import place
 
 if TYPE_CHECKING:
@@ -306,27 +306,10 @@ def dim(name: str, size: IndexExpression | int) -> Dimension:
 
 def check_index(of: Expr, what: str) -> Expr:
     """Return an index unchanged, or raise AffineError if it multiplies symbols."""
-    if _has_product(of):
+    if not index.is_quasi_affine(of):
         fact = f"{what} `{of}` is not quasi-affine"
         raise AffineError(fact, "Multiply by constants only; products are for sizes.", place())
     return of
-
-
-def _has_product(of: Expr) -> bool:
-    """Whether dimensions are multiplied; products of extents alone are numbers of the run."""
-    for atom, _ in of.terms:
-        match atom:
-            case Product() if index.dims_of(Expr(((atom, 1),), 0)):
-                return True
-            case FloorDiv(inner, _) | Mod(inner, _):
-                if _has_product(inner):
-                    return True
-            case Extremum(_, parts):
-                if any(map(_has_product, parts)):
-                    return True
-            case _:
-                pass
-    return False
 
 
 def _check_affine(cond: Cond) -> None:

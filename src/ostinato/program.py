@@ -162,7 +162,8 @@ class Program:
     def __str__(self) -> str:
         from ostinato.pdg.mathematics import equations
 
-        return equations(self.pdg)
+        derived = self.signature.derived.items()
+        return "\n".join([equations(self.pdg), *(f"{name} = {of}" for name, of in derived)])
 
 
 def _padded(outputs: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:

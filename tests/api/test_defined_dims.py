@@ -28,7 +28,7 @@ def test_a_quotient_of_an_extent() -> None:
 def test_a_definition_is_shown_in_place_of_a_name() -> None:
     n = ot.dim("n", size=2 * t.size - 1)
     assert str(n.size) == "2*T-1"
-    assert "2*T-1" in str(ot.Program(total=ot.index(n)[:].sum(0)))
+    assert str(ot.Program(total=ot.index(n)[:].sum(0))).endswith("\nN = 2*T-1")
 
 
 def test_a_product_of_extents_and_rows_of_a_reshaped_history() -> None:
@@ -40,6 +40,16 @@ def test_a_product_of_extents_and_rows_of_a_reshaped_history() -> None:
     arguments = {"flat": [0, 1, 2, 3, 4, 5], "B": 2, "T": 3, "x": np.ones((2, 3))}
     found = both(ot.Program(folded=folded, joined=joined), **arguments)
     assert found == {"folded": [3.0, 12.0], "joined": 21.0}
+
+
+def test_steps_of_a_recurrence_are_read_by_row_and_column() -> None:
+    n = ot.dim("n", size=b.size * t.size)
+    running = ot.recurrent("running", over=n)
+    running[0] = 1.0
+    running[n + 1] = running + 2.0
+    table = running[:].reshape(b.size, t.size)
+    program = ot.Program(rows=table.sum(1), table=table)
+    assert both(program, B=2, T=3)["rows"] == [9.0, 27.0]
 
 
 def test_the_first_and_the_last_step_of_a_defined_dimension() -> None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from ostinato.codegen.system import Call, Choice, Load, Statement, System, Value
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, cond_symbols, every, negation
-from ostinato.pdg.index import Dim, Expr, dims_of, expr, maximum
+from ostinato.pdg.index import Dim, Expr, dims_of, expr, is_quasi_affine, maximum
 
 Sizes = dict[Dim, Expr]
 
@@ -28,6 +28,8 @@ class _Prover:
         """Whether ``0 <= e < extent of dim`` wherever the context holds in the box."""
         if e == expr(dim):
             return True
+        if not is_quasi_affine(e):
+            return False
         mentioned = dims_of(e) | {s for s in cond_symbols(context) if isinstance(s, Dim)}
         dims = _closed(mentioned, sizes)
         key = (e, dim, context, tuple((d, sizes.get(d)) for d in dims))

@@ -24,6 +24,7 @@ from ostinato.pdg.index import (
     Mod,
     dims_of,
     expr,
+    is_quasi_affine,
     substitute,
 )
 
@@ -187,6 +188,10 @@ def point_relation(consumer: Statement, producer: Statement, dep: Dep, spans: Sp
     free = [(d, Dim(d.name)) for d in producer.dims if d in producer.reduced]
     renamed = {d: expr(x) for d, x in free}
     exprs = [at[d] if d in at else renamed[d] for d in producer.dims]
+    anywhere = [(d, Dim(d.name)) for d in at if not is_quasi_affine(at[d])]
+    free += anywhere  # isl cannot follow a product of dims: any point may be meant
+    renamed |= {d: expr(x) for d, x in anywhere}
+    exprs = [renamed.get(d, e) for d, e in zip(producer.dims, exprs, strict=True)]
     within = [(x, substitute(spans[d].hi, {**at, **renamed})) for d, x in free]
     within += _existential(dep)
     raw = isl.relation(consumer.dims, producer.dims, exprs, dep.cond, within)

@@ -12,14 +12,11 @@ from ostinato.pdg.index import (
     Expr,
     Extent,
     Extremum,
-    FloorDiv,
     Index,
-    Mod,
-    Product,
     Slice,
-    dims_of,
     evaluate,
     expr,
+    is_quasi_affine,
     maximum,
     minimum,
     substitute,
@@ -191,25 +188,6 @@ def _check_coverage(demand: Demand, name: str) -> None:
         remedy = f"Add `{name}[True] = ...` as the last case."
     fact = f"{fact} (first uncovered point: {sample})"
     raise CoverageError(fact, remedy, next(iter(equation.where), equation.rec.where))
-
-
-def is_quasi_affine(size: Expr) -> bool:
-    """Whether isl can reason about it: products of dimensions are left to the run."""
-    for atom, _ in size.terms:
-        match atom:
-            case Product() if dims_of(Expr(((atom, 1),), 0)):
-                return False
-            case Product():
-                pass
-            case Extremum(_, of):
-                if not all(map(is_quasi_affine, of)):
-                    return False
-            case FloorDiv(of_, _) | Mod(of_, _):
-                if not is_quasi_affine(of_):
-                    return False
-            case Dim() | Extent():
-                pass
-    return True
 
 
 def _violation(demand: Demand, node: Node, limits: Cond) -> Sample | None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ostinato.pdg.check import is_quasi_affine
 from ostinato.pdg.condition import Cond, at_least, every
 from ostinato.pdg.demand import Demand, box, read_relation
-from ostinato.pdg.index import Slice
+from ostinato.pdg.index import Slice, is_quasi_affine
 from ostinato.pdg.isl import Set, condition_set, universe
 from ostinato.pdg.node import Case, Input, Node, Part, Read, Rec, postorder
 
