@@ -10,18 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ostinato.codegen.system import Load, Statement, Value
+from ostinato.codegen.system import Axis, Load, Statement, Value
 from ostinato.codegen.values import Rewrite, guarded_loads
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
 
 
 class Read(NamedTuple):
-    """A read along one dim; ``back`` is how many steps behind, None where that varies."""
+    """A read along one dim, from ``back`` to ``far`` steps behind; None where that has no bound."""
 
     reader: str
     tensor: str
     back: int | None
+    far: int
     always: bool  # under no condition
 
 
@@ -93,9 +94,10 @@ def _idle(reads: Sequence[Read], statements: Mapping[str, Statement], sign: int)
     idle = dict.fromkeys(statements, 0)
     for _ in statements:
         more = {
-            r.reader: idle[r.tensor] - sign * r.back
+            r.reader: beyond
             for r in reads
-            if r.always and r.back is not None and idle[r.tensor] - sign * r.back > idle[r.reader]
+            if r.always and r.back is not None
+            if (beyond := idle[r.tensor] - sign * (r.back if sign > 0 else r.far)) > idle[r.reader]
         }
         if not more:
             return idle
@@ -115,9 +117,21 @@ def _reads(
     for load, cond in guarded_loads(reader):
         dims = statements[load.tensor].result_dims
         if dim in dims:
-            gap = expr(dim) - load.dims[dims.index(dim)]
-            back = sign * gap.const if gap.is_const else None
-            yield Read(reader.name, load.tensor, back, cond == ALWAYS)
+            axes = (*reader.axes, *(pick.axis for pick in load.picks))
+            steps = _span((expr(dim) - load.dims[dims.index(dim)]) * sign, axes)
+            back, far = steps or (None, 0)
+            yield Read(reader.name, load.tensor, back, far, cond == ALWAYS)
+
+
+def _span(gap: Expr, axes: Sequence[Axis]) -> tuple[int, int] | None:
+    """The least and the greatest value of a distance that only axes of known size change."""
+    last = {a.index: a.size.const - 1 for a in axes if a.size.is_const and a.size.const > 0}
+    ends = [gap.const, gap.const]
+    for atom, k in gap.terms:
+        if atom not in last:
+            return None
+        ends[k > 0] += k * last[atom]
+    return ends[0], ends[1]
 
 
 def _moved(reader: Statement, moved: Statement, dim: Dim, steps: int) -> Statement:

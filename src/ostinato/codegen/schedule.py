@@ -46,6 +46,7 @@ def schedule(tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int]) ->
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
     statements = prepare(tiled.statements)
+    assembled: frozenset[str] = frozenset()
     while True:
         try:
             return _scheduled(tiled, statements, hints)
@@ -55,10 +56,14 @@ def schedule(tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int]) ->
                 statements = renamed
                 continue
             moved = delay(statements, found.names, held=outputs)
-            apart = split_cases(statements, found.names) if moved == statements else moved
-            if apart is None:
-                raise cycle_error(found) from None
-            statements = needed(apart, outputs)
+            if moved == statements:
+                whole = found.names - assembled
+                assembled |= whole
+                apart = split_cases(statements, whole)
+                if apart is None:
+                    raise cycle_error(found) from None
+                moved = apart
+            statements = needed(moved, outputs)
 
 
 def _scheduled(

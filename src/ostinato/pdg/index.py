@@ -382,6 +382,10 @@ def upper_bound(value: ExprLike) -> Expr:
 
 
 def _extreme(e: Expr, upper: bool) -> Expr:
+    options = _options(e)
+    if options is not None:
+        kind, of = options
+        return _extremum(kind, tuple(_extreme(x, upper) for x in of))
     total = expr(e.const)
     for atom, k in e.terms:
         high = upper == (k > 0)
@@ -402,6 +406,20 @@ def _extreme(e: Expr, upper: bool) -> Expr:
                 assert_never(other)
         total = total + part * k
     return total
+
+
+def _options(e: Expr) -> tuple[str, tuple[Expr, ...]] | None:
+    """The kind and operands of a sum as one extremum, if its terms move with one inside it.
+
+    ``t + 1 - max(t - 2, 0)`` is ``min(3, t + 1)``: bounds of the terms by themselves are loose.
+    """
+    for atom, k in e.terms:
+        if isinstance(atom, Extremum):
+            rest = e - Expr(((atom, k),), 0)
+            if dims_of(rest) & dims_of(expr(atom)):
+                flipped = {"min": "max", "max": "min"}[atom.kind]
+                return (atom.kind if k > 0 else flipped, tuple(rest + x * k for x in atom.of))
+    return None
 
 
 @dataclass(frozen=True, slots=True)
