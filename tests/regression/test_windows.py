@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 import ostinato as ot
 from ostinato.tensor import Tensor
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "max": lambda w: w.max(0),
     "mean": lambda w: w.mean(0),
     "cummax": lambda w: ot.cummax(w, 0).sum(0),

@@ -416,7 +416,8 @@ def _options(e: Expr) -> tuple[str, tuple[Expr, ...]] | None:
     for atom, k in e.terms:
         if isinstance(atom, Extremum):
             rest = e - Expr(((atom, k),), 0)
-            if dims_of(rest) & dims_of(expr(atom)):
+            inside = frozenset[Dim]().union(*map(dims_of, atom.of))
+            if dims_of(rest) & inside:
                 flipped = {"min": "max", "max": "min"}[atom.kind]
                 return (atom.kind if k > 0 else flipped, tuple(rest + x * k for x in atom.of))
     return None
