@@ -278,8 +278,8 @@ def dirichlet(concentration: Tensor, over: Over = ()) -> Tensor:
 def permutation(size: Size, over: Over = (), shape: ShapeLike = ()) -> Tensor:
     """Return the int32 numbers 0 ... size - 1 in random order, another at every point of ``over``.
 
-    They are put in the order of 32 random bits each; two of a million numbers may have the same
-    bits and then keep their order.
+    They are put in the order of 32 random bits each. Of n numbers about n**2 / 2**33 pairs have
+    the same bits, and keep their order: one pair of a hundred thousand numbers.
 
     Shapes: (*shape, size).
 

@@ -384,8 +384,7 @@ def upper_bound(value: ExprLike) -> Expr:
 def _extreme(e: Expr, upper: bool) -> Expr:
     options = _options(e)
     if options is not None:
-        kind, of = options
-        return _extremum(kind, tuple(_extreme(x, upper) for x in of))
+        return _extremum(options[0], tuple(_extreme(x, upper) for x in options[1]))
     total = expr(e.const)
     for atom, k in e.terms:
         high = upper == (k > 0)
