@@ -32,7 +32,7 @@ fuzz: .venv/.installed-test  ## judge invented programs for MINUTES=10; failures
 COVER := $(PYTHON) -m coverage
 coverage: .venv/.installed-dev  ## branch coverage of the graph and its interpreter, at least 95 %
 	$(COVER) erase
-	$(COVER) run -m pytest -q -n 2 tests/pdg tests/api tests/errors tests/property \
+	$(COVER) run -m pytest -q tests/pdg tests/api tests/errors tests/property \
 		tests/pipeline/test_checks.py
 	$(COVER) combine -q
 	$(COVER) report --include 'src/ostinato/pdg/*' --fail-under 95

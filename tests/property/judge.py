@@ -82,7 +82,7 @@ class Bench:
         bound = self.program.signature.bind({**given, "seed": self.trial.seed})
         hosts = self.program.hosts
         found = interpret(pdg, bound.extents, bound.inputs, bound.seed, exact, hosts)
-        return {name: found[name] for name, _ in self.program.pdg.results}
+        return {name: found[name] for name in self.program.outputs}
 
     @cached_property
     def rules(self) -> RuleSet:
