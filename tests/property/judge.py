@@ -222,7 +222,9 @@ def streamed(bench: Bench) -> None:
         return
     given = bench.given(bench.trial.extents[0])
     whole = bench.run(bench.compiled, given)
-    names = [n for n, dims in artifact.domains.items() if dims[:1] == (over[0],)]
+    visible = set(bench.program.outputs)
+    domains = artifact.domains.items()
+    names = [n for n, dims in domains if dims[:1] == (over[0],) and n in visible]
     with bench.compiled.stream(over[0], seed=bench.trial.seed, **given) as records:
         for k, record in enumerate(records):
             for name in names:
