@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -23,8 +24,8 @@ def fresh_name(name: str) -> str:
 
 
 def user_name(name: str) -> str:
-    """Return the name without the number that made it unique."""
-    return name.rpartition("#")[0] or name
+    """Return the name without the numbers that made it, and what it is made of, unique."""
+    return re.sub(r"#\d+", "", name)
 
 
 def serial_of(name: str) -> int:

@@ -42,3 +42,14 @@ def test_a_window_as_an_output_is_as_long_as_its_longest(steps: int) -> None:
     judged, found = program.interpret(x=given)["w"], program.compile()(x=given)["w"]
     assert judged.shape == found.shape == (steps, min(steps, 3))
     np.testing.assert_array_equal(judged, found)
+
+
+def test_a_recurrence_that_is_defined_on_a_part_of_its_box_compiles() -> None:
+    t = ot.dims("t")
+    x, s = ot.input("x", over=t), ot.recurrent("s", over=t)
+    s[0] = 1.0
+    s[t + 1] = s * x[t + 2]  # no value at the last step, and none is needed
+    program = ot.Program(y=ot.where(t < t.size - 1, ot.where(s > 0, 1.0, 2.0), 0.0))
+    given = [1.0, 2.0, -3.0, 4.0]
+    assert program.interpret(x=given)["y"].tolist() == [1.0, 2.0, 2.0, 0.0]
+    assert program.compile()(x=given)["y"].tolist() == [1.0, 2.0, 2.0, 0.0]

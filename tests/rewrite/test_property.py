@@ -18,7 +18,7 @@ from tests.property.constructs.gradients import loss_of
 from tests.property.programs import Recipe, Replay, arguments, recipes
 
 SETS = {"all": every_rule()} | {f: every_rule().without(f) for f in every_rule().families}
-EXTENTS = {"B": 2, "S": 3, "T": 4}
+EXTENTS = {"B": 2, "S": 3, "T": 4, "U": 2}
 BUDGET = int(os.environ.get("OSTINATO_REWRITE_PROGRAMS", "40"))  # programs per set of rules
 MODERATE = settings(
     max_examples=BUDGET, deadline=None, database=None,

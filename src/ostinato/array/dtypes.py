@@ -30,10 +30,10 @@ def check_dtype(name: str, where: str) -> Dtype:
 
 def promote(dtypes: Iterable[Dtype], where: str = "") -> Dtype:
     """Return the common type of tensors: the later one in `PROMOTION`, halves as float32."""
-    found = set(dtypes)
-    if len(found) == 1:
-        return next(iter(found))
-    found = {computed_in(dtype) for dtype in found}
+    given = set(dtypes)
+    if len(given) == 1:
+        return next(iter(given))
+    found: set[Dtype] = {computed_in(dtype) for dtype in given}
     if "uint32" in found:
         others = ", ".join(sorted(found - {"uint32"}))
         raise DtypeError(f"uint32 meets {others}", "Cast one of them with `.cast`.", where)

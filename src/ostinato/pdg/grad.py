@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from ostinato.pdg.adjoint import flows, living, only_where, pull_back
 from ostinato.pdg.algebra import Algebra, full, zeros
 from ostinato.pdg.bounds import simplified
-from ostinato.pdg.build import const, order, rec
+from ostinato.pdg.build import const, order
 from ostinato.pdg.condition import ALWAYS, NEVER, Cond, every, negation, some
 from ostinato.pdg.errors import GradientError
 from ostinato.pdg.functions import FLOATS, computed_in, has_derivative
 from ostinato.pdg.inverse import Dims
 from ostinato.pdg.naming import called
-from ostinato.pdg.node import Equation, Node, Rec
+from ostinato.pdg.node import Equation, Node, Rec, intern
 from ostinato.pdg.readback import Adjoint, leaves_point, sum_missing
 
 
@@ -213,7 +213,8 @@ class _Sweep:
 
     def _adjoint(self, x: Node) -> Node:
         domain = order({*self.graph.held, *x.domain})
-        return rec(self._name(x), x.shape, computed_in(x.dtype), domain, x.where)
+        op, label = Rec(self._name(x)), f"d_{self.graph.loss.label or 'loss'}/d_{x}"
+        return intern((op, (), domain, x.shape, computed_in(x.dtype)), x.where, label)
 
     def _equation(self, x: Node) -> Equation:
         return Equation(self._adjoint(x), ((ALWAYS, self._value(x)),), (x.where,))

@@ -7,11 +7,12 @@ procedure is incomplete: "partial" means that wholeness was not proved.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ostinato.pdg.bounds import conjuncts, is_never_negative, simplified
-from ostinato.pdg.condition import ALWAYS, Compare, Cond, cond_symbols, negation, some
+from ostinato.pdg.condition import ALWAYS, Compare, Cond, cond_symbols, every, negation, some
 from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, dims_of, expr, substitute
-from ostinato.pdg.node import Case, Node, Part, Pdg, Read, Rec, postorder
+from ostinato.pdg.node import Case, Equation, Node, Part, Pdg, Read, Rec, postorder
 
 Dims = frozenset[Dim]
 Renaming = Mapping[Dim | Extent, Expr]  # a smaller box, in coordinates that start at 0 again
@@ -19,11 +20,34 @@ Renaming = Mapping[Dim | Extent, Expr]  # a smaller box, in coordinates that sta
 
 def partial_dims(pdg: Pdg) -> dict[Node, Dims]:
     """For every node the dimensions along which it may be undefined somewhere in the box."""
+    recs = {name: _uncovered(pdg, name) for name in pdg.equations}
+    while True:
+        found = _given(pdg, recs)
+        grown = {
+            name: recs[name] | (_of_equation(eq, found) & frozenset(eq.rec.domain))
+            for name, eq in pdg.equations.items()
+        }
+        if grown == recs:
+            return found
+        recs = grown
+
+
+def _of_equation(equation: Equation, found: Mapping[Node, Dims]) -> Dims:
+    """The dimensions along which a right side may be undefined where it is the one that holds."""
+    out, earlier = Dims(), list[Cond]()
+    for cond, right in equation.cases:
+        out |= _where(right, simplified(every(cond, *map(negation, earlier))), found)
+        earlier.append(cond)
+    return out
+
+
+def _given(pdg: Pdg, recs: Mapping[str, Dims]) -> dict[Node, Dims]:
+    """The partial dimensions of all nodes from those of the recurrences."""
     found: dict[Node, Dims] = {}
     for node in postorder(pdg.roots()):
         match node.op:
             case Rec(name):
-                found[node] = _uncovered(pdg, name)
+                found[node] = recs[name]
             case Case(cond):
                 sides = zip(node.args, (cond, negation(cond)), strict=True)
                 found[node] = Dims().union(*(_where(side, c, found) for side, c in sides))
@@ -78,9 +102,12 @@ def _smaller_box(cond: Cond) -> Renaming:
         elif slope == -1 and (missing := expr(dim.extent) - 1 - bound).is_const:
             skipped[dim] = (skipped.get(dim, (0, 0))[0], max(0, missing.const))
     for dim, (low, high) in skipped.items():
-        if isinstance(dim.extent, Extent):
+        if dim.size is None:
             out.setdefault(dim, expr(dim) + low)
-            out[dim.extent] = expr(dim.extent) + low + high
+            out[dim.symbol] = expr(dim.symbol) + low + high
+        else:  # what defines the extent stays as it is
+            rest = replace(dim, size=dim.size - low - high)
+            out.setdefault(dim, expr(rest) + low)
     return out
 
 
