@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -44,4 +46,5 @@ def test_a_gradient_prints_the_same_whatever_was_written_before() -> None:
         return str(ot.Program(gradient=ot.grad(loss, ot.input("rate"))))
 
     assert text() == text()
-    assert "d_loss/d_r" in text() and "#" not in text()
+    assert "d_loss/d_r[" in text()
+    assert not re.search(r"#\d", text())
