@@ -1,5 +1,9 @@
 """A printed program reads as mathematics, in the user's names."""
 
+# A lambda that a host call is given has arguments without types.
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false
+
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,9 @@
 """Errors of host calls: the line, the function, the point; the cause is kept."""
 
+# A lambda that a host call is given has arguments without types.
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false
+
 from collections.abc import Callable
 
 import numpy as np

@@ -1,6 +1,7 @@
 """Gymnasium's CartPole, driven by host calls, gives the same games in both ways of running."""
 
 from collections.abc import Callable
+from typing import cast
 
 import gymnasium
 import numpy as np
@@ -31,7 +32,7 @@ def game() -> ot.Program:
     action = (state[..., 0] > 0).cast("int32")  # falls over soon
     made = called(step, action, shape=(((4,), "float32"), ((), "float32"), ((), "bool")))
     assert isinstance(first, ot.Tensor) and isinstance(made, tuple)
-    after, reward, done = made
+    after, reward, done = cast(tuple[ot.Tensor, ot.Tensor, ot.Tensor], made)
     state[(i == 0) & (t == 0)] = first
     state[t == 0] = after[b, i - 1, -1]
     state[b, i, t + 1] = after

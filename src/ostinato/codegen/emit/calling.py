@@ -55,8 +55,7 @@ def _operands(s: Statement) -> tuple[Load, ...]:
     """The first element of each operand."""
     start = {d: expr(0) for d in s.reduced}
     return tuple(
-        replace(x, axes=tuple(substitute(a, start) if isinstance(a, Expr) else a for a in x.axes))
-        for x in _arguments(s)
+        replace(x, axes=tuple(substitute(a, start) for a in x.axes)) for x in _arguments(s)
     )
 
 
