@@ -9,14 +9,18 @@ import importlib
 from typing import TYPE_CHECKING
 
 from ostinato import debug, random
-from ostinato.activations import (
+from ostinato.carries import CarriedRecord, Carry, carried, carry
+from ostinato.custom import custom_gradient
+from ostinato.dims import Condition, Dimension, IndexExpression, dim, dims
+from ostinato.experiment import Experiment, Solved
+from ostinato.functions.activations import (
     elu,
     hard_tanh,
     leaky_relu,
     mish,
     softsign,
 )
-from ostinato.along import (
+from ostinato.functions.along import (
     argsort,
     cummax,
     cummin,
@@ -30,63 +34,7 @@ from ostinato.along import (
     sort,
     top_k,
 )
-from ostinato.carries import CarriedRecord, Carry, carried, carry
-from ostinato.contraction import (
-    diag,
-    diagonal,
-    dot,
-    einsum,
-    eye,
-    inner,
-    outer,
-    tensordot,
-    trace,
-    tril,
-    triu,
-    vecdot,
-)
-from ostinato.convolution import (
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    conv1d,
-    conv2d,
-    conv3d,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
-)
-from ostinato.custom import custom_gradient
-from ostinato.dims import Condition, Dimension, IndexExpression, dim, dims
-from ostinato.elementary import (
-    arccos,
-    arccosh,
-    arcsin,
-    arcsinh,
-    arctan,
-    arctan2,
-    arctanh,
-    cosh,
-    digamma,
-    erf,
-    erfc,
-    exp2,
-    fmod,
-    hypot,
-    isinf,
-    isnan,
-    lgamma,
-    log2,
-    log10,
-    logaddexp,
-    nan_to_num,
-    reciprocal,
-    rsqrt,
-    sinh,
-    trunc,
-)
-from ostinato.experiment import Experiment, Solved
-from ostinato.functions import (
+from ostinato.functions.basic import (
     abs,
     arange,
     broadcast_to,
@@ -140,19 +88,71 @@ from ostinato.functions import (
     where,
     zeros,
 )
-from ostinato.gradient import grad, hvp, jvp, vjp
-from ostinato.host import host
-from ostinato.pdg.errors import OstinatoError
-from ostinato.program import Program
-from ostinato.record import Record, RecurrentRecord
-from ostinato.recurrent import Recurrent, input, recurrent
-from ostinato.repetition import (
+from ostinato.functions.contraction import (
+    diag,
+    diagonal,
+    dot,
+    einsum,
+    eye,
+    inner,
+    outer,
+    tensordot,
+    trace,
+    tril,
+    triu,
+    vecdot,
+)
+from ostinato.functions.convolution import (
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    conv1d,
+    conv2d,
+    conv3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
+from ostinato.functions.elementary import (
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
+    cosh,
+    digamma,
+    erf,
+    erfc,
+    exp2,
+    fmod,
+    hypot,
+    isinf,
+    isnan,
+    lgamma,
+    log2,
+    log10,
+    logaddexp,
+    nan_to_num,
+    reciprocal,
+    rsqrt,
+    sinh,
+    trunc,
+)
+from ostinato.functions.repetition import (
     meshgrid,
     pad,
     repeat,
     roll,
     tile,
 )
+from ostinato.gradient import grad, hvp, jvp, vjp
+from ostinato.host import host
+from ostinato.pdg.errors import OstinatoError
+from ostinato.program import Program
+from ostinato.record import Record, RecurrentRecord
+from ostinato.recurrent import Recurrent, input, recurrent
 from ostinato.stopping import alive, length, stop
 from ostinato.tensor import Tensor, constant
 

@@ -7,7 +7,7 @@ from typing import overload
 
 from ostinato.definition import Definition, fresh_name, reachable, user_name
 from ostinato.dims import Dimension
-from ostinato.functions import stop_gradient
+from ostinato.functions.basic import stop_gradient
 from ostinato.pdg.build import order
 from ostinato.pdg.errors import GradientError, ShapeError
 from ostinato.pdg.functions import FLOATS, has_derivative

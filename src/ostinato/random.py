@@ -10,10 +10,10 @@ import itertools
 
 from ostinato.array.dtypes import accepted, check_dtype, common_dtype
 from ostinato.dims import IndexExpression
-from ostinato.functions import (
+from ostinato.functions.basic import (
     abs as absolute,
 )
-from ostinato.functions import (
+from ostinato.functions.basic import (
     broadcast_to,
     exp,
     expand_dims,

@@ -135,7 +135,7 @@ def padded(x: Tensor) -> tuple[Tensor, Tensor | None]:
 
 
 def _where_alive(ending: Ending, x: Tensor) -> Tensor:
-    from ostinato.functions import where
+    from ostinato.functions.basic import where
 
     return where(ending.alive, x, 0)
 

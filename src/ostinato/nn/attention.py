@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ostinato.dims import Dimension
-from ostinato.functions import index, softmax, sqrt, swapaxes, where
+from ostinato.functions.basic import index, softmax, sqrt, swapaxes, where
 from ostinato.nn.init import glorot_uniform
 from ostinato.nn.linear import Linear
 from ostinato.nn.module import Module

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ostinato.convolution import Padding, PerAxis, conv1d, conv2d, conv3d
-from ostinato.functions import swapaxes
+from ostinato.functions.basic import swapaxes
+from ostinato.functions.convolution import Padding, PerAxis, conv1d, conv2d, conv3d
 from ostinato.nn.init import Initializer, lecun_normal, zeros
 from ostinato.nn.module import Module, parameter
 from ostinato.pdg.errors import ShapeError

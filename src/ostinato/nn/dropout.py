@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ostinato import random
 from ostinato.dims import Dimension
-from ostinato.functions import where
+from ostinato.functions.basic import where
 from ostinato.recurrent import Over
 from ostinato.tensor import Tensor
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.functions import take
+from ostinato.functions.basic import take
 from ostinato.nn.init import Initializer, normal
 from ostinato.nn.module import Module, parameter
 from ostinato.recurrent import Over

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from ostinato import functions, random
+from ostinato import random
+from ostinato.functions import basic as functions
 from ostinato.nn.orthogonal import orthonormal
 from ostinato.pdg.errors import ShapeError
 from ostinato.place import place

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ostinato.dims import Dimension
-from ostinato.functions import sigmoid, tanh, zeros
+from ostinato.functions.basic import sigmoid, tanh, zeros
 from ostinato.nn.init import uniform
 from ostinato.nn.module import Module, parameter
 from ostinato.nn.unroll import unroll

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ostinato import functions
+from ostinato.functions import basic as functions
 from ostinato.nn.init import Initializer, he_normal, lecun_normal, scaled
 from ostinato.nn.linear import Linear
 from ostinato.nn.module import Module

@@ -8,7 +8,7 @@ from typing import Self, cast
 
 from ostinato.carries import Carried, Carry, carry
 from ostinato.dims import Dimension, IndexExpression
-from ostinato.functions import zeros
+from ostinato.functions.basic import zeros
 from ostinato.nn.init import Initializer
 from ostinato.optim.optimizer import Optimizer
 from ostinato.pdg.errors import EquationError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostinato import random
-from ostinato.functions import sqrt, square
+from ostinato.functions.basic import sqrt, square
 from ostinato.recurrent import Over
 from ostinato.tensor import Tensor
 

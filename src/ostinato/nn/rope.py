@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.functions import concatenate, cos, expand_dims, sin, stack
+from ostinato.functions.basic import concatenate, cos, expand_dims, sin, stack
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.naming import sized
 from ostinato.place import place

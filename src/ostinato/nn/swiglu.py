@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.functions import silu
+from ostinato.functions.basic import silu
 from ostinato.nn.linear import Linear
 from ostinato.nn.module import Module
 from ostinato.recurrent import Over

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ostinato.dims import Dimension
-from ostinato.functions import broadcast_to, where
+from ostinato.functions.basic import broadcast_to, where
 from ostinato.pdg.build import order
 from ostinato.record import Record
 from ostinato.recurrent import recurrent

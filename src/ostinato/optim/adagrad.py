@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.functions import sqrt, square
+from ostinato.functions.basic import sqrt, square
 from ostinato.optim.optimizer import (
     Optimizer,
     Rate,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ostinato.functions import expm1, sqrt, square
+from ostinato.functions.basic import expm1, sqrt, square
 from ostinato.optim.optimizer import (
     Optimizer,
     Rate,

@@ -6,7 +6,7 @@ Average a whole model by `Module.map`: ``slow = model.map(lambda w: exponential_
 from __future__ import annotations
 
 from ostinato.carries import Carry
-from ostinato.functions import maximum, where
+from ostinato.functions.basic import maximum, where
 from ostinato.optim.optimizer import advance, iteration, moment, updates
 from ostinato.recurrent import Recurrent
 from ostinato.tensor import Tensor

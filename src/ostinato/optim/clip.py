@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ostinato.functions import clip, minimum, sqrt, square
+from ostinato.functions.basic import clip, minimum, sqrt, square
 from ostinato.optim.optimizer import Optimizer
 from ostinato.pdg.errors import OptionError
 from ostinato.place import place

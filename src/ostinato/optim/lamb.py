@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.functions import logical_and, sqrt, where
+from ostinato.functions.basic import logical_and, sqrt, where
 from ostinato.optim.adam import moments
 from ostinato.optim.clip import global_norm
 from ostinato.optim.optimizer import Optimizer, Rate, is_zero, rate_of

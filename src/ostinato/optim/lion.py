@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.functions import sign
+from ostinato.functions.basic import sign
 from ostinato.optim.adam import shrunk
 from ostinato.optim.optimizer import Optimizer, Rate, advance, moment, rate_of
 from ostinato.recurrent import Recurrent

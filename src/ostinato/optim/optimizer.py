@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from ostinato.carries import Carry, carry
 from ostinato.dims import Dimension
-from ostinato.functions import index
+from ostinato.functions.basic import index
 from ostinato.gradient import grad
 from ostinato.pdg.errors import EquationError
 from ostinato.pdg.naming import called

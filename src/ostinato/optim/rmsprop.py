@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.functions import maximum, sqrt, square
+from ostinato.functions.basic import maximum, sqrt, square
 from ostinato.optim.optimizer import Optimizer, Rate, advance, decayed, moment, rate_of
 from ostinato.recurrent import Recurrent
 from ostinato.tensor import Tensor

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from ostinato.dims import IndexExpression
-from ostinato.functions import cos, full, minimum, where
+from ostinato.functions.basic import cos, full, minimum, where
 from ostinato.optim.optimizer import Schedule
 from ostinato.tensor import Tensor, as_tensor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ostinato import random
-from ostinato.functions import cos, sin, square, stack, unstack, where, zeros
+from ostinato.functions.basic import cos, sin, square, stack, unstack, where, zeros
 from ostinato.record import Record
 from ostinato.recurrent import Over
 from ostinato.tensor import Tensor, as_tensor

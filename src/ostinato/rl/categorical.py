@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostinato import random
-from ostinato.functions import expand_dims, log_softmax, softmax, squeeze, take_along_axis
+from ostinato.functions.basic import expand_dims, log_softmax, softmax, squeeze, take_along_axis
 from ostinato.pdg.errors import GradientError
 from ostinato.pdg.naming import called
 from ostinato.place import place

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from ostinato import functions as f
 from ostinato.array.dtypes import accepted
+from ostinato.functions import basic as f
 from ostinato.pdg.functions import FLOATS
 from ostinato.tensor import Tensor, as_tensor, elementwise
 

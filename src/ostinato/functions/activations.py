@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ostinato.functions import abs as absolute
-from ostinato.functions import clip, expm1, softplus, tanh, where
+from ostinato.functions.basic import abs as absolute
+from ostinato.functions.basic import clip, expm1, softplus, tanh, where
 from ostinato.tensor import Tensor
 
 

@@ -9,7 +9,7 @@ from ostinato.array import einsum as sums
 from ostinato.array import movement
 from ostinato.array.dtypes import check_dtype
 from ostinato.array.einsum import Spec
-from ostinato.functions import where
+from ostinato.functions.basic import where
 from ostinato.pdg import build
 from ostinato.pdg.build import ONE
 from ostinato.pdg.errors import ShapeError

@@ -1,4 +1,4 @@
-"""Functions of tensors, NumPy style."""
+"""The common functions: elementwise, choices, shapes, gathers."""
 
 from __future__ import annotations
 
