@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.pdg.errors import ArgumentError
+from ostinato.pdg.functions import Array
 from tests.property.judge import Trial, judge
 from tests.property.programs import Recipe, Step
 
@@ -48,3 +51,32 @@ def test_a_gradient_prints_the_same_whatever_was_written_before() -> None:
     assert text() == text()
     assert "d_loss/d_r[" in text()
     assert not re.search(r"#\d", text())
+
+
+def test_a_fixed_step_needs_an_extent_that_has_it_also_without_a_leaf_there() -> None:
+    """A value of the dim alone was read at its third step, which a history did not have."""
+    x, s = ot.input("x", over=t), ot.dims("s")
+    table = x + 0.5 * s
+    program = ot.Program(table=table, third=table[t, 2])
+    with pytest.raises(ArgumentError, match="the extent `S` is 2 .S=2., the program reads 3 steps"):
+        program.interpret(x=[1.0], S=2)
+    assert program.compile()(x=[1.0, 2.0], S=3)["third"].tolist() == [2.0, 3.0]
+
+
+def test_a_fold_of_nothing_is_the_unit() -> None:
+    """A kernel looked for the fold of an axis of size 0 in memory."""
+    x = ot.input("x", shape=(3, 1), over=t)
+    draws = ot.random.categorical(x)
+    judged, found = (run(x=np.ones((4, 3, 1))) for run in methods(ot.Program(d=draws, x=x)))
+    assert found["d"].tolist() == judged["d"].tolist() == [[0] * 3] * 4
+
+
+def test_a_value_of_the_step_before_stays_until_every_loop_inside_has_read_it() -> None:
+    """One slot along ``b`` was kept, though it was overwritten before a later ``s`` read it."""
+    steps = (Step("diagonal", a=0, b=0, dim=3, c=3), Step("called", a=1, b=1, dim=2, c=2))
+    recipe = Recipe((((0, 1), ()),), steps, 1, 2, ("float32",))
+    judge(Trial(recipe, extents=(0, 2), threads=2))
+
+
+def methods(program: ot.Program) -> tuple[Callable[..., dict[str, Array]], ...]:
+    return program.interpret, program.compile()

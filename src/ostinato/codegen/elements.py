@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ostinato.codegen.affine import applied, clamped, literal
 from ostinato.codegen.picks import Picks
-from ostinato.codegen.places import Point
+from ostinato.codegen.places import Point, is_of_nothing
 from ostinato.codegen.structure import ONE, Digit, Digits, linear, match_products, respell
 from ostinato.codegen.system import (
     Call,
@@ -19,6 +19,7 @@ from ostinato.codegen.system import (
 )
 from ostinato.pdg.condition import ALWAYS, Cond, substitute_cond
 from ostinato.pdg.errors import ShapeError
+from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Expr, Slice, expr, substitute
 from ostinato.pdg.node import (
     Affine,
@@ -32,6 +33,7 @@ from ostinato.pdg.node import (
     Part,
     Pdg,
     Read,
+    Reduce,
     Reshape,
     Transpose,
 )
@@ -113,6 +115,9 @@ class Elements(Picks):
                 return Position(substitute(of, point))
             case Iota():
                 return Position(linear(digits[0]))
+            case Reduce(fn) if is_of_nothing(node):
+                unit = 0 if fn.startswith("arg") else fold_unit(fn, node.dtype)
+                return Literal_(unit, node.dtype)
             case Map("stop_gradient"):
                 return self.value(node.args[0], point, digits)
             case Map(fn):

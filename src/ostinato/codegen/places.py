@@ -126,6 +126,8 @@ class Places:
                 return False
             case Map() | Case():
                 return not self._joins_reader(node)
+            case Reduce():
+                return not is_of_nothing(node)
             case Gather():
                 return not self._is_picked_from(node)
             case _:
@@ -238,6 +240,12 @@ class Places:
 def _others(node: Node, axis: int) -> tuple[Expr, ...]:
     """The sizes of all axes but one."""
     return tuple(s for k, s in enumerate(node.shape) if k - node.rank != axis)
+
+
+def is_of_nothing(node: Node) -> bool:
+    """Whether a fold runs over an axis without elements: it is the unit."""
+    reduced = node.op.axes if isinstance(node.op, Reduce) else ()
+    return any(node.args[0].shape[axis] == expr(0) for axis in reduced)
 
 
 def _op_name(op: Op) -> str:

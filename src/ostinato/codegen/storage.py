@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
 from ostinato.codegen.deps import HERE, Dep, Spans, Unit, stored_points
@@ -154,13 +155,16 @@ class Placer:
             return None
         if isinstance(self.sites[d.reader.name].leaf, Contraction) and runs_with_axis(d, loop.dim):
             return None  # a product addresses by strides, which a circular index has not
-        return far if far > 0 and self.in_place(s, d, common[place + 1 :]) else far + 1
+        return far if far > 0 and self.in_place(s, d, place) else far + 1
 
-    def in_place(self, s: Statement, d: Dep, inner: list[Loop]) -> bool:
+    def in_place(self, s: Statement, d: Dep, place: int) -> bool:
         """Whether a reader is done with the oldest value before it is overwritten."""
-        if any(d.gap(o.dim) != HERE for o in inner):
-            return False
         mine, other = self.sites[s.name], self.sites[d.reader.name]
+        shared = takewhile(
+            lambda pair: pair[0] is pair[1], zip(mine.path, other.path, strict=False)
+        )
+        if any(d.gap(loop.dim) != HERE for loop, _ in list(shared)[place + 1 :]):
+            return False
         if mine.leaf is not other.leaf:
             return other.order < mine.order
         alone = isinstance(mine.leaf, Nest)

@@ -14,6 +14,7 @@ from ostinato.pdg.index import (
     Extremum,
     Index,
     Slice,
+    dims_of,
     evaluate,
     expr,
     is_quasi_affine,
@@ -47,6 +48,7 @@ def check(pdg: Pdg, minimum_extents: LowerBounds | None = None) -> Demand:
                 _check_part(demand, node, node.op)
             case Read():
                 _check_slices(demand, node, node.op)
+                _check_fixed(demand, node, node.op)
             case Gather(_, window) if window is not None:
                 _check_window(demand, node, window)
             case _:
@@ -227,6 +229,22 @@ def _check_window(demand: Demand, node: Node, window: tuple[Dim, Slice]) -> None
         fact = f"the window {steps} of {called(node.args[0])} over {dim} is empty"
         remedy = "Read it only where the window holds a step: `ot.where(condition, read, other)`."
         raise DomainError(fact + _first_bad(sample), remedy, node.where)
+
+
+def _check_fixed(demand: Demand, node: Node, op: Read) -> None:
+    """A step that no dimension moves is one of the domain's, also where no leaf is read there."""
+    (x,) = node.args
+    for dim, index in op.at:
+        if isinstance(index, Slice) or dim not in x.domain or dims_of(index):
+            continue
+        size = expr(dim.extent)
+        if not all(map(is_quasi_affine, (index, size))):
+            continue
+        sample = _violation(demand, node, every(at_least(index, 0), at_least(size, index + 1)))
+        if sample is not None:
+            fact = f"{called(x)} is read at {dim} = {index}, outside its domain 0 <= {dim} < {size}"
+            remedy = f"Stay inside `0 <= {dim} < {spell(size)}`."
+            raise DomainError(fact + _first_bad(sample), remedy, node.where)
 
 
 def _check_slices(demand: Demand, node: Node, op: Read) -> None:

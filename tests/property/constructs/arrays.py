@@ -58,7 +58,7 @@ ONE_ARRAY: dict[str, Callable[[Tensor, int], Tensor]] = {
     "one_hot": lambda x, c: ot.one_hot(spread(x.sum()), 3, dtype=x.dtype) * 0.5,
     "stacked": lambda x, c: ot.stack([x, x * 0.5], axis=-1).sum(-1),
     "joined": lambda x, c: ot.concatenate([x, x * 0.5, x], axis=0).sum(0),
-    "gram": lambda x, c: x @ x.T * 0.25 if x.ndim == 2 else x @ x * 0.25,
+    "gram": lambda x, c: (x @ ot.swapaxes(x, -1, -2) if x.ndim > 1 else x @ x) * 0.25,
     "einsum_diagonal": lambda x, c: ot.einsum("...i,...i->...", x, ot.sin(x)) * 0.5,
     "einsum_outer": lambda x, c: ot.einsum("i...,j...->i", x, x) * 0.1,
     "einsum_of_three": lambda x, c: ot.einsum("...i,...j,...j->...i", x, x, ot.cos(x)) * 0.25,

@@ -38,7 +38,7 @@ def over_a_product(w: Workshop, s: Step) -> Tensor | None:
 def over_half(w: Workshop, s: Step) -> Tensor | None:
     """A dim of every other step."""
     d, x = w.along(s), w.real(s)
-    if d is None or x.ndim > 1:
+    if d is None or any(not n.is_const for n in x.node.shape):
         return None
     n = ot.dim(f"h{w.number}", size=(d.size + 1) // 2)
     short = x.at(**{d.name: n * 2})
