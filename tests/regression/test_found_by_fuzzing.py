@@ -78,5 +78,13 @@ def test_a_value_of_the_step_before_stays_until_every_loop_inside_has_read_it() 
     judge(Trial(recipe, extents=(0, 2), threads=2))
 
 
+def test_the_sizes_of_an_adjoint_are_those_of_the_step_that_is_read() -> None:
+    """Sizes that change with the readers kept their parts from being summed."""
+    steps = (Step("kept", a=1, b=1, dim=1, c=2), Step("least_of_three", a=2, b=2, dim=1, c=1))
+    inputs = (((0, 1, 2), ()), ((0, 1, 2), ()))
+    recipe = Recipe(inputs, steps, 1, 3, ("float32", "float32"), "second")
+    judge(Trial(recipe, extents=(0,), threads=3))
+
+
 def methods(program: ot.Program) -> tuple[Callable[..., dict[str, Array]], ...]:
     return program.interpret, program.compile()

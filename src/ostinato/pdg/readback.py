@@ -6,12 +6,12 @@ only where it stays at that point.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.pdg.algebra import Algebra
 from ostinato.pdg.bounds import simplified
-from ostinato.pdg.build import read
+from ostinato.pdg.build import ONE, part, read
 from ostinato.pdg.condition import (
     NEVER,
     Cond,
@@ -85,7 +85,21 @@ def read_back(node: Node, up: Adjoint, held: Dims) -> list[Adjoint]:
         if isinstance(index, Slice):
             place = floordiv(expr(target) - index.lo, index.step)
             value = element(value, -value.rank, place, node.where)
+    there = {dim: expr(target) for target, dim in twins.items()}
+    value = _as_long_as(value, [substitute(size, there) for size in source.shape], unknowns)
     return collect(value, every(*conds), unknowns, twins, node.where)
+
+
+def _as_long_as(value: Node, shape: Sequence[Expr], unknowns: Dims) -> Node:
+    """The value with the sizes of what was read, which are its own wherever it was read.
+
+    Sizes that change with the reading step would not let the steps be summed.
+    """
+    for axis in range(-len(shape), 0):
+        size = value.shape[axis]
+        if size != ONE and dims_of(size) & unknowns and size != shape[axis]:
+            value = part(value, axis, Slice(expr(0), shape[axis]), value.where)
+    return value
 
 
 def sum_missing(up: Adjoint, missing: Dims, where: str) -> list[Adjoint]:
