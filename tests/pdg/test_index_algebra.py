@@ -11,6 +11,7 @@ from ostinato.pdg.index import (
     Point,
     evaluate,
     expr,
+    is_quasi_affine,
     maximum,
     minimum,
     product,
@@ -130,3 +131,21 @@ def test_substitution_reaches_every_form() -> None:
 
 def test_integers_of_either_kind_lift_alike() -> None:
     assert expr(True) == expr(1) and type(expr(True).const) is int
+
+
+def test_only_products_of_dimensions_are_not_quasi_affine() -> None:
+    t, k, n = expr(T), expr(K), expr(T.extent)
+    affine = (t, n, t * 2 - k, (t + k) // 2, t % 3, minimum(t, k, 3), product([n, n]) + t)
+    assert [str(e) for e in affine if not is_quasi_affine(e)] == []
+    bad = product([t, n])
+    forms = (bad, bad + 1, t + product([t, k]), bad // 2, bad % 2, minimum(1, bad), maximum(t, bad))
+    assert [str(e) for e in forms if is_quasi_affine(e)] == []
+
+
+def test_a_bound_of_a_sum_moves_into_an_extremum_that_shares_a_dimension() -> None:
+    t, k, n = expr(T), expr(K), expr(T.extent)
+    assert upper_bound(t + 1 - maximum(t - 2, 0)) == minimum(n, 3)
+    assert upper_bound(maximum(t, 3) - t) == maximum(0, 3)
+    assert upper_bound(2 * minimum(t, 4) - t) == minimum(n - 1, 8)
+    assert upper_bound(t + minimum(k, 3)) == n - 1 + minimum(expr(K.extent) - 1, 3)
+    assert upper_bound(minimum(t, k) + minimum(t, 1) - t) == minimum(expr(K.extent) - 1, n - 1, 1)

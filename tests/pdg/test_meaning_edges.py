@@ -131,3 +131,14 @@ def test_values_outside_the_box_do_not_enter_the_history_of_a_slice() -> None:
     for outside in (beyond, shifted(x, -1)):
         run.everywhere(outside)
     assert run.value(whole, ()).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("half", ["float16", "bfloat16"])
+def test_halves_convert_by_way_of_float32(half: Dtype) -> None:
+    wide = np.array([1.1, -2.5, 7001.0, 2.0**-24 * 1.3])
+    made = convert(wide, half)
+    assert made.dtype.name == half
+    assert made.tolist() == wide.astype("float32").astype(half).tolist()
+    assert convert(made[:2], "float64").tolist() == [float(made[0]), -2.5]
+    assert convert(made[:2], "int32").tolist() == [1, -2]
+    assert convert(made[:2], "bool").tolist() == [True, True]
