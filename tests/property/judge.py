@@ -123,8 +123,10 @@ class Bench:
 
 
 # Constructs whose derivative is declared to be another one than the slope.
-OTHER_DERIVATIVE = {"called", "called_with_rows", "own_derivative", "stop_gradient"}
-OTHER_DERIVATIVE |= {"beta", "gamma", "dirichlet"}  # none by the concentration
+OTHER_DERIVATIVE = {
+    *("called", "called_with_rows", "own_derivative", "stop_gradient"),
+    *("beta", "gamma", "dirichlet"),  # none by the concentration
+}
 CHECKS: dict[str, Callable[[Bench], None]] = {}
 
 
