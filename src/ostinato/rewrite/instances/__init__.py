@@ -6,10 +6,18 @@ from collections.abc import Iterable
 from functools import cache
 from typing import cast
 
-from ostinato.rewrite.instances import algebra, domain, incremental, matmul, vectorize, view
+from ostinato.rewrite.instances import (
+    algebra,
+    domain,
+    history,
+    incremental,
+    matmul,
+    vectorize,
+    view,
+)
 from ostinato.rewrite.instances.instance import Instance
 
-_MODULES = (vectorize, incremental, view, matmul, domain, algebra)
+_MODULES = (vectorize, incremental, history, view, matmul, domain, algebra)
 
 
 @cache

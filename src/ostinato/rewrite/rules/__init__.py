@@ -1,10 +1,11 @@
-"""The rules of the compiler, one family per module."""
+"""The rules of the compiler, one family per module or two."""
 
 from ostinato.rewrite.rules.algebra import ALGEBRA
 from ostinato.rewrite.rules.domain import DOMAIN
+from ostinato.rewrite.rules.history import HISTORY
 from ostinato.rewrite.rules.incremental import INCREMENTAL
 from ostinato.rewrite.rules.matmul import MATMUL
 from ostinato.rewrite.rules.vectorize import VECTORIZE
 from ostinato.rewrite.rules.view import VIEW
 
-FAMILIES = (VECTORIZE, INCREMENTAL, VIEW, MATMUL, DOMAIN, ALGEBRA)
+FAMILIES = (VECTORIZE, INCREMENTAL, HISTORY, VIEW, MATMUL, DOMAIN, ALGEBRA)
