@@ -12,7 +12,13 @@ SOURCE = Path(__file__).parent.parent / "src"
 ARROWS = {
     "ostinato.switches": ("ostinato.pdg.errors",),
     "ostinato.pdg": ("ostinato.pdg", "ostinato.switches"),
-    "ostinato.rewrite": ("ostinato.rewrite", "ostinato.pdg", "ostinato.switches"),
+    "ostinato.place": (),
+    "ostinato.rewrite": (
+        "ostinato.rewrite",
+        "ostinato.pdg",
+        "ostinato.place",
+        "ostinato.switches",
+    ),
     "ostinato.codegen": ("ostinato.codegen", "ostinato.pdg", "ostinato.switches"),
     "ostinato.runtime": ("ostinato.runtime", "ostinato.pdg", "ostinato.switches"),
 }

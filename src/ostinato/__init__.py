@@ -153,12 +153,12 @@ from ostinato.pdg.errors import OstinatoError
 from ostinato.program import Program
 from ostinato.record import Record, RecurrentRecord
 from ostinato.recurrent import Recurrent, input, recurrent
+from ostinato.rewrite.registry import Rule, RuleSet
 from ostinato.stopping import alive, length, stop
 from ostinato.tensor import Tensor, constant
 
 if TYPE_CHECKING:
     from ostinato import nn, optim, rl
-    from ostinato.rewrite.registry import RuleSet
 
     rules: RuleSet
 
@@ -174,6 +174,8 @@ __all__ = [
     "Record",
     "Recurrent",
     "RecurrentRecord",
+    "Rule",
+    "RuleSet",
     "Solved",
     "Tensor",
     "abs",

@@ -269,6 +269,7 @@ def _notes(optimized: Optimized) -> tuple[str, ...]:
         notes.append(f"rewriting left a part of the program as it is written: {report.left}")
     if not report.saturation.complete:
         notes.append(f"rewriting stopped before it had tried everything: {report.saturation}")
+    notes += [f"a rule without a proof was used: {rule}" for rule in report.unproved]
     return tuple(notes)
 
 

@@ -51,15 +51,17 @@ def test_an_option_is_refused(options: dict[str, Any], text: str) -> None:
 
 
 def test_a_misspelt_rule_names_the_closest() -> None:
+    where = here(1)
     text = refusal(OptionError, lambda: ot.rules.without("vectorise"))
     assert text.startswith(
-        "no rule or family is called `vectorise`\n  Did you mean `vectorize`? Families: "
+        f"{where}: no rule or family is called `vectorise`\n  Did you mean `vectorize`? Families: "
     )
 
 
 def test_an_unknown_rule_names_the_families() -> None:
     families = ", ".join(sorted(ot.rules.families))
+    where = here(1)
     assert refusal(OptionError, lambda: ot.rules.without("zzz")) == (
-        "no rule or family is called `zzz`\n"
+        f"{where}: no rule or family is called `zzz`\n"
         f"  Families: {families}; `ostinato rules list` shows every rule."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ostinato.pdg.errors import OptionError
@@ -17,7 +17,7 @@ from ostinato.rewrite.extract import Extractor, NoTerm, Selection
 from ostinato.rewrite.lang import SIGNATURE, program
 from ostinato.rewrite.load import Loaded, load
 from ostinato.rewrite.rebuild import Rebuilt, rebuild
-from ostinato.rewrite.registry import RuleSet, every_rule
+from ostinato.rewrite.registry import Rule, RuleSet, every_rule
 from ostinato.rewrite.saturate import Budget, Saturation, saturate
 from ostinato.rewrite.sizes import Sizes
 
@@ -43,7 +43,8 @@ class Report:
     - ``before``, ``after``: cost vectors; prices are nanoseconds of a whole run at the hints;
     - ``enodes``: the size of the saturated graph; ``seconds``: time per stage.
     - ``switches``: choices that local search changed after the tree program;
-    - ``left``: what was left as it was written, and why; empty if nothing was.
+    - ``left``: what was left as it was written, and why; empty if nothing was;
+    - ``unproved``: the rules that fired, are no rules of the compiler and have no proof.
     """
 
     rules: dict[str, int]
@@ -57,6 +58,7 @@ class Report:
     seconds: dict[str, float]
     switches: int = 0
     left: str = ""
+    unproved: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         fired = sorted(self.rules.items(), key=lambda rule: (-rule[1], rule[0]))
@@ -99,6 +101,7 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
     report = Report(
         rules=fired, origins={}, before=cost, after=cost, price_before=price, price_after=price,
         saturation=saturation, enodes=graph.count(), seconds=clock.laps,
+        unproved=_unproved(rule for rule in chosen.rules if fired[rule.name]),
     )  # fmt: skip
     try:
         after = _cheapest(graph, loaded, pricing, sizes)
@@ -117,6 +120,16 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
         left="its recurrences run point by point" if after.is_plain else "",
     )
     return Optimized(rebuilt.pdg, rebuilt.batched, report)
+
+
+def _unproved(fired: Iterable[Rule]) -> tuple[str, ...]:
+    """Rules that the user answers for, with the reason that is given."""
+    own = set(every_rule())
+    return tuple(
+        f"{r.name} ({r.proof or 'never decided'})"
+        for r in fired
+        if r not in own and not r.is_proved
+    )
 
 
 def _saturated(loaded: Loaded, chosen: RewriteOptions, clock: _Clock) -> tuple[EGraph, Saturation]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal
+from typing import Literal, Protocol, Self
 
 from ostinato.pdg.errors import OptionError, guess
+from ostinato.pdg.node import Pdg
+from ostinato.place import place
 
 Exactness = Literal["exact", "zero signs", "reassociates"]
 Validity = Literal["everywhere", "inside the box"]
 Phase = Literal["rewrite", "seed"]
+UNPROVED = "unproved: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,15 @@ class Rule:
     - ``exact``: bit for bit the same numbers; the same but for the sign of a zero; or equal over
       the reals, with other roundings.
     - ``valid``: at all integer points, or only inside the box of the dimensions.
-    - ``proof``: a file under ``proofs/``, or ``unproved: why``.
+    - ``proof``: a file under ``proofs/``, or ``unproved: why``; of a rule that a user adds, empty
+      (the prover decides it then) or ``unproved: why`` to use it all the same.
+
+    >>> Rule(
+    ...     name="mine/double", law="x + x = 2 x where the 2 is there", reason="One operand less.",
+    ...     left='(map2 "mul" x y)', right='(map2 "add" x x)',
+    ...     when=("(= 2.0 (value y))", "(= (shape x) (shape lhs))"),
+    ... ).family
+    'mine'
     """
 
     name: str
@@ -36,17 +47,30 @@ class Rule:
     also: tuple[str, ...] = ()
     exact: Exactness = "exact"
     valid: Validity = "everywhere"
-    proof: str = "unproved: no proof written yet"
+    proof: str = ""
     phase: Phase = "rewrite"
 
     @property
     def family(self) -> str:
         return self.name.partition("/")[0]
 
+    @property
+    def is_proved(self) -> bool:
+        """Whether a proof for all sizes is there."""
+        return bool(self.proof) and not self.proof.startswith(UNPROVED)
+
     def __str__(self) -> str:
         facts = "".join(f"\n  when  {fact}" for fact in self.when)
         head = f"{self.name}: {self.law}\n  {self.reason}\n  left  {self.left}"
-        return f"{head}\n  right {self.right}{facts}\n  {self.exact}, {self.valid}, {self.proof}"
+        proof = self.proof or "not decided yet"
+        return f"{head}\n  right {self.right}{facts}\n  {self.exact}, {self.valid}, {proof}"
+
+
+class HasGraph(Protocol):
+    """A program, as users have it."""
+
+    @property
+    def pdg(self) -> Pdg: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +95,13 @@ class RuleSet:
     def families(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(rule.family for rule in self.rules))
 
-    def family(self, name: str) -> RuleSet:
+    def family(self, name: str) -> Self:
         """The rules of one family."""
         if name not in self.families:
             raise _unknown(name, self.families)
-        return RuleSet(tuple(rule for rule in self.rules if rule.family == name))
+        return replace(self, rules=tuple(rule for rule in self.rules if rule.family == name))
 
-    def without(self, *names: str) -> RuleSet:
+    def without(self, *names: str) -> Self:
         """The set without the named rules and families.
 
         Errors: OptionError for a name that is neither, with the closest known one.
@@ -90,32 +114,51 @@ class RuleSet:
             if name not in known:
                 raise _unknown(name, sorted(known))
         kept = (r for r in self.rules if r.name not in names and r.family not in names)
-        return RuleSet(tuple(kept))
+        return replace(self, rules=tuple(kept))
 
-    def only(self, *names: str) -> RuleSet:
-        """The named rules and families."""
+    def only(self, *names: str) -> Self:
+        """The named rules and families.
+
+        Errors: OptionError for a name that is neither, with the closest known one.
+        """
+        self.without(*names)  # refuses unknown names
         dropped = tuple(r.name for r in self.rules if not {r.name, r.family} & set(names))
         return self.without(*dropped)
 
-    def add(self, *rules: Rule) -> RuleSet:
-        """The set with further rules.
+    def add(
+        self, *rules: Rule, fires: Sequence[HasGraph] = (), idle: Sequence[HasGraph] = ()
+    ) -> Self:
+        """The set with further rules, each of them checked and proved here.
 
-        Errors: OptionError if a name is taken.
+        ``fires`` are programs on which each of the rules must fire, and on which all that it calls
+        equal is compared by the interpreter; ``idle`` are programs on which none of them may fire.
+        A rule that the prover cannot decide is refused, unless its ``proof`` says
+        ``unproved: the reason``: compiling with it warns when it fires. A rule with a
+        counterexample is always refused.
+        Errors: OptionError if a name is taken, if a rule is not well formed, if it is wrong or not
+        proved, or if a program of ``fires`` or ``idle`` shows something else.
         """
-        taken = {rule.name for rule in self.rules}
+        from ostinato.rewrite.registration import check_examples, registered
+
+        names = [rule.name for rule in self.rules]
         for rule in rules:
-            if rule.name in taken:
+            if rule.name in names:
                 fact = f"a rule called `{rule.name}` is already there"
-                raise OptionError(fact, "Give the new rule a name of its own.")
-            taken.add(rule.name)
-        return RuleSet((*self.rules, *rules))
+                raise OptionError(fact, "Give the new rule a name of its own.", place())
+            names.append(rule.name)
+        try:
+            known = tuple(map(registered, rules))
+            check_examples(known, [p.pdg for p in fires], [p.pdg for p in idle])
+        except OptionError as error:
+            raise error.at(place()) from None
+        return replace(self, rules=(*self.rules, *known))
 
 
 def _unknown(name: str, known: tuple[str, ...] | list[str]) -> OptionError:
     families = ", ".join(sorted({name.partition("/")[0] for name in known}))
     near = guess(name, known, 0.4)
     remedy = f"{near}Families: {families}; `ostinato rules list` shows every rule."
-    return OptionError(f"no rule or family is called `{name}`", remedy)
+    return OptionError(f"no rule or family is called `{name}`", remedy, place())
 
 
 @cache
@@ -123,4 +166,4 @@ def every_rule() -> RuleSet:
     """All rules of the compiler, in the order in which they are listed."""
     from ostinato.rewrite.rules import FAMILIES
 
-    return RuleSet(()).add(*(rule for family in FAMILIES for rule in family))
+    return RuleSet(tuple(rule for family in FAMILIES for rule in family))

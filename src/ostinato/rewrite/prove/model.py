@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import random
@@ -11,6 +12,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import assert_never
 
+import numpy as np
+
+from ostinato.pdg.functions import FUNCTIONS
 from ostinato.rewrite.prove.index import Apply, Atom, Opaque, Poly, Quotient, Var, poly
 from ostinato.rewrite.prove.value import (
     Call,
@@ -31,18 +35,33 @@ _MOST_STEPS = 64
 
 def difference(left: Value, right: Value) -> str | None:
     """Words about an example in which two values differ, or None if none was found."""
+    for model, a, b in _pairs(left, right, False):
+        if not math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9):
+            return f"differs at {model.chosen()}: {a:.6g} and {b:.6g}"
+    return None
+
+
+def rounding(left: Value, right: Value, signed: bool) -> str | None:
+    """Words about an example in which two values round otherwise, or None if none was found.
+
+    ``signed``: a zero of the other sign counts.
+    """
+    for model, a, b in _pairs(left, right, True):
+        same = a == b or (math.isnan(a) and math.isnan(b))
+        if not same or signed and math.copysign(1, a) != math.copysign(1, b):
+            return f"rounds otherwise at {model.chosen()}: {a!r} and {b!r}"
+    return None
+
+
+def _pairs(left: Value, right: Value, in_order: bool) -> Iterator[tuple[Model, float, float]]:
     for salt in range(_TRIES):
-        model = Model(salt)
+        model = Model(salt, in_order=in_order)
         for v in sorted(free(left) | free(right), key=lambda v: (v.size is not None, v.name)):
             model.choose(v)
         try:
-            a, b = model.value(left), model.value(right)
+            yield model, model.value(left), model.value(right)
         except Undefined:
             continue
-        if not math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9):
-            chosen = ", ".join(f"{v.name} = {n}" for v, n in model.numbers.items())
-            return f"differs at {chosen}: {a:.6g} and {b:.6g}"
-    return None
 
 
 class Undefined(Exception):
@@ -51,10 +70,17 @@ class Undefined(Exception):
 
 @dataclass
 class Model:
-    """Pseudo-random numbers for every unknown, fixed by a salt."""
+    """Pseudo-random numbers for every unknown, fixed by a salt.
+
+    Sums are rounded once, or ``in_order`` after every addition.
+    """
 
     salt: int
     numbers: dict[Var, int] = field(default_factory=dict[Var, int])
+    in_order: bool = False
+
+    def chosen(self) -> str:
+        return ", ".join(f"{v.name} = {n}" for v, n in self.numbers.items())
 
     def draw(self, text: str) -> random.Random:
         return random.Random(zlib.crc32(f"{self.salt} {text}".encode()))
@@ -99,7 +125,8 @@ class Model:
         match value:
             case Leaf(name, coordinates, element):
                 at = [self.integer(p) for _, p in coordinates]
-                return self.draw(f"{name}{at}{[self.integer(p) for p in element]}").uniform(-2, 2)
+                drawn = self.draw(f"{name}{at}{[self.integer(p) for p in element]}").uniform(-2, 2)
+                return drawn / 3 if self.in_order else drawn  # so that sums must round
             case Number(of):
                 return float(of) if isinstance(of, Fraction) else self.integer(of)
             case Call(fn, args):
@@ -130,6 +157,8 @@ class Model:
 
     def _fold(self, fn: str, over: list[Var], body: Value) -> float:
         values = [self.value(body) for _ in self._steps(over)]
+        if self.in_order and fn.removeprefix("scan ") in ("sum", "dot"):
+            return functools.reduce(operator.add, values, 0.0)
         return _FOLDS[fn.removeprefix("scan ")](values)
 
     def _steps(self, over: list[Var]) -> Iterator[None]:
@@ -218,7 +247,25 @@ def _function(fn: str, args: Sequence[float]) -> float | None:
         case (c, a, b) if fn == "where":
             return a if c > 0 else b
         case _:
-            return None
+            return _tabled(fn, args)
+
+
+def _tabled(fn: str, args: Sequence[float]) -> float | None:
+    """The value of a function as the interpreter has it; None for one that no table knows.
+
+    Errors: ValueError for functions of other types than real numbers, of which nothing is known.
+    """
+    name = fn.partition(":")[0]
+    if name not in FUNCTIONS:
+        return None
+    known = FUNCTIONS[name]
+    if known.result != "same" or "float64" not in known.accepts:
+        raise ValueError(fn)
+    with np.errstate(all="ignore"):
+        found = float(known.numpy(*(np.asarray(a, np.float64) for a in args)))
+    if not math.isfinite(found):
+        raise ValueError(fn)
+    return found
 
 
 def _greatest(values: list[float]) -> float:

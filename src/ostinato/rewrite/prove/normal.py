@@ -126,6 +126,8 @@ def _exact_call(fn: str, args: list[Value]) -> Value:
             flips = sum(isinstance(a, Call) and a.fn == "neg" for a in (x, y))
             inner = _exact_call(fn, bare)
             return _exact_call("neg", [inner]) if flips == 1 else inner
+        case "add", [x, y] if key(x) == key(y):  # both are exact or overflow
+            return _exact_call("mul", [Number(Fraction(2)), x])
         case (("mul" | "div"), [x, Number(of)]) if of == 1:
             return x
         case "mul", [Number(of), x] if of == 1:

@@ -15,7 +15,7 @@ from ostinato.rewrite.prove.facts import assume, situations
 from ostinato.rewrite.prove.index import Poly, Var, poly
 from ostinato.rewrite.prove.induction import by_induction
 from ostinato.rewrite.prove.meaning import Meaning, Undecided
-from ostinato.rewrite.prove.model import difference
+from ostinato.rewrite.prove.model import difference, rounding
 from ostinato.rewrite.prove.normal import exact, real, signless
 from ostinato.rewrite.prove.operators import Element, Tensor, factors
 from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, computes_with_masks, law, readings
@@ -164,9 +164,11 @@ def _equal_elements(found: Law, setting: Setting, sides: tuple[Tree, Tree], abou
     if example is not None:
         raise Refuted(f"{example} ({about})")
     form = _FORMS[found.rule.exact]
+    if form is not real:
+        example = rounding(*last, signed=form is exact)
+        if example is not None:
+            raise Refuted(f"not {found.rule.exact}: {example} ({about})")
     left, right = (key(form(side)) for side in last)
-    if form is not real and key(real(last[0])) == key(real(last[1])):
-        raise Refuted(f"equal over the reals, not {found.rule.exact}: {left}, {right} ({about})")
     raise Open(f"{left} and {right} were neither proved equal nor found to differ ({about})")
 
 
