@@ -28,6 +28,7 @@ RULES = (
     "vectorize/case",
     "vectorize/at",
     "vectorize/scan",
+    "vectorize/back",
     "vectorize/lin",
     "vectorize/shift",
     "vectorize/point",

@@ -169,7 +169,8 @@ def test_gradient_of_a_linear_recurrence(gain: Node, reverse: bool) -> None:
     check(weighed(build.linear(gain, y, T, reverse)), [gain, y])
 
 
+@pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("summand", [y, mul(y, source("w", over=(B,))), source("w")])
-def test_gradient_of_a_running_sum(summand: Node) -> None:
+def test_gradient_of_a_running_sum(summand: Node, reverse: bool) -> None:
     used = [v for v in Pdg((("v", summand),), {}).nodes() if not v.args]
-    check(weighed(build.scan("sum", summand, T)), used)
+    check(weighed(build.scan("sum", summand, T, reverse)), used)

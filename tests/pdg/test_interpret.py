@@ -103,6 +103,24 @@ def test_a_scan_folds_up_to_the_point_and_is_the_unit_before(fn: str) -> None:
     assert value(shifted(scan, -1))[0] == unit
 
 
+@pytest.mark.parametrize("fn", ["sum", "max", "min", "prod"])
+def test_a_scan_in_reverse_folds_from_the_point_on_and_is_the_unit_behind(fn: str) -> None:
+    scan = build.scan(fn, series(), T, reverse=True)
+    fold = {"sum": np.add, "max": np.maximum, "min": np.minimum, "prod": np.multiply}[fn]
+    np.testing.assert_allclose(value(scan), fold.accumulate(R[::-1])[::-1], rtol=1e-6)
+    unit = {"sum": 0, "max": -np.inf, "min": np.inf, "prod": 1}[fn]
+    assert value(shifted(scan, 1))[STEPS - 1] == unit
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_scan_of_truth_values_knows_whether_any_and_whether_all_hold(reverse: bool) -> None:
+    holds = build.map_node("gt", [series(), scalar(float(np.median(R)))])
+    order = slice(None, None, -1 if reverse else 1)
+    for fn, fold in (("any", np.logical_or), ("all", np.logical_and)):
+        expected = fold.accumulate((np.median(R) < R)[order])[order]
+        np.testing.assert_array_equal(value(build.scan(fn, holds, T, reverse)), expected)
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_linear_recurrence_discounts_and_is_zero_outside_the_box(reverse: bool) -> None:
     y = build.linear(scalar(0.5), series(), T, reverse)

@@ -87,6 +87,7 @@ def test_every_operator_has_a_form() -> None:
         "k": build.map_node("cast", (build.iota(n),), "float32"),
         "l": build.const((1, 2, 3, 4, 5), "int32", (expr(5),)),
         "m": build.read(series(), [(B, Slice(expr(0), expr(4)))]),
+        "n": build.scan("sum", series(), T, reverse=True),
     }
     assert lines(show(program(**outputs))) == [
         "a = x @ transpose(x, -1 -2) f32[2, 2]",
@@ -99,6 +100,7 @@ def test_every_operator_has_a_form() -> None:
         "k = f32(iota(T)) f32[T]",
         "l = [1, 2, 3, 4, ...] i32[5]",
         "m[t] = r[t, b=:4] f32[4] over (t)",
+        "n[t] = scan_sum(r[t], t backwards) f32 over (t) train.py:1",
     ]
 
 

@@ -66,7 +66,8 @@ def test_every_operator_of_axes_prints() -> None:
     texts = equations(program(
         joined=build.concat([x, x], -1), part=build.part(x, -1, t), cut=build.part(x, -1, expr(1)),
         taken=build.gather(x, whole, -1), square=build.reshape(x, (expr(1), expr(3))),
-        scan=build.scan("sum", series(), T), line=build.linear(series(), series(), T, True),
+        scan=build.scan("sum", series(), T), rest=build.scan("max", series(), T, True),
+        line=build.linear(series(), series(), T, True),
         literal=build.const((1, 2, 3, 4, 5), "int32", (expr(5),)), range=build.iota(n),
         root=build.map_node("sqrt", [x]), size=build.map_node("abs", [x]),
     ))  # fmt: skip
@@ -74,6 +75,7 @@ def test_every_operator_of_axes_prints() -> None:
     shown = {name: text.split("   ")[0] for name, text in written.items()}
     assert shown == {
         "joined[t]": "[x, x]", "part[t]": "x⟨t⟩", "cut[t]": "x₁", "taken[t]": "x⟨x⟩",
-        "square[t]": "x", "scan[t]": "scan_sum[t](r)", "line[t]": "linear[t backwards](r, r)",
+        "square[t]": "x", "scan[t]": "scan_sum[t](r)",
+        "rest[t]": "scan_max[t backwards](r)", "line[t]": "linear[t backwards](r, r)",
         "literal": "[1, 2, 3, 4, …]", "range": "[0 … T-1]", "root[t]": "√x", "size[t]": "|x|",
     }  # fmt: skip

@@ -21,6 +21,7 @@ def everything() -> dict[str, Node]:
         "taken": build.gather(x, i, -1),
         "wide": build.broadcast(build.reshape(x, (expr(1), expr(6))), (expr(4), expr(6))),
         "drawn": build.random_node(Random("uniform", 1), (), "float32", (B, T)),
+        "rest": build.scan("max", series(), T, reverse=True),
         "sums": add(build.scan("sum", series(), T), build.linear(scalar(0.5), series(), T, True)),
         "cases": build.case(at_least(T, 1), window(series(), t, n), window(series(), t, n)),
         "numbers": add(build.map_node("cast", (build.affine(t * 2),), "float32"), series()),

@@ -25,7 +25,7 @@ from ostinato.codegen.system import (
 )
 from ostinato.codegen.values import value_symbols
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
-from ostinato.pdg.index import Dim, expr, substitute, symbols, upper_bound
+from ostinato.pdg.index import Dim, Expr, expr, substitute, symbols, upper_bound
 from ostinato.pdg.node import (
     Along,
     Case,
@@ -47,7 +47,9 @@ from ostinato.pdg.node import (
 )
 
 Clauses = tuple[tuple[Cond, Value], ...]
-FOLD_CALL = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
+FOLD_CALL = {
+    "sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "or", "all": "and",
+}  # fmt: skip
 
 
 def lower(
@@ -124,17 +126,17 @@ class _Lowering(Elements):
                 return self.joined(node, axis, frame)
             case Gather():
                 return ((ALWAYS, self.gathered(node, point, digits)),)
-            case Scan(fn, dim):
+            case Scan(fn, dim, reverse):
                 x = self.value(node.args[0], point, digits)
-                before = self.load(node, {**point, dim: expr(dim) - 1}, digits)
-                total = Call(FOLD_CALL[fn], (before, x), node.dtype)
-                return ((equal(dim, 0), x), (ALWAYS, total))
+                first, nearby = _carried(dim, reverse)
+                others = self.load(node, {**point, dim: nearby}, digits)
+                total = Call(FOLD_CALL[fn], (others, x), node.dtype)
+                return ((first, x), (ALWAYS, total))
             case Linear(dim, reverse):
                 g, a = (self.value(x, point, narrow(x, digits)) for x in node.args)
-                ahead = expr(dim) + (1 if reverse else -1)
-                carried = self.load(node, {**point, dim: ahead}, digits)
+                first, nearby = _carried(dim, reverse)
+                carried = self.load(node, {**point, dim: nearby}, digits)
                 scaled = Call("mul", (g, carried), node.dtype)
-                first = equal(dim, expr(dim.extent) - 1) if reverse else equal(dim, 0)
                 return ((first, a), (ALWAYS, Call("add", (a, scaled), node.dtype)))
             case _:
                 raise AssertionError(f"{node} is no pointwise operator")
@@ -274,6 +276,13 @@ class _Lowering(Elements):
         inside = _inside(self.structures[node], frame) if ragged else ALWAYS
         self.copy(copy, node, inside)
         return self.name(copy)
+
+
+def _carried(dim: Dim, reverse: bool) -> tuple[Cond, Expr]:
+    """Where a recurrence over a dimension begins, and the point that each other one needs."""
+    if reverse:
+        return equal(dim, expr(dim.extent) - 1), expr(dim) + 1
+    return equal(dim, 0), expr(dim) - 1
 
 
 def _is_whole(load: Load, source: Statement, frame: Frame) -> bool:

@@ -250,7 +250,7 @@ def is_of_nothing(node: Node) -> bool:
 
 def _op_name(op: Op) -> str:
     match op:
-        case Map(fn) | Reduce(fn, _) | Random(fn, _) | Scan(fn, _):
+        case Map(fn) | Reduce(fn, _) | Random(fn, _) | Scan(fn):
             return fn
         case Input(name) | Rec(name):
             return name

@@ -387,9 +387,11 @@ def random_node(
     return intern((draw, (), order(tuple(over)), shape, dtype), where, draw.fn)
 
 
-def scan(fn: str, x: Node, dim: Dim) -> Node:
-    """Return the inclusive fold of ``x`` over a dimension."""
-    return intern((Scan(fn, dim), (x,), order({*x.domain, dim}), x.shape, x.dtype), x.where)
+def scan(fn: str, x: Node, dim: Dim, reverse: bool = False) -> Node:
+    """Return the inclusive fold of ``x`` over a dimension up to the point, or from it on."""
+    return intern(
+        (Scan(fn, dim, reverse), (x,), order({*x.domain, dim}), x.shape, x.dtype), x.where
+    )
 
 
 def linear(g: Node, a: Node, dim: Dim, reverse: bool) -> Node:

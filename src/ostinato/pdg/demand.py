@@ -132,8 +132,8 @@ class Demand:
                 holds = condition_set(points.dims, cond)
                 yield node.args[0], points & holds
                 yield node.args[1], points - holds
-            case Scan(_, dim):
-                yield node.args[0], _span(points.dims, dim, False).apply(points)
+            case Scan(_, dim, reverse):
+                yield node.args[0], _span(points.dims, dim, reverse).apply(points)
             case Linear(dim, reverse):
                 inside = points & box((dim,)).onto(points.dims)
                 for arg in node.args:

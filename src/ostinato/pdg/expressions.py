@@ -122,8 +122,8 @@ class Expressions:
                 return self._call(fn, operands(node), at)
             case Along(fn):
                 return self._call(words(fn), args, at)
-            case Scan(fn, dim):
-                return self._call(f"scan_{fn}[{dim}]", args, at)
+            case Scan(fn, dim, reverse):
+                return self._call(f"scan_{fn}[{dim}{' backwards' * reverse}]", args, at)
             case Linear(dim, reverse):
                 return self._call(f"linear[{dim}{' backwards' * reverse}]", args, at)
             case _:

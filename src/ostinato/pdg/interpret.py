@@ -284,11 +284,12 @@ class Interpreter:
         return history.window(tuple(at))
 
     def _scan(self, op: Scan, node: Node, env: Env) -> Step:
-        if env[op.dim] < 0:
+        if (env[op.dim] >= self._size(op.dim)) if op.reverse else env[op.dim] < 0:
             unit = fold_unit(op.fn, node.dtype)
             return np.full(sizes(node.shape, env), unit, widened(node.dtype, self.exact))
-        before = yield _restrict(node, {**env, op.dim: env[op.dim] - 1})
-        return COMBINE[op.fn](before, (yield _restrict(node.args[0], env)))
+        nearby = env[op.dim] + (1 if op.reverse else -1)
+        others = yield _restrict(node, {**env, op.dim: nearby})
+        return COMBINE[op.fn](others, (yield _restrict(node.args[0], env)))
 
     def _linear(self, op: Linear, node: Node, env: Env) -> Step:
         if not 0 <= env[op.dim] < self._size(op.dim):

@@ -41,6 +41,8 @@ COMBINE: dict[str, Callable[[Array, Array], Array]] = {
     "prod": np.multiply,
     "max": np.maximum,
     "min": np.minimum,
+    "any": np.logical_or,
+    "all": np.logical_and,
 }
 
 

@@ -196,11 +196,13 @@ class Random:
 class Scan:
     """Inclusive fold over a dimension: ``s[d] = fold(x[0..d])``; the unit before 0.
 
-    Operands ``(x,)``. Introduced by rewriting.
+    ``reverse`` folds what follows, ``x[d..D-1]``, and is the unit from D on. Operands ``(x,)``.
+    Introduced by rewriting.
     """
 
-    fn: str  # sum max min prod
+    fn: str  # sum max min prod any all
     dim: Dim
+    reverse: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -271,8 +271,8 @@ def _call(op: Callable_, args: list[str]) -> str:
             function = AXIS_FUNCTIONS[fn]
             more = f", size={size}" if function.size_of == "declared" else ""
             return f"{function.shown}({', '.join(args)}, axis={axis}{more})"
-        case Scan(fn, dim):
-            return f"scan_{fn}({args[0]}, {dim})"
+        case Scan(fn, dim, reverse):
+            return f"scan_{fn}({args[0]}, {dim}{' backwards' * reverse})"
         case Linear(dim, reverse):
             order = "backwards" if reverse else "forwards"
             return f"linear({args[0]}, {args[1]}, {dim} {order})"

@@ -13,7 +13,10 @@ from ostinato.pdg.readback import Adjoint, collect, sum_missing, twin
 
 
 def scan_back(node: Node, up: Adjoint, held: Dims) -> list[Adjoint]:
-    """Each step adds to all later sums: the adjoint is the sum over the steps from here on."""
+    """Each step adds to all later sums: the adjoint is the sum over the steps from here on.
+
+    In reverse it adds to all earlier ones, up to here.
+    """
     assert isinstance(node.op, Scan), f"{node} is no running fold"
     dim, x = node.op.dim, node.args[0]
     if node.op.fn != "sum":
@@ -26,12 +29,14 @@ def scan_back(node: Node, up: Adjoint, held: Dims) -> list[Adjoint]:
     if dim in held:
         return sum_missing(up, missing, node.where)
     if dim in missing:
-        terms = Algebra(node.where).times_size(up.value, expr(dim) + 1)
+        count = expr(dim.extent) - dim if node.op.reverse else expr(dim) + 1
+        terms = Algebra(node.where).times_size(up.value, count)
         return sum_missing(Adjoint(up.guard, terms), missing, node.where)
     here = twin(dim)
     while here in (*node.domain, *up.value.domain):
         here = twin(here)
-    later = every(up.guard, at_least(dim, here))
+    uses = at_least(here, dim) if node.op.reverse else at_least(dim, here)
+    later = every(up.guard, uses)
     return collect(up.value, later, missing | {dim}, {here: dim}, node.where)
 
 

@@ -111,8 +111,8 @@ def _rebuilt(node: Node) -> Node:
             return build.along(fn, args, axis, size)
         case Case(cond):
             return build.case(cond, args[0], args[1])
-        case Scan(fn, dim):
-            return build.scan(fn, args[0], dim)
+        case Scan(fn, dim, reverse):
+            return build.scan(fn, args[0], dim, reverse)
         case Linear(dim, reverse):
             return build.linear(args[0], args[1], dim, reverse)
         case Host():

@@ -130,7 +130,7 @@ class Pricing:
             return once
         if op == "mm":
             return once + self._product(node, trips)
-        if op in ("scan", "lin"):
+        if op in ("scan", "back", "lin"):
             return once + Cost(steps=2 * trips * out, serial=trips)
         if op == "red":
             return once + Cost(steps=trips * sizes.numel(node.kids[0]))

@@ -108,9 +108,7 @@ def _moves(node: Node) -> dict[Dim, Range]:
     match node.op:
         case Read(at):
             return {dim: _range(index) for dim, index in at}
-        case Scan(_, dim):
-            return {dim: Range(expr(0), expr(dim))}
-        case Linear(dim, reverse):
+        case Scan(_, dim, reverse) | Linear(dim, reverse):
             ends = (expr(dim), expr(dim.extent) - 1) if reverse else (expr(0), expr(dim))
             return {dim: Range(*ends)}
         case _:

@@ -22,7 +22,7 @@ from ostinato.rewrite.load import Loaded
 Name = tuple[int, int] | int  # a recurrence id and one of its cases, or the number of an output
 Place = tuple[int, Limit]
 KNOWN_NS = 1e-3  # using what exists costs no more than a view
-MOVING = frozenset(("at", "sl", "scan", "lin", "look"))
+MOVING = frozenset(("at", "sl", "scan", "back", "lin", "look"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ A term denotes a total function on all integer points to arrays. Operators and t
     at d i a                dimension d replaced by index i
     sl d i a                a new leading axis: d ranges over slice i
     look i a                several dimensions replaced at once
-    scan f d a, lin d r g a the inclusive fold and the linear recurrence over dimension d
+    scan f d a, back f d a  the inclusive fold over dimension d up to the point, or from it on
+    lin d r g a             the linear recurrence over dimension d
 
 Index expressions, slices, conditions and permutations are ids of a table kept outside the e-graph
 (`ostinato.rewrite.tables`); dimensions are single bits. Shapes are lists ``(cons size rest)``.
@@ -58,6 +59,7 @@ SIGNATURE: dict[str, str] = {
     "sl": "DAT",
     "look": "AT",
     "scan": "SDT",
+    "back": "SDT",
     "lin": "DNTT",
 }
 _SORT = {"S": "String", "N": "i64", "D": "i64", "A": "i64", "H": "H", "T": "T"}

@@ -95,6 +95,8 @@ class Context:
                 return [(bit, distance(tables.index(int(f[1])), tables.dims_in(bit)[0]))]
             case "scan":
                 return [(int(f[1]), PAST)]
+            case "back":
+                return [(int(f[1]), FUTURE)]
             case "lin":
                 return [(int(f[0]), FUTURE if int(f[1]) else PAST)]
             case "look":

@@ -198,8 +198,8 @@ def _fields(loaded: Loaded, node: Node) -> tuple[str, tuple[int | str, ...]]:
             return f"along{len(node.args)}", (fn, -axis, tables.id(size))
         case Case(cond):
             return "case", (tables.id(cond),)
-        case Scan(fn, dim):
-            return "scan", (fn, tables.bit(dim))
+        case Scan(fn, dim, reverse):
+            return ("back" if reverse else "scan"), (fn, tables.bit(dim))
         case Linear(dim, reverse):
             return "lin", (tables.bit(dim), int(reverse))
         case Read() | Concat():

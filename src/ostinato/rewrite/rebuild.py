@@ -145,8 +145,9 @@ class _Builder:
                 return _read(args[0], dim, tables.index(int(f[1])))
             case "look":
                 return build.read(args[0], tables.reading(int(f[0])))
-            case "scan":
-                return build.scan(str(f[0]), args[0], tables.dims_in(int(f[1]))[0])
+            case "scan" | "back":
+                dim = tables.dims_in(int(f[1]))[0]
+                return build.scan(str(f[0]), args[0], dim, op == "back")
             case "lin":
                 return build.linear(args[0], args[1], tables.dims_in(int(f[0]))[0], bool(f[1]))
             case _:

@@ -68,8 +68,9 @@ class Reading:
                 cond = tables.attributes[int(f[0])]
                 assert isinstance(cond, Compare | Every | Some | Negation), f"{cond} decides"
                 return build.case(cond, args[0], args[1])
-            case "scan":
-                return build.scan(str(f[0]), args[0], tables.dims_in(int(f[1]))[0])
+            case "scan" | "back":
+                dim = tables.dims_in(int(f[1]))[0]
+                return build.scan(str(f[0]), args[0], dim, op == "back")
             case "lin":
                 dim = tables.dims_in(int(f[0]))[0]
                 return build.linear(args[0], args[1], dim, bool(f[1]))

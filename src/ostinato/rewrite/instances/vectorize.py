@@ -118,6 +118,10 @@ def _scan(z: Sizes, over: Dims) -> Node:
     return scan("sum", tensor("x", (z.k,), (B, *over)), B)
 
 
+def _back(z: Sizes, over: Dims) -> Node:
+    return scan("max", tensor("x", (z.k,), (B, *over)), B, True)
+
+
 def _lin(z: Sizes, over: Dims) -> Node:
     return linear(tensor("g", (1,), (B, *over)), tensor("x", (z.k,), (B, *over)), B, True)
 
@@ -141,6 +145,7 @@ OPERATORS: dict[str, Callable[[Sizes, Dims], Node]] = {
     "case": _case,
     "at": _at,
     "scan": _scan,
+    "back": _back,
     "lin": _lin,
 }
 

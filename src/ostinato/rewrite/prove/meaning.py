@@ -99,7 +99,7 @@ class Meaning:
                 return self._axis_operator(op, fields)
             case "case":
                 return self._case(str(fields[0]), self.of(fields[1]), self.of(fields[2]))
-            case "at" | "sl" | "scan" | "lin":
+            case "at" | "sl" | "scan" | "back" | "lin":
                 return self._dim_operator(op, fields)
             case "leaf" if str(fields[0]) in self.setting.counts:
                 length = length_of(self.setting, self.setting.counts[str(fields[0])])
@@ -288,8 +288,8 @@ class Meaning:
                 return self._read(self.dim(dim), str(index), self.of(x))
             case "sl", dim, index, x:
                 return self._history(self.dim(dim), str(index), self.of(x))
-            case "scan", fn, dim, x:
-                return self._scan(self.text(fn), self.dim(dim), self.of(x))
+            case ("scan" | "back") as op, fn, dim, x:
+                return self._scan(self.text(fn), self.dim(dim), self.of(x), op == "back")
             case _, dim, flag, g, a:
                 return self._linear(self.dim(dim), bool(self.number(flag)), self.of(g), self.of(a))
             case _:
@@ -315,10 +315,12 @@ class Meaning:
 
         return Tensor((length_of(self.setting, name), *shape), at)
 
-    def _scan(self, fn: str, dim: str, x: Tensor) -> Tensor:
+    def _scan(self, fn: str, dim: str, x: Tensor, reverse: bool) -> Tensor:
         def at(point: Point, element: Element) -> Value:
-            step = self.setting.fresh(point[dim] + 1)
-            return Fold(f"scan {fn}", (step,), x.at(point.moved(dim, poly(step)), element))
+            here, end = point[dim], self.setting.extent(dim)
+            step = self.setting.fresh(end - here if reverse else here + 1)
+            first = here if reverse else poly(0)
+            return Fold(f"scan {fn}", (step,), x.at(point.moved(dim, first + step), element))
 
         return Tensor(tuple(self.setting.keep(s, dim) for s in x.shape), at)
 

@@ -96,7 +96,7 @@ def _classify(out: Law, tree: Tree) -> None:
             use = next(uses) if letter == "N" else letter
             if isinstance(part, str) and not part.startswith('"'):
                 out.kinds.setdefault(part, use)
-                if letter == "S" and op in ("red", "scan"):
+                if letter == "S" and op in ("red", "scan", "back"):
                     out.folds.add(part)
                 if letter == "T" and op in _BROADCASTS:
                     out.thin.add(part)

@@ -92,6 +92,7 @@ VECTORIZE: tuple[Rule, ...] = (
     _pushed("case", "a", "x z", _FREE_A),
     _pushed("at", "e a", "x", _FREE_A, "(!= d e)", "(= 0 (& e (mask s)))"),
     _pushed("scan", "f e", "x", "(!= d e)", "(= 0 (& e (mask s)))"),
+    _pushed("back", "f e", "x", "(!= d e)", "(= 0 (& e (mask s)))"),
     _pushed("lin", "e b", "x z", "(!= d e)", "(= 0 (& e (mask s)))"),
     Rule(
         name="vectorize/shift",
