@@ -14,6 +14,8 @@ settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True
 settings.register_profile("dev", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+os.environ["OSTINATO_PROFILE"] = "default"  # the same choices on every machine
+
 
 @pytest.fixture(autouse=True, scope="session")
 def poisoned_arenas() -> Iterator[None]:

@@ -13,11 +13,13 @@ ARROWS = {
     "ostinato.switches": ("ostinato.pdg.errors",),
     "ostinato.pdg": ("ostinato.pdg", "ostinato.switches"),
     "ostinato.place": (),
+    "ostinato.machine.profile": (),
     "ostinato.rewrite": (
         "ostinato.rewrite",
         "ostinato.pdg",
         "ostinato.place",
         "ostinato.switches",
+        "ostinato.machine.profile",
     ),
     "ostinato.codegen": ("ostinato.codegen", "ostinato.pdg", "ostinato.switches"),
     "ostinato.runtime": ("ostinato.runtime", "ostinato.pdg", "ostinato.switches"),

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, cast
 from ostinato.arguments import Arguments, Signature, signature
 from ostinato.codegen.cpu import prelude
 from ostinato.dims import is_integer
+from ostinato.machine.profile import Profile
+from ostinato.machine.stored import profile_in_use
 from ostinato.pdg.claims import Claim
 from ostinato.pdg.errors import ArgumentError, CycleError, OptionError, guess
 from ostinato.pdg.fingerprint import fingerprint, spell
@@ -57,6 +59,7 @@ class Options:
     widths: Mapping[str, int] = field(default_factory=dict[str, int])  # rows per tile, by dim
     verify: bool = False  # check every invariant after every stage
     checks: bool = False  # check computed steps and positions against their range in every run
+    profile: Profile | None = None  # what work takes; None: `ostinato.machine.stored.current`
 
 
 def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
@@ -75,6 +78,9 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
     extents = signature(pdg).extents
     _require_counts("hints", given.get("hints", {}), extents, "extent")
     _require_counts("widths", given.get("widths", {}), [d.name for d in pdg.dims()], "dimension")
+    if not isinstance(given.get("profile"), Profile | None):
+        remedy = "Leave it out: the profile of this machine is found by itself."
+        raise OptionError(f"`profile` is {given['profile']!r}", remedy)
     return Options(**given)
 
 
@@ -165,7 +171,8 @@ def compile_program(
         remedy = 'Pass a set of rules, such as ot.rules.without("vectorize").'
         raise OptionError(f"`rules` is {rules!r}", remedy)
     chosen = options_from(options or {}, pdg)
-    chosen = replace(chosen, verify=chosen.verify or debug().verify)
+    profile = chosen.profile or profile_in_use()
+    chosen = replace(chosen, verify=chosen.verify or debug().verify, profile=profile)
     takes = signature(pdg)
     claims: tuple[Claim, ...] = ()
     if chosen.checks:
@@ -224,7 +231,7 @@ def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:
         shapes={name: _whole_shape(node) for name, node in pdg.outputs},
         lines={name: node.where for name, node in pdg.outputs},
         words=(STOP, DONE, CONTROL_WORDS),
-        explanation=_explanation(optimized, plan, source, times),
+        explanation=_explanation(optimized, plan, source, times, options.profile or Profile()),
     )
 
 
@@ -249,7 +256,7 @@ def _whole_shape(node: Node) -> tuple[Expr, ...]:
 
 
 def _explanation(
-    optimized: Optimized, plan: Plan, source: str, times: Mapping[str, float]
+    optimized: Optimized, plan: Plan, source: str, times: Mapping[str, float], profile: Profile
 ) -> Explanation:
     return Explanation(
         rules=optimized.report.rules,
@@ -257,6 +264,7 @@ def _explanation(
         schedule=str(plan),
         source=source,
         cost={"predicted_ns": optimized.report.price_after, **times},
+        profile=profile.name,
         notes=_notes(optimized),
     )
 
@@ -280,7 +288,8 @@ def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized
     from ostinato.rewrite.registry import every_rule
 
     chosen = rules if rules is not None else every_rule()
-    optimized = optimize(pdg, RewriteOptions(rules=chosen, hints=dict(options.hints)))
+    profile = options.profile or Profile()
+    optimized = optimize(pdg, RewriteOptions(chosen, dict(options.hints), profile=profile))
     if options.verify:
         from ostinato.pdg.verify import verify
 
@@ -315,7 +324,7 @@ def code_digest() -> str:
     """A hash of the compiler itself: a changed stage finds none of its older results."""
     total = hashlib.sha256()
     here = Path(__file__).parent
-    parts = (here / name for name in ("pdg", "rewrite", "codegen", "runtime"))
+    parts = (here / name for name in ("machine", "pdg", "rewrite", "codegen", "runtime"))
     for path in (Path(__file__), *(path for part in parts for path in sorted(part.rglob("*.py")))):
         total.update(path.read_bytes())
     return total.hexdigest()[:16]

@@ -12,7 +12,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "option": (
         {"thread": 2},
         "`thread` is no option of compile\n"
-        "  Did you mean `threads`? Options: threads, hints, widths, verify, checks.",
+        "  Did you mean `threads`? Options: threads, hints, widths, verify, checks, profile.",
     ),
     "target": ({"target": "gpu"}, "there is no target `gpu`\n  Targets: cpu."),
     "threads": (

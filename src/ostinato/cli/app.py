@@ -93,6 +93,16 @@ def doctor(json: Json = None) -> None:
 
 
 @app.command()
+def calibrate(json: Json = None) -> None:
+    """Measure what work takes on this machine, so that costs fit it; takes half a minute."""
+    from rich.console import Console
+
+    from ostinato.cli.calibrate import calibrate as calibrate_machine
+
+    calibrate_machine(json, Console())
+
+
+@app.command()
 def bench(
     suite: Annotated[str, typer.Argument(help="A suite of the bench folder, e.g. reinforce.")],
     rounds: Annotated[int, typer.Option(min=1, help="Alternating samples per program.")] = 7,

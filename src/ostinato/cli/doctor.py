@@ -17,6 +17,8 @@ from rich.markup import escape
 from rich.table import Table
 
 import ostinato as ot
+from ostinato.machine.stored import current
+from ostinato.pdg.errors import OptionError
 
 REQUIRED = ("numpy", "numba", "llvmlite", "egglog", "islpy", "sympy")
 OPTIONAL = {
@@ -53,7 +55,16 @@ def environment() -> list[Finding]:
     return [
         Finding("python", True, f"{platform.python_version()} on {platform.platform()}"),
         Finding("cores", True, f"{cores} usable, load {os.getloadavg()[0]:.1f}"),
+        profile(),
     ]
+
+
+def profile() -> Finding:
+    """Which profile prices programs; a broken one leaves the shipped default."""
+    try:
+        return Finding("profile", True, str(current()))
+    except OptionError as error:
+        return Finding("profile", False, f"{error.fact}. {error.remedy}")
 
 
 def packages() -> list[Finding]:

@@ -1,10 +1,11 @@
-"""What an operator costs: a vector of work, priced by a profile of the machine."""
+"""What an operator costs: times by kind, from its work and a profile of the machine."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
 
+from ostinato.machine.profile import Profile
 from ostinato.pdg.node import Random
 from ostinato.rewrite.export import EGraph, ENode
 from ostinato.rewrite.sizes import Sizes
@@ -12,61 +13,36 @@ from ostinato.rewrite.sizes import Sizes
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Work of a whole run; sums are over all points.
+    """Nanoseconds of a whole run on one core, by what takes them; the time is their sum.
 
-    - ``instances``: operator instances, one per point outside the vector axes;
-    - ``steps``: elementwise operations, weighted by how long the function takes;
-    - ``multiplies``: multiply-adds of matrix products; ``products``: matrices multiplied;
-    - ``kept``: points at which a value is kept for, or fetched from, another loop;
-    - ``serial``: steps that must follow each other.
+    - ``starts``: loops and matrix products that begin;
+    - ``arithmetic``: elementwise operations, folds, draws and functions of whole axes;
+    - ``products``: multiply-adds of matrix products;
+    - ``traffic``: values kept for, or fetched from, another loop;
+    - ``serial``: steps that wait for the one before.
     """
 
-    instances: float = 0.0
-    steps: float = 0.0
-    multiplies: float = 0.0
+    starts: float = 0.0
+    arithmetic: float = 0.0
     products: float = 0.0
-    kept: float = 0.0
+    traffic: float = 0.0
     serial: float = 0.0
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Cost)))
 
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """Nanoseconds per unit of each cost; the defaults describe one core of a recent x86-64."""
-
-    instance_ns: float = 40.0
-    step_ns: float = 0.25
-    multiply_ns: float = 0.02
-    product_ns: float = 25.0
-    kept_ns: float = 10.0
-    serial_ns: float = 1.0
-    view_ns: float = 1e-3  # keeps every choice strictly cheaper than itself in a circle
-
-    def price(self, cost: Cost) -> float:
-        """Nanoseconds of a run."""
-        return (
-            cost.instances * self.instance_ns
-            + cost.steps * self.step_ns
-            + cost.multiplies * self.multiply_ns
-            + cost.products * self.product_ns
-            + cost.kept * self.kept_ns
-            + cost.serial * self.serial_ns
-        )
+    @property
+    def total(self) -> float:
+        return self.starts + self.arithmetic + self.products + self.traffic + self.serial
 
 
-WEIGHT = {
-    "exp": 6, "log": 8, "log1p": 8, "expm1": 8, "tanh": 10, "sigmoid": 10, "sin": 10, "cos": 10,
-    "tan": 14, "pow": 20, "div": 3, "sqrt": 3, "mod": 8, "floordiv": 8,
-    "exp2": 6, "log2": 8, "erf": 20, "erfc": 16, "lgamma": 40, "digamma": 50, "arcsinh": 14,
-    "arctan2": 14,
-}  # fmt: skip
-DRAW_WEIGHT = 20
-ORDER_WEIGHT = 6  # one comparison of an order or a search, with its mispredicted branch
-CARRY_WEIGHT = 4  # one step of a recurrence along an axis waits for the one before
+VIEW_NS = 1e-3  # keeps every choice strictly cheaper than itself in a circle
+FEW = 16  # elements per row up to which rows are neighbours in memory
+LANES = 16  # float32 elements of a vector: fewer take as long
+MOST = 8  # rows and columns that a product is charged for besides its own: they fill vectors badly
 MOVES = frozenset(("mv", "perm"))  # avoided where another view does
 VIEWS = frozenset(("tr", "mv", "perm", "reshape", "bcast", "part", "cut", "at", "look", "case"))
+WIDE = frozenset(("float64", "int64"))
 
 
 def _inlined(graph: EGraph) -> set[int]:
@@ -96,7 +72,7 @@ class Pricing:
 
     def price(self, cls: int, node: ENode) -> float:
         views = 5 if node.op in MOVES or self._is_crossed(node) else 1
-        return self.profile.price(self.cost(cls, node)) + views * self.profile.view_ns
+        return self.cost(cls, node).total + views * VIEW_NS
 
     def _is_crossed(self, node: ENode) -> bool:
         """Whether a slice puts an axis outside one that belongs outside it."""
@@ -109,51 +85,92 @@ class Pricing:
 
     def cost(self, cls: int, node: ENode) -> Cost:
         """The work of one e-node, operands excluded."""
-        sizes = self._sizes
+        sizes, profile = self._sizes, self.profile
         trips = float(sizes.trips(self._graph.dom[cls]))
-        out = float(sizes.numel(cls))
         op, f = node.op, node.fields
         if op == "leaf":
-            draws = isinstance(sizes.tables.leaves[int(f[0])].op, Random)
-            return Cost(steps=DRAW_WEIGHT * trips * out) if draws else Cost()
+            return self._leaf(cls, int(f[0]), trips)
         if op in ("sl", "part", "at"):
-            kept = node.kids[0] not in self._inlined
-            inner = self._graph.dom[node.kids[0]]
-            if op == "sl" and kept and inner & int(f[0]):
-                return Cost(kept=sizes.trips(inner))
-            fetched = op == "part" and kept and sizes.masks[int(f[1])]
-            return Cost(kept=trips) if fetched else Cost()
+            return self._fetched(cls, node, trips)
         if op == "rec" or op in VIEWS:
             return Cost()
-        once = Cost(instances=trips)
+        once = Cost(starts=trips * profile.leaf_ns)
         if op.startswith("host"):
             return once
         if op == "mm":
-            return once + self._product(node, trips)
+            return once + self._product(cls, node, trips)
+        steps = trips * self._wide(cls)
+        out = self._padded(sizes.numel(cls))
         if op in ("scan", "back", "lin"):
-            return once + Cost(steps=2 * trips * out, serial=trips)
+            steps *= 2 * out * profile.step_ns
+            return once + Cost(arithmetic=steps, serial=trips * profile.serial_ns)
         if op == "red":
-            return once + Cost(steps=trips * sizes.numel(node.kids[0]))
+            return once + Cost(arithmetic=steps * self._fold(node))
         if op in ("along1", "along2"):
-            return once + Cost(steps=trips * self._whole_axis(node, out))
-        if op in ("gather", "cat"):
-            return once + Cost(steps=2 * trips * out)
-        return once + Cost(steps=WEIGHT.get(str(f[0]), 1) * trips * out)
+            return once + Cost(arithmetic=steps * self._whole_axis(node, out))
+        fn = "add" if op in ("gather", "cat") else str(f[0])
+        return once + Cost(arithmetic=steps * out * profile.function_ns(fn))
+
+    def _fold(self, node: ENode) -> float:
+        """Elements go one after the other, unless rows are neighbours and are added as vectors."""
+        shape = self._sizes.shape[node.kids[0]]
+        elements = math.prod(shape)
+        is_last = bool(int(node.fields[1]) & 1) and shape[-1] > 1
+        if is_last and (shape[-1] > FEW or elements < LANES * shape[-1]):
+            return elements * self.profile.fold_ns
+        return self._padded(elements) * self.profile.step_ns
+
+    def _wide(self, cls: int) -> float:
+        return self.profile.wide if self._graph.dtype.get(cls) in WIDE else 1.0
+
+    def _padded(self, elements: int) -> float:
+        """Elements that a loop takes the time of: whole vectors."""
+        return float(max(elements, LANES))
+
+    def _leaf(self, cls: int, number: int, trips: float) -> Cost:
+        op = self._sizes.tables.leaves[number].op
+        if not isinstance(op, Random):
+            return Cost()
+        each = self.profile.normal_ns if op.fn == "normal" else self.profile.draw_ns
+        return Cost(arithmetic=each * trips * self._padded(self._sizes.numel(cls)))
+
+    def _fetched(self, cls: int, node: ENode, trips: float) -> Cost:
+        """What is read at other points was kept there: written and read again."""
+        sizes, kid = self._sizes, node.kids[0]
+        inner = self._graph.dom[kid]
+        if kid in self._inlined:
+            return Cost()
+        if node.op == "sl" and inner & int(node.fields[0]):
+            points = float(sizes.trips(inner))
+        elif node.op == "part" and sizes.masks[int(node.fields[1])]:
+            points = trips
+        else:
+            return Cost()
+        item = 8 if self._graph.dtype.get(cls) in WIDE else 4
+        each = item * float(sizes.numel(kid if node.op == "sl" else cls))
+        return Cost(
+            starts=points * self.profile.point_ns,
+            traffic=2 * points * each * self.profile.move_ns(points * each),
+        )
 
     def _whole_axis(self, node: ENode, out: float) -> float:
-        """Elements read and written, weighted by the function; orders and searches take turns."""
+        """Elements read and written, by the function; orders and searches take turns."""
         fn, axis = str(node.fields[0]), int(node.fields[1])
         shapes = [self._sizes.shape[k] for k in node.kids]
         rows = max(math.prod(s) for s in shapes)
+        profile = self.profile
         if fn == "argsort":
-            return ORDER_WEIGHT * rows * math.log2(1 + shapes[0][-axis])
+            return profile.order_ns * rows * math.log2(1 + shapes[0][-axis])
         if fn.startswith("search"):
-            return ORDER_WEIGHT * out * math.log2(1 + shapes[0][-axis])
-        return CARRY_WEIGHT * (rows + out) * (WEIGHT["exp"] if fn == "logsumexp" else 1)
+            return profile.order_ns * out * math.log2(1 + shapes[0][-axis])
+        each = profile.function_ns("exp") if fn == "logsumexp" else 0.0
+        return (rows + out) * (each + profile.serial_ns / 4)
 
-    def _product(self, node: ENode, trips: float) -> Cost:
-        """Few rows or columns use the vector unit badly: both are charged as if 8 longer."""
+    def _product(self, cls: int, node: ENode, trips: float) -> Cost:
+        """Few rows or columns use the vector unit badly: both are charged as if longer."""
         left, right = (self._sizes.shape[k] for k in node.kids)
         m, k, n = left[-2], left[-1], right[-1]
         matrices = trips * math.prod(map(max, left[:-2], right[:-2]))
-        return Cost(multiplies=matrices * (m + 8) * k * (n + 8), products=matrices)
+        multiplies = (m + MOST) * k * (n + MOST)
+        each = multiplies * self.profile.multiply_at(max(m, n), multiplies) * self._wide(cls)
+        return Cost(starts=matrices * self.profile.product_ns, products=matrices * each)

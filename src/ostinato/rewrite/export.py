@@ -36,6 +36,7 @@ class EGraph:
     definitions: Mapping[tuple[int, int], int]
     shapes: Mapping[int, tuple[Expr, ...]]
     origins: Mapping[tuple[str, tuple[Cell, ...]], tuple[str, ...]]
+    dtype: Mapping[int, str]
 
     def count(self) -> int:
         return sum(map(len, self.classes.values()))
@@ -44,7 +45,7 @@ class EGraph:
 def export(engine: Engine, loaded: Loaded) -> EGraph:
     """Everything extraction needs, in a deterministic order."""
     notes = [f"why_{op}" for op in SIGNATURE]
-    names = [*SIGNATURE, *notes, "dom", "node", "define", "size", "times", "nil", "cons"]
+    names = [*SIGNATURE, *notes, "dom", "node", "define", "size", "times", "nil", "cons", "dtype"]
     tables = engine.tables(names)
     classes: dict[int, list[ENode]] = {}
     for op, letters in SIGNATURE.items():
@@ -65,6 +66,7 @@ def export(engine: Engine, loaded: Loaded) -> EGraph:
         {(int(i[0]), int(i[1])): int(i[2]) for i, _ in tables["define"].rows},
         shapes,
         {key: tuple(sorted(names)) for key, names in origins.items()},
+        {int(i[0]): str(o) for i, o in tables["dtype"].rows},
     )
 
 

@@ -7,11 +7,12 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from ostinato.machine.profile import Profile
 from ostinato.pdg.errors import OptionError
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Node, Pdg
 from ostinato.rewrite._egglog import EngineError, Session
-from ostinato.rewrite.cost import VIEWS, Cost, Pricing, Profile
+from ostinato.rewrite.cost import VIEWS, Cost, Pricing
 from ostinato.rewrite.export import EGraph, ENode, export
 from ostinato.rewrite.extract import Extractor, NoTerm, Selection
 from ostinato.rewrite.lang import SIGNATURE, program
@@ -40,7 +41,7 @@ class Report:
 
     - ``rules``: name -> how often it fired, for every rule of the set;
     - ``origins``: for each node of the result, the rules that created its e-node;
-    - ``before``, ``after``: cost vectors; prices are nanoseconds of a whole run at the hints;
+    - ``before``, ``after``: times by kind; prices are nanoseconds of a whole run at the hints;
     - ``enodes``: the size of the saturated graph; ``seconds``: time per stage.
     - ``switches``: choices that local search changed after the tree program;
     - ``left``: what was left as it was written, and why; empty if nothing was;
@@ -96,11 +97,10 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
     pricing = Pricing(graph, sizes, chosen.profile)
     clock.lap("sizes")
     cost = _written(graph, loaded, pricing)
-    price = chosen.profile.price(cost)
     fired = {r.name: saturation.matches.get(r.name, 0) for r in chosen.rules}
     report = Report(
-        rules=fired, origins={}, before=cost, after=cost, price_before=price, price_after=price,
-        saturation=saturation, enodes=graph.count(), seconds=clock.laps,
+        rules=fired, origins={}, before=cost, after=cost, price_before=cost.total,
+        price_after=cost.total, saturation=saturation, enodes=graph.count(), seconds=clock.laps,
         unproved=_unproved(rule for rule in chosen.rules if fired[rule.name]),
     )  # fmt: skip
     try:

@@ -32,19 +32,21 @@ class Explanation:
     source: str = ""
     memory: MemoryUse = field(default_factory=MemoryUse)
     cost: Mapping[str, float] = field(default_factory=dict[str, float])
+    profile: str = "default"  # the name of the profile that priced it
     notes: tuple[str, ...] = ()  # what the compiler could not do, and why
 
     def sections(self) -> dict[str, str]:
         """Return the parts as titled text."""
         counts = sorted(self.rules.items(), key=lambda rule: (-rule[1], rule[0]))
         fired = [(name, count) for name, count in counts if count]
+        costs = (f"{name} {value:g}" for name, value in self.cost.items())
         notes = {"notes": "\n".join(self.notes)} if self.notes else {}
         return {
             **notes,
             "rules": "\n".join(f"{count:6d}  {name}" for name, count in fired) or "none fired",
             "schedule": self.schedule,
             "memory": str(self.memory),
-            "cost": "\n".join(f"{name} {value:g}" for name, value in self.cost.items()),
+            "cost": "\n".join([*costs, f"priced by the profile: {self.profile}"]),
             "kernels": "\n\n".join(self.kernels),
         }
 

@@ -1,0 +1,194 @@
+"""Measuring a profile: the time of one more step of programs that do one kind of work.
+
+Every number is a slope, so that what a run takes besides its steps does not count; of several runs
+the fastest counts, because all that disturbs a run makes it slower.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ostinato as ot
+from ostinato.machine import programs
+from ostinato.machine.profile import LEVELS, Profile
+from ostinato.machine.programs import FEW, SCALARS, VECTOR, Repetition, numbers
+from ostinato.machine.stored import processor
+from ostinato.runtime.workers import available_cores
+
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+MOST_L3 = 64 << 20  # bytes: a part of a large cache that many share
+MOST_STEPS = 1 << 22
+PASSES = 4  # of a step of `repeated`: it writes the new value, and moves it to where it is read
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to measure: seconds per slope, runs of each length, bytes of the largest vector."""
+
+    slope_s: float = 0.02
+    runs: int = 5
+    most_bytes: int = 192 << 20
+
+
+@dataclass
+class Stopwatch:
+    """Times repetitions; ``clock`` gives seconds."""
+
+    effort: Effort
+    clock: Callable[[], float] = time.perf_counter
+
+    def run_s(self, work: Repetition, steps: int) -> float:
+        """The fastest run of so many steps."""
+        taken: list[float] = []
+        for _ in range(self.effort.runs):
+            started = self.clock()
+            work(steps)
+            taken.append(self.clock() - started)
+        return min(taken)
+
+    def step_ns(self, work: Repetition) -> float:
+        """One more step; never nothing."""
+        many = 32
+        empty_s = self.run_s(work, 2)
+        while many < MOST_STEPS and self.run_s(work, many) - empty_s < self.effort.slope_s:
+            many *= 4
+        few = max(2, many // 8)
+        gained = self.run_s(work, many) - self.run_s(work, few)
+        return max(gained / (many - few) * 1e9, 1e-3)
+
+
+def level_bytes() -> tuple[int, ...]:
+    """What each cache level holds for one core; the defaults where the system does not say."""
+    found = list(Profile().level_bytes)
+    for index in sorted(CACHES.glob("index*")):
+        level, kind = ((index / name).read_text().strip() for name in ("level", "type"))
+        size = (index / "size").read_text().strip()
+        if kind != "Instruction" and size.endswith("K") and int(level) <= len(found):
+            found[int(level) - 1] = int(size[:-1]) << 10
+    found[-1] = min(found[-1], MOST_L3)
+    return tuple(found)
+
+
+Stage = tuple[str, Callable[[Stopwatch, dict[str, Any]], None]]
+
+
+def stages(effort: Effort) -> Iterator[Stage]:
+    """What is measured, in an order in which later stages know the results of earlier ones."""
+    yield "steps", _steps
+    for fn in programs.FUNCTIONS:
+        yield fn, _function(fn)
+    sizes = programs.level_sizes(level_bytes(), effort.most_bytes)
+    for level, size in enumerate(sizes):
+        yield f"memory, {LEVELS[level]}", _memory(level, size)
+    yield "matrix products", _products
+    yield "single numbers", _scalars
+    yield "strides", _strides
+    yield "draws", _draws
+    yield "sorting", _sorting
+    yield "calls and barriers", _calls
+
+
+def calibrate(
+    show: Callable[[str, int, int], None], effort: Effort | None = None
+) -> tuple[Profile, dict[str, float]]:
+    """Measure the profile of this machine, and how long each stage took.
+
+    ``show`` is told the name of every stage, its number and how many there are.
+    """
+    chosen = effort or Effort()
+    watch = Stopwatch(chosen)
+    found: dict[str, Any] = {"level_bytes": level_bytes(), "byte_ns": (), "functions": {}}
+    all_stages = list(stages(chosen))
+    taken: dict[str, float] = {}
+    for number, (name, measure) in enumerate(all_stages):
+        show(name, number, len(all_stages))
+        started = time.perf_counter()
+        measure(watch, found)
+        taken[name] = time.perf_counter() - started
+    show("done", len(all_stages), len(all_stages))
+    about = f"{processor()}, {available_cores()} cores, {time.strftime('%Y-%m-%d')}"
+    functions = {**Profile().functions, **found.pop("functions")}
+    functions |= {"erfc": functions["erf"], "digamma": functions["lgamma"]}
+    functions["floordiv"] = functions["mod"]
+    found.pop("base_ns")
+    return Profile(name=about, functions=dict(sorted(functions.items())), **found), taken
+
+
+def _steps(watch: Stopwatch, found: dict[str, Any]) -> None:
+    one, five = (watch.step_ns(programs.chain(times, "float32")) for times in (1, 5))
+    wide = watch.step_ns(programs.chain(5, "float64"))
+    few = watch.step_ns(programs.repeated(programs.multiplied, numbers(FEW)))
+    found["base_ns"] = one
+    found["step_ns"] = max((five - one) / (4 * 2 * VECTOR), 1e-4)
+    found["fold_ns"] = max((watch.step_ns(programs.folded()) - one) / VECTOR, found["step_ns"])
+    found["wide"] = max(wide / five, 1.0)
+    found["leaf_ns"] = max(few - one * FEW / VECTOR, 0.2) / 2
+
+
+def _function(fn: str) -> Callable[[Stopwatch, dict[str, Any]], None]:
+    def measure(watch: Stopwatch, found: dict[str, Any]) -> None:
+        more = watch.step_ns(programs.applied(fn)) - found["base_ns"]
+        found["functions"][fn] = max(more / VECTOR, found["step_ns"])
+
+    return measure
+
+
+def _memory(level: int, size: int) -> Callable[[Stopwatch, dict[str, Any]], None]:
+    def measure(watch: Stopwatch, found: dict[str, Any]) -> None:
+        taken = watch.step_ns(programs.repeated(programs.multiplied, numbers(size)))
+        rate = (taken / size - 2 * found["step_ns"]) / (PASSES * 4)
+        above = found["byte_ns"][-1] if level else 1e-4  # a lower level is never faster
+        found["byte_ns"] = (*found["byte_ns"], max(rate, above))
+
+    return measure
+
+
+def _products(watch: Stopwatch, found: dict[str, Any]) -> None:
+    shapes = ((1, 128), (32, 32), (64, 96), (256, 256))
+    rates: list[float] = []
+    for rows, inner in shapes:
+        taken = watch.step_ns(programs.product(rows, inner))
+        moved = 2 * 4 * rows * inner * found["byte_ns"][0]
+        rates.append(max(taken - moved, 1e-3) / (rows * inner * inner))
+    tiny = watch.step_ns(programs.product(8, 8))
+    found["multiply_ns"] = tuple(rates)
+    found["product_ns"] = max(tiny - 8**3 * min(rates) - 2 * found["leaf_ns"], 1.0)
+
+
+def _scalars(watch: Stopwatch, found: dict[str, Any]) -> None:
+    one, many = (watch.step_ns(programs.scalars(count)) for count in (1, 1 + SCALARS))
+    found["serial_ns"] = one
+    found["point_ns"] = max((many - one) / SCALARS, 0.1)
+
+
+def _strides(watch: Stopwatch, found: dict[str, Any]) -> None:
+    square = numbers(64 * 64).reshape(64, 64)
+    plain = watch.step_ns(programs.repeated(programs.multiplied, square))
+    turned = watch.step_ns(programs.repeated(programs.turned, square))
+    found["strided_ns"] = max((turned - plain) / square.size, found["step_ns"])
+
+
+def _draws(watch: Stopwatch, found: dict[str, Any]) -> None:
+    for name, draw in (("draw_ns", ot.random.uniform), ("normal_ns", ot.random.normal)):
+        taken = watch.step_ns(programs.drawn(draw, lambda x: x))
+        found[name] = max((taken - found["base_ns"]) / VECTOR, found["step_ns"])
+
+
+def _sorting(watch: Stopwatch, found: dict[str, Any]) -> None:
+    taken = watch.step_ns(programs.drawn(ot.random.uniform, ot.sort)) - found["base_ns"]
+    compared = VECTOR * math.log2(VECTOR)
+    found["order_ns"] = max(taken / VECTOR - found["draw_ns"], 0.1) * VECTOR / compared
+
+
+def _calls(watch: Stopwatch, found: dict[str, Any]) -> None:
+    found["run_ns"] = watch.run_s(programs.empty(), 2) * 1e9
+    alone = watch.step_ns(programs.shared(1))
+    found["kernel_ns"] = max(alone - 8 * found["leaf_ns"], 1.0) / (programs.BARRIERS + 1)
+    if available_cores() > 1:
+        together = watch.step_ns(programs.shared(available_cores()))
+        found["barrier_ns"] = max(together - alone, 1.0) / programs.BARRIERS

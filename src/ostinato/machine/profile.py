@@ -1,0 +1,114 @@
+"""What elementary work takes on a machine: the numbers that turn work into time.
+
+The defaults describe one core of a recent x86-64 with vectors of 512 bits. `ostinato calibrate`
+measures the same numbers on the machine at hand.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import cast
+
+LEVELS = ("L1", "L2", "L3", "DRAM")
+PRODUCTS = ("row", "small", "medium", "large")  # classes of matrix products: see `multiply_at`
+SMALL, MEDIUM = 2**15, 2**20  # multiply-adds of a product up to which it is small, or medium
+
+_FUNCTIONS = {
+    "div": 0.13, "sqrt": 0.23, "exp": 0.34, "exp2": 0.34, "log": 0.45, "log2": 0.45, "log1p": 0.5,
+    "expm1": 0.5, "tanh": 0.38, "sigmoid": 0.38, "sin": 0.35, "cos": 0.35, "tan": 0.6, "pow": 3.2,
+    "erf": 0.8, "erfc": 0.8, "lgamma": 2.0, "digamma": 2.5, "arcsinh": 0.7, "arctan2": 0.7,
+    "mod": 1.0, "floordiv": 1.0,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Nanoseconds per unit of work on one core, and bytes per level of memory.
+
+    Functions and steps are of float32 in a vector loop; float64 takes ``wide`` times as long.
+    """
+
+    name: str = "default"
+    run_ns: float = 90_000.0  # one call of a compiled program that does nothing
+    kernel_ns: float = 10.0  # calling a kernel
+    barrier_ns: float = 150.0  # all workers wait for each other
+    leaf_ns: float = 8.0  # starting a vector loop
+    point_ns: float = 2.0  # one point of a loop without vectors
+    serial_ns: float = 4.0  # a step that waits for the one before
+    step_ns: float = 0.035  # an elementwise operation
+    functions: Mapping[str, float] = field(default_factory=lambda: dict(_FUNCTIONS))
+    fold_ns: float = 0.9  # adding one element to a number, in order
+    wide: float = 2.0  # float64 over float32
+    product_ns: float = 30.0  # starting a matrix product
+    multiply_ns: tuple[float, ...] = (0.02, 0.006, 0.005, 0.006)  # a multiply-add, by `PRODUCTS`
+    byte_ns: tuple[float, ...] = (0.003, 0.01, 0.03, 0.08)  # moving a byte, by `LEVELS`
+    level_bytes: tuple[int, ...] = (48 << 10, 2 << 20, 32 << 20)  # what each level holds
+    strided_ns: float = 0.6  # reading an element whose neighbour lies elsewhere
+    draw_ns: float = 0.6  # a uniform draw
+    normal_ns: float = 2.0  # a normal draw
+    order_ns: float = 4.0  # a comparison of a sort or a search, with its mispredicted branch
+
+    def function_ns(self, fn: str) -> float:
+        """An elementwise function of one float32 element."""
+        return self.functions.get(fn, self.step_ns)
+
+    def level(self, size_bytes: float) -> int:
+        """The number of the smallest level that holds so many bytes."""
+        held = (k for k, capacity in enumerate(self.level_bytes) if size_bytes <= capacity)
+        return next(held, len(self.level_bytes))
+
+    def move_ns(self, size_bytes: float) -> float:
+        """Moving one byte of a set of bytes that is used again and again."""
+        return self.byte_ns[self.level(size_bytes)]
+
+    def multiply_at(self, rows: float, multiplies: float) -> float:
+        """A multiply-add of a product with so many rows and multiply-adds."""
+        if rows <= 1:
+            return self.multiply_ns[0]
+        return self.multiply_ns[1 + (multiplies > SMALL) + (multiplies > MEDIUM)]
+
+    def to_json(self) -> str:
+        """The profile as a file holds it."""
+        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+
+
+def from_json(text: str) -> Profile:
+    """Read a profile.
+
+    Errors: ValueError if the text is no profile, saying what is wrong.
+    """
+    found: object = json.loads(text)  # its error is a ValueError
+    if not isinstance(found, dict):
+        raise ValueError("it holds no table")
+    given = cast(dict[str, object], found)
+    known = {f.name: f for f in fields(Profile)}
+    wrong = sorted(given.keys() ^ known.keys())
+    if wrong:
+        raise ValueError(f"`{wrong[0]}` is {'unknown' if wrong[0] in given else 'missing'}")
+    default = Profile()
+    return Profile(**{n: _read(n, given[n], getattr(default, n)) for n in known})  # type: ignore[arg-type]  # _read checks the types
+
+
+def _read(name: str, value: object, default: object) -> object:
+    """A value of the kind of its default; numbers are positive."""
+    match default, value:
+        case str(), str():
+            return value
+        case float(), int() | float() if not isinstance(value, bool) and value > 0:
+            return float(value)
+        case tuple(), list():
+            items = cast(list[object], value)
+            usual = cast(tuple[object, ...], default)
+            if len(items) == len(usual):
+                return tuple(_read(name, v, d) for v, d in zip(items, usual, strict=True))
+        case int(), int() if not isinstance(value, bool) and value > 0:
+            return value
+        case dict(), dict():
+            table = cast(dict[str, object], value)
+            return {fn: _read(name, ns, 1.0) for fn, ns in sorted(table.items())}
+        case _:
+            pass
+    raise ValueError(f"`{name}` is {value!r}")

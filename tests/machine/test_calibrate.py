@@ -1,0 +1,73 @@
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import ostinato as ot
+from ostinato.cli.calibrate import calibrate as calibrate_machine
+from ostinato.cli.calibrate import table
+from ostinato.machine import programs
+from ostinato.machine.calibrate import Effort, Stopwatch, level_bytes, stages
+from ostinato.machine.profile import Profile, from_json
+from ostinato.machine.programs import FUNCTIONS, Repetition, numbers
+from ostinato.machine.stored import current, forget
+
+HASTY = Effort(slope_s=0.0, runs=1, most_bytes=1 << 20)
+
+
+def clocked(times: list[float]) -> Stopwatch:
+    """A stopwatch whose clock shows these times."""
+    return Stopwatch(HASTY, iter(times).__next__)
+
+
+def nothing() -> Repetition:
+    return programs.repeated(programs.multiplied, numbers(programs.FEW))
+
+
+def test_a_step_is_what_longer_runs_take_longer() -> None:
+    watch = clocked([0.0, 1.0, 0.0, 5.0, 0.0, 38.0, 0.0, 10.0])
+    # two steps take 1 s and 32 take 5 s: long enough; then 32 steps in 38 s and 4 in 10 s
+    assert watch.step_ns(nothing()) == pytest.approx(28 / 28 * 1e9)
+
+
+def test_a_step_is_never_free() -> None:
+    assert clocked([0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 2.0]).step_ns(nothing()) > 0
+
+
+@pytest.mark.parametrize("fn", FUNCTIONS)
+def test_a_repeated_function_stays_finite(fn: str) -> None:
+    i = ot.dims("i")
+    h = ot.recurrent("h", shape=(4,), over=i)
+    h[0] = ot.constant(numbers(4))
+    h[i + 1] = programs.multiplied(0.0 * FUNCTIONS[fn](h) + h)
+    found = ot.Program(y=h[i.size - 1]).interpret(I=50)["y"]
+    assert ((found > 0.5) & (found < 1.0)).all()
+
+
+def test_levels_grow() -> None:
+    sizes = programs.level_sizes(level_bytes(), most_bytes=1 << 40)
+    assert sizes == sorted(set(sizes)) and len(sizes) == len(Profile().byte_ns)
+
+
+def test_every_stage_has_a_name_of_its_own() -> None:
+    names = [name for name, _ in stages(HASTY)]
+    assert len(set(names)) == len(names) >= len(FUNCTIONS) + 10
+
+
+def test_the_table_shows_measured_beside_shipped() -> None:
+    console = Console(file=StringIO(), width=120)
+    console.print(table(Profile(leaf_ns=77.0)))
+    assert isinstance(console.file, StringIO)
+    assert "start of a vector loop             │ 77" in console.file.getvalue()
+
+
+def test_a_calibration_is_stored_and_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("OSTINATO_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("OSTINATO_PROFILE")
+    monkeypatch.setattr(programs, "FUNCTIONS", {"exp": FUNCTIONS["exp"]})
+    console = Console(file=StringIO(), width=120)
+    profile = calibrate_machine(tmp_path / "profile.json", console, HASTY)
+    assert from_json((tmp_path / "profile.json").read_text()) == profile
+    assert current().profile == profile and current().source == "measured"
+    forget()
