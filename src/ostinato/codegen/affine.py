@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import assert_never
 
 from ostinato.codegen.structure import Digits, linear
 from ostinato.pdg import isl
@@ -11,14 +10,10 @@ from ostinato.pdg.condition import at_least
 from ostinato.pdg.index import (
     Dim,
     Expr,
-    Extent,
-    Extremum,
-    FloorDiv,
-    Mod,
-    Product,
     dims_of,
     expr,
     floordiv,
+    is_quasi_affine,
     maximum,
     minimum,
     mod,
@@ -145,26 +140,8 @@ def _proved(value: Expr, at: Expr, size: Expr, axes: Mapping[Dim, Expr]) -> bool
         dims = dims | more
     sizes = {d: axes[d] for d in dims if d in axes}
     mentioned = [at, size, *sizes.values()]
-    if any(map(_has_product, mentioned)):
+    if not all(map(is_quasi_affine, mentioned)):
         return False
     ordered = tuple(sorted(dims, key=lambda d: d.serial))
     box = isl.domain_set(ordered, sizes).assume({})
     return box.is_subset(isl.condition_set(ordered, at_least(value, 0)))
-
-
-def _has_product(e: Expr) -> bool:
-    """Whether a size is a product, about which isl cannot reason."""
-    inner: list[Expr] = []
-    for atom, _ in e.terms:
-        match atom:
-            case Product():
-                return True
-            case FloorDiv(of, _) | Mod(of, _):
-                inner.append(of)
-            case Extremum(_, both):
-                inner.extend(both)
-            case Dim() | Extent():
-                pass
-            case other:
-                assert_never(other)
-    return any(map(_has_product, inner))
