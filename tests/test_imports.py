@@ -22,7 +22,10 @@ ARROWS = {
         "ostinato.machine.profile",
     ),
     "ostinato.codegen": ("ostinato.codegen", "ostinato.pdg", "ostinato.switches"),
-    "ostinato.runtime": ("ostinato.runtime", "ostinato.pdg", "ostinato.switches"),
+    "ostinato.report": ("ostinato.report", "ostinato.pdg"),
+    "ostinato.runtime": (
+        *("ostinato.runtime", "ostinato.report", "ostinato.pdg", "ostinato.switches"),
+    ),
 }
 
 # The only modules that may import each wrapped library.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import os
 from types import FrameType
 
@@ -43,3 +44,11 @@ def called_function() -> str:
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         name, frame = frame.f_code.co_name, frame.f_back
     return name
+
+
+def line_at(where: str) -> str:
+    """Return the text of a line of the user's program, "" if no file that was met, or two, fit."""
+    name, _, number = where.rpartition(":")
+    paths = [path for path, shown in _shown.items() if shown == name]
+    found = linecache.getline(paths[0], int(number)) if len(paths) == 1 else ""
+    return found.strip()

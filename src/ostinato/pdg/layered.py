@@ -48,6 +48,7 @@ class _Layers:
     chains: dict[Pair, list[str]] = field(default_factory=dict[Pair, list[str]])
     above: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     below: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    at: dict[str, float] = field(default_factory=dict[str, float])  # share of the row before it
     middle: dict[str, float] = field(default_factory=dict[str, float])
 
     def width(self, place: str) -> float:
@@ -62,6 +63,8 @@ class _Layers:
             self.rows[k].append(name)
         for pair, (top, bottom) in down.items():
             self._chain(pair, top, bottom)
+        for row in self.rows:
+            self._count(row)
         for sweep in range(SWEEPS):
             joined = self.above if sweep % 2 == 0 else self.below
             for row in self.rows if sweep % 2 == 0 else reversed(self.rows):
@@ -81,14 +84,18 @@ class _Layers:
             self.below.setdefault(high, []).append(low)
             self.above.setdefault(low, []).append(high)
 
+    def _count(self, row: Sequence[str]) -> None:
+        self.at.update((name, k / len(row)) for k, name in enumerate(row))
+
     def _order(self, row: list[str], joined: Mapping[str, list[str]]) -> None:
-        at = {name: k / max(1, len(each)) for each in self.rows for k, name in enumerate(each)}
+        at = self.at
 
         def middle(name: str) -> float:
             near = joined.get(name, [])
             return sum(at[n] for n in near) / len(near) if near else at[name]
 
         row.sort(key=middle)
+        self._count(row)
 
     def _positions(self) -> None:
         """Start packed, then move rows towards what they are joined to, keeping the order."""

@@ -7,7 +7,7 @@ through their steps form a cluster: a recurrence.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ostinato.pdg.index import Index, expr
 from ostinato.pdg.mathematics import Formulas
@@ -18,13 +18,17 @@ from ostinato.pdg.visible import operands
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """An input, a recurrent tensor, or a value with a name; ``lines`` say what it is."""
+    """An input, a recurrent tensor, or a value with a name; ``lines`` say what it is.
+
+    ``nodes`` are the operators of its formula, which no other box shows.
+    """
 
     name: str
     title: str
     lines: tuple[str, ...]
     place: str
     kind: str  # "input" | "draw" | "recurrence" | "value" | "output"
+    nodes: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +54,15 @@ def picture(pdg: Pdg) -> Picture:
     formulas = Formulas(pdg)
     boxes = {box.name: box for box in _boxes(formulas)}
     labels: dict[tuple[str, str], dict[str, None]] = {}
+    inside: dict[str, dict[Node, None]] = {name: {} for name in boxes}
     for name, node in _roots(formulas):
-        for source, label in _reads(formulas, node):
+        for source, label in _reads(formulas, node, inside[name]):
             if source in boxes:
                 labels.setdefault((source, name), {})[label] = None
     arrows = tuple(
         Arrow(a, b, tuple(label for label in found if label)) for (a, b), found in labels.items()
     )
-    ordered = tuple(boxes.values())
+    ordered = tuple(replace(box, nodes=tuple(inside[name])) for name, box in boxes.items())
     return Picture(ordered, arrows, _clusters([b.name for b in ordered], arrows))
 
 
@@ -93,8 +98,11 @@ def _roots(formulas: Formulas) -> Iterator[tuple[str, Node]]:
         yield name, node
 
 
-def _reads(formulas: Formulas, root: Node) -> Iterator[tuple[str, str]]:
-    """The boxes that a value reads, each with its index map where it leaves the point."""
+def _reads(formulas: Formulas, root: Node, inside: dict[Node, None]) -> Iterator[tuple[str, str]]:
+    """The boxes that a value reads, each with its index map where it leaves the point.
+
+    The operators on the way are entered in ``inside``.
+    """
     is_box = root in formulas.names and not isinstance(root.op, Rec | Input)
     todo: list[tuple[Node, At]] = [(root, {})]
     seen: set[tuple[Node, tuple[tuple[object, Index], ...]]] = set()
@@ -107,7 +115,9 @@ def _reads(formulas: Formulas, root: Node) -> Iterator[tuple[str, str]]:
         leaf = isinstance(node.op, Rec | Input)
         if leaf or (node in formulas.names and not (is_box and node is root)):
             yield formulas.reference(node, {}), _label(node, at)
-        elif isinstance(node.op, Read):
+            continue
+        inside[node] = None
+        if isinstance(node.op, Read):
             todo.append((node.args[0], composed(node.op.at, node.args[0], at)))
         else:
             todo += [(a, {d: i for d, i in at.items() if d in a.domain}) for a in operands(node)]

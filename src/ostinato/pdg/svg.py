@@ -21,8 +21,11 @@ STYLE = (
 )
 
 
-def svg(found: Picture) -> str:
-    """Return the drawing: reads at other points are labelled, those that close a circle dashed."""
+def svg(found: Picture, prefix: str = "") -> str:
+    """Return the drawing: reads at other points are labelled, those that close a circle dashed.
+
+    ``prefix`` begins the names of its elements, for several drawings in one page.
+    """
     texts = {box.name: lines_of(box, found) for box in found.boxes}
     sizes = {name: _size(lines) for name, lines in texts.items()}
     drawing = draw(sizes, [(a.source, a.target) for a in found.arrows])
@@ -32,12 +35,13 @@ def svg(found: Picture) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}">',
         f"<style>{STYLE}</style>",
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
-        'markerHeight="7" orient="auto"><path d="M0 1L7 4L0 7z" fill="#777"/></marker></defs>',
+        f'<defs><marker id="{escape(prefix)}tip" viewBox="0 0 8 8" refX="7" refY="4" '
+        'markerWidth="7" markerHeight="7" orient="auto">'
+        '<path d="M0 1L7 4L0 7z" fill="#777"/></marker></defs>',
     ]
-    out += [_arrow(a, drawing) for a in found.arrows if a.source != a.target]
+    out += [_arrow(a, drawing, prefix) for a in found.arrows if a.source != a.target]
     out += [
-        _box(box, texts[box.name], drawing.rects[box.name], box.name in inside)
+        _box(box, texts[box.name], drawing.rects[box.name], box.name in inside, prefix)
         for box in found.boxes
     ]
     return "\n".join([*out, "</svg>", ""])
@@ -61,11 +65,11 @@ def _size(lines: Sequence[str]) -> tuple[float, float]:
     return max(map(len, lines)) * CHARACTER + 2 * MARGIN, len(lines) * LINE + 2 * MARGIN - 3
 
 
-def _box(box: Box, lines: Sequence[str], at: Rect, is_inside: bool) -> str:
+def _box(box: Box, lines: Sequence[str], at: Rect, is_inside: bool, prefix: str) -> str:
     tip = "\n".join(filter(None, (box.place, box.title, *box.lines)))
     style = "inside" if is_inside else "box"
     out = [
-        f'<g id="{escape(box.name)}"><title>{escape(tip)}</title>',
+        f'<g id="{escape(prefix + box.name)}"><title>{escape(tip)}</title>',
         f'<rect class="{style}" x="{at.x:.1f}" y="{at.y:.1f}" width="{at.width:.1f}" '
         f'height="{at.height:.1f}" rx="5" fill="{FILLS[box.kind]}"/>',
     ]
@@ -76,11 +80,11 @@ def _box(box: Box, lines: Sequence[str], at: Rect, is_inside: bool) -> str:
     return "".join([*out, "</g>"])
 
 
-def _arrow(arrow: Arrow, drawing: Drawing) -> str:
+def _arrow(arrow: Arrow, drawing: Drawing, prefix: str) -> str:
     points = drawing.paths[arrow.source, arrow.target]
     is_back = points[0][1] > points[-1][1]
     style = "arrow back" if is_back else "arrow"
-    path = f'<path class="{style}" d="{_curve(points)}" marker-end="url(#tip)"/>'
+    path = f'<path class="{style}" d="{_curve(points)}" marker-end="url(#{escape(prefix)}tip)"/>'
     title = f"<title>{escape(f'{arrow.source} → {arrow.target}')}</title>"
     label = ", ".join(arrow.labels)
     if len(label) > LONGEST // 2:

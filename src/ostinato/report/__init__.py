@@ -1,0 +1,1 @@
+"""Pages for people: what was compiled, drawn and written in one file."""
