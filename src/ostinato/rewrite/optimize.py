@@ -162,7 +162,18 @@ def _cheapest(graph: EGraph, loaded: Loaded, pricing: Pricing, sizes: Sizes) -> 
     the batched form has no order.
     """
     extractor = Extractor(graph, loaded, pricing)
-    plain = frozenset(twins[0] for twins in loaded.twins.values())
+    forms = forms_of(graph, loaded, sizes)
+    try:
+        return min((extractor.select(f) for f in forms), key=lambda s: s.price)
+    except NoTerm:
+        plain = _plain(loaded)
+        if plain == forms[0]:
+            raise
+        return replace(extractor.select(plain), is_plain=True)
+
+
+def forms_of(graph: EGraph, loaded: Loaded, sizes: Sizes) -> tuple[frozenset[int], ...]:
+    """The sets of recurrence ids worth comparing, the one with most dimensions batched first."""
     widest = frozenset(
         max(t for t in twins if all((t, k) in graph.definitions for k in range(cases)))
         for twins, cases in (
@@ -171,13 +182,12 @@ def _cheapest(graph: EGraph, loaded: Loaded, pricing: Pricing, sizes: Sizes) -> 
     )
     batched = {d for t in widest for d in loaded.tables.recs[t].axes}
     narrow = any(sizes.extent(d) < NARROW for d in batched)
-    forms = (widest, plain) if narrow else (widest,)
-    try:
-        return min((extractor.select(f) for f in forms), key=lambda s: s.price)
-    except NoTerm:
-        if plain == widest:
-            raise
-        return replace(extractor.select(plain), is_plain=True)
+    return (widest, _plain(loaded)) if narrow else (widest,)
+
+
+def _plain(loaded: Loaded) -> frozenset[int]:
+    """All recurrences point by point."""
+    return frozenset(twins[0] for twins in loaded.twins.values())
 
 
 def _written(graph: EGraph, loaded: Loaded, pricing: Pricing) -> Cost:
