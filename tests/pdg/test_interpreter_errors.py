@@ -97,3 +97,26 @@ def test_an_uncovered_point_names_the_tensor_and_the_remedy() -> None:
         "train.py:2: no equation of `y` covers the point b = 0, t = 0\n"
         "  Add a case to `y` for this point."
     )
+
+
+def test_a_cycle_of_two_without_places_tells_the_whole_way_round() -> None:
+    a, b = (build.rec(name, (), "float32", (T,)) for name in ("odd", "even"))
+    one = Equation(a, ((ALWAYS, add(b, scalar(1.0))),))
+    two = Equation(b, ((ALWAYS, mul(a, scalar(2.0))),))
+    assert text(program(one, two, y=a), {"T": 3}, {}) == (
+        "`odd` at t = 0 needs `even` at t = 0, which needs `odd` at t = 0\n"
+        "  Read an earlier step of `odd`, so that some order computes it."
+    )
+
+
+def test_a_cycle_of_three_names_each_once_and_returns_to_the_first() -> None:
+    a, b, c = (build.rec(name, (), "float32", ()) for name in ("a (1)", "next", "last"))
+    equations = [
+        Equation(x, ((ALWAYS, add(y, scalar(1.0))),), ("train.py:2",))
+        for x, y in ((a, b), (b, c), (c, a))
+    ]
+    assert text(program(*equations, y=a), {}, {}) == (
+        "train.py:2: `a (1)` (train.py:2) needs `next` (train.py:2), "
+        "which needs `last` (train.py:2), which needs `a (1)`\n"
+        "  Read an earlier step of `a (1)`, so that some order computes it."
+    )

@@ -88,7 +88,7 @@ class _History:
     values: Array
     known: Array
 
-    def window(self, at: tuple[int | slice, ...]) -> Array | None:
+    def window(self, at: tuple[slice, ...]) -> Array | None:
         return self.values[at] if np.all(self.known[at]) else None
 
     def put(self, point: Coordinates, value: Array) -> None:
@@ -148,7 +148,7 @@ class Interpreter:
             shape = tuple(max(column) for column in zip(*shapes, strict=True))
         out = np.zeros(lead + shape, widened(node.dtype, self.exact))
         for point, value in values.items():
-            place: tuple[int | slice, ...] = (*point, *(slice(0, n) for n in value.shape))
+            place: tuple[int | slice, ...] = (*point, *map(slice, value.shape))
             out[place] = value
         return out
 
@@ -163,7 +163,7 @@ class Interpreter:
             try:
                 request = step.send(answer) if answer is not None else next(step)
             except StopIteration as done:
-                answer = self._finish(key, np.asarray(done.value))
+                answer = self._finish(key, done.value)
                 stack.pop()
                 active.discard(key)
                 if not stack:
@@ -179,8 +179,7 @@ class Interpreter:
 
     def _finish(self, key: Request, value: Array) -> Array:
         node, point = key
-        dtype = widened(node.dtype, self.exact)
-        value = value if value.dtype == dtype else value.astype(dtype)
+        value = np.asarray(value, widened(node.dtype, self.exact))
         expected = sizes(node.shape, self._at(node, point))
         assert value.shape == expected, f"{node} has shape {value.shape}, declared {expected}"
         if node in self._memo:
@@ -194,7 +193,7 @@ class Interpreter:
         env = self._at(node, point)
         match node.op:
             case Const() | Affine() | Iota():
-                return constant(node.op, node, env, self.exact)
+                return constant(node.op, node, env)
             case Random():
                 return draw(node.op, node, env, self.seed)
             case Input(name):
@@ -255,7 +254,7 @@ class Interpreter:
             if isinstance(i, Slice)
         }
         own = {d: r for d, r in ranges.items() if d in x.domain}
-        if not own and not ranges:
+        if not ranges:
             return (yield _restrict(x, fixed))
         inner = sizes(x.shape, fixed)
         stacked = self._window(x, own, fixed)
@@ -264,8 +263,7 @@ class Interpreter:
             for combination in itertools.product(*own.values()):
                 fixed.update(zip(own, combination, strict=True))
                 values.append((yield _restrict(x, fixed)))
-            dtype = widened(x.dtype, self.exact)
-            stacked = np.stack(values) if values else np.zeros((0, *inner), dtype)
+            stacked = np.stack(values) if values else np.zeros((0, *inner))
         lead = tuple(len(r) for r in ranges.values())
         seen = tuple(len(r) if d in own else 1 for d, r in ranges.items())
         return np.broadcast_to(stacked.reshape(seen + inner), lead + inner)
@@ -275,25 +273,24 @@ class Interpreter:
         history = self._histories.get(x)
         if history is None:
             return None
-        at: list[int | slice] = []
+        at: list[slice] = []
         for d in x.domain:
             span = own[d] if d in own else range(env[d], env[d] + 1)
             if not span or span[0] < 0 or span[-1] >= self._size(d):
                 return None
-            at.append(slice(span.start, span.stop, span.step) if d in own else env[d])
+            at.append(slice(span.start, span.stop, span.step))
         return history.window(tuple(at))
 
     def _scan(self, op: Scan, node: Node, env: Env) -> Step:
         if (env[op.dim] >= self._size(op.dim)) if op.reverse else env[op.dim] < 0:
-            unit = fold_unit(op.fn, node.dtype)
-            return np.full(sizes(node.shape, env), unit, widened(node.dtype, self.exact))
+            return np.full(sizes(node.shape, env), fold_unit(op.fn, node.dtype))
         nearby = env[op.dim] + (1 if op.reverse else -1)
         others = yield _restrict(node, {**env, op.dim: nearby})
         return COMBINE[op.fn](others, (yield _restrict(node.args[0], env)))
 
     def _linear(self, op: Linear, node: Node, env: Env) -> Step:
         if not 0 <= env[op.dim] < self._size(op.dim):
-            return np.zeros(sizes(node.shape, env), widened(node.dtype, self.exact))
+            return np.zeros(sizes(node.shape, env))
         nearby = env[op.dim] + (1 if op.reverse else -1)
         neighbour = yield _restrict(node, {**env, op.dim: nearby})
         g = yield _restrict(node.args[0], env)
@@ -324,16 +321,12 @@ class Interpreter:
         """The error for a value that needs itself, in the user's names and places."""
         loop = path[path.index(again) :]
         named = [(n, p) for n, p in loop if is_named(n) and not isinstance(n.op, MOVES)] or loop
-        texts: list[str] = []
-        for node, point in named:
-            at, where = _show(node, point), self._place(node, point)
-            texts.append(
-                called(node) + (f" at {at}" if at else "") + (f" ({where})" if where else "")
-            )
-        last = "itself" if len(texts) == 1 else texts[0].rpartition(" (")[0] or texts[0]
-        chain = ", which needs ".join([*texts[1:], last]) if len(texts) > 1 else last
+        values = [called(n) + (f" at {_show(n, p)}" if p else "") for n, p in named]
+        places = [self._place(n, p) for n, p in named]
+        texts = [v + (f" ({at})" if at else "") for v, at in zip(values, places, strict=True)]
+        chain = ", which needs ".join([*texts[1:], "itself" if len(texts) == 1 else values[0]])
         remedy = f"Read an earlier step of {called(named[0][0])}, so that some order computes it."
-        return CycleError(f"{texts[0]} needs {chain}", remedy, self._place(*named[0]))
+        return CycleError(f"{texts[0]} needs {chain}", remedy, places[0])
 
     def _place(self, node: Node, point: Coordinates) -> str:
         """The user's line of a value; of a recurrence, that of the equation for the point."""
@@ -362,7 +355,7 @@ class Interpreter:
 
     def _remember(self, node: Node) -> None:
         """Keep a dense history of a node whose shape is the same at every point."""
-        if node not in self._histories and not any(dims_of(size) for size in node.shape):
+        if not any(dims_of(size) for size in node.shape):
             lead = tuple(self._size(d) for d in node.domain)
             shape = sizes(node.shape, self._env)
             values = np.empty(lead + shape, widened(node.dtype, self.exact))

@@ -92,17 +92,17 @@ def fold(fn: str, x: Array, axes: tuple[int, ...]) -> Array:
     return np.asarray(reduction(x, axis=axes, initial=unit)).astype(x.dtype)
 
 
-def constant(op: Constant, node: Node, env: Env, exact: bool) -> Array:
-    """Return the value of an operator that has no operands."""
+def constant(op: Constant, node: Node, env: Env) -> Array:
+    """Return the value of an operator that has no operands, in NumPy's type for it."""
     match op:
         case Const(values):
-            flat = np.asarray(values, widened(node.dtype, exact))
+            flat = np.asarray(values)
             shape = sizes(node.shape, env)
             return np.broadcast_to(flat[0], shape) if len(values) == 1 else flat.reshape(shape)
         case Affine(of):
-            return np.asarray(evaluate(of, env), "int64").astype("int32")
+            return np.asarray(evaluate(of, env))
         case Iota(size):
-            return np.arange(max(0, evaluate(size, env)), dtype="int32")
+            return np.arange(evaluate(size, env))
 
 
 def draw(op: Random, node: Node, env: Env, seed: int) -> Array:
@@ -152,16 +152,8 @@ def positions(at: Index, env: Env) -> Array:
 
 def take(x: Array, index: Array, axis: int) -> Array:
     """Return ``take_along_axis`` with broadcasting and clamped positions."""
-    lead = np.broadcast_shapes(
-        *(tuple(1 if k - a.ndim == axis else s for k, s in enumerate(a.shape)) for a in (x, index))
-    )
-
-    def spread(a: Array) -> Array:
-        shape = tuple(a.shape[k] if k - a.ndim == axis else s for k, s in enumerate(lead))
-        return np.broadcast_to(a, shape)
-
     clamped = np.clip(index.astype("int64"), 0, x.shape[axis] - 1)
-    return np.take_along_axis(spread(x), spread(clamped), axis)
+    return np.take_along_axis(x, clamped, axis)
 
 
 def check_window(node: Node, index: Array, env: Env) -> None:
@@ -174,8 +166,7 @@ def check_window(node: Node, index: Array, env: Env) -> None:
         return
     lo, hi = (evaluate(end, env) for end in (node.op.window[1].lo, node.op.window[1].hi))
     start = np.asarray(lo).astype(index.dtype)  # wraps around as the subtraction did
-    with np.errstate(over="ignore"):
-        steps = (index + start).astype("int64")
+    steps = (index + start).astype("int64")
     outside = steps[(steps < lo) | (steps >= hi)]
     if outside.size:
         place = node.domain, node.where
