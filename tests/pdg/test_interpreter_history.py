@@ -56,6 +56,16 @@ def test_a_slice_that_leaves_the_box_reads_the_extension_there(lo: Expr, hi: Exp
     assert run.value(y, ()).tolist() == expected
 
 
+@pytest.mark.parametrize("span", [slice(1, 3), slice(0, 4, 2), slice(1, 4, 2)], ids=str)
+def test_a_slice_of_known_values_has_its_begin_end_and_step(span: slice) -> None:
+    x = series("x")
+    y = build.read(x, [(T, Slice(expr(span.start), expr(span.stop), span.step or 1))])
+    values = np.arange(4, dtype="float32")
+    run = Interpreter(program(x=x, y=y), {"T": 4}, {"x": values})
+    run.everywhere(x)
+    assert run.value(y, ()).tolist() == values[span].tolist()
+
+
 def test_a_slice_over_what_a_value_does_not_depend_on_repeats_it() -> None:
     x, later = build.input_node("x", (), "float32", (B,)), Slice(expr(0), expr(3))
     y = build.read(x, [(B, Slice(expr(0), expr(2))), (T, later)])
