@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ostinato import debug, random
 from ostinato.carries import CarriedRecord, Carry, carried, carry
+from ostinato.certificate import verify_certificate
 from ostinato.custom import custom_gradient
 from ostinato.dims import Condition, Dimension, IndexExpression, dim, dims
 from ostinato.experiment import Experiment, Solved
@@ -317,6 +318,7 @@ __all__ = [
     "trunc",
     "unstack",
     "vecdot",
+    "verify_certificate",
     "vjp",
     "where",
     "zeros",

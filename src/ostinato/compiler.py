@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache as cached
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ostinato.arguments import Arguments, Signature, signature
 from ostinato.codegen.cpu import prelude
@@ -27,7 +27,7 @@ from ostinato.pdg.errors import ArgumentError, CycleError, OptionError, guess
 from ostinato.pdg.fingerprint import fingerprint, spell
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half import encoded
-from ostinato.pdg.index import Expr, expr, upper_bound
+from ostinato.pdg.index import Dim, Expr, expr, upper_bound
 from ostinato.pdg.node import UNSEEN, Input, Node, Pdg
 from ostinato.place import calling_place
 from ostinato.remarks import left_out
@@ -101,6 +101,15 @@ def _require_known(name: str, known: Sequence[str], what: str, several: str) -> 
         raise OptionError(f"`{name}` is no {what}", remedy)
 
 
+@dataclass(frozen=True)
+class Request:
+    """What was compiled: a program, the rules that could be used (None: all), and the options."""
+
+    pdg: Pdg
+    rules: RuleSet | None
+    options: Options
+
+
 class Compiled:
     """A program as machine code, for any extents.
 
@@ -112,8 +121,11 @@ class Compiled:
     [1.0, 3.0, 6.0]
     """
 
-    def __init__(self, executable: Executable, takes: Signature, beside: Beside) -> None:
+    def __init__(
+        self, executable: Executable, takes: Signature, beside: Beside, request: Request
+    ) -> None:
         self.executable, self._signature, self._beside = executable, takes, beside
+        self._request = request
 
     def __call__(self, check_finite: object = False, **arguments: object) -> Results:
         """Return every output, shaped (extents of its domain in declaration order, then shape).
@@ -145,6 +157,16 @@ class Compiled:
     def explain(self, **extents: int) -> Explanation:
         """What was compiled; memory is that of the given extents, or of the last run."""
         return self.executable.explain(extents or None)
+
+    def certificate(self, path: str | Path) -> None:
+        """Write down what rewriting and scheduling did, as a file that ``ostinato verify`` checks.
+
+        Errors: CertificateError if the file cannot be written.
+        """
+        from ostinato.certificate.make import certificate_of
+        from ostinato.certificate.record import write
+
+        write(certificate_of(self._request, self.executable), Path(path))
 
     def _bind(self, arguments: Mapping[str, object], where: str) -> Bound:
         bound: Arguments = self._signature.bind(arguments, where)
@@ -197,7 +219,7 @@ def compile_program(
         warnings.warn(note, stacklevel=3)
     artifact = replace(artifact, claims=claims)  # their texts are no part of the key
     executable = Executable(artifact, directory, key, chosen.threads)
-    return Compiled(executable, takes, beside)
+    return Compiled(executable, takes, beside, Request(pdg, rules, chosen))
 
 
 def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:
@@ -298,7 +320,16 @@ def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized
     return optimized
 
 
-def plan_of(optimized: Optimized, options: Options) -> tuple[Plan, dict[str, Array]]:
+class Rewritten(Protocol):
+    """A program, and the dimensions that became leading axes of its recurrences."""
+
+    @property
+    def pdg(self) -> Pdg: ...
+    @property
+    def batched(self) -> dict[str, tuple[Dim, ...]]: ...
+
+
+def plan_of(optimized: Rewritten, options: Options) -> tuple[Plan, dict[str, Array]]:
     """Lower and schedule a rewritten program; also the values of its literal arrays."""
     import numpy as np
 

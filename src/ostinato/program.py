@@ -12,6 +12,7 @@ from ostinato.definition import Definition, reachable, serial_of, user_name
 from ostinato.pdg.effects import in_order
 from ostinato.pdg.errors import (
     ArgumentError,
+    CertificateError,
     CoverageError,
     DomainError,
     EquationError,
@@ -111,22 +112,30 @@ class Program:
         return Results({name: found[name] for name, _ in self.pdg.results}, self.lengths)
 
     def compile(
-        self, target: str = "cpu", rules: RuleSet | None = None, **options: object
+        self,
+        target: str = "cpu",
+        rules: RuleSet | None = None,
+        certificate: str | Path | None = None,
+        **options: object,
     ) -> Compiled:
         """Return the program as machine code, for any extents.
 
         ``rules`` are the rewrite rules that may be used (default: all), such as
-        ``ot.rules.without("vectorize")``.
-        Errors: OptionError for an unknown target or option; CycleError.
+        ``ot.rules.without("vectorize")``. ``certificate`` names a file to write, which
+        ``ostinato verify`` checks.
+        Errors: OptionError for an unknown target or option; CycleError; CertificateError.
         """
         from ostinato.compiler import compile_program
 
         where = calling_place()
         try:
             beside = Beside(self.lengths, self.hosts, self.notes)
-            return compile_program(self.pdg, beside, target, rules, options)
-        except OptionError as error:
+            compiled = compile_program(self.pdg, beside, target, rules, options)
+            if certificate is not None:
+                compiled.certificate(certificate)
+        except (CertificateError, OptionError) as error:
             raise error.at(where) from None
+        return compiled
 
     def dot(self) -> str:
         """Return the program as Graphviz text: a box per equation, a cluster per recurrence.

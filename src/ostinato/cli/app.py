@@ -28,6 +28,10 @@ Settings = Annotated[
 Json = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Also write the result as JSON.")
 ]
+Certificate = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Also write a certificate, for `ostinato verify`."),
+]
 
 
 @app.command()
@@ -44,6 +48,7 @@ def run(
         bool, typer.Option("--tensorboard", help="Also write TensorBoard events.")
     ] = False,
     target: Annotated[str, typer.Option(help="Where the kernels run.")] = "cpu",
+    certificate: Certificate = None,
 ) -> None:
     """Compile and train a program; keep metrics, kernels and the learning curve."""
     from rich.console import Console
@@ -60,6 +65,7 @@ def run(
         show_progress=progress,
         tensorboard=tensorboard,
         target=target,
+        certificate=certificate,
     )
     raise typer.Exit(run_experiment(options, Console()))
 
@@ -72,6 +78,7 @@ def explain(
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write one HTML page.")
     ] = None,
+    certificate: Certificate = None,
 ) -> None:
     """Compile a program and show rules, schedule, memory, cost and kernels."""
     from rich.console import Console
@@ -79,7 +86,28 @@ def explain(
     from ostinato.cli.explain import Written
     from ostinato.cli.explain import explain as explain_program
 
-    explain_program(place, settings or (), Written(json, html), Console())
+    explain_program(place, settings or (), Written(json, html, certificate), Console())
+
+
+@app.command()
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="A certificate file.")],
+    afresh: Annotated[
+        bool, typer.Option("--afresh", help="Prove every rule again, also those proved before.")
+    ] = False,
+    json: Json = None,
+) -> None:
+    """Check a certificate with none of the code that rewrote the program.
+
+    Rules are proved, source and extracted program shown to be equal with these rules alone, reads
+    and schedule proved with isl, and both programs run at small sizes. The exit status is 1 if a
+    check fails.
+    """
+    from rich.console import Console
+
+    from ostinato.cli.verify import verify as verify_file
+
+    raise typer.Exit(verify_file(certificate, afresh, json, Console()))
 
 
 @app.command()

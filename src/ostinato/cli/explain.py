@@ -19,13 +19,14 @@ class Written:
 
     json: Path | None = None
     html: Path | None = None
+    certificate: Path | None = None
 
 
 def explain(place: str, settings: Iterable[str], written: Written, console: Console) -> None:
     """Compile the program of ``FILE[:FUNCTION]`` and show the stages of the compilation."""
     made = load_program(place, settings)
     program = made if isinstance(made, Program) else made.program
-    explanation = program.compile().explain()
+    explanation = program.compile(certificate=written.certificate).explain()
     console.print(str(explanation), markup=False, highlight=False, soft_wrap=True)
     if written.json is not None:
         written.json.write_text(json.dumps(asdict(explanation), indent=2) + "\n")

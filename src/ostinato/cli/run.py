@@ -42,6 +42,7 @@ class RunOptions:
     show_progress: bool = True
     tensorboard: bool = False
     target: str = "cpu"
+    certificate: Path | None = None
 
 
 def run(options: RunOptions, console: Console) -> int:
@@ -67,7 +68,9 @@ def compile_and_keep(
     """Compile the program, write its kernels to the run directory, and say how long it took."""
     started = time.perf_counter()
     with console.status("compiling"):
-        compiled = experiment.program.compile(target=options.target)
+        compiled = experiment.program.compile(
+            target=options.target, certificate=options.certificate
+        )
     taken_s = time.perf_counter() - started
     explained = compiled.explain()
     (path,) = write_kernels(directory, {"program": explained.source})

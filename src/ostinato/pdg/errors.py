@@ -87,3 +87,7 @@ class AffineError(OstinatoError):
 
 class TruthError(OstinatoError, TypeError):
     """Python asked for the truth, the length or the items of a value known only at run time."""
+
+
+class CertificateError(OstinatoError):
+    """A file is no intact certificate, or a certificate cannot be written."""

@@ -73,12 +73,25 @@ class Report:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What the program was chosen from, and the choice: the material of certificates."""
+
+    loaded: Loaded
+    graph: EGraph
+    selection: Selection
+
+
+@dataclass(frozen=True)
 class Optimized:
-    """The extracted program, which axes of its recurrences are dimensions, and the report."""
+    """The extracted program, which axes of its recurrences are dimensions, and the report.
+
+    Without ``evidence`` the program is the one that was given.
+    """
 
     pdg: Pdg
     batched: dict[str, tuple[Dim, ...]]
     report: Report
+    evidence: Evidence | None = None
 
 
 def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
@@ -119,7 +132,8 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
         switches=after.switches,
         left="its recurrences run point by point" if after.is_plain else "",
     )
-    return Optimized(rebuilt.pdg, rebuilt.batched, report)
+    evidence = Evidence(loaded, graph, after)
+    return Optimized(rebuilt.pdg, rebuilt.batched, report, evidence)
 
 
 def _unproved(fired: Iterable[Rule]) -> tuple[str, ...]:

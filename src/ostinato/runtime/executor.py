@@ -107,7 +107,7 @@ class Executable:
 
     def __init__(self, artifact: Artifact, directory: Path, key: str, threads: int = 0) -> None:
         """Compile or load the module in ``directory``; ``threads`` 0 means all cores."""
-        self.artifact = artifact
+        self.artifact, self.key = artifact, key
         self.threads = threads or available_cores()
         self.loaded: Loaded = load_module(directory, key, self.threads)
         self._free: list[npt.NDArray[np.uint8]] = []

@@ -1,0 +1,28 @@
+"""Certificates: what a compilation did, written down so that others can check it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ostinato.certificate.verdict import Verdict
+
+
+def verify_certificate(path: str | Path, afresh: bool = False) -> Verdict:
+    """Check a certificate file and return what each check found.
+
+    ``afresh`` proves every rule again, also those that were proved here before.
+    Errors: CertificateError if the file is no intact certificate.
+
+    >>> import tempfile
+    >>> import ostinato as ot
+    >>> t = ot.dims("t")
+    >>> program = ot.Program(total=ot.input("x", over=t)[: t + 1].sum(0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     compiled = program.compile(certificate=f"{folder}/total.json")
+    ...     ot.verify_certificate(f"{folder}/total.json").holds
+    True
+    """
+    from ostinato.certificate.record import read
+    from ostinato.certificate.verify import check_certificate
+
+    return check_certificate(read(Path(path)), afresh)

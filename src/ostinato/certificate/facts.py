@@ -1,0 +1,246 @@
+"""What rules may ask about index expressions, slices and conditions, computed anew.
+
+Each relation of the language is a predicate here, decided from its meaning alone; nothing is taken
+from a certificate. Those that say nothing a rule relies on (``live``) may hold anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ostinato.pdg.bounds import is_never_negative
+from ostinato.pdg.condition import (
+    Compare,
+    Cond,
+    Every,
+    Negation,
+    Some,
+    at_least,
+    cond_symbols,
+)
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    Extremum,
+    Index,
+    Slice,
+    dims_of,
+    expr,
+    maximum,
+    minimum,
+)
+from ostinato.rewrite._egglog import Row
+
+Attribute = Expr | Slice | Cond | tuple[int, ...] | tuple[tuple[Dim, Index], ...]
+
+
+@dataclass
+class Numbers:
+    """Numbers of attributes and bits of dimensions; 0 and 1 are the expressions 0 and 1."""
+
+    dims: tuple[Dim, ...]
+    known: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
+
+    def __post_init__(self) -> None:
+        for n in (0, 1):
+            self.of(expr(n))
+        for dim in self.dims:
+            self.of(expr(dim))
+            self.of(whole(dim))
+
+    def of(self, attribute: Attribute) -> int:
+        return self.known.setdefault(attribute, len(self.known))
+
+    def bit(self, dim: Dim) -> int:
+        return 1 << self.dims.index(dim)
+
+    def mask(self, dims: Iterable[Dim]) -> int:
+        return sum({self.bit(d) for d in dims})
+
+    def slices(self) -> list[Slice]:
+        return [a for a in self.known if isinstance(a, Slice)]
+
+
+def whole(dim: Dim) -> Slice:
+    """All points of a dimension."""
+    return Slice(expr(0), expr(dim.extent))
+
+
+def mentioned(attribute: Attribute) -> frozenset[Dim]:
+    """The dimensions that the value of an attribute varies with."""
+    match attribute:
+        case Expr():
+            return dims_of(attribute)
+        case Slice(lo, hi):
+            return dims_of(lo) | dims_of(hi)
+        case Compare() | Every() | Some() | Negation():
+            return frozenset(s for s in cond_symbols(attribute) if isinstance(s, Dim))
+        case _:
+            return frozenset()
+
+
+def attribute_rows(numbers: Numbers, counters: Sequence[tuple[int, Expr]]) -> dict[str, list[Row]]:
+    """All facts about the attributes; the slices that they speak of become attributes too.
+
+    ``counters`` are the leaves ``0 .. size - 1`` by number.
+    """
+    out: dict[str, list[Row]] = {"shifted": _shifted(numbers)}
+    for _ in range(2):  # a conjunction of two conditions cuts a part again
+        for relation, rows in _CUTS.items():
+            out[relation] = list(dict.fromkeys([*out.get(relation, ()), *rows(numbers)]))
+    for part in numbers.slices():
+        numbers.of(part.size)
+    for relation, rows in _PLAIN.items():
+        out[relation] = rows(numbers)
+    out["counts"] = [(leaf, numbers.of(size)) for leaf, size in counters]
+    out["real_cast"] = [("cast:float32",), ("cast:float64",)]
+    out["mask"] = [(k, numbers.mask(mentioned(a))) for a, k in numbers.known.items()]
+    return out
+
+
+def _shifted(numbers: Numbers) -> list[Row]:
+    """``shifted d s a = q``: slice q is s read at index ``a = d + constant``."""
+    out: list[Row] = []
+    moves = [(d, a - d) for a in numbers.known if isinstance(a, Expr) for d in dims_of(a)]
+    for dim, by in moves:
+        if not by.is_const or by.const == 0:
+            continue
+        for part in numbers.slices():
+            moved = Slice(part.lo + by, part.hi + by, part.step)
+            at = numbers.of(expr(dim) + by)
+            out.append((numbers.bit(dim), numbers.of(part), at, numbers.of(moved)))
+    return out
+
+
+def _cuts(below: bool) -> Callable[[Numbers], list[Row]]:
+    """Conditions on one dimension that hold for the lower, or the upper, part of a slice."""
+
+    def rows(numbers: Numbers) -> list[Row]:
+        out: list[Row] = []
+        for cond in [a for a in numbers.known if isinstance(a, Compare)]:
+            found = _threshold(cond)
+            if found is None or found[2] != below:
+                continue
+            dim, at, _ = found
+            for s in numbers.slices():
+                if s.step == 1 and all(map(is_never_negative, (at - s.lo, s.hi - at))):
+                    parts = numbers.of(Slice(s.lo, at)), numbers.of(Slice(at, s.hi))
+                    out.append((numbers.of(cond), numbers.bit(dim), numbers.of(s), *parts))
+        return out
+
+    return rows
+
+
+def _threshold(cond: Compare) -> tuple[Dim, Expr, bool] | None:
+    """The dimension, the first index of the upper part, and whether the lower one satisfies."""
+    dims = sorted(dims_of(cond.of), key=lambda d: d.serial)
+    slope = dict(cond.of.terms).get(dims[0], 0) if len(dims) == 1 else 0
+    if slope not in (1, -1):
+        return None
+    (dim,) = dims
+    edge = (cond.of - expr(dim) * slope) * -slope
+    if dims_of(edge):
+        return None
+    if cond.kind == "ge":
+        return (dim, edge, False) if slope == 1 else (dim, edge + 1, True)
+    if edge == expr(0):
+        return dim, expr(1), True
+    return (dim, edge, False) if edge == expr(dim.extent) - 1 else None
+
+
+def _windows(numbers: Numbers) -> list[Row]:
+    """Slices of the last ``n`` steps, with when the window is full and the index that left it."""
+    out: list[Row] = []
+    for dim, part, steps in _lengths(numbers):
+        here = expr(dim)
+        if part == Slice(maximum(here - (steps - 1), 0), here + 1):
+            gone = here - steps
+            row = numbers.of(part), numbers.of(at_least(gone, 0)), numbers.of(gone)
+            out.append((numbers.bit(dim), *row))
+    return out
+
+
+def _coming(numbers: Numbers) -> list[Row]:
+    """Slices of the next ``n`` steps, with when there are more and the index of the next one."""
+    out: list[Row] = []
+    for dim, part, steps in _lengths(numbers):
+        here, end = expr(dim), expr(dim.extent)
+        if part == Slice(here, minimum(here + steps, end)):
+            after = here + steps
+            row = numbers.of(part), numbers.of(at_least(end - 1, after)), numbers.of(after)
+            out.append((numbers.bit(dim), *row))
+    return out
+
+
+def _lengths(numbers: Numbers) -> list[tuple[Dim, Slice, int]]:
+    """Slices with an extremum in a bound, and the lengths that its constants allow."""
+    out: list[tuple[Dim, Slice, int]] = []
+    for part in numbers.slices():
+        atoms = [a for e in (part.lo, part.hi) for a, _ in e.terms if isinstance(a, Extremum)]
+        steps = {abs(e.const) + k for atom in atoms for e in atom.of for k in (0, 1)}
+        out += [(d, part, n) for d in numbers.dims for n in sorted(steps) if n > 1]
+    return out
+
+
+def _both(numbers: Numbers) -> list[Row]:
+    return [
+        (numbers.of(a), numbers.of(a.of[0]), numbers.of(a.of[1]))
+        for a in list(numbers.known)
+        if isinstance(a, Every) and len(a.of) == 2
+    ]
+
+
+def _equal_to(make: Callable[[Dim], Slice]) -> Callable[[Numbers], list[Row]]:
+    """A dimension and the slice that a function makes of it, where it is known."""
+    return lambda numbers: [
+        (numbers.bit(d), numbers.known[make(d)]) for d in numbers.dims if make(d) in numbers.known
+    ]
+
+
+def _within(numbers: Numbers) -> list[Row]:
+    """Slices that are a proper part of their dimension."""
+    return [
+        (numbers.bit(d), numbers.of(s))
+        for d in numbers.dims
+        for s in numbers.slices()
+        if s != whole(d) and all(map(is_never_negative, (s.lo, expr(d.extent) - s.hi, s.hi - s.lo)))
+    ]
+
+
+_CUTS: dict[str, Callable[[Numbers], list[Row]]] = {
+    "both": _both,
+    "holds_low": _cuts(below=True),
+    "holds_high": _cuts(below=False),
+    "window": _windows,
+    "coming": _coming,
+}
+_PLAIN: dict[str, Callable[[Numbers], list[Row]]] = {
+    "full": _equal_to(whole),
+    "self": lambda numbers: [(numbers.bit(d), numbers.of(expr(d))) for d in numbers.dims],
+    "length": lambda numbers: [(numbers.of(s), numbers.of(s.size)) for s in numbers.slices()],
+    "growing": lambda numbers: [(numbers.of(s),) for s in numbers.slices() if mentioned(s)],
+    "prefix": _equal_to(lambda d: Slice(expr(0), expr(d) + 1)),
+    "suffix": _equal_to(lambda d: Slice(expr(d), expr(d.extent))),
+    "within": _within,
+    "sizemask": lambda numbers: [
+        (numbers.of(s), numbers.mask(dims_of(s.size))) for s in numbers.slices()
+    ],
+}
+KNOWN = frozenset(
+    (
+        *_CUTS,
+        *_PLAIN,
+        "shifted",
+        "counts",
+        "real_cast",
+        "mask",
+        "unit",
+        "ones",
+        "batch",
+        "live",
+        "define",
+    )
+    + ("want", "innermost", "inside", "value", "free", "dtype", "rank", "shape", "dom", "sdom")
+    + ("zmask", "hmask", "hlen", "axis", "axes2", "axes3", "axes4", "axes5")
+)

@@ -1,0 +1,177 @@
+"""The certificate of a compilation: what rewriting chose and from what, and the plan."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+
+from ostinato.certificate.equality import Unequal, check_equality
+from ostinato.certificate.planned import planned
+from ostinato.certificate.record import Certificate, Hints, Roots, Run, Schedule
+from ostinato.certificate.terms import Field, Recurrent, Shape, Term, is_leaf_number
+from ostinato.compiler import Request, code_digest, optimize_pdg
+from ostinato.pdg.errors import CertificateError
+from ostinato.pdg.half import encoded
+from ostinato.pdg.index import Dim
+from ostinato.pdg.node import Node, Pdg
+from ostinato.pdg.serial import numbered
+from ostinato.rewrite._egglog import Cell
+from ostinato.rewrite.export import ENode
+from ostinato.rewrite.lang import SIGNATURE
+from ostinato.rewrite.load import Loaded
+from ostinato.rewrite.optimize import Evidence, Optimized
+from ostinato.rewrite.registry import Rule, RuleSet, every_rule
+from ostinato.runtime import cache
+from ostinato.runtime.executor import Executable
+
+RUN = Run(seed=0, rounds=2)
+_LIBRARIES = ("ostinato", "egglog", "islpy", "sympy", "numpy", "numba")
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """What a certificate is about: what was asked for, and the results."""
+
+    source: Pdg
+    rules: RuleSet
+    optimized: Optimized
+    schedule: Schedule
+
+
+def certificate_of(request: Request, executable: Executable) -> Certificate:
+    """Return the certificate of a compiled program; its rewriting and planning run again.
+
+    Errors: CertificateError if they do not give the compiled program.
+    """
+    rules = every_rule() if request.rules is None else request.rules
+    options = replace(request.options, threads=request.options.threads or executable.threads)
+    optimized = optimize_pdg(encoded(request.pdg), rules, options)
+    schedule = planned(optimized, options, executable.key)
+    found = hashlib.sha256(executable.artifact.source.encode()).hexdigest()
+    if schedule.source_sha256 != found:
+        fact = "the compiled program is not what compiling it again gives"
+        remedy = f"Remove {cache.directory_of(executable.key)} and compile again."
+        raise CertificateError(fact, remedy)
+    return certify(Compilation(request.pdg, rules, optimized, schedule))
+
+
+def certify(made: Compilation) -> Certificate:
+    """Return the certificate of a compilation.
+
+    It names the rules that made the chosen terms, or, if these are not enough to show that the
+    terms are equal to the source, every rule that fired.
+    """
+    optimized = made.optimized
+    if optimized.evidence is None:
+        return _certificate(made, (), (), Roots({}, {}), Hints((), {}, {}))
+    terms, roots = _terms(optimized.evidence)
+    source = encoded(made.source)
+    hints = _hints(optimized.evidence.loaded, numbered(source))
+    makers = {rule for term in terms for rule in term.rules}
+    few = tuple(rule for rule in made.rules if rule.name in makers)
+    fired = tuple(rule for rule in made.rules if optimized.report.rules.get(rule.name))
+    found = _certificate(made, few, terms, roots, hints)
+    try:
+        check_equality(found, source)
+    except Unequal:
+        return replace(found, rules=fired)
+    return found
+
+
+def _certificate(
+    made: Compilation,
+    rules: tuple[Rule, ...],
+    terms: tuple[Term, ...],
+    roots: Roots,
+    hints: Hints,
+) -> Certificate:
+    optimized = made.optimized
+    return Certificate(
+        made_with={"compiler": code_digest(), **{name: _version(name) for name in _LIBRARIES}},
+        dims=hints.nest or made.source.dims(),
+        source=made.source,
+        rules=rules,
+        hints=hints,
+        terms=terms,
+        roots=roots,
+        extracted=optimized.pdg,
+        batched=optimized.batched,
+        schedule=made.schedule,
+        run=RUN,
+    )
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "not installed as a package"
+
+
+def _terms(evidence: Evidence) -> tuple[tuple[Term, ...], Roots]:
+    """The chosen terms, operands first, and which of them are roots."""
+    selection, loaded = evidence.selection, evidence.loaded
+    roots = [*selection.outputs, *selection.definitions.values()]
+    numbers: dict[int, int] = {}
+    terms: list[Term] = []
+    for number in selection.terms.reachable(roots):
+        item = selection.terms.items[number]
+        enode = item.enode
+        rules = evidence.graph.origins.get((enode.op, enode.fields), ())
+        numbers[number] = len(terms)
+        terms.append(
+            Term(enode.op, _fields(evidence, enode), tuple(numbers[k] for k in item.kids), rules)
+        )
+    names = [name for name, _ in loaded.pdg.outputs]
+    outputs = {n: numbers[t] for n, t in zip(names, selection.outputs, strict=True)}
+    definitions: dict[str, tuple[int, ...]] = {}
+    for (rec, _), term in selection.definitions.items():
+        name = loaded.tables.recs[rec].name
+        definitions[name] = (*definitions.get(name, ()), numbers[term])
+    return tuple(terms), Roots(outputs, definitions)
+
+
+def _fields(evidence: Evidence, enode: ENode) -> tuple[Field | Shape, ...]:
+    letters = SIGNATURE[enode.op]
+    pairs = list(zip(letters, enode.fields, strict=True))
+    kept = [(letter, cell) for letter, cell in pairs if letter != "T"]
+    return tuple(
+        _field(evidence, (enode.op, letter, k), cell) for k, (letter, cell) in enumerate(kept)
+    )
+
+
+def _field(evidence: Evidence, at: tuple[str, str, int], cell: Cell) -> Field | Shape:
+    op, letter, place = at
+    tables = evidence.loaded.tables
+    match letter:
+        case "S":
+            return str(cell)
+        case "D":
+            return tables.dims_in(int(cell))[0]
+        case "A":
+            return tables.attributes[int(cell)]
+        case "H":
+            return evidence.graph.shapes[int(cell)]
+        case "N" if op == "rec":
+            known = tables.recs[int(cell)]
+            return Recurrent(known.name, known.axes)
+        case "N" if is_leaf_number(op, place):
+            return tables.leaves[int(cell)]
+        case _:
+            return int(cell)
+
+
+def _hints(loaded: Loaded, nodes: Sequence[Node]) -> Hints:
+    """What steered the rules, by the number of the source's nodes."""
+    tables = loaded.tables
+    nest = tuple(tables.dims_in(bit)[0] for bit in sorted(tables.nest, key=tables.nest.__getitem__))
+    place = {node: k for k, node in enumerate(nodes)}
+    of = {number: place[node] for node, number in loaded.ids.items() if node in place}
+
+    def by_node(relation: str) -> Mapping[int, tuple[Dim, ...]]:
+        rows = loaded.rows.get(relation, ())
+        return {of[int(n)]: tables.dims_in(int(mask)) for n, mask in rows if int(n) in of}
+
+    return Hints(nest, by_node("raw_want"), by_node("raw_free"))

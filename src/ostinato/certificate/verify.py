@@ -1,0 +1,93 @@
+"""Checking a certificate, with none of the code that rewrote the program."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from ostinato.certificate.equality import Unequal, check_equality
+from ostinato.certificate.planned import Misplanned, check_schedule
+from ostinato.certificate.proofs import Unproved, check_makers, check_rules
+from ostinato.certificate.record import Certificate
+from ostinato.certificate.runs import Different, check_machine_code, check_runs
+from ostinato.certificate.structure import Misbuilt, check_structure
+from ostinato.certificate.verdict import Finding, Verdict
+from ostinato.pdg.check import check
+from ostinato.pdg.errors import OstinatoError
+from ostinato.pdg.half import encoded
+from ostinato.pdg.node import Host, Pdg
+from ostinato.rewrite.registry import every_rule
+
+REFUSALS = (Unproved, Unequal, Misbuilt, Misplanned, Different)
+
+
+def check_certificate(certificate: Certificate, afresh: bool = False) -> Verdict:
+    """Run every check, also those after one that fails."""
+    source = encoded(certificate.source)
+    checks: tuple[tuple[str, Callable[[], str]], ...] = (
+        ("rules", lambda: _rules(certificate, afresh)),
+        ("equality", lambda: _equal(certificate, source)),
+        ("terms", lambda: check_structure(certificate, source)),
+        ("definedness", lambda: _defined(certificate)),
+        ("schedule", lambda: check_schedule(certificate)),
+        ("runs", lambda: _runs(certificate, source)),
+    )
+    return Verdict(tuple(_findings(checks)))
+
+
+def _findings(checks: tuple[tuple[str, Callable[[], str]], ...]) -> Iterator[Finding]:
+    for name, run in checks:
+        started = time.perf_counter()
+        try:
+            holds, about = True, run()
+        except REFUSALS as problem:
+            holds, about = False, str(problem)
+        yield Finding(name, holds, about, time.perf_counter() - started)
+
+
+def _rules(certificate: Certificate, afresh: bool) -> str:
+    check_makers(certificate.rules, certificate.terms)
+    return check_rules(certificate.rules, every_rule(), afresh)
+
+
+def _equal(certificate: Certificate, source: Pdg) -> str:
+    if certificate.terms:
+        return check_equality(certificate, source)
+    if certificate.rules:
+        raise Unequal("rules are named, but there are no terms that they made")
+    return "nothing was rewritten"
+
+
+def _defined(certificate: Certificate) -> str:
+    """Every value that the extracted program demands exists, for all extents."""
+    try:
+        for pdg in (certificate.source, certificate.extracted):
+            check(pdg)
+    except (OstinatoError, AssertionError) as problem:
+        raise Misbuilt(f"a program demands what is not defined: {problem}") from problem
+    return "every read inside its tensor, every needed point covered, for all extents"
+
+
+def _runs(certificate: Certificate, source: Pdg) -> str:
+    run = certificate.run
+    about = check_runs(source, certificate.extracted, run.seed, run.rounds)
+    return f"{about}; {_machine_code(certificate)}"
+
+
+def _machine_code(certificate: Certificate) -> str:
+    """A run of the compiled program, if this machine has it."""
+    import hashlib
+
+    from ostinato.runtime import cache
+    from ostinato.runtime.executor import Executable
+
+    if any(isinstance(node.op, Host) for node in certificate.source.nodes()):
+        return "no machine code run: the program calls Python functions"
+    key, said = certificate.schedule.artifact, certificate.schedule
+    artifact = cache.load(key) if key else None
+    if artifact is None:
+        return "no machine code run: this machine has not compiled the program"
+    if hashlib.sha256(artifact.source.encode()).hexdigest() != said.source_sha256:
+        raise Different("the compiled program on this machine has other kernels")
+    executable = Executable(artifact, cache.directory_of(key), key, said.workers)
+    return check_machine_code(certificate.source, executable, certificate.run.seed)

@@ -1,0 +1,82 @@
+"""Certificates of programs hold; what is damaged or from elsewhere is refused before any check."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import ostinato as ot
+from ostinato.certificate.record import from_data, to_data, to_text
+from ostinato.pdg.errors import CertificateError
+from tests.certificate.programs import certificate, refusal
+from tests.pipeline.programs import SMALL
+
+FORBIDDEN = ("saturate", "extract", "improve", "legality", "optimize", "rebuild", "load")
+
+
+def test_the_certificate_holds() -> None:
+    assert refusal(certificate()) == ""
+
+
+@pytest.mark.parametrize("make", [make for make, _ in SMALL.values()])
+def test_certificates_of_small_programs_hold(
+    make: Callable[[], ot.Program], tmp_path: Path
+) -> None:
+    make().compile(certificate=tmp_path / "c.json")
+    verdict = ot.verify_certificate(tmp_path / "c.json")
+    assert verdict.holds, str(verdict)
+
+
+def test_a_program_without_rules_has_a_certificate_too(tmp_path: Path) -> None:
+    b, t = ot.dims("b t")
+    x = ot.input("x", over=(b, t))
+    program = ot.Program(y=x[b, : t + 1].sum(0))
+    program.compile(rules=ot.rules.only(), certificate=tmp_path / "c.json")
+    verdict = ot.verify_certificate(tmp_path / "c.json")
+    assert verdict.holds, str(verdict)
+    assert verdict.findings[0].about == "no rules"
+
+
+def test_what_is_read_is_written_again_alike() -> None:
+    data = certificate()
+    assert json.loads(to_text(to_data(from_data(data)))) == data
+
+
+def test_a_certificate_written_twice_is_the_same_file(tmp_path: Path) -> None:
+    x = ot.input("x", over=ot.dims("t"))
+    compiled = ot.Program(y=2.0 * x).compile(certificate=tmp_path / "one.json")
+    compiled.certificate(tmp_path / "two.json")
+    assert (tmp_path / "one.json").read_text() == (tmp_path / "two.json").read_text()
+
+
+def test_damage_is_found_by_the_sum() -> None:
+    data = certificate()
+    data["run"]["seed"] = 1
+    assert refusal(data) == (
+        "intact: this is no intact certificate: its sum does not fit its contents"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "[", '{"format": 1}', "[1]", '{"a": 1, "a": 2}', "\x00"])
+def test_what_is_no_certificate_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text(text)
+    with pytest.raises(CertificateError, match="no intact certificate"):
+        ot.verify_certificate(tmp_path / "c.json")
+
+
+def test_the_checks_use_none_of_the_code_that_rewrites(tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text(json.dumps(certificate()))
+    code = (
+        "import sys, ostinato as ot\n"
+        f"assert ot.verify_certificate({str(tmp_path / 'c.json')!r}).holds\n"
+        "print(*(m for m in sys.modules if m.startswith('ostinato.')))\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(found.stdout.split())
+    assert "ostinato.certificate.equality" in loaded
+    assert loaded.isdisjoint(f"ostinato.rewrite.{name}" for name in FORBIDDEN)
