@@ -40,15 +40,14 @@ def check_makers(rules: Sequence[Rule], terms: Sequence[Term]) -> None:
 def check_rules(rules: Sequence[Rule], table: RuleSet, afresh: bool = False) -> str:
     """Compare rules with those of the table and prove them; ``afresh``: forget older proofs.
 
+    A rule that is not in the table is a user's own: its proof here is what counts.
     Errors: Unproved.
     """
     known = {rule.name: rule for rule in table}
     if len({rule.name for rule in rules}) < len(rules):
         raise Unproved("a rule is named twice")
     for rule in rules:
-        if rule.name not in known:
-            raise Unproved(f"there is no rule `{rule.name}`")
-        if rule != known[rule.name]:
+        if known.get(rule.name, rule) != rule:
             raise Unproved(f"the rule `{rule.name}` is not the one of the table")
     outcomes: Counter[Outcome] = Counter()
     kept = 0
@@ -58,8 +57,9 @@ def check_rules(rules: Sequence[Rule], table: RuleSet, afresh: bool = False) -> 
         outcome = found or _decided(rule)
         outcomes[outcome] += 1
     parts = [f"{count} {outcome}" for outcome, count in sorted(outcomes.items())]
-    earlier = f", {kept} of them earlier" if kept else ""
-    return (" and ".join(reversed(parts)) or "no rules") + earlier
+    own = sum(rule.name not in known for rule in rules)
+    more = [f"{kept} of them earlier"] * bool(kept) + [f"{own} a user's own"] * bool(own)
+    return ", ".join([" and ".join(reversed(parts)) or "no rules", *more])
 
 
 def _decided(rule: Rule) -> Outcome:

@@ -177,8 +177,8 @@ def _node_term(rows: Rows, node: Node, args: Sequence[int]) -> int:
             return rows.term(f"along{len(args)}", fn, -axis, n.of(size), *args)
         case Case(cond):
             return rows.term("case", n.of(cond), *args)
-        case Scan(fn, dim):
-            return rows.term("scan", fn, n.bit(dim), *args)
+        case Scan(fn, dim, reverse):
+            return rows.term("back" if reverse else "scan", fn, n.bit(dim), *args)
         case Linear(dim, reverse):
             return rows.term("lin", n.bit(dim), int(reverse), *args)
         case other:
