@@ -299,6 +299,8 @@ def _notes(optimized: Optimized) -> tuple[str, ...]:
         notes.append(f"rewriting left a part of the program as it is written: {report.left}")
     if not report.saturation.complete:
         notes.append(f"rewriting stopped before it had tried everything: {report.saturation}")
+    if report.search:
+        notes.append(f"choosing stopped before it had tried everything: {report.search}")
     notes += [f"a rule without a proof was used: {rule}" for rule in report.unproved]
     return tuple(notes)
 

@@ -18,18 +18,27 @@ def program() -> ot.Program:
     return ot.Program(y=ot.tanh(x[: t + 1].sum(0)) * 2.0)
 
 
+@pytest.mark.parametrize(
+    ("budget", "notice"),
+    [
+        (Budget(rounds=1), "the budget of 1 rounds was reached"),
+        (Budget(rows=10), "the budget of 10 rows was reached"),
+        (Budget(seconds=0.0), "the budget of 0 s was reached"),
+        (Budget(steps=1), "the budget of 1 steps was reached"),
+    ],
+    ids=str,
+)
 def test_a_budget_that_bites_is_a_warning_and_a_note(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    budget: Budget, notice: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def hurried(pdg: object, options: RewriteOptions) -> object:
-        short = RewriteOptions(options.rules, options.hints, Budget(rounds=1))
-        return optimize(program().pdg, short)
+        return optimize(program().pdg, RewriteOptions(options.rules, options.hints, budget))
 
     monkeypatch.setenv("OSTINATO_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("ostinato.rewrite.optimize.optimize", hurried)
-    with pytest.warns(UserWarning, match="the budget of 1 rounds was reached"):
+    with pytest.warns(UserWarning, match=notice):
         compiled = program().compile()
-    assert "the budget of 1 rounds was reached" in str(compiled.explain())
+    assert notice in str(compiled.explain())
 
 
 def test_a_complete_compilation_has_no_notes() -> None:

@@ -36,3 +36,10 @@ def test_a_budget_that_ends_early_is_noticed() -> None:
     report = optimize(programs.rollout(), RewriteOptions(budget=Budget(rounds=2))).report
     assert not report.saturation.complete
     assert report.saturation.stopped == "the budget of 2 rounds was reached"
+
+
+def test_a_search_that_ends_early_is_noticed() -> None:
+    report = optimize(programs.rollout(), RewriteOptions(budget=Budget(steps=30))).report
+    assert report.search == "the budget of 30 steps was reached"
+    assert "local search: the budget of 30 steps was reached" in str(report)
+    assert optimize(programs.rollout()).report.search == ""

@@ -57,6 +57,7 @@ def test_the_search_ends_when_its_steps_are_used_up() -> None:
     search = LocalSearch(choices, {0: 0}, steps=0)
     search.run([0])
     assert search.best == {0: 0} and search.switches == 0
+    assert not search.is_complete
 
 
 @st.composite

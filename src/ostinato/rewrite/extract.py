@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from ostinato.rewrite.components import Chain
 from ostinato.rewrite.cost import Cost, Pricing
 from ostinato.rewrite.export import EGraph, ENode
-from ostinato.rewrite.improve import Choices, LocalSearch
+from ostinato.rewrite.improve import STEPS, Choices, LocalSearch
 from ostinato.rewrite.lang import SIGNATURE
 from ostinato.rewrite.legality import Context, Limit
 from ostinato.rewrite.load import Loaded
@@ -73,6 +73,7 @@ class Selection:
     price: float
     cost: Cost
     switches: int = 0  # choices that local search changed
+    is_searched: bool = True  # local search ended by itself, within its steps
     is_plain: bool = False  # recurrences stay point by point, for lack of an order otherwise
 
 
@@ -93,8 +94,8 @@ class Candidate:
 class Extractor:
     """Extraction from one e-graph; `select` may be asked for several forms of the recurrences."""
 
-    def __init__(self, graph: EGraph, loaded: Loaded, pricing: Pricing) -> None:
-        self._graph, self._loaded, self._pricing = graph, loaded, pricing
+    def __init__(self, graph: EGraph, loaded: Loaded, pricing: Pricing, steps: int = STEPS) -> None:
+        self._graph, self._loaded, self._pricing, self._steps = graph, loaded, pricing, steps
         masks = loaded.tables.masks()
         self._candidates: dict[int, list[Candidate]] = {}
         for cls, nodes in graph.classes.items():
@@ -107,10 +108,15 @@ class Extractor:
 
     def select(self, forms: frozenset[int]) -> Selection:
         """The cheapest program found in which exactly the recurrences ``forms`` (ids) exist."""
-        tree, searched = self._select(forms, False), self._select(forms, True)
-        return searched if searched.price < tree.price else tree
+        searched = self._select(forms, self._steps)
+        if not searched.switches:
+            return searched
+        tree = self._select(forms, None)  # a group that gains may cost the later ones more
+        if searched.price < tree.price:
+            return searched
+        return replace(tree, is_searched=searched.is_searched)
 
-    def _select(self, forms: frozenset[int], with_search: bool) -> Selection:
+    def _select(self, forms: frozenset[int], steps: int | None) -> Selection:
         terms, known = Terms(), dict[int, int]()
         groups: dict[Chain, list[tuple[Name, int]]] = {}
         form = {self._loaded.tables.recs[rec].name: rec for rec in forms}
@@ -122,18 +128,20 @@ class Extractor:
             (k, classes[ids[n]]) for k, (_, n) in enumerate(self._loaded.pdg.outputs)
         ]
         chosen: dict[Name, int] = {}
-        switches = 0
+        switches, is_searched = 0, True
         deepest = sorted(groups.items(), key=lambda item: -len(item[0]))  # stable: see `chains`
         last: tuple[Chain, list[tuple[Name, int]]] = ((), results)
         for chain, roots in (*deepest, last):
             context = Context(chain, self._loaded.tables)
             search = _Search(self._graph, self._candidates, context, forms, terms, known)
-            found = search.run([cls for _, cls in roots], with_search)
+            found = search.run([cls for _, cls in roots], steps)
             switches += search.switches
+            is_searched &= search.is_complete
             chosen.update({name: term for (name, _), term in zip(roots, found, strict=True)})
             for number in terms.reachable(found):
                 known.setdefault(terms.items[number].cls, number)
-        return replace(self._used(terms, chosen), switches=switches)
+        used = self._used(terms, chosen)
+        return replace(used, switches=switches, is_searched=is_searched)
 
     def _used(self, terms: Terms, chosen: Mapping[Name, int]) -> Selection:
         """What the outputs need, through recurrences, and its cost."""
@@ -209,16 +217,16 @@ class _Search:
         self._chosen: list[ENode | int] = []  # an e-node, or the number of a term
         self._best: dict[int, int] = {}  # place -> option
         self._built: dict[int, int] = {}
-        self.switches = 0
+        self.switches, self.is_complete = 0, True
 
-    def run(self, roots: Sequence[int], with_search: bool) -> list[int]:
-        """The terms of root classes."""
+    def run(self, roots: Sequence[int], steps: int | None) -> list[int]:
+        """The terms of root classes, improved by a search of so many steps unless None."""
         places = [self._place(cls, self._context.root) for cls in roots]
         while self._pending:
             self._expand(*self._pending.pop())
         self._settle()
-        if with_search and all(place in self._best for place in places):
-            self._improve(places)
+        if steps is not None and all(place in self._best for place in places):
+            self._improve(places, steps)
         classes = {number: cls for (cls, _), number in self._places.items()}
         return [self._build(place, classes) for place in places]
 
@@ -296,14 +304,14 @@ class _Search:
                 if not missing[reader] and owner[reader] not in self._best:
                     heapq.heappush(heap, (total[reader], reader))
 
-    def _improve(self, roots: Sequence[int]) -> None:
+    def _improve(self, roots: Sequence[int], steps: int) -> None:
         """Let places share: see `ostinato.rewrite.improve`."""
         options: dict[int, list[int]] = {}
         for option, place in enumerate(self._owner):
             options.setdefault(place, []).append(option)
-        search = LocalSearch(Choices(options, self._kids, self._price), self._best)
+        search = LocalSearch(Choices(options, self._kids, self._price), self._best, steps)
         search.run(roots)
-        self.switches = search.switches
+        self.switches, self.is_complete = search.switches, search.is_complete
 
     def _build(self, root: int, classes: Mapping[int, int]) -> int:
         stack = [root]

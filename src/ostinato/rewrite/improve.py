@@ -4,7 +4,7 @@ The dynamic program prices a term as a tree, so an operand with two readers is p
 lose against two operands with one reader each. Here one place at a time changes its option, with
 reference counts, as long as the whole graph gets cheaper. Options are legal within their place's
 limit, so every switch is. The bound is a number of steps and no time: the same program gives the
-same result on every machine.
+same result on every machine. Reaching it is reported, never silent.
 """
 
 from __future__ import annotations
@@ -37,17 +37,19 @@ class LocalSearch:
     best: dict[int, int]
     steps: int = STEPS
     switches: int = 0
+    is_complete: bool = True  # it ended because nothing gets cheaper, not for lack of steps
     _uses: dict[int, int] = field(default_factory=dict[int, int])
 
     def run(self, roots: Sequence[int]) -> None:
         """Switch until nothing gets cheaper, or the steps are used up."""
         self._retain(roots)
         improved = True
-        while improved and self.steps > 0:
+        while improved:
             before = self.switches
             for place in [p for p, n in self._uses.items() if n > 0]:
                 if self.steps <= 0:
-                    break
+                    self.is_complete = False
+                    return
                 self._improve(place)
             improved = self.switches > before
 

@@ -44,6 +44,7 @@ class Report:
     - ``before``, ``after``: times by kind; prices are nanoseconds of a whole run at the hints;
     - ``enodes``: the size of the saturated graph; ``seconds``: time per stage.
     - ``switches``: choices that local search changed after the tree program;
+    - ``search``: why local search ended before it had tried everything; empty if it did not;
     - ``left``: what was left as it was written, and why; empty if nothing was;
     - ``unproved``: the rules that fired, are no rules of the compiler and have no proof.
     """
@@ -58,6 +59,7 @@ class Report:
     enodes: int
     seconds: dict[str, float]
     switches: int = 0
+    search: str = ""
     left: str = ""
     unproved: tuple[str, ...] = ()
 
@@ -67,9 +69,9 @@ class Report:
         times = ", ".join(f"{stage} {s * 1e3:.0f} ms" for stage, s in self.seconds.items())
         gain = f"{self.price_before / 1e6:.2f} ms -> {self.price_after / 1e6:.2f} ms predicted"
         summary = f"{self.enodes} e-nodes; {self.saturation}\n{gain}; {times}"
-        return "\n".join(
-            [*lines, summary, *([f"left as written: {self.left}"] if self.left else [])]
-        )
+        left = [f"left as written: {self.left}"] if self.left else []
+        cut = [f"local search: {self.search}"] if self.search else []
+        return "\n".join([*lines, summary, *cut, *left])
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
     A program whose recurrences no nest of loops orders comes back as it is: scheduling reports it.
     """
     chosen = options or RewriteOptions()
-    clock = _Clock()
+    budget, clock = chosen.budget, _Clock()
     loaded = load(pdg)
     clock.lap("load")
     graph, saturation = _saturated(loaded, chosen, clock)
@@ -117,7 +119,7 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
         unproved=_unproved(rule for rule in chosen.rules if fired[rule.name]),
     )  # fmt: skip
     try:
-        after = _cheapest(graph, loaded, pricing, sizes)
+        after = _cheapest(Extractor(graph, loaded, pricing, budget.steps), graph, loaded, sizes)
     except NoTerm as problem:
         return Optimized(pdg, {}, replace(report, left=str(problem)))
     clock.lap("extract")
@@ -130,6 +132,7 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
         after=after.cost,
         price_after=after.price,
         switches=after.switches,
+        search="" if after.is_searched else f"the budget of {budget.steps} steps was reached",
         left="its recurrences run point by point" if after.is_plain else "",
     )
     evidence = Evidence(loaded, graph, after)
@@ -169,13 +172,12 @@ def _session(rules: RuleSet) -> Session:
         raise OptionError(fact, "Compare with `ostinato rules show` of a similar rule.") from None
 
 
-def _cheapest(graph: EGraph, loaded: Loaded, pricing: Pricing, sizes: Sizes) -> Selection:
+def _cheapest(extractor: Extractor, graph: EGraph, loaded: Loaded, sizes: Sizes) -> Selection:
     """The cheapest form of the program: its recurrences batched, or point by point.
 
     Point by point pays every operator once per point. It is tried for narrow batches, and where
     the batched form has no order.
     """
-    extractor = Extractor(graph, loaded, pricing)
     forms = forms_of(graph, loaded, sizes)
     try:
         return min((extractor.select(f) for f in forms), key=lambda s: s.price)

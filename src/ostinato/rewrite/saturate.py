@@ -8,18 +8,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ostinato.rewrite._egglog import Engine
+from ostinato.rewrite.improve import STEPS
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Bounds of a saturation; reaching one is reported, never silent.
+    """Bounds of a saturation and of an extraction; reaching one is reported, never silent.
 
-    Rounds and rows decide alike in every process; the time is a safety net far above them.
+    Rounds, rows and steps decide alike in every process; the time is a safety net far above them.
     """
 
     rounds: int = 40
     rows: int = 400_000  # e-nodes, analyses and notes together
     seconds: float = 60.0
+    steps: int = STEPS  # places that local search visits, per nest of loops
 
 
 @dataclass
