@@ -55,6 +55,7 @@ RULES = (
     "domain/lift-product",
     "domain/split-low",
     "domain/split-high",
+    "domain/mask",
     "domain/case-and",
     "matmul/shared-right",
     "matmul/outer-sum-1",

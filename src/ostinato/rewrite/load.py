@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import assert_never
 
 from ostinato.pdg.build import const
-from ostinato.pdg.condition import Cond, cond_symbols
+from ostinato.pdg.condition import Cond, Every, cond_symbols
 from ostinato.pdg.functions import NUMBERS
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.pdg.node import (
@@ -40,7 +40,9 @@ from ostinato.pdg.node import (
 from ostinato.rewrite._egglog import Row
 from ostinato.rewrite.components import Chain, Vertex, chains
 from ostinato.rewrite.dependence import Reaches, contained, reaches
+from ostinato.rewrite.merge import batched_cases
 from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows
+from ostinato.rewrite.truth import truth
 from ostinato.rewrite.whole import partial_dims
 
 
@@ -87,6 +89,10 @@ def load(pdg: Pdg) -> Loaded:
     """Rows for everything a program reaches."""
     reach = reaches(pdg)
     chained = chains(pdg, reach)
+    whole = batched_cases(pdg, chained)
+    if whole is not pdg:
+        pdg, reach = whole, reaches(whole)
+        chained = chains(pdg, reach)
     carried = _carried(pdg, chained)
     loaded = Loaded(pdg, Tables(_all_dims(pdg)), chained, carried, partial_dims(pdg))
     order = nest_order(loaded.tables.dims, carried, _split_dims(pdg))
@@ -100,6 +106,7 @@ def load(pdg: Pdg) -> Loaded:
         for k, (_, right) in enumerate(equation.cases):
             loaded.row("raw_define", loaded.twins[name][0], k, loaded.ids[right])
     _load_units(loaded)
+    _load_truths(loaded)
     _load_twins(loaded)
     _load_wishes(loaded, reach)
     for relation, more in rows(loaded.tables).items():
@@ -128,7 +135,10 @@ def _load_node(loaded: Loaded, node: Node) -> None:
 
 
 def _load_units(loaded: Loaded) -> None:
-    """The number one of every type that occurs, and shapes of axes of size 1 for every rank."""
+    """The number one of every type that occurs, and shapes of axes of size 1 for every rank.
+
+    Every dimension may become one more axis.
+    """
     nodes = list(loaded.ids)
     for dtype in NUMBERS:
         if all(n.dtype != dtype for n in nodes):
@@ -137,8 +147,38 @@ def _load_units(loaded: Loaded) -> None:
         if unit not in loaded.ids:
             _load_node(loaded, unit)
         loaded.row("raw_unit", dtype, loaded.ids[unit])
-    for rank in range(1 + max((n.rank for n in nodes), default=0)):
+    most = max((n.rank for n in nodes), default=0) + len(loaded.tables.dims)
+    for rank in range(1 + most):
         loaded.row("raw_ones", rank, loaded.shape((expr(1),) * rank))
+
+
+def _load_truths(loaded: Loaded) -> None:
+    """For choices between values: the condition as a tensor, and where the values are defined."""
+    calls = _calling(loaded)
+    for node in [n for n in loaded.ids if isinstance(n.op, Case) and n not in calls]:
+        assert isinstance(node.op, Case), f"{node} is no choice"
+        for arg in node.args:
+            loaded.row("raw_gap", loaded.ids[arg], loaded.tables.mask(loaded.partial[arg]))
+        for cond in _parts(node.op.cond):
+            value = truth(cond)
+            for x in postorder((value,)):
+                if x not in loaded.ids:
+                    _load_node(loaded, x)
+            loaded.row("raw_indicator", loaded.tables.id(cond), loaded.ids[value])
+
+
+def _calling(loaded: Loaded) -> set[Node]:
+    """Values that Python functions compute: these run only where they are asked for."""
+    out: set[Node] = set()
+    for node in loaded.ids:
+        if isinstance(node.op, Host) or any(a in out for a in node.args):
+            out.add(node)
+    return out
+
+
+def _parts(cond: Cond) -> tuple[Cond, ...]:
+    """A condition with the members of a conjunction that rules take apart."""
+    return (cond, *cond.of) if isinstance(cond, Every) and len(cond.of) == 2 else (cond,)
 
 
 def _axis_mask(axes: Sequence[int]) -> int:

@@ -174,6 +174,12 @@ def rows(tables: Tables) -> dict[str, list[Row]]:
         "within": [
             (tables.bit(d), k) for k, a in slices for d in tables.dims if _within(a, tables.full(d))
         ],
+        "box": [
+            (tables.bit(d), k)
+            for k, a in slices
+            for d in tables.dims
+            if a == tables.full(d) or _within(a, tables.full(d))
+        ],
         "sizemask": [(k, tables.mask(dims_of(a.size))) for k, a in slices],
         "shifted": shifts,
         "both": both,

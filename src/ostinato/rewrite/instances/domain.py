@@ -65,6 +65,18 @@ def history_with_a_condition_on_another_dimension(z: Sizes) -> tuple[Node, ...]:
     return all_of(_cases(z, equal(B, 0)), T), all_of(_cases(z, both), T)
 
 
+@fires("domain/mask", idle=("domain/split-low", "domain/split-high"))
+def history_with_cases_that_alternate(z: Sizes) -> Node:
+    return all_of(_cases(z, equal((expr(B) + T) % 2, 0)), T)
+
+
+@silent("domain/mask")
+def history_with_a_case_that_reads_beyond_the_end(z: Sizes) -> tuple[Node, ...]:
+    x, y = tensor("x", (z.k,), (B, T)), tensor("y", (z.k,), (B, T))
+    later = case(at_least(expr(T.extent) - 2, T), at(x, T, expr(T) + 1), y)
+    return all_of(later, T), all_of(_cases(z, equal(B, 0)), T)
+
+
 @fires("domain/case-and")
 def two_conditions(z: Sizes) -> Node:
     return _cases(z, every(at_least(T, 1), at_least(B, 1)))

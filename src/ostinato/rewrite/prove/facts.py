@@ -19,7 +19,7 @@ _WINDOWS = ("window", "coming")
 _BOOKKEEPING = frozenset(
     ("want", "live", "within", "inside", "innermost", "define", "batch", "growing", "prefix")
     + ("suffix", "window", "coming", "counts", "real_cast", "unit", "holds_low", "holds_high")
-    + ("both",)
+    + ("both", "box", "indicator")
 )
 
 
@@ -90,6 +90,8 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
             setting.known[name] = ("shifted", str(slice_), str(by))
         case ("=", str(name), ("length", slice_)):
             setting.known[name] = ("length", str(slice_))
+        case ("=", 0, ("&", _, ("gap", _))):
+            pass
         case ("=", 0, ("&", dims, (about, name))) if is_about_dims(fact):
             avoided = _dims(setting, dims)
             _avoid(setting, str(about), str(name), avoided)
@@ -112,6 +114,8 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
                 setting.avoids[str(slice_)] = setting.avoids.get(str(whole), set())
         case ("both", cond, first, second):
             setting.known[str(cond)] = ("both", str(first), str(second))
+        case ("indicator", cond, str(name)):
+            setting.indicators[name] = str(cond)
         case ("counts", leaf, ("length", slice_)):
             setting.counts[str(leaf)] = str(slice_)
         case ("real_cast", fn):

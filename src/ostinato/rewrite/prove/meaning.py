@@ -7,6 +7,7 @@ array holds only the demanded ones); only a reshape looks at ranges.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from ostinato.rewrite.prove.index import is_less, poly
 from ostinato.rewrite.prove.operators import (
@@ -185,6 +186,10 @@ class Meaning:
         if name in setting.values:
             value = Number(setting.values[name])
             return Tensor(tuple(setting.shapes[name]), lambda _, at: value)
+        if name in setting.indicators:
+            cond = setting.indicators[name]
+            yes, no = Number(Fraction(1)), Number(Fraction(0))
+            return Tensor((), lambda point, _: self._where(cond, point, lambda: yes, lambda: no))
         avoids = setting.avoids.get(name, set())
         return Tensor(
             tuple(setting.shapes[name]),

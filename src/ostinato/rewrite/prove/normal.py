@@ -134,6 +134,8 @@ def _exact_call(fn: str, args: list[Value]) -> Value:
             return x
         case "where", [_, x, y] if key(x) == key(y):
             return x
+        case "where", [Number(Fraction() as of), x, y]:
+            return y if of == 0 else x
         case "where", [Call("not", (c,)), x, y]:
             return Call(fn, (c, y, x))
         case (("maximum" | "minimum"), [x, y]) if key(x) == key(y):

@@ -34,7 +34,7 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
 }
 _BROADCASTS = frozenset(("map2", "map3", "mm", "gather", "along2", "bcast", "lin"))
 _ARITHMETIC = frozenset(("+", "-", "*", "&", "|", "<<", ">>", "not-i64", "rank", "hlen"))
-_FACTS_OF_DIMS = frozenset(("dom", "sdom", "mask", "hmask", "zmask", "sizemask", "free"))
+_FACTS_OF_DIMS = frozenset(("dom", "sdom", "mask", "hmask", "zmask", "sizemask", "free", "gap"))
 _NAMED_AXES = {f"axes{n}": n for n in range(1, 9)}
 
 
@@ -102,6 +102,8 @@ def _classify(out: Law, tree: Tree) -> None:
                     out.thin.add(part)
     elif op == "define" and isinstance(fields[2], str):
         out.kinds.setdefault(fields[2], "T")
+    elif op == "indicator" and isinstance(fields[1], str):
+        out.kinds.setdefault(fields[1], "T")
     elif op == "want" and isinstance(fields[0], str):
         out.kinds.setdefault(fields[0], "T")
     elif op == "batch":

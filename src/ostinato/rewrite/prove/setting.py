@@ -95,6 +95,7 @@ class Setting:
     - ``known``: index variables with a known meaning;
     - ``reshapes``: pairs of shapes with equally many elements;
     - ``truths``: tensors of truth values; ``values``: tensors filled with a number;
+    - ``indicators``: truth values that are a condition on the point;
     - ``counts``: leaves that count a slice from 0;
     - ``places``, ``extents``: coordinates and extents of which more is known, and ``steps``: the
       length of a window, where a proof goes case by case;
@@ -111,6 +112,7 @@ class Setting:
     known: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     truths: set[str] = field(default_factory=set[str])
     values: dict[str, Fraction] = field(default_factory=dict[str, Fraction])
+    indicators: dict[str, str] = field(default_factory=dict[str, str])
     counts: dict[str, str] = field(default_factory=dict[str, str])
     reshapes: list[tuple[tuple[Size, ...], tuple[Size, ...]]] = field(
         default_factory=list[tuple["tuple[Size, ...]", "tuple[Size, ...]"]]

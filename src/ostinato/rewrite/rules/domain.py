@@ -1,6 +1,8 @@
 """Domain: where values are computed. Reads at other points move so that work can leave a loop.
 
-``free x`` masks the dimensions along which all points of ``x`` exist before any recurrence runs.
+``free x`` masks the dimensions along which all points of ``x`` exist before any recurrence runs,
+``gap x`` those along which it may be undefined somewhere. ``box d s``: slice s lies inside the box;
+``indicator c m``: the truth value m is condition c.
 """
 
 from __future__ import annotations
@@ -61,6 +63,26 @@ DOMAIN: tuple[Rule, ...] = (
     ),
     _split("low", "(sl d p x)", "(sl d q y)"),
     _split("high", "(sl d p y)", "(sl d q x)"),
+    Rule(
+        name="domain/mask",
+        law="slice(d, x where c holds, else y) = where(slice(d, c), slice(d, x), slice(d, y))",
+        reason="Both cases are computed for all points at once, and each point picks its own.",
+        left="(sl d s (case c x y))",
+        right='(map3 "where" (sl d s (reshape 0 h m)) (sl d s x) (sl d s y))',
+        when=(
+            "(indicator c m)",
+            "(= 0 (rank m))",
+            "(!= 0 (& d (mask c)))",
+            "(box d s)",
+            "(= 0 (& (mask c) (gap x)))",
+            "(= 0 (& (mask c) (gap y)))",
+            "(= r (rank x))",
+            "(ones r h)",
+            "(= 0 (& d (sdom x)))",
+            "(= 0 (& d (sdom y)))",
+        ),
+        proof=PROOF,
+    ),
     Rule(
         name="domain/case-and",
         law="x where a and b hold, else y = (x where b holds, else y) where a holds, else y",
