@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.codegen.arena import ITEM_BYTES, Layout, layout
+from ostinato.codegen.guards import guard_of
 from ostinato.codegen.plan import Plan, Port
 from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import (
@@ -126,6 +127,8 @@ class Worker:
 
     def trees(self, trees: Sequence[Tree], point: Point) -> Iterator[bool]:
         for tree in trees:
+            if not holds(guard_of(tree, self.plan.guards), point):
+                continue
             match tree:
                 case Nest():
                     self.nest(tree, point)

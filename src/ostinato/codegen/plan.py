@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from ostinato.codegen.deps import Spans
 from ostinato.codegen.driver import Access, drive
 from ostinato.codegen.folds import with_fills
+from ostinato.codegen.guards import guards
 from ostinato.codegen.liveness import Life, lifetimes
 from ostinato.codegen.padding import pad_outputs
 from ostinato.codegen.reuse import check_storage, prover
@@ -21,7 +22,7 @@ from ostinato.codegen.tile import Tiled, tile
 from ostinato.codegen.tree import Kernel, Step
 from ostinato.codegen.values import value_symbols
 from ostinato.codegen.whole import whole_operands
-from ostinato.pdg.condition import cond_symbols
+from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import Dim, Expr, Extent, expr, symbols
 
 
@@ -57,7 +58,8 @@ class Plan:
     """A program ready for emission; plain data, so it can be pickled.
 
     ``lives`` gives the phases of the driver in which a global tensor's memory is in use,
-    ``accesses`` the tensors that each kernel touches.
+    ``accesses`` the tensors that each kernel touches; ``guards`` where statements are needed that
+    are not needed at every point.
     """
 
     statements: dict[str, Statement]  # tiled and laid out: what the leaves compute
@@ -69,6 +71,7 @@ class Plan:
     extents: tuple[str, ...]  # every extent that the plan mentions, sorted
     lives: dict[str, Life]
     accesses: tuple[Access, ...]
+    guards: dict[str, Cond] = field(default_factory=dict[str, Cond])
 
     def __str__(self) -> str:
         return show_plan(self)
@@ -94,6 +97,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
     storage = {n: replace(s, axes=statements[n].result_axes) for n, s in storage.items()}
     check_storage(proofs, storage, deps)
     storage |= scratches(found.trees, statements)
+    needed = guards(statements, outputs)
     driven = drive(filled, statements, storage, deps, outputs)
     return Plan(
         statements,
@@ -105,9 +109,10 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
             _port(n, system.statements[t], found.placed[t], tiled)
             for n, t in system.outputs.items()
         ),
-        _extents(statements, spans),
+        _extents(statements, spans, needed),
         lifetimes(driven, storage, deps, held, outputs),
         driven.accesses,
+        needed,
     )
 
 
@@ -127,8 +132,10 @@ def _port(name: str, given: Statement, stored: Statement, tiled: Tiled) -> Port:
     return Port(name, stored.name, _input(name, given).shape, tuple(axes))
 
 
-def _extents(statements: Mapping[str, Statement], spans: Spans) -> tuple[str, ...]:
-    found: set[Dim | Extent] = set()
+def _extents(
+    statements: Mapping[str, Statement], spans: Spans, needed: Mapping[str, Cond]
+) -> tuple[str, ...]:
+    found = set[Dim | Extent]().union(*map(cond_symbols, needed.values()))
     for span in spans.values():
         found |= symbols(span.hi)
     for s in statements.values():

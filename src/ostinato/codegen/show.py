@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, assert_never
 
+from ostinato.codegen.guards import guard_of
 from ostinato.codegen.system import (
     Axis,
     Call,
@@ -32,6 +33,7 @@ from ostinato.codegen.tree import (
 )
 from ostinato.codegen.tree import Call as KernelCall
 from ostinato.pdg.along import AXIS_FUNCTIONS
+from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.index import Expr, expr
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def _steps(plan: Plan, steps: Sequence[Step], depth: int) -> Iterator[str]:
                 kernel = plan.kernels[number]
                 where = _head("parallel", kernel.parallel, False) if kernel.parallel else "serial:"
                 yield _line(depth, f"{kernel.name} {where}")
-                yield from show_trees(kernel.body, plan.statements, depth + 1)
+                yield from show_trees(kernel.body, plan.statements, depth + 1, plan.guards)
             case unknown:
                 assert_never(unknown)
 
@@ -77,27 +79,42 @@ def _head(word: str, span: Span, reverse: bool) -> str:
 
 
 def show_trees(
-    trees: Sequence[Tree], statements: Mapping[str, Statement], depth: int = 0
+    trees: Sequence[Tree],
+    statements: Mapping[str, Statement],
+    depth: int = 0,
+    needed: Mapping[str, Cond] | None = None,
 ) -> Iterator[str]:
-    """Loops and leaves, one line each."""
+    """Loops and leaves, one line each; leaves that are not always needed below a condition."""
     for tree in trees:
-        match tree:
-            case Loop(span, reverse, parallel, body):
-                yield _line(depth, _head("parallel" if parallel else "for", span, reverse))
-                yield from show_trees(body, statements, depth + 1)
-            case Fill(tensor):
-                yield _line(depth, f"{tensor} = unit of {statements[tensor].fold}")
-            case Calling(name):
-                yield _line(depth, f"{name} = Python's {statements[name].fold}")
-            case Contraction():
-                yield _line(depth, _contraction(tree, statements))
-            case Sweep():
-                yield _line(depth, _sweep(tree, statements))
-            case Nest():
-                names = ", ".join(tree.statements)
-                yield _line(depth, f"{_brackets(tree.axes)}{names}")
-            case unknown:
-                assert_never(unknown)
+        guard = guard_of(tree, needed or {})
+        if guard != ALWAYS:
+            yield _line(depth, f"if {guard}:")
+        yield from _tree(tree, statements, depth + (guard != ALWAYS), needed)
+
+
+def _tree(
+    tree: Tree,
+    statements: Mapping[str, Statement],
+    depth: int,
+    needed: Mapping[str, Cond] | None,
+) -> Iterator[str]:
+    match tree:
+        case Loop(span, reverse, parallel, body):
+            yield _line(depth, _head("parallel" if parallel else "for", span, reverse))
+            yield from show_trees(body, statements, depth + 1, needed)
+        case Fill(tensor):
+            yield _line(depth, f"{tensor} = unit of {statements[tensor].fold}")
+        case Calling(name):
+            yield _line(depth, f"{name} = Python's {statements[name].fold}")
+        case Contraction():
+            yield _line(depth, _contraction(tree, statements))
+        case Sweep():
+            yield _line(depth, _sweep(tree, statements))
+        case Nest():
+            names = ", ".join(tree.statements)
+            yield _line(depth, f"{_brackets(tree.axes)}{names}")
+        case unknown:
+            assert_never(unknown)
 
 
 def _brackets(axes: Sequence[Axis]) -> str:

@@ -10,12 +10,13 @@ from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.emit.calling import emit_call
 from ostinato.codegen.emit.contraction import emit_contraction
 from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS, Body, Function
-from ostinato.codegen.emit.index import expression
+from ostinato.codegen.emit.index import condition, expression
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.nest import emit_nest
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.sweep import emit_sweep
 from ostinato.codegen.emit.value import LONG
+from ostinato.codegen.guards import guard_of
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.show import show_value
 from ostinato.codegen.storage import Storage
@@ -35,6 +36,7 @@ from ostinato.codegen.tree import (
 )
 from ostinato.codegen.whole import operands
 from ostinato.pdg.along import AXIS_FUNCTIONS
+from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Extent, expr, product
 
@@ -109,7 +111,16 @@ def stored(plan: Plan) -> tuple[str, ...]:
 
 
 def emit_tree(tree: Tree, function: Function, out: Source) -> None:
-    """Write a loop with its body, or a leaf."""
+    """Write a loop with its body, or a leaf where it is needed."""
+    guard = guard_of(tree, function.plan.guards)
+    if guard == ALWAYS:
+        _emit_tree(tree, function, out)
+        return
+    with out.block(f"if {condition(guard, function.dims)}"), function.block():
+        _emit_tree(tree, function, out)
+
+
+def _emit_tree(tree: Tree, function: Function, out: Source) -> None:
     match tree:
         case Loop(span, reverse, _, body):
             with out.block(loop_head(span, reverse, function.dims)), function.block():

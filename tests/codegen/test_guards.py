@@ -1,0 +1,97 @@
+"""A value that is read under conditions only is not computed elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostinato.codegen.guards import guards
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal
+from ostinato.pdg.index import Expr, expr
+from tests.codegen.builder import Builder, V, call, choose
+from tests.codegen.compare import assert_right
+
+STEPS = 6
+
+
+def chain() -> Builder:
+    """``y[t]``: from t = 3 on the sum of the squares ``f`` of ``x``, before that x itself."""
+    p = Builder("t", {"j": 4})
+    p.input("x", "t", "j", {"T": STEPS})
+    p.add("f", "t", "j", p("x") * p("x"))
+    p.add("s", "t", "j", p("f"), over="j")
+    return p
+
+
+def needed(p: Builder, *outputs: str) -> dict[str, Cond]:
+    return guards(p.statements, frozenset(outputs))
+
+
+def reader(p: Builder, of: V, cond: Cond) -> Builder:
+    p.add("y", "t", "", [(cond, of), (ALWAYS, 0.5)])
+    p.outputs = ["y"]
+    return p
+
+
+def test_a_condition_of_the_reader_reaches_everything_that_only_it_needs() -> None:
+    p = chain()
+    late = at_least(p.d["t"], expr(p.d["t"].extent) // 2)
+    assert needed(reader(p, p("s"), late), "y") == {"s": late, "f": late}
+    assert_right(p, {"T": STEPS})
+
+
+def test_a_condition_moves_with_the_step_that_is_read() -> None:
+    p = chain()
+    t = p.d["t"]
+    half = expr(t.extent) // 2
+    reader(p, p("s", t=expr(t) - 1), at_least(t, half + 1))
+    assert needed(p, "y")["s"] == at_least(t, half)
+    assert_right(p, {"T": STEPS})
+
+
+def test_a_value_that_is_read_at_one_step_is_computed_there_only() -> None:
+    p = chain()
+    p.add("y", "t", "", call("add", p("s", t=0), 1.0))
+    p.outputs = ["y"]
+    assert needed(p, "y")["s"] == equal(p.d["t"], 0)
+    assert_right(p, {"T": STEPS})
+
+
+def test_a_choice_inside_a_value_counts() -> None:
+    p = chain()
+    even = equal(expr(p.d["t"]) % 2, 0)
+    p.add("y", "t", "", choose(even, p("s"), 2.0))
+    p.outputs = ["y"]
+    assert needed(p, "y") == {"s": even, "f": even}
+    assert_right(p, {"T": STEPS})
+
+
+@pytest.mark.parametrize("far", [1, 2])
+def test_a_bound_that_leaves_out_a_few_steps_is_not_worth_a_test(far: int) -> None:
+    p = chain()
+    assert needed(reader(p, p("s"), at_least(p.d["t"], far)), "y") == {}
+
+
+def test_an_output_is_needed_everywhere() -> None:
+    p = chain()
+    late = at_least(p.d["t"], expr(p.d["t"].extent) // 2)
+    assert needed(reader(p, p("s"), late), "y", "s") == {}
+
+
+def test_a_recurrence_is_needed_at_every_step_before_the_one_that_is_read() -> None:
+    p = chain()
+    t = p.d["t"]
+    first, later = (equal(t, 0), p("s")), (ALWAYS, p("s"))
+    p.add("h", "t", "", [first, later])
+    p.add("h", "t", "", [first, (ALWAYS, call("add", p("h", t=expr(t) - 1), p("s")))])
+    reader(p, p("h"), at_least(t, expr(t.extent) // 2))
+    assert needed(p, "y") == {}
+    assert_right(p, {"T": STEPS})
+
+
+def test_a_computed_step_may_be_any() -> None:
+    p = chain()
+    t = p.d["t"]
+    any_step: Expr = expr(t) // 2
+    reader(p, p("s", t=any_step), at_least(t, expr(t.extent) // 2))
+    assert "s" not in needed(p, "y")
+    assert_right(p, {"T": STEPS})
