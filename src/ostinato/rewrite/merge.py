@@ -98,8 +98,8 @@ def _merged(equation: Equation, dims: frozenset[Dim]) -> Equation:
             cases.append((cond, chosen, outer.get(cond, last or "")))
         known = every(known, negation(cond))
     kept = tuple((cond, right) for cond, right, _ in cases)
-    where = tuple(place for *_, place in cases) if equation.where else ()
-    return replace(equation, cases=kept, where=where)
+    shown = tuple(place for *_, place in cases) if equation.where else ()
+    return replace(equation, cases=kept, where=shown)
 
 
 def _mentions(cond: Cond, dims: frozenset[Dim]) -> bool:

@@ -171,21 +171,21 @@ def rows(tables: Tables) -> dict[str, list[Row]]:
             if isinstance(leaf.op, Iota)
         ],
         "real_cast": [("cast:float32",), ("cast:float64",)],
-        "within": [
-            (tables.bit(d), k) for k, a in slices for d in tables.dims if _within(a, tables.full(d))
-        ],
-        "box": [
-            (tables.bit(d), k)
-            for k, a in slices
-            for d in tables.dims
-            if a == tables.full(d) or _within(a, tables.full(d))
-        ],
         "sizemask": [(k, tables.mask(dims_of(a.size))) for k, a in slices],
         "shifted": shifts,
         "both": both,
         "holds_low": low,
         "holds_high": high,
+        **_inside_rows(tables, slices),
     }
+
+
+def _inside_rows(tables: Tables, slices: Sequence[tuple[int, Slice]]) -> dict[str, list[Row]]:
+    """Slices that are proper parts of a dimension, and those inside it."""
+    full = [(tables.bit(d), tables.full(d)) for d in tables.dims]
+    within = [(bit, k) for bit, whole in full for k, a in slices if _within(a, whole)]
+    whole = [(bit, tables.id(whole)) for bit, whole in full]
+    return {"within": list[Row](within), "box": [*within, *whole]}
 
 
 def _within(part: Slice, whole: Slice) -> bool:
