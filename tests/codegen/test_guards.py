@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ostinato.codegen.guards import guards
+from ostinato.codegen.tree import Span
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal
-from ostinato.pdg.index import Expr, expr
+from ostinato.pdg.index import Dim, Expr, expr
 from tests.codegen.builder import Builder, V, call, choose
 from tests.codegen.compare import assert_right
 
@@ -23,7 +24,8 @@ def chain() -> Builder:
 
 
 def needed(p: Builder, *outputs: str) -> dict[str, Cond]:
-    return guards(p.statements, frozenset(outputs))
+    spans = {d: Span(d, expr(0), expr(d.extent)) for d in p.d.values()}
+    return guards(p.statements, frozenset(outputs), spans)
 
 
 def reader(p: Builder, of: V, cond: Cond) -> Builder:
@@ -95,3 +97,22 @@ def test_a_computed_step_may_be_any() -> None:
     reader(p, p("s", t=any_step), at_least(t, expr(t.extent) // 2))
     assert "s" not in needed(p, "y")
     assert_right(p, {"T": STEPS})
+
+
+def test_a_slice_of_the_past_below_a_bound_is_needed_below_it() -> None:
+    p = chain()
+    t = p.d["t"]
+    half = expr(t.extent) // 2
+    n = Dim("n")
+    p.a["n"], p.axes = n, {**p.axes, "n": expr(t) + 1}
+    p.add("y", "t", "n", choose(at_least(half, t), p("s", t=n), 0.5), over="n")
+    assert needed(p, "y")["s"] == at_least(half, t)
+
+
+def test_a_slice_of_the_past_above_a_bound_is_needed_from_the_start() -> None:
+    p = chain()
+    t = p.d["t"]
+    n = Dim("n")
+    p.a["n"], p.axes = n, {**p.axes, "n": expr(t) + 1}
+    p.add("y", "t", "n", choose(at_least(t, expr(t.extent) // 2), p("s", t=n), 0.5), over="n")
+    assert "s" not in needed(p, "y")

@@ -97,7 +97,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
     storage = {n: replace(s, axes=statements[n].result_axes) for n, s in storage.items()}
     check_storage(proofs, storage, deps)
     storage |= scratches(found.trees, statements)
-    needed = guards(statements, outputs)
+    needed = guards(statements, outputs, spans)
     driven = drive(filled, statements, storage, deps, outputs)
     return Plan(
         statements,

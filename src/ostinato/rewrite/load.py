@@ -41,6 +41,7 @@ from ostinato.rewrite._egglog import Row
 from ostinato.rewrite.components import Chain, Vertex, chains
 from ostinato.rewrite.dependence import Reaches, contained, reaches
 from ostinato.rewrite.merge import batched_cases
+from ostinato.rewrite.prefix import split_prefixes
 from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows
 from ostinato.rewrite.truth import truth
 from ostinato.rewrite.whole import partial_dims
@@ -89,10 +90,11 @@ def load(pdg: Pdg) -> Loaded:
     """Rows for everything a program reaches."""
     reach = reaches(pdg)
     chained = chains(pdg, reach)
-    whole = batched_cases(pdg, chained)
-    if whole is not pdg:
-        pdg, reach = whole, reaches(whole)
-        chained = chains(pdg, reach)
+    for change in (batched_cases, split_prefixes):
+        changed = change(pdg, reach, chained)
+        if changed is not pdg:
+            pdg, reach = changed, reaches(changed)
+            chained = chains(pdg, reach)
     carried = _carried(pdg, chained)
     loaded = Loaded(pdg, Tables(_all_dims(pdg)), chained, carried, partial_dims(pdg))
     order = nest_order(loaded.tables.dims, carried, _split_dims(pdg))

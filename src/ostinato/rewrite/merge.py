@@ -16,13 +16,13 @@ from ostinato.pdg.condition import ALWAYS, NEVER, Cond, cond_symbols, every, neg
 from ostinato.pdg.index import Dim, dims_of
 from ostinato.pdg.node import Equation, Host, Node, Pdg, postorder
 from ostinato.rewrite.components import Chain, Vertex, chains
-from ostinato.rewrite.dependence import reaches
+from ostinato.rewrite.dependence import Reaches, reaches
 from ostinato.rewrite.whole import partial_dims
 
 Cases = Sequence[tuple[Cond, Node]]
 
 
-def batched_cases(pdg: Pdg, found: Mapping[Vertex, Chain]) -> Pdg:
+def batched_cases(pdg: Pdg, _: Mapping[Node, Reaches], found: Mapping[Vertex, Chain]) -> Pdg:
     """The program with cases merged wherever that lets a dimension become an axis.
 
     No recurrence may be carried by another dimension than before.
