@@ -55,6 +55,7 @@ RULES = (
     "domain/lift-product",
     "domain/split-low",
     "domain/split-high",
+    "domain/known-prefix",
     "domain/mask",
     "domain/case-and",
     "matmul/shared-right",

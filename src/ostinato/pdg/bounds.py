@@ -73,8 +73,9 @@ def _linear_is_never_negative(e: Expr) -> bool:
             least = least + (expr(0) if k > 0 else (expr(atom.extent) - 1) * k)
         else:
             least = least + Expr(((atom, k),), 0)
-    if any(k < 0 for _, k in least.terms):
-        return False
+    if any(k < 0 for _, k in least.terms):  # an extent that others define may still decide
+        defined = any(not isinstance(atom, Dim | Extent) for atom, _ in least.terms)
+        return defined and is_never_negative(least)
     return least.const + sum(k for _, k in least.terms) >= 0
 
 

@@ -8,9 +8,9 @@ from itertools import combinations
 from typing import assert_never
 
 from ostinato.pdg.build import const
-from ostinato.pdg.condition import Cond, Every, cond_symbols
+from ostinato.pdg.condition import Compare, Cond, Every, cond_symbols
 from ostinato.pdg.functions import NUMBERS
-from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, minimum
 from ostinato.pdg.node import (
     Affine,
     Along,
@@ -42,9 +42,9 @@ from ostinato.rewrite.components import Chain, Vertex, chains
 from ostinato.rewrite.dependence import Reaches, contained, reaches
 from ostinato.rewrite.merge import batched_cases
 from ostinato.rewrite.prefix import split_prefixes
-from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows
+from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows, threshold
 from ostinato.rewrite.truth import truth
-from ostinato.rewrite.whole import partial_dims
+from ostinato.rewrite.whole import partial_below, partial_dims
 
 
 @dataclass
@@ -109,6 +109,7 @@ def load(pdg: Pdg) -> Loaded:
             loaded.row("raw_define", loaded.twins[name][0], k, loaded.ids[right])
     _load_units(loaded)
     _load_truths(loaded)
+    _load_known(loaded, reach)
     _load_twins(loaded)
     _load_wishes(loaded, reach)
     for relation, more in rows(loaded.tables).items():
@@ -167,6 +168,24 @@ def _load_truths(loaded: Loaded) -> None:
                 if x not in loaded.ids:
                     _load_node(loaded, x)
             loaded.row("raw_indicator", loaded.tables.id(cond), loaded.ids[value])
+
+
+def _load_known(loaded: Loaded, reach: Mapping[Node, Reaches]) -> None:
+    """Choices of what is known on the first steps of a dimension, before any recurrence runs."""
+    tables = loaded.tables
+    for node in list(loaded.ids):
+        cond = node.op.cond if isinstance(node.op, Case) else None
+        found = threshold(cond) if isinstance(cond, Compare) else None
+        if cond is None or found is None or not found[2]:
+            continue
+        (dim, end, _), first = found, node.args[0]
+        bound = loaded.carried.get(dim, 0) & contained(reach.get(first, {}))
+        if bound or dim not in first.domain or dims_of(end) or end.is_const:
+            continue
+        if dim not in partial_below(first, dim, end, loaded.partial):
+            part = Slice(expr(0), minimum(end, dim.extent))
+            row = (tables.id(cond), tables.bit(dim), tables.id(part))
+            loaded.row("raw_known", loaded.ids[first], *row)
 
 
 def _calling(loaded: Loaded) -> set[Node]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ostinato.pdg.bounds import conjuncts, is_never_negative, simplified
 from ostinato.pdg.condition import ALWAYS, Compare, Cond, cond_symbols, every, negation, some
-from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, dims_of, expr, substitute
+from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, dims_of, expr, minimum, substitute
 from ostinato.pdg.node import Case, Equation, Node, Part, Pdg, Read, Rec, postorder
 
 Dims = frozenset[Dim]
@@ -79,6 +79,24 @@ def _where(node: Node, cond: Cond, found: Mapping[Node, Dims]) -> Dims:
     for x in postorder((node,)):
         kept = isinstance(x.op, Rec | Case)
         inner[x] = found[x] if kept or not found[x] else _of(x, inner, found, by)
+    return inner[node]
+
+
+def partial_below(node: Node, dim: Dim, end: Expr, found: Mapping[Node, Dims]) -> Dims:
+    """The partial dimensions of a value that is only asked for at the steps below ``end``.
+
+    What it reads at earlier steps is asked for there only, too.
+    """
+    shorter = replace(dim, size=minimum(end, dim.extent))
+    by: Renaming = {dim: expr(shorter)}
+    inner: dict[Node, Dims] = {}
+    for x in postorder((node,)):
+        if isinstance(x.op, Rec | Case) or not found[x]:
+            inner[x] = found[x]
+            continue
+        at = dict(x.op.at) if isinstance(x.op, Read) else {}
+        earlier = dim not in at or _inside(at[dim], expr(dim) + 1, {})
+        inner[x] = _of(x, inner, inner if earlier else found, by)
     return inner[node]
 
 

@@ -65,6 +65,28 @@ def history_with_a_condition_on_another_dimension(z: Sizes) -> tuple[Node, ...]:
     return all_of(_cases(z, equal(B, 0)), T), all_of(_cases(z, both), T)
 
 
+def _begun(z: Sizes, first: Node) -> Node:
+    """What is known below B, else x."""
+    return case(at_least(expr(B.extent) - 1, T), first, tensor("x", (z.k,), (B, T)))
+
+
+@fires("domain/known-prefix")
+def first_steps_that_are_known(z: Sizes) -> Node:
+    return _begun(z, tensor("y", (z.k,), (T,)))
+
+
+@fires("domain/known-prefix")
+def first_steps_that_exist_only_below_the_bound(z: Sizes) -> Node:
+    return _begun(z, at(tensor("y", (z.k,), (B,)), B, expr(T)))
+
+
+@silent("domain/known-prefix")
+def first_steps_without_a_history(z: Sizes) -> tuple[Node, ...]:
+    x, y = tensor("x", (z.k,), (B, T)), tensor("y", (z.k,), (T,))
+    later = case(at_least(T, expr(B.extent)), y, x)
+    return _begun(z, tensor("y", (z.k,))), _begun(z, at(y, T, expr(T) + 1)), later
+
+
 @fires("domain/mask", idle=("domain/split-low", "domain/split-high"))
 def history_with_cases_that_alternate(z: Sizes) -> Node:
     return all_of(_cases(z, equal((expr(B) + T) % 2, 0)), T)

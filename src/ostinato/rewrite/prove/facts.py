@@ -19,7 +19,7 @@ _WINDOWS = ("window", "coming")
 _BOOKKEEPING = frozenset(
     ("want", "live", "within", "inside", "innermost", "define", "batch", "growing", "prefix")
     + ("suffix", "window", "coming", "counts", "real_cast", "unit", "holds_low", "holds_high")
-    + ("both", "box", "indicator")
+    + ("both", "box", "indicator", "known")
 )
 
 
@@ -114,6 +114,9 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
                 setting.avoids[str(slice_)] = setting.avoids.get(str(whole), set())
         case ("both", cond, first, second):
             setting.known[str(cond)] = ("both", str(first), str(second))
+        case ("known", _, _, dim, str(slice_)):
+            setting.known[slice_] = ("start", setting.dims[str(dim)])
+            setting.avoids[slice_] = set(setting.every_dim())
         case ("indicator", cond, str(name)):
             setting.indicators[name] = str(cond)
         case ("counts", leaf, ("length", slice_)):

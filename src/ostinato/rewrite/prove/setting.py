@@ -341,7 +341,7 @@ class Setting:
     def element(self, name: str, point: Point, i: Poly) -> Poly:
         """Index number ``i`` of a slice."""
         match self.known.get(name):
-            case ("full" | "prefix", _):
+            case ("full" | "prefix" | "start", _):
                 return i
             case ("cut", part):
                 return self._cut(name, part, point)[0] + i

@@ -2,7 +2,8 @@
 
 ``free x`` masks the dimensions along which all points of ``x`` exist before any recurrence runs,
 ``gap x`` those along which it may be undefined somewhere. ``box d s``: slice s lies inside the box;
-``indicator c m``: the truth value m is condition c.
+``indicator c m``: the truth value m is condition c; ``known x c d p``: c holds on the first steps p
+of d, and x exists there before any recurrence runs.
 """
 
 from __future__ import annotations
@@ -63,6 +64,20 @@ DOMAIN: tuple[Rule, ...] = (
     ),
     _split("low", "(sl d p x)", "(sl d q y)"),
     _split("high", "(sl d p y)", "(sl d q x)"),
+    Rule(
+        name="domain/known-prefix",
+        law="x where c holds, else y = slice(d in 0..n, x)[d] where c holds, else y",
+        reason="What is known before a loop begins is computed for all its steps at once.",
+        left="(case c x y)",
+        right="(case c (part (+ r 1) e (sl d p x)) y)",
+        when=(
+            "(known x c d p)",
+            "(= e (self d))",
+            "(= r (rank x))",
+            "(= 0 (& d (sdom x)))",
+        ),
+        proof=PROOF,
+    ),
     Rule(
         name="domain/mask",
         law="slice(d, x where c holds, else y) = where(slice(d, c), slice(d, x), slice(d, y))",
