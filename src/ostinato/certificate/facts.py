@@ -208,6 +208,11 @@ def _within(numbers: Numbers) -> list[Row]:
     ]
 
 
+def _box(numbers: Numbers) -> list[Row]:
+    """Slices that lie inside their dimension."""
+    return [*_within(numbers), *((numbers.bit(d), numbers.of(whole(d))) for d in numbers.dims)]
+
+
 _CUTS: dict[str, Callable[[Numbers], list[Row]]] = {
     "both": _both,
     "holds_low": _cuts(below=True),
@@ -223,6 +228,7 @@ _PLAIN: dict[str, Callable[[Numbers], list[Row]]] = {
     "prefix": _equal_to(lambda d: Slice(expr(0), expr(d) + 1)),
     "suffix": _equal_to(lambda d: Slice(expr(d), expr(d.extent))),
     "within": _within,
+    "box": _box,
     "sizemask": lambda numbers: [
         (numbers.of(s), numbers.mask(dims_of(s.size))) for s in numbers.slices()
     ],
@@ -242,5 +248,17 @@ KNOWN = frozenset(
         "define",
     )
     + ("want", "innermost", "inside", "value", "free", "dtype", "rank", "shape", "dom", "sdom")
-    + ("zmask", "hmask", "hlen", "axis", "axes2", "axes3", "axes4", "axes5")
+    + (
+        "indicator",
+        "gap",
+        "known",
+        "zmask",
+        "hmask",
+        "hlen",
+        "axis",
+        "axes2",
+        "axes3",
+        "axes4",
+        "axes5",
+    )
 )

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never, cast
 
-from ostinato.certificate.facts import Attribute, Numbers, attribute_rows, whole
+from ostinato.certificate.facts import Attribute, Numbers, attribute_rows, mentioned, whole
 from ostinato.certificate.record import Hints
 from ostinato.certificate.terms import Recurrent, Term
 from ostinato.pdg.build import const
+from ostinato.pdg.condition import Every
 from ostinato.pdg.functions import NUMBERS
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.pdg.node import (
@@ -43,7 +44,9 @@ from ostinato.pdg.node import (
     Reshape,
     Scan,
     Transpose,
+    postorder,
 )
+from ostinato.pdg.truth import truth
 from ostinato.rewrite._egglog import Row
 from ostinato.rewrite.lang import SIGNATURE
 
@@ -109,7 +112,19 @@ class Rows:
 
     def everything(self) -> dict[str, list[Row]]:
         """All rows, those of the attributes included."""
-        return {**self.table, **attribute_rows(self.numbers, self.counters())}
+        about = attribute_rows(self.numbers, self.counters())
+        return {**self.table, **about, "raw_known": self.beginnings()}
+
+    def beginnings(self) -> list[Row]:
+        """First values of choices with slices that begin at 0: such a slice at d is the value."""
+        begun = [s for s in self.numbers.slices() if s.lo == expr(0) and not mentioned(s)]
+        return [
+            (self.nodes[node.args[0]], self.numbers.of(node.op.cond), self.numbers.bit(d), k)
+            for node in self.nodes
+            if isinstance(node.op, Case)
+            for d in node.args[0].domain
+            for k in map(self.numbers.of, begun)
+        ]
 
 
 def add_program(rows: Rows, pdg: Pdg) -> None:
@@ -120,8 +135,28 @@ def add_program(rows: Rows, pdg: Pdg) -> None:
     for dtype in NUMBERS:
         if any(node.dtype == dtype for node in rows.nodes):
             rows.add("raw_unit", dtype, _add_leaf(rows, const(1, dtype)))
-    for rank in range(1 + max(node.rank for node in rows.nodes)):
+    for node in [n for n in rows.nodes if isinstance(n.op, Case)]:
+        _add_choice(rows, node)
+    most = max(node.rank for node in rows.nodes) + len(rows.numbers.dims)
+    for rank in range(1 + most):
         rows.add("raw_ones", rank, rows.shape((expr(1),) * rank))
+
+
+def _add_choice(rows: Rows, node: Node) -> None:
+    """The conditions of a choice as truth values.
+
+    Where its values are defined is no matter of equality: `ostinato.pdg.check` sees to that.
+    """
+    assert isinstance(node.op, Case), f"{node} is no choice"
+    for arg in node.args:
+        rows.add("raw_gap", rows.nodes[arg], 0)
+    conds = node.op.cond.of if isinstance(node.op.cond, Every) else ()
+    for cond in (node.op.cond, *conds):
+        value = truth(cond)
+        for x in postorder((value,)):
+            if x not in rows.nodes:
+                rows.nodes[x] = _add_node(rows, x)
+        rows.add("raw_indicator", rows.numbers.of(cond), rows.nodes[value])
 
 
 def _add_leaf(rows: Rows, node: Node) -> int:

@@ -37,13 +37,13 @@ from ostinato.pdg.node import (
     Transpose,
     postorder,
 )
+from ostinato.pdg.truth import truth
 from ostinato.rewrite._egglog import Row
 from ostinato.rewrite.components import Chain, Vertex, chains
 from ostinato.rewrite.dependence import Reaches, contained, reaches
 from ostinato.rewrite.merge import batched_cases
 from ostinato.rewrite.prefix import split_prefixes
 from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows, threshold
-from ostinato.rewrite.truth import truth
 from ostinato.rewrite.whole import partial_below, partial_dims
 
 
