@@ -10,7 +10,7 @@ import hashlib
 import sys
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache as cached
 from functools import partial
@@ -36,7 +36,7 @@ from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime import cache
 from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.executor import Bound, Executable
-from ostinato.runtime.explain import Explanation
+from ostinato.runtime.explain import Drawn, Explanation
 from ostinato.runtime.stream import Stream
 from ostinato.runtime.workers import available_cores
 from ostinato.switches import debug
@@ -156,7 +156,9 @@ class Compiled:
 
     def explain(self, **extents: int) -> Explanation:
         """What was compiled; memory is that of the given extents, or of the last run."""
-        return self.executable.explain(extents or None)
+        title = ", ".join(n for n in self.executable.artifact.domains if not n.startswith(UNSEEN))
+        found = self.executable.explain(extents or None)
+        return replace(found, title=title, draw=partial(_drawn, self._request))
 
     def certificate(self, path: str | Path) -> None:
         """Write down what rewriting and scheduling did, as a file that ``ostinato verify`` checks.
@@ -220,6 +222,12 @@ def compile_program(
     artifact = replace(artifact, claims=claims)  # their texts are no part of the key
     executable = Executable(artifact, directory, key, chosen.threads)
     return Compiled(executable, takes, beside, Request(pdg, rules, chosen))
+
+
+def _drawn(request: Request) -> Drawn:
+    from ostinato.drawing import drawn
+
+    return drawn(request)
 
 
 def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:

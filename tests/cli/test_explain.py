@@ -30,7 +30,8 @@ def test_the_explanation_is_text_json_and_a_page(place: str, tmp_path: Path) -> 
     explain(place, ["factor=3"], written, console)
     found = json.loads((tmp_path / "explain.json").read_text())
     assert found.keys() >= {"rules", "kernels", "schedule", "source", "memory", "cost"}
-    assert (tmp_path / "explain.html").read_text().startswith("<!doctype html>")
+    page = (tmp_path / "explain.html").read_text()
+    assert page.startswith("<!doctype html>") and 'id="compiled-y"' in page
 
 
 def test_the_doctor_compiles_and_runs_a_program(tmp_path: Path) -> None:

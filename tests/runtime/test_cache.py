@@ -45,6 +45,7 @@ class Nothing:
     local_stride = 0
     total_bytes = 0
     lower_bound_bytes = 0
+    blocks: tuple[tuple[str, int, int, int, int], ...] = ()
 
 
 def nowhere(layout: Nothing, extents: object, workers: int) -> Nothing:

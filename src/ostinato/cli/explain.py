@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from ostinato.cli.load import load_program
+from ostinato.dims import is_integer
 from ostinato.program import Program
 
 
@@ -26,9 +27,11 @@ def explain(place: str, settings: Iterable[str], written: Written, console: Cons
     """Compile the program of ``FILE[:FUNCTION]`` and show the stages of the compilation."""
     made = load_program(place, settings)
     program = made if isinstance(made, Program) else made.program
-    explanation = program.compile(certificate=written.certificate).explain()
+    given: Mapping[str, object] = {} if isinstance(made, Program) else made.arguments
+    extents = {n: size for n, size in given.items() if n in program.extents and is_integer(size)}
+    explanation = program.compile(certificate=written.certificate).explain(**extents)
     console.print(str(explanation), markup=False, highlight=False, soft_wrap=True)
     if written.json is not None:
-        written.json.write_text(json.dumps(asdict(explanation), indent=2) + "\n")
+        written.json.write_text(json.dumps(explanation.data(), indent=2) + "\n")
     if written.html is not None:
         explanation.to_html(written.html)

@@ -30,13 +30,15 @@ class Layout:
     """Where every tensor starts, in bytes from the arena's start.
 
     Offsets of worker-local tensors are those of worker 0; worker ``k`` adds ``k * local_stride``.
-    ``lower_bound_bytes`` is what is in use at once in the fullest phase.
+    ``lower_bound_bytes`` is what is in use at once in the fullest phase. ``blocks`` are what shares
+    the arena: name, offset, bytes, first and last phase of use.
     """
 
     offsets: dict[str, int]
     local_stride: int
     total_bytes: int
     lower_bound_bytes: int
+    blocks: tuple[tuple[str, int, int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,12 @@ def layout(plan: Plan, extents: Mapping[str, int], workers: int) -> Layout:
         blocks.append(_Block("", stride * workers, everywhere))
     bound = _lower_bound(blocks)
     offsets, total = _best(blocks, bound)
+    shown = tuple(
+        (b.name or "of the workers", offsets[b.name], b.size, b.life.first, b.life.last)
+        for b in blocks
+    )
     base = offsets.pop("", 0)
-    return Layout(offsets | {n: base + at for n, at in local.items()}, stride, total, bound)
+    return Layout(offsets | {n: base + at for n, at in local.items()}, stride, total, bound, shown)
 
 
 def sizes_bytes(plan: Plan, extents: Mapping[str, int]) -> dict[str, int]:

@@ -389,18 +389,16 @@ def random_node(
 
 def scan(fn: str, x: Node, dim: Dim, reverse: bool = False) -> Node:
     """Return the inclusive fold of ``x`` over a dimension up to the point, or from it on."""
-    return intern(
-        (Scan(fn, dim, reverse), (x,), order({*x.domain, dim}), x.shape, x.dtype), x.where
-    )
+    return intern((Scan(fn, dim, reverse), (x,), order({*x.domain, dim}), x.shape, x.dtype))
 
 
-def linear(g: Node, a: Node, dim: Dim, reverse: bool) -> Node:
+def linear(g: Node, a: Node, dim: Dim, reverse: bool, where: str = "") -> Node:
     """Return ``y[d] = a[d] + g[d] * y[d -+ 1]``; ``g`` and ``a`` are padded to equal rank."""
     rank = max(g.rank, a.rank)
     g, a = pad_rank(g, rank), pad_rank(a, rank)
-    shape = broadcast_shapes([g.shape, a.shape], (g, a), "linear recurrence", a.where)
+    shape = broadcast_shapes([g.shape, a.shape], (g, a), "linear recurrence", where)
     domain = order({*g.domain, *a.domain, dim})
-    return intern((Linear(dim, reverse), (g, a), domain, shape, a.dtype), a.where)
+    return intern((Linear(dim, reverse), (g, a), domain, shape, a.dtype), where)
 
 
 def host(op: Host, args: Sequence[Node], like: Node) -> Node:

@@ -51,7 +51,7 @@ def linear_back(node: Node, k: int, up: Adjoint, held: Dims) -> Adjoint:
     adjoint = up
     if dim not in held:
         gain = a.switch(at_least(has_after, 1), read(node.args[0], [(dim, after)], node.where))
-        run = linear(gain, a.switch(up.guard, up.value), dim, not back)
+        run = linear(gain, a.switch(up.guard, up.value), dim, not back, node.where)
         adjoint = Adjoint(ALWAYS, run)
     if k == 1:
         return Adjoint(adjoint.guard, a.fit(adjoint.value, node.shape, node.args[1].shape))

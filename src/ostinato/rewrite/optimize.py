@@ -40,7 +40,8 @@ class Report:
     """What rewriting did.
 
     - ``rules``: name -> how often it fired, for every rule of the set;
-    - ``origins``: for each node of the result, the rules that created its e-node;
+    - ``origins``: for each node of the result, the rules that created its e-node; ``prices``: its
+      share of the predicted time;
     - ``before``, ``after``: times by kind; prices are nanoseconds of a whole run at the hints;
     - ``enodes``: the size of the saturated graph; ``seconds``: time per stage.
     - ``switches``: choices that local search changed after the tree program;
@@ -60,6 +61,7 @@ class Report:
     seconds: dict[str, float]
     switches: int = 0
     search: str = ""
+    prices: dict[Node, float] = field(default_factory=dict[Node, float])
     left: str = ""
     unproved: tuple[str, ...] = ()
 
@@ -129,6 +131,7 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
     report = replace(
         report,
         origins=origins,
+        prices=_prices(after, rebuilt, pricing),
         after=after.cost,
         price_after=after.price,
         switches=after.switches,
@@ -228,6 +231,14 @@ def _origins(selection: Selection, rebuilt: Rebuilt, graph: EGraph) -> dict[Node
         rules = graph.origins.get((enode.op, enode.fields))
         if rules:
             out.setdefault(node, rules)
+    return out
+
+
+def _prices(selection: Selection, rebuilt: Rebuilt, pricing: Pricing) -> dict[Node, float]:
+    out: dict[Node, float] = {}
+    for number, node in rebuilt.nodes.items():
+        item = selection.terms.items[number]
+        out[node] = out.get(node, 0.0) + pricing.price(item.cls, item.enode)
     return out
 
 

@@ -90,7 +90,10 @@ class Interface(Protocol):
 
 
 class Layout(Protocol):
-    """Offsets in bytes of every stored tensor for given extents and workers."""
+    """Offsets in bytes of every stored tensor for given extents and workers.
+
+    ``blocks`` are what shares the arena: name, offset, bytes, first and last phase of use.
+    """
 
     @property
     def offsets(self) -> Mapping[str, int]: ...
@@ -100,6 +103,8 @@ class Layout(Protocol):
     def total_bytes(self) -> int: ...
     @property
     def lower_bound_bytes(self) -> int: ...
+    @property
+    def blocks(self) -> Sequence[tuple[str, int, int, int, int]]: ...
 
 
 Place = Callable[[Mapping[str, int], int], Layout]  # extents, workers

@@ -13,6 +13,7 @@ from ostinato.pdg.claims import Unseen, failure
 from ostinato.pdg.errors import NonFiniteError, OstinatoError
 from ostinato.pdg.host import HostFunction
 from ostinato.pdg.node import UNSEEN
+from ostinato.report.memory import Stored
 from ostinato.runtime.arrays import Array, empty_arena, put, sizes, stored_view, take, take_step
 from ostinato.runtime.arrays import tile_counts as counts_of
 from ostinato.runtime.artifact import Artifact, Field, Layout
@@ -182,7 +183,8 @@ class Executable:
         if not at and self.artifact.interface.extents:
             return self.artifact.explanation
         layout = self.layout(at)
-        use = MemoryUse(layout.total_bytes, layout.lower_bound_bytes, dict(at))
+        tensors = tuple(Stored(*block) for block in layout.blocks)
+        use = MemoryUse(layout.total_bytes, layout.lower_bound_bytes, dict(at), tensors)
         return replace(self.artifact.explanation, memory=use)
 
 

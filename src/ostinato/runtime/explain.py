@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ostinato.report.memory import Stored
+
+if TYPE_CHECKING:
+    from ostinato.report.graph import Graph
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """Bytes of the arena at some extents: what the plan takes and what no plan can go below."""
+    """Bytes of the arena at some extents: what the plan takes and what no plan can go below.
+
+    ``tensors`` is the arena over time; what every worker has of its own is one tensor.
+    """
 
     predicted_peak_bytes: int = 0
     lower_bound_bytes: int = 0
     extents: Mapping[str, int] = field(default_factory=dict[str, int])
+    tensors: tuple[Stored, ...] = ()
 
     def __str__(self) -> str:
         at = ", ".join(f"{name}={n}" for name, n in sorted(self.extents.items())) or "any size"
         peak, bound = f"{self.predicted_peak_bytes:,}", f"{self.lower_bound_bytes:,}"
         return f"peak {peak} bytes, lower bound {bound} bytes, at {at}"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What is made when a page asks for it: the equations, and the program before and after."""
+
+    equations: str = ""
+    graphs: tuple[Graph, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -34,6 +51,8 @@ class Explanation:
     cost: Mapping[str, float] = field(default_factory=dict[str, float])
     profile: str = "default"  # the name of the profile that priced it
     notes: tuple[str, ...] = ()  # what the compiler could not do, and why
+    title: str = ""
+    draw: Callable[[], Drawn] = field(default=Drawn, compare=False, repr=False)
 
     def sections(self) -> dict[str, str]:
         """Return the parts as titled text."""
@@ -53,26 +72,44 @@ class Explanation:
     def __str__(self) -> str:
         return "\n\n".join(f"== {title} ==\n{text}" for title, text in self.sections().items())
 
+    def data(self) -> dict[str, object]:
+        """Return everything but the drawings as plain data, for JSON."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.compare}
+
     def to_html(self, path: str | Path) -> None:
-        """Write one page that needs no other file."""
-        parts = {**self.sections(), "source": self.source}
-        body = "\n".join(
-            f"<details open><summary>{title}</summary><pre>{html.escape(text)}</pre></details>"
-            for title, text in parts.items()
+        """Write one page that needs no other file and no network.
+
+        It has the equations, the program before and after rewriting as drawings whose boxes tell
+        their lines, rules and cost, and the parts that `str` shows.
+        """
+        from ostinato.report.page import Page, page  # a program that only runs needs none of it
+
+        drawn = self.draw()
+        made = Page(
+            title=self.title or "a program",
+            summary=self._summary(),
+            notes=self.notes,
+            equations=drawn.equations,
+            graphs=drawn.graphs,
+            rules=self.rules,
+            schedule=self.schedule,
+            kernels=self.kernels,
+            stored=self.memory.tensors,
+            total_bytes=self.memory.predicted_peak_bytes,
+            cost={name: f"{value:g}" for name, value in self.cost.items()},
+            source=self.source,
         )
-        Path(path).write_text(_PAGE.format(body=body), encoding="utf-8")
+        Path(path).write_text(page(made), encoding="utf-8")
+
+    def _summary(self) -> dict[str, str]:
+        fired = sum(1 for count in self.rules.values() if count)
+        found = {"kernels": str(len(self.kernels)), "rules that fired": str(fired)}
+        if "predicted_ns" in self.cost:
+            found["predicted"] = f"{self.cost['predicted_ns'] / 1e6:,.3g} ms ({self.profile})"
+        if self.memory.predicted_peak_bytes:
+            found["memory"] = str(self.memory)
+        return found
 
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>ostinato: what was compiled</title>
-<style>
-body {{ font: 14px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; }}
-summary {{ font-weight: 600; cursor: pointer; }}
-pre {{ background: #f6f6f6; padding: 1rem; overflow-x: auto; font-size: 12px; }}
-</style>
-<h1>What was compiled</h1>
-{body}
-</html>
-"""
+def _plain(value: object) -> object:
+    return asdict(value) if isinstance(value, MemoryUse) else value

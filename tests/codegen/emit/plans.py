@@ -22,6 +22,7 @@ class Layout:
     local_stride: int
     total_bytes: int
     lower_bound_bytes: int
+    blocks: tuple[tuple[str, int, int, int, int], ...] = ()
 
 
 def layout(plan: Plan, extents: Mapping[str, int], workers: int) -> Layout:

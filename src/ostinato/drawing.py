@@ -1,0 +1,20 @@
+"""A compiled program for people to look at: its equations, and its graph before and after."""
+
+from __future__ import annotations
+
+from ostinato.compiler import Request, optimize_pdg
+from ostinato.pdg.half import encoded
+from ostinato.pdg.mathematics import equations
+from ostinato.place import line_at
+from ostinato.report.graph import Fact, graph
+from ostinato.runtime.explain import Drawn
+
+
+def drawn(request: Request) -> Drawn:
+    """Draw a program as written and as compiled; it is rewritten again, to the same result."""
+    optimized = optimize_pdg(encoded(request.pdg), request.rules, request.options)
+    report = optimized.report
+    facts = {n: Fact(report.origins.get(n, ()), price) for n, price in report.prices.items()}
+    before = graph("as written", "written", request.pdg, {}, line_at)
+    after = graph("as compiled", "compiled", optimized.pdg, facts, line_at)
+    return Drawn(equations(request.pdg), (before, after))
