@@ -21,7 +21,12 @@ ARROWS = {
         "ostinato.switches",
         "ostinato.machine.profile",
     ),
-    "ostinato.codegen": ("ostinato.codegen", "ostinato.pdg", "ostinato.switches"),
+    "ostinato.codegen": (
+        "ostinato.codegen",
+        "ostinato.pdg",
+        "ostinato.switches",
+        "ostinato.machine.profile",
+    ),
     "ostinato.report": ("ostinato.report", "ostinato.pdg"),
     "ostinato.runtime": (
         *("ostinato.runtime", "ostinato.report", "ostinato.pdg", "ostinato.switches"),

@@ -232,13 +232,19 @@ def _drawn(request: Request) -> Drawn:
 
 def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:
     """Run every stage of the compiler."""
+    started = time.perf_counter()
+    optimized = optimize_pdg(encoded(pdg), rules, options)
+    return assemble(pdg, optimized, options, time.perf_counter() - started)
+
+
+def assemble(pdg: Pdg, optimized: Optimized, options: Options, rewrite_s: float) -> Artifact:
+    """Run the stages after rewriting, which took ``rewrite_s``."""
     from ostinato.codegen.arena import layout
     from ostinato.codegen.emit.driver import CONTROL_WORDS, DONE, STOP
     from ostinato.codegen.emit.interface import interface
     from ostinato.codegen.emit.program import emit
+    from ostinato.codegen.estimate import predicted
 
-    started = time.perf_counter()
-    optimized = optimize_pdg(encoded(pdg), rules, options)
     rewritten = time.perf_counter()
     plan, constants = plan_of(optimized, options)
     planned = time.perf_counter()
@@ -248,7 +254,7 @@ def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:
     if debug().source:
         print(source, file=sys.stderr)
     times = {
-        "rewrite_s": rewritten - started,
+        "rewrite_s": rewrite_s,
         "schedule_s": planned - rewritten,
         "emit_s": time.perf_counter() - planned,
     }
@@ -256,6 +262,7 @@ def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:
         source=source,
         interface=_in_types_of(pdg, interface(plan)),
         place=partial(layout, plan),
+        price=partial(predicted, plan, options.profile or Profile()),
         constants=constants,
         domains={name: tuple(d.name for d in node.domain) for name, node in pdg.outputs},
         shapes={name: _whole_shape(node) for name, node in pdg.outputs},
@@ -293,7 +300,7 @@ def _explanation(
         kernels=tuple(f"def {part}" for part in source.split("\ndef ")[1:]),
         schedule=str(plan),
         source=source,
-        cost={"predicted_ns": optimized.report.price_after, **times},
+        cost={"rewritten_ns": optimized.report.price_after, **times},
         profile=profile.name,
         notes=_notes(optimized),
     )

@@ -68,7 +68,8 @@ def _rows(profile: Profile) -> list[tuple[str, float]]:
             for kind, ns in zip(PRODUCTS, profile.multiply_ns, strict=True)
         ),
         *((f"byte from {level}", ns) for level, ns in zip(LEVELS, profile.byte_ns, strict=True)),
-        ("element beside another row's", profile.strided_ns),
+        ("element read in strides", profile.strided_ns),
+        ("element of a result in another order", profile.copy_ns),
         ("uniform draw", profile.draw_ns),
         ("normal draw", profile.normal_ns),
         ("comparison of a sort", profile.order_ns),

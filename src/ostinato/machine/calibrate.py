@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import ostinato as ot
 from ostinato.machine import programs
 from ostinato.machine.profile import LEVELS, Profile
@@ -23,6 +25,7 @@ from ostinato.runtime.workers import available_cores
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 MOST_L3 = 64 << 20  # bytes: a part of a large cache that many share
 MOST_STEPS = 1 << 22
+ROWS = 512  # of a matrix that is read in strides: a power of two, as many extents are
 PASSES = 4  # of a step of `repeated`: it writes the new value, and moves it to where it is read
 
 
@@ -167,10 +170,16 @@ def _scalars(watch: Stopwatch, found: dict[str, Any]) -> None:
 
 
 def _strides(watch: Stopwatch, found: dict[str, Any]) -> None:
-    square = numbers(64 * 64).reshape(64, 64)
+    square = numbers(ROWS * ROWS).reshape(ROWS, ROWS)
     plain = watch.step_ns(programs.repeated(programs.multiplied, square))
     turned = watch.step_ns(programs.repeated(programs.turned, square))
     found["strided_ns"] = max((turned - plain) / square.size, found["step_ns"])
+    rates: list[float] = []
+    for _ in range(watch.effort.runs):
+        started = watch.clock()
+        np.array(square.T, order="C")
+        rates.append((watch.clock() - started) * 1e9 / square.size)
+    found["copy_ns"] = max(min(rates), found["step_ns"])
 
 
 def _draws(watch: Stopwatch, found: dict[str, Any]) -> None:

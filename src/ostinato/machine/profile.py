@@ -40,13 +40,14 @@ class Profile:
     serial_ns: float = 4.0  # a step that waits for the one before
     step_ns: float = 0.035  # an elementwise operation
     functions: Mapping[str, float] = field(default_factory=lambda: dict(_FUNCTIONS))
-    fold_ns: float = 0.9  # adding one element to a number, in order
+    fold_ns: float = 0.45  # adding one element to a number, in order
     wide: float = 2.0  # float64 over float32
     product_ns: float = 30.0  # starting a matrix product
     multiply_ns: tuple[float, ...] = (0.02, 0.006, 0.005, 0.006)  # a multiply-add, by `PRODUCTS`
     byte_ns: tuple[float, ...] = (0.003, 0.01, 0.03, 0.08)  # moving a byte, by `LEVELS`
     level_bytes: tuple[int, ...] = (48 << 10, 2 << 20, 32 << 20)  # what each level holds
-    strided_ns: float = 0.6  # reading an element whose neighbour lies elsewhere
+    strided_ns: float = 1.5  # reading an element whose neighbour lies elsewhere
+    copy_ns: float = 1.5  # returning an element of a result that lies in another order
     draw_ns: float = 0.6  # a uniform draw
     normal_ns: float = 2.0  # a normal draw
     order_ns: float = 4.0  # a comparison of a sort or a search, with its mispredicted branch

@@ -15,10 +15,10 @@ from ostinato.rewrite.sizes import Sizes
 class Cost:
     """Nanoseconds of a whole run on one core, by what takes them; the time is their sum.
 
-    - ``starts``: loops and matrix products that begin;
+    - ``starts``: loops and matrix products that begin, and reads of another loop's values;
     - ``arithmetic``: elementwise operations, folds, draws and functions of whole axes;
     - ``products``: multiply-adds of matrix products;
-    - ``traffic``: values kept for, or fetched from, another loop;
+    - ``traffic``: operands and results of matrix products, which lie in memory;
     - ``serial``: steps that wait for the one before.
     """
 
@@ -91,7 +91,7 @@ class Pricing:
         if op == "leaf":
             return self._leaf(cls, int(f[0]), trips)
         if op in ("sl", "part", "at"):
-            return self._fetched(cls, node, trips)
+            return self._fetched(node, trips)
         if op == "rec" or op in VIEWS:
             return Cost()
         once = Cost(starts=trips * profile.leaf_ns)
@@ -134,24 +134,19 @@ class Pricing:
         each = self.profile.normal_ns if op.fn == "normal" else self.profile.draw_ns
         return Cost(arithmetic=each * trips * self._padded(self._sizes.numel(cls)))
 
-    def _fetched(self, cls: int, node: ENode, trips: float) -> Cost:
-        """What is read at other points was kept there: written and read again."""
+    def _fetched(self, node: ENode, trips: float) -> Cost:
+        """What is read at other points was kept there.
+
+        A flat price: the same bytes move in every form, but not in the same loop.
+        """
         sizes, kid = self._sizes, node.kids[0]
         inner = self._graph.dom[kid]
         if kid in self._inlined:
             return Cost()
         if node.op == "sl" and inner & int(node.fields[0]):
-            points = float(sizes.trips(inner))
-        elif node.op == "part" and sizes.masks[int(node.fields[1])]:
-            points = trips
-        else:
-            return Cost()
-        item = 8 if self._graph.dtype.get(cls) in WIDE else 4
-        each = item * float(sizes.numel(kid if node.op == "sl" else cls))
-        return Cost(
-            starts=points * self.profile.point_ns,
-            traffic=2 * points * each * self.profile.move_ns(points * each),
-        )
+            return Cost(starts=sizes.trips(inner) * self.profile.point_ns)
+        fetched = node.op == "part" and sizes.masks[int(node.fields[1])]
+        return Cost(starts=trips * self.profile.point_ns) if fetched else Cost()
 
     def _whole_axis(self, node: ENode, out: float) -> float:
         """Elements read and written, by the function; orders and searches take turns."""
@@ -173,4 +168,5 @@ class Pricing:
         matrices = trips * math.prod(map(max, left[:-2], right[:-2]))
         multiplies = (m + MOST) * k * (n + MOST)
         each = multiplies * self.profile.multiply_at(max(m, n), multiplies) * self._wide(cls)
-        return Cost(starts=matrices * self.profile.product_ns, products=matrices * each)
+        moved = 4 * (m * k + k * n + m * n) * self.profile.byte_ns[1] * self._wide(cls)
+        return Cost(matrices * self.profile.product_ns, 0.0, matrices * each, matrices * moved)

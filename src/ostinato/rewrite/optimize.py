@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ostinato.machine.profile import Profile
@@ -27,12 +27,16 @@ NARROW = 8  # rows: a batch of fewer may run faster point by point
 
 @dataclass(frozen=True)
 class RewriteOptions:
-    """Which rules run, typical extents by name for cost decisions, bounds, and the machine."""
+    """Which rules run, typical extents by name for cost decisions, bounds, and the machine.
+
+    ``pricing`` makes the prices that choose; the report has those of the machine.
+    """
 
     rules: RuleSet = field(default_factory=every_rule)
     hints: Mapping[str, int] = field(default_factory=dict[str, int])
     budget: Budget = Budget()
     profile: Profile = Profile()
+    pricing: Callable[[EGraph, Sizes, Profile], Pricing] = Pricing
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
     clock.lap("load")
     graph, saturation = _saturated(loaded, chosen, clock)
     sizes = Sizes(graph, loaded, chosen.hints)
-    pricing = Pricing(graph, sizes, chosen.profile)
+    pricing = chosen.pricing(graph, sizes, chosen.profile)
     clock.lap("sizes")
     cost = _written(graph, loaded, pricing)
     fired = {r.name: saturation.matches.get(r.name, 0) for r in chosen.rules}

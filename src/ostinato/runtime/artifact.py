@@ -108,6 +108,12 @@ class Layout(Protocol):
 
 
 Place = Callable[[Mapping[str, int], int], Layout]  # extents, workers
+Price = Callable[[Mapping[str, int], int], Mapping[str, float]]  # nanoseconds by what takes them
+
+
+def unpriced(extents: Mapping[str, int], workers: int) -> Mapping[str, float]:
+    """The prediction of an artifact that has none."""
+    return {}
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,7 @@ class Artifact:
     ``lines`` the place in the user's program;
     ``words`` are the places of the stop flag and of the published count in the control array, and
     its length. ``constants`` are inputs that the program itself supplies, ``claims`` what every
-    run checks.
+    run checks, ``price`` what a run is predicted to take.
     """
 
     source: str
@@ -131,3 +137,4 @@ class Artifact:
     constants: Mapping[str, Array] = field(default_factory=dict[str, Array])
     explanation: Explanation = field(default_factory=Explanation)
     claims: tuple[Claim, ...] = ()
+    price: Price = unpriced

@@ -178,14 +178,20 @@ class Executable:
         return [error for error in out if error is not None]
 
     def explain(self, extents: Mapping[str, int] | None = None) -> Explanation:
-        """What was compiled; memory is that of the given extents, or of the last run."""
-        at = extents or self._extents
-        if not at and self.artifact.interface.extents:
-            return self.artifact.explanation
+        """What was compiled; memory and time are those of the given extents, or the last run's.
+
+        Without either, time is for typical extents.
+        """
+        at, explanation = extents or self._extents, self.artifact.explanation
+        is_sized = bool(at) or not self.artifact.interface.extents
+        workers = self.workers(at) if is_sized else self.threads
+        cost = {**self.artifact.price(at, workers), **explanation.cost}
+        if not is_sized:
+            return replace(explanation, cost=cost)
         layout = self.layout(at)
         tensors = tuple(Stored(*block) for block in layout.blocks)
         use = MemoryUse(layout.total_bytes, layout.lower_bound_bytes, dict(at), tensors)
-        return replace(self.artifact.explanation, memory=use)
+        return replace(explanation, memory=use, cost=cost)
 
 
 def require_finite(artifact: Artifact, name: str, value: Array, *at: int) -> None:

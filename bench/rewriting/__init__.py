@@ -1,0 +1,1 @@
+"""Predicted against measured time, for the chosen form of programs and for other forms."""

@@ -1,0 +1,112 @@
+"""The second phase: running every compiled form, in turns."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from typing import cast
+
+from bench.rewriting.compiling import FormRecord
+from bench.rewriting.corpus import Case
+from ostinato.arguments import signature
+from ostinato.codegen.estimate import estimate
+from ostinato.codegen.plan import Plan
+from ostinato.compiler import Compiled, Options, Request
+from ostinato.machine.profile import Profile
+from ostinato.results import Beside
+from ostinato.runtime import cache
+from ostinato.runtime.artifact import Artifact
+from ostinato.runtime.executor import Executable
+
+SAMPLE_S = 4e-3  # shorter runs are repeated within a sample
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How runs are timed; ``clock`` gives seconds."""
+
+    count: int = 5
+    clock: Callable[[], float] = time.perf_counter
+
+    def medians(self, runs: Sequence[Callable[[], object]]) -> list[float]:
+        """Nanoseconds of each run; they take turns, so that drift of the machine hits all alike."""
+        repeats: list[int] = []
+        for run in runs:
+            run()
+            repeats.append(max(1, round(SAMPLE_S / max(self.seconds(run, 1), 1e-6))))
+        taken: list[list[float]] = [[] for _ in runs]
+        for _ in range(self.count):
+            for k, run in enumerate(runs):
+                taken[k].append(self.seconds(run, repeats[k]) * 1e9)
+        return [statistics.median(each) for each in taken]
+
+    def seconds(self, run: Callable[[], object], repeats: int) -> float:
+        started = self.clock()
+        for _ in range(repeats):
+            run()
+        return (self.clock() - started) / repeats
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """One form: nanoseconds as predicted from its schedule, from its e-nodes, and as measured."""
+
+    program: str
+    form: str
+    predicted_ns: float
+    rewritten_ns: float
+    measured_ns: float
+
+
+def time_forms(
+    records: Sequence[FormRecord],
+    cases: Mapping[str, Case],
+    threads: int,
+    sampling: Sampling,
+    profile: Profile,
+    show: Callable[[str], None],
+) -> list[Timed]:
+    """The median of some samples of every form, and what the profile predicts for it."""
+    out: list[Timed] = []
+    for name, group in groupby(records, lambda record: record.program):
+        if name in cases:
+            out += _timed(list(group), cases[name], threads, sampling, profile)
+            show(f"{name}: chosen {out[-1].measured_ns / 1e6:.2f} ms")
+    return out
+
+
+def _priced(
+    artifact: Artifact, profile: Profile, extents: Mapping[str, int], workers: int
+) -> float:
+    """The estimate of the artifact's plan, by another profile than it was compiled with."""
+    price = cast("partial[Mapping[str, float]]", artifact.price)
+    return estimate(cast(Plan, price.args[0]), profile, extents, workers).total
+
+
+def _timed(
+    records: Sequence[FormRecord], case: Case, threads: int, sampling: Sampling, profile: Profile
+) -> list[Timed]:
+    program = case.build()
+    arguments = case.arguments(program)
+    runs: list[Callable[[], object]] = []
+    predicted: list[float] = []
+    for record in records:
+        artifact = cache.load(record.key)
+        if artifact is None:
+            raise FileNotFoundError(f"{case.name}: compile the forms first, with --compile-only")
+        executable = Executable(artifact, cache.directory_of(record.key), record.key, threads)
+        beside = Beside(program.lengths, program.hosts, program.notes)
+        request = Request(program.pdg, None, Options())
+        compiled = Compiled(executable, signature(program.pdg), beside, request)
+        runs.append(partial(compiled, **arguments))
+        workers = executable.workers(case.extents)
+        predicted.append(_priced(artifact, profile, case.extents, workers))
+    measured = sampling.medians(runs)
+    return [
+        Timed(case.name, r.form, p, r.rewritten_ns, m)
+        for r, p, m in zip(records, predicted, measured, strict=True)
+    ]

@@ -1,0 +1,164 @@
+"""What a plan takes to run: its loops walked at the middle of every range.
+
+A loop costs its body at the middle, times its length. Time is the sum of starts, arithmetic,
+traffic between memory and registers, and waiting; work that all workers share takes the longest
+share. `ostinato.codegen.effort` prices one leaf.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, assert_never
+
+from ostinato.codegen.arena import ITEM_BYTES
+from ostinato.codegen.effort import Leaves, Point
+from ostinato.codegen.system import Statement, loads
+from ostinato.codegen.tree import (
+    Barrier,
+    Call,
+    DriverLoop,
+    Kernel,
+    Loop,
+    Span,
+    Step,
+    Tree,
+    computed,
+    leaves,
+)
+from ostinato.machine.profile import Profile
+from ostinato.pdg.index import Extent, dims_of, evaluate
+
+if TYPE_CHECKING:
+    from ostinato.codegen.plan import Plan, Port
+
+TYPICAL = 64  # steps assumed for an extent that nobody gives
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Nanoseconds of a run: of every kernel by name, of waiting, of moving arguments and results.
+
+    ``run`` is what any run takes.
+    """
+
+    kernels: Mapping[str, float]
+    barriers: float
+    arguments: float
+    run: float
+
+    @property
+    def total(self) -> float:
+        return sum(self.kernels.values()) + self.barriers + self.arguments + self.run
+
+
+def estimate(plan: Plan, profile: Profile, extents: Mapping[str, int], workers: int) -> Estimate:
+    """The predicted time of a run with these extents; a missing one counts as `TYPICAL`."""
+    found = _Walk(plan, profile, workers)
+    point: Point = {Extent(name): extents.get(name, TYPICAL) for name in plan.extents}
+    found.steps(plan.driver, point, 1.0)
+    arguments = sum(_copied(plan, port, profile, point) for port in plan.inputs)
+    results = sum(_copied(plan, port, profile, point) for port in plan.outputs)
+    return Estimate(
+        {k.name: found.kernels.get(k.name, 0.0) for k in plan.kernels},
+        found.barriers,
+        arguments + results,
+        profile.run_ns,
+    )
+
+
+def predicted(
+    plan: Plan, profile: Profile, extents: Mapping[str, int], workers: int
+) -> dict[str, float]:
+    """An estimate as named numbers: the whole first, then its parts."""
+    found = estimate(plan, profile, extents, workers)
+    return {
+        "predicted_ns": found.total,
+        **{f"{name}_ns": taken for name, taken in found.kernels.items()},
+        "barriers_ns": found.barriers,
+        "arguments_ns": found.arguments,
+        "call_ns": found.run,
+    }
+
+
+def _copied(plan: Plan, port: Port, profile: Profile, point: Point) -> float:
+    """Copying an argument or a result; one that lies in another order is gathered by strides."""
+    elements = float(math.prod(max(0, evaluate(size, point)) for size in port.shape))
+    size = 2 * elements * ITEM_BYTES[plan.storage[port.tensor].dtype]
+    order = [axis for axes in port.axes for axis in axes]
+    turned = elements * profile.copy_ns if order != sorted(order) else 0.0
+    return size * profile.move_ns(size) + turned
+
+
+class _Walk:
+    """Sums up kernels and barriers over the driver."""
+
+    def __init__(self, plan: Plan, profile: Profile, workers: int) -> None:
+        self.plan, self.profile, self.workers = plan, profile, workers
+        self.leaves = Leaves(plan.statements, plan.storage, profile)
+        self.kernels: dict[str, float] = {}
+        self.barriers = 0.0
+
+    def steps(self, steps: Sequence[Step], point: Point, times: float) -> None:
+        for step in steps:
+            match step:
+                case Barrier():
+                    self.barriers += times * self.waiting()
+                case DriverLoop(span, _, outermost, body):
+                    length, inner = middle(span, point)
+                    self.barriers += outermost * times * length * self.waiting()
+                    self.steps(body, inner, times * length)
+                case Call(number):
+                    kernel = self.plan.kernels[number]
+                    taken = times * self.call(kernel, point)
+                    self.kernels[kernel.name] = self.kernels.get(kernel.name, 0.0) + taken
+                case unknown:
+                    assert_never(unknown)
+
+    def waiting(self) -> float:
+        return self.profile.barrier_ns if self.workers > 1 else 0.0
+
+    def call(self, kernel: Kernel, point: Point) -> float:
+        """The time until the last worker is done with a kernel."""
+        start = self.profile.kernel_ns
+        self.leaves.near = frozenset(
+            name for leaf, _, _ in leaves(kernel.body) for name in computed(leaf)
+        )
+        if kernel.parallel is None:
+            return start + self.trees(kernel.body, point)
+        tiles, inner = middle(kernel.parallel, point)
+        rounds = -(-tiles // self.workers)
+        return rounds * (start + self.trees(kernel.body, inner))
+
+    def trees(self, trees: Sequence[Tree], point: Point) -> float:
+        total = 0.0
+        for tree in trees:
+            if isinstance(tree, Loop):
+                length, inner = middle(tree.span, point)
+                if length:
+                    each = self.profile.point_ns + self.trees(tree.body, inner)
+                    if carries(tree, self.plan.statements):
+                        each = max(each, self.profile.serial_ns)
+                    total += length * each
+            else:
+                total += self.leaves.time(tree, point)
+        return total
+
+
+def carries(loop: Loop, statements: Mapping[str, Statement]) -> bool:
+    """Whether a step of the loop waits for the step before."""
+    own = {name for leaf, _, _ in leaves(loop.body) for name in computed(leaf)}
+    found = (x for name in own for _, value in statements[name].clauses for x in loads(value))
+    return any(
+        loop.dim in dims_of(at) and at.as_dim() is None
+        for x in found
+        if x.tensor in own
+        for at in x.dims
+    )
+
+
+def middle(span: Span, point: Point) -> tuple[int, Point]:
+    """How often a loop runs, and a point in the middle of it."""
+    lo, hi = evaluate(span.lo, point), evaluate(span.hi, point)
+    return max(0, hi - lo), {**point, span.dim: (lo + max(lo, hi - 1)) // 2}

@@ -1,0 +1,97 @@
+import pytest
+
+import ostinato as ot
+from ostinato.codegen.estimate import Estimate, estimate, predicted
+from ostinato.codegen.plan import Plan
+from ostinato.compiler import Options, optimize_pdg, plan_of
+from ostinato.machine.profile import Profile
+from ostinato.tensor import Tensor
+
+PROFILE = Profile()
+
+
+def planned(program: ot.Program, **hints: int) -> Plan:
+    options = Options(threads=2, hints=hints)
+    return plan_of(optimize_pdg(program.pdg, None, options), options)[0]
+
+
+def of(program: ot.Program, workers: int = 1, **extents: int) -> Estimate:
+    return estimate(planned(program, **extents), PROFILE, extents, workers)
+
+
+def kernels(found: Estimate) -> float:
+    return sum(found.kernels.values())
+
+
+def rows(dtype: str = "float32", size: int = 256) -> Tensor:
+    return ot.input("x", shape=(size,), dtype=dtype, over=ot.dims("b"))
+
+
+def chain(steps: int) -> ot.Program:
+    t = ot.dims("t")
+    h = ot.recurrent("h", over=t)
+    h[0] = 1.0
+    h[t + 1] = 0.5 * h
+    return ot.Program(h=h)
+
+
+def test_twice_the_rows_take_twice_the_time() -> None:
+    one, two = (of(ot.Program(y=rows() * 2.0), B=n) for n in (8192, 16384))
+    assert kernels(two) == pytest.approx(2 * kernels(one), rel=0.05)
+
+
+def test_float64_takes_longer() -> None:
+    narrow, wide = (of(ot.Program(y=ot.exp(rows(d))), B=512) for d in ("float32", "float64"))
+    assert 1.7 < kernels(wide) / kernels(narrow) < 2.5
+
+
+def test_a_function_costs_what_the_profile_says() -> None:
+    x = rows()
+    added, powered = (of(ot.Program(y=y), B=512) for y in (x + 1.0, x**x))
+    more = (PROFILE.function_ns("pow") - PROFILE.step_ns) * 512 * 256
+    assert kernels(powered) - kernels(added) == pytest.approx(more, rel=0.1)
+
+
+def test_workers_share_tiles() -> None:
+    program = ot.Program(y=ot.exp(rows()))
+    assert kernels(of(program, 2, B=4096)) == pytest.approx(kernels(of(program, 1, B=4096)) / 2)
+
+
+def test_one_worker_waits_for_nobody() -> None:
+    b, t = ot.dims("b t")
+    h = ot.recurrent("h", over=(b, t))
+    h[b, 0] = 1.0
+    h[b, t + 1] = 0.5 * h[:, t].mean(0)
+    program = ot.Program(h=h)
+    assert of(program, 1, B=512, T=8).barriers == 0.0
+    assert of(program, 2, B=512, T=8).barriers >= 8 * PROFILE.barrier_ns
+
+
+def test_large_tensors_move_slower_than_small_ones() -> None:
+    small, large = (kernels(of(ot.Program(y=rows() + 1.0), B=n)) / n for n in (16, 1 << 16))
+    assert large > 1.5 * small
+
+
+def test_a_product_is_priced_by_its_multiply_adds() -> None:
+    def product(size: int) -> float:
+        x = ot.input("x", shape=(size, size))
+        return kernels(of(ot.Program(y=x @ ot.input("w", shape=(size, size)))))
+
+    assert 6 < product(512) / product(256) < 10
+
+
+def test_recurrences_cost_a_point_per_step() -> None:
+    assert kernels(of(chain(1), T=2000)) > 2000 * PROFILE.point_ns
+
+
+def test_the_parts_are_the_whole() -> None:
+    found = predicted(planned(chain(1), T=100), PROFILE, {"T": 100}, 1)
+    total = found.pop("predicted_ns")
+    assert sum(found.values()) == pytest.approx(total)
+
+
+def test_explain_predicts_for_the_extents_it_is_given() -> None:
+    run = chain(1).compile(threads=1)
+    short, long = (run.explain(T=n).cost["predicted_ns"] for n in (10, 100_000))
+    assert long > 2 * short
+    assert "predicted_ns" in run.explain().cost
