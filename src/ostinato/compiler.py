@@ -52,7 +52,7 @@ TARGETS = ("cpu",)
 
 @dataclass(frozen=True)
 class Options:
-    """What a user may choose of a compilation; none of it changes a result."""
+    """What a user may choose of a compilation; a result changes by rounding only."""
 
     threads: int = 0  # workers; 0 means every core this process may use
     hints: Mapping[str, int] = field(default_factory=dict[str, int])  # typical extents, for costs
@@ -60,6 +60,7 @@ class Options:
     verify: bool = False  # check every invariant after every stage
     checks: bool = False  # check computed steps and positions against their range in every run
     profile: Profile | None = None  # what work takes; None: `ostinato.machine.stored.current`
+    exact: bool = False  # only rules that keep every bit, and no operation that rounds otherwise
 
 
 def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
@@ -75,6 +76,9 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
     if not is_integer(threads) or threads < 0:
         remedy = "Pass a number of threads, or 0 for every core."
         raise OptionError(f"`threads` is {threads!r}", remedy)
+    for name in ("verify", "checks", "exact"):
+        if not isinstance(given.get(name, False), bool):
+            raise OptionError(f"`{name}` is {given[name]!r}", "Pass True or False.")
     extents = signature(pdg).extents
     _require_counts("hints", given.get("hints", {}), extents, "extent")
     _require_counts("widths", given.get("widths", {}), [d.name for d in pdg.dims()], "dimension")
@@ -327,6 +331,7 @@ def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized
     from ostinato.rewrite.registry import every_rule
 
     chosen = rules if rules is not None else every_rule()
+    chosen = chosen.exact() if options.exact else chosen
     profile = options.profile or Profile()
     optimized = optimize(pdg, RewriteOptions(chosen, dict(options.hints), profile=profile))
     if options.verify:
@@ -356,7 +361,7 @@ def plan_of(optimized: Rewritten, options: Options) -> tuple[Plan, dict[str, Arr
 
     system = prove_bounds(lower(optimized.pdg, optimized.batched, options.hints))
     workers = options.threads or available_cores()
-    planned = plan(system, PlanOptions(widths=options.widths, workers=workers))
+    planned = plan(system, PlanOptions(options.widths, workers, options.exact))
     constants: dict[str, Array] = {}
     for argument, name in system.inputs.items():
         if name in system.constants:

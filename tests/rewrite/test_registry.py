@@ -38,6 +38,6 @@ def test_an_added_rule_fires() -> None:
 
 
 def test_a_rule_that_is_not_well_formed_is_named() -> None:
-    broken = Rule("mine/broken", "", "", "(map1 f x", "(nothing x)")
+    broken = Rule("mine/broken", "l", "", "(map1 f x", "(nothing x)")
     with pytest.raises(OptionError, match="`mine/broken` is not well formed"):
         optimize(programs.chain(), RewriteOptions(rules=every_rule().add(broken)))

@@ -31,11 +31,13 @@ class PlanOptions:
     """What the planner may choose.
 
     ``widths`` maps a dim's name to its tile width where that dim is tiled; ``workers`` is the
-    number of threads that tiles should suffice for.
+    number of threads that tiles should suffice for. ``exact`` lets no operation round otherwise
+    than it is written: no product and sum are one operation, no zero changes its sign.
     """
 
     widths: Mapping[str, int] = field(default_factory=dict[str, int])
     workers: int = 2
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class Plan:
     lives: dict[str, Life]
     accesses: tuple[Access, ...]
     guards: dict[str, Cond] = field(default_factory=dict[str, Cond])
+    exact: bool = False
 
     def __str__(self) -> str:
         return show_plan(self)
@@ -113,6 +116,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
         lifetimes(driven, storage, deps, held, outputs),
         driven.accesses,
         needed,
+        chosen.exact,
     )
 
 

@@ -125,6 +125,10 @@ class RuleSet:
         dropped = tuple(r.name for r in self.rules if not {r.name, r.family} & set(names))
         return self.without(*dropped)
 
+    def exact(self) -> Self:
+        """The rules that keep every bit of every result, the signs of zeros included."""
+        return replace(self, rules=tuple(rule for rule in self.rules if rule.exact == "exact"))
+
     def add(
         self, *rules: Rule, fires: Sequence[HasGraph] = (), idle: Sequence[HasGraph] = ()
     ) -> Self:

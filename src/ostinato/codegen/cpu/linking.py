@@ -36,17 +36,19 @@ class Absent:
     address = 0
 
 
-def kernel(integers: int) -> Callable[[Callable[..., None]], Linked]:
+def kernel(integers: int, exact: bool = False) -> Callable[[Callable[..., None]], Linked]:
     """Compile ``f(memory, table, *integers)``: two addresses, then as many int64 numbers.
 
-    ``memory`` points to bytes and ``table`` to int64 numbers.
+    ``memory`` points to bytes and ``table`` to int64 numbers. An ``exact`` kernel has no freedom
+    of floats.
     """
+    options = {**_OPTIONS, "fastmath": False} if exact else _OPTIONS
     signature = f"void(CPointer(uint8), CPointer(int64){', int64' * integers})"
 
     def compile_kernel(function: Callable[..., None]) -> Linked:
         if not is_wanted(function.__name__):
             return Absent()
-        made: Linked = _numba.cfunc(signature, cache=True, **_OPTIONS)(function)
+        made: Linked = _numba.cfunc(signature, cache=True, **options)(function)
         return made
 
     return compile_kernel

@@ -1,0 +1,46 @@
+"""Which outputs of a program have their rounding defined by the language, so that bits must agree."""
+
+from __future__ import annotations
+
+from ostinato.pdg.functions import FLOATS, HALVES
+from ostinato.pdg.node import Along, Map, Matmul, Node, Pdg, Random, Rec, Reduce
+
+# Functions with a bound on their error instead of one rounding.
+BOUNDED = frozenset(
+    ("exp", "log", "log1p", "expm1", "exp2", "log2", "tanh", "sigmoid", "sin", "cos", "tan")
+    + ("erf", "erfc", "lgamma", "digamma", "arcsinh", "arctan2", "pow")
+)
+
+
+def is_bounded(node: Node) -> bool:
+    """Whether an operator of floats has no order of operations, or a function with an error bound."""
+    if node.dtype not in FLOATS + HALVES:
+        return False
+    match node.op:
+        case Map(fn):
+            return fn in BOUNDED
+        case Reduce(fn):
+            return fn in ("sum", "prod")
+        case Along(fn):
+            return fn == "logsumexp"
+        case Random(fn):
+            return fn == "normal"
+        case op:
+            return isinstance(op, Matmul)
+
+
+def has_defined_bits(pdg: Pdg, output: Node) -> bool:
+    """Whether no value that an output is made of is bounded only."""
+    seen: set[Node] = set()
+    todo = [output]
+    while todo:
+        node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if is_bounded(node):
+            return False
+        todo += node.args
+        if isinstance(node.op, Rec):
+            todo += [right for _, right in pdg.equations[node.op.name].cases]
+    return True
