@@ -150,11 +150,12 @@ from ostinato.functions.repetition import (
 )
 from ostinato.gradient import grad, hvp, jvp, vjp
 from ostinato.host import host
+from ostinato.inspection.rules import RuleSet
 from ostinato.pdg.errors import OstinatoError
 from ostinato.program import Program
 from ostinato.record import Record, RecurrentRecord
 from ostinato.recurrent import Recurrent, input, recurrent
-from ostinato.rewrite.registry import Rule, RuleSet
+from ostinato.rewrite.registry import Rule
 from ostinato.stopping import alive, length, stop
 from ostinato.tensor import Tensor, constant
 
@@ -332,7 +333,7 @@ def __getattr__(name: str) -> object:
     if name in _LATER:
         return importlib.import_module(f"ostinato.{name}")
     if name == "rules":
-        from ostinato.rewrite.registry import every_rule
+        from ostinato.inspection.rules import every
 
-        return every_rule()
+        return every()
     raise AttributeError(f"module 'ostinato' has no attribute {name!r}")

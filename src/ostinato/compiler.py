@@ -44,6 +44,7 @@ from ostinato.switches import debug
 if TYPE_CHECKING:
     from ostinato.codegen.emit.interface import Interface
     from ostinato.codegen.plan import Plan
+    from ostinato.codegen.system import System
     from ostinato.dims import Dimension
     from ostinato.rewrite.optimize import Optimized
 
@@ -351,15 +352,25 @@ class Rewritten(Protocol):
     def batched(self) -> dict[str, tuple[Dim, ...]]: ...
 
 
-def plan_of(optimized: Rewritten, options: Options) -> tuple[Plan, dict[str, Array]]:
-    """Lower and schedule a rewritten program; also the values of its literal arrays."""
-    import numpy as np
-
+def system_of(optimized: Rewritten, options: Options) -> System:
+    """Lower a rewritten program."""
     from ostinato.codegen.bounds import prove_bounds
     from ostinato.codegen.lower import lower
+
+    return prove_bounds(lower(optimized.pdg, optimized.batched, options.hints))
+
+
+def plan_of(optimized: Rewritten, options: Options) -> tuple[Plan, dict[str, Array]]:
+    """Lower and schedule a rewritten program; also the values of its literal arrays."""
+    return scheduled(system_of(optimized, options), options)
+
+
+def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]:
+    """Schedule a system; also the values of its literal arrays."""
+    import numpy as np
+
     from ostinato.codegen.plan import PlanOptions, plan
 
-    system = prove_bounds(lower(optimized.pdg, optimized.batched, options.hints))
     workers = options.threads or available_cores()
     planned = plan(system, PlanOptions(options.widths, workers, options.exact))
     constants: dict[str, Array] = {}

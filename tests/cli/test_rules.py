@@ -4,17 +4,12 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
-import ostinato as ot
-from ostinato.cli.rules import ablate, list_rules, show_rule, trace
+from ostinato.cli.app import app
+from ostinato.cli.rules import hints_from, list_rules, show_rule
 from ostinato.pdg.errors import OptionError
 from ostinato.rewrite.registry import every_rule
-
-
-def prefix_sum() -> ot.Program:
-    t = ot.dims("t")
-    x = ot.input("x", over=t)
-    return ot.Program(total=x[: t + 1].sum(0))
 
 
 @pytest.fixture
@@ -51,20 +46,76 @@ def test_an_unknown_rule_is_an_error(console: Console) -> None:
         show_rule("vectorise/map2", None, console)
 
 
-def test_the_trace_names_the_rules_that_made_the_result(console: Console, tmp_path: Path) -> None:
-    trace(prefix_sum(), tmp_path / "trace.json", console)
-    found = json.loads((tmp_path / "trace.json").read_text())
-    assert any(rule.startswith("incremental/") for rule in found["fired"])
-    assert found["price_after_ns"] < found["price_before_ns"]
-
-
-def test_without_its_family_a_prefix_sum_costs_more(console: Console, tmp_path: Path) -> None:
-    ablate(prefix_sum(), ["incremental"], tmp_path / "ablate.json", console)
-    (found,) = json.loads((tmp_path / "ablate.json").read_text())["ablations"]
-    assert found["without"] == "incremental" and found["ratio"] > 1.0
-
-
 def test_one_rule_is_shown_with_programs_on_which_it_fires_and_not(console: Console) -> None:
     show_rule("incremental/prefix-sum", None, console)
     assert "fires on\ny[t] = sum(x[:t+1], axes=-2)" in text(console)
     assert "does not fire on" in text(console)
+
+
+FILE = """
+import ostinato as ot
+
+def main(scale: float = 2.0) -> ot.Program:
+    t = ot.dims("t")
+    x = ot.input("x", over=t)
+    return ot.Program(total=x[: t + 1].sum(0) * scale)
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "prefix.py"
+    path.write_text(FILE)
+    return str(path)
+
+
+def asked(*words: str) -> int:
+    """The exit code of ``ostinato rules`` with these words."""
+    found = CliRunner().invoke(app, ["rules", *words])
+    return found.exit_code
+
+
+def test_the_trace_names_the_rules_of_every_kernel(file: str, tmp_path: Path) -> None:
+    assert asked("trace", file, "--hint", "T=300", "--json", str(tmp_path / "trace.json")) == 0
+    found = json.loads((tmp_path / "trace.json").read_text())
+    kernels = found["kernels"]
+    saved = {rule["rule"]: rule["saved_ns"] for kernel in kernels for rule in kernel["rules"]}
+    assert saved["incremental/prefix-sum"] > 0 and found["extents"] == {"T": 300}
+    assert 0 < kernels[0]["predicted_ns"] <= found["predicted_ns"] < found["written_ns"]
+
+
+def test_families_can_be_traced(file: str, tmp_path: Path) -> None:
+    assert asked("trace", file, "--families", "--json", str(tmp_path / "trace.json")) == 0
+    kernels = json.loads((tmp_path / "trace.json").read_text())["kernels"]
+    assert "incremental" in [rule["rule"] for kernel in kernels for rule in kernel["rules"]]
+
+
+def test_without_its_family_a_prefix_sum_costs_more(file: str, tmp_path: Path) -> None:
+    path = tmp_path / "ablate.json"
+    assert asked("ablate", file, "--without", "incremental", "--json", str(path)) == 0
+    (found,) = json.loads(path.read_text())["ablations"]
+    assert found["without"] == "incremental" and found["ratio"] > 1.0
+
+
+def test_the_statistics_count_nodes_rounds_and_matches(file: str, tmp_path: Path) -> None:
+    assert asked("stats", file, "--set", "scale=3.0", "--json", str(tmp_path / "stats.json")) == 0
+    found = json.loads((tmp_path / "stats.json").read_text())
+    assert found["matches"]["incremental/prefix-sum"] == 1
+    assert 0 < found["classes"] < found["enodes"] < found["rows"][-1]
+    assert {"load", "saturate", "extract"} <= found["seconds"].keys()
+
+
+@pytest.mark.parametrize("command", ["list", "show", "trace", "ablate", "stats", "prove"])
+def test_every_command_has_help(command: str) -> None:
+    found = CliRunner().invoke(app, ["rules", command, "--help"])
+    assert found.exit_code == 0 and "--json" in found.output
+
+
+@pytest.mark.parametrize("hint", ["T", "T=", "T=x", "T=0"])
+def test_a_hint_that_is_no_extent_is_refused(hint: str) -> None:
+    with pytest.raises(OptionError, match="Write --hint T=500"):
+        hints_from([hint])
+
+
+def test_a_question_about_a_file_that_is_not_there_fails(tmp_path: Path) -> None:
+    assert asked("stats", str(tmp_path / "missing.py")) != 0

@@ -1,4 +1,4 @@
-"""Which outputs of a program have their rounding defined by the language, so that bits must agree."""
+"""Which outputs have their rounding defined by the language, so that bits must agree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BOUNDED = frozenset(
 
 
 def is_bounded(node: Node) -> bool:
-    """Whether an operator of floats has no order of operations, or a function with an error bound."""
+    """Whether an operator of floats has a free order, or a function with an error bound."""
     if node.dtype not in FLOATS + HALVES:
         return False
     match node.op:

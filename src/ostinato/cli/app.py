@@ -1,7 +1,7 @@
 """The commands and their options; the work is in the modules each command imports."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,6 +24,10 @@ Place = Annotated[
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="An argument of the function; repeatable."),
+]
+Hints = Annotated[
+    list[str] | None,
+    typer.Option("--hint", metavar="NAME=SIZE", help="An extent for predictions; repeatable."),
 ]
 Json = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Also write the result as JSON.")
@@ -168,14 +172,22 @@ def show(name: Annotated[str, typer.Argument(help="family/rule")], json: Json = 
 
 
 @rules.command()
-def trace(place: Place, settings: Settings = None, json: Json = None) -> None:
-    """Show which rules fired on a program and what they made."""
-    from rich.console import Console
+def trace(
+    place: Place,
+    settings: Settings = None,
+    hints: Hints = None,
+    families: Annotated[
+        bool, typer.Option("--families", help="Savings of families instead of rules: faster.")
+    ] = False,
+    json: Json = None,
+) -> None:
+    """Show for each kernel which rules made it and what each of them saves.
 
-    from ostinato.cli import rules as commands
-    from ostinato.cli.load import load_program
-
-    commands.trace(load_program(place, settings or ()), json, Console())
+    A saving is in predicted time and in peak memory of the whole program, compared with compiling
+    it again without that rule; other rules may make up for it, so savings do not add up. Kernels
+    are those of the plan; nothing is compiled to machine code.
+    """
+    _show("trace", place, settings, hints, json, by="family" if families else "rule")
 
 
 @rules.command()
@@ -186,15 +198,17 @@ def ablate(
         typer.Option(metavar="NAME", help="A rule or family; repeatable; default: each family."),
     ] = None,
     settings: Settings = None,
+    hints: Hints = None,
     json: Json = None,
 ) -> None:
-    """Show the predicted cost of a program without each family or rule."""
-    from rich.console import Console
+    """Show predicted time and peak memory of a program without each family or rule."""
+    _show("ablate", place, settings, hints, json, *(without or ()))
 
-    from ostinato.cli import rules as commands
-    from ostinato.cli.load import load_program
 
-    commands.ablate(load_program(place, settings or ()), without or (), json, Console())
+@rules.command()
+def stats(place: Place, settings: Settings = None, hints: Hints = None, json: Json = None) -> None:
+    """Show how rewriting goes: e-nodes, rows per round, matches, local search, time per phase."""
+    _show("stats", place, settings, hints, json)
 
 
 @rules.command()
@@ -204,9 +218,33 @@ def prove(
     ] = None,
     json: Json = None,
 ) -> None:
-    """Run the proofs of the rules again."""
+    """Run the proofs of the rules again; fail if one is wrong or open."""
     from rich.console import Console
 
-    from ostinato.cli.prove import prove as prove_rules
+    from ostinato.cli.rules import show_record
+    from ostinato.inspection.rules import every
 
-    raise typer.Exit(prove_rules(names or (), json, Console()))
+    found = every().prove(*(names or ()))
+    show_record(found, json, Console())
+    raise typer.Exit(0 if found.holds else 1)
+
+
+def _show(
+    question: str,
+    place: str,
+    settings: list[str] | None,
+    hints: list[str] | None,
+    json: Path | None,
+    *names: str,
+    **more: Any,
+) -> None:
+    """Ask the rules about a program, and show the answer."""
+    from rich.console import Console
+
+    from ostinato.cli.load import load_program
+    from ostinato.cli.rules import hints_from, show_record
+    from ostinato.inspection.rules import every
+
+    made = load_program(place, settings or ())
+    found = getattr(every(), question)(made, *names, hints=hints_from(hints or ()), **more)
+    show_record(found, json, Console())

@@ -43,7 +43,7 @@ def _apart(s: Statement, tiles: frozenset[Dim]) -> frozenset[Dim]:
 
 
 def _partial(s: Statement, apart: frozenset[Dim], name: str) -> Statement:
-    return replace(s, name=name, reduced=s.reduced - apart)
+    return replace(s, name=name, base=s.lowered, reduced=s.reduced - apart)
 
 
 def _combined(s: Statement, part: Statement, apart: frozenset[Dim]) -> Statement:

@@ -258,7 +258,14 @@ class _Lowering(Elements):
             node.op.name: self.name(node) for node in self.nodes if isinstance(node.op, Input)
         }
         inputs |= {f"literal {name}": name for name in self.constants}
-        return System(self.statements, outputs, inputs, self.constants, hints)
+        return System(
+            self.statements,
+            outputs,
+            inputs,
+            self.constants,
+            hints,
+            {s: n for n, s in self.names.items()},
+        )
 
     def output(self, name: str, node: Node) -> str:
         """The statement that holds an output in its own dims and axes, copied if need be."""

@@ -31,6 +31,7 @@ def _padded(s: Statement, name: str) -> Statement:
     return replace(
         s,
         name=name,
+        base=s.lowered,
         kind="map",
         dims=dims,
         axes=tuple(Axis(a.index, a.pad, a.pad) for a in axes),

@@ -150,6 +150,7 @@ def _copy(source: Statement, name: str, order: list[int]) -> Statement:
         source.lanes,
         where=source.where,
         label=source.label,
+        base=source.lowered,
     )
 
 

@@ -51,7 +51,7 @@ def _cases(s: Statement, taken: set[str]) -> tuple[Statement, ...]:
     for k, (cond, value) in enumerate(s.clauses):
         name = fresh(f"{s.name}_case{k}", taken)
         taken.add(name)
-        out.append(replace(s, name=name, clauses=((every(*before, cond), value),)))
+        out.append(replace(s, name=name, base=s.lowered, clauses=((every(*before, cond), value),)))
         before = (*before, negation(cond))
     return tuple(out)
 

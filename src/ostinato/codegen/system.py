@@ -17,7 +17,7 @@ from typing import Literal, assert_never
 
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.index import Dim, Expr
-from ostinato.pdg.node import Dtype, Scalar
+from ostinato.pdg.node import Dtype, Node, Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +197,12 @@ class Statement:
     label: str = ""  # the user's name, if any
     along: Dim | None = None
     host: HostCall | None = None
+    base: str = ""  # the lowered statement that this one is a part or a copy of, if any
+
+    @property
+    def lowered(self) -> str:
+        """The name of the lowered statement that this one computes for."""
+        return self.base or self.name
 
     @property
     def result_dims(self) -> tuple[Dim, ...]:
@@ -221,6 +227,7 @@ class System:
     inputs: dict[str, str]  # argument name -> statement
     constants: dict[str, tuple[Scalar, ...]] = field(default_factory=dict[str, tuple[Scalar, ...]])
     hints: dict[str, int] = field(default_factory=dict[str, int])  # extent name -> steps
+    nodes: dict[str, Node] = field(default_factory=dict[str, Node])  # what statements compute
 
     def reads(self, name: str) -> tuple[Load, ...]:
         """All loads of a statement, in clause order."""

@@ -81,6 +81,7 @@ def _copy(s: Statement, x: Value, name: str) -> Statement:
     lanes = s.lanes & set(dims)
     return Statement(
         name, "map", dims, tuple(kept), ((ALWAYS, x),), x.dtype, lanes, where=s.where,
+        base=s.lowered,
     )  # fmt: skip
 
 

@@ -74,6 +74,7 @@ class Selection:
     cost: Cost
     switches: int = 0  # choices that local search changed
     is_searched: bool = True  # local search ended by itself, within its steps
+    steps: int = 0  # places that local search visited
     is_plain: bool = False  # recurrences stay point by point, for lack of an order otherwise
 
 
@@ -128,20 +129,20 @@ class Extractor:
             (k, classes[ids[n]]) for k, (_, n) in enumerate(self._loaded.pdg.outputs)
         ]
         chosen: dict[Name, int] = {}
-        switches, is_searched = 0, True
+        switches, visited, is_searched = 0, 0, True
         deepest = sorted(groups.items(), key=lambda item: -len(item[0]))  # stable: see `chains`
         last: tuple[Chain, list[tuple[Name, int]]] = ((), results)
         for chain, roots in (*deepest, last):
             context = Context(chain, self._loaded.tables)
             search = _Search(self._graph, self._candidates, context, forms, terms, known)
             found = search.run([cls for _, cls in roots], steps)
-            switches += search.switches
+            switches, visited = switches + search.switches, visited + search.steps
             is_searched &= search.is_complete
             chosen.update({name: term for (name, _), term in zip(roots, found, strict=True)})
             for number in terms.reachable(found):
                 known.setdefault(terms.items[number].cls, number)
         used = self._used(terms, chosen)
-        return replace(used, switches=switches, is_searched=is_searched)
+        return replace(used, switches=switches, steps=visited, is_searched=is_searched)
 
     def _used(self, terms: Terms, chosen: Mapping[Name, int]) -> Selection:
         """What the outputs need, through recurrences, and its cost."""
@@ -217,7 +218,7 @@ class _Search:
         self._chosen: list[ENode | int] = []  # an e-node, or the number of a term
         self._best: dict[int, int] = {}  # place -> option
         self._built: dict[int, int] = {}
-        self.switches, self.is_complete = 0, True
+        self.switches, self.steps, self.is_complete = 0, 0, True
 
     def run(self, roots: Sequence[int], steps: int | None) -> list[int]:
         """The terms of root classes, improved by a search of so many steps unless None."""
@@ -312,6 +313,7 @@ class _Search:
         search = LocalSearch(Choices(options, self._kids, self._price), self._best, steps)
         search.run(roots)
         self.switches, self.is_complete = search.switches, search.is_complete
+        self.steps = steps - search.steps
 
     def _build(self, root: int, classes: Mapping[int, int]) -> int:
         stack = [root]

@@ -47,8 +47,8 @@ class Report:
     - ``origins``: for each node of the result, the rules that created its e-node; ``prices``: its
       share of the predicted time;
     - ``before``, ``after``: times by kind; prices are nanoseconds of a whole run at the hints;
-    - ``enodes``: the size of the saturated graph; ``seconds``: time per stage.
-    - ``switches``: choices that local search changed after the tree program;
+    - ``enodes``, ``classes``: the size of the saturated graph; ``seconds``: time per stage;
+    - ``switches``: choices that local search changed after the tree program, in so many ``steps``;
     - ``search``: why local search ended before it had tried everything; empty if it did not;
     - ``left``: what was left as it was written, and why; empty if nothing was;
     - ``unproved``: the rules that fired, are no rules of the compiler and have no proof.
@@ -68,6 +68,8 @@ class Report:
     prices: dict[Node, float] = field(default_factory=dict[Node, float])
     left: str = ""
     unproved: tuple[str, ...] = ()
+    classes: int = 0
+    steps: int = 0
 
     def __str__(self) -> str:
         fired = sorted(self.rules.items(), key=lambda rule: (-rule[1], rule[0]))
@@ -121,7 +123,8 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
     fired = {r.name: saturation.matches.get(r.name, 0) for r in chosen.rules}
     report = Report(
         rules=fired, origins={}, before=cost, after=cost, price_before=cost.total,
-        price_after=cost.total, saturation=saturation, enodes=graph.count(), seconds=clock.laps,
+        price_after=cost.total, saturation=saturation, enodes=graph.count(),
+        classes=len(graph.classes), seconds=clock.laps,
         unproved=_unproved(rule for rule in chosen.rules if fired[rule.name]),
     )  # fmt: skip
     try:
@@ -139,6 +142,7 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
         after=after.cost,
         price_after=after.price,
         switches=after.switches,
+        steps=after.steps,
         search="" if after.is_searched else f"the budget of {budget.steps} steps was reached",
         left="its recurrences run point by point" if after.is_plain else "",
     )

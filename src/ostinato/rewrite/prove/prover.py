@@ -31,17 +31,24 @@ OUTCOMES: tuple[Outcome, ...] = ("proved", "bounded", "failed", "unproved")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is known of a rule: how many readings were decided, and what failed or is missing."""
+    """What is known of a rule: how many readings were decided, and what failed or is missing.
+
+    ``methods``: what showed that the sides are equal, in any of the readings.
+    """
 
     rule: str
     outcome: Outcome
     readings: int
     why: str = ""
+    methods: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         about = f": {self.why}" if self.why else ""
         return f"{self.rule}  {self.outcome} ({self.readings} readings){about}"
 
+
+METHODS = ("normal form", "cases of conditions", "induction", "identities of functions")
+NO_CLAIM = "only asks for terms"  # or that a shape is what it is
 
 _FORMS = {"exact": exact, "zero signs": signless, "reassociates": real}
 
@@ -66,11 +73,13 @@ def prove(rule: Rule) -> Verdict:
         return Verdict(rule.name, "failed", count, str(problem))
     except (Unsupported, Open) as problem:
         return Verdict(rule.name, "unproved", count, str(problem))
+    methods = tuple(m for m in METHODS if m in found.methods) or (NO_CLAIM,)
     if not count:
         return Verdict(rule.name, "unproved", 0, "no reading of the rule was found")
     if computes_with_masks(found):
-        return Verdict(rule.name, "bounded", count, f"every mask of {MOST_MASKED_AXES} axes")
-    return Verdict(rule.name, "proved", count)
+        about = f"every mask of {MOST_MASKED_AXES} axes"
+        return Verdict(rule.name, "bounded", count, about, methods)
+    return Verdict(rule.name, "proved", count, methods=methods)
 
 
 def settings(found: Law) -> Iterator[Setting]:
@@ -182,6 +191,7 @@ def _unequal(
         values = _at(meaning, sides, element)
         proved = _is_proved(found, meaning, sides, values, element)
     except Undecided as split:
+        found.methods.add("cases of conditions")
         branches = ({**assumed, split.test: holds} for holds in (True, False))
         found_ = (_unequal(found, setting, sides, ranged, branch) for branch in branches)
         return next((pair for pair in found_ if pair is not None), None)
@@ -197,8 +207,15 @@ def _is_proved(
 ) -> bool:
     form = _FORMS[found.rule.exact]
     if key(form(values[0])) == key(form(values[1])):
+        found.methods.add("normal form")
         return True
-    return form is real and (by_induction(meaning, sides, element) or equal_scalars(*values))
+    if form is real and by_induction(meaning, sides, element):
+        found.methods.add("induction")
+        return True
+    if form is real and equal_scalars(*values):
+        found.methods.add("identities of functions")
+        return True
+    return False
 
 
 def _at(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -> tuple[Value, Value]:

@@ -50,6 +50,7 @@ class Law:
     kinds: dict[str, str] = field(default_factory=dict[str, str])  # S D A H T Z, or use of N
     folds: set[str] = field(default_factory=set[str])  # texts that name a fold
     thin: set[str] = field(default_factory=set[str])  # tensors that may have axes of size 1
+    methods: set[str] = field(default_factory=set[str])  # what showed that the sides are equal
 
 
 def law(rule: Rule) -> Law:

@@ -1,0 +1,56 @@
+"""What a program would cost without some rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ostinato.inspection.forms import Subject, form_of
+from ostinato.inspection.text import bytes_of, table, time_of
+from ostinato.rewrite.registry import RuleSet
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """The program without a rule or family: predicted time and peak memory, and how much slower.
+
+    None bytes: without it the program has no order.
+    """
+
+    without: str
+    price_ns: float
+    ratio: float
+    peak_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ablations:
+    """The whole program, and without each of some rules and families, one at a time."""
+
+    price_ns: float
+    peak_bytes: int | None
+    ablations: tuple[Ablation, ...]
+    extents: Mapping[str, int]
+
+    def __str__(self) -> str:
+        whole = ("nothing", time_of(self.price_ns), "1.00x", bytes_of(self.peak_bytes))
+        rows = [
+            (a.without, time_of(a.price_ns), f"{a.ratio:.2f}x", bytes_of(a.peak_bytes))
+            for a in self.ablations
+        ]
+        return table(("without", "predicted", "slower by", "peak memory"), [whole, *rows])
+
+
+def ablate(about: Subject, rules: RuleSet, names: Sequence[str]) -> Ablations:
+    """Predict the program without each of the named rules and families (default: each family).
+
+    Errors: OptionError for an unknown name.
+    """
+    rules.without(*names)  # refuses unknown names before any work
+    whole = form_of(about, rules)
+    found: list[Ablation] = []
+    for name in names or rules.families:
+        form = form_of(about, rules.without(name))
+        ratio = form.price_ns / whole.price_ns if whole.price_ns else 1.0
+        found.append(Ablation(name, form.price_ns, ratio, form.peak_bytes))
+    return Ablations(whole.price_ns, whole.peak_bytes, tuple(found), about.extents)

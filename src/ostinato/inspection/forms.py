@@ -1,0 +1,86 @@
+"""A program as some rules make it, down to the plan, without machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ostinato.arguments import signature
+from ostinato.codegen.arena import layout
+from ostinato.codegen.plan import Plan
+from ostinato.codegen.system import System
+from ostinato.compiler import Options, optimize_pdg, options_from, scheduled, system_of
+from ostinato.experiment import Experiment
+from ostinato.pdg.errors import CycleError
+from ostinato.pdg.half import encoded
+from ostinato.pdg.index import Dim, Extent, evaluate
+from ostinato.pdg.node import Pdg
+from ostinato.program import Program
+from ostinato.rewrite.optimize import Optimized
+from ostinato.rewrite.registry import RuleSet
+from ostinato.rewrite.sizes import DEFAULT_EXTENT
+from ostinato.runtime.workers import available_cores
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A program and the extents that its predictions are for."""
+
+    pdg: Pdg
+    hints: Mapping[str, int]
+
+    @property
+    def options(self) -> Options:
+        return options_from({"hints": self.hints}, self.pdg)
+
+    @property
+    def extents(self) -> dict[str, int]:
+        """A size for every extent: a hint, or the typical one."""
+        takes = signature(self.pdg)
+        sizes = {n: self.hints.get(n, DEFAULT_EXTENT) for n in takes.extents}
+        sizes = {n: max(size, takes.least.get(n, 1)) for n, size in sizes.items()}
+        env: dict[Dim | Extent, int] = {Extent(n): size for n, size in sizes.items()}
+        return {**sizes, **{n: evaluate(of, env) for n, of in takes.derived.items()}}
+
+
+@dataclass(frozen=True)
+class Form:
+    """The program that rules make: rewritten, lowered and scheduled."""
+
+    optimized: Optimized
+    system: System
+    plan: Plan | None  # None where its recurrences have no order
+    peak_bytes: int | None
+
+    @property
+    def price_ns(self) -> float:
+        return self.optimized.report.price_after
+
+
+def subject(made: Program | Experiment, hints: Mapping[str, int] | None = None) -> Subject:
+    """What to look at; the arguments of an experiment are its extents.
+
+    Errors: OptionError for a hint that is no extent of the program.
+    """
+    program = made if isinstance(made, Program) else made.program
+    given = {} if isinstance(made, Program) else made.arguments
+    known = {n: v for n, v in given.items() if isinstance(v, int) and n in program.extents}
+    found = Subject(program.pdg, {**known, **(hints or {})})
+    assert found.options.hints == found.hints, "options are the given ones"
+    return found
+
+
+def rewritten(about: Subject, rules: RuleSet) -> Optimized:
+    """The program that rules make."""
+    return optimize_pdg(encoded(about.pdg), rules, about.options)
+
+
+def form_of(about: Subject, rules: RuleSet) -> Form:
+    """The program that rules make, with the plan of its kernels and memory."""
+    optimized = rewritten(about, rules)
+    system = system_of(optimized, about.options)
+    try:
+        plan, _ = scheduled(system, about.options)
+    except CycleError:
+        return Form(optimized, system, None, None)
+    return Form(optimized, system, plan, layout(plan, about.extents, available_cores()).total_bytes)

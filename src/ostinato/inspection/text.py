@@ -1,0 +1,38 @@
+"""Numbers and tables as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def time_of(ns: float) -> str:
+    """Nanoseconds in the unit that suits them.
+
+    >>> time_of(1234.0), time_of(-2.5e7)
+    ('1.23 us', '-25 ms')
+    """
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if abs(ns) >= size:
+            return f"{ns / size:.3g} {unit}"
+    return f"{ns:.3g} ns"
+
+
+def bytes_of(count: int | None) -> str:
+    """Bytes with separators; nothing is known where a form has no plan.
+
+    >>> bytes_of(12345), bytes_of(None)
+    ('12,345 B', '-')
+    """
+    return "-" if count is None else f"{count:,} B"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as their widest cell; numbers, after the first column, to the right."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        first, *rest = zip(cells, widths, strict=True)
+        placed = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)]
+        return "  ".join(placed).rstrip()
+
+    return "\n".join(map(line, (head, *rows)))

@@ -1,0 +1,45 @@
+"""What a proof takes as given: the facts of a rule that other parts of the compiler answer for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ostinato.rewrite.prove.text import Tree, parse
+from ostinato.rewrite.registry import Rule
+
+_NUMBERS = {
+    "exact": "every rounding",
+    "zero signs": "every rounding, zeros without a sign",
+    "reassociates": "real numbers",
+}
+_ANALYSES = {
+    **dict.fromkeys(("dom", "sdom", "hmask", "zmask", "mask", "sizemask", "free"), "dependence"),
+    **dict.fromkeys(("rank", "hlen"), "ranks"),
+    **dict.fromkeys(("shape", "axis", "ones", "axes2", "axes3", "axes4", "axes5"), "shapes"),
+    **dict.fromkeys(("value", "unit"), "values of constants"),
+    **dict.fromkeys(("dtype", "real_cast"), "types"),
+    **dict.fromkeys(("prefix", "suffix", "window", "coming", "growing", "counts"), "ranges"),
+    **dict.fromkeys(("holds_low", "holds_high", "both"), "conditions"),
+    **dict.fromkeys(("full", "self", "shifted", "length", "innermost"), "index expressions"),
+    **dict.fromkeys(("batch", "define"), "recurrences"),
+}
+
+
+def assumptions(rule: Rule) -> tuple[str, ...]:
+    """What numbers are, where points lie, and the analyses of which the law uses an answer.
+
+    >>> from ostinato.rewrite.registry import every_rule
+    >>> assumptions(every_rule()["incremental/suffix-sum"])
+    ('real numbers', 'points inside the box', 'ranges', 'ranks', 'shapes', 'types', \
+'values of constants')
+    """
+    heads = {_ANALYSES[h] for fact in rule.when for h in _heads(parse(fact)) if h in _ANALYSES}
+    inside = () if rule.valid == "everywhere" else ("points inside the box",)
+    return (_NUMBERS[rule.exact], *inside, *sorted(heads))
+
+
+def _heads(tree: Tree) -> Iterator[str]:
+    if isinstance(tree, tuple) and tree:
+        yield str(tree[0])
+        for part in tree[1:]:
+            yield from _heads(part)

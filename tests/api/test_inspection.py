@@ -1,0 +1,92 @@
+"""What `ot.rules` says about programs."""
+
+import pytest
+
+import ostinato as ot
+from ostinato.inspection.text import bytes_of, table, time_of
+from ostinato.pdg.errors import OptionError
+
+
+def learning() -> ot.Program:
+    """A recurrence, a product and sums: more than one kernel."""
+    i, b, t = ot.dims("i b t")
+    x = ot.input("x", (4,), over=(b, t))
+    w = ot.recurrent("w", (4, 4), over=i)
+    y = ot.tanh(x @ w)
+    loss = (y * y)[i, :, :].mean()
+    w[0] = ot.ones((4, 4))
+    w[i + 1] = w - 0.1 * ot.grad(loss, w)
+    return ot.Program(loss=loss)
+
+
+def test_every_kernel_of_the_compiled_program_is_traced() -> None:
+    program = learning()
+    found = ot.rules.trace(program, by="family")
+    assert len(found.kernels) == len(program.compile().explain().kernels) - 1  # and the driver
+    assert {s.rule for k in found.kernels for s in k.rules} <= set(ot.rules.families)
+
+
+def test_operators_of_all_kernels_add_up_to_the_whole() -> None:
+    found = ot.rules.trace(learning(), by="family")
+    total = sum(kernel.predicted_ns for kernel in found.kernels)
+    assert total >= 0.9 * found.predicted_ns  # what is computed where it is used counts twice
+
+
+def test_a_saving_is_what_ablation_says() -> None:
+    program = learning()
+    traced = ot.rules.trace(program, hints={"B": 512}, by="family")
+    saved = {s.rule: s for kernel in traced.kernels for s in kernel.rules}["vectorize"]
+    ablated = ot.rules.ablate(program, "vectorize", hints={"B": 512})
+    (without,) = ablated.ablations
+    assert saved.saved_ns == pytest.approx(without.price_ns - ablated.price_ns)
+    assert without.peak_bytes is not None and ablated.peak_bytes is not None
+    assert saved.saved_bytes == without.peak_bytes - ablated.peak_bytes
+
+
+def test_predictions_are_for_the_hints() -> None:
+    program = learning()
+    few, many = (ot.rules.ablate(program, "view", hints={"B": n}) for n in (8, 8000))
+    assert many.extents["B"] == 8000 and many.price_ns > 100 * few.price_ns
+
+
+def test_the_arguments_of_an_experiment_are_its_extents() -> None:
+    made = ot.Experiment(
+        program=learning(), over="i", arguments={"B": 7, "I": 3, "T": 5}, steps_per_record=1
+    )
+    assert ot.rules.ablate(made, "view").extents == {"B": 7, "I": 3, "T": 5}
+
+
+def test_a_smaller_set_of_rules_is_asked_about_itself() -> None:
+    found = ot.rules.without("algebra").stats(learning())
+    assert not any(name.startswith("algebra/") for name in found.matches)
+
+
+def test_a_hint_that_is_no_extent_is_refused() -> None:
+    with pytest.raises(OptionError, match="`Q` is no extent of the program"):
+        ot.rules.stats(learning(), hints={"Q": 3})
+
+
+def test_an_unknown_rule_is_refused_before_any_work() -> None:
+    with pytest.raises(OptionError, match="no rule or family is called `vectorise`"):
+        ot.rules.ablate(learning(), "vectorise")
+
+
+def test_answers_print_as_tables() -> None:
+    program = learning()
+    assert "made by" in str(ot.rules.trace(program, by="family"))
+    assert "slower by" in str(ot.rules.ablate(program, "view"))
+    assert "rows after each round" in str(ot.rules.stats(program))
+    assert "6 proved, 0 bounded" in str(ot.rules.prove("domain"))
+
+
+def test_numbers_have_units() -> None:
+    assert [time_of(x) for x in (0.5, 2e3, -3e6, 4.56e9)] == ["0.5 ns", "2 us", "-3 ms", "4.56 s"]
+    assert [bytes_of(x) for x in (None, 0, 1234567)] == ["-", "0 B", "1,234,567 B"]
+
+
+def test_tables_align_numbers_to_the_right() -> None:
+    assert table(("name", "n"), [("x", "10"), ("longer", "7")]).splitlines() == [
+        "name     n",
+        "x       10",
+        "longer   7",
+    ]
