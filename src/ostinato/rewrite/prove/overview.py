@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
+from ostinato.rewrite.prove.assumed import assumptions
+from ostinato.rewrite.prove.prover import Verdict
 from ostinato.rewrite.registry import Rule
 
 _HEAD = """# Proofs
@@ -31,20 +35,68 @@ printed.
 - Taken as given: the analyses of the e-graph (which dimensions a term depends on, ranks, shapes),
   which `tests/rewrite` checks against the interpreter on every instance.
 
-This file is generated: `pytest tests/rewrite/test_proofs_overview.py --update-golden`.
+- **Bounded**: a law that computes with masks of axes is decided for all sizes and values, but for
+  every mask of a few axes only; the last column says so.
 
-| rule | law | numbers | holds | proof |
-|---|---|---|---|---|
+*Method* is what showed that both sides are equal, in any of the readings; *readings* the number of
+cases that were decided, in powers of ten: the work of a proof, whatever the machine.
+`ostinato rules prove --json FILE` has the seconds of a run. *Rests on* names the numbers, the points,
+and the analyses whose answers the law uses.
+
+This file is generated: `pytest tests/rewrite/test_proofs_overview.py --update-golden` decides the
+rules that are new in it or were changed, and `pytest proofs` checks the method of every rule.
+
+{summary}
+
+| rule | law | numbers | holds | method | readings | rests on | proof |
+|---|---|---|---|---|---|---|---|
 """
 
 
-def overview(rules: Iterable[Rule]) -> str:
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the table says of a proof: the method, and the readings in powers of ten."""
+
+    method: str
+    readings: str
+
+
+def decision(verdict: Verdict) -> Decision:
+    """The part of a verdict that is the same on every machine.
+
+    >>> decision(Verdict("mine/rule", "proved", 37, methods=("induction",)))
+    Decision(method='induction', readings='< 100')
+    """
+    methods = ", ".join(verdict.methods)
+    return Decision(methods, f"< {10 ** len(str(verdict.readings))}")
+
+
+def overview(rules: Iterable[Rule], decisions: Mapping[str, Decision]) -> str:
     """Return the text of ``proofs/README.md``."""
-    return _HEAD + "".join(map(_row, rules))
+    listed = list(rules)
+    proved = sum(rule.is_proved for rule in listed)
+    share = 100 * proved // len(listed)
+    summary = (
+        f"Of {len(listed)} rules {proved} ({share} %) are proved for all sizes and values; "
+        f"{len(listed) - proved} for all sizes and values of a few axes."
+    )
+    rows = (row(rule, decisions[rule.name]) for rule in listed)
+    return _HEAD.format(summary=summary) + "".join(rows)
 
 
-def _row(rule: Rule) -> str:
+def row(rule: Rule, decided: Decision) -> str:
+    """The line of one rule."""
     file = rule.proof.removeprefix("proofs/")
-    proof = rule.proof if rule.proof.startswith("unproved: ") else f"[{file}]({file})"
-    cells = (f"`{rule.name}`", rule.law, rule.exact, rule.valid, proof)
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+    proof = f"[{file}]({file})" if rule.is_proved else rule.proof
+    rests = "; ".join(assumptions(rule))
+    cells = (f"`{rule.name}`", rule.law, rule.exact, rule.valid, decided.method, decided.readings)
+    return "| " + " | ".join(c.replace("|", "\\|") for c in (*cells, rests, proof)) + " |\n"
+
+
+def decisions_in(text: str) -> dict[str, Decision]:
+    """What a table says of its rules, by name."""
+    rows = (_CELL.split(line) for line in text.splitlines() if line.startswith("| `"))
+    return {cells[1].strip(" `"): Decision(cells[5].strip(), cells[6].strip()) for cells in rows}
+
+
+_CELL = re.compile(r"(?<!\\)\|")

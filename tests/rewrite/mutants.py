@@ -1,0 +1,128 @@
+"""Every rule with one thing changed: is it refused by the prover, or by an instance?
+
+Facts are dropped, operands exchanged, integers moved by one, and operators of the right side left
+out. A mutant that nobody refuses is a law that holds as well, which `EQUIVALENT` explains, or a gap.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ostinato.pdg.errors import OstinatoError
+from ostinato.rewrite._egglog import EngineError, Session
+from ostinato.rewrite.instances import where_fires, where_idle
+from ostinato.rewrite.instances.claims import WrongTerm, run, wrong_terms
+from ostinato.rewrite.instances.instance import Sizes
+from ostinato.rewrite.lang import SIGNATURE, program
+from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.prove.text import Tree, parse, show
+from ostinato.rewrite.registry import Rule, every_rule
+
+Caught = Literal["form", "proof", "instance", "nobody"]
+_SYMMETRIC = frozenset(
+    f'"{fn}"' for fn in ("add", "mul", "minimum", "maximum", "and", "or", "eq", "ne")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A rule of the table with one change."""
+
+    base: str
+    change: str
+    rule: Rule
+
+    def __str__(self) -> str:
+        return f"{self.base}: {self.change}"
+
+
+def mutants(rule: Rule) -> Iterator[Mutant]:
+    """Every single change of a rule."""
+    for k, fact in enumerate(rule.when):
+        rest = rule.when[:k] + rule.when[k + 1 :]
+        yield Mutant(rule.name, f"without {fact}", replace(rule, when=rest))
+        for changed in _moved(parse(fact)):
+            when = (*rule.when[:k], show(changed), *rule.when[k + 1 :])
+            yield Mutant(rule.name, f"{fact} -> {show(changed)}", replace(rule, when=when))
+    for side in ("left", "right"):
+        tree = parse(getattr(rule, side))
+        found = itertools.chain(_moved(tree), _exchanged(tree))
+        if side == "right":
+            found = itertools.chain(found, _left_out(tree))
+        for changed in found:
+            text = show(changed)
+            yield Mutant(rule.name, f"{side} -> {text}", replace(rule, **{side: text}))
+
+
+def _inside(tree: Tree, k: int, part: Tree) -> Tree:
+    assert isinstance(tree, tuple), f"{tree} has no parts"
+    return (*tree[:k], part, *tree[k + 1 :])
+
+
+def _moved(tree: Tree) -> Iterator[Tree]:
+    """Each integer, one more and one less."""
+    if isinstance(tree, int):
+        yield from (tree + 1, tree - 1)
+    elif isinstance(tree, tuple):
+        for k, part in enumerate(tree):
+            yield from (_inside(tree, k, changed) for changed in _moved(part))
+
+
+def _exchanged(tree: Tree) -> Iterator[Tree]:
+    """Each pair of operands of an operator, exchanged."""
+    if not isinstance(tree, tuple):
+        return
+    op, fields = str(tree[0]), tree[1:]
+    operands = [k for k, letter in enumerate(SIGNATURE.get(op, ()), 1) if letter == "T"]
+    if not (op == "map2" and fields[0] in _SYMMETRIC):
+        for j, k in itertools.combinations(operands, 2):
+            if tree[j] != tree[k]:
+                yield _inside(_inside(tree, j, tree[k]), k, tree[j])
+    for k in operands:
+        yield from (_inside(tree, k, changed) for changed in _exchanged(tree[k]))
+
+
+def _left_out(tree: Tree) -> Iterator[Tree]:
+    """Each operator replaced by one of its operands."""
+    if not isinstance(tree, tuple):
+        return
+    letters = enumerate(SIGNATURE.get(str(tree[0]), ()), 1)
+    for k in (k for k, letter in letters if letter == "T"):
+        yield tree[k]
+        yield from (_inside(tree, k, changed) for changed in _left_out(tree[k]))
+
+
+def caught(mutant: Mutant) -> Caught:
+    """Who refuses a mutant first."""
+    try:
+        Session(program((mutant.rule,)))
+    except EngineError:
+        return "form"
+    if _refused_by_instances(mutant):
+        return "instance"
+    return "proof" if prove(replace(mutant.rule, proof="")).outcome in _WRONG else "nobody"
+
+
+_WRONG = ("failed", "unproved")
+
+
+def _refused_by_instances(mutant: Mutant) -> bool:
+    """Whether the rule is idle where it must fire, fires where it must not, or lies there."""
+    rule = mutant.rule
+    try:
+        for instance in where_idle(mutant.base):
+            beside = [every_rule()[name] for name in instance.beside if name != rule.name]
+            if run((rule, *beside), instance.build(Sizes())).matches.get(rule.name, 0):
+                return True
+        for instance in where_fires(mutant.base):
+            beside = [every_rule()[name] for name in instance.beside if name != rule.name]
+            done = run((rule, *beside), instance.build(Sizes()))
+            if not done.matches.get(rule.name, 0):
+                return True
+            wrong_terms(done, {"B": 2, "T": 4, "I": 2}, rule.valid == "inside the box", (1, 2))
+    except (WrongTerm, OstinatoError, EngineError, AssertionError, IndexError):
+        return True  # a term that cannot be built or compared is refused as well
+    return False
