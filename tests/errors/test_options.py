@@ -12,7 +12,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "option": (
         {"thread": 2},
         "`thread` is no option of compile\n"
-        "  Did you mean `threads`? Options: threads, hints, widths, verify, checks, profile, exact.",
+        "  Did you mean `threads`? "
+        "Options: threads, hints, widths, verify, checks, profile, exact.",
     ),
     "exact": ({"exact": "yes"}, "`exact` is 'yes'\n  Pass True or False."),
     "target": ({"target": "gpu"}, "there is no target `gpu`\n  Targets: cpu."),

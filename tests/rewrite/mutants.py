@@ -1,7 +1,7 @@
-"""Every rule with one thing changed: is it refused by the prover, or by an instance?
+"""Every rule with one thing changed, and who refuses it: the prover, an instance, or nobody.
 
 Facts are dropped, operands exchanged, integers moved by one, and operators of the right side left
-out. A mutant that nobody refuses is a law that holds as well, which `EQUIVALENT` explains, or a gap.
+out. What nobody refuses is a law that holds as well, which `EQUIVALENT` explains, or a gap.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def mutants(rule: Rule) -> Iterator[Mutant]:
             found = itertools.chain(found, _left_out(tree))
         for changed in found:
             text = show(changed)
-            yield Mutant(rule.name, f"{side} -> {text}", replace(rule, **{side: text}))
+            made = replace(rule, left=text) if side == "left" else replace(rule, right=text)
+            yield Mutant(rule.name, f"{side} -> {text}", made)
 
 
 def _inside(tree: Tree, k: int, part: Tree) -> Tree:

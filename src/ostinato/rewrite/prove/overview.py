@@ -40,8 +40,8 @@ printed.
 
 *Method* is what showed that both sides are equal, in any of the readings; *readings* the number of
 cases that were decided, in powers of ten: the work of a proof, whatever the machine.
-`ostinato rules prove --json FILE` has the seconds of a run. *Rests on* names the numbers, the points,
-and the analyses whose answers the law uses.
+`ostinato rules prove --json FILE` has the seconds of a run. *Rests on* names the numbers, the
+points, and the analyses whose answers the law uses.
 
 This file is generated: `pytest tests/rewrite/test_proofs_overview.py --update-golden` decides the
 rules that are new in it or were changed, and `pytest proofs` checks the method of every rule.
