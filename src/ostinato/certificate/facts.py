@@ -213,6 +213,18 @@ def _box(numbers: Numbers) -> list[Row]:
     return [*_within(numbers), *((numbers.bit(d), numbers.of(whole(d))) for d in numbers.dims)]
 
 
+def _pins(numbers: Numbers) -> list[Row]:
+    """Conditions that fix a dimension, and the index that they fix it to."""
+    out: list[Row] = []
+    for cond in [a for a in numbers.known if isinstance(a, Compare) and a.kind == "eq"]:
+        for dim in dims_of(cond.of):
+            slope = dict(cond.of.terms).get(dim, 0)
+            index = expr(dim) - cond.of * slope
+            if slope in (1, -1) and dim not in dims_of(index):
+                out.append((numbers.of(cond), numbers.bit(dim), numbers.of(index)))
+    return out
+
+
 _CUTS: dict[str, Callable[[Numbers], list[Row]]] = {
     "both": _both,
     "holds_low": _cuts(below=True),
@@ -229,6 +241,7 @@ _PLAIN: dict[str, Callable[[Numbers], list[Row]]] = {
     "suffix": _equal_to(lambda d: Slice(expr(d), expr(d.extent))),
     "within": _within,
     "box": _box,
+    "pins": _pins,
     "sizemask": lambda numbers: [
         (numbers.of(s), numbers.mask(dims_of(s.size))) for s in numbers.slices()
     ],
@@ -248,17 +261,7 @@ KNOWN = frozenset(
         "define",
     )
     + ("want", "innermost", "inside", "value", "free", "dtype", "rank", "shape", "dom", "sdom")
-    + (
-        "indicator",
-        "gap",
-        "known",
-        "zmask",
-        "hmask",
-        "hlen",
-        "axis",
-        "axes2",
-        "axes3",
-        "axes4",
-        "axes5",
-    )
+    + ("indicator", "gap", "known")
+    + ("zero", "neighbour", "body", "first", "only", "clear", "gone", "some", "scaled", "affine")
+    + ("zmask", "hmask", "hlen", "axis", "axes2", "axes3", "axes4", "axes5")
 )

@@ -14,6 +14,7 @@ from typing import assert_never, cast
 
 from ostinato.certificate.facts import Attribute, Numbers, attribute_rows, mentioned, whole
 from ostinato.certificate.record import Hints
+from ostinato.certificate.steps import first_steps, free_operands, only_zeros
 from ostinato.certificate.terms import Recurrent, Term
 from ostinato.pdg.build import const
 from ostinato.pdg.condition import Every
@@ -135,11 +136,13 @@ def add_program(rows: Rows, pdg: Pdg) -> None:
     for dtype in NUMBERS:
         if any(node.dtype == dtype for node in rows.nodes):
             rows.add("raw_unit", dtype, _add_leaf(rows, const(1, dtype)))
+            rows.add("raw_zero", dtype, _add_leaf(rows, const(0, dtype)))
     for node in [n for n in rows.nodes if isinstance(n.op, Case)]:
         _add_choice(rows, node)
     most = max(node.rank for node in rows.nodes) + len(rows.numbers.dims)
     for rank in range(1 + most):
         rows.add("raw_ones", rank, rows.shape((expr(1),) * rank))
+    _add_steps(rows, pdg)
 
 
 def _add_choice(rows: Rows, node: Node) -> None:
@@ -159,6 +162,24 @@ def _add_choice(rows: Rows, node: Node) -> None:
         rows.add("raw_indicator", rows.numbers.of(cond), rows.nodes[value])
 
 
+def _add_steps(rows: Rows, pdg: Pdg) -> None:
+    """What laws of affine steps may ask about the recurrences of a program."""
+    n = rows.numbers
+    for step in first_steps(pdg):
+        for node in postorder((step.right,)):
+            if node not in rows.nodes:
+                rows.nodes[node] = _add_node(rows, node)
+        assert isinstance(step.rec.op, Rec), f"{step.rec} is no recurrence"
+        rec, bit = rows.recurrence(Recurrent(step.rec.op.name, ())), n.bit(step.dim)
+        cond, reverse = n.of(step.cond), int(step.reverse)
+        rows.add("neighbour", rec, bit, n.of(step.before), reverse)
+        rows.add("raw_body", rec, cond, rows.nodes[step.start], rows.nodes[step.right])
+        rows.add("only" if step.is_only else "first", cond, bit, reverse)
+        for node in dict.fromkeys(free_operands(step)):
+            rows.add("raw_clear", rec, rows.nodes[node])
+            rows.add("raw_gone" if only_zeros(node) else "raw_some", rec, rows.nodes[node])
+
+
 def _add_leaf(rows: Rows, node: Node) -> int:
     if node not in rows.nodes:
         rows.nodes[node] = rows.term("leaf", rows.leaf(node))
@@ -176,6 +197,9 @@ def _node_term(rows: Rows, node: Node, args: Sequence[int]) -> int:
     """The term of one node; some nodes are several operators of the language."""
     n = rows.numbers
     match node.op:
+        case Const((value,)) if node.rank and all(size == expr(1) for size in node.shape):
+            number = _add_leaf(rows, const(value, node.dtype))  # a number, and axes of size 1
+            return rows.term("reshape", 0, rows.shape(node.shape), number)
         case Input() | Const() | Affine() | Iota() | Random():
             return rows.term("leaf", rows.leaf(node))
         case Rec(name):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import assert_never
 
+from ostinato.pdg.condition import equal
 from ostinato.pdg.index import Dim, Expr, Slice, expr
 from ostinato.pdg.isl import LowerBounds, Relation, Set, condition_set, domain_set, relation
 from ostinato.pdg.isl import universe as every_point
@@ -136,8 +137,10 @@ class Demand:
                 yield node.args[0], _span(points.dims, dim, reverse).apply(points)
             case Linear(dim, reverse):
                 inside = points & box((dim,)).onto(points.dims)
-                for arg in node.args:
-                    yield arg, _span(points.dims, dim, reverse).apply(inside)
+                steps = _span(points.dims, dim, reverse).apply(inside)
+                first = equal(expr(dim), expr(dim.extent) - 1 if reverse else 0)
+                yield node.args[0], steps - condition_set(points.dims, first)
+                yield node.args[1], steps
             case (
                 Map() | Reduce() | Matmul() | Reshape() | Transpose() | Broadcast() | Concat()
                 | Part() | Gather() | Along() | Host()

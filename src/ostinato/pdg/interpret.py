@@ -292,6 +292,9 @@ class Interpreter:
         if not 0 <= env[op.dim] < self._size(op.dim):
             return np.zeros(sizes(node.shape, env))
         nearby = env[op.dim] + (1 if op.reverse else -1)
+        if not 0 <= nearby < self._size(op.dim):
+            first = yield _restrict(node.args[1], env)
+            return np.array(np.broadcast_to(first, sizes(node.shape, env)))
         neighbour = yield _restrict(node, {**env, op.dim: nearby})
         g = yield _restrict(node.args[0], env)
         a = yield _restrict(node.args[1], env)

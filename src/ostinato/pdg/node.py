@@ -209,6 +209,8 @@ class Scan:
 class Linear:
     """``y[d] = a[d] + g[d] * y[d -+ 1]``, zero outside the box; operands ``(g, a)``.
 
+    The first step is ``a`` alone: ``g`` is not read there.
+
     ``reverse`` runs from the last point backwards (``y[d + 1]``). Introduced by rewriting.
     """
 

@@ -27,7 +27,7 @@ class EGraph:
 
     ``node_class`` maps node ids of the loaded program to classes, ``definitions`` the cases of
     recurrence ids, ``shapes`` the ids of shapes to their sizes, ``origins`` e-nodes to the rules
-    that created them.
+    that created them, ``closed`` the recurrences that are equal to linear ones.
     """
 
     classes: Mapping[int, tuple[ENode, ...]]
@@ -37,6 +37,7 @@ class EGraph:
     shapes: Mapping[int, tuple[Expr, ...]]
     origins: Mapping[tuple[str, tuple[Cell, ...]], tuple[str, ...]]
     dtype: Mapping[int, str]
+    closed: frozenset[int] = frozenset()
 
     def count(self) -> int:
         return sum(map(len, self.classes.values()))
@@ -45,7 +46,19 @@ class EGraph:
 def export(engine: Engine, loaded: Loaded) -> EGraph:
     """Everything extraction needs, in a deterministic order."""
     notes = [f"why_{op}" for op in SIGNATURE]
-    names = [*SIGNATURE, *notes, "dom", "node", "define", "size", "times", "nil", "cons", "dtype"]
+    names = [
+        *SIGNATURE,
+        *notes,
+        "dom",
+        "node",
+        "define",
+        "size",
+        "times",
+        "nil",
+        "cons",
+        "dtype",
+        "closed",
+    ]
     tables = engine.tables(names)
     classes: dict[int, list[ENode]] = {}
     for op, letters in SIGNATURE.items():
@@ -67,6 +80,7 @@ def export(engine: Engine, loaded: Loaded) -> EGraph:
         shapes,
         {key: tuple(sorted(names)) for key, names in origins.items()},
         {int(i[0]): str(o) for i, o in tables["dtype"].rows},
+        frozenset(int(i[0]) for i, _ in tables["closed"].rows),
     )
 
 

@@ -122,8 +122,9 @@ class Extractor:
         groups: dict[Chain, list[tuple[Name, int]]] = {}
         form = {self._loaded.tables.recs[rec].name: rec for rec in forms}
         for (name, case), chain in self._loaded.chains.items():
-            vertex = (form[name], case)
-            groups.setdefault(chain, []).append((vertex, self._graph.definitions[vertex]))
+            if name in form:
+                vertex = (form[name], case)
+                groups.setdefault(chain, []).append((vertex, self._graph.definitions[vertex]))
         ids, classes = self._loaded.ids, self._graph.node_class
         results: list[tuple[Name, int]] = [
             (k, classes[ids[n]]) for k, (_, n) in enumerate(self._loaded.pdg.outputs)

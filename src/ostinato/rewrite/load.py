@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from typing import assert_never
 
@@ -43,6 +44,7 @@ from ostinato.rewrite.components import Chain, Vertex, chains
 from ostinato.rewrite.dependence import Reaches, contained, reaches
 from ostinato.rewrite.merge import batched_cases
 from ostinato.rewrite.prefix import split_prefixes
+from ostinato.rewrite.steps import add_steps
 from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows, threshold
 from ostinato.rewrite.whole import partial_below, partial_dims
 
@@ -97,19 +99,21 @@ def load(pdg: Pdg) -> Loaded:
             chained = chains(pdg, reach)
     carried = _carried(pdg, chained)
     loaded = Loaded(pdg, Tables(_all_dims(pdg)), chained, carried, partial_dims(pdg))
-    order = nest_order(loaded.tables.dims, carried, _split_dims(pdg))
+    order = nest_order(loaded.tables.dims, carried.keys() | _run_dims(pdg), _split_dims(pdg))
     loaded.tables.nest.update({loaded.tables.bit(d): k for k, d in enumerate(order)})
     for name, equation in pdg.equations.items():
         loaded.twins[name] = [len(loaded.tables.recs)]
         loaded.tables.recs.append(Recurrence(name, equation.rec))
     for node in pdg.nodes():
-        _load_node(loaded, node)
+        if node not in loaded.ids:
+            _load_node(loaded, node)
     for name, equation in pdg.equations.items():
         for k, (_, right) in enumerate(equation.cases):
             loaded.row("raw_define", loaded.twins[name][0], k, loaded.ids[right])
     _load_units(loaded)
     _load_truths(loaded)
     _load_known(loaded, reach)
+    add_steps(loaded, reach, partial(_load_node, loaded))
     _load_twins(loaded)
     _load_wishes(loaded, reach)
     for relation, more in rows(loaded.tables).items():
@@ -218,9 +222,21 @@ def _row_of(loaded: Loaded, node: Node, args: Sequence[int]) -> int:
             loaded.row("raw_cat", to, -node.op.axis, joined, arg)
             joined = to
         return number
+    if isinstance(node.op, Const) and _is_number(node):
+        inner = const(node.op.values[0], node.dtype)
+        if inner not in loaded.ids:
+            _load_node(loaded, inner)
+        loaded.row("raw_reshape", number, 0, loaded.shape(node.shape), loaded.ids[inner])
+        return number
     relation, fields = _fields(loaded, node)
     loaded.row(f"raw_{relation}", number, *fields, *args)
     return number
+
+
+def _is_number(node: Node) -> bool:
+    """Whether a literal is a single number with axes of size 1."""
+    single = isinstance(node.op, Const) and len(node.op.values) == 1
+    return single and node.rank > 0 and all(s == expr(1) for s in node.shape)
 
 
 def _fields(loaded: Loaded, node: Node) -> tuple[str, tuple[int | str, ...]]:
@@ -328,6 +344,13 @@ def _split_dims(pdg: Pdg) -> frozenset[Dim]:
     """Dimensions in the conditions of cases."""
     conds = (node.op.cond for node in pdg.nodes() if isinstance(node.op, Case))
     return frozenset(s for c in conds for s in cond_symbols(c) if isinstance(s, Dim))
+
+
+def _run_dims(pdg: Pdg) -> frozenset[Dim]:
+    """Dimensions along which something folds what lies before or after the point."""
+    reads = (node.op.at for node in pdg.nodes() if isinstance(node.op, Read))
+    slices = ((d, i) for at in reads for d, i in at if isinstance(i, Slice))
+    return frozenset(d for d, i in slices if d in dims_of(i.lo) | dims_of(i.hi))
 
 
 def _carried(pdg: Pdg, chained: Mapping[Vertex, Chain]) -> dict[Dim, int]:

@@ -187,13 +187,22 @@ def _cheapest(extractor: Extractor, graph: EGraph, loaded: Loaded, sizes: Sizes)
     """The cheapest form of the program: its recurrences batched, or point by point.
 
     Point by point pays every operator once per point. It is tried for narrow batches, and where
-    the batched form has no order.
+    the batched form has no order. A recurrence that equals a linear one need not exist.
     """
+    if graph.closed:
+        try:
+            return _cheapest_form(extractor, graph, loaded, sizes)
+        except NoTerm:  # a reader comes before the whole of it
+            graph = replace(graph, closed=frozenset())
+    return _cheapest_form(extractor, graph, loaded, sizes)
+
+
+def _cheapest_form(extractor: Extractor, graph: EGraph, loaded: Loaded, sizes: Sizes) -> Selection:
     forms = forms_of(graph, loaded, sizes)
     try:
         return min((extractor.select(f) for f in forms), key=lambda s: s.price)
     except NoTerm:
-        plain = _plain(loaded)
+        plain = frozenset(twins[0] for twins in _needed(graph, loaded).values())
         if plain == forms[0]:
             raise
         return replace(extractor.select(plain), is_plain=True)
@@ -201,20 +210,22 @@ def _cheapest(extractor: Extractor, graph: EGraph, loaded: Loaded, sizes: Sizes)
 
 def forms_of(graph: EGraph, loaded: Loaded, sizes: Sizes) -> tuple[frozenset[int], ...]:
     """The sets of recurrence ids worth comparing, the one with most dimensions batched first."""
+    needed = _needed(graph, loaded)
+    plain = frozenset(twins[0] for twins in needed.values())
     widest = frozenset(
         max(t for t in twins if all((t, k) in graph.definitions for k in range(cases)))
         for twins, cases in (
-            (twins, len(loaded.pdg.equations[name].cases)) for name, twins in loaded.twins.items()
+            (twins, len(loaded.pdg.equations[name].cases)) for name, twins in needed.items()
         )
     )
     batched = {d for t in widest for d in loaded.tables.recs[t].axes}
     narrow = any(sizes.extent(d) < NARROW for d in batched)
-    return (widest, _plain(loaded)) if narrow else (widest,)
+    return (widest, plain) if narrow else (widest,)
 
 
-def _plain(loaded: Loaded) -> frozenset[int]:
-    """All recurrences point by point."""
-    return frozenset(twins[0] for twins in loaded.twins.values())
+def _needed(graph: EGraph, loaded: Loaded) -> dict[str, list[int]]:
+    """The recurrences that no linear one stands for, and their ids."""
+    return {n: twins for n, twins in loaded.twins.items() if twins[0] not in graph.closed}
 
 
 def _written(graph: EGraph, loaded: Loaded, pricing: Pricing) -> Cost:

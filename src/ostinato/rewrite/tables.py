@@ -174,6 +174,7 @@ def rows(tables: Tables) -> dict[str, list[Row]]:
         "sizemask": [(k, tables.mask(dims_of(a.size))) for k, a in slices],
         "shifted": shifts,
         "both": both,
+        "pins": _pin_rows(tables),
         "holds_low": low,
         "holds_high": high,
         **_inside_rows(tables, slices),
@@ -294,6 +295,20 @@ def threshold(cond: Compare) -> tuple[Dim, Expr, bool] | None:
     if bound == expr(0):
         return dim, expr(1), True
     return (dim, bound, False) if bound == expr(dim.extent) - 1 else None
+
+
+def _pin_rows(tables: Tables) -> list[Row]:
+    """Conditions that hold at one point of a dimension, and its index."""
+    out: list[Row] = []
+    for k, cond in enumerate(list(tables.attributes)):
+        if not isinstance(cond, Compare) or cond.kind != "eq":
+            continue
+        for atom, slope in cond.of.terms:
+            if isinstance(atom, Dim) and slope in (1, -1):
+                at = expr(atom) - cond.of * slope
+                if atom not in dims_of(at):
+                    out.append((k, tables.bit(atom), tables.id(at)))
+    return out
 
 
 def _both_rows(tables: Tables) -> list[Row]:

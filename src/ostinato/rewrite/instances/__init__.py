@@ -7,6 +7,7 @@ from functools import cache
 from typing import cast
 
 from ostinato.rewrite.instances import (
+    affine,
     algebra,
     domain,
     history,
@@ -17,7 +18,7 @@ from ostinato.rewrite.instances import (
 )
 from ostinato.rewrite.instances.instance import Instance
 
-_MODULES = (vectorize, incremental, history, view, matmul, domain, algebra)
+_MODULES = (vectorize, incremental, history, affine, view, matmul, domain, algebra)
 
 
 @cache

@@ -99,6 +99,23 @@ def history_with_a_case_that_reads_beyond_the_end(z: Sizes) -> tuple[Node, ...]:
     return all_of(later, T), all_of(_cases(z, equal(B, 0)), T)
 
 
+def _read_at(z: Sizes, cond: Cond) -> Node:
+    """The last step of ``x`` where a condition holds, ``y`` elsewhere."""
+    x = at(tensor("x", (z.k,), (B, T)), T, expr(T.extent) - 1)
+    return case(cond, x, tensor("y", (z.k,), (B, T)))
+
+
+@fires("domain/pinned-read")
+def last_step_read_at_the_last_step(z: Sizes) -> Node:
+    return _read_at(z, equal(T, expr(T.extent) - 1))
+
+
+@silent("domain/pinned-read")
+def last_step_read_elsewhere(z: Sizes) -> tuple[Node, ...]:
+    early = _read_at(z, equal(T, 0))
+    return early, _read_at(z, at_least(T, expr(T.extent) - 1)), _read_at(z, equal(T, expr(B)))
+
+
 @fires("domain/case-and")
 def two_conditions(z: Sizes) -> Node:
     return _cases(z, every(at_least(T, 1), at_least(B, 1)))

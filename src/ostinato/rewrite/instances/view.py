@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ostinato.pdg.build import map_node, part, read, reduce_node, transpose
+from ostinato.pdg.build import const, map_node, part, read, reduce_node, reshape, transpose
 from ostinato.pdg.index import Dim, expr
-from ostinato.pdg.node import Node, Read, Transpose
+from ostinato.pdg.node import Broadcast, Node, Read, Transpose, intern
 from ostinato.rewrite.instances.instance import (
     B,
     Sizes,
@@ -48,6 +48,34 @@ def value_without_t_read_a_step_back(z: Sizes) -> Node:
 @silent("view/read-invariant")
 def varying_value_read_elsewhere(z: Sizes) -> Node:
     return at(_matrix(z, (B, T)), T, expr(B))
+
+
+def _repeated(x: Node, n: int) -> Node:
+    """Rows repeated ``n`` times; the constructor would drop it where nothing changes."""
+    shape = (expr(n), *x.shape[1:])
+    return intern((Broadcast(shape), (x,), x.domain, shape, x.dtype))
+
+
+@fires("view/repeat-same")
+def value_repeated_to_its_own_shape(z: Sizes) -> Node:
+    return _repeated(_matrix(z), z.m)
+
+
+@silent("view/repeat-same")
+def row_repeated_to_a_matrix(z: Sizes) -> Node:
+    return _repeated(tensor("x", (1, z.k), (T,)), z.m + 1)
+
+
+@fires("view/element-of-number")
+def only_element_of_a_number(z: Sizes) -> Node:
+    return part(reshape(tensor("x", (), (T,)), (expr(1),)), -1, expr(0))
+
+
+@silent("view/element-of-number")
+def element_of_a_vector_and_of_a_number_as_a_matrix(z: Sizes) -> tuple[Node, ...]:
+    number = tensor("x", (), (T,))
+    filled = const(2.0, "float32", (expr(z.k),))
+    return part(filled, -1, expr(0)), part(reshape(number, (expr(1), expr(1))), -1, expr(0))
 
 
 @fires("view/index-of-slice")

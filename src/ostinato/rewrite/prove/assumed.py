@@ -16,12 +16,13 @@ _ANALYSES = {
     **dict.fromkeys(("dom", "sdom", "hmask", "zmask", "mask", "sizemask", "free"), "dependence"),
     **dict.fromkeys(("rank", "hlen"), "ranks"),
     **dict.fromkeys(("shape", "axis", "ones", "axes2", "axes3", "axes4", "axes5"), "shapes"),
-    **dict.fromkeys(("value", "unit"), "values of constants"),
+    **dict.fromkeys(("value", "unit", "zero", "gone"), "values of constants"),
     **dict.fromkeys(("dtype", "real_cast"), "types"),
     **dict.fromkeys(("prefix", "suffix", "window", "coming", "growing", "counts"), "ranges"),
-    **dict.fromkeys(("holds_low", "holds_high", "both"), "conditions"),
+    **dict.fromkeys(("holds_low", "holds_high", "both", "pins"), "conditions"),
     **dict.fromkeys(("full", "self", "shifted", "length", "innermost"), "index expressions"),
-    **dict.fromkeys(("batch", "define"), "recurrences"),
+    **dict.fromkeys(("batch", "define", "neighbour", "body"), "recurrences"),
+    **dict.fromkeys(("first", "only", "scaled", "affine"), "steps of recurrences"),
 }
 
 

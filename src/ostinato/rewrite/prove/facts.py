@@ -15,11 +15,13 @@ from ostinato.rewrite.prove.setting import Impossible, Setting, Size, Unsupporte
 from ostinato.rewrite.prove.text import Tree, show
 
 _ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-_WINDOWS = ("window", "coming")
+_CASES = ("window", "coming", "body")
 _BOOKKEEPING = frozenset(
     ("want", "live", "within", "inside", "innermost", "define", "batch", "growing", "prefix")
     + ("suffix", "window", "coming", "counts", "real_cast", "unit", "holds_low", "holds_high")
     + ("both", "box", "indicator", "known")
+    + ("pins", "neighbour", "body", "first", "only", "clear", "gone", "some")
+    + ("zero", "equal", "closed")
 )
 
 
@@ -28,9 +30,12 @@ def situations(found: Law, setting: Setting) -> Iterator[Setting]:
 
     Unknowns that are at least 1 say how far the point is from where the next case begins.
     """
-    about = next((f for f in found.facts if isinstance(f, tuple) and f[0] in _WINDOWS), None)
+    about = next((f for f in found.facts if isinstance(f, tuple) and f[0] in _CASES), None)
     if about is None:
         yield setting
+        return
+    if about[0] == "body":
+        yield from _first_and_later(found, setting)
         return
     dim = setting.dims[str(about[1])]
     step, more, spare = (poly(Var(name, None, True)) for name in ("step", "more", "spare"))
@@ -46,6 +51,24 @@ def situations(found: Law, setting: Setting) -> Iterator[Setting]:
         case.places[dim], case.steps = place, length
         if extent is not None:
             case.extents[dim] = extent
+        yield case
+
+
+def _first_and_later(found: Law, setting: Setting) -> Iterator[Setting]:
+    """The first step of a recurrence, and one that comes later."""
+    _, _, name, _, flag = next(
+        f for f in found.facts if isinstance(f, tuple) and f[0] == "neighbour"
+    )
+    dim, reverse = setting.dims[str(name)], bool(setting.numbers[str(flag)])
+    before, after = (poly(Var(name, None, True)) for name in ("before", "after"))
+    cases = (
+        ((before - 1, before), (before - 1, before + after))
+        if reverse
+        else ((poly(0), after), (before, before + after))
+    )
+    for is_first, (place, extent) in zip((True, False), cases, strict=True):
+        case = deepcopy(setting)
+        case.places[dim], case.extents[dim], case.is_first = place, extent, is_first
         yield case
 
 
@@ -74,6 +97,8 @@ def _shape_recurrences(found: Law, setting: Setting) -> None:
         match fact:
             case ("define", name, _, right):
                 setting.shapes[str(name)] = setting.shapes[str(right)]
+            case ("body", name, _, start, _):
+                setting.shapes[str(name)] = setting.shapes[str(start)]
             case _:
                 pass
     for batched, dim in setting.batch.values():
@@ -129,6 +154,28 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
         case ("batch", old, dim, new):
             setting.batch[str(new)] = (str(old), setting.dims[str(dim)])
         case _:
+            _assume_steps(setting, fact)
+
+
+def _assume_steps(setting: Setting, fact: Tree) -> None:
+    """Facts about conditions at points, and about recurrences and the step before."""
+    match fact:
+        case ("zero", _, name):
+            setting.values[str(name)] = Fraction(0)
+            setting.shapes[str(name)] = []
+        case ("gone", _, name):
+            setting.values[str(name)] = Fraction(0)
+        case ("pins", cond, dim, index):
+            setting.known[str(cond)] = ("pins", setting.dims[str(dim)], str(index))
+            setting.avoids.setdefault(str(index), set()).add(setting.dims[str(dim)])
+        case ("neighbour", _, dim, index, flag) if str(flag) in setting.numbers:
+            where = "next step" if setting.numbers[str(flag)] else "step before"
+            setting.known[str(index)] = (where, setting.dims[str(dim)])
+        case (("first" | "only") as what, cond, dim, _):
+            setting.known[str(cond)] = (what, setting.dims[str(dim)])
+        case ("body", name, cond, start, right):
+            setting.bodies[str(name)] = ("case", cond, start, right)
+        case _:
             pass
 
 
@@ -163,6 +210,9 @@ def _steady(sizes: list[Size], dims: set[str]) -> None:
 
 def _assume(setting: Setting, meaning: Meaning, fact: Tree) -> None:
     match fact:
+        case ("body", str(name), *_):
+            body = meaning.of(setting.bodies[name])
+            _unify(setting, list(body.shape), setting.shapes[name])
         case (str(head), *_) if head in _BOOKKEEPING:
             pass
         case ("=", _, (("value" | "dtype"), _)):

@@ -2,7 +2,8 @@
 
 With F the left side, a scan needs F[d] = F[d - 1] + x[d] for d >= 0 (before 0 both sides are
 compared as they are), a linear recurrence F[d] = a[d] + g[d] F[d - 1] (or d + 1 in reverse) inside
-the box and F = 0 where it starts. Sums are split at the steps that enter and leave.
+the box and F = 0 where it starts. Sums are split at the steps that enter and leave. A recurrence F
+is what its definition says: at its first step, which reads no other, and at every later one.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ def by_induction(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -
             before, here = left.at(point.moved(dim, point[dim] - 1), element), point[dim]
             entering = meaning.of(x).at(point, element)
             return never_negative(here) and _equal(left.at(point, element), before, entering)
+        case ("lin", name, flag, g, a) if setting.inside and setting.is_first is not None:
+            return _by_definition(meaning, sides[0], (name, flag, g, a), element)
         case ("lin", name, flag, g, a) if setting.inside:
             dim, reverse = meaning.dim(name), bool(meaning.number(flag))
             start = setting.extent(dim) if reverse else poly(-1)
@@ -36,6 +39,27 @@ def by_induction(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -
             return _equal(left.at(point, element), carried, body)
         case _:
             return False
+
+
+def _by_definition(
+    meaning: Meaning, side: Tree, linear: tuple[Tree, Tree, Tree, Tree], element: Element
+) -> bool:
+    """Whether the definition of a recurrence is one step of a linear recurrence."""
+    match side:
+        case ("rec", str(rec)) if rec in meaning.setting.bodies:
+            pass
+        case _:
+            return False
+    (name, flag, g, a), point = linear, meaning.setting.point()
+    dim, reverse = meaning.dim(name), bool(meaning.number(flag))
+    now = meaning.of(meaning.setting.bodies[rec]).at(point, element)
+    entering = _element(meaning.of(a), point, element)
+    if meaning.setting.is_first:
+        return key(real(now)) == key(real(entering))
+    nearby = point.moved(dim, point[dim] + (1 if reverse else -1))
+    before = meaning.of(side).at(nearby, element)
+    carried = Call("mul", (_element(meaning.of(g), point, element), before))
+    return _equal(now, carried, entering)
 
 
 def _element(x: Tensor, point: Point, element: Element) -> Value:

@@ -250,10 +250,19 @@ class Meaning:
             self.setting.unify(a, b)
 
         def at(point: Point, element: Element) -> Value:
-            yes, no = (lambda: x.at(point, element)), (lambda: y.at(point, element))
+            there = self._pinned(name, point)
+            yes, no = (lambda: x.at(there, element)), (lambda: y.at(point, element))
             return self._where(name, point, yes, no)
 
         return Tensor(x.shape, at)
+
+    def _pinned(self, name: str, point: Point) -> Point:
+        """The point, as a condition that holds at one index of a dimension knows it."""
+        match self.setting.known.get(name):
+            case ("pins", dim, index):
+                return point.moved(dim, self.setting.index(index, point))
+            case _:
+                return point
 
     def _where(
         self, name: str, point: Point, yes: Callable[[], Value], no: Callable[[], Value]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from ostinato.rewrite.prove.choices import by_cases
 from ostinato.rewrite.prove.facts import assume, situations
 from ostinato.rewrite.prove.index import Poly, Var, poly
 from ostinato.rewrite.prove.induction import by_induction
@@ -47,7 +48,13 @@ class Verdict:
         return f"{self.rule}  {self.outcome} ({self.readings} readings){about}"
 
 
-METHODS = ("normal form", "cases of conditions", "induction", "identities of functions")
+METHODS = (
+    "normal form",
+    "cases of conditions",
+    "induction",
+    "cases of truth values",
+    "identities of functions",
+)
 NO_CLAIM = "only asks for terms"  # or that a shape is what it is
 
 _FORMS = {"exact": exact, "zero signs": signless, "reassociates": real}
@@ -133,6 +140,8 @@ def _claims(found: Law, setting: Setting) -> Iterator[tuple[Tree, Tree]]:
         yield found.left, found.right
     for fact in found.also:
         match fact:
+            case ("equal", term, meant):
+                yield term, meant
             case ("define", str(name), _, term):
                 yield _definition(found, setting, name), term
             case _:
@@ -212,6 +221,9 @@ def _is_proved(
     if form is real and by_induction(meaning, sides, element):
         found.methods.add("induction")
         return True
+    if form is real and by_cases(*values):
+        found.methods.add("cases of truth values")
+        return True
     if form is real and equal_scalars(*values):
         found.methods.add("identities of functions")
         return True
@@ -251,7 +263,7 @@ def _check_also(setting: Setting, fact: Tree, point: Point, about: str) -> None:
                 _same_shape(setting, meaning.of(term), claimed, point)
             except Misfit as problem:
                 raise Refuted(f"{show(fact)}: {problem} ({about})") from problem
-        case ("want" | "live" | "define", *_):
+        case ("want" | "live" | "define" | "equal" | "closed", *_):
             pass
         case _:
             raise Unsupported(f"the assertion {show(fact)}")

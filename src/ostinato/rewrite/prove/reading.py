@@ -58,6 +58,8 @@ def law(rule: Rule) -> Law:
     left, right = parse(rule.left), parse(rule.right)
     facts = [replaced(parse(f), {"lhs": left}) for f in rule.when]
     also = [parse(f) for f in rule.also]
+    before = _steps_before(facts)
+    facts, also = ([_equality(f, before) for f in part] for part in (facts, also))
     changed = True
     while changed:
         changed = False
@@ -77,9 +79,35 @@ def law(rule: Rule) -> Law:
     return out
 
 
+def _steps_before(facts: list[Tree]) -> dict[str, Tree]:
+    """The terms that read a recurrence one step earlier."""
+    before: dict[str, Tree] = {}
+    for fact in facts:
+        match fact:
+            case ("neighbour", str(rec), dim, index, _):
+                before[rec] = ("at", dim, index, ("rec", rec))
+            case _:
+                pass
+    return before
+
+
+def _equality(fact: Tree, before: Mapping[str, Tree]) -> Tree:
+    """``scaled r y g`` and ``affine r y g a`` as what they say of ``y``."""
+    match fact:
+        case ("scaled", str(rec), y, g):
+            return ("equal", y, ("map2", '"mul"', g, before.get(rec, f"{rec}'")))
+        case ("affine", str(rec), y, g, a):
+            scaled = ("map2", '"mul"', g, before.get(rec, f"{rec}'"))
+            return ("equal", y, ("map2", '"add"', a, scaled))
+        case _:
+            return fact
+
+
 def _named_part(fact: Tree) -> tuple[str, Tree] | None:
     """The name and the term, or mask, of a fact ``(= y (op ...))``."""
     match fact:
+        case ("equal", str(name), meant):
+            return name, meant
         case ("=", str(name), (str(op), *_)) if op in SIGNATURE or op in _FACTS_OF_DIMS:
             assert isinstance(fact, tuple)
             return name, fact[2]
@@ -200,12 +228,21 @@ def _of_kind(found: Law, kind: str) -> list[str]:
 
 
 def _lengths(found: Law) -> list[dict[str, int]]:
-    """How many sizes the shape variables hold."""
-    lists = _of_kind(found, "H")
+    """How many sizes the shape variables hold, unless facts say so."""
+    given = {name for fact in found.facts for name in _given_shapes(fact)} - set(words(found.left))
+    lists = [name for name in _of_kind(found, "H") if name not in given]
     return [
         dict(zip(lists, lengths, strict=True))
         for lengths in itertools.product(range(MOST_AXES + 1), repeat=len(lists))
     ]
+
+
+def _given_shapes(fact: Tree) -> Iterator[str]:
+    match fact:
+        case ("ones", _, str(name)) | ("=", str(name), ("shape", _)):
+            yield name
+        case _:
+            pass
 
 
 def _axes(rank: int) -> range:
@@ -229,6 +266,8 @@ def _ranks(found: Law, most: int) -> list[dict[str, int]]:
                 fixed[name] = _NAMED_AXES[head]
             case ("=", int(n), ("rank", str(name))):
                 fixed[name] = n
+            case (("unit" | "zero"), _, str(name)):
+                fixed[name] = 0
             case _:
                 pass
     tensors = _of_kind(found, "T")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ostinato.rewrite.prove.index import Apply, Poly, Var, never_negative, poly
+from ostinato.rewrite.prove.text import Tree
 from ostinato.rewrite.prove.value import Unknown
 
 CUT = poly(Var("cut"))  # where a condition changes
@@ -99,6 +100,8 @@ class Setting:
     - ``counts``: leaves that count a slice from 0;
     - ``places``, ``extents``: coordinates and extents of which more is known, and ``steps``: the
       length of a window, where a proof goes case by case;
+    - ``bodies``: the definitions of recurrences; ``is_first``: whether the point is the first
+      step of one, where a proof goes case by case;
     - ``batch``: recurrences that are another one with a dimension as their first axis.
     """
 
@@ -118,6 +121,8 @@ class Setting:
         default_factory=list[tuple["tuple[Size, ...]", "tuple[Size, ...]"]]
     )
     batch: dict[str, tuple[str, str]] = field(default_factory=dict[str, "tuple[str, str]"])
+    bodies: dict[str, Tree] = field(default_factory=dict[str, "Tree"])
+    is_first: bool | None = None
     places: dict[str, Poly] = field(default_factory=dict[str, Poly])
     extents: dict[str, Poly] = field(default_factory=dict[str, Poly])
     steps: Poly = field(default_factory=lambda: poly(Var("w", None, True)))
@@ -299,6 +304,8 @@ class Setting:
                 return point[dim] - self.steps
             case ("next", dim):
                 return point[dim] + self.steps
+            case (("next step" | "step before") as what, dim):
+                return point[dim] + (1 if what == "next step" else -1)
             case _:
                 coordinates = point.without(self.avoids.get(name, set()))
                 return poly(Apply(name, tuple(p for _, p in coordinates)))
@@ -324,6 +331,10 @@ class Setting:
     def holds(self, test: Unknown) -> bool | None:
         """Whether a window lets a value go, if that is decided."""
         known = self.known.get(test.name)
+        if known is not None and known[0] in ("first", "only"):
+            is_here = dict(test.coordinates)[known[1]] == self.places.get(known[1])
+            decides = is_here and (known[0] == "only" or self.is_first)
+            return self.is_first if decides else None
         if known is None or known[0] not in ("full window", "full coming"):
             return None
         here = dict(test.coordinates)[known[1]]

@@ -1,5 +1,6 @@
 """The rules of the compiler, one family per module or two."""
 
+from ostinato.rewrite.rules.affine import AFFINE
 from ostinato.rewrite.rules.algebra import ALGEBRA
 from ostinato.rewrite.rules.domain import DOMAIN
 from ostinato.rewrite.rules.history import HISTORY
@@ -8,4 +9,4 @@ from ostinato.rewrite.rules.matmul import MATMUL
 from ostinato.rewrite.rules.vectorize import VECTORIZE
 from ostinato.rewrite.rules.view import VIEW
 
-FAMILIES = (VECTORIZE, INCREMENTAL, HISTORY, VIEW, MATMUL, DOMAIN, ALGEBRA)
+FAMILIES = (VECTORIZE, INCREMENTAL, HISTORY, AFFINE, VIEW, MATMUL, DOMAIN, ALGEBRA)

@@ -99,6 +99,15 @@ DOMAIN: tuple[Rule, ...] = (
         proof=PROOF,
     ),
     Rule(
+        name="domain/pinned-read",
+        law="x[d = i] where d = i, else y, is x where d = i, else y",
+        reason="A value read at the only point where it is asked for is the value there.",
+        left="(case c (at d i x) y)",
+        right="(case c x y)",
+        when=("(pins c d i)", "(= 0 (& d (sdom x)))"),
+        proof=PROOF,
+    ),
+    Rule(
         name="domain/case-and",
         law="x where a and b hold, else y = (x where b holds, else y) where a holds, else y",
         reason="A conjunction is cut one condition at a time.",

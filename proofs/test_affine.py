@@ -1,0 +1,68 @@
+"""Laws of recurrences whose step is affine: what a step does, and what the recurrence then is."""
+
+import pytest
+
+from ostinato.rewrite.prove.overview import Decision, decision
+from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
+
+RULES = (
+    "affine/neighbour-scaled",
+    "affine/neg-scaled",
+    "affine/neg",
+    "affine/product-scaled",
+    "affine/product",
+    "affine/product-of-scaled",
+    "affine/product-of",
+    "affine/quotient-scaled",
+    "affine/quotient",
+    "affine/ray-plus",
+    "affine/plus-ray",
+    "affine/line-plus",
+    "affine/plus-line",
+    "affine/ray-minus",
+    "affine/minus-ray",
+    "affine/line-minus",
+    "affine/minus-line",
+    "affine/sum-rays-scaled",
+    "affine/sum-ray-line",
+    "affine/sum-line-ray",
+    "affine/sum-lines",
+    "affine/difference-rays-scaled",
+    "affine/difference-ray-line",
+    "affine/difference-line-ray",
+    "affine/difference-lines",
+    "affine/where-first-scaled",
+    "affine/where-first-ray",
+    "affine/where-first-line",
+    "affine/where-second-scaled",
+    "affine/where-second-ray",
+    "affine/where-second-line",
+    "affine/case-first-scaled",
+    "affine/case-first-ray",
+    "affine/case-first-line",
+    "affine/case-second-scaled",
+    "affine/case-second-ray",
+    "affine/case-second-line",
+    "affine/where-rays-scaled",
+    "affine/where-ray-line",
+    "affine/where-line-ray",
+    "affine/where-lines",
+    "affine/case-rays-scaled",
+    "affine/case-ray-line",
+    "affine/case-line-ray",
+    "affine/case-lines",
+    "affine/line",
+    "affine/ray",
+    "affine/line-with-starts",
+    "affine/ray-with-starts",
+)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_law_holds_for_all_ranks_sizes_points_and_values(
+    name: str, table: dict[str, Decision]
+) -> None:
+    verdict = prove(every_rule()[name])
+    assert verdict.outcome == "proved", str(verdict)
+    assert decision(verdict) == table[name]
