@@ -26,10 +26,18 @@ def test_every_kernel_of_the_compiled_program_is_traced() -> None:
     assert {s.rule for k in found.kernels for s in k.rules} <= set(ot.rules.families)
 
 
-def test_operators_of_all_kernels_add_up_to_the_whole() -> None:
-    found = ot.rules.trace(learning(), by="family")
+def test_kernels_take_most_of_the_predicted_time() -> None:
+    found = ot.rules.trace(learning(), hints={"B": 500}, by="family")
     total = sum(kernel.predicted_ns for kernel in found.kernels)
-    assert total >= 0.9 * found.predicted_ns  # what is computed where it is used counts twice
+    assert found.predicted_ns and 0.5 * found.predicted_ns < total <= found.predicted_ns
+
+
+def test_predictions_are_those_of_the_compiled_program() -> None:
+    program = learning()
+    found = ot.rules.trace(program, hints={"B": 500}, by="family")
+    explained = program.compile(hints={"B": 500}).explain(**found.extents)
+    assert found.predicted_ns == pytest.approx(explained.cost["predicted_ns"])
+    assert found.peak_bytes == explained.memory.predicted_peak_bytes
 
 
 def test_a_saving_is_what_ablation_says() -> None:
@@ -38,15 +46,16 @@ def test_a_saving_is_what_ablation_says() -> None:
     saved = {s.rule: s for kernel in traced.kernels for s in kernel.rules}["vectorize"]
     ablated = ot.rules.ablate(program, "vectorize", hints={"B": 512})
     (without,) = ablated.ablations
+    assert without.price_ns and ablated.price_ns and without.peak_bytes and ablated.peak_bytes
     assert saved.saved_ns == pytest.approx(without.price_ns - ablated.price_ns)
-    assert without.peak_bytes is not None and ablated.peak_bytes is not None
     assert saved.saved_bytes == without.peak_bytes - ablated.peak_bytes
 
 
 def test_predictions_are_for_the_hints() -> None:
     program = learning()
     few, many = (ot.rules.ablate(program, "view", hints={"B": n}) for n in (8, 8000))
-    assert many.extents["B"] == 8000 and many.price_ns > 100 * few.price_ns
+    assert few.price_ns and many.price_ns and many.price_ns > 10 * few.price_ns
+    assert many.extents["B"] == 8000
 
 
 def test_the_arguments_of_an_experiment_are_its_extents() -> None:

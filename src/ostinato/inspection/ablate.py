@@ -14,12 +14,12 @@ from ostinato.rewrite.registry import RuleSet
 class Ablation:
     """The program without a rule or family: predicted time and peak memory, and how much slower.
 
-    None bytes: without it the program has no order.
+    None: without it the program has no order.
     """
 
     without: str
-    price_ns: float
-    ratio: float
+    price_ns: float | None
+    ratio: float | None
     peak_bytes: int | None
 
 
@@ -27,7 +27,7 @@ class Ablation:
 class Ablations:
     """The whole program, and without each of some rules and families, one at a time."""
 
-    price_ns: float
+    price_ns: float | None
     peak_bytes: int | None
     ablations: tuple[Ablation, ...]
     extents: Mapping[str, int]
@@ -35,7 +35,12 @@ class Ablations:
     def __str__(self) -> str:
         whole = ("nothing", time_of(self.price_ns), "1.00x", bytes_of(self.peak_bytes))
         rows = [
-            (a.without, time_of(a.price_ns), f"{a.ratio:.2f}x", bytes_of(a.peak_bytes))
+            (
+                a.without,
+                time_of(a.price_ns),
+                "-" if a.ratio is None else f"{a.ratio:.2f}x",
+                bytes_of(a.peak_bytes),
+            )
             for a in self.ablations
         ]
         return table(("without", "predicted", "slower by", "peak memory"), [whole, *rows])
@@ -51,6 +56,8 @@ def ablate(about: Subject, rules: RuleSet, names: Sequence[str]) -> Ablations:
     found: list[Ablation] = []
     for name in names or rules.families:
         form = form_of(about, rules.without(name))
-        ratio = form.price_ns / whole.price_ns if whole.price_ns else 1.0
+        ratio = None
+        if form.price_ns is not None and whole.price_ns:
+            ratio = form.price_ns / whole.price_ns
         found.append(Ablation(name, form.price_ns, ratio, form.peak_bytes))
     return Ablations(whole.price_ns, whole.peak_bytes, tuple(found), about.extents)

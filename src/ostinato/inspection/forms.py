@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ostinato.arguments import signature
 from ostinato.codegen.arena import layout
+from ostinato.codegen.estimate import Estimate, estimate
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.system import System
 from ostinato.compiler import Options, optimize_pdg, options_from, scheduled, system_of
 from ostinato.experiment import Experiment
+from ostinato.machine.stored import profile_in_use
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.half import encoded
 from ostinato.pdg.index import Dim, Extent, evaluate
@@ -31,7 +33,7 @@ class Subject:
 
     @property
     def options(self) -> Options:
-        return options_from({"hints": self.hints}, self.pdg)
+        return replace(options_from({"hints": self.hints}, self.pdg), profile=profile_in_use())
 
     @property
     def extents(self) -> dict[str, int]:
@@ -45,16 +47,17 @@ class Subject:
 
 @dataclass(frozen=True)
 class Form:
-    """The program that rules make: rewritten, lowered and scheduled."""
+    """The program that rules make: rewritten, lowered, and scheduled if there is an order."""
 
     optimized: Optimized
     system: System
-    plan: Plan | None  # None where its recurrences have no order
-    peak_bytes: int | None
+    plan: Plan | None = None
+    predicted: Estimate | None = None
+    peak_bytes: int | None = None
 
     @property
-    def price_ns(self) -> float:
-        return self.optimized.report.price_after
+    def price_ns(self) -> float | None:
+        return self.predicted.total if self.predicted else None
 
 
 def subject(made: Program | Experiment, hints: Mapping[str, int] | None = None) -> Subject:
@@ -82,5 +85,9 @@ def form_of(about: Subject, rules: RuleSet) -> Form:
     try:
         plan, _ = scheduled(system, about.options)
     except CycleError:
-        return Form(optimized, system, None, None)
-    return Form(optimized, system, plan, layout(plan, about.extents, available_cores()).total_bytes)
+        return Form(optimized, system)
+    workers, profile = available_cores(), about.options.profile
+    assert profile is not None, "options name the profile in use"
+    predicted = estimate(plan, profile, about.extents, workers)
+    peak_bytes = layout(plan, about.extents, workers).total_bytes
+    return Form(optimized, system, plan, predicted, peak_bytes)

@@ -5,25 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def time_of(ns: float) -> str:
-    """Nanoseconds in the unit that suits them.
+def time_of(ns: float | None) -> str:
+    """Nanoseconds in the unit that suits them; nothing is known where a form has no plan.
 
     >>> time_of(1234.0), time_of(-2.5e7)
     ('1.23 us', '-25 ms')
     """
+    if ns is None:
+        return "-"
     for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
         if abs(ns) >= size:
             return f"{ns / size:.3g} {unit}"
     return f"{ns:.3g} ns"
 
 
-def bytes_of(count: int | None) -> str:
+def more(than: float | None, now: float | None) -> float | None:
+    """How much more one is than the other, if both are known."""
+    return than - now if than is not None and now is not None else None
+
+
+def bytes_of(count: float | None) -> str:
     """Bytes with separators; nothing is known where a form has no plan.
 
     >>> bytes_of(12345), bytes_of(None)
     ('12,345 B', '-')
     """
-    return "-" if count is None else f"{count:,} B"
+    return "-" if count is None else f"{count:,.0f} B"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -10,7 +10,7 @@ from typing import Literal
 from ostinato.codegen.system import System
 from ostinato.codegen.tree import Kernel, computed, leaves
 from ostinato.inspection.forms import Form, Subject, form_of
-from ostinato.inspection.text import bytes_of, table, time_of
+from ostinato.inspection.text import bytes_of, more, table, time_of
 from ostinato.pdg.node import Node, Pdg, Rec
 from ostinato.rewrite.registry import RuleSet
 
@@ -23,21 +23,18 @@ class Saving:
 
     ``saved_ns`` and ``saved_bytes``: how much more time and peak memory the whole program is
     predicted to take when it is compiled without that rule or family; the other rules may make up
-    for it, so savings do not add up. None bytes: without it the program has no order.
+    for it, so savings do not add up. None: without it the program has no order.
     """
 
     rule: str
     nodes: int
-    saved_ns: float
-    saved_bytes: int | None
+    saved_ns: float | None
+    saved_bytes: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class KernelTrace:
-    """A kernel: the tensors it computes, the predicted time of its operators, its rules.
-
-    An operator that is computed where it is used counts in every kernel that does so.
-    """
+    """A kernel: the tensors it computes, its predicted time, and the rules that made it."""
 
     name: str
     computes: tuple[str, ...]
@@ -65,8 +62,8 @@ class Trace:
 
     kernels: tuple[KernelTrace, ...]
     others: tuple[str, ...]
-    written_ns: float
-    predicted_ns: float
+    written_ns: float | None  # without any rule
+    predicted_ns: float | None
     peak_bytes: int | None
     extents: Mapping[str, int]
 
@@ -92,8 +89,8 @@ def trace(about: Subject, rules: RuleSet, by: By) -> Trace:
     return Trace(
         tuple(_kernel(form, kernel, nodes, makers, saved) for kernel in kernels),
         tuple(name for name, count in report.rules.items() if count and name not in made),
-        report.price_before,
-        report.price_after,
+        form_of(about, rules.only()).price_ns,
+        form.price_ns,
         form.peak_bytes,
         about.extents,
     )
@@ -103,11 +100,12 @@ def _named(names: Iterable[str], by: By) -> frozenset[str]:
     return frozenset(n.partition("/")[0] if by == "family" else n for n in names)
 
 
-def _saving(about: Subject, rules: RuleSet, form: Form, name: str) -> tuple[float, int | None]:
+Saved = tuple[float | None, float | None]  # nanoseconds and bytes
+
+
+def _saving(about: Subject, rules: RuleSet, form: Form, name: str) -> Saved:
     other = form_of(about, rules.without(name))
-    both = other.peak_bytes is not None and form.peak_bytes is not None
-    more = (other.peak_bytes or 0) - (form.peak_bytes or 0) if both else None
-    return other.price_ns - form.price_ns, more
+    return more(other.price_ns, form.price_ns), more(other.peak_bytes, form.peak_bytes)
 
 
 def _kernel(
@@ -115,18 +113,16 @@ def _kernel(
     kernel: Kernel,
     nodes: Mapping[str, frozenset[Node]],
     makers: Mapping[Node, frozenset[str]],
-    saved: Mapping[str, tuple[float, int | None]],
+    saved: Mapping[str, Saved],
 ) -> KernelTrace:
-    assert form.plan is not None, "a kernel belongs to a plan"
+    assert form.plan is not None and form.predicted is not None, "a kernel belongs to a plan"
     statements = form.plan.statements
     names = dict.fromkeys(n for leaf, _, _ in leaves(kernel.body) for n in computed(leaf))
     inside = frozenset[Node]().union(*(nodes.get(statements[n].lowered, ()) for n in names))
     counts = Counter(name for node in inside for name in makers.get(node, ()))
-    ordered = sorted(counts.items(), key=lambda item: (-saved[item[0]][0], item[0]))
-    prices = form.optimized.report.prices
-    total = sum(sorted(prices.get(node, 0.0) for node in inside))
+    ordered = sorted(counts.items(), key=lambda item: (-(saved[item[0]][0] or 0), item[0]))
     savings = tuple(Saving(name, n, *saved[name]) for name, n in ordered)
-    return KernelTrace(kernel.name, tuple(names), total, savings)
+    return KernelTrace(kernel.name, tuple(names), form.predicted.kernels[kernel.name], savings)
 
 
 def nodes_by_statement(form: Form) -> dict[str, frozenset[Node]]:
