@@ -4,7 +4,7 @@
 PYTHON := .venv/bin/python
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types check fuzz coverage mutate bench clean
+.PHONY: help demo test lint types check fuzz coverage mutate mutants bench clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ coverage: .venv/.installed-dev  ## branch coverage of the graph and its interpre
 mutate: .venv/.installed-dev  ## change the interpreter and the index algebra: do tests notice?
 	.venv/bin/mutmut run --max-children 2
 	.venv/bin/mutmut results
+
+mutants: .venv/.installed-test  ## change every rewrite rule: do proofs and instances refuse it?
+	$(PYTHON) -m tests.rewrite.mutants
 
 bench: .venv/.installed-plot  ## env-steps/s of REINFORCE beside NumPy (and JAX when installed)
 	.venv/bin/ostinato bench reinforce

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ostinato.pdg.errors import DomainError
+from ostinato.pdg.errors import DomainError, OstinatoError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, dims_of
 from ostinato.pdg.interpret import Coordinates, Interpreter, Request, Step, junk
@@ -78,8 +78,11 @@ def wrong_terms(
 
     Errors: WrongTerm with the first difference.
     """
-    reading = Reading(done.graph, done.loaded)
-    claims = list(_claims(done, reading))
+    try:
+        reading = Reading(done.graph, done.loaded)
+        claims = list(_claims(done, reading))
+    except (OstinatoError, IndexError) as problem:
+        raise WrongTerm(f"a term cannot be built: {problem}") from problem
     nodes = tuple(("", n) for claim in claims for n in claim)
     count = 0
     for salt in salts:
@@ -92,6 +95,7 @@ def wrong_terms(
 
 
 def _claims(done: Saturated, reading: Reading) -> Iterator[tuple[Node, Node]]:
+    """The pairs of values that the e-graph says are equal."""
     graph, loaded = done.graph, done.loaded
     for cls, originals in reading.originals.items():
         for enode in graph.classes[cls]:

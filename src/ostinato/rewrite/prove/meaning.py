@@ -31,6 +31,8 @@ from ostinato.rewrite.prove.operators import (
 from ostinato.rewrite.prove.setting import (
     CUT,
     Fixed,
+    Impossible,
+    Misfit,
     Point,
     Setting,
     Size,
@@ -129,6 +131,8 @@ class Meaning:
         if op == "hlen":
             return len(self.sizes(rest[0]))
         values = [self.number(part) for part in rest]
+        if op in ("<<", ">>") and values[1] < 0:
+            raise Impossible(f"a shift by {values[1]}")
         found = _arithmetic(str(op), values)
         if found is None:
             raise Unsupported(f"the number {show(tree)}")
@@ -230,6 +234,9 @@ class Meaning:
 
     def _part(self, op: str, axis: int, name: str, x: Tensor) -> Tensor:
         place = place_of(axis, x)
+        inside = ("0",) if x.shape[place].is_one else ("0", "1")
+        if name.lstrip("-").isdigit() and name not in inside:
+            raise Misfit(f"index {name} leaves its axis, or is none")
         if op == "part":
             return Tensor(
                 (*x.shape[:place], *x.shape[place + 1 :]),
@@ -305,7 +312,10 @@ class Meaning:
             case ("scan" | "back") as op, fn, dim, x:
                 return self._scan(self.text(fn), self.dim(dim), self.of(x), op == "back")
             case _, dim, flag, g, a:
-                return self._linear(self.dim(dim), bool(self.number(flag)), self.of(g), self.of(a))
+                reverse = self.number(flag)
+                if reverse not in (0, 1):
+                    raise Misfit(f"{reverse} says neither forwards nor in reverse")
+                return self._linear(self.dim(dim), bool(reverse), self.of(g), self.of(a))
             case _:
                 raise Unsupported(op)
 
