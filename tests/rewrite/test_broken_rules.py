@@ -96,6 +96,20 @@ BROKEN = (
     Broken("matmul/outer-sum-1", "a largest product is no product",
            left='(red "max" 4 (mm x y))'),
     Broken("matmul/outer-sum-1", "sums in another order round otherwise", exact="exact"),
+    Broken("domain/lift-product", "a matrix that varies is read elsewhere too",
+           without=("(= 0 (& d (dom w)))",)),
+    Broken("domain/lift-tr", "a value is not read where it is made",
+           right="(tr x)"),
+    Broken("domain/split-low", "the parts do not change places",
+           right="(cat (+ r 1) (sl d p y) (sl d q x))"),
+    Broken("domain/split-low", "the parts join along the axis that was cut",
+           right="(cat r (sl d p x) (sl d q y))"),
+    Broken("domain/split-high", "a condition from below is none from above",
+           without=("(holds_high c d s p q)",), more=("(holds_low c d s p q)",)),
+    Broken("domain/case-and", "both conditions choose, not one",
+           right="(case a x y)"),
+    Broken("domain/case-and", "where one fails the other value is taken",
+           right="(case a (case b x y) x)"),
     Broken("algebra/mul-one", "a one that lengthens an axis counts",
            without=("(= (shape x) (shape lhs))",)),
     Broken("algebra/mul-one", "times two is not times one",
@@ -120,6 +134,11 @@ def test_the_prover_refuses_the_broken_rule(broken: Broken) -> None:
     verdict = prove(broken.rule())
     assert verdict.outcome in ("failed", "unproved"), str(verdict)
     assert verdict.why
+
+
+def test_the_broken_rules_are_many_and_of_every_family() -> None:
+    assert len({broken.rule() for broken in BROKEN}) == len(BROKEN) >= 30
+    assert {broken.base.partition("/")[0] for broken in BROKEN} == {*every_rule().families}
 
 
 def test_nearly_every_refusal_comes_with_an_example() -> None:
