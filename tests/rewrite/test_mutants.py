@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from dataclasses import replace
 
@@ -62,6 +61,9 @@ def test_axes_are_counted_for_every_mask_of_eight() -> None:
     for mask in range(256):
         meaning = Meaning(Setting({}, {"m": mask}, {}), {})
         for fact in popcount("n", "m"):
-            _, name, value = itertools.chain(parse(fact))
-            meaning.setting.numbers[str(name)] = meaning.number(value)
+            match parse(fact):
+                case ("=", str(name), value):
+                    meaning.setting.numbers[name] = meaning.number(value)
+                case other:
+                    raise AssertionError(f"{other} binds no name")
         assert meaning.setting.numbers["n"] == mask.bit_count()
