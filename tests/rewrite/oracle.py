@@ -21,13 +21,14 @@ from ostinato.rewrite._egglog import Session
 from ostinato.rewrite.components import Chain
 from ostinato.rewrite.cost import Pricing
 from ostinato.rewrite.export import EGraph, ENode, export
-from ostinato.rewrite.extract import MOVING, Extractor, Selection, below, dependence
+from ostinato.rewrite.extract import Extractor, Selection
 from ostinato.rewrite.lang import program
 from ostinato.rewrite.legality import Context, Limit
 from ostinato.rewrite.load import Loaded, load
 from ostinato.rewrite.optimize import RewriteOptions, forms_of
 from ostinato.rewrite.saturate import saturate
 from ostinato.rewrite.sizes import Sizes
+from ostinato.rewrite.space import MOVING, below, dependence
 from tests.rewrite.solver import Program, Vector, components
 
 Priced = tuple[int, ENode]  # an e-node and its class
@@ -48,7 +49,8 @@ class Problem:
         return Extractor(self.graph, self.loaded, self.pricing).select(forms)
 
     def forms(self) -> tuple[frozenset[int], ...]:
-        """The sets of recurrences that the optimiser compares."""
+        """The sets of recurrences that the optimiser compares, without the ones it can do without.
+        """
         return forms_of(self.graph, self.loaded, self.sizes)
 
 
@@ -110,13 +112,14 @@ def space(given: Problem, forms: frozenset[int]) -> Space:
     form = {loaded.tables.recs[rec].name: rec for rec in forms}
     for (name, case), chain in loaded.chains.items():
         context = contexts.setdefault(chain, Context(chain, loaded.tables))
-        vertex = (form[name], case)
-        found.definitions[vertex] = place(chain, graph.definitions[vertex], context.root)
+        if name in form:
+            vertex = (form[name], case)
+            found.definitions[vertex] = place(chain, graph.definitions[vertex], context.root)
     masks = loaded.tables.masks()
     while pending:
         chain, cls, limit = pending.pop()
         for enode in graph.classes[cls]:
-            if dependence(enode, graph.dom, masks) & ~graph.dom[cls]:
+            if dependence(enode, below(enode, graph.dom), masks) & ~graph.dom[cls]:
                 continue
             inner = _below(contexts[chain], enode, limit, graph, forms)
             if inner is None:

@@ -30,33 +30,55 @@ def graph_price(choices: Choices, best: dict[int, int], root: int) -> float | No
 
 
 def searched(choices: Choices, best: dict[int, int], root: int) -> dict[int, int]:
-    search = LocalSearch(choices, dict(best))
+    search = LocalSearch(choices, [best[place] for place in sorted(best)])
     search.run([root])
-    return search.best
+    return dict(enumerate(search.best))
 
 
 def test_a_shared_operand_wins_over_two_cheaper_ones() -> None:
     # place 0 needs 1 and 2; each is made from its own leaf (price 3) or from shared place 3 (4)
     choices = Choices(
-        options={0: [0], 1: [1, 2], 2: [3, 4], 3: [5]},
+        options=[[0], [1, 2], [3, 4], [5]],
         kids=[(1, 2), (), (3,), (), (3,), ()],
+        item=range(6),
         price=[1.0, 3.0, 0.5, 3.0, 0.5, 4.0],
     )
     best = searched(choices, {0: 0, 1: 2, 2: 3, 3: 5}, 0)
     assert best[1] == 2 and best[2] == 4
 
 
+def test_two_switches_that_only_gain_together_are_found() -> None:
+    # places 1 and 2 have a leaf each (price 3), or share place 3 (4): one alone loses
+    choices = Choices(
+        options=[[0], [1, 2], [3, 4], [5]],
+        kids=[(1, 2), (), (3,), (), (3,), ()],
+        item=range(6),
+        price=[1.0, 3.0, 0.5, 3.0, 0.5, 4.0],
+    )
+    best = searched(choices, {0: 0, 1: 1, 2: 3, 3: 5}, 0)
+    assert best[1] == 2 and best[2] == 4
+
+
+def test_what_two_places_choose_alike_is_paid_once() -> None:
+    # options 2 and 4 are the same e-node in two places
+    choices = Choices(
+        [[0], [1, 2], [3, 4]], [(1, 2), (), (), (), ()], [0, 1, 2, 3, 2], [1.0, 3.0, 4.0, 3.0]
+    )
+    best = searched(choices, {0: 0, 1: 1, 2: 3}, 0)
+    assert best == {0: 0, 1: 2, 2: 4}
+
+
 def test_a_term_never_contains_itself() -> None:
     # 0 may be its own operand's operand, for less
-    choices = Choices(options={0: [0], 1: [1, 2]}, kids=[(1,), (), (0,)], price=[1.0, 5.0, 0.1])
+    choices = Choices([[0], [1, 2]], [(1,), (), (0,)], range(3), [1.0, 5.0, 0.1])
     assert searched(choices, {0: 0, 1: 1}, 0) == {0: 0, 1: 1}
 
 
 def test_the_search_ends_when_its_steps_are_used_up() -> None:
-    choices = Choices(options={0: [0, 1]}, kids=[(), ()], price=[2.0, 1.0])
-    search = LocalSearch(choices, {0: 0}, steps=0)
+    choices = Choices([[0, 1]], [(), ()], range(2), [2.0, 1.0])
+    search = LocalSearch(choices, [0], steps=0)
     search.run([0])
-    assert search.best == {0: 0} and search.switches == 0
+    assert search.best == [0] and search.switches == 0
     assert not search.is_complete
 
 
@@ -64,27 +86,27 @@ def test_the_search_ends_when_its_steps_are_used_up() -> None:
 def graphs(draw: st.DrawFn) -> Choices:
     """Layered places: operands have larger numbers, so the first options have no circle."""
     places = draw(st.integers(2, 5))
-    options: dict[int, list[int]] = {}
+    options: list[list[int]] = []
     kids: list[tuple[int, ...]] = []
     price: list[float] = []
     for place in range(places):
-        options[place] = []
+        options.append([])
         for _ in range(draw(st.integers(1, 2))):
             options[place].append(len(kids))
             last = place + 1 == places
             below = st.integers(min(place + 1, places - 1), places - 1)
             kids.append(() if last else tuple(draw(st.lists(below, max_size=2))))
             price.append(float(draw(st.integers(1, 9))))
-    return Choices(options, kids, price)
+    return Choices(options, kids, range(len(kids)), price)
 
 
 @given(graphs())
 def test_it_is_never_dearer_than_its_start_nor_cheaper_than_the_optimum(choices: Choices) -> None:
-    start = {place: found[0] for place, found in choices.options.items()}
+    start = {place: found[0] for place, found in enumerate(choices.options)}
     found = graph_price(choices, searched(choices, start, 0), 0)
     every = [
-        graph_price(choices, dict(zip(choices.options, picked, strict=True)), 0)
-        for picked in itertools.product(*choices.options.values())
+        graph_price(choices, dict(enumerate(picked)), 0)
+        for picked in itertools.product(*choices.options)
     ]
     first = graph_price(choices, start, 0)
     assert found is not None and first is not None

@@ -51,27 +51,27 @@ def test_larger_programs_cost_at_most_two_percent_more_than_the_optimum(name: st
 def choices(draw: st.DrawFn) -> Choices:
     """A few places with any operands, circles included; the last place has a leaf."""
     places = draw(st.integers(2, 5))
-    options: dict[int, list[int]] = {}
+    options: list[list[int]] = []
     kids: list[tuple[int, ...]] = []
     for place in range(places):
         more = draw(st.lists(st.lists(st.integers(0, places - 1), max_size=2), max_size=2))
         own = [tuple(dict.fromkeys(k)) for k in more]
         own.append(() if place + 1 == places else (draw(st.integers(place + 1, places - 1)),))
-        options[place] = [len(kids) + k for k in range(len(own))]
+        options.append([len(kids) + k for k in range(len(own))])
         kids += own
     price = draw(st.lists(st.integers(1, 9), min_size=len(kids), max_size=len(kids)))
-    return Choices(options, kids, [float(p) for p in price])
+    return Choices(options, kids, range(len(kids)), [float(p) for p in price])
 
 
 def as_space(all_of: Choices) -> oracle.Space:
-    owner = {k: place for place, options in all_of.options.items() for k in options}
+    owner = {k: place for place, options in enumerate(all_of.options) for k in options}
     possible = [k for k in owner if owner[k] not in all_of.kids[k]]
     return oracle.Space(
         owner=[owner[k] for k in possible],
         kids=[all_of.kids[k] for k in possible],
         chosen=[(owner[k], ENode("mm", (k,), ())) for k in possible],
         outputs=[0],
-        places={((), place, Limit(0, 1)): place for place in all_of.options},
+        places={((), place, Limit(0, 1)): place for place in range(len(all_of.options))},
     )
 
 
@@ -80,8 +80,8 @@ def test_the_oracle_finds_what_trying_every_choice_finds(all_of: Choices) -> Non
     options = as_space(all_of)
     price = {c: all_of.price[int(c[1].fields[0])] for c in options.chosen}
     every = (
-        graph_price(all_of, dict(zip(all_of.options, picked, strict=True)), 0)
-        for picked in itertools.product(*all_of.options.values())
+        graph_price(all_of, dict(enumerate(picked)), 0)
+        for picked in itertools.product(*all_of.options)
     )
     bound = oracle.solve(options, price, SECONDS)
     assert bound.found == pytest.approx(min(p for p in every if p is not None))
