@@ -49,8 +49,7 @@ class Problem:
         return Extractor(self.graph, self.loaded, self.pricing).select(forms)
 
     def forms(self) -> tuple[frozenset[int], ...]:
-        """The sets of recurrences that the optimiser compares, without the ones it can do without.
-        """
+        """The sets of recurrences that the optimiser compares."""
         return forms_of(self.graph, self.loaded, self.sizes)
 
 
