@@ -14,9 +14,9 @@ from ostinato.rewrite.components import Chain
 from ostinato.rewrite.cost import Cost, Pricing
 from ostinato.rewrite.export import EGraph, ENode
 from ostinato.rewrite.improve import STEPS, Choices, LocalSearch
-from ostinato.rewrite.legality import Context
+from ostinato.rewrite.legality import Context, Limit
 from ostinato.rewrite.load import Loaded
-from ostinato.rewrite.space import Space, candidates
+from ostinato.rewrite.space import Candidate, Space, candidates, within
 
 Name = tuple[int, int] | int  # a recurrence id and one of its cases, or the number of an output
 KNOWN_NS = 1e-3  # using what exists costs no more than a view
@@ -137,22 +137,8 @@ class Extractor:
 
     def _selection(self, space: Space, roots: Mapping[Name, int]) -> Selection:
         """The terms of all places in use."""
-        terms, built = Terms(), dict[int, int]()
-        for root in roots.values():
-            stack = [root]
-            while stack:
-                place = stack[-1]
-                option = space.best[place]
-                kids = space.kids[option]
-                pending = [kid for kid in kids if kid not in built]
-                stack.extend(pending)
-                if not pending:
-                    stack.pop()
-                    if place not in built:
-                        made = space.chosen[option]
-                        below = tuple([built[kid] for kid in kids])
-                        built[place] = terms.add(made.enode, made.cls, below)
-        return self._used(terms, {name: built[place] for name, place in roots.items()})
+        build = _Build(space)
+        return self._used(build.terms, {name: build.term(place) for name, place in roots.items()})
 
     def _used(self, terms: Terms, chosen: Mapping[Name, int]) -> Selection:
         """What the outputs need, through recurrences, and its cost."""
@@ -178,3 +164,59 @@ class Extractor:
             cost = cost + self._pricing.cost(item.cls, item.enode)
         price = sum(self._pricing.price(item.cls, item.enode) for item in items)
         return Selection(terms, outputs, dict(sorted(live.items())), price, cost)
+
+
+class _Build:
+    """Terms from choices; a place takes a term that another one has built if it may."""
+
+    def __init__(self, space: Space) -> None:
+        self.terms, self._space = Terms(), space
+        self._built: dict[int, int] = {}  # place -> term
+        self._known: dict[int, list[int]] = {}  # class -> terms
+        self._made: list[Candidate] = []  # of each term
+        self._kept: dict[Context, set[tuple[int, Limit]]] = {}
+
+    def term(self, root: int) -> int:
+        space, built = self._space, self._built
+        stack = [root]
+        while stack:
+            place = stack[-1]
+            context, cls, limit = space.where[place]
+            if place not in built:
+                fitting = (t for t in self._known.get(cls, ()) if self._fits(t, context, limit))
+                known = next(fitting, None)
+                if known is not None:
+                    built[place] = known
+            if place in built:
+                stack.pop()
+                continue
+            option = space.best[place]
+            pending = [kid for kid in space.kids[option] if kid not in built]
+            stack.extend(pending)
+            if not pending:
+                built[place] = self._add(space.chosen[option], space.kids[option])
+        return built[root]
+
+    def _add(self, made: Candidate, kids: tuple[int, ...]) -> int:
+        number = self.terms.add(made.enode, made.cls, tuple([self._built[kid] for kid in kids]))
+        if number == len(self._made):
+            self._made.append(made)
+            self._known.setdefault(made.cls, []).append(number)
+        return number
+
+    def _fits(self, number: int, context: Context, limit: Limit) -> bool:
+        """Whether a term keeps a limit."""
+        kept = self._kept.setdefault(context, set())
+        seen = {(number, limit)} - kept
+        stack = list(seen)
+        while stack:
+            term, outer = stack.pop()
+            inner = within(self._made[term], context, outer)
+            if inner is None:
+                return False
+            for kid in self.terms.items[term].kids:
+                if (kid, inner) not in seen and (kid, inner) not in kept:
+                    seen.add((kid, inner))
+                    stack.append((kid, inner))
+        kept |= seen
+        return True

@@ -70,6 +70,17 @@ def dependence(node: ENode, operands: int, masks: Sequence[int]) -> int:
     return out | operands | bound
 
 
+def within(candidate: Candidate, context: Context, limit: Limit) -> Limit | None:
+    """The limit of the operands of an e-node that keeps a limit; None if it breaks it."""
+    enode = candidate.enode
+    if candidate.moves:
+        moves = context.moves(enode.op, enode.fields, candidate.operands)
+        return context.below(limit, moves)
+    if enode.op == "rec" and context.level(int(enode.fields[0])) > limit.level:
+        return None
+    return limit
+
+
 @dataclass
 class Space:
     """Places and options by number; ``options`` of each place, and of each option the rest.
@@ -83,6 +94,9 @@ class Space:
     kids: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
     chosen: list[Candidate] = field(default_factory=list[Candidate])
     best: list[int] = field(default_factory=list[int])
+    where: list[tuple[Context, int, Limit]] = field(
+        default_factory=list[tuple[Context, int, Limit]]
+    )
 
     def grow(self, context: Context, classes: Sequence[int]) -> list[int]:
         """Add the places of some classes in a nest of loops, and all they may need."""
@@ -96,6 +110,7 @@ class Space:
                 found = known[key] = len(self.options)
                 self.options.append([])
                 self.best.append(-1)
+                self.where.append((context, cls, limit))
                 pending.append(key)
             return found
 
@@ -104,19 +119,13 @@ class Space:
             cls, limit = pending.pop()
             mine = self.options[known[cls, limit]]
             for candidate in self.candidates[cls]:
-                enode, inner = candidate.enode, limit
-                if candidate.moves:
-                    moves = context.moves(enode.op, enode.fields, candidate.operands)
-                    inner = context.below(limit, moves)
-                elif enode.op == "rec" and not self._may_name(int(enode.fields[0]), context, limit):
+                enode, inner = candidate.enode, within(candidate, context, limit)
+                if inner is None or enode.op == "rec" and int(enode.fields[0]) not in self.forms:
                     continue
                 mine.append(len(self.kids))
                 self.kids.append(tuple([place(kid, inner) for kid in enode.kids]))
                 self.chosen.append(candidate)
         return roots
-
-    def _may_name(self, rec: int, context: Context, limit: Limit) -> bool:
-        return rec in self.forms and context.level(rec) <= limit.level
 
     def settle(self, first: int, paid: set[int]) -> None:
         """Choose for the places from ``first`` on, and forget their options without a term."""
