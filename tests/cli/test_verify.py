@@ -8,7 +8,7 @@ from rich.console import Console
 
 from ostinato.certificate.record import sum_of
 from ostinato.cli.explain import Written, explain
-from ostinato.cli.verify import verify
+from ostinato.cli.verify import VerifyOptions, verify
 
 PROGRAM = """
 import ostinato as ot
@@ -27,11 +27,12 @@ def written(folder: Path) -> Path:
 
 def test_a_certificate_is_written_and_holds(tmp_path: Path) -> None:
     console = Console(file=StringIO(), width=200)
-    assert verify(written(tmp_path), False, tmp_path / "found.json", console) == 0
+    options = VerifyOptions(str(tmp_path / "program.py"))
+    assert verify(written(tmp_path), options, tmp_path / "found.json", console) == 0
     assert isinstance(console.file, StringIO)
     assert "the certificate holds" in console.file.getvalue()
     found = json.loads((tmp_path / "found.json").read_text())
-    assert found["holds"] and [f["check"] for f in found["findings"]][:2] == ["rules", "equality"]
+    assert found["holds"] and [f["check"] for f in found["findings"]][:2] == ["program", "rules"]
 
 
 def test_a_check_that_fails_is_shown_and_is_the_exit_status(tmp_path: Path) -> None:
@@ -41,6 +42,15 @@ def test_a_check_that_fails_is_shown_and_is_the_exit_status(tmp_path: Path) -> N
     data["sum"] = sum_of(data)
     path.write_text(json.dumps(data))
     console = Console(file=StringIO(), width=200)
-    assert verify(path, False, None, console) == 1
+    assert verify(path, VerifyOptions(), None, console) == 1
     assert isinstance(console.file, StringIO)
     assert "is not the one of the table" in console.file.getvalue()
+
+
+def test_a_certificate_of_another_program_does_not_hold(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    (tmp_path / "program.py").write_text(PROGRAM.replace(".sum(0)", ".max(0)"))
+    console = Console(file=StringIO(), width=200)
+    assert verify(path, VerifyOptions(str(tmp_path / "program.py")), None, console) == 1
+    assert isinstance(console.file, StringIO)
+    assert "another program than the one given" in console.file.getvalue()

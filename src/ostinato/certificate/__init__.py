@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ostinato.certificate.verdict import Verdict
 
+if TYPE_CHECKING:
+    from ostinato.program import Program
 
-def verify_certificate(path: str | Path, afresh: bool = False) -> Verdict:
+
+def verify_certificate(
+    path: str | Path, program: Program | None = None, afresh: bool = False
+) -> Verdict:
     """Check a certificate file and return what each check found.
 
-    ``afresh`` proves every rule again, also those that were proved here before.
+    With ``program`` it must be about that program. ``afresh`` proves every rule again, also those
+    that were proved here before.
     Errors: CertificateError if the file is no intact certificate.
 
     >>> import tempfile
@@ -19,10 +26,10 @@ def verify_certificate(path: str | Path, afresh: bool = False) -> Verdict:
     >>> program = ot.Program(total=ot.input("x", over=t)[: t + 1].sum(0))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     compiled = program.compile(certificate=f"{folder}/total.json")
-    ...     ot.verify_certificate(f"{folder}/total.json").holds
+    ...     ot.verify_certificate(f"{folder}/total.json", program).holds
     True
     """
     from ostinato.certificate.record import read
     from ostinato.certificate.verify import check_certificate
 
-    return check_certificate(read(Path(path)), afresh)
+    return check_certificate(read(Path(path)), afresh, program)

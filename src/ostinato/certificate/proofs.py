@@ -7,18 +7,22 @@ the rule and of everything that proves it.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import astuple
 from functools import cache as cached
 from pathlib import Path
+from typing import get_args
 
 from ostinato.certificate.terms import Term
 from ostinato.rewrite.prove.prover import Outcome, prove
-from ostinato.rewrite.registry import Rule, RuleSet
+from ostinato.rewrite.prove.text import parse, show
+from ostinato.rewrite.registry import Exactness, Phase, Rule, RuleSet, Validity
 from ostinato.runtime import cache
 
 FOLDER = "proofs"
+_NAME = re.compile("[a-z][a-z0-9-]*/[A-Za-z0-9][A-Za-z0-9-]*")
 
 
 class Unproved(Exception):
@@ -49,6 +53,7 @@ def check_rules(rules: Sequence[Rule], table: RuleSet, afresh: bool = False) -> 
     for rule in rules:
         if known.get(rule.name, rule) != rule:
             raise Unproved(f"the rule `{rule.name}` is not the one of the table")
+        _check_text(rule)
     outcomes: Counter[Outcome] = Counter()
     kept = 0
     for rule in rules:
@@ -60,6 +65,21 @@ def check_rules(rules: Sequence[Rule], table: RuleSet, afresh: bool = False) -> 
     own = sum(rule.name not in known for rule in rules)
     more = [f"{kept} of them earlier"] * bool(kept) + [f"{own} a user's own"] * bool(own)
     return ", ".join([" and ".join(reversed(parts)) or "no rules", *more])
+
+
+def _check_text(rule: Rule) -> None:
+    """The prover and the e-graph read the same: one expression, in its only spelling, per text."""
+    for text in (rule.left, rule.right, *rule.when, *rule.also):
+        try:
+            again = show(parse(text))
+        except ValueError:
+            again = ""
+        if again != text:
+            raise Unproved(f"`{text}` of the rule `{rule.name}` is not one expression")
+    if _NAME.fullmatch(rule.name) is None or rule.phase not in get_args(Phase):
+        raise Unproved(f"the rule `{rule.name}` has no proper name or phase")
+    if rule.exact not in get_args(Exactness) or rule.valid not in get_args(Validity):
+        raise Unproved(f"the rule `{rule.name}` is {rule.exact}, {rule.valid}: no known claims")
 
 
 def _decided(rule: Rule) -> Outcome:

@@ -32,6 +32,7 @@ from ostinato.rewrite.registry import Rule
 
 FORMAT = "ostinato certificate"
 VERSION = 1
+MOST_ROUNDS = 20
 _NAMES: tuple[str, ...] = (
     "format", "version", "made_with", "dims", "source", "rules", "hints", "terms", "roots",
     "extracted", "schedule", "run", "sum",
@@ -328,4 +329,7 @@ def _key(data: Plain) -> str:
 
 def _read_run(data: Plain) -> Run:
     seed, rounds = fields(data, "run", "seed", "rounds")
-    return Run(natural(seed, "the seed"), natural(rounds, "the rounds"))
+    count = natural(rounds, "the rounds")
+    if not 1 <= count <= MOST_ROUNDS:
+        raise Unreadable(f"there are {count} rounds of runs, not 1 to {MOST_ROUNDS}")
+    return Run(natural(seed, "the seed"), count)

@@ -18,11 +18,14 @@ from ostinato.pdg.condition import Cond
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, substitute
 from ostinato.pdg.node import (
+    Affine,
     Broadcast,
     Case,
     Concat,
+    Const,
     Dtype,
     Host,
+    Iota,
     Node,
     Part,
     Pdg,
@@ -115,7 +118,11 @@ def _without_widening(node: Node) -> Node:
 
 def _built(certificate: Certificate, source: Pdg) -> list[Node]:
     normal, nodes = _Normal(), list[Node]()
+    known = {_identity(node) for node in source.nodes()}
     for k, term in enumerate(certificate.terms):
+        given = [value for value in term.fields if isinstance(value, Node)]
+        if any(not _is_literal(x) and _identity(x) not in known for x in given):
+            raise Misbuilt(f"term {k}, {given[0]}, is not what the source has")
         for value in term.fields:
             if isinstance(value, Recurrent):
                 if value.name not in certificate.extracted.equations:
@@ -127,6 +134,24 @@ def _built(certificate: Certificate, source: Pdg) -> list[Node]:
         except (OstinatoError, AssertionError, KeyError, IndexError, ValueError) as problem:
             raise Misbuilt(f"term {k}, {term.op}, has no meaning: {problem}") from problem
     return nodes
+
+
+def _is_literal(node: Node) -> bool:
+    """Whether a leaf is a number or an index that is what it says."""
+    match node.op:
+        case Const():
+            return True
+        case Affine(of):
+            return build.affine(of) is node
+        case Iota(size):
+            return build.iota(size) is node
+        case _:
+            return False
+
+
+def _identity(node: Node) -> tuple[object, ...]:
+    """What a leaf or a call is, apart from its operands."""
+    return node.op, node.domain, node.shape, node.dtype
 
 
 def _node(term: Term, args: list[Node], source: Pdg, normal: _Normal) -> Node:

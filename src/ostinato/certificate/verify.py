@@ -14,17 +14,23 @@ from ostinato.certificate.structure import Misbuilt, check_structure
 from ostinato.certificate.verdict import Finding, Verdict
 from ostinato.pdg.check import check
 from ostinato.pdg.errors import OstinatoError
+from ostinato.pdg.fingerprint import describe
 from ostinato.pdg.half import encoded
 from ostinato.pdg.node import Host, Pdg
+from ostinato.program import Program
 from ostinato.rewrite.registry import every_rule
 
 REFUSALS = (Unproved, Unequal, Misbuilt, Misplanned, Different)
 
 
-def check_certificate(certificate: Certificate, afresh: bool = False) -> Verdict:
+def check_certificate(
+    certificate: Certificate, afresh: bool = False, program: Program | None = None
+) -> Verdict:
     """Run every check, also those after one that fails."""
     source = encoded(certificate.source)
+    own = [("program", lambda: _is_about(certificate, program))] if program else []
     checks: tuple[tuple[str, Callable[[], str]], ...] = (
+        *own,
         ("rules", lambda: _rules(certificate, afresh)),
         ("equality", lambda: _equal(certificate, source)),
         ("terms", lambda: check_structure(certificate, source)),
@@ -42,7 +48,21 @@ def _findings(checks: tuple[tuple[str, Callable[[], str]], ...]) -> Iterator[Fin
             holds, about = True, run()
         except REFUSALS as problem:
             holds, about = False, str(problem)
+        except Exception as problem:  # whatever a forged certificate may provoke
+            holds, about = False, f"it cannot be checked: {type(problem).__name__}: {problem}"
         yield Finding(name, holds, about, time.perf_counter() - started)
+
+
+def _is_about(certificate: Certificate, program: Program) -> str:
+    """The source is that program, or it with its checks as outputs."""
+    from ostinato.watching import checked
+
+    said = describe(certificate.source)
+    if said == describe(program.pdg):
+        return "the source is the program"
+    if said == describe(checked(program.pdg, program.notes)[0]):
+        return "the source is the program with its checks"
+    raise Misbuilt("the source is another program than the one given")
 
 
 def _rules(certificate: Certificate, afresh: bool) -> str:

@@ -96,6 +96,11 @@ def explain(
 @app.command()
 def verify(
     certificate: Annotated[Path, typer.Argument(help="A certificate file.")],
+    program: Annotated[
+        str | None,
+        typer.Option(metavar="FILE[:FUNCTION]", help="The program that it must be about."),
+    ] = None,
+    settings: Settings = None,
     afresh: Annotated[
         bool, typer.Option("--afresh", help="Prove every rule again, also those proved before.")
     ] = False,
@@ -109,9 +114,11 @@ def verify(
     """
     from rich.console import Console
 
+    from ostinato.cli.verify import VerifyOptions
     from ostinato.cli.verify import verify as verify_file
 
-    raise typer.Exit(verify_file(certificate, afresh, json, Console()))
+    options = VerifyOptions(program, tuple(settings or ()), afresh)
+    raise typer.Exit(verify_file(certificate, options, json, Console()))
 
 
 @app.command()

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from ostinato.certificate import verify_certificate
+from ostinato.cli.load import load_program
+from ostinato.program import Program
 
 
-def verify(path: Path, afresh: bool, written: Path | None, console: Console) -> int:
+@dataclass(frozen=True, slots=True)
+class VerifyOptions:
+    """The options of ``ostinato verify``."""
+
+    place: str | None = None  # FILE[:FUNCTION] of the program that it must be about
+    settings: tuple[str, ...] = ()  # name=value
+    afresh: bool = False
+
+
+def verify(path: Path, options: VerifyOptions, written: Path | None, console: Console) -> int:
     """Show what each check of a certificate found; return 1 if one does not hold.
 
     The file ``written`` gets ``holds`` and the ``findings``: check, holds, about, seconds.
     Errors: CertificateError if the file is no intact certificate.
     """
-    verdict = verify_certificate(path, afresh)
+    program = None
+    if options.place is not None:
+        made = load_program(options.place, options.settings)
+        program = made if isinstance(made, Program) else made.program
+    verdict = verify_certificate(path, program, options.afresh)
     console.print(str(verdict), markup=False, highlight=False, soft_wrap=True)
     if written is not None:
         found = {"holds": verdict.holds, "findings": [asdict(f) for f in verdict.findings]}

@@ -204,6 +204,8 @@ def read_node(data: Plain, known: Sequence[Node], names: Spelling, what: str) ->
     sizes = names.read_exprs(shape, f"the shape of {what}")
     if isinstance(found, Const):
         _check_values(found, sizes, cast(Dtype, dtype), what)
+    if isinstance(found, Const) and dims:
+        raise Unreadable(f"{what} is a literal that depends on {dims[0]}")
     key = (found, tuple(known[k] for k in numbers), dims, sizes, cast(Dtype, dtype))
     return intern(key, text(where, f"the place of {what}"), text(label, f"the name of {what}"))
 

@@ -158,6 +158,8 @@ class Spelling:
                 raise Unreadable(f"the dimension `{known}` is called `{label}`")
             length = None if size is None else out.read_expr(size, f"the size of `{known}`")
             dim = Dim(label, steps="" if symbol == label.upper() else symbol, size=length)
+            if dim.symbol.name != symbol:
+                raise Unreadable(f"the steps of `{known}` are {symbol!r}")
             out.names[dim] = known
         return out
 
