@@ -5,6 +5,7 @@ The sum is made to fit again after each: it is there against damage, not against
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -189,6 +190,11 @@ CASES: dict[str, tuple[Edit, str]] = {
         rule("matmul/shared-right", name="mine/two", right='x) (panic "no"'),
         "rules",
     ),
+    # cases
+    "cases drawn anew that are not": (
+        lambda d: d.update(prepared=_prepared(d, {"every": []})),
+        "cases",
+    ),
     # outputs, extents, types
     "outputs renamed": (
         lambda d: d["source"].update(
@@ -237,6 +243,14 @@ CASES: dict[str, tuple[Edit, str]] = {
     "a tile": (line("b_i < min(-32*b_o+B, 32)", "b_i < min(-64*b_o+B, 64)"), "schedule"),
     "a storage slot": (line("[b_o: (B+31) // 32, t: T, 2, 32]", "[t: last 1, 2, 32]"), "schedule"),
     "a place": (line("local     float32  [t: T, 32]", "global    float32  [t: T, 32]"), "schedule"),
+    "the time of a statement": (
+        lambda d: d["schedule"]["order"]["steps"][0]["time"].__setitem__(0, 9),
+        "schedule",
+    ),
+    "the reads of a statement": (
+        lambda d: d["schedule"]["order"]["steps"][-1].update(reads=[]),
+        "schedule",
+    ),
     "the widths of tiles": (lambda d: d["schedule"].update(widths={"b": 16}), "schedule"),
     "the kernels": (lambda d: d["schedule"].update(source_sha256="0" * 64), "runs"),
     "a key that leaves the cache": (lambda d: d["schedule"].update(artifact="../x"), "intact"),
@@ -245,6 +259,13 @@ CASES: dict[str, tuple[Edit, str]] = {
     "a field more": (lambda d: d["schedule"].update(order=[]), "intact"),
     "a field less": (lambda d: d["source"].pop("minimum_extents"), "intact"),
 }
+
+
+def _prepared(data: Data, cond: Data) -> Data:
+    """The source with another condition of the first case."""
+    found: Data = copy.deepcopy(data["source"])
+    found["equations"]["h"]["cases"][0]["when"] = cond
+    return found
 
 
 def _exchanged(outputs: Data, one: str, other: str) -> Data:

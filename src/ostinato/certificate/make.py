@@ -67,7 +67,7 @@ def certify(made: Compilation) -> Certificate:
     if optimized.evidence is None:
         return _certificate(made, (), (), Roots({}, {}), Hints((), {}, {}))
     terms, roots = _terms(optimized.evidence)
-    source = encoded(made.source)
+    source = optimized.evidence.loaded.pdg
     hints = _hints(optimized.evidence.loaded, numbered(source))
     makers = {rule for term in terms for rule in term.rules}
     few = tuple(rule for rule in made.rules if rule.name in makers)
@@ -92,6 +92,7 @@ def _certificate(
         made_with={"compiler": code_digest(), **{name: _version(name) for name in _LIBRARIES}},
         dims=hints.nest or made.source.dims(),
         source=made.source,
+        prepared=_prepared(made),
         rules=rules,
         hints=hints,
         terms=terms,
@@ -101,6 +102,14 @@ def _certificate(
         schedule=made.schedule,
         run=RUN,
     )
+
+
+def _prepared(made: Compilation) -> Pdg | None:
+    """The program that the rules began with, if it is not the source."""
+    evidence = made.optimized.evidence
+    if evidence is None or evidence.loaded.pdg is encoded(made.source):
+        return None
+    return None if evidence.loaded.pdg == encoded(made.source) else evidence.loaded.pdg
 
 
 def _version(library: str) -> str:

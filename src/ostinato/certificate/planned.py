@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from ostinato.certificate.order import check_order, order_data
 from ostinato.certificate.record import Certificate, Schedule
+from ostinato.certificate.timeline import steps_of
 from ostinato.compiler import Options, Rewritten, code_digest, plan_of
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.index import Dim
@@ -32,15 +34,17 @@ def planned(program: Rewritten, options: Options, artifact: str) -> Schedule:
     digest = hashlib.sha256(emit(plan).encode()).hexdigest()
     hints, widths = dict(sorted(options.hints.items())), dict(sorted(options.widths.items()))
     lines = tuple(str(plan).splitlines())
-    return Schedule(lines, hints, widths, options.threads, digest, artifact)
+    return Schedule(lines, steps_of(plan), hints, widths, options.threads, digest, artifact)
 
 
 def check_schedule(certificate: Certificate) -> str:
-    """Plan the extracted program again and compare; planning proves order and storage with isl.
+    """Prove the order that is written down, then plan the extracted program again and compare.
 
-    Errors: Misplanned.
+    Planning itself proves with isl that no slot is overwritten while it is needed.
+    Errors: Misordered; Misplanned.
     """
     said = certificate.schedule
+    about = check_order(said.order)
     options = Options(threads=said.workers, hints=said.hints, widths=said.widths)
     try:
         program = _Extracted(certificate.extracted, dict(certificate.batched))
@@ -49,9 +53,11 @@ def check_schedule(certificate: Certificate) -> str:
         raise Misplanned(f"the extracted program has no such schedule: {problem}") from problem
     if made.plan != said.plan:
         raise Misplanned(_first_difference(certificate, made))
+    if order_data(made.order) != order_data(said.order):
+        raise Misplanned("the order of statements is not that of the schedule")
     same = made.source_sha256 == said.source_sha256
-    about = "kernels alike" if same else "kernels are those of another machine or version"
-    return f"{len(made.plan)} lines alike, {about}"
+    kernels = "kernels alike" if same else "kernels are those of another machine or version"
+    return f"{about}; {len(made.plan)} lines of the plan alike, {kernels}"
 
 
 def _first_difference(certificate: Certificate, made: Schedule) -> str:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from ostinato.certificate.order import Step, order_data, read_order
 from ostinato.certificate.terms import Term, read_terms, terms_data
 from ostinato.pdg.errors import CertificateError
 from ostinato.pdg.index import Dim
@@ -34,8 +35,8 @@ FORMAT = "ostinato certificate"
 VERSION = 1
 MOST_ROUNDS = 20
 _NAMES: tuple[str, ...] = (
-    "format", "version", "made_with", "dims", "source", "rules", "hints", "terms", "roots",
-    "extracted", "schedule", "run", "sum",
+    "format", "version", "made_with", "dims", "source", "prepared", "rules", "hints", "terms",
+    "roots", "extracted", "schedule", "run", "sum",
 )  # fmt: skip
 
 
@@ -63,12 +64,13 @@ class Roots:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The printed plan, the options that it depends on, and which compiled program it is.
+    """The printed plan, the order of its statements, its options, and the compiled program.
 
     ``artifact`` is the key of the compiled program in the cache of the machine that made it.
     """
 
     plan: tuple[str, ...]
+    order: tuple[Step, ...]
     hints: Mapping[str, int]
     widths: Mapping[str, int]
     workers: int
@@ -88,6 +90,7 @@ class Run:
 class Certificate:
     """Everything that a certificate says.
 
+    ``prepared`` is the source with its cases drawn anew, where that was done before rules ran.
     ``batched`` are the dimensions that became leading axes of recurrences, outermost first.
     Without ``terms`` nothing was rewritten: the extracted program is the source.
     """
@@ -95,6 +98,7 @@ class Certificate:
     made_with: Mapping[str, str]
     dims: tuple[Dim, ...]
     source: Pdg
+    prepared: Pdg | None
     rules: tuple[Rule, ...]
     hints: Hints
     terms: tuple[Term, ...]
@@ -114,6 +118,7 @@ def to_data(certificate: Certificate) -> dict[str, Plain]:
         "made_with": dict(c.made_with),
         "dims": [],  # known once everything else is written
         "source": program_data(c.source, names),
+        "prepared": None if c.prepared is None else program_data(c.prepared, names),
         "rules": [_rule_data(rule) for rule in c.rules],
         "hints": {
             "nest": [names.name(d) for d in c.hints.nest],
@@ -129,11 +134,23 @@ def to_data(certificate: Certificate) -> dict[str, Plain]:
             "batched": {name: [names.name(d) for d in axes] for name, axes in c.batched.items()},
             "program": program_data(c.extracted, names),
         },
-        "schedule": _plain(asdict(c.schedule)),
+        "schedule": _schedule_data(c.schedule),
         "run": _plain(asdict(c.run)),
     }
     body["dims"] = names.dims()
     return {**body, "sum": sum_of(body)}
+
+
+def _schedule_data(schedule: Schedule) -> Plain:
+    return {
+        "plan": list(schedule.plan),
+        "order": order_data(schedule.order),
+        "hints": dict(schedule.hints),
+        "widths": dict(schedule.widths),
+        "workers": schedule.workers,
+        "source_sha256": schedule.source_sha256,
+        "artifact": schedule.artifact,
+    }
 
 
 def _plain(data: Mapping[str, object]) -> dict[str, Plain]:
@@ -246,12 +263,14 @@ def _from_data(data: Plain) -> Certificate:
         raise Unreadable("its sum does not fit its contents")
     names = Spelling.read_dims(values["dims"])
     source = read_program(values["source"], names, "the source")
+    prepared = values["prepared"]
     batched, program = fields(values["extracted"], "extracted", "batched", "program")
     axes = {name: _dims(d, names, name) for name, d in entries(batched, "batched").items()}
     return Certificate(
         mapping(values["made_with"], "made_with", text),
         tuple(names.names),
         source,
+        None if prepared is None else read_program(prepared, names, "the prepared program"),
         tuple(_read_rule(rule, k) for k, rule in enumerate(items(values["rules"], "the rules"))),
         _read_hints(values["hints"], names),
         read_terms(values["terms"], names),
@@ -306,11 +325,14 @@ def _read_roots(data: Plain) -> Roots:
 
 
 def _read_schedule(data: Plain) -> Schedule:
-    plan, hints, widths, workers, digest, key = fields(
-        data, "schedule", "plan", "hints", "widths", "workers", "source_sha256", "artifact"
+    plan, order, hints, widths, workers, digest, key = fields(
+        data,
+        "schedule",
+        *("plan", "order", "hints", "widths", "workers", "source_sha256", "artifact"),
     )
     return Schedule(
         tuple(text(line, "the plan") for line in items(plan, "the plan")),
+        read_order(order),
         mapping(hints, "hints", natural),
         mapping(widths, "widths", natural),
         natural(workers, "workers"),

@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable, Iterator
 
 from ostinato.certificate.equality import Unequal, check_equality
+from ostinato.certificate.order import Misordered
 from ostinato.certificate.planned import Misplanned, check_schedule
+from ostinato.certificate.prepared import Changed, check_prepared
 from ostinato.certificate.proofs import Unproved, check_makers, check_rules
 from ostinato.certificate.record import Certificate
 from ostinato.certificate.runs import Different, check_machine_code, check_runs
@@ -20,7 +22,7 @@ from ostinato.pdg.node import Host, Pdg
 from ostinato.program import Program
 from ostinato.rewrite.registry import every_rule
 
-REFUSALS = (Unproved, Unequal, Misbuilt, Misplanned, Different)
+REFUSALS = (Unproved, Changed, Unequal, Misbuilt, Misordered, Misplanned, Different)
 
 
 def check_certificate(
@@ -28,12 +30,14 @@ def check_certificate(
 ) -> Verdict:
     """Run every check, also those after one that fails."""
     source = encoded(certificate.source)
+    prepared = certificate.prepared or source
     own = [("program", lambda: _is_about(certificate, program))] if program else []
     checks: tuple[tuple[str, Callable[[], str]], ...] = (
         *own,
         ("rules", lambda: _rules(certificate, afresh)),
-        ("equality", lambda: _equal(certificate, source)),
-        ("terms", lambda: check_structure(certificate, source)),
+        ("cases", lambda: _prepared(certificate, source)),
+        ("equality", lambda: _equal(certificate, prepared)),
+        ("terms", lambda: check_structure(certificate, prepared)),
         ("definedness", lambda: _defined(certificate)),
         ("schedule", lambda: check_schedule(certificate)),
         ("runs", lambda: _runs(certificate, source)),
@@ -68,6 +72,12 @@ def _is_about(certificate: Certificate, program: Program) -> str:
 def _rules(certificate: Certificate, afresh: bool) -> str:
     check_makers(certificate.rules, certificate.terms)
     return check_rules(certificate.rules, every_rule(), afresh)
+
+
+def _prepared(certificate: Certificate, source: Pdg) -> str:
+    if certificate.prepared is None:
+        return "those of the source"
+    return check_prepared(source, certificate.prepared)
 
 
 def _equal(certificate: Certificate, source: Pdg) -> str:
