@@ -1,10 +1,25 @@
 """Index sets that the laws of ranges and shifts rest on, by isl for all extents and points."""
 
+from collections.abc import Iterator
+from functools import reduce
+from itertools import combinations
+
 import pytest
 
-from ostinato.pdg.condition import Cond, at_least, equal, every, substitute_cond
-from ostinato.pdg.index import Dim, ExprLike, Slice, expr, maximum, minimum
+from ostinato.pdg.condition import Compare, Cond, at_least, equal, every, substitute_cond
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    ExprLike,
+    Index,
+    Slice,
+    expr,
+    maximum,
+    minimum,
+    substitute,
+)
 from ostinato.pdg.isl import Set, condition_set, domain_set, relation
+from ostinato.rewrite.ranges import range_rows
 from ostinato.rewrite.tables import Tables, rows
 
 T, K = Dim("t"), Dim("k")  # the point, and an index into a range
@@ -58,7 +73,7 @@ def test_only_the_ranges_of_that_form_are_called_prefix_and_suffix() -> None:
     tables = Tables((T,))
     slices = [Slice(expr(0), expr(T) + 1), Slice(expr(T), expr(T.extent)), Slice(expr(0), expr(T))]
     numbers = [tables.id(s) for s in slices]
-    found = rows(tables)
+    found = range_rows(tables, len(tables.attributes))
     assert [s for _, s in found["prefix"]] == [numbers[0]]
     assert [s for _, s in found["suffix"]] == [numbers[1]]
 
@@ -75,11 +90,11 @@ def test_a_condition_cuts_a_history_into_where_it_holds_and_where_not(cond: Cond
     for side, name in enumerate(("holds_low", "holds_high")):
         for c, _, s, *parts in found[name]:
             if (c, s) == (number, whole):
-                first, second = (range_of(tables, int(p)) for p in parts)
+                first, second = (range_of(tables.index(int(p))) for p in parts)
                 holds = (first, second)[side]
-                assert (first | second).is_equal(range_of(tables, whole))
+                assert (first | second).is_equal(range_of(tables.index(whole)))
                 assert (first & second).is_empty()
-                assert holds.is_equal(range_of(tables, whole) & condition_set((T, K), here))
+                assert holds.is_equal(range_of(tables.index(whole)) & condition_set((T, K), here))
 
 
 def test_conditions_that_cut_are_found() -> None:
@@ -91,34 +106,76 @@ def test_conditions_that_cut_are_found() -> None:
     assert cut == set(numbers)
 
 
-def range_of(tables: Tables, number: int) -> Set:
+def range_of(part: Index) -> Set:
     """The pairs (t, k) with k in a slice, for extents of at least 1."""
-    part = tables.index(number)
     assert isinstance(part, Slice)
     return steps(between(part.lo, part.hi)).assume()
 
 
-@pytest.mark.parametrize("w", [2, 3, 5])
-def test_a_window_gains_the_point_and_loses_one_index_once_it_is_full(w: int) -> None:
-    tables = Tables((T,))
-    whole = tables.id(Slice(maximum(expr(T) - (w - 1), 0), expr(T) + 1))
-    ((_, _, cond, gone),) = [row for row in rows(tables)["window"] if row[1] == whole]
-    now = range_of(tables, whole)
-    before = steps(between(maximum(expr(T) - w, 0), T))
-    full, left = tables.condition(int(cond)), tables.expr(int(gone))
-    leaves = steps(equal(K, left)) & condition_set((T, K), full)
-    assert (now | leaves).is_equal(before | steps(equal(K, T)))
-    assert (now & leaves).is_empty()
+def elsewhere(part: Slice, index: Expr) -> Slice:
+    """A range as it is at another point."""
+    return Slice(substitute(part.lo, {T: index}), substitute(part.hi, {T: index}))
 
 
-@pytest.mark.parametrize("w", [2, 3, 5])
-def test_a_coming_window_loses_the_point_and_gains_one_index_while_it_exists(w: int) -> None:
+def parts_of(window: Slice) -> Iterator[tuple[str, Slice, list[Set]]]:
+    """The relation of a row, the range it is about, and the ranges that the row makes it of."""
     tables = Tables((T,))
-    whole = tables.id(Slice(expr(T), minimum(expr(T) + w, T.extent)))
-    ((_, _, cond, gone),) = [row for row in rows(tables)["coming"] if row[1] == whole]
-    now = range_of(tables, whole)
-    after = steps(between(expr(T) + 1, minimum(expr(T) + 1 + w, T.extent)))
-    full, enters = tables.condition(int(cond)), tables.expr(int(gone))
-    more = steps(equal(K, enters)) & condition_set((T, K), full)
-    assert (now | more).is_equal(after | steps(equal(K, T)))
-    assert (now & more).is_empty()
+    tables.id(window)
+    for name, found in range_rows(tables, len(tables.attributes)).items():
+        for row in found if name in WINDOWS else ():
+            whole, part, to, cond, *more = (tables.attributes[int(n)] for n in row[1:])
+            assert isinstance(whole, Slice) and isinstance(part, Slice) and isinstance(to, Expr)
+            there = range_of(elsewhere(part, to)) & holding(cond)
+            parts = [there] if name == "moved" else [range_of(part), there]
+            if more:
+                assert isinstance(more[0], Expr)
+                parts.append(steps(equal(K, more[0])) & holding(more[1]))
+            yield name, whole, parts
+
+
+def holding(cond: object) -> Set:
+    assert isinstance(cond, Compare)
+    return condition_set((T, K), cond)
+
+
+WINDOWS = ("moved", "doubled", "overlapping", "lengthened")
+
+
+def windows() -> list[Slice]:
+    """Windows of several lengths before, at, behind and around the point."""
+    here, end = expr(T), expr(T.extent)
+    ends = [(-6, 1), (-9, 1), (0, 4), (0, 9), (-4, 0), (1, 5)]
+    clipped = [Slice(minimum(here + 3, end), minimum(here + 8, end))]
+    clipped.append(Slice(maximum(here - 7, 0), maximum(here - 1, 0)))
+    return clipped + [
+        Slice(
+            here + a if a >= 0 else maximum(here + a, 0),
+            here + b if b < 2 else minimum(here + b, end),
+        )
+        for a, b in ends
+    ]
+
+
+@pytest.mark.parametrize("window", windows(), ids=str)
+def test_a_window_is_made_of_the_windows_that_its_rows_name(window: Slice) -> None:
+    found = list(parts_of(window))
+    assert window in [whole for _, whole, _ in found]
+    for name, whole, parts in found:
+        assert reduce(Set.__or__, parts).is_equal(range_of(whole))
+        pairs = combinations(parts, 2)
+        assert name == "overlapping" or all((a & b).is_empty() for a, b in pairs)
+
+
+@pytest.mark.parametrize("edge", [expr(T), expr(T) - 2, expr(T) * 2 + 1, expr(T) // 4])
+def test_a_range_from_the_start_or_to_the_end_is_read_where_it_has_elements(edge: Expr) -> None:
+    tables = Tables((T,))
+    end = expr(T.extent)
+    tables.id(Slice(expr(0), edge)), tables.id(Slice(edge, end))
+    found = range_rows(tables, len(tables.attributes))
+    for name in ("always_until", "until", "always_from", "from"):
+        for _, part, to, *conds in found.get(name, ()):
+            index = tables.expr(int(to))
+            assert index == (edge - 1 if "until" in name else edge)
+            exists = condition_set((T, K), every(*(tables.condition(int(c)) for c in conds)))
+            place = steps(equal(K, index))
+            assert (place & range_of(tables.index(int(part)))).is_equal((place & exists).assume())

@@ -82,16 +82,19 @@ def test_growing_sums_are_quadratic_without_incremental_rules(name: str) -> None
 
 
 @pytest.mark.parametrize("ahead", [False, True], ids=["past", "future"])
-def test_window_sums_cost_the_same_for_every_length(ahead: bool) -> None:
+def test_window_sums_cost_little_more_for_long_windows(ahead: bool) -> None:
     x = ot.input("x", dtype="float64", over=(t,))
 
     def window(steps: int) -> ot.Program:
         past = slice(ot.maximum(t - steps, 0), t + 1)
         return ot.Program(y=x[slice(t, ot.minimum(t + steps, t.size)) if ahead else past].sum(0))
 
-    assert work(window(1200), T=2000).elements == work(window(300), T=2000).elements
-    off = ("incremental",)
-    assert work(window(1200), off, T=2000).elements > 2 * work(window(300), off, T=2000).elements
+    def long(*off: str) -> float:
+        few, many = (work(window(n), off, T=2000).elements for n in (300, 1200))
+        return many / few
+
+    assert long() < 1.4
+    assert long("incremental") > 2
 
 
 def test_a_layer_runs_once_per_step_without_vectorize() -> None:

@@ -153,6 +153,8 @@ EQUIVALENT: tuple[tuple[str, str, str], ...] = (
      "the other facts give this rank, or the axis that is folded"),
     (r"incremental/discounted-live-sum", r"without \((axis z r \(size 1\)|= 0 \(& d \(dom z\)\))\)",
      "z is the number 0 everywhere"),
+    (r"domain/mask", r"without \(= 0 \(& \(mask c\) \(gap [xy]\)\)\)",
+     "the fact says where a value is defined, which the extracted program is checked for"),
     (r"view/fold-of-moved", r"without \(!= f \"argm(ax|in)\"\)",
      "a position along one axis does not change when the axis moves"),
     (r"view/fold-of-moved", r"\(= high .*\(<< 1 p\) 2\).*",

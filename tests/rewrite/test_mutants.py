@@ -14,7 +14,7 @@ from ostinato.rewrite.prove.text import parse
 from ostinato.rewrite.registry import every_rule
 from tests.rewrite.mutants import EQUIVALENT, Mutant, caught, equivalent, every_mutant, mutants
 
-SLOW = ("view/fold-of-moved", "view/moved-fold", "incremental/coming-window-sum")
+SLOW = ("view/fold-of-moved", "view/moved-fold", "incremental/window-elsewhere")
 SAMPLE = random.Random(4).sample([m for m in every_mutant() if m.base not in SLOW], 100)
 
 

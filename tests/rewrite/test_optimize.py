@@ -49,9 +49,9 @@ def test_folds_over_prefixes_become_scans() -> None:
     assert operators("running", every_rule().without("incremental"), Scan) == 0
 
 
-def test_discounted_and_plain_sums_over_the_rest_become_linear_recurrences() -> None:
-    assert operators("returns", every_rule(), Linear) == 3
-    assert operators("returns", every_rule().without("incremental"), Linear) == 0
+def test_discounted_and_plain_sums_over_the_rest_become_recurrences() -> None:
+    assert operators("returns", every_rule(), Linear, Scan) == 3
+    assert operators("returns", every_rule().without("incremental"), Linear, Scan) == 0
 
 
 def test_a_recurrence_that_is_parallel_over_a_dim_is_batched() -> None:

@@ -6,7 +6,7 @@ from a certificate. Those that say nothing a rule relies on (``live``) may hold 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.pdg.bounds import is_never_negative
@@ -16,19 +16,15 @@ from ostinato.pdg.condition import (
     Every,
     Negation,
     Some,
-    at_least,
     cond_symbols,
 )
 from ostinato.pdg.index import (
     Dim,
     Expr,
-    Extremum,
     Index,
     Slice,
     dims_of,
     expr,
-    maximum,
-    minimum,
 )
 from ostinato.rewrite._egglog import Row
 
@@ -80,15 +76,22 @@ def mentioned(attribute: Attribute) -> frozenset[Dim]:
             return frozenset()
 
 
-def attribute_rows(numbers: Numbers, counters: Sequence[tuple[int, Expr]]) -> dict[str, list[Row]]:
+Ranges = Mapping[str, Callable[["Numbers"], list[Row]]]
+
+
+def attribute_rows(
+    numbers: Numbers, counters: Sequence[tuple[int, Expr]], ranges: Ranges
+) -> dict[str, list[Row]]:
     """All facts about the attributes; the slices that they speak of become attributes too.
 
-    ``counters`` are the leaves ``0 .. size - 1`` by number.
+    ``counters`` are the leaves ``0 .. size - 1`` by number, ``ranges`` the relations of
+    `ostinato.certificate.ranges`.
     """
     out: dict[str, list[Row]] = {"shifted": _shifted(numbers)}
     for _ in range(2):  # a conjunction of two conditions cuts a part again
         for relation, rows in _CUTS.items():
             out[relation] = list(dict.fromkeys([*out.get(relation, ()), *rows(numbers)]))
+    out |= {relation: rows(numbers) for relation, rows in ranges.items()}
     for part in numbers.slices():
         numbers.of(part.size)
     for relation, rows in _PLAIN.items():
@@ -124,6 +127,8 @@ def _cuts(below: bool) -> Callable[[Numbers], list[Row]]:
                 continue
             dim, at, _ = found
             for s in numbers.slices():
+                if dim in dims_of(s.lo) & dims_of(s.hi):
+                    continue  # a window that moves with the point lies on either side
                 if s.step == 1 and all(map(is_never_negative, (at - s.lo, s.hi - at))):
                     parts = numbers.of(Slice(s.lo, at)), numbers.of(Slice(at, s.hi))
                     out.append((numbers.of(cond), numbers.bit(dim), numbers.of(s), *parts))
@@ -147,40 +152,6 @@ def _threshold(cond: Compare) -> tuple[Dim, Expr, bool] | None:
     if edge == expr(0):
         return dim, expr(1), True
     return (dim, edge, False) if edge == expr(dim.extent) - 1 else None
-
-
-def _windows(numbers: Numbers) -> list[Row]:
-    """Slices of the last ``n`` steps, with when the window is full and the index that left it."""
-    out: list[Row] = []
-    for dim, part, steps in _lengths(numbers):
-        here = expr(dim)
-        if part == Slice(maximum(here - (steps - 1), 0), here + 1):
-            gone = here - steps
-            row = numbers.of(part), numbers.of(at_least(gone, 0)), numbers.of(gone)
-            out.append((numbers.bit(dim), *row))
-    return out
-
-
-def _coming(numbers: Numbers) -> list[Row]:
-    """Slices of the next ``n`` steps, with when there are more and the index of the next one."""
-    out: list[Row] = []
-    for dim, part, steps in _lengths(numbers):
-        here, end = expr(dim), expr(dim.extent)
-        if part == Slice(here, minimum(here + steps, end)):
-            after = here + steps
-            row = numbers.of(part), numbers.of(at_least(end - 1, after)), numbers.of(after)
-            out.append((numbers.bit(dim), *row))
-    return out
-
-
-def _lengths(numbers: Numbers) -> list[tuple[Dim, Slice, int]]:
-    """Slices with an extremum in a bound, and the lengths that its constants allow."""
-    out: list[tuple[Dim, Slice, int]] = []
-    for part in numbers.slices():
-        atoms = [a for e in (part.lo, part.hi) for a, _ in e.terms if isinstance(a, Extremum)]
-        steps = {abs(e.const) + k for atom in atoms for e in atom.of for k in (0, 1)}
-        out += [(d, part, n) for d in numbers.dims for n in sorted(steps) if n > 1]
-    return out
 
 
 def _both(numbers: Numbers) -> list[Row]:
@@ -229,8 +200,6 @@ _CUTS: dict[str, Callable[[Numbers], list[Row]]] = {
     "both": _both,
     "holds_low": _cuts(below=True),
     "holds_high": _cuts(below=False),
-    "window": _windows,
-    "coming": _coming,
 }
 _PLAIN: dict[str, Callable[[Numbers], list[Row]]] = {
     "full": _equal_to(whole),
@@ -250,6 +219,17 @@ KNOWN = frozenset(
     (
         *_CUTS,
         *_PLAIN,
+        "always_until",
+        "until",
+        "always_from",
+        "from",
+        "moved",
+        "doubled",
+        "overlapping",
+        "lengthened",
+        "exactly",
+        "rounded",
+        "empty",
         "shifted",
         "counts",
         "real_cast",

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from typing import assert_never, cast
 
 from ostinato.certificate.facts import Attribute, Numbers, attribute_rows, mentioned, whole
+from ostinato.certificate.ranges import FOLDS, RANGES
 from ostinato.certificate.record import Hints
 from ostinato.certificate.steps import first_steps, free_operands, only_zeros
 from ostinato.certificate.terms import Recurrent, Term
 from ostinato.pdg.build import const
 from ostinato.pdg.condition import Every
-from ostinato.pdg.functions import NUMBERS
+from ostinato.pdg.functions import NUMBERS, fold_unit
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.pdg.node import (
     Affine,
@@ -113,8 +114,8 @@ class Rows:
 
     def everything(self) -> dict[str, list[Row]]:
         """All rows, those of the attributes included."""
-        about = attribute_rows(self.numbers, self.counters())
-        return {**self.table, **about, "raw_known": self.beginnings()}
+        about = attribute_rows(self.numbers, self.counters(), RANGES)
+        return {**self.table, **about, **FOLDS, "raw_known": self.beginnings()}
 
     def beginnings(self) -> list[Row]:
         """First values of choices with slices that begin at 0: such a slice at d is the value."""
@@ -137,6 +138,10 @@ def add_program(rows: Rows, pdg: Pdg) -> None:
         if any(node.dtype == dtype for node in rows.nodes):
             rows.add("raw_unit", dtype, _add_leaf(rows, const(1, dtype)))
             rows.add("raw_zero", dtype, _add_leaf(rows, const(0, dtype)))
+    for fn, dtype in {(n.op.fn, n.dtype): None for n in rows.nodes if isinstance(n.op, Reduce)}:
+        if not fn.startswith("arg"):
+            nothing = const(fold_unit(fn, dtype), dtype)
+            rows.add("raw_empty", fn, dtype, _add_leaf(rows, nothing))
     for node in [n for n in rows.nodes if isinstance(n.op, Case)]:
         _add_choice(rows, node)
     most = max(node.rank for node in rows.nodes) + len(rows.numbers.dims)

@@ -44,6 +44,7 @@ from ostinato.rewrite.components import Chain, Vertex, chains
 from ostinato.rewrite.dependence import Reaches, contained, reaches
 from ostinato.rewrite.merge import batched_cases
 from ostinato.rewrite.prefix import split_prefixes
+from ostinato.rewrite.ranges import range_rows, units_of_folds
 from ostinato.rewrite.steps import add_steps
 from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows, threshold
 from ostinato.rewrite.whole import partial_below, partial_dims
@@ -116,8 +117,12 @@ def load(pdg: Pdg) -> Loaded:
     add_steps(loaded, reach, partial(_load_node, loaded))
     _load_twins(loaded)
     _load_wishes(loaded, reach)
-    for relation, more in rows(loaded.tables).items():
+    for relation, more in rows(loaded.tables, range_rows).items():
         loaded.rows.setdefault(relation, []).extend(more)
+    for fold, unit in units_of_folds(loaded.ids, loaded.rows):
+        if unit not in loaded.ids:
+            _load_node(loaded, unit)
+        loaded.row("raw_empty", fold, unit.dtype, loaded.ids[unit])
     return loaded
 
 

@@ -6,7 +6,7 @@ constant, lengths) is written down here as rows of functions when the program is
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -17,19 +17,15 @@ from ostinato.pdg.condition import (
     Every,
     Negation,
     Some,
-    at_least,
     cond_symbols,
 )
 from ostinato.pdg.index import (
     Dim,
     Expr,
-    Extremum,
     Index,
     Slice,
     dims_of,
     expr,
-    maximum,
-    minimum,
 )
 from ostinato.pdg.node import Iota, Node
 from ostinato.rewrite._egglog import Row
@@ -123,6 +119,9 @@ class Tables:
         return Slice(expr(0), expr(dim.extent))
 
 
+More = Callable[[Tables, int], dict[str, list[Row]]]
+
+
 @dataclass(frozen=True)
 class Recurrence:
     """A recurrent tensor of the program, or its form with some dimensions as leading axes."""
@@ -132,15 +131,19 @@ class Recurrence:
     axes: tuple[Dim, ...] = ()  # outermost first
 
 
-def rows(tables: Tables) -> dict[str, list[Row]]:
-    """What the e-graph may ask about the tables; adds the shifted slices that can arise."""
+def rows(tables: Tables, more: More | None = None) -> dict[str, list[Row]]:
+    """What the e-graph may ask about the tables; adds the shifted slices that can arise.
+
+    ``more`` gives further rows about the attributes that are there at first.
+    """
+    own = len(tables.attributes)
     for dim in tables.dims:
         tables.id(expr(dim))
         tables.id(tables.full(dim))
     shifts = _shift_rows(tables)
     both = _both_rows(tables)
     low, high = _split_rows(tables)
-    windows, coming = _window_rows(tables)
+    further = more(tables, own) if more else {}
     for attribute in list(tables.attributes):
         if isinstance(attribute, Slice):
             tables.id(attribute.size)
@@ -151,20 +154,6 @@ def rows(tables: Tables) -> dict[str, list[Row]]:
         "self": [(tables.bit(d), tables.id(expr(d))) for d in tables.dims],
         "length": [(k, tables.id(a.size)) for k, a in slices],
         "growing": [(k,) for k, a in slices if dims_of(a.lo) | dims_of(a.hi)],
-        "prefix": [
-            (tables.bit(d), k)
-            for k, a in slices
-            for d in tables.dims
-            if a == Slice(expr(0), expr(d) + 1)
-        ],
-        "suffix": [
-            (tables.bit(d), k)
-            for k, a in slices
-            for d in tables.dims
-            if a == Slice(expr(d), expr(d.extent))
-        ],
-        "window": windows,
-        "coming": coming,
         "counts": [
             (k, tables.id(leaf.op.size))
             for k, leaf in enumerate(tables.leaves)
@@ -178,6 +167,7 @@ def rows(tables: Tables) -> dict[str, list[Row]]:
         "holds_low": low,
         "holds_high": high,
         **_inside_rows(tables, slices),
+        **further,
     }
 
 
@@ -209,39 +199,6 @@ def _shift_rows(tables: Tables) -> list[Row]:
                 moved = Slice(known.lo + move, known.hi + move, known.step)
                 out.append((tables.bit(dim), tables.id(known), k, tables.id(moved)))
     return out
-
-
-def _window_rows(tables: Tables) -> tuple[list[Row], list[Row]]:
-    """Windows of constant length that end, or begin, at the point.
-
-    A row is a dimension, the slice, the condition under which the window lets a value go, and the
-    index of that value.
-    """
-    past: list[Row] = []
-    coming: list[Row] = []
-    known = [(k, a) for k, a in enumerate(tables.attributes) if isinstance(a, Slice)]
-    for dim in tables.dims:
-        here, end = expr(dim), expr(dim.extent)
-        for k, a in known:
-            for steps in _window_steps(a.hi - a.lo):
-                if a == Slice(maximum(here - (steps - 1), 0), here + 1):
-                    gone = here - steps
-                    row = (tables.bit(dim), k, tables.id(at_least(gone, 0)), tables.id(gone))
-                    past.append(row)
-                if a == Slice(here, minimum(here + steps, end)):
-                    gone = here + steps
-                    row = (tables.bit(dim), k, tables.id(at_least(end - 1, gone)), tables.id(gone))
-                    coming.append(row)
-    return past, coming
-
-
-def _window_steps(length: Expr) -> list[int]:
-    """The window lengths that a slice of this length may have: the constants it mentions."""
-    found: set[int] = set()
-    for atom, _ in length.terms:
-        if isinstance(atom, Extremum):
-            found |= {abs(e.const) + shift for e in atom.of for shift in (0, 1)}
-    return sorted(n for n in found if n > 1)
 
 
 def _offset_of(attribute: Attribute) -> Dim | None:

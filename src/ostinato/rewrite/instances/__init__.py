@@ -13,12 +13,13 @@ from ostinato.rewrite.instances import (
     history,
     incremental,
     matmul,
+    ranges,
     vectorize,
     view,
 )
 from ostinato.rewrite.instances.instance import Instance
 
-_MODULES = (vectorize, incremental, history, affine, view, matmul, domain, algebra)
+_MODULES = (vectorize, incremental, history, ranges, affine, view, matmul, domain, algebra)
 
 
 @cache

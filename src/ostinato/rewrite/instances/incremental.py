@@ -12,7 +12,7 @@ from ostinato.pdg.build import (
     reduce_node,
     reshape,
 )
-from ostinato.pdg.index import Expr, ExprLike, expr, maximum, minimum
+from ostinato.pdg.index import Expr, ExprLike, expr
 from ostinato.pdg.node import Node, Pdg
 from ostinato.rewrite.instances.instance import (
     Instance,
@@ -72,27 +72,6 @@ def sum_of_all_that_follows(z: Sizes) -> Node:
 def sums_of_less_than_all_that_follows(z: Sizes) -> tuple[Node, ...]:
     later = ranged(rows(z), expr(T) + 1, T.extent)
     return reduce_node("sum", later, [-2]), reduce_node("max", ranged(rows(z), T, T.extent), [-2])
-
-
-def _window(z: Sizes, lo: Expr, hi: Expr, fold: str = "sum") -> Node:
-    return reduce_node(fold, ranged(rows(z), lo, hi), [-2])
-
-
-@fires("incremental/window-sum")
-def sum_of_the_last_three(z: Sizes) -> Node:
-    return _window(z, maximum(expr(T) - 2, 0), expr(T) + 1)
-
-
-@fires("incremental/coming-window-sum")
-def sum_of_the_next_two(z: Sizes) -> Node:
-    return _window(z, expr(T), minimum(expr(T) + 2, T.extent))
-
-
-@silent("incremental/window-sum", "incremental/coming-window-sum")
-def windows_beside_the_point(z: Sizes) -> tuple[Node, ...]:
-    early = _window(z, maximum(expr(T) - 2, 0), expr(T))
-    late = _window(z, expr(T) + 1, minimum(expr(T) + 2, T.extent))
-    return early, late, _window(z, maximum(expr(T) - 2, 0), expr(T) + 1, "max")
 
 
 def _weights(gamma: Node, count: Expr) -> Node:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ostinato.rewrite.prove.spans import RELATIONS
 from ostinato.rewrite.prove.text import Tree, parse
 from ostinato.rewrite.registry import Rule
 
@@ -18,7 +19,8 @@ _ANALYSES = {
     **dict.fromkeys(("shape", "axis", "ones", "axes2", "axes3", "axes4", "axes5"), "shapes"),
     **dict.fromkeys(("value", "unit", "zero", "gone"), "values of constants"),
     **dict.fromkeys(("dtype", "real_cast"), "types"),
-    **dict.fromkeys(("prefix", "suffix", "window", "coming", "growing", "counts"), "ranges"),
+    **dict.fromkeys(("empty", "exactly", "rounded"), "folds"),
+    **dict.fromkeys(("prefix", "suffix", "growing", "counts", *RELATIONS), "ranges"),
     **dict.fromkeys(("holds_low", "holds_high", "both", "pins"), "conditions"),
     **dict.fromkeys(("full", "self", "shifted", "length", "innermost"), "index expressions"),
     **dict.fromkeys(("batch", "define", "neighbour", "body"), "recurrences"),

@@ -8,50 +8,37 @@ from copy import deepcopy
 from fractions import Fraction
 
 from ostinato.rewrite.lang import SIGNATURE
-from ostinato.rewrite.prove.index import Poly, Var, poly
+from ostinato.rewrite.prove.index import Var, poly
 from ostinato.rewrite.prove.meaning import Meaning
+from ostinato.rewrite.prove.normal import JOINS
 from ostinato.rewrite.prove.reading import Law, defined_numbers, is_about_dims
 from ostinato.rewrite.prove.setting import Impossible, Setting, Size, Unsupported, one
+from ostinato.rewrite.prove.spans import RELATIONS, cases
 from ostinato.rewrite.prove.text import Tree, show
 
 _ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-_CASES = ("window", "coming", "body")
-_BOOKKEEPING = frozenset(
-    ("want", "live", "within", "inside", "innermost", "define", "batch", "growing", "prefix")
-    + ("suffix", "window", "coming", "counts", "real_cast", "unit", "holds_low", "holds_high")
-    + ("both", "box", "indicator", "known")
-    + ("pins", "neighbour", "body", "first", "only", "clear", "gone", "some")
-    + ("zero", "equal", "closed")
+_BOOKKEEPING = (
+    frozenset(
+        ("want", "live", "within", "inside", "innermost", "define", "batch", "growing", "prefix")
+        + ("suffix", "counts", "real_cast", "unit", "holds_low", "holds_high")
+        + ("both", "box", "indicator", "known", "exactly", "rounded", "empty")
+        + ("pins", "neighbour", "body", "first", "only", "clear", "gone", "some")
+        + ("zero", "equal", "closed")
+    )
+    | RELATIONS
 )
 
 
 def situations(found: Law, setting: Setting) -> Iterator[Setting]:
-    """The cases of a law about windows: before the box, with a part of the window, with all of it.
-
-    Unknowns that are at least 1 say how far the point is from where the next case begins.
-    """
-    about = next((f for f in found.facts if isinstance(f, tuple) and f[0] in _CASES), None)
-    if about is None:
-        yield setting
-        return
-    if about[0] == "body":
+    """The cases of a law about ranges that follow the point, or about a definition; else one."""
+    heads = {f[0]: f for f in found.facts if isinstance(f, tuple)}
+    about = next((heads[name] for name in heads if name in RELATIONS), None)
+    if about is not None:
+        yield from cases(about, setting)
+    elif "body" in heads:
         yield from _first_and_later(found, setting)
-        return
-    dim = setting.dims[str(about[1])]
-    step, more, spare = (poly(Var(name, None, True)) for name in ("step", "more", "spare"))
-    w = setting.steps
-    cases: tuple[tuple[Poly, Poly, Poly | None], ...]  # the point, the window, the extent
-    if about[0] == "window":
-        cases = ((-step, w, None), (step - 1, step - 1 + more, None), (w + step - 1, w, None))
     else:
-        part = step - 1, more + spare - 1, step - 1 + more
-        cases = (part, (step - 1, w, step - 1 + w + more))
-    for place, length, extent in cases:
-        case = deepcopy(setting)
-        case.places[dim], case.steps = place, length
-        if extent is not None:
-            case.extents[dim] = extent
-        yield case
+        yield setting
 
 
 def _first_and_later(found: Law, setting: Setting) -> Iterator[Setting]:
@@ -126,11 +113,11 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
             setting.values[name] = Fraction(str(value))
         case (("prefix" | "suffix") as what, dim, slice_):
             setting.known[str(slice_)] = (what, setting.dims[str(dim)])
-        case (("window" | "coming") as what, dim, slice_, cond, gone):
-            place = setting.dims[str(dim)]
-            setting.known[str(slice_)] = (what, place)
-            setting.known[str(cond)] = (f"full {what}", place)
-            setting.known[str(gone)] = ("left" if what == "window" else "next", place)
+        case (("exactly" | "rounded"), fold, joins):
+            setting.texts[str(joins)] = JOINS[setting.texts[str(fold)]]
+        case ("empty", fold, _, name):
+            setting.units[str(name)] = setting.texts[str(fold).strip('"')]
+            setting.shapes[str(name)] = []
         case (("holds_low" | "holds_high") as what, cond, dim, whole, low, high):
             place = setting.dims[str(dim)]
             setting.known[str(cond)] = ("below" if what == "holds_low" else "above", place)

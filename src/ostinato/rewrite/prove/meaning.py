@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from ostinato.rewrite.prove.index import is_less, poly
+from ostinato.rewrite.prove.normal import unit_of
 from ostinato.rewrite.prove.operators import (
     Element,
     Tensor,
@@ -187,6 +188,9 @@ class Meaning:
                 (length, *inner.shape),
                 lambda point, at: inner.at(point.moved(dim, at[0]), at[1:]),
             )
+        if name in setting.units:
+            unit = unit_of(setting.units[name])
+            return Tensor((), lambda _, at: unit)
         if name in setting.values:
             value = Number(setting.values[name])
             return Tensor(tuple(setting.shapes[name]), lambda _, at: value)

@@ -26,10 +26,13 @@ from ostinato.rewrite.prove.value import (
     operands,
     rename,
 )
+from ostinato.rewrite.ranges import EXACT, ROUNDED
 
 ONE, ZERO = Number(Fraction(1)), Number(Fraction(0))
 _ORDERLESS = frozenset(("add", "mul", "eq", "ne", "and", "or", "maximum", "minimum"))
 _ADDS = frozenset(("sum", "dot", "scan sum"))
+JOINS = {**EXACT, **ROUNDED}  # folds as functions of two
+_LATTICE = frozenset(EXACT.values())
 _MOST_ORDERS = 720
 _MOST_FACTORS = 8
 
@@ -38,6 +41,15 @@ def height(value: Value) -> int:
     """How deep folds nest."""
     inner = max(map(height, operands(value)), default=0)
     return inner + isinstance(value, Fold | Recursion)
+
+
+def unit_of(fn: str) -> Value:
+    """What a fold of nothing gives."""
+    return {"sum": ZERO, "prod": ONE}.get(fn, Call(f"unit {fn}", ()))
+
+
+def _is_of_nothing(over: Iterable[Var]) -> bool:
+    return any(v.size is not None and never_negative(-v.size) for v in over)
 
 
 def _named(over: Sequence[Var], body: Value) -> tuple[tuple[Var, ...], Value]:
@@ -78,6 +90,9 @@ def _exact(value: Value, loose: bool) -> Value:
             return _signless_call(fn, parts) if loose else _exact_call(fn, parts)
         case Fold(fn, over, body):
             left, inner = _without_units(over, body)
+            bare = fn.removeprefix("scan ")
+            if _is_of_nothing(left) and bare in JOINS:
+                return unit_of(bare)
             inner = _exact(inner, loose)
             if not left and over:
                 return ZERO if fn.startswith("arg") else inner
@@ -138,11 +153,19 @@ def _exact_call(fn: str, args: list[Value]) -> Value:
             return y if of == 0 else x
         case "where", [Call("not", (c,)), x, y]:
             return Call(fn, (c, y, x))
-        case (("maximum" | "minimum"), [x, y]) if key(x) == key(y):
-            return x
+        case _ if fn in _LATTICE:
+            return _lattice(fn, args)
         case _:
             ordered = sorted(args, key=key) if fn in _ORDERLESS else args
             return Call(fn, tuple(ordered))
+
+
+def _lattice(fn: str, args: Sequence[Value]) -> Value:
+    """The greatest of some numbers, and its like: neither order nor repetition matters."""
+    flat = [p for a in args for p in (a.args if isinstance(a, Call) and a.fn == fn else (a,))]
+    parts = {key(p): p for p in flat}
+    ordered = tuple(parts[k] for k in sorted(parts))
+    return ordered[0] if len(ordered) == 1 else Call(fn, ordered)
 
 
 def _are_casts(*fns: str) -> bool:
@@ -254,8 +277,10 @@ def _ring_call(fn: str, args: tuple[Value, ...]) -> Ring:
             return ring(Call("where", (c, y, x)))
         case "where", (c, x, y) if key(real(y)) == "0" and key(real(x)) != "1":
             return _times(ring(x), ring(Call("where", (c, Number(Fraction(1)), ZERO))))
-        case (("maximum" | "minimum"), (x, y)) if key(real(x)) == key(real(y)):
-            return ring(x)
+        case _ if fn in _LATTICE:
+            joined = _lattice(fn, [real(a) for a in args])
+            alone = not isinstance(joined, Call) or joined.fn != fn
+            return ring(joined) if alone else _term((joined,), Fraction(1))
         case _:
             inner = [real(a) for a in args]
             ordered = sorted(inner, key=key) if fn in _ORDERLESS else inner
@@ -293,7 +318,7 @@ def _inverse(y: Value) -> Ring:
 
 def _sum(over: Sequence[Var], body: Ring) -> Ring:
     """The sum of a ring over variables: linear, and factors free of them move out."""
-    if any(v.size is not None and never_negative(-v.size) for v in over):
+    if _is_of_nothing(over):
         return {}  # nothing is added
     return _plus(*(_times(_term((), k), _sum_of(over, f)) for f, k in body.values()))
 
@@ -370,6 +395,8 @@ def _ordered(fn: str, over: Sequence[Var], parts: Sequence[Value], joined: str) 
 
 def _fold(fn: str, over: Sequence[Var], body: Value) -> Ring:
     inner, fn = real(body), fn.removeprefix("scan ")
+    if _is_of_nothing(over) and fn in JOINS:
+        return ring(unit_of(fn))
     if fn.startswith("arg") or fn == "row":
         return _term((Fold(fn, *_named(over, inner)),), Fraction(1))
     variables = list(over)

@@ -21,6 +21,7 @@ from ostinato.rewrite.prove.normal import exact, real, signless
 from ostinato.rewrite.prove.operators import Element, Tensor, factors
 from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, computes_with_masks, law, readings
 from ostinato.rewrite.prove.scalar import equal_scalars
+from ostinato.rewrite.prove.segments import equal_in_segments
 from ostinato.rewrite.prove.setting import Conflict, Impossible, Misfit, Point, Setting, Unsupported
 from ostinato.rewrite.prove.text import Tree, show
 from ostinato.rewrite.prove.value import Test, Value, key
@@ -50,6 +51,7 @@ class Verdict:
 
 METHODS = (
     "normal form",
+    "ranges cut where they end",
     "cases of conditions",
     "induction",
     "cases of truth values",
@@ -217,6 +219,9 @@ def _is_proved(
     form = _FORMS[found.rule.exact]
     if key(form(values[0])) == key(form(values[1])):
         found.methods.add("normal form")
+        return True
+    if equal_in_segments(*values, form):
+        found.methods.add("ranges cut where they end")
         return True
     if form is real and by_induction(meaning, sides, element):
         found.methods.add("induction")

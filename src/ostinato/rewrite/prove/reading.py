@@ -10,6 +10,7 @@ from ostinato.pdg.functions import FOLDS
 from ostinato.rewrite.lang import SIGNATURE
 from ostinato.rewrite.prove.setting import Setting, Size, one
 from ostinato.rewrite.prove.text import Tree, parse, replaced, words
+from ostinato.rewrite.ranges import EXACT, ROUNDED
 from ostinato.rewrite.registry import Rule
 
 MOST_AXES = 3
@@ -35,6 +36,7 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
 _BROADCASTS = frozenset(("map2", "map3", "mm", "gather", "along2", "bcast", "lin"))
 _ARITHMETIC = frozenset(("+", "-", "*", "&", "|", "<<", ">>", "not-i64", "rank", "hlen"))
 _FACTS_OF_DIMS = frozenset(("dom", "sdom", "mask", "hmask", "zmask", "sizemask", "free", "gap"))
+_GROUPS = {"exactly": EXACT, "rounded": ROUNDED}
 _NAMED_AXES = {f"axes{n}": n for n in range(1, 9)}
 
 
@@ -266,7 +268,7 @@ def _ranks(found: Law, most: int) -> list[dict[str, int]]:
                 fixed[name] = _NAMED_AXES[head]
             case ("=", int(n), ("rank", str(name))):
                 fixed[name] = n
-            case (("unit" | "zero"), _, str(name)):
+            case ("empty", _, _, str(name)) | (("unit" | "zero"), _, str(name)):
                 fixed[name] = 0
             case _:
                 pass
@@ -278,6 +280,9 @@ def _ranks(found: Law, most: int) -> list[dict[str, int]]:
 def _functions(found: Law, name: str) -> list[str]:
     if name not in found.folds:
         return [name]
+    for fact in found.facts:
+        if isinstance(fact, tuple) and fact[0] in _GROUPS and fact[1] == name:
+            return list(_GROUPS[str(fact[0])])
     barred = {f[2] for f in found.facts if isinstance(f, tuple) and f[:2] == ("!=", name)}
     return [fn for fn in FOLDS if f'"{fn}"' not in barred]
 

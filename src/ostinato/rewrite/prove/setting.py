@@ -84,6 +84,20 @@ class Point:
         return tuple((d, p) for d, p in self.at if d not in dims)
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of steps whose ends are at distances from the point, or given.
+
+    It begins at 0 at the earliest unless ``free_start``, and ends with the dimension at the latest
+    unless ``free_end``. Where both are free the ends are given as they are.
+    """
+
+    start: Poly
+    end: Poly
+    free_start: bool
+    free_end: bool
+
+
 @dataclass
 class Setting:
     """What the variables of a rule stand for.
@@ -95,11 +109,13 @@ class Setting:
     - ``steady``: the dimensions along which a tensor or shape variable keeps its shape;
     - ``known``: index variables with a known meaning;
     - ``reshapes``: pairs of shapes with equally many elements;
-    - ``truths``: tensors of truth values; ``values``: tensors filled with a number;
+    - ``truths``: tensors of truth values; ``values``: tensors filled with a number, ``units``:
+      with what a fold of nothing gives;
     - ``indicators``: truth values that are a condition on the point;
     - ``counts``: leaves that count a slice from 0;
-    - ``places``, ``extents``: coordinates and extents of which more is known, and ``steps``: the
-      length of a window, where a proof goes case by case;
+    - ``places``, ``extents``: coordinates and extents of which more is known, ``spans``: ranges
+      that follow the point, ``offsets`` and ``indices``: indices at a distance from it, or given,
+      and ``decided``: conditions, where a proof goes case by case;
     - ``bodies``: the definitions of recurrences; ``is_first``: whether the point is the first
       step of one, where a proof goes case by case;
     - ``batch``: recurrences that are another one with a dimension as their first axis.
@@ -114,6 +130,7 @@ class Setting:
     avoids: dict[str, set[str]] = field(default_factory=dict[str, "set[str]"])
     known: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     truths: set[str] = field(default_factory=set[str])
+    units: dict[str, str] = field(default_factory=dict[str, str])
     values: dict[str, Fraction] = field(default_factory=dict[str, Fraction])
     indicators: dict[str, str] = field(default_factory=dict[str, str])
     counts: dict[str, str] = field(default_factory=dict[str, str])
@@ -125,7 +142,10 @@ class Setting:
     is_first: bool | None = None
     places: dict[str, Poly] = field(default_factory=dict[str, Poly])
     extents: dict[str, Poly] = field(default_factory=dict[str, Poly])
-    steps: Poly = field(default_factory=lambda: poly(Var("w", None, True)))
+    spans: dict[str, Span] = field(default_factory=dict[str, Span])
+    offsets: dict[str, Poly] = field(default_factory=dict[str, Poly])
+    indices: dict[str, Poly] = field(default_factory=dict[str, Poly])
+    decided: dict[str, bool] = field(default_factory=dict[str, bool])
     inside: bool = False  # coordinates lie inside the box
     frozen: bool = False  # the left side is read: sizes may no longer be taken as equal
 
@@ -234,6 +254,8 @@ class Setting:
         root = size.root()
         if root.fixed is not None and root.fixed.kind == "moved":
             read, _, index = root.fixed.name.partition(" ")
+            if root.fixed.factors[0].root() is root:
+                raise Unsupported(f"the size {root.name}, which is itself at another point")
             if self.may_vary(index, dim):
                 self.keep(root.fixed.factors[0], read)
         if root.fixed is None and dim not in root.avoids:
@@ -276,8 +298,8 @@ class Setting:
         match self.known.get(name):
             case ("full", dim):
                 return self.extent(dim)
-            case (("window" | "coming") as kind, dim):
-                lo, hi = self._window(kind, point[dim], dim)
+            case ("span", dim):
+                lo, hi = self._span(name, point, dim)
                 return hi - lo
             case ("cut", part):
                 lo, hi = self._cut(name, part, point)
@@ -300,10 +322,11 @@ class Setting:
                 return point[dim]
             case ("moved", dim):
                 return point[dim] + poly(Var(f"{name}.by"))
-            case ("left", dim):
-                return point[dim] - self.steps
-            case ("next", dim):
-                return point[dim] + self.steps
+            case ("offset", dim):
+                return point[dim] + self.offsets[name]
+            case ("given", _):
+                self._only_here(point)
+                return self.indices[name]
             case (("next step" | "step before") as what, dim):
                 return point[dim] + (1 if what == "next step" else -1)
             case _:
@@ -314,11 +337,20 @@ class Setting:
         """The number of points of a dimension."""
         return self.extents.get(dim, poly(Var(dim.upper(), None, True)))
 
-    def _window(self, kind: str, here: Poly, dim: str) -> tuple[Poly, Poly]:
-        """First index and end of a window that ends, or begins, at the point."""
-        if kind == "window":
-            return greater(here - self.steps + 1, poly(0)), here + 1
-        return here, -greater(-(here + self.steps), -self.extent(dim))
+    def _span(self, name: str, point: Point, dim: str) -> tuple[Poly, Poly]:
+        """First index and end of a range that follows the point."""
+        span = self.spans[name]
+        if span.free_start and span.free_end:
+            self._only_here(point)
+            return span.start, span.end
+        lo, hi = point[dim] + span.start, point[dim] + span.end
+        low = lo if span.free_start else greater(lo, poly(0))
+        return low, hi if span.free_end else -greater(-hi, -self.extent(dim))
+
+    def _only_here(self, point: Point) -> None:
+        """What a case gives is known at the point of the proof only."""
+        if point != self.point():
+            raise Unsupported("an index or a range at another point than that of the proof")
 
     def _cut(self, name: str, part: str, point: Point) -> tuple[Poly, Poly]:
         """First index and end of a slice, or of its part below or above the cut inside it."""
@@ -329,20 +361,15 @@ class Setting:
         return (lo, hi) if part == "whole" else (lo, CUT) if part == "low" else (CUT, hi)
 
     def holds(self, test: Unknown) -> bool | None:
-        """Whether a window lets a value go, if that is decided."""
+        """Whether a condition holds at the point of a proof, if its case decides that."""
         known = self.known.get(test.name)
         if known is not None and known[0] in ("first", "only"):
             is_here = dict(test.coordinates)[known[1]] == self.places.get(known[1])
             decides = is_here and (known[0] == "only" or self.is_first)
             return self.is_first if decides else None
-        if known is None or known[0] not in ("full window", "full coming"):
+        if test.coordinates != self.point().without(self.avoids.get(test.name, set())):
             return None
-        here = dict(test.coordinates)[known[1]]
-        window = known[0] == "full window"
-        gap = here - self.steps if window else self.extent(known[1]) - 1 - here - self.steps
-        if never_negative(gap):
-            return True
-        return False if never_negative(-gap - 1) else None
+        return self.decided.get(test.name)
 
     def may_vary(self, name: str, dim: str) -> bool:
         """Whether an index expression may depend on a dimension."""
@@ -358,8 +385,8 @@ class Setting:
                 return self._cut(name, part, point)[0] + i
             case ("suffix", dim):
                 return point[dim] + i
-            case (("window" | "coming") as kind, dim):
-                return self._window(kind, point[dim], dim)[0] + i
+            case ("span", dim):
+                return self._span(name, point, dim)[0] + i
             case ("shifted", base, by):
                 return self.element(base, point, i) + poly(Var(f"{by}.by"))
             case _:

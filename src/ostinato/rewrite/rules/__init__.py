@@ -6,7 +6,8 @@ from ostinato.rewrite.rules.domain import DOMAIN
 from ostinato.rewrite.rules.history import HISTORY
 from ostinato.rewrite.rules.incremental import INCREMENTAL
 from ostinato.rewrite.rules.matmul import MATMUL
+from ostinato.rewrite.rules.ranges import RANGES
 from ostinato.rewrite.rules.vectorize import VECTORIZE
 from ostinato.rewrite.rules.view import VIEW
 
-FAMILIES = (VECTORIZE, INCREMENTAL, HISTORY, AFFINE, VIEW, MATMUL, DOMAIN, ALGEBRA)
+FAMILIES = (VECTORIZE, INCREMENTAL, HISTORY, RANGES, AFFINE, VIEW, MATMUL, DOMAIN, ALGEBRA)

@@ -20,7 +20,7 @@ def _prefix(fold: str) -> Rule:
         left=f'(red "{fold}" m (sl d s x))',
         right=f'(scan "{fold}" d x)',
         when=("(prefix d s)", "(= m (<< 1 (rank x)))", "(!= 0 (& d (dom x)))"),
-        exact="exact" if fold in ("max", "min") else "reassociates",
+        exact="reassociates" if fold in ("sum", "prod") else "exact",
         proof=PROOF,
     )
 
@@ -53,7 +53,7 @@ _POWERS = '(map2 "pow" g (map1 f (leaf c)))'
 
 
 INCREMENTAL: tuple[Rule, ...] = (
-    *(_prefix(fold) for fold in ("sum", "prod", "max", "min")),
+    *(_prefix(fold) for fold in ("sum", "prod", "max", "min", "any", "all")),
     Rule(
         name="incremental/suffix-sum",
         law="sum(x[d : D]) = y where y[d] = x[d] + y[d + 1]",
@@ -66,34 +66,6 @@ INCREMENTAL: tuple[Rule, ...] = (
             "(= r (rank x))",
             "(unit (dtype x) u)",
             "(ones r h)",
-        ),
-        exact="reassociates",
-        valid="inside the box",
-        proof=PROOF,
-    ),
-    Rule(
-        name="incremental/window-sum",
-        law="sum(x[d - w : d + 1]) = scan(sum, x[d] - x[d - w - 1] once that exists, d)",
-        reason="One value enters and one leaves, however long the window is.",
-        left='(red "sum" m (sl d s x))',
-        right='(scan "sum" d (case c (map2 "sub" x (at d b x)) x))',
-        when=("(window d s c b)", "(= m (<< 1 (rank x)))", "(!= 0 (& d (dom x)))"),
-        exact="reassociates",
-        proof=PROOF,
-    ),
-    Rule(
-        name="incremental/coming-window-sum",
-        law="sum(x[d : d + w]) = y where y[d] = x[d] - x[d + w] (while that exists) + y[d + 1]",
-        reason="One value enters and one leaves, however long the window is.",
-        left='(red "sum" m (sl d s x))',
-        right='(lin d 1 (reshape 0 h u) (case c (map2 "sub" x (at d b x)) x))',
-        when=(
-            "(coming d s c b)",
-            "(= m (<< 1 (rank x)))",
-            "(= r (rank x))",
-            "(unit (dtype x) u)",
-            "(ones r h)",
-            "(!= 0 (& d (dom x)))",
         ),
         exact="reassociates",
         valid="inside the box",

@@ -1,0 +1,145 @@
+"""Folds over ranges of one history, cut where any of them begins or ends.
+
+``sum(x[a:c]) = sum(x[a:b]) + sum(x[b:c])``; of the folds that count repeated elements once, parts
+may overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cmp_to_key
+
+from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
+from ostinato.rewrite.prove.normal import JOINS
+from ostinato.rewrite.prove.value import (
+    Call,
+    Choice,
+    Fold,
+    Leaf,
+    Value,
+    free,
+    key,
+    operands,
+    rename,
+)
+
+_PLACE = Var("place")
+_MOST_ELEMENTS = 4
+Form = Callable[[Value], Value]
+
+
+class _Apart(Exception):
+    """Two ends are in no known order."""
+
+
+def equal_in_segments(left: Value, right: Value, form: Form) -> bool:
+    """Whether two values agree once all folds are cut at the same places."""
+    ends: dict[str, list[Poly]] = {}
+    for fold in (*_folds(left), *_folds(right)):
+        for end in _ends(fold):
+            known = ends.setdefault(_history(fold, form), [])
+            if end not in known:
+                known.append(end)
+    try:
+        ordered = {name: sorted(found, key=cmp_to_key(_order)) for name, found in ends.items()}
+    except _Apart:
+        return False
+    a, b = (_cut(value, ordered, form) for value in (left, right))
+    return key(form(a)) == key(form(b))
+
+
+def _order(a: Poly, b: Poly) -> int:
+    if a == b:
+        return 0
+    if never_negative(b - a):
+        return -1
+    if never_negative(a - b):
+        return 1
+    raise _Apart
+
+
+def _folds(value: Value) -> Iterator[Fold]:
+    """Folds over one range, outside of other folds."""
+    if isinstance(value, Fold):
+        if _start(value) is not None:
+            yield value
+    elif isinstance(value, Call | Choice):
+        for part in operands(value):
+            yield from _folds(part)
+
+
+def _start(fold: Fold) -> Poly | None:
+    """The first step of a fold over a range of steps."""
+    if len(fold.over) != 1 or fold.over[0].size is None or _bare(fold) not in JOINS:
+        return None
+    (v,) = fold.over
+    for leaf in _leaves(fold.body):
+        for _, at in leaf.coordinates:
+            if v not in (at - v).variables():
+                return at - v
+    return None
+
+
+def _bare(fold: Fold) -> str:
+    return fold.fn.removeprefix("scan ")
+
+
+def _leaves(value: Value) -> Iterator[Leaf]:
+    if isinstance(value, Leaf):
+        yield value
+    for part in operands(value):
+        yield from _leaves(part)
+
+
+def _at(fold: Fold, step: Poly | Var) -> Value:
+    """What a fold takes at a step."""
+    start = _start(fold)
+    assert start is not None, "a fold over no range"
+    return rename(fold.body, {fold.over[0]: poly(step) - start})
+
+
+def _history(fold: Fold, form: Form) -> str:
+    return f"{_bare(fold)} {key(form(_at(fold, _PLACE)))}"
+
+
+def _ends(fold: Fold) -> list[Poly]:
+    """Where a range begins and ends, and every place between in a range of a few elements."""
+    start, size = _start(fold), fold.over[0].size
+    assert start is not None and size is not None, "a fold over no range"
+    few = size.constant if size.constant is not None else 0
+    between = range(1, few) if few <= _MOST_ELEMENTS else range(0)
+    return [start, *(start + k for k in between), start + size]
+
+
+def _cut(value: Value, ends: dict[str, list[Poly]], form: Form) -> Value:
+    match value:
+        case Fold() if _start(value) is not None:
+            return _joined(value, ends[_history(value, form)])
+        case Call(fn, args):
+            return Call(fn, tuple(_cut(a, ends, form) for a in args))
+        case Choice(test, yes, no):
+            return Choice(test, _cut(yes, ends, form), _cut(no, ends, form))
+        case _:
+            return value
+
+
+def _joined(fold: Fold, ends: list[Poly]) -> Value:
+    """The fold as a combination of the parts between ends."""
+    first, last = _ends(fold)[0], _ends(fold)[-1]
+    if _order(last, first) <= 0:
+        return fold  # nothing is folded
+    inner = [e for e in ends if _order(first, e) <= 0 and _order(e, last) <= 0]
+    out: Value | None = None
+    for a, b in zip(inner, inner[1:], strict=False):
+        part = _part(fold, a, b - a)
+        out = part if out is None else Call(JOINS[_bare(fold)], (out, part))
+    assert out is not None, "a range has two ends"
+    return out
+
+
+def _part(fold: Fold, start: Poly, size: Poly) -> Value:
+    if size.constant == 1:
+        return _at(fold, start)
+    v = Var("~part", size)
+    assert v not in free(fold.body), "names of parts are new"
+    return Fold(_bare(fold), (v,), _at(fold, start + v))

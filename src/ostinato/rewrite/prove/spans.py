@@ -1,0 +1,123 @@
+"""The cases of a law about ranges that follow the point.
+
+Lengths are unknowns that are at least 1. In every case they say how far the point is from where
+the next case begins, so that all comparisons are decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
+from ostinato.rewrite.prove.setting import Setting, Span
+from ostinato.rewrite.prove.text import Tree
+
+RELATIONS = frozenset(
+    ("always_until", "until", "always_from", "from", "moved", "doubled", "overlapping")
+    + ("lengthened",)
+)
+_STEP, _MORE, _SPARE, _AT = (
+    poly(Var(name, None, True)) for name in ("step", "more", "spare", "start")
+)
+
+
+@dataclass
+class _Case:
+    """What is known in one case: the point, the extent, spans, indices and conditions."""
+
+    place: Poly | None = None
+    extent: Poly | None = None
+    spans: dict[str, Span] = field(default_factory=dict[str, Span])
+    offsets: dict[str, Poly] = field(default_factory=dict[str, Poly])
+    indices: dict[str, Poly] = field(default_factory=dict[str, Poly])
+    holds: dict[str, bool] = field(default_factory=dict[str, bool])
+
+
+def cases(fact: tuple[Tree, ...], setting: Setting) -> Iterator[Setting]:
+    """The settings of all cases of the relation that a law names."""
+    relation, dim, *names = map(str, fact)
+    place = setting.dims[dim]
+    for case in _cases(relation, names):
+        found = deepcopy(setting)
+        for name in case.spans:
+            found.known[name] = ("span", place)
+        for name in case.offsets:
+            found.known[name] = ("offset", place)
+        for name in case.indices:
+            found.known[name] = ("given", place)
+        found.spans, found.offsets, found.indices = case.spans, case.offsets, case.indices
+        found.decided = case.holds
+        if case.place is not None:
+            found.places[place] = case.place
+        if case.extent is not None:
+            found.extents[place] = case.extent
+        yield found
+
+
+def _cases(relation: str, names: list[str]) -> Iterator[_Case]:
+    match relation, names:
+        case (("always_until" | "until"), [s, a, *conds]):
+            for last in (_STEP - 1, -_STEP):
+                holds = last == _STEP - 1
+                if holds or conds:
+                    spans = {s: Span(poly(0), last + 1, True, True)}
+                    yield _Case(None, None, spans, {}, {a: last}, dict.fromkeys(conds, holds))
+        case (("always_from" | "from"), [s, a, *conds]):
+            for end in (_AT + _STEP, _AT - _STEP + 1):
+                holds = end == _AT + _STEP
+                if holds or conds:
+                    spans = {s: Span(_AT, end, True, True)}
+                    yield _Case(None, end, spans, {}, {a: _AT}, dict.fromkeys(conds, holds))
+        case _:
+            for past in (True, False):
+                yield from _halves(relation, names, past)
+
+
+def _halves(relation: str, names: list[str], past: bool) -> Iterator[_Case]:
+    """Laws about windows on one side: ``far`` is the distance to the end on that side."""
+    h, w = (poly(Var(name, None, True)) for name in ("h", "w"))
+    g = _STEP + _MORE - 1
+    match relation:
+        case "doubled":
+            parts = [(h - _STEP, h, h), (g + _STEP - 1, g, g), (h + h + _STEP - 2, h, h)]
+        case "lengthened":
+            parts = [(h - _STEP, h, h), (g + _STEP - 1, g, g), (h + h + _STEP - 1, h, h)]
+        case "overlapping":
+            parts = [(h - _STEP, h, h + w - 1), (h + _STEP - 1, h, h + _STEP + _SPARE - 1)]
+            wide = g + w - 1
+            parts += [(wide + _STEP - 1, g, wide), (h + w - 1 + h + _STEP - 1, h, h + w - 1)]
+        case _:  # moved
+            parts = [(_STEP - 1, h, _STEP + _MORE - 1), (w + _STEP - 1, h, w), (-_STEP, h, w)]
+    for far, by, length in parts:
+        yield _half(relation, names, past, (far, by, length))
+
+
+def _half(relation: str, names: list[str], past: bool, numbers: tuple[Poly, Poly, Poly]) -> _Case:
+    """One case: the point is ``far`` from the end, the other window ``by`` further, if it is."""
+    (far, by, length), (s, p, a, c, *more) = numbers, names
+    beside = relation == "moved"  # far is that of the other window's point
+    here = far + by if beside else far
+    place = here if past else _AT - 1
+    first, whole = (by, length) if beside else (poly(0), by + length)
+    offsets, holds = {a: by}, {c: _is_sure(far if beside else far - by)}
+    if more:
+        offsets[more[0]], whole = whole, whole + 1
+        holds[more[1]] = _is_sure(far - by - length)
+    spans = {s: _window(first, whole, past), p: _window(poly(0), length, past)}
+    signed = {name: -by if past else by for name, by in offsets.items()}
+    return _Case(place, None if past else place + 1 + here, spans, signed, {}, holds)
+
+
+def _window(first: Poly, steps: Poly, past: bool) -> Span:
+    """The window of so many steps, the nearest of which is ``first`` away from the point."""
+    if past:
+        return Span(-first - steps + 1, -first + 1, False, True)
+    return Span(first, first + steps, True, False)
+
+
+def _is_sure(p: Poly) -> bool:
+    """Whether a number is never negative; the cases are such that it is otherwise always."""
+    assert never_negative(p) or never_negative(-p - 1), f"a case does not decide {p}"
+    return never_negative(p)
