@@ -67,10 +67,11 @@ def chains(pdg: Pdg, reach: Mapping[Node, Reaches]) -> dict[Vertex, Chain]:
     equations = list(pdg.equations.items())
     vertices = tuple((name, k) for name, eq in equations for k in range(len(eq.cases)))
     holds = {v: _effective(pdg, *v) for v in vertices}
-    groups: dict[tuple[int, Cond], int] = {}  # (recurrence, condition) -> vertices
+    number = {name: rec for rec, (name, _) in enumerate(equations)}
+    groups: dict[Cond, dict[int, int]] = {}  # condition -> recurrence -> vertices
     for place, (name, k) in enumerate(vertices):
-        rec = [n for n, _ in equations].index(name)
-        groups[rec, holds[name, k]] = groups.get((rec, holds[name, k]), 0) | 1 << place
+        members = groups.setdefault(holds[name, k], {})
+        members[number[name]] = members.get(number[name], 0) | 1 << place
     edges: list[_Edge] = []
     for place, (name, k) in enumerate(vertices):
         cond, right = pdg.equations[name].cases[k]
@@ -91,13 +92,15 @@ def _effective(pdg: Pdg, name: str, k: int) -> Cond:
     return every(conds[k], *(negation(c) for c in conds[:k]))
 
 
-def _met(along: Along, recs: int, reader: Cond, groups: Mapping[tuple[int, Cond], int]) -> int:
+def _met(along: Along, recs: int, reader: Cond, groups: Mapping[Cond, Mapping[int, int]]) -> int:
     """The cases that a read can meet."""
     points = tuple((d, indices.point) for d, indices in along)
     out = 0
-    for (rec, case), members in groups.items():
-        if recs >> rec & 1 and _meets(case, reader, points):
-            out |= members
+    for case, members in groups.items():
+        if _meets(case, reader, points):
+            for rec, vertices in members.items():
+                if recs >> rec & 1:
+                    out |= vertices
     return out
 
 

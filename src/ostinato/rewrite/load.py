@@ -390,8 +390,9 @@ def _load_wishes(loaded: Loaded, reach: Mapping[Node, Reaches]) -> None:
         if mask:
             loaded.row("raw_want", loaded.ids[node], mask)
             wanted.add(mask)
+    streamed = _streamed(loaded.chains)
     for node, number in loaded.ids.items():
-        mask = tables.mask(_free(loaded, node, reach))
+        mask = tables.mask(_free(loaded, node, reach) - streamed)
         if mask:
             loaded.row("raw_free", number, mask)
             wanted.add(mask)
@@ -417,13 +418,15 @@ def _wishes(loaded: Loaded, reach: Mapping[Node, Reaches]) -> dict[Node, frozens
         for case, (_, right) in enumerate(equation.cases):
             groups.setdefault(loaded.chains[name, case], []).append(right)
     for chain, roots in groups.items():
+        inside = _inside(pdg, chain)
         for node, single in _at_single_points(tuple(roots)).items():
-            kept = frozenset(d for d in node.domain if _may_gather(pdg, node, d, chain, reach))
+            kept = frozenset(d for d in node.domain if _may_gather(node, inside.get(d), reach))
             wishes[node] = wishes.get(node, frozenset()) | kept - streamed - single
     outputs = tuple(node for _, node in pdg.outputs)
+    enclosing = _enclosing(loaded)
     for node, single in _at_single_points(outputs).items():
         if node not in wishes:
-            wishes[node] = frozenset(node.domain) - streamed - _enclosing(loaded) - single
+            wishes[node] = frozenset(node.domain) - streamed - enclosing - single
     return wishes
 
 
@@ -449,11 +452,13 @@ def _enclosing(loaded: Loaded) -> frozenset[Dim]:
 
     What only the outputs need is computed step by step along them, so that it can stream out.
     """
-    out: set[Dim] = set()
+    rights: dict[frozenset[Dim], list[Node]] = {}
     for (name, case), chain in loaded.chains.items():
-        own = {c.dim for c in chain}
         right = loaded.pdg.equations[name].cases[case][1]
-        if any(set(node.domain) - own for node in postorder((right,))):
+        rights.setdefault(frozenset(c.dim for c in chain), []).append(right)
+    out: set[Dim] = set()
+    for own, roots in rights.items():
+        if any(not own.issuperset(node.domain) for node in postorder(tuple(roots))):
             out |= own
     return frozenset(out)
 
@@ -468,23 +473,24 @@ def _free(loaded: Loaded, node: Node, reach: Mapping[Node, Reaches]) -> frozense
     needed = contained(reach.get(node, {}))
     bound = {d for d, recs in loaded.carried.items() if recs & needed}
     whole = frozenset(node.domain) - loaded.partial.get(node, frozenset(node.domain))
-    return whole - bound - _streamed(loaded.chains)
+    return whole - bound
 
 
-def _may_gather(
-    pdg: Pdg, node: Node, dim: Dim, chain: Chain, reach: Mapping[Node, Reaches]
-) -> bool:
-    """Whether a definition with this chain may use all points of ``node`` along ``dim`` at once.
+def _inside(pdg: Pdg, chain: Chain) -> dict[Dim, int]:
+    """For every dimension of a chain the recurrences (bits) of its group."""
+    bit = {name: 1 << k for k, name in enumerate(pdg.equations)}
+    return {c.dim: sum(bit[n] for n in {name for name, _ in c.group}) for c in reversed(chain)}
 
-    Along a dimension that carries the definition only products free of it are worth a history.
+
+def _may_gather(node: Node, inside: int | None, reach: Mapping[Node, Reaches]) -> bool:
+    """Whether a definition may use all points of ``node`` along a dimension at once.
+
+    Along one that carries the definition, with the recurrences ``inside``, only products free of
+    them are worth a history.
     """
-    carried = next((c for c in chain if c.dim == dim), None)
-    if carried is None:
+    if inside is None:
         return True
-    members = {name for name, _ in carried.group}
-    inside = sum(1 << k for k, name in enumerate(pdg.equations) if name in members)
-    free = not contained(reach[node]) & inside
-    return free and isinstance(node.op, Matmul)
+    return isinstance(node.op, Matmul) and not contained(reach[node]) & inside
 
 
 def conditions(loaded: Loaded, number: int) -> tuple[Cond, ...]:

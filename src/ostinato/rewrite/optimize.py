@@ -29,7 +29,8 @@ NARROW = 8  # rows: a batch of fewer may run faster point by point
 class RewriteOptions:
     """Which rules run, typical extents by name for cost decisions, bounds, and the machine.
 
-    ``pricing`` makes the prices that choose; the report has those of the machine.
+    ``pricing`` makes the prices that choose; the report has those of the machine. ``clock`` times
+    the stages, in seconds.
     """
 
     rules: RuleSet = field(default_factory=every_rule)
@@ -37,6 +38,7 @@ class RewriteOptions:
     budget: Budget = Budget()
     profile: Profile = Profile()
     pricing: Callable[[EGraph, Sizes, Profile], Pricing] = Pricing
+    clock: Callable[[], float] = time.perf_counter
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
     A program whose recurrences no nest of loops orders comes back as it is: scheduling reports it.
     """
     chosen = options or RewriteOptions()
-    budget, clock = chosen.budget, _Clock()
+    budget, clock = chosen.budget, _Clock(chosen.clock)
     loaded = load(pdg)
     clock.lap("load")
     graph, saturation = _saturated(loaded, chosen, clock)
@@ -264,11 +266,11 @@ def _prices(selection: Selection, rebuilt: Rebuilt, pricing: Pricing) -> dict[No
 class _Clock:
     """Seconds per stage."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float]) -> None:
         self.laps: dict[str, float] = {}
-        self._last = time.perf_counter()
+        self._now, self._last = now, now()
 
     def lap(self, name: str) -> None:
-        now = time.perf_counter()
+        now = self._now()
         self.laps[name] = now - self._last
         self._last = now

@@ -76,9 +76,16 @@ def _where(node: Node, cond: Cond, found: Mapping[Node, Dims]) -> Dims:
     if not found[node] or not by:
         return found[node]
     inner: dict[Node, Dims] = {}
-    for x in postorder((node,)):
-        kept = isinstance(x.op, Rec | Case)
-        inner[x] = found[x] if kept or not found[x] else _of(x, inner, found, by)
+    stack = [node]
+    while stack:
+        x = stack[-1]
+        if x in inner or not found[x] or isinstance(x.op, Rec | Case):
+            inner.setdefault(x, found[x])
+            stack.pop()
+        elif pending := [a for a in x.args if a not in inner and not isinstance(x.op, Read)]:
+            stack += pending
+        else:
+            inner[stack.pop()] = _of(x, inner, found, by)
     return inner[node]
 
 
