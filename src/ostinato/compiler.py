@@ -34,6 +34,7 @@ from ostinato.remarks import left_out
 from ostinato.results import Beside, Results
 from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime import cache
+from ostinato.runtime.arrays import tile_counts
 from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.executor import Bound, Executable
 from ostinato.runtime.explain import Drawn, Explanation
@@ -62,6 +63,7 @@ class Options:
     checks: bool = False  # check computed steps and positions against their range in every run
     profile: Profile | None = None  # what work takes; None: `ostinato.machine.stored.current`
     exact: bool = False  # only rules that keep every bit, and no operation that rounds otherwise
+    memory_limit: int = 0  # bytes of the arena, at the hinted extents and in every run; 0: none
 
 
 def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
@@ -83,10 +85,22 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
     extents = signature(pdg).extents
     _require_counts("hints", given.get("hints", {}), extents, "extent")
     _require_counts("widths", given.get("widths", {}), [d.name for d in pdg.dims()], "dimension")
+    _check_limit(given.get("memory_limit", 0), given.get("hints", {}), extents)
     if not isinstance(given.get("profile"), Profile | None):
         remedy = "Leave it out: the profile of this machine is found by itself."
         raise OptionError(f"`profile` is {given['profile']!r}", remedy)
     return Options(**given)
+
+
+def _check_limit(limit: object, hints: Mapping[str, int], extents: Sequence[str]) -> None:
+    """Refuse a limit that is no number of bytes, or is without the sizes that it is for."""
+    if not is_integer(limit) or limit < 0:
+        raise OptionError(f"`memory_limit` is {limit!r}", "Pass a number of bytes.")
+    missing = [name for name in extents if name not in hints]
+    if limit and missing:
+        example = ", ".join(f"{name}=100" for name in missing)
+        fact = f"`memory_limit` is given without a size for `{missing[0]}`"
+        raise OptionError(fact, f"Say for which extents it holds: hints=dict({example}).")
 
 
 def _require_counts(option: str, given: object, known: Sequence[str], what: str) -> None:
@@ -273,6 +287,7 @@ def assemble(pdg: Pdg, optimized: Optimized, options: Options, rewrite_s: float)
         shapes={name: _whole_shape(node) for name, node in pdg.outputs},
         lines={name: node.where for name, node in pdg.outputs},
         words=(STOP, DONE, CONTROL_WORDS),
+        memory_limit=options.memory_limit,
         explanation=_explanation(optimized, plan, source, times, options.profile or Profile()),
     )
 
@@ -328,19 +343,37 @@ def _notes(optimized: Optimized) -> tuple[str, ...]:
 def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
     """Rewrite a program and prove that the result is still defined everywhere it is demanded."""
     from ostinato.pdg.check import check
-    from ostinato.rewrite.optimize import RewriteOptions, optimize
+    from ostinato.rewrite.optimize import RewriteOptions, Rewriting
     from ostinato.rewrite.registry import every_rule
 
     chosen = rules if rules is not None else every_rule()
     chosen = chosen.exact() if options.exact else chosen
     profile = options.profile or Profile()
-    optimized = optimize(pdg, RewriteOptions(chosen, dict(options.hints), profile=profile))
+    forms = Rewriting(pdg, RewriteOptions(chosen, dict(options.hints), profile=profile))
+    if options.memory_limit:
+        from ostinato.fitting import Room, fitting
+
+        needed = partial(_bytes, options=options)
+        optimized = fitting(forms, Room(options.memory_limit, options.hints, needed))
+    else:
+        optimized = forms.best()
     if options.verify:
         from ostinato.pdg.verify import verify
 
         verify(optimized.pdg)
     check(optimized.pdg, pdg.minimum_extents)
     return optimized
+
+
+def _bytes(optimized: Optimized, options: Options) -> int:
+    """The arena of a form at the hinted extents."""
+    from ostinato.codegen.arena import layout
+    from ostinato.codegen.emit.interface import interface
+
+    plan, _ = plan_of(optimized, options)
+    most = max([1, *tile_counts(interface(plan).tiles, options.hints)])
+    workers = min(options.threads or available_cores(), most)
+    return layout(plan, options.hints, workers).total_bytes
 
 
 class Rewritten(Protocol):

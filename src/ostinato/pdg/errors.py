@@ -91,3 +91,7 @@ class TruthError(OstinatoError, TypeError):
 
 class CertificateError(OstinatoError):
     """A file is no intact certificate, or a certificate cannot be written."""
+
+
+class MemoryLimitError(OstinatoError):
+    """No form of a program fits in the memory that it may take, or a run would need more."""

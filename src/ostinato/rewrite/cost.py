@@ -71,6 +71,11 @@ class Pricing:
         self._inlined = _inlined(graph)
 
     def price(self, cls: int, node: ENode) -> float:
+        """What a choice weighs."""
+        return self.time(cls, node)
+
+    def time(self, cls: int, node: ENode) -> float:
+        """Predicted nanoseconds of a whole run."""
         views = 5 if node.op in MOVES or self._is_crossed(node) else 1
         return self.cost(cls, node).total + views * VIEW_NS
 
@@ -91,7 +96,7 @@ class Pricing:
         if op == "leaf":
             return self._leaf(cls, int(f[0]), trips)
         if op in ("sl", "part", "at"):
-            return self._fetched(node, trips)
+            return self._fetched(cls, node)
         if op == "rec" or op in VIEWS:
             return Cost()
         once = Cost(starts=trips * profile.leaf_ns)
@@ -134,19 +139,29 @@ class Pricing:
         each = self.profile.normal_ns if op.fn == "normal" else self.profile.draw_ns
         return Cost(arithmetic=each * trips * self._padded(self._sizes.numel(cls)))
 
-    def _fetched(self, node: ENode, trips: float) -> Cost:
+    def _fetched(self, cls: int, node: ENode) -> Cost:
         """What is read at other points was kept there.
 
         A flat price: the same bytes move in every form, but not in the same loop.
         """
-        sizes, kid = self._sizes, node.kids[0]
-        inner = self._graph.dom[kid]
-        if kid in self._inlined:
-            return Cost()
-        if node.op == "sl" and inner & int(node.fields[0]):
-            return Cost(starts=sizes.trips(inner) * self.profile.point_ns)
-        fetched = node.op == "part" and sizes.masks[int(node.fields[1])]
-        return Cost(starts=trips * self.profile.point_ns) if fetched else Cost()
+        points, _ = self.kept(cls, node)
+        return Cost(starts=points * self.profile.point_ns)
+
+    def kept(self, cls: int, node: ENode) -> tuple[float, float]:
+        """At how many points a value is kept for this reader, and the bytes at each."""
+        sizes = self._sizes
+        if node.op not in ("sl", "part", "at") or node.kids[0] in self._inlined:
+            return 0.0, 0.0
+        kid = node.kids[0]
+        item = self._item(cls)
+        if node.op == "sl" and (inner := self._graph.dom[kid]) & int(node.fields[0]):
+            return float(sizes.trips(inner)), item * sizes.numel(kid)
+        if node.op == "part" and sizes.masks[int(node.fields[1])]:
+            return float(sizes.trips(self._graph.dom[cls])), item * sizes.numel(cls)
+        return 0.0, 0.0
+
+    def _item(self, cls: int) -> float:
+        return 8.0 if self._graph.dtype.get(cls) in WIDE else 4.0
 
     def _whole_axis(self, node: ENode, out: float) -> float:
         """Elements read and written, by the function; orders and searches take turns."""

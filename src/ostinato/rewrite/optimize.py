@@ -22,6 +22,7 @@ from ostinato.rewrite.registry import Rule, RuleSet, every_rule
 from ostinato.rewrite.saturate import Budget, Saturation, saturate
 from ostinato.rewrite.sizes import Sizes
 
+Prices = Callable[[EGraph, Sizes, Profile], Pricing]
 NARROW = 8  # rows: a batch of fewer may run faster point by point
 
 
@@ -37,7 +38,7 @@ class RewriteOptions:
     hints: Mapping[str, int] = field(default_factory=dict[str, int])
     budget: Budget = Budget()
     profile: Profile = Profile()
-    pricing: Callable[[EGraph, Sizes, Profile], Pricing] = Pricing
+    pricing: Prices = Pricing
     clock: Callable[[], float] = time.perf_counter
 
 
@@ -113,43 +114,59 @@ def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
     gives the same result in every process.
     A program whose recurrences no nest of loops orders comes back as it is: scheduling reports it.
     """
-    chosen = options or RewriteOptions()
-    budget, clock = chosen.budget, _Clock(chosen.clock)
-    loaded = load(pdg)
-    clock.lap("load")
-    graph, saturation = _saturated(loaded, chosen, clock)
-    sizes = Sizes(graph, loaded, chosen.hints)
-    pricing = chosen.pricing(graph, sizes, chosen.profile)
-    clock.lap("sizes")
-    cost = _written(graph, loaded, pricing)
-    fired = {r.name: saturation.matches.get(r.name, 0) for r in chosen.rules}
-    report = Report(
-        rules=fired, origins={}, before=cost, after=cost, price_before=cost.total,
-        price_after=cost.total, saturation=saturation, enodes=graph.count(),
-        classes=len(graph.classes), seconds=clock.laps,
-        unproved=_unproved(rule for rule in chosen.rules if fired[rule.name]),
-    )  # fmt: skip
-    try:
-        after = _cheapest(Extractor(graph, loaded, pricing, budget.steps), graph, loaded, sizes)
-    except NoTerm as problem:
-        return Optimized(pdg, {}, replace(report, left=str(problem)))
-    clock.lap("extract")
-    rebuilt = rebuild(after, graph, loaded)
-    clock.lap("rebuild")
-    origins = _origins(after, rebuilt, graph)
-    report = replace(
-        report,
-        origins=origins,
-        prices=_prices(after, rebuilt, pricing),
-        after=after.cost,
-        price_after=after.price,
-        switches=after.switches,
-        steps=after.steps,
-        search="" if after.is_searched else f"the budget of {budget.steps} steps was reached",
-        left="its recurrences run point by point" if after.is_plain else "",
-    )
-    evidence = Evidence(loaded, graph, after)
-    return Optimized(rebuilt.pdg, rebuilt.batched, report, evidence)
+    return Rewriting(pdg, options or RewriteOptions()).best()
+
+
+class Rewriting:
+    """Everything that rules make of a program, to choose forms of it."""
+
+    def __init__(self, pdg: Pdg, options: RewriteOptions) -> None:
+        self._options, self._clock = options, _Clock(options.clock)
+        self._loaded = load(pdg)
+        self._clock.lap("load")
+        self._graph, self._saturation = _saturated(self._loaded, options, self._clock)
+        self._sizes = Sizes(self._graph, self._loaded, options.hints)
+        self._clock.lap("sizes")
+
+    def best(self, prices_by: Prices | None = None) -> Optimized:
+        """The cheapest form, by the prices of the options or by others."""
+        graph, loaded, clock = self._graph, self._loaded, self._clock
+        make = prices_by or self._options.pricing
+        pricing = make(graph, self._sizes, self._options.profile)
+        report, steps = self._report(pricing), self._options.budget.steps
+        extractor = Extractor(graph, loaded, pricing, steps)
+        try:
+            after = _cheapest(extractor, graph, loaded, self._sizes)
+        except NoTerm as problem:
+            return Optimized(loaded.pdg, {}, replace(report, left=str(problem)))
+        clock.lap("extract")
+        rebuilt = rebuild(after, graph, loaded)
+        clock.lap("rebuild")
+        prices = _prices(after, rebuilt, pricing)
+        report = replace(
+            report,
+            origins=_origins(after, rebuilt, graph),
+            prices=prices,
+            after=after.cost,
+            price_after=sum(prices.values()),
+            switches=after.switches,
+            steps=after.steps,
+            search="" if after.is_searched else f"the budget of {steps} steps was reached",
+            left="its recurrences run point by point" if after.is_plain else "",
+        )
+        return Optimized(rebuilt.pdg, rebuilt.batched, report, Evidence(loaded, graph, after))
+
+    def _report(self, pricing: Pricing) -> Report:
+        """What is known before a form is chosen."""
+        cost = _written(self._graph, self._loaded, pricing)
+        rules, matches = self._options.rules, self._saturation.matches
+        fired = {r.name: matches.get(r.name, 0) for r in rules}
+        return Report(
+            rules=fired, origins={}, before=cost, after=cost, price_before=cost.total,
+            price_after=cost.total, saturation=self._saturation, enodes=self._graph.count(),
+            classes=len(self._graph.classes), seconds=self._clock.laps,
+            unproved=_unproved(r for r in rules if fired[r.name]),
+        )  # fmt: skip
 
 
 def _unproved(fired: Iterable[Rule]) -> tuple[str, ...]:
@@ -259,7 +276,7 @@ def _prices(selection: Selection, rebuilt: Rebuilt, pricing: Pricing) -> dict[No
     out: dict[Node, float] = {}
     for number, node in rebuilt.nodes.items():
         item = selection.terms.items[number]
-        out[node] = out.get(node, 0.0) + pricing.price(item.cls, item.enode)
+        out[node] = out.get(node, 0.0) + pricing.time(item.cls, item.enode)
     return out
 
 

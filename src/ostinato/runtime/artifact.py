@@ -137,4 +137,5 @@ class Artifact:
     constants: Mapping[str, Array] = field(default_factory=dict[str, Array])
     explanation: Explanation = field(default_factory=Explanation)
     claims: tuple[Claim, ...] = ()
+    memory_limit: int = 0
     price: Price = unpriced

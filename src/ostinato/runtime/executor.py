@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.claims import Unseen, failure
-from ostinato.pdg.errors import NonFiniteError, OstinatoError
+from ostinato.pdg.errors import MemoryLimitError, NonFiniteError, OstinatoError
 from ostinato.pdg.host import HostFunction
 from ostinato.pdg.node import UNSEEN
 from ostinato.report.memory import Stored
@@ -128,9 +128,16 @@ class Executable:
         return self._placed[2]
 
     def start(self, bound: Bound) -> Execution:
-        """Begin a run; give its arena back with `finish`."""
+        """Begin a run; give its arena back with `finish`.
+
+        Errors: MemoryLimitError.
+        """
         self._extents = dict(bound.extents)
-        needed = self.layout(bound.extents).total_bytes
+        needed, limit = self.layout(bound.extents).total_bytes, self.artifact.memory_limit
+        if limit and needed > limit:
+            at = ", ".join(f"{name}={n}" for name, n in sorted(bound.extents.items()))
+            fact = f"the run at {at} takes {needed:,} bytes, more than its limit of {limit:,}"
+            raise MemoryLimitError(fact, f"Compile with these extents as hints: hints=dict({at}).")
         arena = self._free.pop() if self._free else empty_arena(0)
         return Execution(self, bound, arena if arena.size >= needed else empty_arena(needed))
 
