@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ostinato as ot
@@ -30,6 +31,46 @@ def test_certificates_of_small_programs_hold(
 ) -> None:
     make().compile(certificate=tmp_path / "c.json")
     verdict = ot.verify_certificate(tmp_path / "c.json")
+    assert verdict.holds, str(verdict)
+
+
+def moved_parts() -> ot.Program:
+    """Return values that read the next step, but for the last one: a part of a slice, moved."""
+    b, t = ot.dims("b t")
+    x = ot.input("x", (3,), over=(b, t))
+    y = ot.recurrent("y", (3,), over=(b, t))
+    y[t <= t.size - 2] = ot.tanh(x[b, t + 1]) * 2.0
+    y[True] = ot.tanh(x) * 2.0
+    return ot.Program(y=y, sum=(y * 0.5)[b, :].sum(0))
+
+
+def affine_steps() -> ot.Program:
+    """Return an average and an advantage in steps of the user's own."""
+    b, t = ot.dims("b t")
+    x = ot.input("x", over=(b, t))
+    average, gain = ot.recurrent("average", over=(b, t)), ot.recurrent("gain", over=(b, t))
+    average[b, 0] = x[b, 0]
+    average[b, t + 1] = 0.9 * average + 0.1 * x[b, t + 1]
+    gain[b, t.size - 1] = x[b, t.size - 1]
+    gain[b, t] = x + 0.99 * gain[b, t + 1]
+    return ot.Program(average=average, gain=gain)
+
+
+def halves_and_calls() -> ot.Program:
+    """Return a product of halves, and what a Python function makes of it."""
+    t = ot.dims("t")
+    x = ot.input("x", (2,), dtype="bfloat16", over=t)
+    total = (x.cast("float32") * 2.0)[:, :].sum(0)
+    return ot.Program(total=total, kept=x, squared=ot.host(np.square, total, shape=(2,)))
+
+
+@pytest.mark.parametrize("make", [moved_parts, affine_steps, halves_and_calls])
+def test_certificates_of_further_programs_hold(
+    make: Callable[[], ot.Program], tmp_path: Path
+) -> None:
+    program = make()
+    program.compile(certificate=tmp_path / "c.json")
+    verdict = ot.verify_certificate(tmp_path / "c.json", program)
     assert verdict.holds, str(verdict)
 
 

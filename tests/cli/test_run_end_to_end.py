@@ -27,7 +27,8 @@ def ostinato(*arguments: object) -> subprocess.CompletedProcess[str]:
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("run")
     settings = ["--set", "iterations=3", "--set", "episodes=8", "--set", "steps=32"]
-    finished = ostinato("run", PROGRAM, *settings, "--out", out, "--seed", 7)
+    paths = ["--out", out, "--certificate", out / "certificate.json"]
+    finished = ostinato("run", PROGRAM, *settings, *paths, "--seed", 7)
     assert finished.returncode == 0, finished.stderr
     assert f"run directory: {out}" in finished.stdout
     return out
@@ -51,6 +52,12 @@ def test_the_configuration_says_how_to_run_again(directory: Path) -> None:
     config = json.loads((directory / "config.json").read_text())
     assert config["settings"] == {"iterations": "3", "episodes": "8", "steps": "32"}
     assert config["seed"] == 7
+
+
+def test_the_certificate_names_the_rules(directory: Path) -> None:
+    found = json.loads((directory / "certificate.json").read_text())
+    assert found["format"] == "ostinato certificate"
+    assert "vectorize/recurrence" in [rule["name"] for rule in found["rules"]]
 
 
 def test_the_learning_curve_is_drawn(directory: Path) -> None:

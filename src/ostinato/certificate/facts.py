@@ -91,6 +91,7 @@ def attribute_rows(
     for _ in range(2):  # a conjunction of two conditions cuts a part again
         for relation, rows in _CUTS.items():
             out[relation] = list(dict.fromkeys([*out.get(relation, ()), *rows(numbers)]))
+    out["shifted"] = list(dict.fromkeys([*out["shifted"], *_shifted(numbers)]))  # parts move too
     out |= {relation: rows(numbers) for relation, rows in ranges.items()}
     for part in numbers.slices():
         numbers.of(part.size)
@@ -122,7 +123,7 @@ def _cuts(below: bool) -> Callable[[Numbers], list[Row]]:
     def rows(numbers: Numbers) -> list[Row]:
         out: list[Row] = []
         for cond in [a for a in numbers.known if isinstance(a, Compare)]:
-            found = _threshold(cond)
+            found = threshold(cond)
             if found is None or found[2] != below:
                 continue
             dim, at, _ = found
@@ -137,7 +138,7 @@ def _cuts(below: bool) -> Callable[[Numbers], list[Row]]:
     return rows
 
 
-def _threshold(cond: Compare) -> tuple[Dim, Expr, bool] | None:
+def threshold(cond: Compare) -> tuple[Dim, Expr, bool] | None:
     """The dimension, the first index of the upper part, and whether the lower one satisfies."""
     dims = sorted(dims_of(cond.of), key=lambda d: d.serial)
     slope = dict(cond.of.terms).get(dims[0], 0) if len(dims) == 1 else 0

@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never, cast
 
-from ostinato.certificate.facts import Attribute, Numbers, attribute_rows, mentioned, whole
+from ostinato.certificate.facts import Attribute, Numbers, attribute_rows, threshold, whole
 from ostinato.certificate.ranges import FOLDS, RANGES
 from ostinato.certificate.record import Hints
 from ostinato.certificate.steps import first_steps, free_operands, only_zeros
 from ostinato.certificate.terms import Recurrent, Term
 from ostinato.pdg.build import const
-from ostinato.pdg.condition import Every
+from ostinato.pdg.condition import Compare, Every
 from ostinato.pdg.functions import NUMBERS, fold_unit
-from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, minimum
 from ostinato.pdg.node import (
     Affine,
     Along,
@@ -114,19 +114,24 @@ class Rows:
 
     def everything(self) -> dict[str, list[Row]]:
         """All rows, those of the attributes included."""
+        known = self.beginnings()  # may name further slices
         about = attribute_rows(self.numbers, self.counters(), RANGES)
-        return {**self.table, **about, **FOLDS, "raw_known": self.beginnings()}
+        return {**self.table, **about, **FOLDS, "raw_known": known}
 
     def beginnings(self) -> list[Row]:
-        """First values of choices with slices that begin at 0: such a slice at d is the value."""
-        begun = [s for s in self.numbers.slices() if s.lo == expr(0) and not mentioned(s)]
-        return [
-            (self.nodes[node.args[0]], self.numbers.of(node.op.cond), self.numbers.bit(d), k)
-            for node in self.nodes
-            if isinstance(node.op, Case)
-            for d in node.args[0].domain
-            for k in map(self.numbers.of, begun)
-        ]
+        """Choices that hold on the first steps of a dimension: their value and those steps."""
+        out: list[Row] = []
+        for node in list(self.nodes):
+            cond = node.op.cond if isinstance(node.op, Case) else None
+            found = threshold(cond) if isinstance(cond, Compare) else None
+            if cond is None or found is None or not found[2]:
+                continue
+            dim, end, _ = found
+            if dim in node.args[0].domain:
+                steps = self.numbers.of(Slice(expr(0), minimum(end, dim.extent)))
+                first = self.nodes[node.args[0]]
+                out.append((first, self.numbers.of(cond), self.numbers.bit(dim), steps))
+        return out
 
 
 def add_program(rows: Rows, pdg: Pdg) -> None:
