@@ -24,7 +24,7 @@ function show(box) {
   for (const [place, line] of found.places)
     about.append(element("div", place), ...(line ? [element("pre", line)] : []));
   const cost = found.nanoseconds === null ? "" : `, predicted ${time(found.nanoseconds)}`;
-  about.append(element("p", `${found.operators} operators${cost}`));
+  about.append(element("p", `${found.operators} operator${found.operators === 1 ? "" : "s"}${cost}`));
   const rules = Object.entries(found.rules);
   if (rules.length) {
     const list = document.createElement("ul");
