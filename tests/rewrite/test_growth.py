@@ -10,23 +10,24 @@ from ostinato.rewrite.optimize import RewriteOptions, optimize
 from ostinato.rewrite.registry import every_rule
 from ostinato.rewrite.saturate import Budget
 from tests.rewrite import programs
+from tests.rewrite.larger import NAMES, larger
 
+QUICK = ("gae", "softmax_over_the_past", "windows", "crowd", "normalised", "shared_weight")
 PAIRS = tuple(combinations(every_rule().families, 2))
 MOST = 25  # e-nodes per node of the program; three nested forms of each value need about 10
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="+".join)
 def test_two_families_together_reach_a_fixpoint(pair: tuple[str, str]) -> None:
-    for build in programs.ALL.values():
-        pdg = build()
+    for pdg in (*(build() for build in programs.ALL.values()), *map(larger, QUICK)):
         report = optimize(pdg, RewriteOptions(rules=every_rule().only(*pair))).report
         assert report.saturation.complete, report.saturation.stopped
         assert report.enodes <= MOST * len(pdg.nodes())
 
 
-@pytest.mark.parametrize("name", programs.ALL)
+@pytest.mark.parametrize("name", [*programs.ALL, *NAMES])
 def test_all_families_together_reach_a_fixpoint(name: str) -> None:
-    pdg = programs.ALL[name]()
+    pdg = programs.ALL[name]() if name in programs.ALL else larger(name)
     report = optimize(pdg).report
     assert report.saturation.complete, report.saturation.stopped
     assert report.enodes <= MOST * len(pdg.nodes())

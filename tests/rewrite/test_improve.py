@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.rewrite.improve import Choices, LocalSearch
+from ostinato.rewrite.space import MOVING
 
 
 def graph_price(choices: Choices, best: dict[int, int], root: int) -> float | None:
@@ -111,3 +112,7 @@ def test_it_is_never_dearer_than_its_start_nor_cheaper_than_the_optimum(choices:
     first = graph_price(choices, start, 0)
     assert found is not None and first is not None
     assert min(p for p in every if p is not None) <= found <= first
+
+
+def test_every_operator_that_reads_other_points_moves() -> None:
+    assert {"at", "sl", "look", "scan", "back", "lin"} == MOVING

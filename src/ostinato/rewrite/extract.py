@@ -20,7 +20,6 @@ from ostinato.rewrite.space import Candidate, Space, candidates, within
 
 Name = tuple[int, int] | int  # a recurrence id and one of its cases, or the number of an output
 KNOWN_NS = 1e-3  # using what exists costs no more than a view
-MOVING = frozenset(("at", "sl", "scan", "back", "lin", "look"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from ostinato.rewrite.export import EGraph, ENode
 from ostinato.rewrite.lang import SIGNATURE
 from ostinato.rewrite.legality import Context, Limit
 
-MOVING = frozenset(("at", "sl", "scan", "lin", "look"))
+MOVING = frozenset(op for op, letters in SIGNATURE.items() if "D" in letters) | {"look"}
 
 
 @dataclass(frozen=True, slots=True)
