@@ -10,11 +10,7 @@ DISCOUNT, TRACE, CLIP = 0.99, 0.95, 0.2
 
 
 def ppo(
-    env: rl.Env,
-    learning_rate: float = 1e-3,
-    minibatches: int = 4,
-    hidden: int = 64,
-    layers: int = 2,
+    env: rl.Env, learning_rate: float = 1e-3, minibatches: int = 4, hidden: int = 64, depth: int = 2
 ) -> ot.Program:
     """Clipped policy gradients in epochs of shuffled minibatches.
 
@@ -27,7 +23,7 @@ def ppo(
     b, i, e, t = ot.dims("b i e t")
     m, n = ot.dim("m", size=minibatches), ot.dim("n", size=b.size * t.size)
     updates = ot.carried(i, e, m)
-    sizes = [hidden] * layers
+    sizes = [hidden] * depth
     actor = nn.MLP(env.observation_size, sizes, env.num_actions, updates, name="actor")
     critic = nn.MLP(env.observation_size, sizes, 1, updates, name="critic")
     acting, judging = actor.at(e=0, m=0), critic.at(e=0, m=0)
