@@ -25,6 +25,7 @@ from ostinato.codegen.system import (
 from ostinato.codegen.tree import Calling, Contraction, Fill, Leaf, Nest, Sweep
 from ostinato.machine.profile import Profile
 from ostinato.pdg.condition import Cond, cond_symbols, holds
+from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate
 
 Point = Mapping[Dim | Extent, int]
@@ -76,6 +77,7 @@ class Leaves:
         inner = leaf.axes[-1].index if leaf.axes else None
         work = _Row(self, point, inner, length, leaf.axes[:-1])
         loops = {a.index for a in leaf.axes}
+        work.in_order = any(in_order(self.statements[name], inner) for name in leaf.statements)
         for name in leaf.statements:
             work.statement(self.statements[name], clause, loops, name in leaf.memory)
         return starts * (self.profile.leaf_ns * bool(sizes) + work.time)
@@ -174,6 +176,7 @@ class _Row:
     inner: Dim | None
     length: float
     outer: tuple[Axis, ...] = ()  # the loops around the innermost one
+    in_order: bool = False  # a number is accumulated: no two elements at once
     time: float = 0.0
     seen: set[Value] = field(default_factory=set[Value])
 
@@ -204,7 +207,8 @@ class _Row:
         """Elements that the loop takes the time of: whole vectors."""
         wide = dtype in WIDE
         lanes = LANES // (8 if wide else 4)
-        return _whole(self.length, lanes) * (self.leaves.profile.wide if wide else 1.0)
+        elements = self.length * lanes if self.in_order else _whole(self.length, lanes)
+        return elements * (self.leaves.profile.wide if wide else 1.0)
 
     def value(self, value: Value) -> None:
         """Add what a value takes, shared parts once; what no loop changes is computed before."""
@@ -247,6 +251,11 @@ class _Row:
             strided = self.length
         self.time += strided * profile.strided_ns / again
         self.time += self.leaves.moved(load.tensor, elements, self.point, again)
+
+
+def in_order(s: Statement, inner: Dim | None) -> bool:
+    """Whether a statement accumulates floats along an axis, which rounds in one order only."""
+    return inner in s.reduced and s.dtype in FLOATS
 
 
 def _is_next(at: Expr, index: Dim | None) -> bool:

@@ -59,7 +59,10 @@ def estimate(plan: Plan, profile: Profile, extents: Mapping[str, int], workers: 
     point: Point = {Extent(name): extents.get(name, TYPICAL) for name in plan.extents}
     found.steps(plan.driver, point, 1.0)
     arguments = sum(_copied(plan, port, profile, point) for port in plan.inputs)
-    results = sum(_copied(plan, port, profile, point) for port in plan.outputs)
+    results = sum(
+        _copied(plan, port, profile, point) + profile.fresh_ns * _bytes(plan, port, point)
+        for port in plan.outputs
+    )
     return Estimate(
         {k.name: found.kernels.get(k.name, 0.0) for k in plan.kernels},
         found.barriers,
@@ -84,11 +87,17 @@ def predicted(
 
 def _copied(plan: Plan, port: Port, profile: Profile, point: Point) -> float:
     """Copying an argument or a result; one that lies in another order is gathered by strides."""
-    elements = float(math.prod(max(0, evaluate(size, point)) for size in port.shape))
-    size = 2 * elements * ITEM_BYTES[plan.storage[port.tensor].dtype]
+    size = _bytes(plan, port, point)
     order = [axis for axes in port.axes for axis in axes]
+    elements = size / ITEM_BYTES[plan.storage[port.tensor].dtype]
     turned = elements * profile.copy_ns if order != sorted(order) else 0.0
-    return size * profile.move_ns(size) + turned
+    return 2 * size * profile.move_ns(2 * size) + turned
+
+
+def _bytes(plan: Plan, port: Port, point: Point) -> float:
+    """The bytes of an argument or a result."""
+    elements = math.prod(max(0, evaluate(size, point)) for size in port.shape)
+    return float(elements * ITEM_BYTES[plan.storage[port.tensor].dtype])
 
 
 class _Walk:

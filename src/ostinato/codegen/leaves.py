@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from ostinato.codegen.axes import long_axes
 from ostinato.codegen.cluster import Edge, Rules, cluster
 from ostinato.codegen.deps import Dep, Spans, Unit, stored_points
 from ostinato.codegen.scc import components
-from ostinato.codegen.system import Statement
+from ostinato.codegen.system import Call, Draw, Statement, Value, children
 from ostinato.codegen.tree import Calling, Contraction, Leaf, Nest, Span, Sweep
 from ostinato.codegen.whole import rows
 from ostinato.pdg.condition import Cond
+from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr, symbols
 
+LONG = frozenset(
+    "exp exp2 log log2 log1p expm1 tanh sigmoid sin cos tan pow erf erfc lgamma digamma arcsinh "
+    "arctan2".split()
+)  # functions of many instructions: much is lost where they take one element at a time
 HINT = 32  # steps assumed for an extent without a hint
 
 
@@ -52,11 +58,24 @@ class Sizes:
 
 @dataclass(frozen=True)
 class LeafHeader:
-    """A nest's loop sizes and clause conditions; a product or sweep is alone in its leaf."""
+    """A nest's loop sizes and clause conditions; a product or sweep is alone in its leaf.
+
+    ``work`` keeps long computations out of loops that add up numbers in order, one at a time.
+    """
 
     sizes: tuple[Expr, ...]
     conds: tuple[Cond, ...]
     alone: str = ""
+    work: Literal["light", "long", "in order"] = "light"
+
+
+def _together(a: LeafHeader, b: LeafHeader) -> tuple[LeafHeader, ...]:
+    """The header of two nests as one, if they may be one."""
+    if a.alone or replace(a, work=b.work) != b:
+        return ()
+    if a.work == b.work or b.work == "light":
+        return (a,)
+    return (b,) if a.work == "light" else ()
 
 
 def is_register_fold(statement: Statement) -> bool:
@@ -70,7 +89,19 @@ def _header(unit: Unit, sizes: Sizes) -> LeafHeader:
     s = unit.main
     if s.name in sizes.products or s.kind in ("along", "host"):
         return LeafHeader((), (), s.name)
-    return LeafHeader(_shape(s), tuple(c for c, _ in s.clauses))
+    return LeafHeader(_shape(s), tuple(c for c, _ in s.clauses), "", _work(s))
+
+
+def _work(s: Statement) -> Literal["light", "long", "in order"]:
+    loops = long_axes(s)
+    if s.dtype in FLOATS and loops and loops[-1].index in s.reduced:
+        return "in order"
+    return "long" if any(_is_long(value) for _, value in s.clauses) else "light"
+
+
+def _is_long(value: Value) -> bool:
+    is_own = isinstance(value, Draw) or (isinstance(value, Call) and value.fn in LONG)
+    return is_own or any(map(_is_long, children(value)))
 
 
 def _shape(statement: Statement) -> tuple[Expr, ...]:
@@ -132,7 +163,7 @@ def leaf_nodes(units: Sequence[Unit], deps: Sequence[Dep], sizes: Sizes) -> tupl
         if d.producer is not d.consumer
     ]
     rules = Rules[LeafHeader](
-        lambda a, b: (a,) if a == b and not a.alone else (),
+        _together,
         lambda header, dep: not header.alone and reads_same_element(dep),
         sizes.elements,
     )

@@ -1,12 +1,14 @@
 """Measuring a profile: the time of one more step of programs that do one kind of work.
 
 Every number is a slope, so that what a run takes besides its steps does not count; of several runs
-the fastest counts, because all that disturbs a run makes it slower.
+the fastest counts, because all that disturbs a run makes it slower. One worker's work is measured
+by the processor's time, which other programs disturb less; waiting for others, by the clock.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,8 +20,9 @@ import numpy as np
 import ostinato as ot
 from ostinato.machine import programs
 from ostinato.machine.profile import LEVELS, Profile
-from ostinato.machine.programs import FEW, SCALARS, VECTOR, Repetition, numbers
+from ostinato.machine.programs import FEW, HISTORY, SCALARS, VECTOR, Repetition, numbers
 from ostinato.machine.stored import processor
+from ostinato.pdg.functions import Array
 from ostinato.runtime.workers import available_cores
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -43,7 +46,7 @@ class Stopwatch:
     """Times repetitions; ``clock`` gives seconds."""
 
     effort: Effort
-    clock: Callable[[], float] = time.perf_counter
+    clock: Callable[[], float] = time.process_time
 
     def run_s(self, work: Repetition, steps: int) -> float:
         """The fastest run of so many steps."""
@@ -125,12 +128,12 @@ def calibrate(
 def _steps(watch: Stopwatch, found: dict[str, Any]) -> None:
     one, five = (watch.step_ns(programs.chain(times, "float32")) for times in (1, 5))
     wide = watch.step_ns(programs.chain(5, "float64"))
-    few = watch.step_ns(programs.repeated(programs.multiplied, numbers(FEW)))
+    few = watch.step_ns(programs.kept(1, numbers(FEW))) / (2 * HISTORY)
     found["base_ns"] = one
     found["step_ns"] = max((five - one) / (4 * 2 * VECTOR), 1e-4)
     found["fold_ns"] = max((watch.step_ns(programs.folded()) - one) / VECTOR, found["step_ns"])
     found["wide"] = max(wide / five, 1.0)
-    found["leaf_ns"] = max(few - one * FEW / VECTOR, 0.2) / 2
+    found["leaf_ns"] = max(few - one * FEW / VECTOR, 0.2) / 2  # two loops per step: see `_memory`
 
 
 def _function(fn: str) -> Callable[[Stopwatch, dict[str, Any]], None]:
@@ -164,9 +167,12 @@ def _products(watch: Stopwatch, found: dict[str, Any]) -> None:
 
 
 def _scalars(watch: Stopwatch, found: dict[str, Any]) -> None:
-    one, many = (watch.step_ns(programs.scalars(count)) for count in (1, 1 + SCALARS))
+    one, many = (
+        watch.step_ns(programs.kept(count, numbers(1)[0])) / (2 * HISTORY)
+        for count in (1, 1 + SCALARS)
+    )
     found["serial_ns"] = one
-    found["point_ns"] = max((many - one) / SCALARS, 0.1)
+    found["point_ns"] = max((many - one) / SCALARS, one / 8)
 
 
 def _strides(watch: Stopwatch, found: dict[str, Any]) -> None:
@@ -174,12 +180,20 @@ def _strides(watch: Stopwatch, found: dict[str, Any]) -> None:
     plain = watch.step_ns(programs.repeated(programs.multiplied, square))
     turned = watch.step_ns(programs.repeated(programs.turned, square))
     found["strided_ns"] = max((turned - plain) / square.size, found["step_ns"])
-    rates: list[float] = []
-    for _ in range(watch.effort.runs):
+    kept = [_copy_ns(watch, square), _copy_ns(watch, square.T)]  # results go to new memory
+    found["fresh_ns"] = max(kept[0] / square.itemsize - 2 * found["byte_ns"][1], 1e-4)
+    found["copy_ns"] = max(kept[1] - kept[0], found["step_ns"])
+
+
+def _copy_ns(watch: Stopwatch, x: Array) -> float:
+    """Copying an element into memory that is used for the first time."""
+    copies: list[Array] = []
+    taken: list[float] = []
+    for _ in range(4 * watch.effort.runs):
         started = watch.clock()
-        np.array(square.T, order="C")
-        rates.append((watch.clock() - started) * 1e9 / square.size)
-    found["copy_ns"] = max(min(rates), found["step_ns"])
+        copies.append(np.array(x, order="C"))
+        taken.append(watch.clock() - started)
+    return statistics.median(taken) * 1e9 / x.size
 
 
 def _draws(watch: Stopwatch, found: dict[str, Any]) -> None:
@@ -195,6 +209,7 @@ def _sorting(watch: Stopwatch, found: dict[str, Any]) -> None:
 
 
 def _calls(watch: Stopwatch, found: dict[str, Any]) -> None:
+    watch = Stopwatch(watch.effort, time.perf_counter)
     found["run_ns"] = watch.run_s(programs.empty(), 2) * 1e9
     alone = watch.step_ns(programs.shared(1))
     found["kernel_ns"] = max(alone - 8 * found["leaf_ns"], 1.0) / (programs.BARRIERS + 1)

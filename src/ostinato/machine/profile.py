@@ -17,10 +17,10 @@ PRODUCTS = ("row", "small", "medium", "large")  # classes of matrix products: se
 SMALL, MEDIUM = 2**15, 2**20  # multiply-adds of a product up to which it is small, or medium
 
 _FUNCTIONS = {
-    "div": 0.13, "sqrt": 0.23, "exp": 0.34, "exp2": 0.34, "log": 0.45, "log2": 0.45, "log1p": 0.5,
-    "expm1": 0.5, "tanh": 0.38, "sigmoid": 0.38, "sin": 0.35, "cos": 0.35, "tan": 0.6, "pow": 3.2,
-    "erf": 0.8, "erfc": 0.8, "lgamma": 2.0, "digamma": 2.5, "arcsinh": 0.7, "arctan2": 0.7,
-    "mod": 1.0, "floordiv": 1.0,
+    "div": 0.15, "sqrt": 0.19, "exp": 0.4, "exp2": 0.36, "log": 0.44, "log2": 0.41, "log1p": 0.53,
+    "expm1": 0.49, "tanh": 0.27, "sigmoid": 0.44, "sin": 0.38, "cos": 0.4, "tan": 0.48, "pow": 2.9,
+    "erf": 0.93, "erfc": 0.93, "lgamma": 6.3, "digamma": 6.3, "arcsinh": 1.1, "arctan2": 0.7,
+    "mod": 0.1, "floordiv": 0.1,
 }  # fmt: skip
 
 
@@ -33,23 +33,24 @@ class Profile:
 
     name: str = "default"
     run_ns: float = 90_000.0  # one call of a compiled program that does nothing
-    kernel_ns: float = 10.0  # calling a kernel
+    kernel_ns: float = 15.0  # calling a kernel
     barrier_ns: float = 150.0  # all workers wait for each other
-    leaf_ns: float = 8.0  # starting a vector loop
-    point_ns: float = 2.0  # one point of a loop without vectors
-    serial_ns: float = 4.0  # a step that waits for the one before
-    step_ns: float = 0.035  # an elementwise operation
+    leaf_ns: float = 5.0  # starting a vector loop
+    point_ns: float = 0.5  # one point of a loop without vectors
+    serial_ns: float = 3.2  # a step that waits for the one before
+    step_ns: float = 0.0065  # an elementwise operation
     functions: Mapping[str, float] = field(default_factory=lambda: dict(_FUNCTIONS))
-    fold_ns: float = 0.45  # adding one element to a number, in order
-    wide: float = 2.0  # float64 over float32
-    product_ns: float = 30.0  # starting a matrix product
-    multiply_ns: tuple[float, ...] = (0.02, 0.006, 0.005, 0.006)  # a multiply-add, by `PRODUCTS`
-    byte_ns: tuple[float, ...] = (0.003, 0.01, 0.03, 0.08)  # moving a byte, by `LEVELS`
+    fold_ns: float = 0.5  # adding one element to a number, in order
+    wide: float = 2.2  # float64 over float32
+    product_ns: float = 14.0  # starting a matrix product
+    multiply_ns: tuple[float, ...] = (0.026, 0.012, 0.008, 0.009)  # a multiply-add, by `PRODUCTS`
+    byte_ns: tuple[float, ...] = (0.0022, 0.008, 0.03, 0.07)  # moving a byte, by `LEVELS`
     level_bytes: tuple[int, ...] = (48 << 10, 2 << 20, 32 << 20)  # what each level holds
-    strided_ns: float = 1.5  # reading an element whose neighbour lies elsewhere
-    copy_ns: float = 1.5  # returning an element of a result that lies in another order
-    draw_ns: float = 0.6  # a uniform draw
-    normal_ns: float = 2.0  # a normal draw
+    strided_ns: float = 0.8  # reading an element whose neighbour lies elsewhere
+    copy_ns: float = 1.0  # returning an element of a result that lies in another order
+    fresh_ns: float = 0.3  # the first use of a byte of new memory
+    draw_ns: float = 1.5  # a uniform draw
+    normal_ns: float = 3.5  # a normal draw
     order_ns: float = 4.0  # a comparison of a sort or a search, with its mispredicted branch
 
     def function_ns(self, fn: str) -> float:

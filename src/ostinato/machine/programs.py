@@ -17,7 +17,8 @@ Change = Callable[[Tensor], Tensor]
 STEPS = "I"  # the extent of the loop whose steps are timed
 VECTOR = 2048  # float32 elements that stay in the smallest level
 FEW = 16  # elements: one vector
-SCALARS = 4  # recurrences of single numbers, side by side
+HISTORY = 256  # steps of a history that stays in the smallest level
+SCALARS = 4  # further recurrences, side by side
 ROWS = 256  # of a batch that two or more workers share
 BARRIERS = 2  # per step of `shared`: after the mean, and after the step
 
@@ -49,13 +50,13 @@ class Repetition:
     """A compiled program whose extent ``I`` says how often the work is done."""
 
     run: Compiled
-    arguments: Mapping[str, Array]
+    arguments: Mapping[str, object]
 
     def __call__(self, steps: int) -> None:
         self.run(**self.arguments, I=steps)
 
 
-def repetition(program: ot.Program, threads: int = 1, **arguments: Array) -> Repetition:
+def repetition(program: ot.Program, threads: int = 1, **arguments: object) -> Repetition:
     """The program compiled as on every machine: not priced by what was measured before."""
     return Repetition(program.compile(threads=threads, profile=Profile()), arguments)
 
@@ -117,17 +118,25 @@ def product(rows: int, inner: int) -> Repetition:
     return repetition(program, x=start, w=np.eye(inner, dtype=np.float32))
 
 
-def scalars(count: int) -> Repetition:
-    """So many recurrences of single numbers in one loop."""
-    i = ot.dims("i")
-    x = ot.input("x")
-    made: list[Tensor] = []
+def kept(count: int, start: Array) -> Repetition:
+    """So many recurrences forward in time, and as many backward over what they leave behind.
+
+    Every repetition takes `HISTORY` steps of each, and starts from where the one before ended.
+    """
+    i, t = ot.dims("i t")
+    x = ot.input("x", shape=np.shape(start))
+    made: dict[str, Tensor] = {}
     for k in range(count):
-        h = ot.recurrent(f"h{k}", over=i)
-        h[0] = x
-        h[i + 1] = 0.5 * h + (0.4 + 0.01 * k)
-        made.append(h[i.size - 1])
-    return repetition(ot.Program(y=ot.stack(made)), x=numbers(1)[0])
+        forward = ot.recurrent(f"forward{k}", shape=np.shape(start), over=(i, t))
+        start_of = ot.recurrent(f"start{k}", shape=np.shape(start), over=i)
+        forward[i, 0] = start_of
+        forward[i, t + 1] = ot.maximum(0.5 * forward + (0.4 + 0.01 * k), 0.1)
+        backward = ot.recurrent(f"backward{k}", shape=np.shape(start), over=(i, t))
+        backward[i, t.size - 1] = forward[i, t.size - 1]
+        backward[i, t] = ot.maximum(0.5 * backward[i, t + 1] + forward, 0.1)
+        start_of[0], start_of[i + 1] = x, backward[i, 0]
+        made[f"y{k}"] = start_of[i.size - 1]
+    return repetition(ot.Program(**made), T=HISTORY, x=start)
 
 
 def drawn(draw: Callable[..., Tensor], change: Change) -> Repetition:

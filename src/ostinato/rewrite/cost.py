@@ -107,14 +107,18 @@ class Pricing:
         steps = trips * self._wide(cls)
         out = self._padded(sizes.numel(cls))
         if op in ("scan", "back", "lin"):
-            steps *= 2 * out * profile.step_ns
+            steps *= 2 * out * self._each()
             return once + Cost(arithmetic=steps, serial=trips * profile.serial_ns)
         if op == "red":
             return once + Cost(arithmetic=steps * self._fold(node))
         if op in ("along1", "along2"):
             return once + Cost(arithmetic=steps * self._whole_axis(node, out))
         fn = "add" if op in ("gather", "cat") else str(f[0])
-        return once + Cost(arithmetic=steps * out * profile.function_ns(fn))
+        return once + Cost(arithmetic=steps * out * self._each(fn))
+
+    def _each(self, fn: str = "add") -> float:
+        """An element of a loop, with reading a number of the nearest memory."""
+        return self.profile.function_ns(fn) + 4 * self.profile.byte_ns[0]
 
     def _fold(self, node: ENode) -> float:
         """Elements go one after the other, unless rows are neighbours and are added as vectors."""
@@ -123,7 +127,7 @@ class Pricing:
         is_last = bool(int(node.fields[1]) & 1) and shape[-1] > 1
         if is_last and (shape[-1] > FEW or elements < LANES * shape[-1]):
             return elements * self.profile.fold_ns
-        return self._padded(elements) * self.profile.step_ns
+        return self._padded(elements) * self._each()
 
     def _wide(self, cls: int) -> float:
         return self.profile.wide if self._graph.dtype.get(cls) in WIDE else 1.0
