@@ -175,6 +175,30 @@ def test_a_rule_that_fires_where_it_should_not_is_refused() -> None:
         ot.rules.add(DOUBLE, idle=[timed(3.0), timed(2.0)])
 
 
+def test_an_example_may_need_what_other_rules_make() -> None:
+    t = ot.dims("t")
+    x = ot.input("x", over=t)
+    running = replace(
+        DOUBLE,
+        name="mine/running",
+        law="2 * running sum = sum of the two running sums",
+        left='(map2 "mul" (scan "sum" d x) y)',
+        right='(map2 "add" (scan "sum" d x) (scan "sum" d x))',
+        when=("(= 2.0 (value y))", "(= (shape lhs) (shape x))"),
+    )
+    assert ot.rules.add(running, fires=[ot.Program(y=x[: t + 1].sum(0) * 2.0)])
+    with pytest.raises(OptionError, match="`mine/running` does not fire on program 1"):
+        alone = ot.rules.without("incremental")
+        alone.add(running, fires=[ot.Program(y=x[: t + 1].sum(0) * 2.0)])
+
+
+def test_an_example_that_calls_python_is_refused() -> None:
+    x = ot.input("x", over=ot.dims("t"))
+    called = ot.Program(y=ot.host(abs, x) * 2.0)
+    with pytest.raises(OptionError, match="program 1 of the examples calls Python"):
+        ot.rules.add(DOUBLE, fires=[called])
+
+
 def test_an_example_shows_what_the_prover_cannot_see() -> None:
     cast = replace(
         BELIEVED, left='(map1 "cast:int32" x)', right='(map1 "cast:int32" (map1 "neg" x))'

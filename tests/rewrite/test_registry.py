@@ -25,6 +25,19 @@ def test_an_unknown_name_is_refused_with_the_closest_one() -> None:
         every_rule().without("vectorise")
 
 
+def test_only_the_named_rules_are_kept() -> None:
+    kept = every_rule().only("matmul", "view/transpose-twice")
+    assert set(kept.families) == {"matmul", "view"} and len(kept.family("view")) == 1
+    with pytest.raises(OptionError, match="no rule or family is called `matmull`"):
+        every_rule().only("matmull")
+
+
+def test_exact_rules_are_those_that_keep_every_bit() -> None:
+    kept = every_rule().exact()
+    assert {rule.exact for rule in kept} == {"exact"}
+    assert "algebra/add-zero" not in [rule.name for rule in kept]
+
+
 def test_a_name_is_taken_once() -> None:
     with pytest.raises(OptionError, match="already there"):
         every_rule().add(every_rule()["view/transpose-twice"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import cycle
 from typing import get_args
@@ -25,6 +25,7 @@ _CHOICES = {
     "valid": get_args(Validity),
     "phase": get_args(Phase),
 }
+_ROUNDS = 8  # of an example, where other rules make what a rule matches
 _SIZES = ((3, 1), (2, 4))  # of an example: for each extent in turn
 
 
@@ -161,31 +162,43 @@ def _weaker(rule: Rule) -> Iterator[Rule]:
                 yield replace(rule, proof="", exact=exact, valid=valid)
 
 
-def check_examples(rules: Sequence[Rule], fires: Sequence[Pdg], idle: Sequence[Pdg]) -> None:
-    """Refuse a rule that does on an example what it must not.
+@dataclass(frozen=True)
+class Examples:
+    """Programs on which rules must fire and on which they must not, and the rules beside them."""
+
+    fires: Sequence[Pdg]
+    idle: Sequence[Pdg]
+    beside: tuple[Rule, ...]
+
+
+def check_examples(rules: Sequence[Rule], examples: Examples) -> None:
+    """Refuse a rule that does on an example what it must not, alone or beside the others.
 
     Errors: OptionError.
     """
+    for k, pdg in enumerate((*examples.fires, *examples.idle), 1):
+        if any(isinstance(node.op, Host) for node in pdg.nodes()):
+            fact = f"program {k} of the examples calls Python, which the judge of rules does not"
+            raise OptionError(fact, "Give an input in place of the call.")
     for rule in rules:
-        for k, pdg in enumerate(fires, 1):
-            _check_firing(rule, pdg, f"program {k} of `fires`")
-        for k, pdg in enumerate(idle, 1):
-            if run((rule,), pdg).matches.get(rule.name, 0):
+        for k, pdg in enumerate(examples.fires, 1):
+            _check_firing(rule, pdg, examples.beside, f"program {k} of `fires`")
+        for k, pdg in enumerate(examples.idle, 1):
+            if run((*examples.beside, rule), pdg, _ROUNDS).matches.get(rule.name, 0):
                 fact = f"the rule `{rule.name}` fires on program {k} of `idle`"
                 raise OptionError(fact, "Add the fact that keeps it from firing to `when`.")
 
 
-def _check_firing(rule: Rule, pdg: Pdg, about: str) -> None:
-    if any(isinstance(node.op, Host) for node in pdg.nodes()):
-        fact = f"{about} calls Python functions, which the judge of rules does not"
-        raise OptionError(fact, "Give an input in place of the call.")
-    done = run((rule,), pdg)
+def _check_firing(rule: Rule, pdg: Pdg, beside: tuple[Rule, ...], about: str) -> None:
+    done, inside = run((rule,), pdg), rule.valid == "inside the box"
+    if not done.matches.get(rule.name, 0):  # alone: it may need what others make
+        done, inside = run((*beside, rule), pdg, _ROUNDS), True
     if not done.matches.get(rule.name, 0):
         fact = f"the rule `{rule.name}` does not fire on {about}"
         raise OptionError(fact, "Compare its left side with `ostinato rules show` of other rules.")
     for sizes in _SIZES:
         try:
-            wrong_terms(done, _extents(pdg, sizes), rule.valid == "inside the box", (1, 2))
+            wrong_terms(done, _extents(pdg, sizes), inside, (1, 2))
         except WrongTerm as problem:
             fact = f"the rule `{rule.name}` is wrong on {about}: {problem}"
             remedy = "Correct a side, or add the fact that it needs to `when`."

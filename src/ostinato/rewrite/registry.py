@@ -134,15 +134,16 @@ class RuleSet:
     ) -> Self:
         """The set with further rules, each of them checked and proved here.
 
-        ``fires`` are programs on which each of the rules must fire, and on which all that it calls
-        equal is compared by the interpreter; ``idle`` are programs on which none of them may fire.
+        ``fires`` are programs on which each of the rules must fire, alone or beside the rules of
+        this set, and on which all that it calls equal is compared by the interpreter; ``idle`` are
+        programs on which none of them may fire.
         A rule that the prover cannot decide is refused, unless its ``proof`` says
         ``unproved: the reason``: compiling with it warns when it fires. A rule with a
         counterexample is always refused.
         Errors: OptionError if a name is taken, if a rule is not well formed, if it is wrong or not
         proved, or if a program of ``fires`` or ``idle`` shows something else.
         """
-        from ostinato.rewrite.registration import check_examples, registered
+        from ostinato.rewrite.registration import Examples, check_examples, registered
 
         names = [rule.name for rule in self.rules]
         for rule in rules:
@@ -152,7 +153,8 @@ class RuleSet:
             names.append(rule.name)
         try:
             known = tuple(map(registered, rules))
-            check_examples(known, [p.pdg for p in fires], [p.pdg for p in idle])
+            graphs = ([p.pdg for p in fires], [p.pdg for p in idle])
+            check_examples(known, Examples(*graphs, self.rules))
         except OptionError as error:
             raise error.at(place()) from None
         return replace(self, rules=(*self.rules, *known))
