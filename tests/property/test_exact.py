@@ -113,3 +113,38 @@ def test_the_functions_with_error_bounds_are_the_ones_the_language_names() -> No
 
     page = sections(read("language.md"))["What is promised"]
     assert [fn for fn in sorted(BOUNDED) if f"`{fn}`" not in page] == []
+
+
+EDGES = [0.0, -0.0, 1.0, -1.0, 0.1, -2.5, 3.0, 1e-42, 1e30, -1e38, np.inf, -np.inf, np.nan]
+
+
+def arithmetic(x: ot.Tensor, y: ot.Tensor) -> dict[str, ot.Tensor]:
+    two = {"add": x + y, "sub": x - y, "mul": x * y, "div": x / y, "floordiv": x // y, "mod": x % y}
+    chosen = {"min": ot.minimum(x, y), "max": ot.maximum(x, y), "where": ot.where(x < y, x, y)}
+    one = {"abs": ot.abs(x), "neg": -x, "sqrt": ot.sqrt(x), "sign": ot.sign(x), "relu": ot.relu(x)}
+    whole = {"floor": ot.floor(x), "ceil": ot.ceil(x), "round": ot.round(x), "trunc": ot.trunc(x)}
+    made = {"square": ot.square(x), "rsqrt": ot.rsqrt(x), "fmod": ot.fmod(x, y), "both": x * y + x}
+    casts = {"int": x.cast("int32"), "wide": x.cast("int64"), "half": x.cast("float16")}
+    tests = {"less": x < y, "same": x == y, "finite": ot.isfinite(x), "clip": ot.clip(x, -1.0, 2.0)}
+    return {**two, **chosen, **one, **whole, **made, **casts, **tests}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_elementwise_functions_have_the_bits_of_the_interpreter_at_edges(dtype: str) -> None:
+    b = ot.dims("b")
+    made = arithmetic(*(ot.input(name, dtype=dtype, over=b) for name in "xy"))
+    program = ot.Program(**made)
+    grid = ((p, q) for p in EDGES for q in EDGES)
+    pairs = np.array([(p, q) for p, q in grid if p or q or str(p) == str(q)], dtype)
+    given = {"x": pairs[:, 0], "y": pairs[:, 1]}  # of 0.0 and -0.0 either is the largest
+    run = program.compile(exact=True)
+    assert unlike(run(**given), program.interpret(**given), list(made)) == []
+
+
+def test_additions_at_positions_have_the_bits_of_the_interpreter() -> None:
+    rng = np.random.default_rng(0)
+    updates, index = ot.input("updates", (400,)), ot.input("index", (400,), "int32")
+    program = ot.Program(sums=ot.scatter_add(updates, index, 7))
+    given = {"updates": rng.normal(size=400), "index": rng.integers(0, 7, 400)}
+    run = program.compile(exact=True)
+    assert unlike(run(**given), program.interpret(**given), ["sums"]) == []

@@ -21,7 +21,8 @@ Ternary: TypeAlias = Callable[[Vector, Value, Value, Value], Value]
 def sign(v: Vector, x: Value) -> Value:
     b = v.builder
     zero = v.const(0.0)
-    below = b.select(b.fcmp_ordered("<", x, zero), v.const(-1.0), x)
+    kept = b.fadd(x, zero)  # NaN as it is, and no negative zero
+    below = b.select(b.fcmp_ordered("<", x, zero), v.const(-1.0), kept)
     return b.select(b.fcmp_ordered(">", x, zero), v.const(1.0), below)
 
 

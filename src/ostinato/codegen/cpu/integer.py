@@ -139,7 +139,9 @@ def float_floordiv(v: Vector, x: Value, y: Value) -> Value:
     floor = v.call("floor", down)
     is_short = b.fcmp_ordered(">", b.fsub(down, floor), v.const(0.5))
     whole = b.select(is_short, b.fadd(floor, one), floor)
-    return b.select(b.fcmp_ordered("==", y, v.const(0.0)), b.fdiv(x, y), whole)
+    zero, plain = v.const(0.0), b.fdiv(x, y)
+    signed = b.select(b.fcmp_ordered("==", whole, zero), v.call("copysign", zero, plain), whole)
+    return b.select(b.fcmp_ordered("==", y, zero), plain, signed)
 
 
 def _float_steps_down(v: Vector, rest: Value, y: Value) -> Value:
