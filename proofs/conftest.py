@@ -1,12 +1,12 @@
-"""What the table of proofs says of each rule."""
+"""How the table of proofs says that each rule was decided."""
 
 from pathlib import Path
 
 import pytest
 
-from ostinato.rewrite.prove.overview import Decision, decisions_in
+from ostinato.rewrite.prove.overview import methods_in
 
 
 @pytest.fixture(scope="session")
-def table() -> dict[str, Decision]:
-    return decisions_in((Path(__file__).parent / "README.md").read_text(encoding="utf-8"))
+def table() -> dict[str, str]:
+    return methods_in((Path(__file__).parent / "README.md").read_text(encoding="utf-8"))

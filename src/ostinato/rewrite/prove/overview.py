@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from ostinato.rewrite.prove.assumed import assumptions
 from ostinato.rewrite.prove.prover import Verdict
@@ -38,40 +37,30 @@ printed.
 - **Bounded**: a law that computes with masks of axes is decided for all sizes and values, but for
   every mask of a few axes only; the last column says so.
 
-*Method* is what showed that both sides are equal, in any of the readings; *readings* the number of
-cases that were decided, in powers of ten: the work of a proof, whatever the machine.
-`ostinato rules prove --json FILE` has the seconds of a run. *Rests on* names the numbers, the
-points, and the analyses whose answers the law uses.
+*Method* is what showed that both sides are equal, in any of the readings. *Rests on* names the
+numbers, the points, and the analyses whose answers the law uses. How many readings a proof has, and
+its seconds, change with the prover and the machine: `ostinato rules prove --json FILE` has them.
 
 This file is generated: `pytest tests/rewrite/test_proofs_overview.py --update-golden` decides the
 rules that are new in it or were changed, and `pytest proofs` checks the method of every rule.
 
 {summary}
 
-| rule | law | numbers | holds | method | readings | rests on | proof |
-|---|---|---|---|---|---|---|---|
+| rule | law | numbers | holds | method | rests on | proof |
+|---|---|---|---|---|---|---|
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What the table says of a proof: the method, and the readings in powers of ten."""
+def method(verdict: Verdict) -> str:
+    """How a rule was decided, in words.
 
-    method: str
-    readings: str
-
-
-def decision(verdict: Verdict) -> Decision:
-    """The part of a verdict that is the same on every machine.
-
-    >>> decision(Verdict("mine/rule", "proved", 37, methods=("induction",)))
-    Decision(method='induction', readings='< 100')
+    >>> method(Verdict("mine/rule", "proved", 37, methods=("normal form", "induction")))
+    'normal form, induction'
     """
-    methods = ", ".join(verdict.methods)
-    return Decision(methods, f"< {10 ** len(str(verdict.readings))}")
+    return ", ".join(verdict.methods)
 
 
-def overview(rules: Iterable[Rule], decisions: Mapping[str, Decision]) -> str:
+def overview(rules: Iterable[Rule], methods: Mapping[str, str]) -> str:
     """Return the text of ``proofs/README.md``."""
     listed = list(rules)
     proved = sum(rule.is_proved for rule in listed)
@@ -80,23 +69,23 @@ def overview(rules: Iterable[Rule], decisions: Mapping[str, Decision]) -> str:
         f"Of {len(listed)} rules {proved} ({share} %) are proved for all sizes and values; "
         f"{len(listed) - proved} for all sizes and values of a few axes."
     )
-    rows = (row(rule, decisions[rule.name]) for rule in listed)
+    rows = (row(rule, methods[rule.name]) for rule in listed)
     return _HEAD.format(summary=summary) + "".join(rows)
 
 
-def row(rule: Rule, decided: Decision) -> str:
-    """The line of one rule."""
+def row(rule: Rule, decided: str) -> str:
+    """The line of a rule that was decided by a method."""
     file = rule.proof.removeprefix("proofs/")
     proof = f"[{file}]({file})" if rule.is_proved else rule.proof
     rests = "; ".join(assumptions(rule))
-    cells = (f"`{rule.name}`", rule.law, rule.exact, rule.valid, decided.method, decided.readings)
+    cells = (f"`{rule.name}`", rule.law, rule.exact, rule.valid, decided)
     return "| " + " | ".join(c.replace("|", "\\|") for c in (*cells, rests, proof)) + " |\n"
 
 
-def decisions_in(text: str) -> dict[str, Decision]:
-    """What a table says of its rules, by name."""
+def methods_in(text: str) -> dict[str, str]:
+    """The methods that a table names, by rule."""
     rows = (_CELL.split(line) for line in text.splitlines() if line.startswith("| `"))
-    return {cells[1].strip(" `"): Decision(cells[5].strip(), cells[6].strip()) for cells in rows}
+    return {cells[1].strip(" `"): cells[5].strip() for cells in rows}
 
 
 _CELL = re.compile(r"(?<!\\)\|")
