@@ -49,9 +49,11 @@ def mutants(rule: Rule) -> Iterator[Mutant]:
         for changed in _moved(parse(fact)):
             when = (*rule.when[:k], show(changed), *rule.when[k + 1 :])
             yield Mutant(rule.name, f"{fact} -> {show(changed)}", replace(rule, when=when))
+    grouped = {f"{group} f g" for group in ("exactly", "rounded")}
+    free = _SYMMETRIC | {"g" for fact in rule.when if fact.strip("()") in grouped}
     for side in ("left", "right"):
         tree = parse(getattr(rule, side))
-        found = itertools.chain(_moved(tree), _exchanged(tree))
+        found = itertools.chain(_moved(tree), _exchanged(tree, free))
         if side == "right":
             found = itertools.chain(found, _left_out(tree))
         for changed in found:
@@ -74,18 +76,18 @@ def _moved(tree: Tree) -> Iterator[Tree]:
             yield from (_inside(tree, k, changed) for changed in _moved(part))
 
 
-def _exchanged(tree: Tree) -> Iterator[Tree]:
-    """Each pair of operands of an operator, exchanged."""
+def _exchanged(tree: Tree, free: frozenset[str]) -> Iterator[Tree]:
+    """Each pair of operands of an operator, exchanged unless their order is free."""
     if not isinstance(tree, tuple):
         return
     op, fields = str(tree[0]), tree[1:]
     operands = [k for k, letter in enumerate(SIGNATURE.get(op, ()), 1) if letter == "T"]
-    if not (op == "map2" and fields[0] in _SYMMETRIC):
+    if not (op == "map2" and fields[0] in free):
         for j, k in itertools.combinations(operands, 2):
             if tree[j] != tree[k]:
                 yield _inside(_inside(tree, j, tree[k]), k, tree[j])
     for k in operands:
-        yield from (_inside(tree, k, changed) for changed in _exchanged(tree[k]))
+        yield from (_inside(tree, k, changed) for changed in _exchanged(tree[k], free))
 
 
 def _left_out(tree: Tree) -> Iterator[Tree]:
@@ -145,6 +147,8 @@ EQUIVALENT: tuple[tuple[str, str, str], ...] = (
     (r"vectorize/nest-recurrence",
      r"without \((= x \(rec n\)|= s \(full d\)|= 0 \(& e \(mask s\)\))\)",
      "the rule is vectorize/nest for a recurrence, whose own range has a mask of nothing"),
+    (r"affine/.*", r"without \(clear r \w\)",
+     "the equation holds for a factor that reads the recurrence too; it would only go in circles"),
     (r"view/index-of-slice", r"without \(!= a e\)", "view/index-here is this case"),
     (r"view/slice-from-slice", r"without \(= l \(sl d s x\)\)",
      "the fact gives the left side a name that others do not need"),

@@ -194,7 +194,7 @@ def test_an_example_may_need_what_other_rules_make() -> None:
 
 def test_an_example_that_calls_python_is_refused() -> None:
     x = ot.input("x", over=ot.dims("t"))
-    called = ot.Program(y=ot.host(abs, x) * 2.0)
+    called = ot.Program(y=x * 2.0, z=ot.host(abs, x))
     with pytest.raises(OptionError, match="program 1 of the examples calls Python"):
         ot.rules.add(DOUBLE, fires=[called])
 

@@ -125,7 +125,7 @@ def in_any_order(name: str, x: Tensor) -> Tensor:
 
 def reshaped(setting: Setting, count: int, shape: list[Size], x: Tensor) -> Tensor:
     keep = x.rank - count
-    if keep < 0:
+    if not 0 <= keep <= x.rank:
         raise Impossible(f"{count} of {x.rank} axes")
     setting.same_count(x.shape[keep:], shape)
 

@@ -82,6 +82,8 @@ def prove(rule: Rule) -> Verdict:
         return Verdict(rule.name, "failed", count, str(problem))
     except (Unsupported, Open) as problem:
         return Verdict(rule.name, "unproved", count, str(problem))
+    except KeyError as problem:  # a variable that stands in facts only
+        return Verdict(rule.name, "unproved", count, f"nothing says what {problem} stands for")
     methods = tuple(m for m in METHODS if m in found.methods) or (NO_CLAIM,)
     if not count:
         return Verdict(rule.name, "unproved", 0, "no reading of the rule was found")

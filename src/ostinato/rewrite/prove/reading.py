@@ -131,7 +131,7 @@ def _classify(out: Law, tree: Tree) -> None:
                     out.folds.add(part)
                 if letter == "T" and op in _BROADCASTS:
                     out.thin.add(part)
-    elif op == "define" and isinstance(fields[2], str):
+    elif op in ("define", "body") and isinstance(fields[2], str):
         out.kinds.setdefault(fields[2], "T")
     elif op == "indicator" and isinstance(fields[1], str):
         out.kinds.setdefault(fields[1], "T")
