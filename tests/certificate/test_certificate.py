@@ -7,14 +7,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.certificate.equality import Unequal, check_relations
 from ostinato.certificate.record import from_data, to_data, to_text
 from ostinato.pdg.errors import CertificateError
+from ostinato.rewrite.registry import Rule, every_rule
 from tests.certificate.programs import certificate, refusal
 from tests.pipeline.programs import SMALL
 
@@ -82,6 +85,17 @@ def test_a_program_without_rules_has_a_certificate_too(tmp_path: Path) -> None:
     verdict = ot.verify_certificate(tmp_path / "c.json")
     assert verdict.holds, str(verdict)
     assert verdict.findings[0].about == "no rules"
+
+
+@pytest.mark.parametrize("rule", every_rule(), ids=lambda rule: rule.name)
+def test_the_verifier_knows_all_that_a_rule_asks_for(rule: Rule) -> None:
+    check_relations((rule,))
+
+
+def test_a_rule_that_asks_for_something_else_is_named() -> None:
+    rule = replace(every_rule()["view/transpose-twice"], when=("(green x)",))
+    with pytest.raises(Unequal, match="`view/transpose-twice` asks for `green`"):
+        check_relations((rule,))
 
 
 def test_what_is_read_is_written_again_alike() -> None:

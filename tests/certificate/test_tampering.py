@@ -190,6 +190,7 @@ CASES: dict[str, tuple[Edit, str]] = {
         rule("matmul/shared-right", name="mine/two", right='x) (panic "no"'),
         "rules",
     ),
+    "the claim that every bit is kept": (lambda d: d["schedule"].update(exact=True), "rules"),
     # cases
     "cases drawn anew that are not": (
         lambda d: d.update(prepared=_prepared(d, {"every": []})),

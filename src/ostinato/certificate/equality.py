@@ -53,7 +53,7 @@ def check_equality(certificate: Certificate, source: Pdg) -> str:
 
     Errors: Unequal.
     """
-    _check_relations(certificate.rules)
+    check_relations(certificate.rules)
     _check_batched(source, certificate.batched)
     rows = Rows(Numbers(certificate.dims))
     add_program(rows, source)
@@ -68,7 +68,7 @@ def check_equality(certificate: Certificate, source: Pdg) -> str:
         raise Unequal(f"the rules contradict each other on this program ({problem.fact})") from None
 
 
-def _check_relations(rules: Sequence[Rule]) -> None:
+def check_relations(rules: Sequence[Rule]) -> None:
     """Refuse rules that ask for facts that nobody here can decide."""
     for rule in rules:
         for fact in rule.when:

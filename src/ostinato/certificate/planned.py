@@ -34,7 +34,9 @@ def planned(program: Rewritten, options: Options, artifact: str) -> Schedule:
     digest = hashlib.sha256(emit(plan).encode()).hexdigest()
     hints, widths = dict(sorted(options.hints.items())), dict(sorted(options.widths.items()))
     lines = tuple(str(plan).splitlines())
-    return Schedule(lines, steps_of(plan), hints, widths, options.threads, digest, artifact)
+    return Schedule(
+        lines, steps_of(plan), hints, widths, options.threads, options.exact, digest, artifact
+    )
 
 
 def check_schedule(certificate: Certificate) -> str:
@@ -45,7 +47,7 @@ def check_schedule(certificate: Certificate) -> str:
     """
     said = certificate.schedule
     about = check_order(said.order)
-    options = Options(threads=said.workers, hints=said.hints, widths=said.widths)
+    options = Options(threads=said.workers, hints=said.hints, widths=said.widths, exact=said.exact)
     try:
         program = _Extracted(certificate.extracted, dict(certificate.batched))
         made = planned(program, options, said.artifact)

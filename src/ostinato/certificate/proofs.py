@@ -41,6 +41,18 @@ def check_makers(rules: Sequence[Rule], terms: Sequence[Term]) -> None:
             raise Unproved(f"term {k} was made by `{unknown[0]}`, which is not named")
 
 
+def check_exact(rules: Sequence[Rule]) -> None:
+    """A program that keeps every bit was rewritten by rules that do.
+
+    Errors: Unproved.
+    """
+    kept = {rule.name for rule in RuleSet(tuple(rules)).exact()}
+    wrong = [rule for rule in rules if rule.name not in kept]
+    if wrong:
+        fact = f"the rule `{wrong[0].name}` is {wrong[0].exact}"
+        raise Unproved(f"{fact}, but the program is said to keep every bit")
+
+
 def check_rules(rules: Sequence[Rule], table: RuleSet, afresh: bool = False) -> str:
     """Compare rules with those of the table and prove them; ``afresh``: forget older proofs.
 

@@ -28,6 +28,7 @@ from ostinato.pdg.spelling import (
     mapping,
     natural,
     text,
+    truth,
 )
 from ostinato.rewrite.registry import Rule
 
@@ -74,6 +75,7 @@ class Schedule:
     hints: Mapping[str, int]
     widths: Mapping[str, int]
     workers: int
+    exact: bool
     source_sha256: str
     artifact: str
 
@@ -148,6 +150,7 @@ def _schedule_data(schedule: Schedule) -> Plain:
         "hints": dict(schedule.hints),
         "widths": dict(schedule.widths),
         "workers": schedule.workers,
+        "exact": schedule.exact,
         "source_sha256": schedule.source_sha256,
         "artifact": schedule.artifact,
     }
@@ -325,10 +328,10 @@ def _read_roots(data: Plain) -> Roots:
 
 
 def _read_schedule(data: Plain) -> Schedule:
-    plan, order, hints, widths, workers, digest, key = fields(
+    plan, order, hints, widths, workers, exact, digest, key = fields(
         data,
         "schedule",
-        *("plan", "order", "hints", "widths", "workers", "source_sha256", "artifact"),
+        *("plan", "order", "hints", "widths", "workers", "exact", "source_sha256", "artifact"),
     )
     return Schedule(
         tuple(text(line, "the plan") for line in items(plan, "the plan")),
@@ -336,6 +339,7 @@ def _read_schedule(data: Plain) -> Schedule:
         mapping(hints, "hints", natural),
         mapping(widths, "widths", natural),
         natural(workers, "workers"),
+        truth(exact, "exact"),
         text(digest, "source_sha256"),
         _key(key),
     )

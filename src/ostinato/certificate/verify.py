@@ -9,7 +9,7 @@ from ostinato.certificate.equality import Unequal, check_equality
 from ostinato.certificate.order import Misordered
 from ostinato.certificate.planned import Misplanned, check_schedule
 from ostinato.certificate.prepared import Changed, check_prepared
-from ostinato.certificate.proofs import Unproved, check_makers, check_rules
+from ostinato.certificate.proofs import Unproved, check_exact, check_makers, check_rules
 from ostinato.certificate.record import Certificate
 from ostinato.certificate.runs import Different, check_machine_code, check_runs
 from ostinato.certificate.structure import Misbuilt, check_structure
@@ -71,6 +71,8 @@ def _is_about(certificate: Certificate, program: Program) -> str:
 
 def _rules(certificate: Certificate, afresh: bool) -> str:
     check_makers(certificate.rules, certificate.terms)
+    if certificate.schedule.exact:
+        check_exact(certificate.rules)
     return check_rules(certificate.rules, every_rule(), afresh)
 
 
