@@ -56,6 +56,17 @@ RULES = (
     "affine/ray",
     "affine/line-with-starts",
     "affine/ray-with-starts",
+    "affine/factor",
+    "affine/factor-of-sum",
+    "affine/factors",
+    "affine/mask-after",
+    "affine/mask-before",
+    "affine/unmask-after",
+    "affine/unmask-before",
+    "affine/product-before-choice-of-nothing",
+    "affine/product-before-choice-or-nothing",
+    "affine/product-after-choice-of-nothing",
+    "affine/product-after-choice-or-nothing",
 )
 
 

@@ -16,6 +16,8 @@ RULES = (
     "incremental/suffix-sum",
     "incremental/discounted-sum",
     "incremental/discounted-sums",
+    "incremental/weighted-rest",
+    "incremental/weighted-rests",
     "incremental/discounted-live-sum",
     "incremental/together-map1-s",
     "incremental/together-map2-ss",

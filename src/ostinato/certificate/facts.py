@@ -243,6 +243,19 @@ KNOWN = frozenset(
     )
     + ("want", "innermost", "inside", "value", "free", "dtype", "rank", "shape", "dom", "sdom")
     + ("indicator", "gap", "known")
-    + ("zero", "neighbour", "body", "first", "only", "clear", "gone", "some", "scaled", "affine")
+    + (
+        "zero",
+        "here",
+        "factor",
+        "neighbour",
+        "body",
+        "first",
+        "only",
+        "clear",
+        "gone",
+        "some",
+        "scaled",
+        "affine",
+    )
     + ("zmask", "hmask", "hlen", "axis", "axes2", "axes3", "axes4", "axes5")
 )

@@ -17,7 +17,7 @@ from ostinato.certificate.ranges import FOLDS, RANGES
 from ostinato.certificate.record import Hints
 from ostinato.certificate.steps import first_steps, free_operands, only_zeros
 from ostinato.certificate.terms import Recurrent, Term
-from ostinato.pdg.build import const
+from ostinato.pdg.build import const, iota
 from ostinato.pdg.condition import Compare, Every
 from ostinato.pdg.functions import NUMBERS, fold_unit
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, minimum
@@ -116,7 +116,13 @@ class Rows:
         """All rows, those of the attributes included."""
         known = self.beginnings()  # may name further slices
         about = attribute_rows(self.numbers, self.counters(), RANGES)
-        return {**self.table, **about, **FOLDS, "raw_known": known}
+        return {**self.table, **about, **FOLDS, "raw_known": known, "here": self.indices()}
+
+    def indices(self) -> list[Row]:
+        """The leaves that are the index of a dimension."""
+        ops = ((number, key[0]) for key, number in self._leaves.items())
+        found = ((k, op.of.as_dim()) for k, op in ops if isinstance(op, Affine))
+        return [(k, self.numbers.bit(dim)) for k, dim in found if dim is not None]
 
     def beginnings(self) -> list[Row]:
         """Choices that hold on the first steps of a dimension: their value and those steps."""
@@ -153,6 +159,7 @@ def add_program(rows: Rows, pdg: Pdg) -> None:
     for rank in range(1 + most):
         rows.add("raw_ones", rank, rows.shape((expr(1),) * rank))
     _add_steps(rows, pdg)
+    _add_distances(rows)
 
 
 def _add_choice(rows: Rows, node: Node) -> None:
@@ -188,6 +195,14 @@ def _add_steps(rows: Rows, pdg: Pdg) -> None:
         for node in dict.fromkeys(free_operands(step)):
             rows.add("raw_clear", rec, rows.nodes[node])
             rows.add("raw_gone" if only_zeros(node) else "raw_some", rec, rows.nodes[node])
+
+
+def _add_distances(rows: Rows) -> None:
+    """For indices and slices of what follows: the leaves that count the steps of these."""
+    for node in list(rows.nodes):
+        dim = node.op.of.as_dim() if isinstance(node.op, Affine) else None
+        if dim is not None and Slice(expr(dim), expr(dim.extent)) in rows.numbers.known:
+            _add_leaf(rows, iota(expr(dim.extent) - dim))
 
 
 def _add_leaf(rows: Rows, node: Node) -> int:

@@ -45,7 +45,7 @@ from ostinato.rewrite.dependence import Reaches, contained, reaches
 from ostinato.rewrite.merge import batched_cases
 from ostinato.rewrite.prefix import split_prefixes
 from ostinato.rewrite.ranges import range_rows, units_of_folds
-from ostinato.rewrite.steps import add_steps
+from ostinato.rewrite.steps import add_distances, add_steps, run_dims
 from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows, threshold
 from ostinato.rewrite.whole import partial_below, partial_dims
 
@@ -100,7 +100,7 @@ def load(pdg: Pdg) -> Loaded:
             chained = chains(pdg, reach)
     carried = _carried(pdg, chained)
     loaded = Loaded(pdg, Tables(_all_dims(pdg)), chained, carried, partial_dims(pdg))
-    order = nest_order(loaded.tables.dims, carried.keys() | _run_dims(pdg), _split_dims(pdg))
+    order = nest_order(loaded.tables.dims, carried.keys() | run_dims(pdg), _split_dims(pdg))
     loaded.tables.nest.update({loaded.tables.bit(d): k for k, d in enumerate(order)})
     for name, equation in pdg.equations.items():
         loaded.twins[name] = [len(loaded.tables.recs)]
@@ -111,6 +111,7 @@ def load(pdg: Pdg) -> Loaded:
     for name, equation in pdg.equations.items():
         for k, (_, right) in enumerate(equation.cases):
             loaded.row("raw_define", loaded.twins[name][0], k, loaded.ids[right])
+    add_distances(loaded, partial(_load_node, loaded))
     _load_units(loaded)
     _load_truths(loaded)
     _load_known(loaded, reach)
@@ -349,13 +350,6 @@ def _split_dims(pdg: Pdg) -> frozenset[Dim]:
     """Dimensions in the conditions of cases."""
     conds = (node.op.cond for node in pdg.nodes() if isinstance(node.op, Case))
     return frozenset(s for c in conds for s in cond_symbols(c) if isinstance(s, Dim))
-
-
-def _run_dims(pdg: Pdg) -> frozenset[Dim]:
-    """Dimensions along which something folds what lies before or after the point."""
-    reads = (node.op.at for node in pdg.nodes() if isinstance(node.op, Read))
-    slices = ((d, i) for at in reads for d, i in at if isinstance(i, Slice))
-    return frozenset(d for d, i in slices if d in dims_of(i.lo) | dims_of(i.hi))
 
 
 def _carried(pdg: Pdg, chained: Mapping[Vertex, Chain]) -> dict[Dim, int]:

@@ -16,9 +16,9 @@ from ostinato.pdg.bounds import simplified
 from ostinato.pdg.condition import Cond, equal, every, negation
 from ostinato.pdg.demand import box
 from ostinato.pdg.functions import has_derivative
-from ostinato.pdg.index import Dim, expr
+from ostinato.pdg.index import Dim, Slice, dims_of, expr
 from ostinato.pdg.isl import Set, condition_set
-from ostinato.pdg.node import Const, Node, Pdg, Reshape, postorder
+from ostinato.pdg.node import Affine, Const, Node, Pdg, Read, Reshape, postorder
 from ostinato.rewrite.components import Carried, Chain, Vertex
 from ostinato.rewrite.dependence import Reaches, contained
 
@@ -64,6 +64,16 @@ def add_steps(
         for node in beside(step, reach, list(loaded.pdg.equations).index(step.name)):
             loaded.row("raw_clear", rec, loaded.ids[node])
             loaded.row("raw_gone" if is_zero(node) else "raw_some", rec, loaded.ids[node])
+
+
+def add_distances(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
+    """Counts of the steps from the point on, where a program has indices to compute them."""
+    here = (node.op.of.as_dim() for node in list(loaded.ids) if isinstance(node.op, Affine))
+    for dim in dict.fromkeys(here):
+        counts = None if dim is None else build.iota(expr(dim.extent) - dim)
+        rest = None if dim is None else Slice(expr(dim), expr(dim.extent))
+        if counts is not None and rest in loaded.tables.attributes and counts not in loaded.ids:
+            add_node(counts)
 
 
 def steps(
@@ -153,3 +163,14 @@ def is_zero(node: Node) -> bool:
     while isinstance(node.op, Reshape):
         (node,) = node.args
     return isinstance(node.op, Const) and not any(node.op.values)
+
+
+def run_dims(pdg: Pdg) -> frozenset[Dim]:
+    """Dimensions along which something folds what lies before or after the point.
+
+    Or everything, with weights that may depend on the point.
+    """
+    here = {n.op.of.as_dim() for n in pdg.nodes() if isinstance(n.op, Affine)}
+    reads = (node.op.at for node in pdg.nodes() if isinstance(node.op, Read))
+    slices = ((d, i) for at in reads for d, i in at if isinstance(i, Slice))
+    return frozenset(d for d, i in slices if d in here or d in dims_of(i.lo) | dims_of(i.hi))

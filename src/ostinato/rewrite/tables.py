@@ -27,7 +27,7 @@ from ostinato.pdg.index import (
     dims_of,
     expr,
 )
-from ostinato.pdg.node import Iota, Node
+from ostinato.pdg.node import Affine, Iota, Node
 from ostinato.rewrite._egglog import Row
 
 Attribute = Expr | Slice | Cond | tuple[int, ...] | tuple[tuple[Dim, Index], ...]
@@ -158,6 +158,11 @@ def rows(tables: Tables, more: More | None = None) -> dict[str, list[Row]]:
             (k, tables.id(leaf.op.size))
             for k, leaf in enumerate(tables.leaves)
             if isinstance(leaf.op, Iota)
+        ],
+        "here": [
+            (k, tables.bit(here))
+            for k, leaf in enumerate(tables.leaves)
+            if isinstance(leaf.op, Affine) and (here := leaf.op.of.as_dim()) is not None
         ],
         "real_cast": [("cast:float32",), ("cast:float64",)],
         "sizemask": [(k, tables.mask(dims_of(a.size))) for k, a in slices],

@@ -10,16 +10,30 @@ from ostinato.rewrite.instances import (
     affine,
     algebra,
     domain,
+    factors,
     history,
     incremental,
     matmul,
     ranges,
     vectorize,
     view,
+    weighted,
 )
 from ostinato.rewrite.instances.instance import Instance
 
-_MODULES = (vectorize, incremental, history, ranges, affine, view, matmul, domain, algebra)
+_MODULES = (
+    vectorize,
+    incremental,
+    history,
+    ranges,
+    weighted,
+    affine,
+    factors,
+    view,
+    matmul,
+    domain,
+    algebra,
+)
 
 
 @cache

@@ -43,7 +43,7 @@ class Saturated:
     matches: Mapping[str, int]
 
 
-def run(rules: Sequence[Rule], pdg: Pdg, rounds: int = 3) -> Saturated:
+def run(rules: Sequence[Rule], pdg: Pdg, rounds: int = 4) -> Saturated:
     """Load a program and run only these rules (and the analyses)."""
     loaded = load(pdg)
     numbered(pdg, loaded)

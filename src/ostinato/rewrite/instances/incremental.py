@@ -79,11 +79,14 @@ def _weights(gamma: Node, count: Expr) -> Node:
     return map_node("pow", [gamma, map_node("cast", [iota(count)], "float32")])
 
 
-def _discounted(z: Sizes, shape: tuple[int, ...], gamma: Node, lag: int = 0) -> Node:
+def _discounted(
+    z: Sizes, shape: tuple[int, ...], gamma: Node, lag: int = 0, weights_first: bool = False
+) -> Node:
     later = ranged(tensor("x", shape, (T,)), expr(T) + lag, T.extent)
     weights = _weights(gamma, later.shape[0])
     column = reshape(weights, (later.shape[0], *(expr(1) for _ in shape)))
-    return reduce_node("sum", map_node("mul", [later, column]), [-later.rank])
+    operands = [column, later] if weights_first else [later, column]
+    return reduce_node("sum", map_node("mul", operands), [-later.rank])
 
 
 def _gamma() -> Node:
@@ -98,6 +101,26 @@ def discounted_sum(z: Sizes) -> Node:
 @fires("incremental/discounted-sums", idle=("incremental/discounted-sum",))
 def discounted_sum_of_vectors(z: Sizes) -> Node:
     return _discounted(z, (z.k,), _gamma())
+
+
+@fires("incremental/weighted-rest", idle=("incremental/weighted-rests",))
+def weighted_sum(z: Sizes) -> Node:
+    return _discounted(z, (), _gamma(), weights_first=True)
+
+
+@fires("incremental/weighted-rests", idle=("incremental/weighted-rest",))
+def weighted_sum_of_vectors(z: Sizes) -> Node:
+    return _discounted(z, (z.k,), _gamma(), weights_first=True)
+
+
+@silent("incremental/weighted-rest", "incremental/weighted-rests")
+def weighted_sums_with_a_lag_or_a_moving_factor(z: Sizes) -> tuple[Node, ...]:
+    moving = tensor("g", (1,), (T,))
+    return tuple(
+        _discounted(z, shape, gamma, lag, weights_first=True)
+        for shape in ((), (z.k,))
+        for gamma, lag in ((_gamma(), 1), (moving, 0))
+    )
 
 
 @silent("incremental/discounted-sum", "incremental/discounted-sums")

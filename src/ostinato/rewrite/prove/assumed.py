@@ -22,7 +22,9 @@ _ANALYSES = {
     **dict.fromkeys(("empty", "exactly", "rounded"), "folds"),
     **dict.fromkeys(("prefix", "suffix", "growing", "counts", *RELATIONS), "ranges"),
     **dict.fromkeys(("holds_low", "holds_high", "both", "pins"), "conditions"),
-    **dict.fromkeys(("full", "self", "shifted", "length", "innermost"), "index expressions"),
+    **dict.fromkeys(
+        ("full", "self", "shifted", "length", "innermost", "here"), "index expressions"
+    ),
     **dict.fromkeys(("batch", "define", "neighbour", "body"), "recurrences"),
     **dict.fromkeys(("first", "only", "scaled", "affine"), "steps of recurrences"),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostinato.rewrite.prove.normal import real
-from ostinato.rewrite.prove.value import Call, Leaf, Value, key
+from ostinato.rewrite.prove.value import Call, Leaf, Value, key, number
 
 
 def by_cases(left: Value, right: Value) -> bool:
@@ -21,6 +21,8 @@ def _asked(value: Value) -> Leaf | None:
     match value:
         case Call("where", (Leaf() as asked, _, _)):
             return asked
+        case Call("cast:real", (Leaf() as asked,)) if asked.is_truth:
+            return asked
         case Call(_, args):
             return next((found for a in args if (found := _asked(a))), None)
         case _:
@@ -32,6 +34,8 @@ def _given(value: Value, asked: Leaf, holds: bool) -> Value:
     match value:
         case Call("where", (Leaf() as test, yes, no)) if test == asked:
             return _given(yes if holds else no, asked, holds)
+        case Call("cast:real", (Leaf() as test,)) if test == asked:
+            return number(int(holds))
         case Call(fn, args):
             return Call(fn, tuple(_given(a, asked, holds) for a in args))
         case _:

@@ -23,7 +23,7 @@ _BOOKKEEPING = (
         + ("suffix", "counts", "real_cast", "unit", "holds_low", "holds_high")
         + ("both", "box", "indicator", "known", "exactly", "rounded", "empty")
         + ("pins", "neighbour", "body", "first", "only", "clear", "gone", "some")
-        + ("zero", "equal", "closed")
+        + ("zero", "equal", "closed", "here", "factor")
     )
     | RELATIONS
 )
@@ -152,6 +152,10 @@ def _assume_steps(setting: Setting, fact: Tree) -> None:
             setting.shapes[str(name)] = []
         case ("gone", _, name):
             setting.values[str(name)] = Fraction(0)
+        case ("ones", int(count), str(name)):
+            setting.lists[name] = [one() for _ in range(count)]
+        case ("here", leaf, dim):
+            setting.heres[str(leaf)] = setting.dims[str(dim)]
         case ("pins", cond, dim, index):
             setting.known[str(cond)] = ("pins", setting.dims[str(dim)], str(index))
             setting.avoids.setdefault(str(index), set()).add(setting.dims[str(dim)])

@@ -8,6 +8,7 @@ is what its definition says: at its first step, which reads no other, and at eve
 
 from __future__ import annotations
 
+from ostinato.rewrite.prove.guarded import restricted
 from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
 from ostinato.rewrite.prove.meaning import Meaning
 from ostinato.rewrite.prove.normal import real
@@ -31,7 +32,7 @@ def by_induction(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -
         case ("lin", name, flag, g, a) if setting.inside:
             dim, reverse = meaning.dim(name), bool(meaning.number(flag))
             start = setting.extent(dim) if reverse else poly(-1)
-            if key(real(left.at(point.moved(dim, start), element))) != "0":
+            if key(real(restricted(left.at(point.moved(dim, start), element)))) != "0":
                 return False
             nearby = point.moved(dim, point[dim] + (1 if reverse else -1))
             factor, body = (_element(meaning.of(t), point, element) for t in (g, a))
@@ -68,6 +69,7 @@ def _element(x: Tensor, point: Point, element: Element) -> Value:
 
 def _equal(now: Value, carried: Value, entering: Value) -> bool:
     """Whether ``now = carried + entering``, splitting sums at either end."""
+    now, carried = restricted(now), restricted(carried)
     step = Call("add", (carried, entering))
     ends = ((first, last) for first in (None, True, False) for last in (None, True, False))
     return any(key(real(split(now, a))) == key(real(split(step, b))) for a, b in ends)

@@ -108,6 +108,9 @@ class Meaning:
             case "leaf" if str(fields[0]) in self.setting.counts:
                 length = length_of(self.setting, self.setting.counts[str(fields[0])])
                 return Tensor((length,), lambda _, at: Number(at[0]))
+            case "leaf" if str(fields[0]) in self.setting.heres:
+                dim = self.setting.heres[str(fields[0])]
+                return Tensor((), lambda point, _: Number(point[dim]))
             case "rec":
                 return self._variable(str(fields[0]))
             case _:

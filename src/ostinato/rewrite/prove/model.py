@@ -56,9 +56,9 @@ def rounding(left: Value, right: Value, signed: bool) -> str | None:
 def _pairs(left: Value, right: Value, in_order: bool) -> Iterator[tuple[Model, float, float]]:
     for salt in range(_TRIES):
         model = Model(salt, in_order=in_order)
-        for v in sorted(free(left) | free(right), key=lambda v: (v.size is not None, v.name)):
-            model.choose(v)
         try:
+            for v in sorted(free(left) | free(right), key=lambda v: (v.size is not None, v.name)):
+                model.choose(v)
             yield model, model.value(left), model.value(right)
         except Undefined:
             continue

@@ -13,6 +13,7 @@ from typing import Literal
 
 from ostinato.rewrite.prove.choices import by_cases
 from ostinato.rewrite.prove.facts import assume, situations
+from ostinato.rewrite.prove.guarded import computed
 from ostinato.rewrite.prove.index import Poly, Var, poly
 from ostinato.rewrite.prove.induction import by_induction
 from ostinato.rewrite.prove.meaning import Meaning, Undecided
@@ -219,7 +220,9 @@ def _is_proved(
     element: Element,
 ) -> bool:
     form = _FORMS[found.rule.exact]
-    if key(form(values[0])) == key(form(values[1])):
+    if key(form(values[0])) == key(form(values[1])) or (
+        key(form(computed(values[0]))) == key(form(computed(values[1])))
+    ):
         found.methods.add("normal form")
         return True
     if equal_in_segments(*values, form):
@@ -270,7 +273,7 @@ def _check_also(setting: Setting, fact: Tree, point: Point, about: str) -> None:
                 _same_shape(setting, meaning.of(term), claimed, point)
             except Misfit as problem:
                 raise Refuted(f"{show(fact)}: {problem} ({about})") from problem
-        case ("want" | "live" | "define" | "equal" | "closed", *_):
+        case ("want" | "live" | "define" | "equal" | "closed" | "factor", *_):
             pass
         case _:
             raise Unsupported(f"the assertion {show(fact)}")

@@ -140,6 +140,8 @@ def _classify(out: Law, tree: Tree) -> None:
     elif op == "batch":
         for word, use in zip(fields, ("leaf", "D", "leaf"), strict=True):
             out.kinds.setdefault(str(word), use)
+    elif op == "here":
+        out.kinds.setdefault(str(fields[1]), "D")
     elif op in ("cons",) and isinstance(fields[1], str):
         out.kinds.setdefault(fields[1], "H")
     for part in fields:

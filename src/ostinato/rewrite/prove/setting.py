@@ -112,7 +112,7 @@ class Setting:
     - ``truths``: tensors of truth values; ``values``: tensors filled with a number, ``units``:
       with what a fold of nothing gives;
     - ``indicators``: truth values that are a condition on the point;
-    - ``counts``: leaves that count a slice from 0;
+    - ``counts``: leaves that count a slice from 0; ``heres``: those that are a dimension's index;
     - ``places``, ``extents``: coordinates and extents of which more is known, ``spans``: ranges
       that follow the point, ``offsets`` and ``indices``: indices at a distance from it, or given,
       and ``decided``: conditions, where a proof goes case by case;
@@ -133,6 +133,7 @@ class Setting:
     units: dict[str, str] = field(default_factory=dict[str, str])
     values: dict[str, Fraction] = field(default_factory=dict[str, Fraction])
     indicators: dict[str, str] = field(default_factory=dict[str, str])
+    heres: dict[str, str] = field(default_factory=dict[str, str])
     counts: dict[str, str] = field(default_factory=dict[str, str])
     reshapes: list[tuple[tuple[Size, ...], tuple[Size, ...]]] = field(
         default_factory=list[tuple["tuple[Size, ...]", "tuple[Size, ...]"]]

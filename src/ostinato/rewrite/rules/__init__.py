@@ -3,11 +3,25 @@
 from ostinato.rewrite.rules.affine import AFFINE
 from ostinato.rewrite.rules.algebra import ALGEBRA
 from ostinato.rewrite.rules.domain import DOMAIN
+from ostinato.rewrite.rules.factors import FACTORS
 from ostinato.rewrite.rules.history import HISTORY
 from ostinato.rewrite.rules.incremental import INCREMENTAL
 from ostinato.rewrite.rules.matmul import MATMUL
 from ostinato.rewrite.rules.ranges import RANGES
 from ostinato.rewrite.rules.vectorize import VECTORIZE
 from ostinato.rewrite.rules.view import VIEW
+from ostinato.rewrite.rules.weighted import WEIGHTED
 
-FAMILIES = (VECTORIZE, INCREMENTAL, HISTORY, RANGES, AFFINE, VIEW, MATMUL, DOMAIN, ALGEBRA)
+FAMILIES = (
+    VECTORIZE,
+    INCREMENTAL,
+    HISTORY,
+    RANGES,
+    WEIGHTED,
+    AFFINE,
+    FACTORS,
+    VIEW,
+    MATMUL,
+    DOMAIN,
+    ALGEBRA,
+)

@@ -25,13 +25,13 @@ def _prefix(fold: str) -> Rule:
     )
 
 
-def _discounted(name: str, weights: str, factor: str, *when: str) -> Rule:
+def _discounted(name: str, operands: str, factor: str, *when: str) -> Rule:
     """``sum_k g^k x[d + k]`` with the weights as they are spelled for a rank of ``x``."""
     return Rule(
         name=f"incremental/{name}",
         law="sum_k g^k x[d + k] over the rest of d = y where y[d] = x[d] + g y[d + 1]",
         reason="Discounted sums and advantages are one multiply-add per step.",
-        left=f'(red "sum" m (map2 "mul" (sl d s x) {weights}))',
+        left=f'(red "sum" m (map2 "mul" {operands}))',
         right=f"(lin d 1 {factor} x)",
         when=(
             "(suffix d s)",
@@ -49,7 +49,9 @@ def _discounted(name: str, weights: str, factor: str, *when: str) -> Rule:
     )
 
 
+_REST = "(sl d s x)"
 _POWERS = '(map2 "pow" g (map1 f (leaf c)))'
+_COLUMN = f"(reshape 1 (cons n h) {_POWERS})"
 
 
 INCREMENTAL: tuple[Rule, ...] = (
@@ -71,7 +73,8 @@ INCREMENTAL: tuple[Rule, ...] = (
         valid="inside the box",
         proof=PROOF,
     ),
-    _discounted("discounted-sum", _POWERS, "(part 1 0 g)", "(= 0 (rank x))"),
+    _discounted("discounted-sum", f"{_REST} {_POWERS}", "(part 1 0 g)", "(= 0 (rank x))"),
+    _discounted("weighted-rest", f"{_POWERS} {_REST}", "(part 1 0 g)", "(= 0 (rank x))"),
     Rule(
         name="incremental/discounted-live-sum",
         law="sum_k where(c[d + k], g^k x[d + k], 0) over the rest of d = y "
@@ -99,5 +102,6 @@ INCREMENTAL: tuple[Rule, ...] = (
         valid="inside the box",
         proof=PROOF,
     ),
-    _discounted("discounted-sums", f"(reshape 1 (cons n h) {_POWERS})", "(reshape 1 h g)"),
+    _discounted("discounted-sums", f"{_REST} {_COLUMN}", "(reshape 1 h g)"),
+    _discounted("weighted-rests", f"{_COLUMN} {_REST}", "(reshape 1 h g)"),
 )

@@ -1,0 +1,27 @@
+"""Discounted sums with weights by index, or as rows of a matrix: by induction over the steps."""
+
+import pytest
+
+from ostinato.rewrite.prove.overview import method
+from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
+
+RULES = (
+    "incremental/index-ahead",
+    "incremental/count-ahead",
+    "incremental/triangle-by-distance-before",
+    "incremental/triangle-by-distance-after",
+    "incremental/triangle-by-index-before",
+    "incremental/triangle-by-index-after",
+    "incremental/masked-row",
+    "incremental/masked-column",
+)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_law_holds_for_all_ranks_sizes_points_and_values(
+    name: str, table: dict[str, str]
+) -> None:
+    verdict = prove(every_rule()[name])
+    assert verdict.outcome == "proved", str(verdict)
+    assert method(verdict) == table[name]

@@ -1,0 +1,67 @@
+"""Sums of what a comparison with the summed index lets through, as sums over the indices it does.
+
+``sum_{s < n} where(s >= d, u[s], 0) v[s] = sum_{k < n - d} u[d + k] v[d + k]`` for 0 <= d <= n.
+"""
+
+from __future__ import annotations
+
+from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
+from ostinato.rewrite.prove.value import Call, Fold, Number, Value, rename
+
+
+def restricted(value: Value) -> Value:
+    """The value with the ranges of guarded sums cut, and integers computed."""
+    match value:
+        case Fold("sum" as fn, (v,), Call("mul", (Call("where", (test, yes, no)), other))):
+            return _cut(value, fn, v, test, (yes, no, other)) or value
+        case Fold("sum" as fn, (v,), Call("mul", (other, Call("where", (test, yes, no))))):
+            return _cut(value, fn, v, test, (yes, no, other)) or value
+        case Call(fn, args):
+            return Call(fn, tuple(map(restricted, args)))
+        case _:
+            return value
+
+
+def _cut(
+    whole: Fold, fn: str, v: Var, test: Value, parts: tuple[Value, Value, Value]
+) -> Value | None:
+    yes, no, other = parts
+    match test, no:
+        case Call("ge", (a, b)), Number(of) if of == 0 and v.size is not None:
+            left, right = _integer(a), _integer(b)
+            first = None if left is None or right is None else poly(v) - (left - right)
+            if first is None or v in first.variables():
+                return None
+            if not (never_negative(first) and never_negative(v.size - first)):
+                return None
+            rest = Var(f"{v.name}>", v.size - first)
+            body = rename(Call("mul", (yes, other)), {v: poly(rest) + first})
+            return Fold(fn, (rest,), computed(body))
+        case _:
+            return None
+
+
+def computed(value: Value) -> Value:
+    """The value with differences of indices as one index."""
+    match value:
+        case Call(fn, args):
+            found = _integer(value)
+            return Number(found) if found is not None else Call(fn, tuple(map(computed, args)))
+        case _:
+            return value
+
+
+def _integer(value: Value) -> Poly | None:
+    """The value of a sum or difference of indices."""
+    match value:
+        case Number(of):
+            if isinstance(of, Poly):
+                return of
+            return poly(of.numerator) if of.denominator == 1 else None
+        case Call("sub" | "add" as fn, (a, b)):
+            left, right = _integer(a), _integer(b)
+            if left is None or right is None:
+                return None
+            return left - right if fn == "sub" else left + right
+        case _:
+            return None
