@@ -27,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run both phases, or the one that is asked for."""
     parser = argparse.ArgumentParser(prog="python -m bench.rewriting", description=__doc__)
     parser.add_argument("--json", type=Path, help="also write every figure here")
+    parser.add_argument("--table", type=Path, help="also write a table for RESULTS.md here")
     parser.add_argument("--quick", action="store_true", help="two programs at tiny sizes")
     parser.add_argument("--compile-only", action="store_true", help="only the first phase")
     parser.add_argument("--time-only", action="store_true", help="only the second phase")
@@ -52,6 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found, total = verdicts(timed), summary(timed)
     show(found, total, console)
     console.print(", ".join(f"{name} {value}" for name, value in about.items()))
+    if given.table is not None:
+        given.table.write_text(markdown(found, total))
     if given.json is not None:
         given.json.write_text(json.dumps(as_json(timed, found, total, about), indent=1) + "\n")
 
@@ -77,38 +80,46 @@ def as_json(
     }
 
 
+HEADINGS = ("program", "forms", "chosen ms", "predicted", "over best", "best", "rank", "error")
+
+
 def show(found: Sequence[Verdict], total: Summary, console: Console) -> None:
     """One line per program, then the figures of the corpus."""
     table = Table(title="predicted against measured", title_justify="left")
-    for heading in (
-        "program",
-        "forms",
-        "chosen ms",
-        "predicted",
-        "over best",
-        "best",
-        "rank",
-        "error",
-    ):
+    for heading in HEADINGS:
         table.add_column(heading, justify="left" if heading in ("program", "best") else "right")
-    for v in found:
-        table.add_row(
-            v.program,
-            str(v.forms),
-            f"{v.chosen.measured_ns / 1e6:.2f}",
-            f"{v.chosen.predicted_ns / 1e6:.2f}",
-            f"{v.over_best:.2f}",
-            v.best.form,
-            f"{v.rank:.2f}",
-            f"{v.error:.0%}",
-        )
+    for verdict in found:
+        table.add_row(*row(verdict))
     console.print(table)
-    console.print(
+    console.print(in_words(total), soft_wrap=True)
+
+
+def markdown(found: Sequence[Verdict], total: Summary) -> str:
+    """The same as a table of bench/RESULTS.md."""
+    lines = [HEADINGS, tuple("---" for _ in HEADINGS), *map(row, found)]
+    return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", in_words(total), ""])
+
+
+def row(v: Verdict) -> tuple[str, ...]:
+    """One program; times are milliseconds."""
+    return (
+        v.program,
+        str(v.forms),
+        f"{v.chosen.measured_ns / 1e6:.2f}",
+        f"{v.chosen.predicted_ns / 1e6:.2f}",
+        f"{v.over_best:.2f}",
+        v.best.form,
+        f"{v.rank:.2f}",
+        f"{v.error:.0%}",
+    )
+
+
+def in_words(total: Summary) -> str:
+    return (
         f"{total.forms} forms: rank correlation {total.rank:.3f} over all, {total.rank_within:.2f} "
         f"within a program (median); median error {total.error:.0%}, of chosen forms "
         f"{total.error_of_chosen:.0%}; the chosen form is within 10 % of the best for "
-        f"{total.good:.0%} of programs; e-graph prices alone rank {total.rank_rewritten:.3f}",
-        soft_wrap=True,
+        f"{total.good:.0%} of programs; e-graph prices alone rank {total.rank_rewritten:.3f}."
     )
 
 

@@ -15,8 +15,8 @@ from ostinato.machine.stored import profile_in_use
 from ostinato.pdg.check import check
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.half import encoded
-from ostinato.rewrite.optimize import RewriteOptions, optimize
-from ostinato.rewrite.registry import every_rule
+from ostinato.rewrite.optimize import RewriteOptions, Rewriting
+from ostinato.rewrite.registry import RuleSet, every_rule
 from ostinato.runtime import cache
 from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.executor import Executable
@@ -79,10 +79,14 @@ def _forms(
     right = RewriteOptions(every_rule(), dict(case.extents), profile=profile)
     texts: set[str] = set()
     found: list[tuple[FormRecord, Artifact]] = []
+    saturated: dict[RuleSet, Rewriting] = {}
     for candidate in candidates(right, [d.name for d in pdg.dims()]):
         name = candidate.name
         try:
-            optimized = optimize(encoded(pdg), candidate.rewriting)
+            rules = candidate.rewriting.rules
+            if rules not in saturated:
+                saturated[rules] = Rewriting(encoded(pdg), replace(right, rules=rules))
+            optimized = saturated[rules].best(candidate.rewriting.pricing)
             check(optimized.pdg, pdg.minimum_extents)
             artifact = assemble(pdg, optimized, replace(options, widths=candidate.widths), 0.0)
         except OstinatoError:

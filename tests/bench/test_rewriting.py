@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.rewriting.__main__ import chosen_cases, main
+from bench.rewriting.__main__ import chosen_cases, main, markdown
 from bench.rewriting.corpus import CORPUS
 from bench.rewriting.forms import CHOSEN, candidates
 from bench.rewriting.judging import correlation, summary, verdicts
@@ -41,6 +41,12 @@ def test_short_runs_are_repeated_within_a_sample() -> None:
     sampling = Sampling(3, lambda: next(times) * 2e-3)  # every run takes 2 ms
     assert sampling.medians([lambda: calls.append(1)]) == pytest.approx([1e6])
     assert len(calls) == 2 + 3 * 2
+
+
+def test_the_table_has_a_line_per_program() -> None:
+    lines = markdown(verdicts(TIMED), summary(TIMED)).splitlines()
+    assert lines[3] == "| b | 2 | 0.00 | 0.00 | 1.25 | other | -1.00 | 72% |"
+    assert lines[-1].startswith("4 forms: rank correlation 0.800 over all")
 
 
 def test_candidates_have_names_of_their_own() -> None:

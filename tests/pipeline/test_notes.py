@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import ostinato as ot
-from ostinato.rewrite.optimize import RewriteOptions, optimize
+from ostinato.rewrite.optimize import RewriteOptions, Rewriting
 from ostinato.rewrite.saturate import Budget
 
 
@@ -31,11 +31,11 @@ def program() -> ot.Program:
 def test_a_budget_that_bites_is_a_warning_and_a_note(
     budget: Budget, notice: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def hurried(pdg: object, options: RewriteOptions) -> object:
-        return optimize(program().pdg, RewriteOptions(options.rules, options.hints, budget))
+    def hurried(pdg: object, options: RewriteOptions) -> Rewriting:
+        return Rewriting(program().pdg, RewriteOptions(options.rules, options.hints, budget))
 
     monkeypatch.setenv("OSTINATO_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("ostinato.rewrite.optimize.optimize", hurried)
+    monkeypatch.setattr("ostinato.rewrite.optimize.Rewriting", hurried)
     with pytest.warns(UserWarning, match=notice):
         compiled = program().compile()
     assert notice in str(compiled.explain())
