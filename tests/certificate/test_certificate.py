@@ -87,7 +87,7 @@ def test_a_program_without_rules_has_a_certificate_too(tmp_path: Path) -> None:
     assert verdict.findings[0].about == "no rules"
 
 
-@pytest.mark.parametrize("rule", every_rule(), ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", list(every_rule()), ids=lambda rule: rule.name)
 def test_the_verifier_knows_all_that_a_rule_asks_for(rule: Rule) -> None:
     check_relations((rule,))
 
