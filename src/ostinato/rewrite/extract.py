@@ -97,8 +97,9 @@ class Extractor:
         items = [c.number for c in space.chosen]
         choices = Choices(space.options, space.kids, items, self._prices)
         search = LocalSearch(choices, space.best, self._steps)
-        while search.run([*roots.values()]):
+        if search.run([*roots.values()]):
             space.settle_again([*roots.values()])
+            search.run([*roots.values()])
         searched = self._selection(space, roots) if search.switches else tree
         best = searched if searched.price < tree.price else tree
         visited = self._steps - search.steps

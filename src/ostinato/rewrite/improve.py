@@ -11,7 +11,7 @@ machine. Reaching it is reported, never silent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 STEPS = 2_000_000  # places visited in one search; about a second
@@ -62,11 +62,11 @@ class LocalSearch:
         self._costs.clear()
         if not self._readers:
             self._index()
-        improved = True
-        while improved and self.is_complete:
+        together, before = True, -1
+        while self.is_complete and self.switches > before:
             before = self.switches
-            self._visit()
-            improved = self.switches > before
+            self._visit(together)
+            together = False  # what the first round left apart hardly comes together later
         return self.switches > begin and self.is_complete
 
     def _index(self) -> None:
@@ -78,7 +78,7 @@ class LocalSearch:
                 for kid in kids[option]:
                     self._readers.setdefault(kid, []).append((place, option))
 
-    def _visit(self) -> None:
+    def _visit(self, together: bool) -> None:
         """Try every other option of every place in use."""
         used = [p for p, n in enumerate(self._uses) if n and len(self.choices.options[p]) > 1]
         self._losses = {o: self._loss(p, o) for p in used for o in self.choices.options[p]}
@@ -88,18 +88,17 @@ class LocalSearch:
                 return
             for option in self.choices.options[place]:
                 if self._uses[place] and option != self.best[place]:
-                    self._try(place, option)
+                    self._try(place, option, together)
 
-    def _try(self, place: int, option: int) -> None:
+    def _try(self, place: int, option: int, together: bool) -> None:
         """Take an option if it is a gain, by itself or with what others gain by sharing."""
         kids, current = self.choices.kids, self.best[place]
         most = self._cost(place)  # of what may be gained: a bound that is cheap
         self._fresh = []
         added = self._pay(option) + self._retain(kids[option])
         self.best[place] = option
-        shared = sum(self.choices.price[item] for item in self._fresh)
-        sharing = [t for t in self._sharing(self._fresh) if shared > self._losses.get(t[1], 0.0)]
-        most += sum(min(shared, self._cost(p)) for p in {p for p, _ in sharing}) - added
+        sharing = self._rooms(self._fresh) if together else {}
+        most += sum(room for room, _ in sharing.values()) - added
         if most <= LEAST_GAIN_NS or self._is_circle(place):
             self.best[place] = current
             self._withdraw(option)
@@ -108,7 +107,7 @@ class LocalSearch:
         gain = self._withdraw(current) + self._release(kids[current]) - added
         undo = [(place, current)]
         if gain <= LEAST_GAIN_NS:
-            gain += sum(self._follow(taking, undo) for taking in sharing)
+            gain = self._follow_all(sharing, gain, undo)
         if gain > LEAST_GAIN_NS:
             self.switches += len(undo)
             self._costs.clear()
@@ -136,6 +135,30 @@ class LocalSearch:
             self._retain(kids)
             self._fresh = fresh
         return self._costs[place]
+
+    def _rooms(self, fresh: Sequence[int]) -> dict[int, tuple[float, list[int]]]:
+        """Places that may gain by sharing items, the most that each may, and by which options."""
+        shared = sum(self.choices.price[item] for item in fresh)
+        found: dict[int, tuple[float, list[int]]] = {}
+        for place, option in self._sharing(fresh):
+            room = min(self._cost(place), shared - self._losses.get(option, 0.0))
+            if room > 0:
+                most, options = found.setdefault(place, (0.0, []))
+                options.append(option)
+                found[place] = max(most, room), options
+        return found
+
+    def _follow_all(
+        self, sharing: Mapping[int, tuple[float, list[int]]], gain: float, undo: list[Taking]
+    ) -> float:
+        """What is gained with the options of all places, as long as enough may be."""
+        left = sum(room for room, _ in sharing.values())
+        for place, (room, options) in sorted(sharing.items(), key=lambda item: -item[1][0]):
+            if gain + left <= LEAST_GAIN_NS:
+                break
+            left -= room
+            gain += sum(self._follow((place, option), undo) for option in options)
+        return gain
 
     def _follow(self, taking: Taking, undo: list[Taking]) -> float:
         """Take one more option if it is a gain now; returns that."""

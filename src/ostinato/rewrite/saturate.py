@@ -18,7 +18,7 @@ class Budget:
     Rounds, rows and steps decide alike in every process; the time is a safety net far above them.
     """
 
-    rounds: int = 40
+    rounds: int = 200  # what deeper networks need grows with their depth
     rows: int = 400_000  # e-nodes, analyses and notes together
     seconds: float = 60.0
     steps: int = STEPS  # places that local search visits, per nest of loops
