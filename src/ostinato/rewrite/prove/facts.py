@@ -43,9 +43,10 @@ def situations(found: Law, setting: Setting) -> Iterator[Setting]:
 
 def _first_and_later(found: Law, setting: Setting) -> Iterator[Setting]:
     """The first step of a recurrence, and one that comes later."""
-    _, _, name, _, flag = next(
-        f for f in found.facts if isinstance(f, tuple) and f[0] == "neighbour"
-    )
+    about = next((f for f in found.facts if isinstance(f, tuple) and f[0] == "neighbour"), None)
+    if about is None:
+        raise Unsupported("a first step without a direction")
+    _, _, name, _, flag = about
     dim, reverse = setting.dims[str(name)], bool(setting.numbers[str(flag)])
     before, after = (poly(Var(name, None, True)) for name in ("before", "after"))
     cases = (
