@@ -1,0 +1,83 @@
+"""Every operator without a recurrence can run over whole axes, but for a list of reasons.
+
+The machine of this test takes ages to start a loop, so that extraction takes the largest axes that
+there are.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import ostinato as ot
+from ostinato.machine.profile import Profile
+from ostinato.pdg.node import (
+    Along,
+    Concat,
+    Gather,
+    Linear,
+    Map,
+    Matmul,
+    Pdg,
+    Reduce,
+    Scan,
+    postorder,
+)
+from ostinato.rewrite.optimize import RewriteOptions, optimize
+from tests.property.constructs import TABLE, Step, Workshop
+
+WORK = Map | Reduce | Matmul | Concat | Gather | Along | Scan | Linear
+SLOW = Profile(leaf_ns=1e7, product_ns=1e7)
+GROWING = "a slice grows or moves with t"
+LEFT: dict[str, tuple[set[str], str]] = {
+    "conv1d": ({"b"}, "only one b is read"),
+    "pool1d": ({"b"}, "only one b is read"),
+    "gather_history": ({"t"}, GROWING),
+    "within_window": ({"t"}, GROWING),
+    "over_half": ({"t"}, "another dimension is read at an index that follows t"),
+    "up_to_other": ({"b"}, "a slice of t grows with b"),
+    "from_other": ({"b"}, "a slice of t grows with b"),
+    "triangle": ({"b", "t"}, "a slice moves with b and t"),
+    "sum_ends": ({"b", "t"}, "a slice moves with b and t"),
+    "two_slices": ({"b", "t"}, "a slice moves with b and t"),
+    **{
+        name: ({"t"}, GROWING)
+        for name in (
+            "prefix suffix window future around half_open blocks strided strided_past mirrored "
+            "doubling strict slice_and_point slice_of_slice fold_kept whole_of_slice "
+            "scatter_history"
+        ).split()
+    },
+}
+NAMES = [n for n, made in TABLE.items() if made.kind not in ("recurrences", "nested loops")]
+
+
+def program(name: str, c: int) -> ot.Program | None:
+    """A construct on inputs of all points; None if it needs other operands."""
+    dims = tuple(ot.dims("b t"))
+    pool = [ot.input(n, s, over=dims) for n, s in (("x", (2, 3)), ("y", (2, 3)), ("z", ()))]
+    w = Workshop(dims, "float32", pool)
+    steps = (Step(name, 0, 1, 1, c), Step(name, 2, 2, 1, c))
+    made = next((x for x in (TABLE[name].make(w, s) for s in steps) if x is not None), None)
+    return None if made is None else ot.Program(y=made)
+
+
+def left(pdg: Pdg) -> set[str]:
+    """The dimensions along which some operator still runs point by point."""
+    nodes = (n for n in postorder(pdg.roots()) if isinstance(n.op, WORK))
+    return {d.name for n in nodes for d in n.domain}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_operators_run_over_all_axes_but_for_a_reason(name: str) -> None:
+    found: set[str] = set()
+    for c in (1, 2):
+        made = program(name, c)
+        if made is not None and not made.pdg.equations:
+            options = RewriteOptions(hints={"B": 64, "T": 64}, profile=SLOW)
+            found |= left(optimize(made.pdg, options).pdg)
+    expected, reason = LEFT.get(name, (set[str](), "nothing holds it back"))
+    assert found == expected, reason
+
+
+def test_every_reason_is_about_a_construct() -> None:
+    assert set(LEFT) <= set(NAMES)
