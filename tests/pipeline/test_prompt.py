@@ -68,6 +68,12 @@ def test_keys_and_values_of_the_prompt_are_one_product(weight: str) -> None:
     assert sorted(rows) == ["B", "B * min(P, T)"]
 
 
+@pytest.mark.parametrize("weight", ["q0", "m0", "k1", "v1", "q1", "m1", "head"])
+def test_every_layer_of_the_prompt_is_a_product_over_all_its_steps(weight: str) -> None:
+    rows = [str(n.shape[0]) for n in products(decoder(2, with_logits=True), weight)]
+    assert sorted(rows) == ["B", "B * min(P, T)"]
+
+
 def test_nothing_but_keys_and_values_is_computed_for_the_prompt() -> None:
     schedule = decoder(1).compile(hints={"B": 4, "P": 32, "T": 64}).explain().schedule
     lines = schedule.splitlines()

@@ -197,6 +197,12 @@ def _pins(numbers: Numbers) -> list[Row]:
     return out
 
 
+def _start(numbers: Numbers) -> list[Row]:
+    """Slices of steps from 0 on, as many at every point."""
+    begun = [s for s in numbers.slices() if s.lo == expr(0) and not mentioned(s)]
+    return [(numbers.bit(d), numbers.of(s)) for d in numbers.dims for s in begun]
+
+
 _CUTS: dict[str, Callable[[Numbers], list[Row]]] = {
     "both": _both,
     "holds_low": _cuts(below=True),
@@ -212,6 +218,7 @@ _PLAIN: dict[str, Callable[[Numbers], list[Row]]] = {
     "within": _within,
     "box": _box,
     "pins": _pins,
+    "start": _start,
     "sizemask": lambda numbers: [
         (numbers.of(s), numbers.mask(dims_of(s.size))) for s in numbers.slices()
     ],

@@ -3,7 +3,8 @@
 Before rules run, cases that a parallel dimension tells apart may become one, and values of steps
 that are known may be written out beside those that are computed. Nothing else may have changed: at
 every point both programs apply the same operators to the same values, once it is followed which
-case holds there. A recurrence may be replaced by what the source says it is.
+case holds there. A recurrence may be replaced by what the source says it is, and a value by that
+element of its history.
 
 Claims are worked off one by one: two values, and the points at which they must be the same (a set
 of isl, for all extents). What solves the source's equations then solves the others.
@@ -20,7 +21,7 @@ from ostinato.pdg.demand import box, read_relation
 from ostinato.pdg.index import Dim, Expr, Index, Slice, expr, is_quasi_affine
 from ostinato.pdg.isl import Set, proves, relation
 from ostinato.pdg.naming import called
-from ostinato.pdg.node import Case, Equation, Host, Linear, Node, Pdg, Read, Rec, Scan
+from ostinato.pdg.node import Case, Equation, Host, Linear, Node, Part, Pdg, Read, Rec, Scan
 
 Claim = tuple[Node, Node, Set]  # a value of the new program, one of the source, where they agree
 
@@ -94,7 +95,10 @@ class _Work:
         return count
 
     def _step(self, new: Node, old: Node, points: Set) -> None:
-        if isinstance(new.op, Case):
+        element = _element(new)
+        if element is not None:
+            self.claim(element, old, points)
+        elif isinstance(new.op, Case):
             for side, cond in _sides(new.op.cond, new):
                 self.claim(side, old, points.where(cond))
         elif isinstance(old.op, Case):
@@ -157,6 +161,17 @@ class _Work:
 def _sides(cond: Cond, node: Node) -> Iterator[tuple[Node, Cond]]:
     yield node.args[0], cond
     yield node.args[1], negation(cond)
+
+
+def _element(node: Node) -> Node | None:
+    """What a node is an element of: ``x[0:n][d]`` along d is x."""
+    inner = node.args[0] if isinstance(node.op, Part) else None
+    if inner is None or not isinstance(node.op, Part) or not isinstance(inner.op, Read):
+        return None
+    (dim, steps), *more = inner.op.at
+    begun = isinstance(steps, Slice) and (steps.lo, steps.step) == (expr(0), 1) and not more
+    is_first = node.op.axis == -inner.rank and node.op.at == expr(dim)
+    return inner.args[0] if begun and is_first else None
 
 
 def _read(node: Node) -> tuple[Mapping[Dim, Index], Node]:

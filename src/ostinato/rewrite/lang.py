@@ -77,7 +77,7 @@ _DECLARATIONS = """
 (relation inside (i64 i64)) (relation within (i64 i64)) (relation box (i64 i64))
 (relation both (i64 i64 i64))
 (relation holds_low (i64 i64 i64 i64 i64)) (relation holds_high (i64 i64 i64 i64 i64))
-(relation growing (i64))
+(relation growing (i64)) (relation start (i64 i64))
 (relation prefix (i64 i64)) (relation suffix (i64 i64)) (relation counts (i64 i64))
 (relation always_until (i64 i64 i64)) (relation until (i64 i64 i64 i64))
 (relation always_from (i64 i64 i64)) (relation from (i64 i64 i64 i64))

@@ -12,14 +12,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ostinato.pdg.bounds import simplified
-from ostinato.pdg.build import case
+from ostinato.pdg.build import case, part, read
 from ostinato.pdg.condition import Compare, at_least, every, negation
-from ostinato.pdg.index import Dim, Expr, Slice, dims_of
+from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, minimum
 from ostinato.pdg.node import Equation, Host, Linear, Matmul, Node, Pdg, Read, Rec, Scan
 from ostinato.pdg.remake import remade
 from ostinato.rewrite.components import Chain, Vertex
 from ostinato.rewrite.dependence import Reaches, contained, distance
 from ostinato.rewrite.tables import threshold
+from ostinato.rewrite.whole import partial_below, partial_dims
 
 Bound = tuple[Dim, Expr]  # the steps of a dimension below an index
 
@@ -36,7 +37,14 @@ def split_prefixes(pdg: Pdg, reach: Mapping[Node, Reaches], chains: Mapping[Vert
     if not known:
         return pdg
     bound = max(known, key=lambda b: len(known[b]))
-    return _Split(pdg, *bound, known[bound], reach, _recs_of(pdg, bound[0], chains)).run()
+    split = _Split(pdg, *bound, known[bound], reach, _recs_of(pdg, bound[0], chains))
+    together = split.run()
+    partial = partial_dims(together) if split.products else {}
+    if all(
+        bound[0] not in partial_below(n, *bound, partial) for n in split.products & partial.keys()
+    ):
+        return together
+    return replace(split, at_once=False, early={}, products=set[Node]()).run()
 
 
 def _bound(equation: Equation, k: int) -> Bound | None:
@@ -66,7 +74,8 @@ def _recs_of(pdg: Pdg, dim: Dim, chains: Mapping[Vertex, Chain]) -> int:
 class _Split:
     """One dimension, a bound, and the recurrences that are known below it.
 
-    ``early`` maps values to their known part; None where there is none.
+    ``early`` maps values to their known part; None where there is none. ``products`` are those of
+    known values with matrices that all steps share: with ``at_once`` one for all steps.
     """
 
     pdg: Pdg
@@ -75,7 +84,9 @@ class _Split:
     known: Mapping[str, Node]
     reach: Mapping[Node, Reaches]
     carried: int
+    at_once: bool = True
     early: dict[Node, Node | None] = field(default_factory=dict["Node", "Node | None"])
+    products: set[Node] = field(default_factory=set["Node"])
 
     def run(self) -> Pdg:
         nodes = self.pdg.nodes()
@@ -114,7 +125,23 @@ class _Split:
                 return None
             case _:
                 parts = [p for p in (self.early[a] for a in node.args) if p is not None]
-                return remade(node, parts) if len(parts) == len(node.args) else None
+                if len(parts) < len(node.args):
+                    return None
+                made = remade(node, parts)
+                return self.gathered(made) if self.is_shared(made) else made
+
+    def is_shared(self, node: Node) -> bool:
+        """Whether a value is a product with a matrix that all steps share."""
+        if not self.at_once or not isinstance(node.op, Matmul):
+            return False
+        moving = [self.dim in a.domain for a in node.args]
+        return sum(moving) == 1 and all(self.dim not in dims_of(n) for n in node.shape)
+
+    def gathered(self, node: Node) -> Node:
+        """A value at the point, out of those of all known steps."""
+        self.products.add(node)
+        steps = Slice(expr(0), minimum(self.end, self.dim.extent))
+        return part(read(node, [(self.dim, steps)]), -node.rank - 1, expr(self.dim))
 
     def asked(self) -> Iterator[Node]:
         """Values that are read over many steps, or given back."""

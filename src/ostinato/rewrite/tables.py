@@ -181,7 +181,8 @@ def _inside_rows(tables: Tables, slices: Sequence[tuple[int, Slice]]) -> dict[st
     full = [(tables.bit(d), tables.full(d)) for d in tables.dims]
     within = [(bit, k) for bit, whole in full for k, a in slices if _within(a, whole)]
     whole = [(bit, tables.id(whole)) for bit, whole in full]
-    return {"within": list[Row](within), "box": [*within, *whole]}
+    begun = [(bit, k) for bit, _ in full for k, a in slices if a.lo == expr(0) and not _dims(a)]
+    return {"within": list[Row](within), "box": [*within, *whole], "start": list[Row](begun)}
 
 
 def _within(part: Slice, whole: Slice) -> bool:

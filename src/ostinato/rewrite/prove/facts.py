@@ -127,7 +127,7 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
                 setting.avoids[str(slice_)] = setting.avoids.get(str(whole), set())
         case ("both", cond, first, second):
             setting.known[str(cond)] = ("both", str(first), str(second))
-        case ("known", _, _, dim, str(slice_)):
+        case ("known", _, _, dim, str(slice_)) | ("start", dim, str(slice_)):
             setting.known[slice_] = ("start", setting.dims[str(dim)])
             setting.avoids[slice_] = set(setting.every_dim())
         case ("indicator", cond, str(name)):

@@ -105,13 +105,13 @@ VECTORIZE: tuple[Rule, ...] = (
     ),
     Rule(
         name="vectorize/point",
-        law="slice(d, A[.., d, ..]) = A with that axis in front",
+        law="slice(d in 0..n, A[.., d, ..]) = A with that axis in front, where it has n elements",
         reason="Reading a tensor at every point of a dimension is the tensor itself.",
         left="(sl d s (part k a x))",
         right="(mv k r x)",
         when=(
             "(= a (self d))",
-            "(= s (full d))",
+            "(start d s)",
             "(axis x k (size n))",
             "(= n (length s))",
             "(= 0 (& d (dom x)))",
@@ -122,13 +122,13 @@ VECTORIZE: tuple[Rule, ...] = (
     ),
     Rule(
         name="vectorize/first-point",
-        law="slice(d, A[d]) = A",
+        law="slice(d in 0..n, A[d]) = A where it has n elements",
         reason="Reading a tensor at every point of a dimension is the tensor itself.",
         left="(sl d s (part k a x))",
         right="x",
         when=(
             "(= a (self d))",
-            "(= s (full d))",
+            "(start d s)",
             "(axis x k (size n))",
             "(= n (length s))",
             "(= 0 (& d (dom x)))",
