@@ -21,7 +21,7 @@ _BOOKKEEPING = (
     frozenset(
         ("want", "live", "within", "inside", "innermost", "define", "batch", "growing", "prefix")
         + ("suffix", "counts", "real_cast", "unit", "holds_low", "holds_high")
-        + ("both", "box", "indicator", "known", "exactly", "rounded", "empty")
+        + ("both", "box", "indicator", "known", "start", "exactly", "rounded", "empty")
         + ("pins", "neighbour", "body", "first", "only", "clear", "gone", "some")
         + ("zero", "equal", "closed", "here", "factor")
     )
