@@ -9,9 +9,9 @@ from itertools import combinations
 from typing import assert_never
 
 from ostinato.pdg.build import const
-from ostinato.pdg.condition import Compare, Cond, Every, cond_symbols
+from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.functions import NUMBERS
-from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, minimum
+from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.pdg.node import (
     Affine,
     Along,
@@ -38,16 +38,16 @@ from ostinato.pdg.node import (
     Transpose,
     postorder,
 )
-from ostinato.pdg.truth import truth
 from ostinato.rewrite._egglog import Row
+from ostinato.rewrite.choices import add_choices
 from ostinato.rewrite.components import Chain, Vertex, chains
 from ostinato.rewrite.dependence import Reaches, contained, reaches
 from ostinato.rewrite.merge import batched_cases
 from ostinato.rewrite.prefix import split_prefixes
 from ostinato.rewrite.ranges import range_rows, units_of_folds
 from ostinato.rewrite.steps import add_distances, add_steps, run_dims
-from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows, threshold
-from ostinato.rewrite.whole import partial_below, partial_dims
+from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows
+from ostinato.rewrite.whole import partial_dims
 
 
 @dataclass
@@ -113,8 +113,7 @@ def load(pdg: Pdg) -> Loaded:
             loaded.row("raw_define", loaded.twins[name][0], k, loaded.ids[right])
     add_distances(loaded, partial(_load_node, loaded))
     _load_units(loaded)
-    _load_truths(loaded)
-    _load_known(loaded, reach)
+    add_choices(loaded, reach, partial(_load_node, loaded))
     add_steps(loaded, reach, partial(_load_node, loaded))
     _load_twins(loaded)
     _load_wishes(loaded, reach)
@@ -163,53 +162,6 @@ def _load_units(loaded: Loaded) -> None:
     most = max((n.rank for n in nodes), default=0) + len(loaded.tables.dims)
     for rank in range(1 + most):
         loaded.row("raw_ones", rank, loaded.shape((expr(1),) * rank))
-
-
-def _load_truths(loaded: Loaded) -> None:
-    """For choices between values: the condition as a tensor, and where the values are defined."""
-    calls = _calling(loaded)
-    for node in [n for n in loaded.ids if isinstance(n.op, Case) and n not in calls]:
-        assert isinstance(node.op, Case), f"{node} is no choice"
-        for arg in node.args:
-            loaded.row("raw_gap", loaded.ids[arg], loaded.tables.mask(loaded.partial[arg]))
-        for cond in _parts(node.op.cond):
-            value = truth(cond)
-            for x in postorder((value,)):
-                if x not in loaded.ids:
-                    _load_node(loaded, x)
-            loaded.row("raw_indicator", loaded.tables.id(cond), loaded.ids[value])
-
-
-def _load_known(loaded: Loaded, reach: Mapping[Node, Reaches]) -> None:
-    """Choices of what is known on the first steps of a dimension, before any recurrence runs."""
-    tables = loaded.tables
-    for node in list(loaded.ids):
-        cond = node.op.cond if isinstance(node.op, Case) else None
-        found = threshold(cond) if isinstance(cond, Compare) else None
-        if cond is None or found is None or not found[2]:
-            continue
-        (dim, end, _), first = found, node.args[0]
-        bound = loaded.carried.get(dim, 0) & contained(reach.get(first, {}))
-        if bound or dim not in first.domain or dims_of(end) or end.is_const:
-            continue
-        if dim not in partial_below(first, dim, end, loaded.partial):
-            part = Slice(expr(0), minimum(end, dim.extent))
-            row = (tables.id(cond), tables.bit(dim), tables.id(part))
-            loaded.row("raw_known", loaded.ids[first], *row)
-
-
-def _calling(loaded: Loaded) -> set[Node]:
-    """Values that Python functions compute: these run only where they are asked for."""
-    out: set[Node] = set()
-    for node in loaded.ids:
-        if isinstance(node.op, Host) or any(a in out for a in node.args):
-            out.add(node)
-    return out
-
-
-def _parts(cond: Cond) -> tuple[Cond, ...]:
-    """A condition with the members of a conjunction that rules take apart."""
-    return (cond, *cond.of) if isinstance(cond, Every) and len(cond.of) == 2 else (cond,)
 
 
 def _axis_mask(axes: Sequence[int]) -> int:
