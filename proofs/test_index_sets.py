@@ -179,3 +179,14 @@ def test_a_range_from_the_start_or_to_the_end_is_read_where_it_has_elements(edge
             exists = condition_set((T, K), every(*(tables.condition(int(c)) for c in conds)))
             place = steps(equal(K, index))
             assert (place & range_of(tables.index(int(part)))).is_equal((place & exists).assume())
+
+
+def test_a_condition_that_pins_a_dimension_holds_at_that_index_only() -> None:
+    tables = Tables((T,))
+    for cond in (equal(T, 0), equal(T, expr(T.extent) - 1), at_least(T, 1), equal(expr(T) * 2, 4)):
+        tables.id(cond)
+    pins = rows(tables)["pins"]
+    assert len(pins) == 2
+    for cond_id, _, index in pins:
+        holds = condition_set((T,), tables.condition(int(cond_id)))
+        assert holds.is_equal(condition_set((T,), equal(T, tables.expr(int(index)))))
