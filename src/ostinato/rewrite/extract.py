@@ -99,7 +99,7 @@ class Extractor:
         search = LocalSearch(choices, space.best, self._steps)
         if search.run([*roots.values()]):
             space.settle_again([*roots.values()])
-            search.run([*roots.values()])
+            search.run([*roots.values()], together=False)
         searched = self._selection(space, roots) if search.switches else tree
         best = searched if searched.price < tree.price else tree
         visited = self._steps - search.steps

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 STEPS = 2_000_000  # places visited in one search; about a second
 LEAST_GAIN_NS = 1e-2  # above the prices that only break circles
+WORTH = 1e-5  # of the whole price: what is paid for less is not worth an attempt to share it
 NEAR = 6  # views between what an attempt pays for and an option that shares it
 
 
@@ -48,21 +49,25 @@ class LocalSearch:
     _uses: list[int] = field(default_factory=list[int])
     _payers: list[int] = field(default_factory=list[int])  # of each item
     _fresh: list[int] = field(default_factory=list[int])  # items that the last switch began to pay
+    _least: float = 0.0  # the price of what is worth sharing
     _costs: dict[int, float] = field(default_factory=dict[int, float])  # since the last switch
     _losses: dict[int, float] = field(default_factory=dict[int, float])  # of options, likewise
     _readers: dict[int, list[Taking]] = field(default_factory=dict[int, list[Taking]])
     _takings: dict[int, list[Taking]] = field(default_factory=dict[int, list[Taking]])  # by item
 
-    def run(self, roots: Sequence[int]) -> bool:
-        """Switch until nothing gets cheaper, or the steps are used up; returns whether any did."""
+    def run(self, roots: Sequence[int], together: bool = True) -> bool:
+        """Switch until nothing gets cheaper, or the steps are used up; returns whether any did.
+
+        Without ``together`` there are no attempts.
+        """
         begin = self.switches
         self._uses = [0] * len(self.best)
         self._payers = [0] * len(self.choices.price)
-        self._retain(roots)
+        self._least = WORTH * self._retain(roots)
         self._costs.clear()
         if not self._readers:
             self._index()
-        together, before = True, -1
+        before = -1
         while self.is_complete and self.switches > before:
             before = self.switches
             self._visit(together)
@@ -142,7 +147,7 @@ class LocalSearch:
         found: dict[int, tuple[float, list[int]]] = {}
         for place, option in self._sharing(fresh):
             room = min(self._cost(place), shared - self._losses.get(option, 0.0))
-            if room > 0:
+            if room > self._least:
                 most, options = found.setdefault(place, (0.0, []))
                 options.append(option)
                 found[place] = max(most, room), options
@@ -212,7 +217,7 @@ class LocalSearch:
         if self._payers[item] > 1:
             return 0.0
         price = self.choices.price[item]
-        if price > LEAST_GAIN_NS:
+        if price > self._least:
             self._fresh.append(item)
         return price
 
