@@ -227,6 +227,8 @@ KNOWN = frozenset(
     (
         *_CUTS,
         *_PLAIN,
+        "before",
+        "after",
         "always_until",
         "until",
         "always_from",

@@ -164,7 +164,22 @@ def _constants(edge: Expr, here: Expr) -> set[int]:
     return {gap.const for gap in gaps if gap.is_const}
 
 
+def _before(numbers: Numbers) -> list[Row]:
+    """The step before the point, and when there is one."""
+    return [
+        (numbers.bit(d), numbers.of(expr(d) - 1), numbers.of(at_least(d, 1))) for d in numbers.dims
+    ]
+
+
+def _after(numbers: Numbers) -> list[Row]:
+    """The step after the point, and when there is one."""
+    ends = [(d, expr(d) + 1, at_least(expr(d.extent) - 1, expr(d) + 1)) for d in numbers.dims]
+    return [(numbers.bit(d), numbers.of(index), numbers.of(cond)) for d, index, cond in ends]
+
+
 RANGES: Ranges = {
+    "before": _before,
+    "after": _after,
     "always_until": from_the_start(True),
     "until": from_the_start(False),
     "always_from": to_the_end(True),

@@ -44,7 +44,7 @@ from ostinato.rewrite.components import Chain, Vertex, chains
 from ostinato.rewrite.dependence import Reaches, contained, reaches
 from ostinato.rewrite.merge import batched_cases
 from ostinato.rewrite.prefix import split_prefixes
-from ostinato.rewrite.ranges import range_rows, units_of_folds
+from ostinato.rewrite.ranges import constants_of_ranges, range_rows
 from ostinato.rewrite.steps import add_distances, add_steps, run_dims
 from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows
 from ostinato.rewrite.whole import partial_dims
@@ -119,10 +119,10 @@ def load(pdg: Pdg) -> Loaded:
     _load_wishes(loaded, reach)
     for relation, more in rows(loaded.tables, range_rows).items():
         loaded.rows.setdefault(relation, []).extend(more)
-    for fold, unit in units_of_folds(loaded.ids, loaded.rows):
+    for relation, cells, unit in constants_of_ranges(loaded.ids, loaded.rows):
         if unit not in loaded.ids:
             _load_node(loaded, unit)
-        loaded.row("raw_empty", fold, unit.dtype, loaded.ids[unit])
+        loaded.row(relation, *cells, loaded.ids[unit])
     return loaded
 
 

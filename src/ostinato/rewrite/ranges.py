@@ -7,13 +7,13 @@ about half the length; windows beside the point are such windows at other points
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.build import const
 from ostinato.pdg.condition import Cond, at_least
-from ostinato.pdg.functions import fold_unit
+from ostinato.pdg.functions import FLOATS, fold_unit
 from ostinato.pdg.index import Dim, Expr, Extremum, Slice, dims_of, expr, maximum, minimum
 from ostinato.pdg.node import Node, Reduce
 from ostinato.rewrite._egglog import Row
@@ -36,16 +36,19 @@ def range_rows(tables: Tables, count: int) -> dict[str, list[Row]]:
     }
 
 
-def units_of_folds(
-    nodes: Iterable[Node], rows: Mapping[str, Sequence[Row]]
-) -> tuple[tuple[str, Node], ...]:
-    """What folds give for a range without elements, where rows say that there may be none."""
-    if not any(rows.get(relation) for relation in ("until", "from", "moved")):
-        return ()
-    known = {**EXACT, **ROUNDED}
+def constants_of_ranges(
+    nodes: Collection[Node], rows: Mapping[str, Sequence[Row]]
+) -> Iterator[tuple[str, tuple[str, ...], Node]]:
+    """Rows about what folds of nothing give, and zeros, where the rows of ranges ask for them."""
     reductions = {(n.op.fn, n.dtype): None for n in nodes if isinstance(n.op, Reduce)}
-    folds = [(fn, dtype) for fn, dtype in reductions if fn in known]
-    return tuple((fn, const(fold_unit(fn, dtype), dtype)) for fn, dtype in folds)
+    if any(rows.get(relation) for relation in ("until", "from", "moved")):
+        for fn, dtype in reductions:
+            if fn in EXACT or fn in ROUNDED:
+                yield "raw_empty", (fn, dtype), const(fold_unit(fn, dtype), dtype)
+    if rows.get("before") or rows.get("after"):
+        for dtype in FLOATS:
+            if ("max", dtype) in reductions:
+                yield "raw_zero", (dtype,), const(0, dtype)
 
 
 @dataclass
@@ -64,8 +67,10 @@ class _Ranges:
             here, end = expr(dim), expr(dim.extent)
             if part == Slice(expr(0), here + 1):
                 self._row("prefix", dim, number)
+                self._row("before", dim, here - 1, at_least(here, 1))
             elif part == Slice(here, end):
                 self._row("suffix", dim, number)
+                self._row("after", dim, here + 1, at_least(end - 1, here + 1))
             elif part.lo == expr(0) and dims_of(part.hi):
                 certain = is_never_negative(part.hi - 1)
                 conds = () if certain else (at_least(part.hi, 1),)

@@ -192,6 +192,10 @@ def _same(a: float) -> float:
     return a
 
 
+def _true(_: float) -> float:
+    return 1.0
+
+
 def _sigmoid(a: float) -> float:
     return 0.5 * math.tanh(0.5 * a) + 0.5
 
@@ -212,6 +216,7 @@ _UNARY: dict[str, Callable[[float], float]] = {
     "abs": math.fabs,
     "sigmoid": _sigmoid,
     "stop_gradient": _same,
+    "isfinite": _true,
     "cast:real": _same,
 }
 _BINARY: dict[str, Callable[[float, float], float]] = {

@@ -197,7 +197,7 @@ def real(value: Value) -> Value:
 
 
 def _term(factors: Iterable[Value], k: Fraction) -> Ring:
-    ordered = tuple(sorted(factors, key=key))
+    ordered = tuple(sorted(_without_inverses(list(factors)), key=key))
     return {tuple(map(key, ordered)): (ordered, k)} if k else {}
 
 
@@ -271,6 +271,10 @@ def _ring_call(fn: str, args: tuple[Value, ...]) -> Ring:
             return ring(x)
         case "pow", (x, y):
             return _power(x, y)
+        case "exp", (x,):
+            return _exponential(ring(x))
+        case "where", (Call("isfinite"), x, _):
+            return ring(x)  # numbers are real
         case "where", (_, x, y) if key(real(x)) == key(real(y)):
             return ring(x)
         case "where", (Call("not", (c,)), x, y):
@@ -285,6 +289,32 @@ def _ring_call(fn: str, args: tuple[Value, ...]) -> Ring:
             inner = [real(a) for a in args]
             ordered = sorted(inner, key=key) if fn in _ORDERLESS else inner
             return _term((Call(fn, tuple(ordered)),), Fraction(1))
+
+
+def _exponential(exponent: Ring) -> Ring:
+    """A product with a factor for each term of the exponent."""
+    out = _term((), Fraction(1))
+    for factors, k in exponent.values():
+        count = abs(k.numerator) if k.denominator == 1 else 1
+        rest = k / count
+        name = "exp" if rest > 0 else "inverse exp"
+        power = Call(name, (_as_value(_term(factors, abs(rest))),))
+        for _ in range(count):
+            out = _times(out, _term((power,), Fraction(1)))
+    return out
+
+
+def _without_inverses(factors: list[Value]) -> list[Value]:
+    """Powers and their inverses cancel."""
+    out = list(factors)
+    for factor in factors:
+        if isinstance(factor, Call) and factor.fn == "inverse exp":
+            wanted = key(Call("exp", factor.args))
+            other = next((f for f in out if key(f) == wanted), None)
+            if other is not None:
+                out.remove(other)
+                out.remove(factor)
+    return out
 
 
 def _power(x: Value, y: Value) -> Ring:

@@ -16,7 +16,7 @@ from ostinato.rewrite.prove.text import Tree
 
 RELATIONS = frozenset(
     ("always_until", "until", "always_from", "from", "moved", "doubled", "overlapping")
-    + ("lengthened",)
+    + ("lengthened", "before", "after")
 )
 _STEP, _MORE, _SPARE, _AT = (
     poly(Var(name, None, True)) for name in ("step", "more", "spare", "start")
@@ -70,6 +70,12 @@ def _cases(relation: str, names: list[str]) -> Iterator[_Case]:
                 if holds or conds:
                     spans = {s: Span(_AT, end, True, True)}
                     yield _Case(None, end, spans, {}, {a: _AT}, dict.fromkeys(conds, holds))
+        case ("before", [b, k]):
+            yield _Case(poly(0), None, {}, {b: poly(-1)}, {}, {k: False})
+            yield _Case(_STEP, None, {}, {b: poly(-1)}, {}, {k: True})
+        case ("after", [b, k]):
+            yield _Case(_AT - 1, _AT, {}, {b: poly(1)}, {}, {k: False})
+            yield _Case(_AT - 1, _AT + _STEP, {}, {b: poly(1)}, {}, {k: True})
         case _:
             for past in (True, False):
                 yield from _halves(relation, names, past)

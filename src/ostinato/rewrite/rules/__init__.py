@@ -7,6 +7,7 @@ from ostinato.rewrite.rules.factors import FACTORS
 from ostinato.rewrite.rules.history import HISTORY
 from ostinato.rewrite.rules.incremental import INCREMENTAL
 from ostinato.rewrite.rules.matmul import MATMUL
+from ostinato.rewrite.rules.online import ONLINE
 from ostinato.rewrite.rules.ranges import RANGES
 from ostinato.rewrite.rules.vectorize import VECTORIZE
 from ostinato.rewrite.rules.view import VIEW
@@ -17,6 +18,7 @@ FAMILIES = (
     INCREMENTAL,
     HISTORY,
     RANGES,
+    ONLINE,
     WEIGHTED,
     AFFINE,
     FACTORS,

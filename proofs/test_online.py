@@ -1,0 +1,44 @@
+"""Laws of sums of exponentials over ranges: over the reals, where infinities do not occur.
+
+What the compiled programs do with infinities is compared with the interpreter in
+``tests/rewrite/test_incremental_forms.py``.
+"""
+
+import pytest
+
+from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
+
+RULES = (
+    "incremental/sum-of-powers",
+    "incremental/softmax-sum",
+    "incremental/softmax-sum-of-vectors",
+    "incremental/safe-sum-of-powers",
+    "incremental/safe-softmax-sum",
+    "incremental/safe-softmax-sum-swapped",
+    "incremental/safe-softmax-sum-of-vectors",
+    "incremental/safe-softmax-sum-of-vectors-swapped",
+    "incremental/sum-of-powers-to-come",
+    "incremental/softmax-sum-to-come",
+    "incremental/softmax-sum-of-vectors-to-come",
+    "incremental/safe-sum-of-powers-to-come",
+    "incremental/safe-softmax-sum-to-come",
+    "incremental/safe-softmax-sum-swapped-to-come",
+    "incremental/safe-softmax-sum-of-vectors-to-come",
+    "incremental/safe-softmax-sum-of-vectors-swapped-to-come",
+    "incremental/sum-of-quotients",
+    "incremental/quotient-leaves-first",
+    "incremental/quotient-leaves-last",
+    "incremental/factor-leaves-first",
+    "incremental/factor-leaves-second",
+    "incremental/factor-leaves-third",
+    "incremental/factor-leaves-fourth",
+    "incremental/column-of-quotients",
+    "incremental/product-as-sum",
+)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_law_holds_for_all_ranks_sizes_points_and_real_values(name: str) -> None:
+    verdict = prove(every_rule()[name])
+    assert verdict.outcome == "proved", str(verdict)

@@ -1,0 +1,116 @@
+"""Folds over ranges that follow the point: written plainly, computed in linear time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import ostinato as ot
+from ostinato.rewrite.optimize import RewriteOptions, optimize
+
+t = ot.dims("t")
+T = 24
+x, f, g = (ot.input(name, over=t) for name in "xfg")
+v = ot.input("v", shape=(3,), over=t)
+holds = ot.input("holds", dtype="bool", over=t)
+logit = ot.input("logit", over=t)
+Arrays = Mapping[str, npt.NDArray[np.generic]]
+
+PAST, COMING = slice(None, t + 1), slice(t, None)
+BEFORE, AFTER = slice(None, t), slice(t + 1, None)
+
+
+def softmax_mean(part: slice) -> ot.Tensor:
+    return (ot.softmax(logit[part], 0)[..., None] * v[part]).sum(0)
+
+
+FORMS: dict[str, ot.Tensor] = {
+    **{f"{fold} so far": getattr(x[PAST], fold)(0) for fold in ("sum", "mean", "max", "prod")},
+    **{f"{fold} to come": getattr(x[COMING], fold)(0) for fold in ("sum", "mean", "min", "prod")},
+    **{f"{fold} before": getattr(x[BEFORE], fold)(0) for fold in ("sum", "max", "min", "prod")},
+    **{f"{fold} after": getattr(v[AFTER], fold)(0) for fold in ("sum", "max", "min", "prod")},
+    "any so far": holds[PAST].any(0),
+    "all to come": holds[COMING].all(0),
+    "any before": holds[BEFORE].any(0),
+    "sum of some": ot.where(holds[PAST], x[PAST], 0.0).sum(0),
+    "mean of some": (x[PAST] * holds[PAST].cast("float32")).sum(0) / holds[PAST].sum(0),
+    "sum of sums": x[PAST].sum(0)[PAST].sum(0),
+    "weights of both steps": (f * g[PAST] * x[PAST]).sum(0),
+    "quotients of both steps": (g[PAST] / (f * f + 1.0) * x[PAST]).sum(0),
+    "logsumexp so far": ot.logsumexp(x[PAST], 0),
+    "logsumexp of vectors": ot.logsumexp(v[PAST], 0),
+    "logsumexp to come": ot.logsumexp(x[COMING], 0),
+    "softmax mean": (ot.softmax(logit[PAST], 0) * x[PAST]).sum(0),
+    "softmax mean of vectors": softmax_mean(PAST),
+    "softmax mean to come": softmax_mean(COMING),
+    "softmax product": ot.softmax(logit[PAST], 0) @ v[PAST],
+}
+
+
+def arguments(program: ot.Program, special: bool) -> Arrays:
+    """Numbers, or the same with infinities and a NaN among the last ones."""
+    rng = np.random.default_rng(0)
+    shapes = {"v": (T, 3), "holds": (T,)}
+    drawn = {name: rng.normal(size=shapes.get(name, (T,))) for name in sorted(program.inputs)}
+    if special:
+        for name in drawn.keys() & {"x", "v", "logit"}:
+            drawn[name][0], drawn[name][9] = -np.inf, -np.inf
+            drawn[name][17], drawn[name][20] = np.inf, np.nan
+    kept = {name: a > 0 if name == "holds" else a.astype("float32") for name, a in drawn.items()}
+    return {name: np.asarray(a) for name, a in kept.items()}
+
+
+def price(value: ot.Tensor, steps: int) -> float:
+    options = RewriteOptions(hints={"T": steps})
+    return optimize(ot.Program(y=value).pdg, options).report.price_after
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_predicted_time_is_linear_in_the_steps(name: str) -> None:
+    assert price(FORMS[name], 8192) < 2.5 * price(FORMS[name], 4096)
+
+
+@pytest.mark.parametrize("special", [False, True], ids=["numbers", "infinities"])
+@pytest.mark.parametrize("name", [n for n in FORMS if "both" not in n])
+def test_the_compiled_form_agrees_with_the_interpreter(name: str, special: bool) -> None:
+    program = ot.Program(y=FORMS[name])
+    given = arguments(program, special)
+    with np.errstate(all="ignore"):
+        expected = program.interpret(**given)["y"]
+        found = program.compile(hints={"T": 4096})(**given)["y"]
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+WINDOWS: dict[str, Callable[[int], slice]] = {
+    "past": lambda n: slice(ot.maximum(t - (n - 1), 0), t + 1),
+    "coming": lambda n: slice(t, ot.minimum(t + n, t.size)),
+}
+
+
+@pytest.mark.parametrize("side", WINDOWS)
+def test_an_infinity_leaves_a_long_window_of_sums(side: str) -> None:
+    program = ot.Program(y=x[WINDOWS[side](301)].sum(0))
+    given = np.ones(700, "float32")
+    given[350] = np.inf
+    found = program.compile(hints={"T": 100_000})(x=given)["y"]
+    np.testing.assert_array_equal(found, program.interpret(x=given)["y"])
+    assert np.isfinite(found[[0, -1]]).all() and np.isinf(found[350])
+
+
+@pytest.mark.parametrize("side", WINDOWS)
+def test_long_windows_take_a_few_steps_more_than_short_ones(side: str) -> None:
+    short, long = (price(x[WINDOWS[side](n)].max(0), 100_000) for n in (1000, 16_000))
+    assert long < 2 * short
+
+
+def test_large_logits_do_not_overflow_the_online_form() -> None:
+    program = ot.Program(y=FORMS["softmax mean"])
+    given = {
+        "logit": np.linspace(-1e4, 1e4, T, dtype="float32"),
+        "x": np.arange(T, dtype="float32"),
+    }
+    found = program.compile(hints={"T": 4096})(**given)["y"]
+    np.testing.assert_allclose(found, np.arange(T), rtol=1e-6)
