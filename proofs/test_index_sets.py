@@ -170,7 +170,8 @@ def test_a_window_is_made_of_the_windows_that_its_rows_name(window: Slice) -> No
 def test_a_range_from_the_start_or_to_the_end_is_read_where_it_has_elements(edge: Expr) -> None:
     tables = Tables((T,))
     end = expr(T.extent)
-    tables.id(Slice(expr(0), edge)), tables.id(Slice(edge, end))
+    tables.id(Slice(expr(0), edge))
+    tables.id(Slice(edge, end))
     found = range_rows(tables, len(tables.attributes))
     for name in ("always_until", "until", "always_from", "from"):
         for _, part, to, *conds in found.get(name, ()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from hypothesis import given, settings
@@ -24,25 +24,31 @@ def altered(seed: int) -> Data:
     data.pop("sum")
     at: Any = data
     while True:
-        key = chance.choice(list(at) if isinstance(at, dict) else range(len(at)))
-        inner = at[key]
-        if not (isinstance(inner, dict | list) and inner and chance.random() < 0.93):
+        key: Any = chance.choice(_keys(at))
+        inner: Any = at[key]
+        is_inside = type(inner) in (dict, list) and bool(inner)
+        if not is_inside or chance.random() >= 0.93:
             break
         at = inner
     _alter(at, key, chance)
     return {**data, "sum": sum_of(data)}
 
 
+def _keys(at: Any) -> list[Any]:
+    """The keys of a record, or the places of a list."""
+    return list(cast(dict[str, Any], at)) if isinstance(at, dict) else [*range(len(at))]
+
+
 def _alter(at: Any, key: Any, chance: random.Random) -> None:
     """Change, remove, repeat or move one entry of a list or record."""
-    value = at[key]
+    value, places = at[key], _keys(at)
     kind = chance.randrange(5)
     if kind == 0:
         del at[key]
-    elif kind == 1 and isinstance(at, list):
+    elif kind == 1 and isinstance(key, int):
         at.insert(key, copy.deepcopy(value))
-    elif kind == 2 and isinstance(at, list):
-        other = chance.randrange(len(at))
+    elif kind == 2 and isinstance(key, int):
+        other = chance.choice(places)
         at[key], at[other] = at[other], at[key]
     elif isinstance(value, bool):
         at[key] = not value
@@ -51,7 +57,7 @@ def _alter(at: Any, key: Any, chance: random.Random) -> None:
     elif isinstance(value, str):
         at[key] = chance.choice(WORDS)
     else:
-        at[key] = copy.deepcopy(chance.choice(list(at.values()) if isinstance(at, dict) else at))
+        at[key] = copy.deepcopy(at[chance.choice(places)])
 
 
 def results(found: Certificate) -> list[Values]:

@@ -28,6 +28,7 @@ from ostinato.pdg.node import (
     Case,
     Concat,
     Const,
+    Dtype,
     Gather,
     Host,
     Input,
@@ -149,7 +150,10 @@ def add_program(rows: Rows, pdg: Pdg) -> None:
         if any(node.dtype == dtype for node in rows.nodes):
             rows.add("raw_unit", dtype, _add_leaf(rows, const(1, dtype)))
             rows.add("raw_zero", dtype, _add_leaf(rows, const(0, dtype)))
-    for fn, dtype in {(n.op.fn, n.dtype): None for n in rows.nodes if isinstance(n.op, Reduce)}:
+    folds: dict[tuple[str, Dtype], None] = {
+        (n.op.fn, n.dtype): None for n in rows.nodes if isinstance(n.op, Reduce)
+    }
+    for fn, dtype in folds:
         if not fn.startswith("arg"):
             nothing = const(fold_unit(fn, dtype), dtype)
             rows.add("raw_empty", fn, dtype, _add_leaf(rows, nothing))

@@ -66,7 +66,7 @@ def subject(made: Program | Experiment, hints: Mapping[str, int] | None = None) 
     Errors: OptionError for a hint that is no extent of the program.
     """
     program = made if isinstance(made, Program) else made.program
-    given = {} if isinstance(made, Program) else made.arguments
+    given: Mapping[str, object] = {} if isinstance(made, Program) else made.arguments
     known = {n: v for n, v in given.items() if isinstance(v, int) and n in program.extents}
     found = Subject(program.pdg, {**known, **(hints or {})})
     assert found.options.hints == found.hints, "options are the given ones"

@@ -131,7 +131,7 @@ def nodes_by_statement(form: Form) -> dict[str, frozenset[Node]]:
     Views between an output and the statement that holds it belong to that statement.
     """
     pdg, system = form.optimized.pdg, form.system
-    stored = {node for node, name in _stored(system)}
+    stored = {node for node, _ in _stored(system)}
     out = {name: _inside(node, pdg, stored) for node, name in _stored(system)}
     for name, node in pdg.outputs:
         held = system.outputs[name]

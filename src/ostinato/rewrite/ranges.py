@@ -15,7 +15,7 @@ from ostinato.pdg.build import const
 from ostinato.pdg.condition import Cond, at_least
 from ostinato.pdg.functions import FLOATS, fold_unit
 from ostinato.pdg.index import Dim, Expr, Extremum, Slice, dims_of, expr, maximum, minimum
-from ostinato.pdg.node import Node, Reduce
+from ostinato.pdg.node import Dtype, Node, Reduce
 from ostinato.rewrite._egglog import Row
 from ostinato.rewrite.tables import Tables
 
@@ -40,7 +40,9 @@ def constants_of_ranges(
     nodes: Collection[Node], rows: Mapping[str, Sequence[Row]]
 ) -> Iterator[tuple[str, tuple[str, ...], Node]]:
     """Rows about what folds of nothing give, and zeros, where the rows of ranges ask for them."""
-    reductions = {(n.op.fn, n.dtype): None for n in nodes if isinstance(n.op, Reduce)}
+    reductions: dict[tuple[str, Dtype], None] = {
+        (n.op.fn, n.dtype): None for n in nodes if isinstance(n.op, Reduce)
+    }
     if any(rows.get(relation) for relation in ("until", "from", "moved")):
         for fn, dtype in reductions:
             if fn in EXACT or fn in ROUNDED:

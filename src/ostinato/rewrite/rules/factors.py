@@ -16,7 +16,6 @@ _ZERO = ("(zero e z)", "(= n (rank x))", "(ones n o)")
 _IS_TRUTH = ('(= "bool" (dtype b))', "(real_cast f)")
 _TYPE = "(= e (dtype y))"
 _TRUTH = "(map1 f b)"
-_TYPE = "(= e (dtype y))"
 _LIE = '(map2 "sub" u (map1 f b))'
 
 
