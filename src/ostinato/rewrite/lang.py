@@ -102,7 +102,8 @@ _DECLARATIONS = """
 (relation pins (i64 i64 i64))
 (relation gone (i64 T)) (relation raw_gone (i64 i64))
 (relation some (i64 T)) (relation raw_some (i64 i64))
-(relation factor (String T)) (relation scaled (i64 T T)) (relation affine (i64 T T T))
+(relation factor (String T)) (function scaled (i64 T) T :merge old)
+(sort Line) (constructor line (T T) Line) (function affine (i64 T) Line :merge old)
 (relation closed (i64))
  (relation batch (i64 i64 i64)) (relation live (i64))
 (function dom (T) i64 :merge (& old new)) (function sdom (T) i64 :merge (& old new))
@@ -288,10 +289,39 @@ def constructors(term: str) -> list[tuple[str, str]]:
 
 def rule_text(rule: Rule) -> str:
     """A rule in egglog's language; every operator it creates is noted with the rule's name."""
-    facts = " ".join((f"(= lhs {rule.left})", *rule.when))
+    facts = " ".join((f"(= lhs {rule.left})", *(_single(fact, "=") for fact in rule.when)))
     notes = [f'(why_{op} {fields} "{rule.name}")' for op, fields in constructors(rule.right)]
-    actions = " ".join((f"(union lhs {rule.right})", *notes, *rule.also))
+    actions = " ".join(
+        (f"(union lhs {rule.right})", *notes, *(_single(fact, "set") for fact in rule.also))
+    )
     return f'(rule ({facts}) ({actions}) :ruleset {rule.phase} :name "{rule.name}")'
+
+
+def _single(fact: str, verb: str) -> str:
+    """A fact as egglog keeps it: one factor, and one line, of a value is enough.
+
+    A choice between two products would otherwise have every combination of their factors.
+    """
+    name, *fields = _parts(fact)
+    match name, fields:
+        case "scaled", [r, y, g]:
+            found, value = f"(scaled {r} {y})", g
+        case "affine", [r, y, g, a]:
+            found, value = f"(affine {r} {y})", f"(line {g} {a})"
+        case _:
+            return fact
+    return f"(set {found} {value})" if verb == "set" else f"(= {value} {found})"
+
+
+def _parts(form: str) -> list[str]:
+    """The name and the fields of a parenthesised form."""
+    out, depth, start = list[str](), 0, 1
+    for k, character in enumerate(form):
+        depth += (character == "(") - (character == ")")
+        if (character == " " and depth == 1) or k == len(form) - 1:
+            out.append(form[start:k])
+            start = k + 1
+    return [part for part in out if part]
 
 
 @lru_cache(maxsize=16)
