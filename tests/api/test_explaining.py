@@ -28,7 +28,7 @@ def test_a_box_of_the_page_tells_line_rules_and_cost(tmp_path: Path) -> None:
     assert found is not None
     details = json.loads(found[1])
     boxes = [box for name, box in details.items() if name.startswith("compiled-")]
-    assert any("incremental/discounted-sum" in box["rules"] for box in boxes)
+    assert any("vectorize/lin" in box["rules"] for box in boxes)
     assert sum(box["nanoseconds"] or 0 for box in boxes) > 0
     lines = [text for box in boxes for _, text in box["places"]]
     assert any(text.startswith("gain = ot.discounted_sum(") for text in lines)

@@ -95,12 +95,12 @@ def test_every_operator_has_a_form() -> None:
         "d = broadcast(reshape(x[1, :], (1, 3)), (2, 3)) f32[2, 3]",
         "e = take(x, i, axis=-1) f32[2, 1]",
         "f[b] = normal#2[b] f32[3] over (b)",
-        "g[t] = scan_max(r[t], t) f32 over (t) train.py:1",
-        "h[t] = linear(0.9, r[t], t backwards) f32 over (t) train.py:1",
+        "g[t] = scan_max(r[t], t) f32 over (t)",
+        "h[t] = linear(0.9, r[t], t backwards) f32 over (t)",
         "k = f32(iota(T)) f32[T]",
         "l = [1, 2, 3, 4, ...] i32[5]",
         "m[t] = r[t, b=:4] f32[4] over (t)",
-        "n[t] = scan_sum(r[t], t backwards) f32 over (t) train.py:1",
+        "n[t] = scan_sum(r[t], t backwards) f32 over (t)",
     ]
 
 
