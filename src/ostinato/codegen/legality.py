@@ -102,14 +102,17 @@ def check_relation(dep: Dep, when: Mapping[str, Moment]) -> None:
         relation = relation.same(loop.dim)
 
 
-def schedule_map(dims: tuple[Dim, ...], moment: Moment, length: int) -> Relation:
-    """The relation from points to times, padded to a length."""
+def schedule_map(
+    dims: tuple[Dim, ...], moment: Moment, length: int, turned: bool = False
+) -> Relation:
+    """The relation from points to times, padded to a length; ``turned``: tiles in reverse."""
     from ostinato.pdg import isl
 
     exprs: list[Expr] = []
     for place in moment.time:
         if isinstance(place, Loop):
-            exprs.append(-expr(place.dim) if place.reverse else expr(place.dim))
+            is_down = place.reverse != (turned and place.parallel)
+            exprs.append(-expr(place.dim) if is_down else expr(place.dim))
         else:
             exprs.append(expr(place))
     exprs += [expr(0)] * (length - len(exprs))

@@ -38,7 +38,8 @@ class Prover:
             return True
         key = self.question(dep, s)
         if key not in self.known:
-            self.known[key] = self.overwrites(dep, s).is_empty()
+            orders = (False, True) if s.place == "global" else (False,)
+            self.known[key] = all(self.overwrites(dep, s, o).is_empty() for o in orders)
         return self.known[key]
 
     def is_evident(self, dep: Dep, s: Storage) -> bool:
@@ -63,19 +64,24 @@ class Prover:
             tuple(pick.axis for pick in dep.load.picks),
             dep.cond,
             tuple((slot.dim, slot.kind, slot.extent) for slot in s.slots),
+            s.place,
             _ranked([m.time for m in self.times(dep)]),
         )
 
-    def overwrites(self, dep: Dep, s: Storage) -> Relation:
-        """Reading points and other points of the slot, written between first write and read."""
+    def overwrites(self, dep: Dep, s: Storage, turned: bool) -> Relation:
+        """Reading points and other points of the slot, written between first write and read.
+
+        Workers take the tiles of a parallel loop in any order: of two tiles either may be first, so
+        what all workers share has to be safe in the order of tiles and, ``turned``, against it.
+        """
         from ostinato.pdg import isl
 
         begun, written, read = self.times(dep)
         length = max(len(m.time) for m in (begun, written, read))
         later = isl.lex_later(length)
-        begin = schedule_map(dep.producer.dims, begun, length)
-        end = schedule_map(dep.producer.dims, written, length)
-        reading = schedule_map(dep.consumer.dims, read, length)
+        begin = schedule_map(dep.producer.dims, begun, length, turned)
+        end = schedule_map(dep.producer.dims, written, length, turned)
+        reading = schedule_map(dep.consumer.dims, read, length, turned)
         again = same_slot(dep, s) & begin.then(later.reverse()).then(end.reverse())
         return dep.relation.then(again) & reading.then(later).then(begin.reverse())
 
@@ -97,7 +103,10 @@ def _ranked(times: Sequence[Time]) -> Hashable:
         here = [t[depth] if depth < len(t) else 0 for t in times]
         order = sorted({x for x in here if isinstance(x, int)})
         out.append(
-            tuple((x.dim, x.reverse) if isinstance(x, Loop) else order.index(x) for x in here)
+            tuple(
+                (x.dim, x.reverse, x.parallel) if isinstance(x, Loop) else order.index(x)
+                for x in here
+            )
         )
     return tuple(out)
 

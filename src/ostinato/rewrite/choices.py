@@ -11,7 +11,7 @@ from ostinato.pdg.node import Case, Host, Node, postorder
 from ostinato.pdg.truth import truth
 from ostinato.rewrite.dependence import Reaches, contained
 from ostinato.rewrite.tables import threshold
-from ostinato.rewrite.whole import partial_below
+from ostinato.rewrite.whole import may_miss, partial_below
 
 if TYPE_CHECKING:
     from ostinato.rewrite.load import Loaded
@@ -31,7 +31,8 @@ def _add_truths(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
     for node in [n for n in loaded.ids if isinstance(n.op, Case) and n not in calls]:
         assert isinstance(node.op, Case), f"{node} is no choice"
         for arg in node.args:
-            loaded.row("raw_gap", loaded.ids[arg], loaded.tables.mask(loaded.partial[arg]))
+            gap = loaded.tables.dims if may_miss(arg) else loaded.partial[arg]
+            loaded.row("raw_gap", loaded.ids[arg], loaded.tables.mask(gap))
         for cond in _parts(node.op.cond):
             value = truth(cond)
             for x in postorder((value,)):

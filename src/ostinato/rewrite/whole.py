@@ -168,3 +168,15 @@ def _inside(index: Index, size: Expr, by: Renaming) -> bool:
 def _mentioned(index: Index) -> Dims:
     parts = (index.lo, index.hi) if isinstance(index, Slice) else (index,)
     return Dims().union(*(dims_of(e) for e in parts))
+
+
+def may_miss(node: Node) -> bool:
+    """Whether a value reads a fixed step that some extents lack: then it has no point at all."""
+    return any(
+        dim in x.args[0].domain
+        and not _mentioned(index)
+        and not _inside(index, expr(dim.extent), {})
+        for x in postorder((node,))
+        if isinstance(x.op, Read)
+        for dim, index in x.op.at
+    )
