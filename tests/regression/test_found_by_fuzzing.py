@@ -88,3 +88,27 @@ def test_the_sizes_of_an_adjoint_are_those_of_the_step_that_is_read() -> None:
 
 def methods(program: ot.Program) -> tuple[Callable[..., dict[str, Array]], ...]:
     return program.interpret, program.compile()
+
+
+def test_a_value_that_another_tile_reads_in_the_next_step_has_two_slots() -> None:
+    """The proof of storage took tiles in their order, but workers take them in any order."""
+    b, s = ot.dims("b s")
+    x, y = ot.input("x", over=(b, s)), ot.recurrent("y", over=(b, s))
+    bent = ot.tanh(y).named("bent")
+    y[b == 0] = x
+    y[True] = ot.where(s < s.size - 1, bent[b - 1, ot.minimum(s + 1, s.size - 1)], 0.0) + x
+    run = ot.Program(y=y).compile(widths={"s": 2}, threads=2)
+    lines = [line for line in run.explain().schedule.splitlines() if line.startswith("bent ")]
+    assert ["b: last 2" in line for line in lines] == [True]
+
+
+def test_a_fixed_step_that_few_steps_lack_is_not_read_without_its_condition() -> None:
+    """A mask computed both branches everywhere, also one that reads step ``B - 3`` of one step."""
+    b, s = ot.dims("b s")
+    x = ot.input("x", over=(b, s))
+    last = (b == b.size - 3) & (b.size >= 3)
+    program = ot.Program(z=ot.where(last, ot.tanh(x[b.size - 3, s]) * x, 0.0))
+    for size in (1, 4):
+        values = np.arange(2.0 * size).reshape(size, 2)
+        judged, found = (run(x=values) for run in methods(program))
+        np.testing.assert_allclose(found["z"], judged["z"], rtol=1e-6)
