@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.pdg.check import check
 from ostinato.pdg.errors import ArgumentError
 from ostinato.pdg.functions import Array
-from tests.property.judge import Trial, judge
+from ostinato.rewrite.optimize import optimize
+from tests.property.judge import Bench, Trial, judge
 from tests.property.programs import Recipe, Step
 
 t = ot.dims("t")
@@ -104,11 +106,8 @@ def test_a_value_that_another_tile_reads_in_the_next_step_has_two_slots() -> Non
 
 def test_a_fixed_step_that_few_steps_lack_is_not_read_without_its_condition() -> None:
     """A mask computed both branches everywhere, also one that reads step ``B - 3`` of one step."""
-    b, s = ot.dims("b s")
-    x = ot.input("x", over=(b, s))
-    last = (b == b.size - 3) & (b.size >= 3)
-    program = ot.Program(z=ot.where(last, ot.tanh(x[b.size - 3, s]) * x, 0.0))
-    for size in (1, 4):
-        values = np.arange(2.0 * size).reshape(size, 2)
-        judged, found = (run(x=values) for run in methods(program))
-        np.testing.assert_allclose(found["z"], judged["z"], rtol=1e-6)
+    steps = (Step("mul", dim=2, c=1), Step("arctan", a=1, b=1, dim=3, c=1),
+             Step("constant_step", a=2, dim=3, c=3), Step("gather_history", dim=1, c=2))  # fmt: skip
+    recipe = Recipe((((0, 1), (3,)),), steps, 2, 3, ("float32",), "second")
+    program = Bench(Trial(recipe)).program
+    check(optimize(program.pdg).pdg, program.pdg.minimum_extents)
