@@ -106,8 +106,12 @@ def test_a_value_that_another_tile_reads_in_the_next_step_has_two_slots() -> Non
 
 def test_a_fixed_step_that_few_steps_lack_is_not_read_without_its_condition() -> None:
     """A mask computed both branches everywhere, also one that reads step ``B - 3`` of one step."""
-    steps = (Step("mul", dim=2, c=1), Step("arctan", a=1, b=1, dim=3, c=1),
-             Step("constant_step", a=2, dim=3, c=3), Step("gather_history", dim=1, c=2))  # fmt: skip
+    steps = (
+        Step("mul", dim=2, c=1),
+        Step("arctan", a=1, b=1, dim=3, c=1),
+        Step("constant_step", a=2, dim=3, c=3),
+        Step("gather_history", dim=1, c=2),
+    )
     recipe = Recipe((((0, 1), (3,)),), steps, 2, 3, ("float32",), "second")
     program = Bench(Trial(recipe)).program
     check(optimize(program.pdg).pdg, program.pdg.minimum_extents)
