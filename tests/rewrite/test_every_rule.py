@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 import pytest
@@ -91,7 +92,11 @@ def test_the_rules_without_a_proof_are_few_and_listed() -> None:
     assert len(unproved) <= len(RULES) // 20
 
 
-@pytest.mark.parametrize("instance", every_instance(), ids=named)
+# A third, by their names, so that a new instance changes no other one's part of the sample.
+SOME = [i for i in every_instance() if not zlib.crc32(named(i).encode()) % 3]
+
+
+@pytest.mark.parametrize("instance", SOME, ids=named)
 def test_all_rules_together_call_equal_only_what_is(instance: Instance) -> None:
     done = run(RULES, instance.build(Sizes(2, 3, 2)), rounds=8)
 
@@ -103,7 +108,7 @@ def test_all_rules_together_call_equal_only_what_is(instance: Instance) -> None:
     check()
 
 
-@pytest.mark.parametrize("instance", every_instance(), ids=named)
+@pytest.mark.parametrize("instance", SOME, ids=named)
 def test_rules_valid_everywhere_hold_outside_the_box_together(instance: Instance) -> None:
     rules = [rule for rule in RULES if rule.valid == "everywhere"]
     done = run(rules, instance.build(Sizes(2, 3, 2)), rounds=8)
