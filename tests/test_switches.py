@@ -27,7 +27,7 @@ def test_the_switches_print_while_a_program_is_compiled(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OSTINATO_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("ostinato.compiler.debug", lambda: Debug(rules=True, source=True))
+    monkeypatch.setattr("ostinato.stages.debug", lambda: Debug(rules=True, source=True))
     t = ot.dims("t")
     ot.Program(y=ot.input("x", over=t)[: t + 1].sum(0)).compile()
     printed = capsys.readouterr().err

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from bench.rewriting.corpus import Case
 from bench.rewriting.forms import CHOSEN, candidates
-from ostinato.compiler import Options, assemble, code_digest
 from ostinato.machine.profile import Profile
 from ostinato.machine.stored import profile_in_use
+from ostinato.options import Options
 from ostinato.pdg.check import check
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.half import encoded
@@ -20,6 +20,7 @@ from ostinato.rewrite.registry import RuleSet, every_rule
 from ostinato.runtime import cache
 from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.executor import Executable
+from ostinato.stages import assemble, code_digest
 
 LONGEST_NS = 2.5e8  # forms that are predicted to take longer are not run
 Show = Callable[[str], None]

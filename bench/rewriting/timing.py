@@ -15,8 +15,9 @@ from bench.rewriting.corpus import Case
 from ostinato.arguments import signature
 from ostinato.codegen.estimate import estimate
 from ostinato.codegen.plan import Plan
-from ostinato.compiler import Compiled, Options, Request
+from ostinato.compiler import Compiled
 from ostinato.machine.profile import Profile
+from ostinato.options import Options, Request
 from ostinato.results import Beside
 from ostinato.runtime import cache
 from ostinato.runtime.artifact import Artifact

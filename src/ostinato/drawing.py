@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ostinato.compiler import Request, optimize_pdg
+from ostinato.options import Request
 from ostinato.pdg.half import encoded
 from ostinato.pdg.mathematics import equations
 from ostinato.place import line_at
 from ostinato.report.graph import Fact, graph
 from ostinato.runtime.explain import Drawn
+from ostinato.stages import optimize_pdg
 
 
 def drawn(request: Request) -> Drawn:

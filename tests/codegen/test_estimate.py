@@ -3,8 +3,9 @@ import pytest
 import ostinato as ot
 from ostinato.codegen.estimate import Estimate, estimate, predicted
 from ostinato.codegen.plan import Plan
-from ostinato.compiler import Options, optimize_pdg, plan_of
 from ostinato.machine.profile import Profile
+from ostinato.options import Options
+from ostinato.stages import optimize_pdg, plan_of
 from ostinato.tensor import Tensor
 
 PROFILE = Profile()

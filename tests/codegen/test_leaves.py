@@ -1,7 +1,8 @@
 import ostinato as ot
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.tree import Nest, leaves
-from ostinato.compiler import Options, optimize_pdg, plan_of
+from ostinato.options import Options
+from ostinato.stages import optimize_pdg, plan_of
 from ostinato.tensor import Tensor
 
 

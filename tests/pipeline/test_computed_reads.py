@@ -8,8 +8,9 @@ import pytest
 
 import ostinato as ot
 from ostinato.codegen.plan import Plan
-from ostinato.compiler import Options, optimize_pdg, plan_of
+from ostinato.options import Options
 from ostinato.recurrent import Recurrent
+from ostinato.stages import optimize_pdg, plan_of
 
 WINDOW = 3
 CHANCE = np.random.default_rng(7)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 import ostinato as ot
-from ostinato.compiler import Options, build
+from ostinato.options import Options
+from ostinato.stages import build
 from tests.pipeline.programs import shared_weight
 
 Golden = Callable[[str, str], None]

@@ -26,7 +26,8 @@ print(json.dumps({
 """
 SOURCE = """
 import hashlib
-from ostinato.compiler import Options, build
+from ostinato.options import Options
+from ostinato.stages import build
 from tests.pipeline.programs import reinforce
 print(hashlib.sha256(build(reinforce().pdg, None, Options()).source.encode()).hexdigest())
 """

@@ -11,7 +11,7 @@ from ostinato.certificate.equality import Unequal, check_equality
 from ostinato.certificate.planned import planned
 from ostinato.certificate.record import Certificate, Hints, Roots, Run, Schedule
 from ostinato.certificate.terms import Field, Recurrent, Shape, Term, is_leaf_number
-from ostinato.compiler import Request, code_digest, optimize_pdg
+from ostinato.options import Request
 from ostinato.pdg.errors import CertificateError
 from ostinato.pdg.half import encoded
 from ostinato.pdg.index import Dim
@@ -25,6 +25,7 @@ from ostinato.rewrite.optimize import Evidence, Optimized
 from ostinato.rewrite.registry import Rule, RuleSet, every_rule
 from ostinato.runtime import cache
 from ostinato.runtime.executor import Executable
+from ostinato.stages import code_digest, optimize_pdg
 
 RUN = Run(seed=0, rounds=2)
 _LIBRARIES = ("ostinato", "egglog", "islpy", "sympy", "numpy", "numba")

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from ostinato.certificate.order import check_order, order_data
 from ostinato.certificate.record import Certificate, Schedule
 from ostinato.certificate.timeline import steps_of
-from ostinato.compiler import Options, Rewritten, code_digest, plan_of
+from ostinato.options import Options
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Pdg
+from ostinato.stages import Rewritten, code_digest, plan_of
 
 
 class Misplanned(Exception):

@@ -10,9 +10,9 @@ from ostinato.codegen.arena import layout
 from ostinato.codegen.estimate import Estimate, estimate
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.system import System
-from ostinato.compiler import Options, optimize_pdg, options_from, scheduled, system_of
 from ostinato.experiment import Experiment
 from ostinato.machine.stored import profile_in_use
+from ostinato.options import Options, options_from
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.half import encoded
 from ostinato.pdg.index import Dim, Extent, evaluate
@@ -22,6 +22,7 @@ from ostinato.rewrite.optimize import Optimized
 from ostinato.rewrite.registry import RuleSet
 from ostinato.rewrite.sizes import DEFAULT_EXTENT
 from ostinato.runtime.workers import available_cores
+from ostinato.stages import optimize_pdg, scheduled, system_of
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,91 @@
+"""What a user may choose of a compilation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, cast
+
+from ostinato.arguments import signature
+from ostinato.dims import is_integer
+from ostinato.machine.profile import Profile
+from ostinato.pdg.errors import OptionError, guess
+from ostinato.pdg.node import Pdg
+from ostinato.rewrite.registry import RuleSet
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may choose of a compilation; a result changes by rounding only."""
+
+    threads: int = 0  # workers; 0 means every core this process may use
+    hints: Mapping[str, int] = field(default_factory=dict[str, int])  # typical extents, for costs
+    widths: Mapping[str, int] = field(default_factory=dict[str, int])  # rows per tile, by dim
+    verify: bool = False  # check every invariant after every stage
+    checks: bool = False  # check computed steps and positions against their range in every run
+    profile: Profile | None = None  # what work takes; None: `ostinato.machine.stored.current`
+    exact: bool = False  # only rules that keep every bit, and no operation that rounds otherwise
+    memory_limit: int = 0  # bytes of the arena, at the hinted extents and in every run; 0: none
+
+
+def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
+    """Return the record of the given options for a program.
+
+    Errors: OptionError for an unknown option, dimension or extent, with the closest known one, and
+    for a value of the wrong kind.
+    """
+    known = [f.name for f in fields(Options)]
+    for name in given:
+        _require_known(name, known, "option of compile", "Options")
+    threads = given.get("threads", 0)
+    if not is_integer(threads) or threads < 0:
+        remedy = "Pass a number of threads, or 0 for every core."
+        raise OptionError(f"`threads` is {threads!r}", remedy)
+    for name in ("verify", "checks", "exact"):
+        if not isinstance(given.get(name, False), bool):
+            raise OptionError(f"`{name}` is {given[name]!r}", "Pass True or False.")
+    extents = signature(pdg).extents
+    _require_counts("hints", given.get("hints", {}), extents, "extent")
+    _require_counts("widths", given.get("widths", {}), [d.name for d in pdg.dims()], "dimension")
+    _check_limit(given.get("memory_limit", 0), given.get("hints", {}), extents)
+    if not isinstance(given.get("profile"), Profile | None):
+        remedy = "Leave it out: the profile of this machine is found by itself."
+        raise OptionError(f"`profile` is {given['profile']!r}", remedy)
+    return Options(**given)
+
+
+def _check_limit(limit: object, hints: Mapping[str, int], extents: Sequence[str]) -> None:
+    """Refuse a limit that is no number of bytes, or is without the sizes that it is for."""
+    if not is_integer(limit) or limit < 0:
+        raise OptionError(f"`memory_limit` is {limit!r}", "Pass a number of bytes.")
+    missing = [name for name in extents if name not in hints]
+    if limit and missing:
+        example = ", ".join(f"{name}=100" for name in missing)
+        fact = f"`memory_limit` is given without a size for `{missing[0]}`"
+        raise OptionError(fact, f"Say for which extents it holds: hints=dict({example}).")
+
+
+def _require_counts(option: str, given: object, known: Sequence[str], what: str) -> None:
+    """Refuse an option that is no mapping from known names to positive integers."""
+    if not isinstance(given, Mapping):
+        remedy = f"Pass a dictionary from {what} names to integers."
+        raise OptionError(f"`{option}` is {given!r}", remedy)
+    for name, size in cast(Mapping[str, object], given).items():
+        _require_known(name, known, f"{what} of the program, but `{option}` has it", f"{what}s")
+        if not is_integer(size) or size < 1:
+            raise OptionError(f"`{option}` has {size!r} for `{name}`", "Pass a positive integer.")
+
+
+def _require_known(name: str, known: Sequence[str], what: str, several: str) -> None:
+    if name not in known:
+        remedy = f"{guess(name, known)}{several.capitalize()}: {', '.join(known)}."
+        raise OptionError(f"`{name}` is no {what}", remedy)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was compiled: a program, the rules that could be used (None: all), and the options."""
+
+    pdg: Pdg
+    rules: RuleSet | None
+    options: Options

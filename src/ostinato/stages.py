@@ -1,0 +1,211 @@
+"""The stages of the compiler, each a function of the one before: rewrite, lower, plan, emit."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache as cached
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ostinato.machine.profile import Profile
+from ostinato.options import Options
+from ostinato.pdg.functions import HALVES, Array
+from ostinato.pdg.half import encoded
+from ostinato.pdg.index import Dim, Expr, expr, upper_bound
+from ostinato.pdg.node import Input, Node, Pdg
+from ostinato.rewrite.registry import RuleSet
+from ostinato.runtime.arrays import tile_counts
+from ostinato.runtime.artifact import Artifact
+from ostinato.runtime.explain import Explanation
+from ostinato.runtime.workers import available_cores
+from ostinato.switches import debug
+
+if TYPE_CHECKING:
+    from ostinato.codegen.emit.interface import Interface
+    from ostinato.codegen.plan import Plan
+    from ostinato.codegen.system import System
+    from ostinato.rewrite.optimize import Optimized
+
+
+def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:
+    """Run every stage of the compiler."""
+    started = time.perf_counter()
+    optimized = optimize_pdg(encoded(pdg), rules, options)
+    return assemble(pdg, optimized, options, time.perf_counter() - started)
+
+
+def assemble(pdg: Pdg, optimized: Optimized, options: Options, rewrite_s: float) -> Artifact:
+    """Run the stages after rewriting, which took ``rewrite_s``."""
+    from ostinato.codegen.arena import layout
+    from ostinato.codegen.emit.driver import CONTROL_WORDS, DONE, STOP
+    from ostinato.codegen.emit.interface import interface
+    from ostinato.codegen.emit.program import emit
+    from ostinato.codegen.estimate import predicted
+
+    rewritten = time.perf_counter()
+    plan, constants = plan_of(optimized, options)
+    planned = time.perf_counter()
+    source = emit(plan)
+    if debug().rules:
+        print(optimized.report, file=sys.stderr)
+    if debug().source:
+        print(source, file=sys.stderr)
+    times = {
+        "rewrite_s": rewrite_s,
+        "schedule_s": planned - rewritten,
+        "emit_s": time.perf_counter() - planned,
+    }
+    return Artifact(
+        source=source,
+        interface=_in_types_of(pdg, interface(plan)),
+        place=partial(layout, plan),
+        price=partial(predicted, plan, options.profile or Profile()),
+        constants=constants,
+        domains={name: tuple(d.name for d in node.domain) for name, node in pdg.outputs},
+        shapes={name: _whole_shape(node) for name, node in pdg.outputs},
+        lines={name: node.where for name, node in pdg.outputs},
+        words=(STOP, DONE, CONTROL_WORDS),
+        memory_limit=options.memory_limit,
+        explanation=_explanation(optimized, plan, source, times, options.profile or Profile()),
+    )
+
+
+def _in_types_of(pdg: Pdg, found: Interface) -> Interface:
+    """The interface with the types that the user declared: machine code has the bits of halves."""
+    halves = {name: node.dtype for name, node in pdg.outputs if node.dtype in HALVES}
+    inputs = {
+        n.op.name: n.dtype for n in pdg.nodes() if isinstance(n.op, Input) and n.dtype in HALVES
+    }
+    if not halves and not inputs:
+        return found
+    return replace(
+        found,
+        inputs=tuple(replace(f, dtype=inputs.get(f.name, f.dtype)) for f in found.inputs),
+        outputs=tuple(replace(f, dtype=halves.get(f.name, f.dtype)) for f in found.outputs),
+    )
+
+
+def _whole_shape(node: Node) -> tuple[Expr, ...]:
+    """Extents of the domain, then the shape; an axis that varies with the point at its longest."""
+    return (*(expr(d.extent) for d in node.domain), *map(upper_bound, node.shape))
+
+
+def _explanation(
+    optimized: Optimized, plan: Plan, source: str, times: Mapping[str, float], profile: Profile
+) -> Explanation:
+    return Explanation(
+        rules=optimized.report.rules,
+        kernels=tuple(f"def {part}" for part in source.split("\ndef ")[1:]),
+        schedule=str(plan),
+        source=source,
+        cost={"rewritten_ns": optimized.report.price_after, **times},
+        profile=profile.name,
+        notes=_notes(optimized),
+    )
+
+
+def _notes(optimized: Optimized) -> tuple[str, ...]:
+    """What rewriting could not do: no slower program without a word."""
+    report = optimized.report
+    notes: list[str] = []
+    if report.left:
+        notes.append(f"rewriting left a part of the program as it is written: {report.left}")
+    if not report.saturation.complete:
+        notes.append(f"rewriting stopped before it had tried everything: {report.saturation}")
+    if report.search:
+        notes.append(f"choosing stopped before it had tried everything: {report.search}")
+    notes += [f"a rule without a proof was used: {rule}" for rule in report.unproved]
+    return tuple(notes)
+
+
+def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
+    """Rewrite a program and prove that the result is still defined everywhere it is demanded."""
+    from ostinato.pdg.check import check
+    from ostinato.rewrite.optimize import RewriteOptions, Rewriting
+    from ostinato.rewrite.registry import every_rule
+
+    chosen = rules if rules is not None else every_rule()
+    chosen = chosen.exact() if options.exact else chosen
+    profile = options.profile or Profile()
+    forms = Rewriting(pdg, RewriteOptions(chosen, dict(options.hints), profile=profile))
+    if options.memory_limit:
+        from ostinato.fitting import Room, fitting
+
+        needed = partial(_bytes, options=options)
+        optimized = fitting(forms, Room(options.memory_limit, options.hints, needed))
+    else:
+        optimized = forms.best()
+    if options.verify:
+        from ostinato.pdg.verify import verify
+
+        verify(optimized.pdg)
+    check(optimized.pdg, pdg.minimum_extents)
+    return optimized
+
+
+def _bytes(optimized: Optimized, options: Options) -> int:
+    """The arena of a form at the hinted extents."""
+    from ostinato.codegen.arena import layout
+    from ostinato.codegen.emit.interface import interface
+
+    plan, _ = plan_of(optimized, options)
+    most = max([1, *tile_counts(interface(plan).tiles, options.hints)])
+    workers = min(options.threads or available_cores(), most)
+    return layout(plan, options.hints, workers).total_bytes
+
+
+class Rewritten(Protocol):
+    """A program, and the dimensions that became leading axes of its recurrences."""
+
+    @property
+    def pdg(self) -> Pdg: ...
+    @property
+    def batched(self) -> dict[str, tuple[Dim, ...]]: ...
+
+
+def system_of(optimized: Rewritten, options: Options) -> System:
+    """Lower a rewritten program."""
+    from ostinato.codegen.bounds import prove_bounds
+    from ostinato.codegen.lower import lower
+
+    return prove_bounds(lower(optimized.pdg, optimized.batched, options.hints))
+
+
+def plan_of(optimized: Rewritten, options: Options) -> tuple[Plan, dict[str, Array]]:
+    """Lower and schedule a rewritten program; also the values of its literal arrays."""
+    return scheduled(system_of(optimized, options), options)
+
+
+def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]:
+    """Schedule a system; also the values of its literal arrays."""
+    import numpy as np
+
+    from ostinato.codegen.plan import PlanOptions, plan
+
+    workers = options.threads or available_cores()
+    planned = plan(system, PlanOptions(options.widths, workers, options.exact))
+    constants: dict[str, Array] = {}
+    for argument, name in system.inputs.items():
+        if name in system.constants:
+            statement = system.statements[name]
+            shape = tuple(axis.size.as_int() for axis in statement.axes)
+            values = np.array(system.constants[name], statement.dtype)
+            constants[argument] = values.reshape(shape)
+    return planned, constants
+
+
+@cached
+def code_digest() -> str:
+    """A hash of the compiler itself: a changed stage finds none of its older results."""
+    total = hashlib.sha256()
+    here = Path(__file__).parent
+    own = [here / name for name in ("compiler.py", "fitting.py", "options.py", "stages.py")]
+    parts = (here / name for name in ("machine", "pdg", "rewrite", "codegen", "runtime"))
+    for path in (*own, *(path for part in parts for path in sorted(part.rglob("*.py")))):
+        total.update(path.read_bytes())
+    return total.hexdigest()[:16]
