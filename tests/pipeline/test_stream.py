@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 from ostinato.compiler import Compiled
+from ostinato.runtime.workers import working
 from tests.pipeline.programs import ROOT, shared_weight
 
 LONG = {"B": 64, "T": 50, "I": 500_000}  # minutes of work
@@ -25,10 +25,10 @@ def training() -> Compiled:
 
 
 def test_records_arrive_while_the_loop_runs() -> None:
-    run, before = training(), threading.active_count()
+    run, before = training(), working()
     with run.stream("i", **LONG) as records:
         assert [next(records).i for _ in range(5)] == [0, 1, 2, 3, 4]
-        assert threading.active_count() == before + 2
+        assert working() == before + 2
 
 
 def test_records_equal_the_result_of_a_call() -> None:
@@ -40,26 +40,28 @@ def test_records_equal_the_result_of_a_call() -> None:
 
 
 def test_closing_a_stream_stops_the_loop() -> None:
-    run, before = training(), threading.active_count()
+    run, before = training(), working()
     records = run.stream("i", **LONG)
     next(records)
     started = time.perf_counter()
     records.close()
     assert time.perf_counter() - started < 5
-    assert threading.active_count() == before
+    assert working() == before
     assert list(records) == []
 
 
 def test_an_error_in_the_loop_over_records_stops_the_run() -> None:
-    run, before = training(), threading.active_count()
+    run, before = training(), working()
     with pytest.raises(KeyboardInterrupt), run.stream("i", **LONG) as records:
         next(records)
         raise KeyboardInterrupt
-    assert threading.active_count() == before
+    assert working() == before
 
 
 FILE = """
+from ostinato.runtime.workers import working
 import ostinato as ot
+from ostinato.runtime.workers import working
 from tests.pipeline.programs import shared_weight
 
 

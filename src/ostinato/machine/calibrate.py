@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 MOST_L3 = 64 << 20  # bytes: a part of a large cache that many share
 MOST_STEPS = 1 << 22
 ROWS = 512  # of a matrix that is read in strides: a power of two, as many extents are
+TILE = 32  # rows of a tile, when nobody says how many there are
 PASSES = 4  # of a step of `repeated`: it writes the new value, and moves it to where it is read
 
 
@@ -180,20 +181,21 @@ def _strides(watch: Stopwatch, found: dict[str, Any]) -> None:
     plain = watch.step_ns(programs.repeated(programs.multiplied, square))
     turned = watch.step_ns(programs.repeated(programs.turned, square))
     found["strided_ns"] = max((turned - plain) / square.size, found["step_ns"])
-    kept = [_copy_ns(watch, square), _copy_ns(watch, square.T)]  # results go to new memory
-    found["fresh_ns"] = max(kept[0] / square.itemsize - 2 * found["byte_ns"][1], 1e-4)
-    found["copy_ns"] = max(kept[1] - kept[0], found["step_ns"])
+    same, other = _copies_ns(watch, (square, square.T))
+    found["fresh_ns"] = max(same / square.itemsize - 2 * found["byte_ns"][1], 1e-4)
+    found["copy_ns"] = max(other - same, found["step_ns"])
 
 
-def _copy_ns(watch: Stopwatch, x: Array) -> float:
-    """Copying an element into memory that is used for the first time."""
-    copies: list[Array] = []
-    taken: list[float] = []
+def _copies_ns(watch: Stopwatch, arrays: Sequence[Array]) -> list[float]:
+    """Copying an element into memory that is used for the first time, of each array in turns."""
+    copies: list[Array] = []  # kept, so that no memory is used again
+    taken: list[list[float]] = [[] for _ in arrays]
     for _ in range(4 * watch.effort.runs):
-        started = watch.clock()
-        copies.append(np.array(x, order="C"))
-        taken.append(watch.clock() - started)
-    return statistics.median(taken) * 1e9 / x.size
+        for mine, x in zip(taken, arrays, strict=True):
+            started = watch.clock()
+            copies.append(np.array(x, order="C"))
+            mine.append((watch.clock() - started) * 1e9 / x.size)
+    return [statistics.median(mine) for mine in taken]
 
 
 def _draws(watch: Stopwatch, found: dict[str, Any]) -> None:
@@ -212,7 +214,9 @@ def _calls(watch: Stopwatch, found: dict[str, Any]) -> None:
     watch = Stopwatch(watch.effort, time.perf_counter)
     found["run_ns"] = watch.run_s(programs.empty(), 2) * 1e9
     alone = watch.step_ns(programs.shared(1))
-    found["kernel_ns"] = max(alone - 8 * found["leaf_ns"], 1.0) / (programs.BARRIERS + 1)
+    tiles = programs.ROWS // TILE
+    work = programs.ROWS * found["fold_ns"] + 2 * tiles * found["leaf_ns"]  # sums, then steps
+    found["kernel_ns"] = max(alone - work, 1.0) / (programs.BARRIERS + 1)
     if available_cores() > 1:
         together = watch.step_ns(programs.shared(available_cores()))
         found["barrier_ns"] = max(together - alone, 1.0) / programs.BARRIERS

@@ -22,6 +22,8 @@ from ostinato.runtime.explain import Explanation, MemoryUse
 from ostinato.runtime.module import Loaded, load_module
 from ostinato.runtime.workers import Workers, available_cores
 
+GRACE_S = 1.0  # how long workers that were interrupted may take to leave
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -85,11 +87,17 @@ class Execution:
         self.workers.wait()
 
     def wait(self) -> None:
-        """Wait for the end; an interrupt of the waiting thread stops the workers first."""
+        """Wait for the end.
+
+        An interrupt of the waiting thread asks the workers to leave. They do at the end of an
+        iteration, and call no Python until then; who has no loop to leave is not waited for.
+        """
         try:
             self.workers.wait()
-        except BaseException:
-            self.stop()
+        except BaseException as interrupt:
+            self.calls.failure = interrupt
+            self.control[self._stop] = 1
+            self.workers.wait(GRACE_S)
             raise
         if self.calls.failure is not None:
             raise self.calls.failure

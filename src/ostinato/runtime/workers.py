@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
+from queue import SimpleQueue
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,10 +20,64 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class _Hand:
+    """A background thread that does one job after the other, and is idle between them."""
+
+    idle: ClassVar[list[_Hand]] = []
+    busy: ClassVar[set[_Hand]] = set()
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            self._jobs.get()()
+
+    @classmethod
+    def take(cls) -> _Hand:
+        """An idle thread, or a new one."""
+        try:
+            return cls.idle.pop()
+        except IndexError:
+            return cls()
+
+    def do(self, job: Callable[[], None], ended: threading.Lock) -> None:
+        """Begin a job; ``ended`` is held until it is over."""
+        ended.acquire()
+        _Hand.busy.add(self)
+
+        def work() -> None:
+            try:
+                job()
+            finally:
+                _Hand.busy.discard(self)
+                _Hand.idle.append(self)
+                ended.release()
+
+        self._jobs.put(work)
+
+
+def working() -> int:
+    """How many workers of this process are in a run."""
+    return len(_Hand.busy)
+
+
+def _forget() -> None:
+    """A forked process has none of the threads."""
+    _Hand.idle.clear()
+    _Hand.busy.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
 class Workers:
     """Threads that run ``entry(tid, nt, barrier, *arguments)`` from the start to the end.
 
-    All of them are background threads, so that Ctrl-C reaches the caller while they work.
+    All of them are background threads, so that Ctrl-C reaches the caller while they work. They
+    wait for the next run when one is over: starting a thread takes longer than a small program.
     """
 
     def __init__(self, entry: Entry, count: int, arguments: tuple[object, ...]) -> None:
@@ -28,12 +85,9 @@ class Workers:
         self._failure: BaseException | None = None
         barrier = np.zeros(BARRIER_WORDS, np.int64)
         shared = (count, barrier, *arguments)
-        self._threads = [
-            threading.Thread(target=self._work, args=(entry, tid, *shared), daemon=True)
-            for tid in range(count)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._ended = [threading.Lock() for _ in range(count)]
+        for tid, ended in enumerate(self._ended):
+            _Hand.take().do(partial(self._work, entry, tid, *shared), ended)
 
     def _work(self, entry: Entry, *arguments: object) -> None:
         try:
@@ -42,11 +96,15 @@ class Workers:
             self._failure = failure
 
     def is_running(self) -> bool:
-        return any(thread.is_alive() for thread in self._threads)
+        return any(ended.locked() for ended in self._ended)
 
-    def wait(self) -> None:
-        """Wait until all workers have returned, and raise what any of them raised."""
-        for thread in self._threads:
-            thread.join()
+    def wait(self, seconds: float = -1) -> None:
+        """Wait until all workers have returned, and raise what any of them raised.
+
+        With ``seconds``, wait so long for each at most.
+        """
+        for ended in self._ended:
+            if ended.acquire(timeout=seconds):
+                ended.release()
         if self._failure is not None:
             raise self._failure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path as Directory
 
 import numpy as np
@@ -20,6 +19,7 @@ from ostinato.pdg.errors import NonFiniteError
 from ostinato.pdg.index import Dim, expr
 from ostinato.runtime.executor import Bound, Executable
 from ostinato.runtime.stream import Stream
+from ostinato.runtime.workers import working
 from tests.codegen.emit.plans import given, kept, load, loop, mapped, serial, whole
 from tests.codegen.emit.run import build
 
@@ -87,21 +87,21 @@ def test_records_come_one_per_step(program: Executable) -> None:
 
 
 def test_closing_a_stream_ends_the_run_early(program: Executable) -> None:
-    before = threading.active_count()
+    before = working()
     stream = Stream(program, "i", bound(10**7))
     first = next(stream)
     stream.close()
     assert first.w == 2.0
     assert list(stream) == []
-    assert threading.active_count() == before
+    assert working() == before
     assert program.run(bound(3))["w"].tolist() == expected(3).tolist()
 
 
 def test_a_stream_that_nobody_holds_ends(program: Executable) -> None:
-    before = threading.active_count()
+    before = working()
     for _ in Stream(program, "i", bound(10**7)):
         break
-    assert threading.active_count() == before
+    assert working() == before
 
 
 def test_an_interrupt_ends_the_run_and_is_passed_on(
@@ -110,11 +110,11 @@ def test_an_interrupt_ends_the_run_and_is_passed_on(
     def interrupted(seconds: float) -> None:
         raise KeyboardInterrupt
 
-    before = threading.active_count()
+    before = working()
     monkeypatch.setattr("time.sleep", interrupted)
     with pytest.raises(KeyboardInterrupt):
         list(Stream(program, "i", bound(10**7)))
-    assert threading.active_count() == before
+    assert working() == before
 
 
 def test_the_explanation_gives_the_memory_of_a_run(program: Executable) -> None:
