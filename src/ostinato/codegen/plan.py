@@ -12,6 +12,7 @@ from ostinato.codegen.guards import guards
 from ostinato.codegen.liveness import Life, lifetimes
 from ostinato.codegen.padding import pad_outputs
 from ostinato.codegen.reuse import check_storage, prover
+from ostinato.codegen.rows import long_rows
 from ostinato.codegen.schedule import schedule
 from ostinato.codegen.scratch import scratches
 from ostinato.codegen.show import show_plan
@@ -87,6 +88,8 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
     """
     chosen = options or PlanOptions()
     system = whole_operands(pad_outputs(system))
+    if not chosen.exact:  # sums of tiles add up in another order
+        system = long_rows(system)
     tiled = tile(system, chosen.widths, chosen.workers)
     found = schedule(tiled, frozenset(system.outputs.values()), system.hints)
     statements, deps, spans = found.statements, found.deps, tiled.spans

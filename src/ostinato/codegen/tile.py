@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isqrt
 from typing import Literal, NamedTuple
 
 from ostinato.codegen.prepare import needed
@@ -36,6 +37,9 @@ WIDTH = 32  # rows per tile: measured equal to 64 and 128 for layers of 64, and 
 NARROW_WIDTH = 128  # where a row is a few numbers, so that loops are long enough to pay
 FEW = 16  # numbers in such a row
 NARROWEST = 8
+MANY = 1 << 20  # numbers in partial sums: more fill the caches
+WORKERS = 4  # that a dim of constant extent has tiles for
+CACHED = 1 << 18  # numbers in a tile: more would not stay in the cache
 
 
 @dataclass(frozen=True)
@@ -236,17 +240,39 @@ def _width(
     hints: Mapping[str, int],
     workers: int,
 ) -> int:
-    rows = [_row(s) for name, s in statements.items() if chosen[name] is dim]
-    widest = WIDTH if max(rows, default=1) > FEW else NARROW_WIDTH
-    return default_width(_hinted(dim, hints), workers, widest)
+    own = [s for name, s in statements.items() if chosen[name] is dim]
+    widest = WIDTH if max(map(_row, own), default=1) > FEW else NARROW_WIDTH
+    steps = _hinted(dim, hints)
+    if not symbols(dim.extent):
+        workers = WORKERS  # without a hint no result depends on the number of threads
+    if steps is not None:
+        sums = sum(_row(s, s.reduced) for s in own if dim in s.reduced)
+        lines = sum(_row(s) for s in own if dim not in s.reduced)
+        widest = max(widest, balanced_width(steps, lines, sums, workers))
+    return default_width(steps, workers, widest)
 
 
-def _row(s: Statement) -> int:
+def _row(s: Statement, without: frozenset[Dim] = frozenset()) -> int:
     """The numbers that a row of a statement holds; a run-time size counts as many."""
     count = 1
     for axis in s.axes:
-        count *= axis.pad.const if axis.pad.is_const else FEW + 1
+        if axis.index not in without:
+            count *= axis.pad.const if axis.pad.is_const else FEW + 1
     return count
+
+
+def balanced_width(steps: int, line: int, sums: int, workers: int) -> int:
+    """The rows per tile with which partial sums and tiles of every worker take least memory.
+
+    A row has ``line`` numbers, the partial sums of a tile have ``sums``. Where sums of the usual
+    tiles fit into the caches, or tiles would not, nothing is to be won: the answer is small.
+
+    >>> [balanced_width(steps, 64, 128, 2) for steps in (10**5, 10**6, 10**7, 10**9)]
+    [32, 1000, 3162, 4096]
+    """
+    if sums * steps < MANY * WIDTH:
+        return WIDTH
+    return max(WIDTH, min(isqrt(sums * steps // (workers * max(1, line))), CACHED // max(1, line)))
 
 
 def default_width(steps: int | None, workers: int, widest: int = WIDTH) -> int:

@@ -1,0 +1,127 @@
+"""Long axes become dimensions in tiles where intermediate values would fill memory."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato.codegen.arena import layout, sizes_bytes
+from ostinato.codegen.plan import Plan
+from ostinato.codegen.tile import WIDTH, balanced_width
+from ostinato.compiler import Options, optimize_pdg, plan_of
+from ostinato.tensor import Tensor
+
+
+def squares(rows: int, slope: bool = True) -> ot.Program:
+    """A loss over all rows of a matrix: elementwise functions, a product and a sum."""
+    x, w = ot.input("x", (rows, 8)), ot.input("w", (8, 16))
+    loss = (ot.tanh(x @ w) ** 2).sum()
+    outputs = {"loss": loss, "slope": ot.grad(loss, w)} if slope else {"loss": loss}
+    return ot.Program(**outputs)
+
+
+def planned(program: ot.Program, threads: int = 2, **options: Any) -> Plan:
+    """The plan of a program for two workers."""
+    chosen = Options(threads=threads, **options)
+    return plan_of(optimize_pdg(program.pdg, None, chosen), chosen)[0]
+
+
+def between(plan: Plan, **extents: int) -> int:
+    """The bytes of all that is no argument, for two workers."""
+    sizes = sizes_bytes(plan, extents)
+    return layout(plan, extents, 2).total_bytes - sizes["x"] - sizes["w"]
+
+
+def has_rows(program: ot.Program, **options: Any) -> bool:
+    return "parallel row_o = " in str(planned(program, **options))
+
+
+@pytest.mark.parametrize("slope", [False, True])
+def test_a_sum_over_rows_needs_a_tile_of_them(slope: bool) -> None:
+    plan = planned(squares(1 << 20, slope))
+    assert between(plan) < 2 << 20  # one intermediate value for all rows: 64 MiB
+
+
+def test_memory_grows_with_the_root_of_the_rows_at_most() -> None:
+    sizes = [between(planned(squares(1 << k))) for k in (18, 20, 22)]
+    assert all(later < 2.2 * earlier for earlier, later in pairwise(sizes))
+
+
+def test_memory_of_a_reduced_dimension_does_not_grow_with_it() -> None:
+    b = ot.dims("b")
+    x, w = ot.input("x", (8,), over=b), ot.input("w", (8, 16))
+    loss = (ot.tanh(x @ w) ** 2)[:].sum()
+    program = ot.Program(loss=loss, slope=ot.grad(loss, w))
+    peaks = [between(planned(program, hints={"B": n}), B=n) for n in (1 << 18, 1 << 20)]
+    assert peaks[1] < 2.2 * peaks[0] < 8 << 20
+
+
+@pytest.mark.parametrize("rows", [8192, 9001])
+def test_tiles_of_rows_give_the_same_sums(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    x, w = rng.normal(size=(rows, 8)).astype("f"), rng.normal(size=(8, 16)).astype("f")
+    found = squares(rows).compile()(x=x, w=w)
+    y = np.tanh(x.astype(float) @ w)
+    np.testing.assert_allclose(found["loss"], (y**2).sum(), rtol=1e-5)
+    np.testing.assert_allclose(found["slope"], x.T @ (2 * y * (1 - y**2)), rtol=1e-3, atol=1e-2)
+
+
+def test_two_families_of_rows_are_two_dimensions() -> None:
+    x, y, w = ot.input("x", (9000, 8)), ot.input("y", (7000, 8)), ot.input("w", (8, 64))
+    program = ot.Program(both=ot.tanh(x @ w).sum() * ot.tanh(y @ w).sum())
+    rng = np.random.default_rng(5)
+    given = {"x": rng.uniform(size=(9000, 8)), "y": rng.uniform(size=(7000, 8))}
+    given["w"] = rng.uniform(size=(8, 64)) / 9
+    run = program.compile()
+    assert all(f"parallel {dim} = " in run.explain().schedule for dim in ("row_o", "row_2_o"))
+    np.testing.assert_allclose(run(**given)["both"], program.interpret(**given)["both"], rtol=1e-4)
+
+
+def rolled(x: Tensor) -> Tensor:
+    return (ot.exp(x) * ot.exp(ot.flip(x, 0))).sum()
+
+
+def gram(x: Tensor) -> Tensor:
+    return ot.tanh(x[:, None] * x[None, :]).sum()
+
+
+def best(x: Tensor) -> Tensor:
+    return (ot.exp(x) + x).argmax(0).sum()
+
+
+def ordered(x: Tensor) -> Tensor:
+    return ot.sort(ot.exp(x), 0).sum()
+
+
+def looked_up(x: Tensor) -> Tensor:
+    return ot.take(ot.exp(x), ot.input("at", (4,), "int32"), 0).sum()
+
+
+@pytest.mark.parametrize("f", [rolled, best, ordered, looked_up])
+def test_rows_that_are_read_otherwise_stay_an_axis(f: Callable[[Tensor], Tensor]) -> None:
+    assert not has_rows(ot.Program(y=f(ot.input("x", (5000, 64)))))
+
+
+def test_an_axis_that_meets_itself_stays_one() -> None:
+    assert not has_rows(ot.Program(y=gram(ot.input("x", (5000,)))))
+
+
+def test_few_rows_stay_an_axis() -> None:
+    assert has_rows(squares(8192)) and not has_rows(squares(1024))
+
+
+def test_exact_programs_add_in_the_order_they_are_written() -> None:
+    assert not has_rows(squares(8192), exact=True)
+
+
+def test_threads_change_no_tile_of_rows() -> None:
+    program = squares(9001)
+    assert str(planned(program, 1)) == str(planned(program, 3))
+
+
+def test_tiles_widen_with_the_root_until_they_fill_the_cache() -> None:
+    widths = [balanced_width(steps, 64, 128, 2) for steps in (10**4, 10**6, 4 * 10**6, 10**9)]
+    assert widths == [WIDTH, 1000, 2000, 4096]
