@@ -11,7 +11,8 @@ import ostinato as ot
 from ostinato.codegen.arena import layout, sizes_bytes
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.tile import WIDTH, balanced_width
-from ostinato.compiler import Options, optimize_pdg, plan_of
+from ostinato.options import Options
+from ostinato.stages import optimize_pdg, plan_of
 from ostinato.tensor import Tensor
 
 
