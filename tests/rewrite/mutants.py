@@ -103,7 +103,8 @@ def _left_out(tree: Tree) -> Iterator[Tree]:
 def caught(mutant: Mutant) -> Caught:
     """Who refuses a mutant first."""
     try:
-        Session(program((mutant.rule,)))
+        with Session(program((mutant.rule,))):
+            pass
     except EngineError:
         return "form"
     if _refused_by_instances(mutant):

@@ -142,6 +142,9 @@ def _saturate(engine: Engine, rows: Rows, pairs: Sequence[Pair]) -> str:
             return f"{len(pairs)} roots equal after {rounds} rounds, {size} rows"
         updated |= engine.run("seed").updated
         engine.execute("(run-schedule (saturate (run analysis)))")
+        while engine.run("spread").updated and engine.size() <= MOST_ROWS:
+            updated = True
+        engine.execute("(run-schedule (saturate (run analysis)))")
         updated |= engine.run("rewrite").updated
         if not updated:
             raise Unequal(f"{missing[0].about} is not shown to be that of the source")

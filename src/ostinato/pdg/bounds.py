@@ -7,6 +7,7 @@ procedures are incomplete and cheap: an answer "no" means "not proved".
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import assert_never
 
 from ostinato.pdg.condition import (
@@ -37,7 +38,10 @@ from ostinato.pdg.index import (
     minimum,
 )
 
+KNOWN = 1 << 14  # answers kept: the same few hundred questions are asked about every recurrence
 
+
+@lru_cache(maxsize=KNOWN)
 def is_never_negative(e: Expr) -> bool:
     """Whether ``e >= 0`` is proved at all points of the box."""
     compound = next((t for t in e.terms if not isinstance(t[0], Dim | Extent)), None)
@@ -79,6 +83,7 @@ def _linear_is_never_negative(e: Expr) -> bool:
     return least.const + sum(k for _, k in least.terms) >= 0
 
 
+@lru_cache(maxsize=KNOWN)
 def simplified(cond: Cond) -> Cond:
     """The condition with what the box decides removed, and redundant bounds dropped."""
     match cond:

@@ -10,7 +10,7 @@ member of the group: that is the legality constraint of extraction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,6 +21,8 @@ from ostinato.pdg.node import Node, Pdg
 from ostinato.rewrite.dependence import Along, Interval, Reaches, gap
 
 Vertex = tuple[str, int]  # a recurrence and the number of one of its cases
+Members = Mapping[int, int]  # recurrence -> vertices (bits)
+Distances = Mapping[Dim, Interval]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class _Edge:
 
     reader: int
     sources: int
-    along: Mapping[Dim, Interval]
+    along: Distances
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,21 @@ def chains(pdg: Pdg, reach: Mapping[Node, Reaches]) -> dict[Vertex, Chain]:
         members = groups.setdefault(holds[name, k], {})
         members[number[name]] = members.get(number[name], 0) | 1 << place
     edges: list[_Edge] = []
+    seen: dict[tuple[Along, Cond, Cond], tuple[Distances, list[Members]]] = {}
     for place, (name, k) in enumerate(vertices):
         cond, right = pdg.equations[name].cases[k]
-        least = _least(cond)
         for along, recs in reach[right].items():
-            sources = _met(along, recs, holds[name, k], groups)
-            edges.append(_Edge(place, sources, {d: gap(r, d, least) for d, r in along}))
+            key = along, cond, holds[name, k]
+            if key not in seen:
+                least = _least(cond)
+                seen[key] = {d: gap(r, d, least) for d, r in along}, _met(along, key[2], groups)
+            distances, met = seen[key]
+            sources = 0
+            for group in met:
+                for rec, cases in group.items():
+                    if recs >> rec & 1:
+                        sources |= cases
+            edges.append(_Edge(place, sources, distances))
     domains = tuple(pdg.equations[name].rec.domain for name, _ in vertices)
     found: dict[int, Chain] = {}
     graph = _Graph(vertices, domains, tuple(edges))
@@ -92,16 +103,10 @@ def _effective(pdg: Pdg, name: str, k: int) -> Cond:
     return every(conds[k], *(negation(c) for c in conds[:k]))
 
 
-def _met(along: Along, recs: int, reader: Cond, groups: Mapping[Cond, Mapping[int, int]]) -> int:
+def _met(along: Along, reader: Cond, groups: Mapping[Cond, Members]) -> list[Members]:
     """The cases that a read can meet."""
     points = tuple((d, indices.point) for d, indices in along)
-    out = 0
-    for case, members in groups.items():
-        if _meets(case, reader, points):
-            for rec, vertices in members.items():
-                if recs >> rec & 1:
-                    out |= vertices
-    return out
+    return [members for case, members in groups.items() if _meets(case, reader, points)]
 
 
 @lru_cache(maxsize=4096)
@@ -132,12 +137,16 @@ def _decompose(
     outer: Chain,
     out: dict[int, Chain],
 ) -> None:
+    of: dict[int, list[_Edge]] = {}
+    for e in edges:
+        of.setdefault(e.reader, []).append(e)
     for component in _ordered(_strongly_connected(members, edges), edges):
         mask = sum(1 << v for v in component)
         inside = [
             _Edge(e.reader, e.sources & mask, e.along)
-            for e in edges
-            if mask >> e.reader & 1 and e.sources & mask
+            for v in component
+            for e in of.get(v, ())
+            if e.sources & mask
         ]
         if not inside:
             out.update({v: outer for v in component})
@@ -195,19 +204,56 @@ def _carrier(
 
 
 def _strongly_connected(members: Sequence[int], edges: Sequence[_Edge]) -> list[list[int]]:
-    """Strongly connected components in the order of their first member (Warshall's closure)."""
+    """Strongly connected components in the order of their first member (Kosaraju, on bits)."""
     everything = sum(1 << v for v in members)
-    reached = {v: 1 << v for v in members}
+    reads = dict.fromkeys(members, 0)
+    readers = dict.fromkeys(members, 0)
+    alike: dict[int, int] = {}  # sources -> readers of all of them
     for e in edges:
-        if e.reader in reached:
-            reached[e.reader] |= e.sources & everything
-    for via in members:
-        through = reached[via]
-        for v in members:
-            if reached[v] >> via & 1:
-                reached[v] |= through
+        if e.reader in reads:
+            reads[e.reader] |= e.sources & everything
+            alike[e.sources] = alike.get(e.sources, 0) | 1 << e.reader
+    for sources, mask in alike.items():
+        for v in _bits(sources & everything):
+            readers[v] |= mask
+    left, ended = everything, list[int]()
+    for root in members:
+        if left >> root & 1:
+            left = _walk(root, reads, left, ended)
+    home: dict[int, int] = {}
+    left = everything
+    for root in reversed(ended):
+        if left >> root & 1:
+            component = list[int]()
+            left = _walk(root, readers, left, component)
+            home.update(dict.fromkeys(component, root))
     found: dict[int, list[int]] = {}
     for v in members:
-        first = next(u for u in members if reached[v] >> u & 1 and reached[u] >> v & 1)
-        found.setdefault(first, []).append(v)
+        found.setdefault(home[v], []).append(v)
     return list(found.values())
+
+
+def _walk(root: int, reads: Mapping[int, int], left: int, ended: list[int]) -> int:
+    """Depth first through the vertices ``left``; returns those it did not reach.
+
+    ``ended`` takes the others, each after all that were reached from it.
+    """
+    left &= ~(1 << root)
+    stack = [root]
+    while stack:
+        fresh = reads[stack[-1]] & left
+        if fresh:
+            first = fresh & -fresh
+            left ^= first
+            stack.append(first.bit_length() - 1)
+        else:
+            ended.append(stack.pop())
+    return left
+
+
+def _bits(mask: int) -> Iterator[int]:
+    """The numbers of the bits that are set."""
+    while mask:
+        first = mask & -mask
+        mask ^= first
+        yield first.bit_length() - 1

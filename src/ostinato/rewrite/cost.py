@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from ostinato.machine.profile import Profile
 from ostinato.pdg.node import Random
@@ -29,7 +29,13 @@ class Cost:
     serial: float = 0.0
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Cost)))
+        return Cost(
+            self.starts + other.starts,
+            self.arithmetic + other.arithmetic,
+            self.products + other.products,
+            self.traffic + other.traffic,
+            self.serial + other.serial,
+        )
 
     @property
     def total(self) -> float:

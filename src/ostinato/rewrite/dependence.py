@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, dims_of, expr, substitute
-from ostinato.pdg.node import Linear, Node, Pdg, Read, Rec, Scan, postorder
+from ostinato.pdg.node import Linear, Node, Op, Pdg, Read, Rec, Scan, postorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,7 @@ def reaches(pdg: Pdg) -> dict[Node, Reaches]:
     """For every node of a program, the recurrences it contains and where they are read."""
     bit = {name: 1 << k for k, name in enumerate(pdg.equations)}
     found: dict[Node, Reaches] = {}
+    seen: dict[tuple[Along, Op], Along] = {}
     for node in postorder(pdg.roots()):
         if isinstance(node.op, Rec):
             at_point = tuple((d, Range(expr(d), expr(d))) for d in node.domain)
@@ -136,8 +137,11 @@ def reaches(pdg: Pdg) -> dict[Node, Reaches]:
             continue
         moves = _moves(node)
         below = [pair for arg in node.args for pair in found[arg].items()]
-        if moves:
-            below = [(_moved(along, moves), recs) for along, recs in below]
+        for k, (along, recs) in enumerate(below) if moves else ():
+            key = along, node.op
+            if key not in seen:
+                seen[key] = _moved(along, moves)
+            below[k] = seen[key], recs
         found[node] = found[node.args[0]] if len(node.args) == 1 and not moves else _united(below)
     return found
 

@@ -5,6 +5,9 @@ lose against two operands with one reader each. Here one place at a time changes
 reference counts, as long as the whole graph gets cheaper. Then come *attempts*: a place takes an
 option although that costs more, other places take options that share what it needs, and all of
 it stays if the sum is a gain. Options are legal within their place's limit, so every switch is.
+
+What an option adds, and what leaving one saves, is looked up without changing anything, and known
+until a switch changes something that was looked at: most options are refused by these two.
 The bound is a number of steps and no time: the same program gives the same result on every
 machine. Reaching it is reported, never silent.
 """
@@ -14,10 +17,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-STEPS = 2_000_000  # places visited in one search; about a second
+STEPS = 2_000_000  # places looked at in one search; about a second
 LEAST_GAIN_NS = 1e-2  # above the prices that only break circles
 WORTH = 1e-5  # of the whole price: what is paid for less is not worth an attempt to share it
 NEAR = 6  # views between what an attempt pays for and an option that shares it
+MANY = 500  # options that one attempt looks at
 
 
 Taking = tuple[int, int]  # a place and one of its options
@@ -37,6 +41,16 @@ class Choices:
     price: Sequence[float]
 
 
+@dataclass(slots=True)
+class _Finding:
+    """A price, the items it pays for that are worth sharing, and what was looked at to know it."""
+
+    price: float
+    items: list[int]
+    seen: list[int]  # places, and items as numbers below zero
+    at: int  # the switch after which it was true
+
+
 @dataclass
 class LocalSearch:
     """The chosen option of every place (-1 if there is none), and how often each is used."""
@@ -48,10 +62,14 @@ class LocalSearch:
     is_complete: bool = True  # it ended because nothing gets cheaper, not for lack of steps
     _uses: list[int] = field(default_factory=list[int])
     _payers: list[int] = field(default_factory=list[int])  # of each item
-    _fresh: list[int] = field(default_factory=list[int])  # items that the last switch began to pay
+    _left: list[int] = field(default_factory=list[int])  # the choices that the last run left
+    _spare: int = 0  # steps without attempts
     _least: float = 0.0  # the price of what is worth sharing
-    _costs: dict[int, float] = field(default_factory=dict[int, float])  # since the last switch
-    _losses: dict[int, float] = field(default_factory=dict[int, float])  # of options, likewise
+    _added: dict[int, _Finding] = field(default_factory=dict[int, _Finding])  # by an option
+    _saved: dict[int, _Finding] = field(default_factory=dict[int, _Finding])  # by leaving a place
+    _now: int = 0  # attempts that were kept
+    _changed: list[int] = field(default_factory=list[int])  # when a place, or an item, last did
+    _log: list[Taking] = field(default_factory=list[Taking])  # what changed in this attempt
     _readers: dict[int, list[Taking]] = field(default_factory=dict[int, list[Taking]])
     _takings: dict[int, list[Taking]] = field(default_factory=dict[int, list[Taking]])  # by item
 
@@ -61,18 +79,36 @@ class LocalSearch:
         Without ``together`` there are no attempts.
         """
         begin = self.switches
-        self._uses = [0] * len(self.best)
-        self._payers = [0] * len(self.choices.price)
-        self._least = WORTH * self._retain(roots)
-        self._costs.clear()
-        if not self._readers:
-            self._index()
+        self._start(roots)
+        self._spare = self.steps // 2
         before = -1
-        while self.is_complete and self.switches > before:
+        while self.steps > 0 and self.switches > before:
             before = self.switches
             self._visit(together)
             together = False  # what the first round left apart hardly comes together later
-        return self.switches > begin and self.is_complete
+        self._left = [*self.best]
+        self.is_complete &= self.steps > 0
+        return self.switches > begin and self.steps > 0
+
+    def _start(self, roots: Sequence[int]) -> None:
+        """Count uses; what an earlier run found out holds where it left everything as it is."""
+        places = len(self.best)
+        if not self._readers:
+            self._index()
+        self._changed = self._changed or [0] * (places + len(self.choices.price))
+        before, changed = (self._uses, self._payers), [*self._changed]
+        self._uses = [0] * places
+        self._payers = [0] * len(self.choices.price)
+        self._least = WORTH * self._retain(roots)
+        self._now += 1
+        if (self._uses, self._payers) != before:
+            self._added.clear()
+            self._saved.clear()
+            return
+        self._changed = changed
+        for place in range(places):
+            if self.best[place] != self._left[place]:
+                changed[place] = self._now
 
     def _index(self) -> None:
         """The options by what they read and by what they pay for."""
@@ -86,72 +122,78 @@ class LocalSearch:
     def _visit(self, together: bool) -> None:
         """Try every other option of every place in use."""
         used = [p for p, n in enumerate(self._uses) if n and len(self.choices.options[p]) > 1]
-        self._losses = {o: self._loss(p, o) for p in used for o in self.choices.options[p]}
         for place in used:
-            if self.steps <= 0:
-                self.is_complete = False
-                return
             for option in self.choices.options[place]:
+                if self.steps <= 0:
+                    return
                 if self._uses[place] and option != self.best[place]:
                     self._try(place, option, together)
 
     def _try(self, place: int, option: int, together: bool) -> None:
         """Take an option if it is a gain, by itself or with what others gain by sharing."""
-        kids, current = self.choices.kids, self.best[place]
-        most = self._cost(place)  # of what may be gained: a bound that is cheap
-        self._fresh = []
-        added = self._pay(option) + self._retain(kids[option])
-        self.best[place] = option
-        sharing = self._rooms(self._fresh) if together else {}
-        most += sum(room for room, _ in sharing.values()) - added
-        if most <= LEAST_GAIN_NS or self._is_circle(place):
-            self.best[place] = current
-            self._withdraw(option)
-            self._release(kids[option])
+        adding = self._adding(option)
+        sharing = self._rooms(place, adding.items) if together else {}
+        most = self._saving(place).price - adding.price  # a bound that is cheap
+        most += sum(room for room, _ in sharing.values())
+        if most <= LEAST_GAIN_NS or self._is_circle(place, option):
             return
-        gain = self._withdraw(current) + self._release(kids[current]) - added
-        undo = [(place, current)]
+        undo = [(place, self.best[place])]
+        self._log = []
+        gain = self._turn(place, option)
         if gain <= LEAST_GAIN_NS:
             gain = self._follow_all(sharing, gain, undo)
         if gain > LEAST_GAIN_NS:
             self.switches += len(undo)
-            self._costs.clear()
-            self._losses.clear()
+            self._now += 1
             return
         for changed, before in reversed(undo):
             self._turn(changed, before)
+        for key, at in reversed(self._log):
+            self._changed[key] = at
 
-    def _loss(self, place: int, option: int) -> float:
-        """What an option of a place in use costs more, at least."""
-        kids = self.choices.kids[option]
-        added = self._pay(option) + self._retain(kids)
-        self._withdraw(option)
-        self._release(kids)
-        return added - self._cost(place)
+    def _rooms(self, own: int, fresh: Sequence[int]) -> dict[int, tuple[float, list[int]]]:
+        """Places that may gain by sharing items, the most that each may, and by which options.
 
-    def _cost(self, place: int) -> float:
-        """What would not be paid without the chosen option of a place."""
-        if place not in self._costs:
-            option = self.best[place]
-            kids, fresh = self.choices.kids[option], self._fresh
-            self._fresh = []
-            self._costs[place] = self._withdraw(option) + self._release(kids)
-            self._pay(option)
-            self._retain(kids)
-            self._fresh = fresh
-        return self._costs[place]
-
-    def _rooms(self, fresh: Sequence[int]) -> dict[int, tuple[float, list[int]]]:
-        """Places that may gain by sharing items, the most that each may, and by which options."""
-        shared = sum(self.choices.price[item] for item in fresh)
+        Attempts leave half of the steps to the switches that gain by themselves.
+        """
         found: dict[int, tuple[float, list[int]]] = {}
+        if not fresh:
+            return found
+        if self.steps <= self._spare:
+            self.is_complete = False
+            return found
+        shared = sum(self.choices.price[item] for item in fresh)
         for place, option in self._sharing(fresh):
-            room = min(self._cost(place), shared - self._losses.get(option, 0.0))
+            most = self._saving(place).price
+            if place == own or most <= self._least:
+                continue
+            room = min(most, shared + most - self._adding(option).price)
             if room > self._least:
-                most, options = found.setdefault(place, (0.0, []))
+                known, options = found.setdefault(place, (0.0, []))
                 options.append(option)
-                found[place] = max(most, room), options
+                found[place] = max(known, room), options
         return found
+
+    def _sharing(self, fresh: Sequence[int]) -> list[Taking]:
+        """Options not taken, of places in use, that lead to one of some items."""
+        found: dict[Taking, None] = {}
+        climbed: set[int] = set()
+        takings = [taking for item in fresh for taking in self._takings[item]]
+        left = MANY
+        for _ in range(NEAR):
+            above: list[Taking] = []
+            for taking in takings[:left]:
+                place, option = taking
+                if self.best[place] != option:
+                    if self._uses[place]:
+                        found[taking] = None
+                elif place not in climbed:
+                    climbed.add(place)
+                    above += self._readers.get(place, ())
+            left -= min(left, len(takings))
+            takings = above
+        self.steps -= MANY - left
+        return list(found)
 
     def _follow_all(
         self, sharing: Mapping[int, tuple[float, list[int]]], gain: float, undo: list[Taking]
@@ -159,7 +201,7 @@ class LocalSearch:
         """What is gained with the options of all places, as long as enough may be."""
         left = sum(room for room, _ in sharing.values())
         for place, (room, options) in sorted(sharing.items(), key=lambda item: -item[1][0]):
-            if gain + left <= LEAST_GAIN_NS:
+            if gain + left <= LEAST_GAIN_NS or self.steps <= 0:
                 break
             left -= room
             gain += sum(self._follow((place, option), undo) for option in options)
@@ -171,58 +213,121 @@ class LocalSearch:
         current = self.best[place]
         if not self._uses[place] or current == option:
             return 0.0
+        if self._look_up(option).price >= self._look_down(place).price:
+            return 0.0
+        if self._is_circle(place, option):
+            return 0.0
         gain = self._turn(place, option)
-        if gain > 0 and not self._is_circle(place):
+        if gain > 0:
             undo.append((place, current))
             return gain
         self._turn(place, current)
         return 0.0
 
-    def _sharing(self, fresh: Sequence[int]) -> list[Taking]:
-        """Options not taken, of places in use, that lead to one of some items."""
-        found: dict[Taking, None] = {}
-        takings = [taking for item in fresh for taking in self._takings[item]]
-        for _ in range(NEAR):
-            self.steps -= len(takings)
-            taken = [(p, o) for p, o in takings if self.best[p] == o]
-            found.update((t, None) for t in takings if self._uses[t[0]] and t not in taken)
-            takings = [t for place, _ in taken for t in self._readers.get(place, ())]
-        return list(found)
+    def _adding(self, option: int) -> _Finding:
+        """What an option that is not taken would cost more."""
+        known = self._added.get(option)
+        if known is None or not self._holds(known):
+            known = self._added[option] = self._look_up(option)
+        return known
+
+    def _saving(self, place: int) -> _Finding:
+        """What would not be paid without the chosen option of a place."""
+        known = self._saved.get(place)
+        if known is None or not self._holds(known):
+            known = self._saved[place] = self._look_down(place)
+        return known
+
+    def _holds(self, known: _Finding) -> bool:
+        """Whether nothing that was looked at has changed since."""
+        at, changed = known.at, self._changed
+        if at == self._now:
+            return True
+        self.steps -= 1
+        if any([changed[key] > at for key in known.seen]):
+            return False
+        known.at = self._now
+        return True
+
+    def _look_up(self, option: int) -> _Finding:
+        """What would be paid for an option and what it needs beyond what is used."""
+        best, kids, item = self.best, self.choices.kids, self.choices.item
+        uses, payers, price = self._uses, self._payers, self.choices.price
+        paid: dict[int, None] = {}  # items looked at
+        seen = set(kids[option])
+        stack = list(seen)
+        taken = [option]
+        for place in stack:  # grows
+            if not uses[place]:
+                taken.append(best[place])
+                fresh = [k for k in kids[best[place]] if k not in seen]
+                seen.update(fresh)
+                stack += fresh
+        for each in taken:
+            paid[item[each]] = None
+        fresh = [i for i in paid if not payers[i]]
+        self.steps -= len(stack) + 1
+        total = sum([price[i] for i in fresh])
+        worth = [i for i in fresh if price[i] > self._least]
+        return _Finding(total, worth, [*stack, *(~i for i in paid)], self._now)
+
+    def _look_down(self, place: int) -> _Finding:
+        """What would not be paid without the chosen option of a place and what only it needs."""
+        best, kids, item = self.best, self.choices.kids, self.choices.item
+        uses, payers, price = self._uses, self._payers, self.choices.price
+        total = 0.0
+        left: dict[int, int] = {}
+        unpaid: dict[int, int] = {}
+        freed = [best[place]]
+        for option in freed:  # grows
+            i = item[option]
+            rest = unpaid[i] = unpaid.get(i, payers[i]) - 1
+            if not rest:
+                total += price[i]
+            for kid in kids[option]:
+                rest = left[kid] = left.get(kid, uses[kid]) - 1
+                if not rest:
+                    freed.append(best[kid])
+        self.steps -= len(left) + 1
+        return _Finding(total, [], [place, *left, *(~i for i in unpaid)], self._now)
 
     def _turn(self, place: int, option: int) -> float:
         """Change the option of a place in use; returns what that saves."""
         kids, current = self.choices.kids, self.best[place]
+        self._touch(place)
         added = self._pay(option) + self._retain(kids[option])
         self.best[place] = option
         return self._withdraw(current) + self._release(kids[current]) - added
 
-    def _is_circle(self, start: int) -> bool:
-        """Whether the chosen term of a place contains the place."""
+    def _is_circle(self, start: int, option: int) -> bool:
+        """Whether the term of a place would contain the place with this option."""
         kids, best = self.choices.kids, self.best
-        seen = set(kids[best[start]])
+        seen = set(kids[option])
         stack = list(seen)
         while stack:
             place = stack.pop()
-            self.steps -= 1
             if place == start:
                 return True
+            self.steps -= 1
             fresh = [k for k in kids[best[place]] if k not in seen]
             seen.update(fresh)
             stack.extend(fresh)
         return False
 
+    def _touch(self, key: int) -> None:
+        """Note that a place or an item changes in this attempt."""
+        self._log.append((key, self._changed[key]))
+        self._changed[key] = self._now + 1
+
     def _pay(self, option: int) -> float:
         item = self.choices.item[option]
+        self._touch(~item)
         self._payers[item] += 1
-        if self._payers[item] > 1:
-            return 0.0
-        price = self.choices.price[item]
-        if price > self._least:
-            self._fresh.append(item)
-        return price
+        return 0.0 if self._payers[item] > 1 else self.choices.price[item]
 
     def _withdraw(self, option: int) -> float:
         item = self.choices.item[option]
+        self._touch(~item)
         self._payers[item] -= 1
         return 0.0 if self._payers[item] else self.choices.price[item]
 
@@ -234,6 +339,7 @@ class LocalSearch:
         while stack:
             place = stack.pop()
             self.steps -= 1
+            self._touch(place)
             uses[place] += 1
             if uses[place] == 1:
                 added += self._pay(best[place])
@@ -248,6 +354,7 @@ class LocalSearch:
         while stack:
             place = stack.pop()
             self.steps -= 1
+            self._touch(place)
             uses[place] -= 1
             if not uses[place]:
                 freed += self._withdraw(best[place])

@@ -29,8 +29,9 @@ Index expressions, slices, conditions and permutations are ids of a table kept o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 
+from ostinato.rewrite._egglog import Program
 from ostinato.rewrite.registry import Rule
 
 # S text, N number, D dimension bit, A id in the tables, H shape, T term
@@ -116,7 +117,7 @@ _DECLARATIONS = """
 (relation raw_nil (i64)) (relation raw_cons (i64 i64 i64))
 (relation raw_facts (i64 i64 i64 i64 i64)) (relation raw_want (i64 i64))
 (relation raw_define (i64 i64 i64))
-(ruleset load) (ruleset analysis) (ruleset seed) (ruleset rewrite)
+(ruleset load) (ruleset analysis) (ruleset seed) (ruleset spread) (ruleset rewrite)
 """
 
 _LOADING = """
@@ -325,8 +326,13 @@ def _parts(form: str) -> list[str]:
 
 
 @lru_cache(maxsize=16)
-def program(rules: tuple[Rule, ...]) -> tuple[str, ...]:
-    """The commands of the egglog program: sorts, operators, loading, analyses and the rules."""
+def program(rules: tuple[Rule, ...]) -> Program:
+    """The egglog program: sorts, operators, loading and analyses, then the rules."""
+    return Program(_base(), tuple(map(rule_text, rules)))
+
+
+@cache
+def _base() -> tuple[str, ...]:
     lines = [_DECLARATIONS]
     for op, letters in SIGNATURE.items():
         sorts = " ".join(_SORT[c] for c in letters)
@@ -336,8 +342,7 @@ def program(rules: tuple[Rule, ...]) -> tuple[str, ...]:
     lines += [_load_rule(op) for op in SIGNATURE]
     lines += [_LOADING, _ANALYSIS, *_shape_rules()]
     lines += [text for op in SIGNATURE for text in _analysis_rules(op)]
-    own = (command for line in lines for command in commands(line))
-    return (*own, *(rule_text(rule) for rule in rules))
+    return tuple(command for line in lines for command in commands(line))
 
 
 def commands(text: str) -> list[str]:

@@ -180,26 +180,24 @@ def _unproved(fired: Iterable[Rule]) -> tuple[str, ...]:
 
 
 def _saturated(loaded: Loaded, chosen: RewriteOptions, clock: _Clock) -> tuple[EGraph, Saturation]:
-    """Everything the rules make of a program."""
-    with _session(chosen.rules) as engine:
-        engine.insert(loaded.rows)
-        saturation = saturate(engine, chosen.budget, {r.name: r.family for r in chosen.rules})
-        clock.lap("saturate")
-        graph = export(engine, loaded)
-        clock.lap("export")
-    return graph, saturation
+    """Everything the rules make of a program.
 
-
-def _session(rules: RuleSet) -> Session:
-    """A scope for one program; a rule that is not well formed is the user's error."""
+    Errors: OptionError for a rule that is not well formed.
+    """
     try:
-        return Session(program(rules.rules))
+        with Session(program(chosen.rules.rules)) as engine:
+            engine.insert(loaded.rows)
+            saturation = saturate(engine, chosen.budget, {r.name: r.family for r in chosen.rules})
+            clock.lap("saturate")
+            graph = export(engine, loaded)
+            clock.lap("export")
     except EngineError as problem:
         name = re.search(r':name "([^"]*)"', problem.command)
-        if name is None or name[1] not in [r.name for r in rules]:
+        if name is None or name[1] not in [r.name for r in chosen.rules]:
             raise
         fact = f"the rule `{name[1]}` is not well formed: {problem.fact}"
         raise OptionError(fact, "Compare with `ostinato rules show` of a similar rule.") from None
+    return graph, saturation
 
 
 def _cheapest(extractor: Extractor, graph: EGraph, loaded: Loaded, sizes: Sizes) -> Selection:

@@ -91,7 +91,8 @@ def _check_form(rule: Rule) -> None:
         if problem:
             raise malformed(rule, f"{part}, `{text}`, {problem}")
     try:
-        Session(program((rule,)))
+        with Session(program((rule,))):
+            pass
     except EngineError as problem:
         raise malformed(rule, _located(rule, problem.fact)) from None
 

@@ -13,7 +13,7 @@ from ostinato.place import place
 
 Exactness = Literal["exact", "zero signs", "reassociates"]
 Validity = Literal["everywhere", "inside the box"]
-Phase = Literal["rewrite", "seed"]
+Phase = Literal["rewrite", "spread", "seed"]
 UNPROVED = "unproved: "
 
 
@@ -29,6 +29,8 @@ class Rule:
     - ``valid``: at all integer points, or only inside the box of the dimensions.
     - ``proof``: a file under ``proofs/``, or ``unproved: why``; of a rule that a user adds, empty
       (the prover decides it then) or ``unproved: why`` to use it all the same.
+    - ``phase``: laws that only pass a term on to the operands ``spread``: they run by themselves
+      until nothing is left to do, between the rounds of all laws. ``seed`` asks for new terms.
 
     >>> Rule(
     ...     name="mine/double", law="x + x = 2 x where the 2 is there", reason="One operand less.",

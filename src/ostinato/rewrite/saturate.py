@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ostinato.rewrite._egglog import Engine
+from ostinato.rewrite._egglog import Engine, Round
 from ostinato.rewrite.improve import STEPS
 
 
@@ -44,21 +44,21 @@ def saturate(engine: Engine, budget: Budget, families: Mapping[str, str]) -> Sat
     """Run rules until nothing new is learnt or the budget ends.
 
     ``families`` names the rules whose matches are counted (the others are bookkeeping).
+    A round of all rules costs as much for one match as for a hundred, so what spreads step by step
+    through the program has rounds of its own, with few rules.
     """
     done = Saturation()
     begin = time.perf_counter()
     engine.run("load")
     _analyse(engine)
     for _ in range(budget.rounds):
-        updated = False
-        for ruleset in ("seed", "rewrite"):
-            report = engine.run(ruleset)
-            updated |= report.updated
-            done.matches.update({k: v for k, v in report.matches.items() if k in families})
-            _analyse(engine)
+        rounds = [*_spread(engine, budget.rows), engine.run("rewrite")]
+        _analyse(engine)
+        for one in rounds:
+            done.matches.update({k: v for k, v in one.matches.items() if k in families})
         done.rows.append(engine.size())
         done.seconds = time.perf_counter() - begin
-        if not updated:
+        if not any(one.updated for one in rounds):
             done.stopped, done.complete = "nothing new was learnt", True
             break
         if done.rows[-1] > budget.rows:
@@ -70,6 +70,26 @@ def saturate(engine: Engine, budget: Budget, families: Mapping[str, str]) -> Sat
     else:
         done.stopped = f"the budget of {budget.rounds} rounds was reached"
     return done
+
+
+def _spread(engine: Engine, most: int) -> list[Round]:
+    """Ask for new terms and lead them down to the leaves, up to so many rows; returns every round.
+
+    What spreads needs the analyses of terms that were there before, so it ends without new ones.
+    """
+    out: list[Round] = []
+    while True:
+        asked = engine.run("seed")
+        if asked.updated:
+            _analyse(engine)
+        led = [engine.run("spread")]
+        while led[-1].updated and engine.size() <= most:
+            led.append(engine.run("spread"))
+        out += [asked, *led]
+        if len(led) > 1:
+            _analyse(engine)
+        if engine.size() > most or len(led) == 1 and not asked.updated:
+            return out
 
 
 def _analyse(engine: Engine) -> None:

@@ -28,6 +28,7 @@ def _pushed(op: str, fields: str, operands: str, *when: str) -> Rule:
         right=f"({outer})",
         when=(f"(= y ({inner}))", "(!= 0 (& d (dom y)))", *regular, *when),
         proof="proofs/test_pointwise.py",
+        phase="spread",
     )
 
 
@@ -62,6 +63,7 @@ VECTORIZE: tuple[Rule, ...] = (
         when=("(= s (full d))", "(batch r d q)"),
         also=("(live q)",),
         proof="proofs/test_pointwise.py",
+        phase="spread",
     ),
     Rule(
         name="vectorize/definition",
@@ -72,6 +74,7 @@ VECTORIZE: tuple[Rule, ...] = (
         when=("(define r k x)", "(batch r d q)", "(live q)", "(= s (full d))"),
         also=("(define q k (sl d s x))",),
         proof="proofs/test_pointwise.py",
+        phase="spread",
     ),
     _pushed("map1", "f", "x"),
     _pushed("map2", "f", "x z"),
@@ -102,6 +105,7 @@ VECTORIZE: tuple[Rule, ...] = (
         right="(sl d q x)",
         when=("(= q (shifted d s a))", "(!= 0 (& d (dom x)))"),
         proof="proofs/test_pointwise.py",
+        phase="spread",
     ),
     Rule(
         name="vectorize/point",
@@ -119,6 +123,7 @@ VECTORIZE: tuple[Rule, ...] = (
             "(< k r)",
         ),
         proof="proofs/test_pointwise.py",
+        phase="spread",
     ),
     Rule(
         name="vectorize/first-point",
@@ -135,6 +140,7 @@ VECTORIZE: tuple[Rule, ...] = (
             "(= k (rank x))",
         ),
         proof="proofs/test_pointwise.py",
+        phase="spread",
     ),
     Rule(
         name="vectorize/nest",
@@ -150,6 +156,7 @@ VECTORIZE: tuple[Rule, ...] = (
             "(= r (rank x))",
         ),
         proof="proofs/test_pointwise.py",
+        phase="spread",
     ),
     Rule(
         name="vectorize/nest-recurrence",
@@ -168,5 +175,6 @@ VECTORIZE: tuple[Rule, ...] = (
             "(= r (rank x))",
         ),
         proof="proofs/test_pointwise.py",
+        phase="spread",
     ),
 )
