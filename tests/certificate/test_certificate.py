@@ -67,7 +67,14 @@ def halves_and_calls() -> ot.Program:
     return ot.Program(total=total, kept=x, squared=ot.host(np.square, total, shape=(2,)))
 
 
-@pytest.mark.parametrize("make", [moved_parts, affine_steps, halves_and_calls])
+def variances() -> ot.Program:
+    """Return variances of all that came before, and of a window that comes."""
+    t = ot.dims("t")
+    x = ot.input("x", over=t)
+    return ot.Program(past=x[:t].var(0), coming=x[t : ot.minimum(t + 9, t.size)].var(0))
+
+
+@pytest.mark.parametrize("make", [moved_parts, affine_steps, halves_and_calls, variances])
 def test_certificates_of_further_programs_hold(
     make: Callable[[], ot.Program], tmp_path: Path
 ) -> None:

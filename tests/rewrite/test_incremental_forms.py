@@ -46,6 +46,11 @@ FORMS: dict[str, ot.Tensor] = {
     "softmax mean": (ot.softmax(logit[PAST], 0) * x[PAST]).sum(0),
     "softmax mean of vectors": softmax_mean(PAST),
     "softmax mean to come": softmax_mean(COMING),
+    "variance so far": x[PAST].var(0),
+    "deviation of vectors to come": v[COMING].std(0),
+    "variance before": x[BEFORE].var(0),
+    "unbiased variance": ((x[PAST] - x[PAST].mean(0)) ** 2).sum(0) / ot.index(t).cast("float32"),
+    "covariance": ((x[PAST] - x[PAST].mean(0)) * (g[PAST] - g[PAST].mean(0))).mean(0),
     "softmax product": ot.softmax(logit[PAST], 0) @ v[PAST],
 }
 
@@ -98,6 +103,22 @@ def test_an_infinity_leaves_a_long_window_of_sums(side: str) -> None:
     found = program.compile(hints={"T": 100_000})(x=given)["y"]
     np.testing.assert_array_equal(found, program.interpret(x=given)["y"])
     assert np.isfinite(found[[0, -1]]).all() and np.isinf(found[350])
+
+
+VARIANCES: dict[str, slice] = {
+    "so far": PAST,
+    "to come": COMING,
+    **{f"window {name}": make(1000) for name, make in WINDOWS.items()},
+}
+
+
+@pytest.mark.parametrize("name", VARIANCES)
+def test_a_variance_beside_a_large_mean_keeps_its_digits(name: str) -> None:
+    program = ot.Program(y=x[VARIANCES[name]].var(0))
+    given = (1000.0 + np.random.default_rng(0).normal(size=2500)).astype("float32")
+    exact = program.interpret(x=given.astype("float64"))["y"]
+    found = program.compile(hints={"T": 100_000})(x=given)["y"]
+    np.testing.assert_allclose(found, exact, rtol=2e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize("side", WINDOWS)

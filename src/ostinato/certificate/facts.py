@@ -265,6 +265,8 @@ KNOWN = frozenset(
         "some",
         "scaled",
         "affine",
+        "tally",
+        "centre",
     )
     + ("zmask", "hmask", "hlen", "axis", "axes2", "axes3", "axes4", "axes5")
 )

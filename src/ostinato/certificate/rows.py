@@ -17,7 +17,7 @@ from ostinato.certificate.ranges import FOLDS, RANGES
 from ostinato.certificate.record import Hints
 from ostinato.certificate.steps import first_steps, free_operands, only_zeros
 from ostinato.certificate.terms import Recurrent, Term
-from ostinato.pdg.build import const, iota
+from ostinato.pdg.build import affine, const, iota
 from ostinato.pdg.condition import Compare, Every
 from ostinato.pdg.functions import NUMBERS, fold_unit
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, minimum
@@ -117,7 +117,14 @@ class Rows:
         """All rows, those of the attributes included."""
         known = self.beginnings()  # may name further slices
         about = attribute_rows(self.numbers, self.counters(), RANGES)
+        self.lengths()
         return {**self.table, **about, **FOLDS, "raw_known": known, "here": self.indices()}
+
+    def lengths(self) -> None:
+        """The numbers of steps of ranges that follow the point."""
+        for part in self.numbers.slices():
+            if dims_of(part.lo) | dims_of(part.hi):
+                self.add("raw_tally", self.numbers.of(part), _add_leaf(self, affine(part.size)))
 
     def indices(self) -> list[Row]:
         """The leaves that are the index of a dimension."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations
 from typing import assert_never
 
 from ostinato.pdg.build import const
@@ -47,6 +47,7 @@ from ostinato.rewrite.prefix import split_prefixes
 from ostinato.rewrite.ranges import constants_of_ranges, range_rows
 from ostinato.rewrite.steps import add_distances, add_steps, run_dims
 from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows
+from ostinato.rewrite.tallies import name_ranges, tallies
 from ostinato.rewrite.whole import partial_dims
 
 
@@ -117,9 +118,11 @@ def load(pdg: Pdg) -> Loaded:
     add_steps(loaded, reach, partial(_load_node, loaded))
     _load_twins(loaded)
     _load_wishes(loaded, reach)
+    name_ranges(loaded.tables, loaded.ids)
     for relation, more in rows(loaded.tables, range_rows).items():
         loaded.rows.setdefault(relation, []).extend(more)
-    for relation, cells, unit in constants_of_ranges(loaded.ids, loaded.rows):
+    beside = constants_of_ranges(loaded.ids, loaded.rows), tallies(loaded.tables, loaded.ids)
+    for relation, cells, unit in list(itertools.chain(*beside)):
         if unit not in loaded.ids:
             _load_node(loaded, unit)
         loaded.row(relation, *cells, loaded.ids[unit])
@@ -315,7 +318,9 @@ def _carried(pdg: Pdg, chained: Mapping[Vertex, Chain]) -> dict[Dim, int]:
 
 def _load_twins(loaded: Loaded) -> None:
     tables = loaded.tables
-    for outer, inner in combinations(sorted(tables.nest, key=lambda d: tables.nest[d]), 2):
+    for outer, inner in itertools.combinations(
+        sorted(tables.nest, key=lambda d: tables.nest[d]), 2
+    ):
         loaded.row("inside", inner, outer)
     for name, equation in loaded.pdg.equations.items():
         axes: tuple[Dim, ...] = ()

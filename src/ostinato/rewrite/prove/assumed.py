@@ -18,9 +18,10 @@ _ANALYSES = {
     **dict.fromkeys(("rank", "hlen"), "ranks"),
     **dict.fromkeys(("shape", "axis", "ones", "axes2", "axes3", "axes4", "axes5"), "shapes"),
     **dict.fromkeys(("value", "unit", "zero", "gone"), "values of constants"),
+    "centre": "means of ranges",
     **dict.fromkeys(("dtype", "real_cast"), "types"),
     **dict.fromkeys(("empty", "exactly", "rounded"), "folds"),
-    **dict.fromkeys(("prefix", "suffix", "growing", "counts", *RELATIONS), "ranges"),
+    **dict.fromkeys(("prefix", "suffix", "growing", "counts", "tally", *RELATIONS), "ranges"),
     **dict.fromkeys(("holds_low", "holds_high", "both", "pins"), "conditions"),
     **dict.fromkeys(
         ("full", "self", "shifted", "length", "innermost", "here"), "index expressions"

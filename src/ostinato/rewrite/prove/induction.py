@@ -8,6 +8,7 @@ is what its definition says: at its first step, which reads no other, and at eve
 
 from __future__ import annotations
 
+from ostinato.rewrite.prove.fractions import divides, fractions_in_segments
 from ostinato.rewrite.prove.guarded import restricted
 from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
 from ostinato.rewrite.prove.meaning import Meaning
@@ -27,6 +28,11 @@ def by_induction(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -
             before, here = left.at(point.moved(dim, point[dim] - 1), element), point[dim]
             entering = meaning.of(x).at(point, element)
             return never_negative(here) and _equal(left.at(point, element), before, entering)
+        case ("back", '"sum"', name, x) if setting.inside:
+            dim = meaning.dim(name)
+            after = left.at(point.moved(dim, point[dim] + 1), element)
+            entering = meaning.of(x).at(point, element)
+            return _equal(left.at(point, element), after, entering)
         case ("lin", name, flag, g, a) if setting.inside and setting.is_first is not None:
             return _by_definition(meaning, sides[0], (name, flag, g, a), element)
         case ("lin", name, flag, g, a) if setting.inside:
@@ -71,6 +77,8 @@ def _equal(now: Value, carried: Value, entering: Value) -> bool:
     """Whether ``now = carried + entering``, splitting sums at either end."""
     now, carried = restricted(now), restricted(carried)
     step = Call("add", (carried, entering))
+    if divides(step):
+        return fractions_in_segments(now, step)
     ends = ((first, last) for first in (None, True, False) for last in (None, True, False))
     return any(key(real(split(now, a))) == key(real(split(step, b))) for a, b in ends)
 

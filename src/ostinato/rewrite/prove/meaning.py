@@ -42,6 +42,7 @@ from ostinato.rewrite.prove.setting import (
 )
 from ostinato.rewrite.prove.text import Tree, show
 from ostinato.rewrite.prove.value import (
+    Call,
     Choice,
     Fold,
     Leaf,
@@ -113,8 +114,21 @@ class Meaning:
                 return Tensor((), lambda point, _: Number(point[dim]))
             case "rec":
                 return self._variable(str(fields[0]))
+            case "steps":
+                return Tensor((), lambda at, _: Number(self.setting.length(str(fields[0]), at)))
+            case "mean":
+                return self._mean(*fields)
             case _:
                 raise Unsupported(f"the operator {op}")
+
+    def _mean(self, dim: Tree, part: Tree, x: Tree) -> Tensor:
+        """The mean of a slice, with a leading axis of size 1."""
+        total = self.of(("red", '"sum"', ("<<", 1, ("rank", x)), ("sl", dim, part, x)))
+        steps = self.of(("map1", '"cast:real"', ("steps", part)))
+        return Tensor(
+            (one(), *total.shape),
+            lambda point, at: Call("div", (total.at(point, at[1:]), steps.at(point, ()))),
+        )
 
     def text(self, tree: Tree) -> str:
         """The name of a function."""

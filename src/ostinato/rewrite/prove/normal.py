@@ -7,6 +7,7 @@ ring, and folds do not care about the order or grouping of their axes.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterable, Sequence
@@ -196,23 +197,23 @@ def real(value: Value) -> Value:
     return _as_value(ring(value))
 
 
-def _term(factors: Iterable[Value], k: Fraction) -> Ring:
+def term(factors: Iterable[Value], k: Fraction) -> Ring:
     ordered = tuple(sorted(_without_inverses(list(factors)), key=key))
     return {tuple(map(key, ordered)): (ordered, k)} if k else {}
 
 
-def _plus(*rings: Ring) -> Ring:
+def plus(*rings: Ring) -> Ring:
     out: Ring = {}
     for r in rings:
         for name, (factors, k) in r.items():
             total = k + (out[name][1] if name in out else 0)
             out[name] = (factors, total)
-    return {name: term for name, term in out.items() if term[1]}
+    return {name: found for name, found in out.items() if found[1]}
 
 
-def _times(a: Ring, b: Ring) -> Ring:
+def times(a: Ring, b: Ring) -> Ring:
     pairs = itertools.product(a.values(), b.values())
-    return _plus(*(_term((*f, *g), j * k) for (f, j), (g, k) in pairs))
+    return plus(*(term((*f, *g), j * k) for (f, j), (g, k) in pairs))
 
 
 def _as_value(r: Ring) -> Value:
@@ -233,40 +234,44 @@ def ring(value: Value) -> Ring:
     """A sum of products of values that are neither."""
     match value:
         case Number(of):
-            return _integer(of) if isinstance(of, Poly) else _term((), of)
+            return _integer(of) if isinstance(of, Poly) else term((), of)
         case Leaf():
-            return _term((value,), Fraction(1))
+            return term((value,), Fraction(1))
         case Call(fn, args):
             return _ring_call(fn, args)
         case Fold(fn, over, body):
             left, inner = _without_units(over, body)
             if not left and over:
-                return _term((), Fraction(0)) if fn.startswith("arg") else ring(inner)
+                return term((), Fraction(0)) if fn.startswith("arg") else ring(inner)
             return _sum(left, ring(inner)) if fn in _ADDS else _fold(fn, left, inner)
         case Recursion():
-            return _term((_recursion(value, real(value.factor), real(value.body)),), Fraction(1))
+            return term((_recursion(value, real(value.factor), real(value.body)),), Fraction(1))
         case Choice(test, yes, no):
             a, b = real(yes), real(no)
-            return ring(yes) if key(a) == key(b) else _term((Choice(test, a, b),), Fraction(1))
+            return ring(yes) if key(a) == key(b) else term((Choice(test, a, b),), Fraction(1))
 
 
 def _integer(p: Poly) -> Ring:
     one = Fraction(1)
-    return _plus(*(_term((Number(poly(a)) for a in monomial), one * k) for monomial, k in p.terms))
+    return plus(*(term((Number(poly(a)) for a in monomial), one * k) for monomial, k in p.terms))
 
 
 def _ring_call(fn: str, args: tuple[Value, ...]) -> Ring:
     match fn, args:
         case "add", (x, y):
-            return _plus(ring(x), ring(y))
+            return plus(ring(x), ring(y))
+        case "+", _:
+            return plus(*map(ring, args))
+        case "*", _:
+            return functools.reduce(times, map(ring, args))
         case "sub", (x, y):
-            return _plus(ring(x), _times(_term((), Fraction(-1)), ring(y)))
+            return plus(ring(x), times(term((), Fraction(-1)), ring(y)))
         case "neg", (x,):
-            return _times(_term((), Fraction(-1)), ring(x))
+            return times(term((), Fraction(-1)), ring(x))
         case "mul", (x, y):
-            return _times(ring(x), ring(y))
+            return times(ring(x), ring(y))
         case "div", (x, y):
-            return _times(ring(x), _inverse(real(y)))
+            return times(ring(x), _inverse(real(y)))
         case (("stop_gradient" | "cast:real"), (x,)):
             return ring(x)
         case "pow", (x, y):
@@ -280,27 +285,27 @@ def _ring_call(fn: str, args: tuple[Value, ...]) -> Ring:
         case "where", (Call("not", (c,)), x, y):
             return ring(Call("where", (c, y, x)))
         case "where", (c, x, y) if key(real(y)) == "0" and key(real(x)) != "1":
-            return _times(ring(x), ring(Call("where", (c, Number(Fraction(1)), ZERO))))
+            return times(ring(x), ring(Call("where", (c, Number(Fraction(1)), ZERO))))
         case _ if fn in _LATTICE:
             joined = _lattice(fn, [real(a) for a in args])
             alone = not isinstance(joined, Call) or joined.fn != fn
-            return ring(joined) if alone else _term((joined,), Fraction(1))
+            return ring(joined) if alone else term((joined,), Fraction(1))
         case _:
             inner = [real(a) for a in args]
             ordered = sorted(inner, key=key) if fn in _ORDERLESS else inner
-            return _term((Call(fn, tuple(ordered)),), Fraction(1))
+            return term((Call(fn, tuple(ordered)),), Fraction(1))
 
 
 def _exponential(exponent: Ring) -> Ring:
     """A product with a factor for each term of the exponent."""
-    out = _term((), Fraction(1))
+    out = term((), Fraction(1))
     for factors, k in exponent.values():
         count = abs(k.numerator) if k.denominator == 1 else 1
         rest = k / count
         name = "exp" if rest > 0 else "inverse exp"
-        power = Call(name, (_as_value(_term(factors, abs(rest))),))
+        power = Call(name, (_as_value(term(factors, abs(rest))),))
         for _ in range(count):
-            out = _times(out, _term((power,), Fraction(1)))
+            out = times(out, term((power,), Fraction(1)))
     return out
 
 
@@ -322,15 +327,15 @@ def _power(x: Value, y: Value) -> Ring:
     while isinstance(y, Call) and y.fn == "cast:real":
         (y,) = y.args
     whole = _whole(y.of) if isinstance(y, Number) else 0
-    out = _term((), Fraction(1))
+    out = term((), Fraction(1))
     if not isinstance(y, Number) or not 0 <= whole <= _MOST_FACTORS:
-        return _term((Call("pow", (real(x), real(y))),), Fraction(1))
+        return term((Call("pow", (real(x), real(y))),), Fraction(1))
     for _ in range(whole):
-        out = _times(out, ring(x))
+        out = times(out, ring(x))
     rest = Number(y.of - whole)
     if key(rest) == "0":
         return out
-    return _times(out, _term((Call("pow", (real(x), rest)),), Fraction(1)))
+    return times(out, term((Call("pow", (real(x), rest)),), Fraction(1)))
 
 
 def _whole(of: Fraction | Poly) -> int:
@@ -342,15 +347,15 @@ def _whole(of: Fraction | Poly) -> int:
 
 def _inverse(y: Value) -> Ring:
     if isinstance(y, Number) and isinstance(y.of, Fraction) and y.of:
-        return _term((), 1 / y.of)
-    return _term((Call("inverse", (y,)),), Fraction(1))
+        return term((), 1 / y.of)
+    return term((Call("inverse", (y,)),), Fraction(1))
 
 
 def _sum(over: Sequence[Var], body: Ring) -> Ring:
     """The sum of a ring over variables: linear, and factors free of them move out."""
     if _is_of_nothing(over):
         return {}  # nothing is added
-    return _plus(*(_times(_term((), k), _sum_of(over, f)) for f, k in body.values()))
+    return plus(*(times(term((), k), _sum_of(over, f)) for f, k in body.values()))
 
 
 def _sum_of(over: Sequence[Var], factors: Sequence[Value]) -> Ring:
@@ -366,9 +371,9 @@ def _sum_of(over: Sequence[Var], factors: Sequence[Value]) -> Ring:
             inside += moved.args if isinstance(moved, Call) and moved.fn == "*" else [moved]
         else:
             inside.append(factor)
-    out = _term(outside, Fraction(1))
+    out = term(outside, Fraction(1))
     for part, used in _connected(variables, inside):
-        out = _times(out, _total(part, used) if used else _integer(_count(part)))
+        out = times(out, _total(part, used) if used else _integer(_count(part)))
     return out
 
 
@@ -396,7 +401,7 @@ def _connected(
 
 def _total(over: Sequence[Var], factors: Sequence[Value]) -> Ring:
     """One sum whose variables are named so that no order of them matters."""
-    return _term((_best("sum", over, factors, "*"),), Fraction(1))
+    return term((_best("sum", over, factors, "*"),), Fraction(1))
 
 
 def _best(fn: str, over: Sequence[Var], parts: Sequence[Value], joined: str) -> Value:
@@ -428,10 +433,10 @@ def _fold(fn: str, over: Sequence[Var], body: Value) -> Ring:
     if _is_of_nothing(over) and fn in JOINS:
         return ring(unit_of(fn))
     if fn.startswith("arg") or fn == "row":
-        return _term((Fold(fn, *_named(over, inner)),), Fraction(1))
+        return term((Fold(fn, *_named(over, inner)),), Fraction(1))
     variables = list(over)
     while isinstance(inner, Fold) and inner.fn == fn:
         fresh = {v: Var(f"~m{len(variables) + k}", v.size) for k, v in enumerate(inner.over)}
         variables += fresh.values()
         inner = rename(inner.body, {v: poly(w) for v, w in fresh.items()})
-    return _term((_best(fn, variables, [inner], "*"),), Fraction(1))
+    return term((_best(fn, variables, [inner], "*"),), Fraction(1))

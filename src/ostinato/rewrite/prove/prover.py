@@ -13,6 +13,7 @@ from typing import Literal
 
 from ostinato.rewrite.prove.choices import by_cases
 from ostinato.rewrite.prove.facts import assume, situations
+from ostinato.rewrite.prove.fractions import fractions_in_segments
 from ostinato.rewrite.prove.guarded import computed
 from ostinato.rewrite.prove.index import Poly, Var, poly
 from ostinato.rewrite.prove.induction import by_induction
@@ -226,6 +227,9 @@ def _is_proved(
         found.methods.add("normal form")
         return True
     if equal_in_segments(*values, form):
+        found.methods.add("ranges cut where they end")
+        return True
+    if form is real and fractions_in_segments(*values):
         found.methods.add("ranges cut where they end")
         return True
     if form is real and by_induction(meaning, sides, element):

@@ -61,7 +61,9 @@ def law(rule: Rule) -> Law:
     facts = [replaced(parse(f), {"lhs": left}) for f in rule.when]
     also = [parse(f) for f in rule.also]
     before = _steps_before(facts)
-    facts, also = ([_equality(f, before) for f in part] for part in (facts, also))
+    facts, also = (
+        [_equality(f, before) for fact in part for f in _counted(fact)] for part in (facts, also)
+    )
     changed = True
     while changed:
         changed = False
@@ -91,6 +93,21 @@ def _steps_before(facts: list[Tree]) -> dict[str, Tree]:
             case _:
                 pass
     return before
+
+
+def _counted(fact: Tree) -> tuple[Tree, ...]:
+    """``tally s c`` and ``centre d s x n y`` as what they say of c, n and y."""
+    match fact:
+        case ("tally", part, c):
+            return (("equal", c, ("steps", part)),)
+        case ("centre", dim, part, x, n, y):
+            return ("equal", n, ("map1", '"cast:real"', ("steps", part))), (
+                "equal",
+                y,
+                ("mean", dim, part, x),
+            )
+        case _:
+            return (fact,)
 
 
 def _equality(fact: Tree, before: Mapping[str, Tree]) -> Tree:
@@ -312,9 +329,28 @@ def _thinned(
     found: Law, plain: Setting, ranks: Mapping[str, int], lengths: Mapping[str, int]
 ) -> Iterator[Setting]:
     """The settings with every choice of axes of size 1 where operands may broadcast."""
-    open_axes = [(t, k) for t in ranks if t in found.thin for k in range(1, ranks[t] + 1)]
+    alike = _alike(found)
+    open_axes = [
+        (t, k)
+        for t in ranks
+        if t in found.thin and alike.get(t, [t])[0] == t
+        for k in range(1, ranks[t] + 1)
+    ]
     for ones in _choices_of_ones(open_axes):
-        yield _shaped(plain, ranks, lengths, ones)
+        every = frozenset((other, k) for t, k in ones for other in alike.get(t, [t]))
+        yield _shaped(plain, ranks, lengths, every)
+
+
+def _alike(found: Law) -> dict[str, list[str]]:
+    """For tensors that facts give one shape all of these: their axes have size 1 together."""
+    named: dict[str, list[str]] = {}
+    for fact in found.facts:
+        match fact:
+            case ("=", str(shape), ("shape", str(name))) if name in found.thin:
+                named.setdefault(shape, []).append(name)
+            case _:
+                pass
+    return {name: names for names in named.values() for name in names}
 
 
 def _shaped(

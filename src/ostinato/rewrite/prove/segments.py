@@ -34,6 +34,12 @@ class _Apart(Exception):
 
 def equal_in_segments(left: Value, right: Value, form: Form) -> bool:
     """Whether two values agree once all folds are cut at the same places."""
+    parts = in_segments(left, right, form)
+    return parts is not None and key(form(parts[0])) == key(form(parts[1]))
+
+
+def in_segments(left: Value, right: Value, form: Form) -> tuple[Value, Value] | None:
+    """Both values with all folds cut at the same places, where these are in order."""
     ends: dict[str, list[Poly]] = {}
     for fold in (*_folds(left), *_folds(right)):
         for end in _ends(fold):
@@ -43,9 +49,8 @@ def equal_in_segments(left: Value, right: Value, form: Form) -> bool:
     try:
         ordered = {name: sorted(found, key=cmp_to_key(_order)) for name, found in ends.items()}
     except _Apart:
-        return False
-    a, b = (_cut(value, ordered, form) for value in (left, right))
-    return key(form(a)) == key(form(b))
+        return None
+    return _cut(left, ordered, form), _cut(right, ordered, form)
 
 
 def _order(a: Poly, b: Poly) -> int:

@@ -177,7 +177,7 @@ class Setting:
         once the left side is read.
         """
         x, y = a.root(), b.root()
-        if x is y:
+        if x is y or x.same_fixed(y):
             return
         if self.frozen:
             left, right = (self.size(s, self.point()) for s in (x, y))

@@ -9,6 +9,7 @@ from ostinato.rewrite.rules.incremental import INCREMENTAL
 from ostinato.rewrite.rules.matmul import MATMUL
 from ostinato.rewrite.rules.online import ONLINE
 from ostinato.rewrite.rules.ranges import RANGES
+from ostinato.rewrite.rules.spread import SPREAD
 from ostinato.rewrite.rules.vectorize import VECTORIZE
 from ostinato.rewrite.rules.view import VIEW
 from ostinato.rewrite.rules.weighted import WEIGHTED
@@ -20,6 +21,7 @@ FAMILIES = (
     RANGES,
     ONLINE,
     WEIGHTED,
+    SPREAD,
     AFFINE,
     FACTORS,
     VIEW,

@@ -1,0 +1,31 @@
+"""Laws of variances and covariances: by induction, and as fractions of sums cut where they end.
+
+Over the real numbers, at points where a range has steps. The rounding of each form is compared with
+the interpreter in ``tests/rewrite/test_incremental_forms.py``.
+"""
+
+import pytest
+
+from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
+
+RULES = (
+    "incremental/centre-of-row",
+    "incremental/centre-as-row",
+    "incremental/centre-of-number",
+    "incremental/spread-so-far",
+    "incremental/spread-to-come",
+    "incremental/spread-until",
+    "incremental/spread-always-until",
+    "incremental/spread-from",
+    "incremental/spread-always-from",
+    "incremental/spread-window-elsewhere",
+    "incremental/spread-window-doubled",
+    "incremental/spread-window-lengthened",
+)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_law_holds_for_all_lengths_points_and_real_values(name: str) -> None:
+    verdict = prove(every_rule()[name])
+    assert verdict.outcome == "proved", str(verdict)
