@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 
 from ostinato.pdg.build import affine, const
 from ostinato.pdg.index import Slice, dims_of, expr
-from ostinato.pdg.node import Map, Node, Read, Reduce
+from ostinato.pdg.node import Dtype, Map, Node, Read, Reduce
 from ostinato.rewrite.tables import Tables
 
 
@@ -34,7 +34,8 @@ def tallies(
     """Rows about the lengths of ranges, where a program sums products of distances."""
     if not any(map(_is_spread, nodes)):
         return
-    for dtype in dict.fromkeys(node.dtype for node in nodes if _is_spread(node)):
+    dtypes: dict[Dtype, None] = {node.dtype: None for node in nodes if _is_spread(node)}
+    for dtype in dtypes:
         yield "raw_zero", (dtype,), const(0, dtype)
     for number, part in enumerate(tables.attributes):
         if isinstance(part, Slice) and dims_of(part.lo) | dims_of(part.hi):

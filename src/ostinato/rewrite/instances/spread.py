@@ -46,7 +46,7 @@ def _mean_then_row(x: Node, count: Node) -> Node:
 def _spread(z: Sizes, part: Range, counted: Range | None = None) -> Node:
     """The sum of the products of two distances, by columns."""
     count = _count(counted or part)
-    distances = []
+    distances = list[Node]()
     for name in "xz":
         x = ranged(tensor(name, (z.k,), (T,)), *part)
         distances.append(_map("sub", x, _mean(x, count)))
