@@ -20,11 +20,11 @@ OVER_B = Loop(B, expr(0), expr(B.extent), False, True)
 
 def step(name: str, at: int, *reads: Read, loop: Loop = OVER_T) -> Step:
     """A statement over one loop at a place inside it."""
-    return Step(name, (loop.dim,), (), (loop,), (0, loop.dim, at), reads)
+    return Step(name, (loop.dim,), (), (loop,), (0, loop.dim, at), 1, (), (), reads)
 
 
 def reads(of: str, steps: int) -> Read:
-    return Read(of, (expr(T) + steps,), ALWAYS, ())
+    return Read(of, (expr(T) + steps,), (), ALWAYS, ())
 
 
 def refusal(*steps: Step) -> str:
@@ -50,22 +50,26 @@ def test_a_value_of_a_later_step_is_refused_and_read_backwards_it_is_not() -> No
 
 
 def test_a_read_across_a_parallel_loop_is_refused() -> None:
-    one = Step("x", (B,), (), (OVER_B,), (0, B, 0), ())
-    other = Step("y", (B,), (), (OVER_B,), (0, B, 1), (Read("x", (expr(0),), ALWAYS, ()),))
+    one = Step("x", (B,), (), (OVER_B,), (0, B, 0), 1, (), (), ())
+    other = Step(
+        "y", (B,), (), (OVER_B,), (0, B, 1), 1, (), (), (Read("x", (expr(0),), (), ALWAYS, ()),)
+    )
     assert refusal(one, other) == "`y` reads `x` across the parallel loop `b`"
-    mine = replace(other, reads=(Read("x", (expr(B),), ALWAYS, ()),))
+    mine = replace(other, reads=(Read("x", (expr(B),), (), ALWAYS, ()),))
     assert check_order((one, mine))
 
 
 def test_a_fold_must_be_complete() -> None:
-    total = Step("total", (T,), (T,), (OVER_T,), (0, T, 0), ())
-    inside = Step("y", (T,), (), (OVER_T,), (0, T, 1), (Read("total", (), ALWAYS, ()),))
+    total = Step("total", (T,), (T,), (OVER_T,), (0, T, 0), 1, (), (), ())
+    inside = Step(
+        "y", (T,), (), (OVER_T,), (0, T, 1), 1, (), (), (Read("total", (), (), ALWAYS, ()),)
+    )
     assert refusal(total, inside) == "`y` reads `total` before it is computed"
     assert check_order((total, replace(inside, time=(1, T, 0))))
 
 
 def test_a_fold_along_a_parallel_loop_is_refused() -> None:
-    total = Step("total", (B,), (B,), (OVER_B,), (0, B, 0), ())
+    total = Step("total", (B,), (B,), (OVER_B,), (0, B, 0), 1, (), (), ())
     assert refusal(total) == "`total` is folded along the parallel loop `b`"
 
 
@@ -88,7 +92,7 @@ ALTERATIONS: dict[str, Callable[[Step], Step]] = {
 
 @pytest.mark.parametrize("name", ALTERATIONS)
 def test_an_altered_order_of_a_compiled_program_is_refused(name: str) -> None:
-    steps = from_data(certificate()).schedule.order
+    steps = from_data(certificate()).schedule.order.steps
     assert check_order(steps)
     altered = [ALTERATIONS[name](s) if len(s.loops) > 1 else s for s in steps]
     assert refusal(*altered)

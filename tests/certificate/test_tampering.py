@@ -98,6 +98,26 @@ def moved_line(old: str) -> Edit:
     return edit
 
 
+def tensor(name: str, **about: object) -> Edit:
+    """Alter what the schedule says of the place of a tensor."""
+    tensors = CERTIFICATE["schedule"]["order"]["tensors"]
+    k = next(k for k, found in enumerate(tensors) if found["name"] == name)
+    return lambda data: data["schedule"]["order"]["tensors"][k].update(about)
+
+
+def offset(name: str, other: str) -> Edit:
+    """Give a tensor the place of another one."""
+
+    def edit(data: Data) -> None:
+        for layout in data["schedule"]["layouts"]:
+            layout["offsets"][name] = layout["offsets"][other]
+
+    return edit
+
+
+FLOORED = {"floordiv": [{"extent": "B"}, 32]}
+SLOT_B: Data = {"dim": "b_o", "kind": "one", "extent": 1}
+SLOT_T: Data = {"dim": "t", "kind": "one", "extent": 1}
 T_BACK = {"sum": [[1, "t"]], "plus": -1}
 T_ON = {"sum": [[1, "t"]], "plus": 1}
 WHOLE_B = {"from": 0, "to": {"extent": "B"}, "step": 1}
@@ -246,6 +266,68 @@ CASES: dict[str, tuple[Edit, str]] = {
     "a place": (line("local     float32  [t: T, 32]", "global    float32  [t: T, 32]"), "schedule"),
     "the time of a statement": (
         lambda d: d["schedule"]["order"]["steps"][0]["time"].__setitem__(0, 9),
+        "order",
+    ),
+    # storage
+    "a barrier less between workers": (
+        lambda d: d["schedule"]["order"]["barriers"].pop(),
+        "storage",
+    ),
+    "a barrier that comes too late": (
+        lambda d: d["schedule"]["order"]["barriers"].__setitem__(0, [3]),
+        "storage",
+    ),
+    "one slot for a history": (tensor("where", slots=[SLOT_B, SLOT_T]), "storage"),
+    "a circular slot for a history": (
+        tensor("where", slots=[SLOT_B, {"dim": "t", "kind": "circular", "extent": 2}]),
+        "storage",
+    ),
+    "fewer slots than tiles": (
+        tensor("sum_2_part", slots=[{"dim": "b_o", "kind": "full", "extent": FLOORED}]),
+        "storage",
+    ),
+    "fewer slots than steps": (
+        tensor("where", slots=[SLOT_B, {"dim": "t", "kind": "full", "extent": 3}]),
+        "storage",
+    ),
+    "one slot for a result": (tensor("gain", slots=[SLOT_B, SLOT_T]), "storage"),
+    "a value of all workers in one place": (tensor("normal", place="global"), "storage"),
+    "a value of all workers in the memory of one": (tensor("sum_2_part", place="local"), "storage"),
+    "a history in a variable": (tensor("where", place="register"), "storage"),
+    "a tensor without a place": (
+        lambda d: d["schedule"]["order"]["tensors"].pop(),
+        "storage",
+    ),
+    "an unknown kind of slot": (
+        tensor("where", slots=[SLOT_B, {**SLOT_T, "kind": "some"}]),
+        "storage",
+    ),
+    "an accumulator that is set late": (
+        lambda d: d["schedule"]["order"]["fills"][0].update(time=[2, 3]),
+        "storage",
+    ),
+    "an accumulator that is never set": (
+        lambda d: d["schedule"]["order"]["fills"].clear(),
+        "schedule",
+    ),
+    "smaller elements": (tensor("loss", item=2), "schedule"),
+    "an offset in another tensor": (offset("sum_2", "sum_2_part"), "storage"),
+    "an offset in a result": (offset("sum_2_part", "h"), "storage"),
+    "an offset in an input": (offset("loss", "weight"), "storage"),
+    "an offset in the memory of a worker": (offset("loss", "normal"), "storage"),
+    "two values of a worker in one place": (offset("tanh", "normal"), "storage"),
+    "an offset behind the arena": (
+        lambda d: d["schedule"]["layouts"][1]["offsets"].update(loss=1 << 20),
+        "storage",
+    ),
+    "no room for a second worker": (
+        lambda d: d["schedule"]["layouts"][0].update(stride=64),
+        "storage",
+    ),
+    "a smaller arena": (lambda d: d["schedule"]["layouts"][0].update(total=64), "storage"),
+    "no arena": (lambda d: d["schedule"].update(layouts=[]), "storage"),
+    "a place for a scalar that is free": (
+        lambda d: d["schedule"]["layouts"][0]["offsets"].update(loss=67064),
         "schedule",
     ),
     "the reads of a statement": (
@@ -256,7 +338,7 @@ CASES: dict[str, tuple[Edit, str]] = {
     "the kernels": (lambda d: d["schedule"].update(source_sha256="0" * 64), "runs"),
     "a key that leaves the cache": (lambda d: d["schedule"].update(artifact="../x"), "intact"),
     # the frame
-    "the format": (lambda d: d.update(version=2), "intact"),
+    "the format": (lambda d: d.update(version=3), "intact"),
     "a field more": (lambda d: d["schedule"].update(order=[]), "intact"),
     "a field less": (lambda d: d["source"].pop("minimum_extents"), "intact"),
 }

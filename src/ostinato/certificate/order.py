@@ -15,16 +15,8 @@ from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, every
 from ostinato.pdg.index import Dim, Expr, expr, is_quasi_affine, substitute
 from ostinato.pdg.isl import LowerBounds, Relation, Set
-from ostinato.pdg.spelling import (
-    Plain,
-    Spelling,
-    Unreadable,
-    fields,
-    items,
-    natural,
-    text,
-    truth,
-)
+
+Moment = int | Dim  # a place among siblings, or the loop at that place
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,27 +32,42 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A read of another step, where ``when`` holds: its position along each dimension.
+    """A read of another step, where ``when`` holds: its position along each dimension and axis.
 
     ``ranges`` are the further indices that positions and condition mention.
     """
 
     of: str
     at: tuple[Expr, ...]
+    axes: tuple[Expr, ...]
     when: Cond
     ranges: tuple[tuple[Dim, Expr], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A statement: its loops from outside inwards, its time, folded dimensions, and reads."""
+    """A statement: its loops from outside inwards, its time, folded dimensions, and reads.
+
+    The first ``call`` parts of the time say which call of a kernel computes it: a loop that comes
+    next and is parallel is shared out among the workers, all else is left to the first one.
+    ``axes`` are those of what is computed at one point. Statements whose times differ only at the
+    last place run in turns, at every position of the axes ``inner``.
+    """
 
     name: str
     dims: tuple[Dim, ...]
     folded: tuple[Dim, ...]
     loops: tuple[Loop, ...]
-    time: tuple[int | Dim, ...]
+    time: tuple[Moment, ...]
+    call: int
+    axes: tuple[Dim, ...]
+    inner: tuple[Dim, ...]
     reads: tuple[Read, ...]
+
+    @property
+    def kept(self) -> tuple[Dim, ...]:
+        """The dimensions of what it computes."""
+        return tuple(d for d in self.dims if d not in self.folded)
 
 
 class Misordered(Exception):
@@ -107,7 +114,7 @@ def _serial(dim: Dim) -> int:
 
 def _check_read(reader: Step, read: Read, source: Step) -> None:
     about = f"`{reader.name}` reads `{source.name}`"
-    needed = _needed(reader, read, source)
+    needed = needed_points(reader, read, source)
     length = max(len(reader.time), len(source.time))
     later, earlier = _times(reader, length), _times(source, length)
     timed = needed.map_in(later).then(earlier)
@@ -130,9 +137,9 @@ def _shared(reader: Step, source: Step) -> list[Loop]:
     return list(reader.loops[: len(dims)])
 
 
-def _needed(reader: Step, read: Read, source: Step) -> Relation:
+def needed_points(reader: Step, read: Read, source: Step) -> Relation:
     """Points of the reader to all points of the source that it needs."""
-    kept = [d for d in source.dims if d not in source.folded]
+    kept = source.kept
     if len(kept) != len(read.at):
         raise Misordered(f"`{reader.name}` reads `{source.name}` at {len(read.at)} positions")
     positions = dict(zip(kept, read.at, strict=True))
@@ -146,13 +153,13 @@ def _needed(reader: Step, read: Read, source: Step) -> Relation:
     within = [(inner, sizes[dim]) for dim, inner in free.items()]
     inside = tuple(pair for pair in read.ranges if is_quasi_affine(pair[1]))
     raw = isl.relation(reader.dims, source.dims, exprs, read.when, [*within, *inside])
-    return raw.intersect_in(_box(reader)).intersect_out(_box(source)).assume(_LEAST)
+    return raw.intersect_in(box_of(reader)).intersect_out(box_of(source)).assume(_LEAST)
 
 
 _LEAST: LowerBounds = {}
 
 
-def _box(step: Step) -> Set:
+def box_of(step: Step) -> Set:
     """The points of a step."""
     limits: list[Cond] = [ALWAYS]
     for loop in step.loops:
@@ -166,91 +173,3 @@ def _times(step: Step, length: int) -> Relation:
     exprs = [-expr(t) if isinstance(t, Dim) and t in reverse else expr(t) for t in step.time]
     exprs += [expr(0)] * (length - len(exprs))
     return isl.relation(step.dims, isl.anonymous(length), exprs)
-
-
-def order_data(steps: Sequence[Step]) -> Plain:
-    """The steps as plain data, with their own names of dimensions."""
-    names = Spelling()
-    table: list[Plain] = [_step_data(step, names) for step in steps]
-    return {"dims": names.dims(), "steps": table}
-
-
-def _step_data(step: Step, names: Spelling) -> Plain:
-    loops: list[Plain] = [
-        {
-            "dim": names.name(loop.dim),
-            "from": names.expr(loop.lo),
-            "to": names.expr(loop.hi),
-            "reverse": loop.reverse,
-            "parallel": loop.parallel,
-        }
-        for loop in step.loops
-    ]
-    reads: list[Plain] = [
-        {
-            "of": read.of,
-            "at": names.exprs(read.at),
-            "when": names.cond(read.when),
-            "ranges": [[names.name(d), names.expr(size)] for d, size in read.ranges],
-        }
-        for read in step.reads
-    ]
-    return {
-        "name": step.name,
-        "dims": [names.name(d) for d in step.dims],
-        "folded": [names.name(d) for d in step.folded],
-        "loops": loops,
-        "time": [names.name(t) if isinstance(t, Dim) else t for t in step.time],
-        "reads": reads,
-    }
-
-
-def read_order(data: Plain) -> tuple[Step, ...]:
-    """The steps that `order_data` writes.
-
-    Errors: Unreadable.
-    """
-    dims, table = fields(data, "the order", "dims", "steps")
-    names = Spelling.read_dims(dims)
-    return tuple(_read_step(entry, names) for entry in items(table, "the steps"))
-
-
-def _read_step(data: Plain, names: Spelling) -> Step:
-    name, dims, folded, loops, time, reads = fields(
-        data, "a step", "name", "dims", "folded", "loops", "time", "reads"
-    )
-    what = f"the step `{text(name, 'a step')}`"
-    return Step(
-        text(name, what),
-        _dims(dims, names, what),
-        _dims(folded, names, what),
-        tuple(_read_loop(loop, names, what) for loop in items(loops, what)),
-        tuple(
-            names.dim(t, what) if isinstance(t, str) else natural(t, what)
-            for t in items(time, what)
-        ),
-        tuple(_read_read(read, names, what) for read in items(reads, what)),
-    )
-
-
-def _dims(data: Plain, names: Spelling, what: str) -> tuple[Dim, ...]:
-    return tuple(names.dim(d, what) for d in items(data, what))
-
-
-def _read_loop(data: Plain, names: Spelling, what: str) -> Loop:
-    dim, lo, hi, reverse, parallel = fields(data, what, "dim", "from", "to", "reverse", "parallel")
-    bounds = names.read_expr(lo, what), names.read_expr(hi, what)
-    return Loop(names.dim(dim, what), *bounds, truth(reverse, what), truth(parallel, what))
-
-
-def _read_read(data: Plain, names: Spelling, what: str) -> Read:
-    of, at, when, ranges = fields(data, what, "of", "at", "when", "ranges")
-    found: list[tuple[Dim, Expr]] = []
-    for entry in items(ranges, what):
-        pair = items(entry, what)
-        if len(pair) != 2:
-            raise Unreadable(f"{what} has the range {pair!r}")
-        found.append((names.dim(pair[0], what), names.read_expr(pair[1], what)))
-    return Read(
-        text(of, what), names.read_exprs(at, what), names.read_cond(when, what), tuple(found)
-    )

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ostinato.certificate.order import check_order, order_data
+from ostinato.certificate.order import check_order
+from ostinato.certificate.places import check_places
 from ostinato.certificate.record import Certificate, Schedule
-from ostinato.certificate.timeline import steps_of
+from ostinato.certificate.slots import Misplaced, check_storage, storage_of
+from ostinato.certificate.spelled import timeline_data
+from ostinato.certificate.timeline import layouts_of, timeline_of
 from ostinato.options import Options
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Pdg
 from ostinato.stages import Rewritten, code_digest, plan_of
+
+TYPICAL, SMALL = 64, 3  # extents of the arenas that a certificate shows, unless hints say others
 
 
 class Misplanned(Exception):
@@ -35,19 +41,59 @@ def planned(program: Rewritten, options: Options, artifact: str) -> Schedule:
     digest = hashlib.sha256(emit(plan).encode()).hexdigest()
     hints, widths = dict(sorted(options.hints.items())), dict(sorted(options.widths.items()))
     lines = tuple(str(plan).splitlines())
+    layouts = layouts_of(plan, options.threads, _extents(program, plan.extents, hints))
     return Schedule(
-        lines, steps_of(plan), hints, widths, options.threads, options.exact, digest, artifact
+        lines,
+        timeline_of(plan),
+        tuple(layouts),
+        hints,
+        widths,
+        options.threads,
+        options.exact,
+        digest,
+        artifact,
     )
 
 
-def check_schedule(certificate: Certificate) -> str:
-    """Prove the order that is written down, then plan the extracted program again and compare.
+def _extents(
+    program: Rewritten, names: Sequence[str], hints: Mapping[str, int]
+) -> tuple[dict[str, int], ...]:
+    """The hinted extents, and small ones that are all different."""
+    least = program.pdg.minimum_extents
+    typical = {name: max(hints.get(name, TYPICAL), least.get(name, 1)) for name in names}
+    small = {name: max(SMALL + k, least.get(name, 1)) for k, name in enumerate(names)}
+    return typical, small
 
-    Planning itself proves with isl that no slot is overwritten while it is needed.
-    Errors: Misordered; Misplanned.
+
+def check_waiting(certificate: Certificate) -> str:
+    """Prove the order that is written down.
+
+    Errors: Misordered.
+    """
+    return check_order(certificate.schedule.order.steps)
+
+
+def check_memory(certificate: Certificate) -> str:
+    """Prove that barriers, slots and arenas that are written down lose no value.
+
+    Errors: Misplaced.
     """
     said = certificate.schedule
-    about = check_order(said.order)
+    storage = storage_of(said.order.steps, said.order.memory)
+    about = check_storage(storage)
+    if not said.layouts:
+        raise Misplaced("no arena is written down")
+    for layout in said.layouts:
+        check_places(storage, said.order.memory, layout, said.workers)
+    return f"{about}; {len(said.layouts)} arenas"
+
+
+def check_schedule(certificate: Certificate) -> str:
+    """Plan the extracted program again and compare with what is written down.
+
+    Errors: Misplanned.
+    """
+    said = certificate.schedule
     options = Options(threads=said.workers, hints=said.hints, widths=said.widths, exact=said.exact)
     try:
         program = _Extracted(certificate.extracted, dict(certificate.batched))
@@ -56,11 +102,13 @@ def check_schedule(certificate: Certificate) -> str:
         raise Misplanned(f"the extracted program has no such schedule: {problem}") from problem
     if made.plan != said.plan:
         raise Misplanned(_first_difference(certificate, made))
-    if order_data(made.order) != order_data(said.order):
-        raise Misplanned("the order of statements is not that of the schedule")
+    if timeline_data(made.order) != timeline_data(said.order):
+        raise Misplanned("order and memory of the statements are not those of the schedule")
+    if made.layouts != said.layouts:
+        raise Misplanned("the arenas are not those of the schedule")
     same = made.source_sha256 == said.source_sha256
     kernels = "kernels alike" if same else "kernels are those of another machine or version"
-    return f"{about}; {len(made.plan)} lines of the plan alike, {kernels}"
+    return f"{len(made.plan)} lines of the plan alike, {kernels}"
 
 
 def _first_difference(certificate: Certificate, made: Schedule) -> str:

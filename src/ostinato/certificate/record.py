@@ -10,7 +10,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from ostinato.certificate.order import Step, order_data, read_order
+from ostinato.certificate.memory import Layout, Timeline
+from ostinato.certificate.spelled import (
+    layouts_data,
+    read_layouts,
+    read_timeline,
+    timeline_data,
+)
 from ostinato.certificate.terms import Term, read_terms, terms_data
 from ostinato.pdg.errors import CertificateError
 from ostinato.pdg.index import Dim
@@ -33,7 +39,7 @@ from ostinato.pdg.spelling import (
 from ostinato.rewrite.registry import Rule
 
 FORMAT = "ostinato certificate"
-VERSION = 1
+VERSION = 2
 MOST_ROUNDS = 20
 _NAMES: tuple[str, ...] = (
     "format", "version", "made_with", "dims", "source", "prepared", "rules", "hints", "terms",
@@ -65,13 +71,15 @@ class Roots:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The printed plan, the order of its statements, its options, and the compiled program.
+    """The printed plan, its order and memory, its options, and the compiled program.
 
+    ``layouts`` are the arena at a few extents.
     ``artifact`` is the key of the compiled program in the cache of the machine that made it.
     """
 
     plan: tuple[str, ...]
-    order: tuple[Step, ...]
+    order: Timeline
+    layouts: tuple[Layout, ...]
     hints: Mapping[str, int]
     widths: Mapping[str, int]
     workers: int
@@ -146,7 +154,8 @@ def to_data(certificate: Certificate) -> dict[str, Plain]:
 def _schedule_data(schedule: Schedule) -> Plain:
     return {
         "plan": list(schedule.plan),
-        "order": order_data(schedule.order),
+        "order": timeline_data(schedule.order),
+        "layouts": layouts_data(schedule.layouts),
         "hints": dict(schedule.hints),
         "widths": dict(schedule.widths),
         "workers": schedule.workers,
@@ -328,14 +337,16 @@ def _read_roots(data: Plain) -> Roots:
 
 
 def _read_schedule(data: Plain) -> Schedule:
-    plan, order, hints, widths, workers, exact, digest, key = fields(
+    plan, order, layouts, hints, widths, workers, exact, digest, key = fields(
         data,
         "schedule",
-        *("plan", "order", "hints", "widths", "workers", "exact", "source_sha256", "artifact"),
+        *("plan", "order", "layouts", "hints", "widths", "workers", "exact"),
+        *("source_sha256", "artifact"),
     )
     return Schedule(
         tuple(text(line, "the plan") for line in items(plan, "the plan")),
-        read_order(order),
+        read_timeline(order),
+        read_layouts(layouts),
         mapping(hints, "hints", natural),
         mapping(widths, "widths", natural),
         natural(workers, "workers"),

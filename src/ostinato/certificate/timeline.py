@@ -1,16 +1,33 @@
-"""The steps of a plan: where in its loops each statement runs, and what it reads."""
+"""The steps of a plan: where each statement runs, what it reads, and where its values live."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import assert_never
 
-from ostinato.certificate.order import Loop, Read, Step
+from ostinato.certificate.memory import Fill, Layout, Memory, Slot, Tensor, Timeline
+from ostinato.certificate.order import Loop, Moment, Read, Step
+from ostinato.codegen.arena import ITEM_BYTES, layout
 from ostinato.codegen.plan import Plan
+from ostinato.codegen.scratch import scratch
+from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Load, Statement
-from ostinato.codegen.tree import Barrier, DriverLoop, Fill, Span, computed, leaves
+from ostinato.codegen.tree import (
+    Barrier,
+    Calling,
+    Contraction,
+    DriverLoop,
+    Kernel,
+    Leaf,
+    Nest,
+    Span,
+    Sweep,
+    computed,
+    leaves,
+)
 from ostinato.codegen.tree import Call as KernelCall
+from ostinato.codegen.tree import Fill as TreeFill
 from ostinato.codegen.tree import Loop as TreeLoop
 from ostinato.codegen.tree import Step as DriverStep
 from ostinato.codegen.tree import Time as TreeTime
@@ -24,40 +41,84 @@ class _Here:
     """A place in the driver or a kernel."""
 
     loops: tuple[Loop, ...] = ()
-    time: tuple[int | Dim, ...] = ()
+    time: tuple[Moment, ...] = ()
+    call: int = 0
 
     def at(self, place: int) -> _Here:
-        return _Here(self.loops, (*self.time, place))
+        return replace(self, time=(*self.time, place))
 
     def inside(self, span: Span, reverse: bool, parallel: bool) -> _Here:
         loop = Loop(span.dim, span.lo, span.hi, reverse, parallel)
-        return _Here((*self.loops, loop), (*self.time, span.dim))
+        return replace(self, loops=(*self.loops, loop), time=(*self.time, span.dim))
 
 
-def steps_of(plan: Plan) -> tuple[Step, ...]:
-    """Every statement that a plan computes, in the order of its text."""
-    return tuple(_driver_steps(plan, plan.driver, _Here()))
+def timeline_of(plan: Plan) -> Timeline:
+    """Every statement that a plan computes, in the order of its text, and where its values live."""
+    found = tuple(_moments(plan, plan.driver, _Here()))
+    inputs = tuple(port.tensor for port in plan.inputs)
+    names = (*plan.storage,)
+    owners = {beside.tensor: of for of, beside in _scratches(plan)}
+    memory = Memory(
+        tuple(time for time in found if isinstance(time, tuple)),
+        tuple(fill for fill in found if isinstance(fill, Fill)),
+        tuple(_tensor(plan.storage[name], owners.get(name, name)) for name in names),
+        tuple(n for n in names if plan.statements[owners.get(n, n)].kind == "input"),
+        tuple(dict.fromkeys(p.tensor for p in plan.outputs if p.tensor not in inputs)),
+    )
+    return Timeline(tuple(step for step in found if isinstance(step, Step)), memory)
 
 
-def _driver_steps(plan: Plan, steps: Sequence[DriverStep], here: _Here) -> Iterator[Step]:
+def layouts_of(plan: Plan, workers: int, extents: Sequence[Mapping[str, int]]) -> Iterator[Layout]:
+    """The arena of a plan at given extents."""
+    for given in extents:
+        made = layout(plan, given, workers)
+        offsets = {n: made.offsets[n] for n in plan.storage if n in made.offsets}
+        known = {name: given[name] for name in plan.extents}
+        yield Layout(known, offsets, made.local_stride, made.total_bytes)
+
+
+def _scratches(plan: Plan) -> Iterator[tuple[str, Storage]]:
+    """The scratch memory of statements."""
+    for kernel in plan.kernels:
+        for leaf, _, _ in leaves(kernel.body):
+            beside = scratch(leaf, plan.statements)
+            if beside is not None:
+                yield computed(leaf)[0], beside
+
+
+def _tensor(s: Storage, of: str) -> Tensor:
+    slots = tuple(Slot(slot.dim, slot.kind, slot.extent) for slot in s.slots)
+    return Tensor(s.tensor, of, s.place, slots, tuple(a.pad for a in s.axes), ITEM_BYTES[s.dtype])
+
+
+def _moments(
+    plan: Plan, steps: Sequence[DriverStep], here: _Here
+) -> Iterator[Step | Fill | tuple[Moment, ...]]:
+    """Statements, fills and the times of barriers."""
     for place, step in enumerate(steps):
         match step:
             case Barrier():
-                pass
+                yield here.at(place).time
             case DriverLoop(span, reverse, _, body):
                 inner = here.at(place).inside(span, reverse, False)
-                yield from _driver_steps(plan, body, inner)
+                yield from _moments(plan, body, inner)
             case KernelCall(number):
-                kernel, inner = plan.kernels[number], here.at(place)
-                if kernel.parallel is not None:
-                    inner = inner.inside(kernel.parallel, False, True)
-                for leaf, _, time in leaves(kernel.body):
-                    if not isinstance(leaf, Fill):
-                        at = _timed(inner, time)
-                        for k, name in enumerate(computed(leaf)):
-                            yield _step(plan.statements[name], at.at(k))
+                yield from _called(plan, plan.kernels[number], here.at(place))
             case unknown:
                 assert_never(unknown)
+
+
+def _called(plan: Plan, kernel: Kernel, here: _Here) -> Iterator[Step | Fill]:
+    here = replace(here, call=len(here.time))
+    if kernel.parallel is not None:
+        here = here.inside(kernel.parallel, False, True)
+    for leaf, _, time in leaves(kernel.body):
+        at = _timed(here, time)
+        if isinstance(leaf, TreeFill):
+            yield Fill(leaf.tensor, at.loops, at.time, at.call)
+            continue
+        for k, name in enumerate(computed(leaf)):
+            yield _step(plan.statements[name], at.at(k), _inner(leaf))
 
 
 def _timed(here: _Here, time: TreeTime) -> _Here:
@@ -69,20 +130,37 @@ def _timed(here: _Here, time: TreeTime) -> _Here:
     return here
 
 
-def _step(statement: Statement, here: _Here) -> Step:
+def _inner(leaf: Leaf) -> tuple[Dim, ...]:
+    """The axes that a leaf loops over."""
+    match leaf:
+        case Nest(_, axes):
+            return tuple(axis.index for axis in axes)
+        case Contraction():
+            found = (*leaf.outer, leaf.m, leaf.n)
+            return tuple(axis.index for axis in found if axis is not None)
+        case Sweep(_, rows):
+            return tuple(axis.index for axis in rows)
+        case TreeFill() | Calling():
+            return ()
+        case unknown:
+            assert_never(unknown)
+
+
+def _step(statement: Statement, here: _Here, inner: tuple[Dim, ...]) -> Step:
     dims = statement.dims
     folded = tuple(d for d in dims if d in statement.reduced)
     reads = tuple(
         dict.fromkeys(_read(statement, load, cond) for load, cond in guarded_loads(statement))
     )
-    return Step(statement.name, dims, folded, here.loops, here.time, reads)
+    axes = tuple(axis.index for axis in statement.result_axes)
+    return Step(statement.name, dims, folded, here.loops, here.time, here.call, axes, inner, reads)
 
 
 def _read(statement: Statement, load: Load, cond: Cond) -> Read:
     """A load with the ranges of the indices that its positions and its condition mention."""
     axes = (*statement.axes, *(pick.axis for pick in load.picks))
     sizes = {axis.index: axis.size for axis in axes}
-    open_ = {d for e in load.dims for d in dims_of(e)}
+    open_ = {d for e in (*load.dims, *load.axes) for d in dims_of(e)}
     open_ |= {s for s in cond_symbols(cond) if isinstance(s, Dim)}
     ranges: dict[Dim, Expr] = {}
     while open_:
@@ -90,4 +168,4 @@ def _read(statement: Statement, load: Load, cond: Cond) -> Read:
         ranges.update(found)
         open_ = {d for size in found.values() for d in dims_of(size)}
     ordered = tuple((d, ranges[d]) for d in sizes if d in ranges)
-    return Read(load.tensor, load.dims, cond, ordered)
+    return Read(load.tensor, load.dims, load.axes, cond, ordered)

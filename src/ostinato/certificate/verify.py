@@ -7,11 +7,17 @@ from collections.abc import Callable, Iterator
 
 from ostinato.certificate.equality import Unequal, check_equality
 from ostinato.certificate.order import Misordered
-from ostinato.certificate.planned import Misplanned, check_schedule
+from ostinato.certificate.planned import (
+    Misplanned,
+    check_memory,
+    check_schedule,
+    check_waiting,
+)
 from ostinato.certificate.prepared import Changed, check_prepared
 from ostinato.certificate.proofs import Unproved, check_exact, check_makers, check_rules
 from ostinato.certificate.record import Certificate
 from ostinato.certificate.runs import Different, check_machine_code, check_runs
+from ostinato.certificate.slots import Misplaced
 from ostinato.certificate.structure import Misbuilt, check_structure
 from ostinato.certificate.verdict import Finding, Verdict
 from ostinato.pdg.check import check
@@ -22,7 +28,7 @@ from ostinato.pdg.node import Host, Pdg
 from ostinato.program import Program
 from ostinato.rewrite.registry import every_rule
 
-REFUSALS = (Unproved, Changed, Unequal, Misbuilt, Misordered, Misplanned, Different)
+REFUSALS = (Unproved, Changed, Unequal, Misbuilt, Misordered, Misplaced, Misplanned, Different)
 
 
 def check_certificate(
@@ -39,6 +45,8 @@ def check_certificate(
         ("equality", lambda: _equal(certificate, prepared)),
         ("terms", lambda: check_structure(certificate, prepared)),
         ("definedness", lambda: _defined(certificate)),
+        ("order", lambda: check_waiting(certificate)),
+        ("storage", lambda: check_memory(certificate)),
         ("schedule", lambda: check_schedule(certificate)),
         ("runs", lambda: _runs(certificate, source)),
     )

@@ -44,6 +44,9 @@ class Relation:
     def __or__(self, other: Relation) -> Relation:
         return self._with(self.raw.union(self._aligned(other)).coalesce())
 
+    def __sub__(self, other: Relation) -> Relation:
+        return self._with(self.raw.subtract(self._aligned(other)))
+
     def is_empty(self) -> bool:
         return self.raw.is_empty()
 

@@ -1,0 +1,147 @@
+"""What has certainly happened before what, for any number of workers and in any order of tiles.
+
+Workers run the same loops of the driver. The iterations of a parallel loop are shared out by their
+number, all other work is left to the first worker. So two events are in order if one worker does
+both, the earlier one first, or if all workers wait for each other between the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ostinato.certificate.memory import Fill
+from ostinato.certificate.order import Loop, Moment, Step, box_of
+from ostinato.pdg import isl
+from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, equal, every, some
+from ostinato.pdg.index import Dim, Expr, Substitution, dims_of, expr, substitute
+from ostinato.pdg.isl import Relation
+
+
+@dataclass(frozen=True)
+class Event:
+    """A statement at each of its points, or the fill of its accumulator for that point."""
+
+    step: Step
+    loops: tuple[Loop, ...]
+    time: tuple[Moment, ...]
+    call: int
+
+    @property
+    def worker(self) -> Loop | None:
+        """The loop whose iterations are shared out among the workers; None: the first one."""
+        found = self.time[self.call] if len(self.time) > self.call else None
+        loop = next((x for x in self.loops if x.dim is found), None)
+        return loop if loop is not None and loop.parallel else None
+
+
+def written(step: Step) -> Event:
+    return Event(step, step.loops, step.time, step.call)
+
+
+def filled(fill: Fill, step: Step) -> Event:
+    return Event(step, fill.loops, fill.time, fill.call)
+
+
+@dataclass(frozen=True)
+class Fork:
+    """Where two events part: at a loop of which they are in other iterations, or at two places."""
+
+    level: int
+    same: tuple[Dim, ...]  # the loops around, in the same iteration
+    loop: Loop | None
+
+
+class Waits:
+    """The barriers of a schedule."""
+
+    def __init__(self, barriers: Sequence[tuple[Moment, ...]]) -> None:
+        self.places: dict[tuple[Moment, ...], list[int]] = {}
+        for time in barriers:
+            *around, place = time
+            assert isinstance(place, int), "a barrier has a place"
+            self.places.setdefault(tuple(around), []).append(place)
+
+    def part(self, first: Event, second: Event, level: int) -> bool:
+        """Whether a barrier is passed between two events that part at a level of their times.
+
+        It stands between the two, or behind the first one or before the second one in a loop that
+        only this one is in.
+        """
+        a, b = first.time, second.time
+        return self._between(a, b, level) or self._beyond(a, level, 1) or self._beyond(b, level, -1)
+
+    def _between(self, a: Sequence[Moment], b: Sequence[Moment], level: int) -> bool:
+        lo, hi = a[level], b[level]
+        if not isinstance(lo, int) or not isinstance(hi, int):
+            return False
+        return any(lo < place < hi for place in self.places.get(tuple(a[:level]), ()))
+
+    def _beyond(self, time: Sequence[Moment], level: int, sign: int) -> bool:
+        for k in range(level + 1, len(time)):
+            here = time[k]
+            if isinstance(here, int):
+                found = self.places.get(tuple(time[:k]), ())
+                if any(sign * (place - here) > 0 for place in found):
+                    return True
+        return False
+
+    def before(self, first: Event, second: Event, in_step: bool) -> Relation:
+        """Points of the second event, and those of the first that have certainly happened then.
+
+        ``in_step``: where both take turns at every element, only that element matters.
+        """
+        other = {d: Dim(d.name) for d in first.step.dims}
+        renamed: dict[Dim, Expr] = {d: expr(x) for d, x in other.items()}
+        ways = (
+            self._in_order(first, second, fork, renamed) for fork in forks(first, second, in_step)
+        )
+        cond = some(*ways)
+        sizes = [(other[x.dim], substitute(x.hi, renamed)) for x in first.step.loops]
+        ins, outs = second.step.dims, first.step.dims
+        found = isl.relation(ins, outs, [renamed[d] for d in outs], cond, sizes)
+        return found.intersect_in(box_of(second.step)).intersect_out(box_of(first.step))
+
+    def _in_order(
+        self, first: Event, second: Event, fork: Fork, renamed: Mapping[Dim, Expr]
+    ) -> Cond:
+        """The condition on two points that part at a fork, the first one earlier."""
+        conds = [equal(d, renamed[d]) for d in fork.same]
+        if fork.loop is not None:
+            d = fork.loop.dim
+            gap = expr(d) - renamed[d]
+            conds.append(at_least(-gap if fork.loop.reverse else gap, 1))
+        if not self.part(first, second, fork.level):
+            conds.append(same_worker(first, second, renamed))
+        return every(*conds)
+
+
+def forks(first: Event, second: Event, in_step: bool) -> Iterator[Fork]:
+    """Every way in which the first event may be earlier than the second.
+
+    Statements that take turns at every element follow each other only ``in_step``.
+    """
+    last = len(first.time) - 1
+    in_turns = first.time[:-1] == second.time[:-1]
+    same: list[Dim] = []
+    loops = {loop.dim: loop for loop in first.loops}
+    for level, (a, b) in enumerate(zip(first.time, second.time, strict=False)):
+        if isinstance(a, Dim) and a is b:
+            yield Fork(level, tuple(same), loops[a])
+            same.append(a)
+        elif a != b:
+            if in_turns and level == last and not in_step:
+                return
+            if isinstance(a, int) and isinstance(b, int) and a < b:
+                yield Fork(level, tuple(same), None)
+            return
+
+
+def same_worker(first: Event, second: Event, renamed: Substitution) -> Cond:
+    """The condition on two points that one worker does both, whatever the number of workers."""
+    one, two = first.worker, second.worker
+    if one is None or two is None:
+        return ALWAYS if one is two else NEVER
+    if one.lo != two.lo or dims_of(one.lo):
+        return NEVER
+    return equal(substitute(expr(one.dim), renamed), expr(two.dim))
