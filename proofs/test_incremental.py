@@ -1,4 +1,4 @@
-"""Laws of ranges that grow: folds by induction over the steps, functions element by element."""
+"""Laws of ranges that grow: folds by induction over the steps."""
 
 import pytest
 
@@ -19,20 +19,6 @@ RULES = (
     "incremental/weighted-rest",
     "incremental/weighted-rests",
     "incremental/discounted-live-sum",
-    "incremental/together-map1-s",
-    "incremental/together-map2-ss",
-    "incremental/together-map2-sc",
-    "incremental/together-map2-cs",
-    "incremental/together-map3-sss",
-    "incremental/together-map3-ssc",
-    "incremental/together-map3-scs",
-    "incremental/together-map3-scc",
-    "incremental/together-map3-css",
-    "incremental/together-map3-csc",
-    "incremental/together-map3-ccs",
-    "incremental/fold-inside",
-    "incremental/reshape-inside",
-    "incremental/projection",
 )
 
 

@@ -15,7 +15,12 @@ from ostinato.rewrite.registry import every_rule
 from ostinato.rewrite.rules.online import ONLINE
 from tests.rewrite.mutants import EQUIVALENT, Mutant, caught, equivalent, every_mutant, mutants
 
-SLOW = ("view/fold-of-moved", "view/moved-fold", "incremental/window-elsewhere")
+SLOW = (
+    "view/fold-of-moved",
+    "view/moved-fold",
+    "incremental/fold-beside",
+    "incremental/window-elsewhere",
+)
 # Over the reals, where isfinite is true, many changes of these hold; which ones is not judged yet.
 UNJUDGED = frozenset(rule.name for rule in ONLINE)
 # Chosen by their text, so that a new rule changes no other rule's part of the sample.

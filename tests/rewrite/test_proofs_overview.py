@@ -35,11 +35,10 @@ def test_nine_rules_in_ten_are_proved_for_all_sizes() -> None:
     assert sum(rule.is_proved for rule in rules) >= 0.9 * len(rules)
 
 
-def test_the_rules_that_are_not_proved_say_why_and_are_decided_for_every_mask_of_some_axes() -> (
-    None
-):
+def test_rules_that_are_not_proved_are_decided_for_every_mask_or_order_of_some_axes() -> None:
     others = [rule for rule in every_rule() if not rule.is_proved]
-    assert [rule.proof for rule in others if "masks of axes" not in rule.proof] == []
+    whys = ("masks of axes", "permutations by tables")
+    assert [r.proof for r in others if not any(why in r.proof for why in whys)] == []
     for rule in others:
         (file,) = re.findall(r"proofs/\w+\.py", rule.proof)
         bounded = (README.parents[1] / file).read_text(encoding="utf-8").partition("BOUNDED = ")[2]

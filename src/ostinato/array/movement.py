@@ -8,7 +8,7 @@ from ostinato.array.dtypes import convert, promote
 from ostinato.pdg import build, sweep
 from ostinato.pdg.build import ONE, Shape, broadcast_shapes, pad_rank
 from ostinato.pdg.errors import ShapeError
-from ostinato.pdg.index import Expr, Product, Slice, expr, product
+from ostinato.pdg.index import Expr, Slice, expr, factors, product
 from ostinato.pdg.naming import called, show_shape
 from ostinato.pdg.node import Node
 
@@ -44,30 +44,20 @@ def reshape(x: Node, shape: Sequence[Expr], where: str = "") -> Node:
     return build.reshape(x, sizes, where=where)
 
 
-def _factors(sizes: Sequence[Expr]) -> tuple[int, list[Expr]]:
-    """A product as a constant and its symbolic factors."""
-    whole = product(sizes)
-    if whole.is_const:
-        return whole.const, []
-    if len(whole.terms) != 1 or whole.const:
-        return 1, [whole]
-    atom, k = whole.terms[0]
-    return k, list(atom.of) if isinstance(atom, Product) else [Expr(((atom, 1),), 0)]
-
-
 def _quotient(x: Node, sizes: Sequence[Expr], where: str) -> Expr:
     """The size of the axis that takes what the other axes leave."""
-    total, factors = _factors(x.shape)
-    count, others = _factors(sizes)
+    total, found = factors(x.shape)
+    count, others = factors(sizes)
+    left = list(found)
     for factor in others:
-        if factor in factors:
-            factors.remove(factor)
+        if factor in left:
+            left.remove(factor)
         else:
             count = 0
     if count == 0 or total % count:
         fact = f"{called(x)} of shape {show_shape(x.shape)} split by {show_shape(tuple(sizes))}"
         raise ShapeError(fact, "Give every size; -1 cannot be worked out here.", where)
-    return product((total // count, *factors))
+    return product((total // count, *left))
 
 
 def expand(x: Node, axis: int, where: str = "") -> Node:

@@ -197,6 +197,45 @@ def _pins(numbers: Numbers) -> list[Row]:
     return out
 
 
+def _around(is_kind: Callable[[tuple[int, ...]], bool]) -> Callable[[Numbers], list[Row]]:
+    """Where an axis goes in a permutation, and the permutation of the other axes if any is left."""
+
+    def rows(numbers: Numbers) -> list[Row]:
+        out: list[Row] = []
+        orders = [order for order in numbers.known if _axes(order)]
+        for order in orders:  # and those that are left of them
+            axes = _axes(order)
+            for p in range(1, len(axes) + 1):
+                others = sorted(a for a in axes if a != -p)
+                moved = [others.index(a) - len(others) for a in axes if a != -p]
+                fixed = next((j for j, a in enumerate(moved) if a != j - len(moved)), len(moved))
+                left = tuple(moved[fixed:])
+                if is_kind(left):
+                    if len(left) > 2 and left not in orders:
+                        orders.append(left)
+                    rest = (numbers.of(left),) if len(left) > 2 else ()
+                    out.append((numbers.of(order), p, len(axes) - axes.index(-p), *rest))
+        return out
+
+    return rows
+
+
+def _axes(attribute: Attribute) -> tuple[int, ...]:
+    """The axes of a permutation; none for anything else."""
+    found = attribute if isinstance(attribute, tuple) else ()
+    return tuple(a for a in found if isinstance(a, int))
+
+
+def _following_where(is_kind: Callable[[Slice], bool]) -> Callable[[Numbers], list[Row]]:
+    """Slices of a kind, and the dimensions that their ends vary with."""
+    return lambda numbers: [
+        (numbers.bit(d), numbers.of(s))
+        for s in numbers.slices()
+        for d in numbers.dims
+        if d in mentioned(s) and is_kind(s)
+    ]
+
+
 def _start(numbers: Numbers) -> list[Row]:
     """Slices of steps from 0 on, as many at every point."""
     begun = [s for s in numbers.slices() if s.lo == expr(0) and not mentioned(s)]
@@ -219,6 +258,11 @@ _PLAIN: dict[str, Callable[[Numbers], list[Row]]] = {
     "box": _box,
     "pins": _pins,
     "start": _start,
+    "follows": _following_where(lambda part: True),
+    "from_zero": _following_where(lambda part: part.lo == expr(0)),
+    "around": _around(lambda left: len(left) > 2),
+    "around_pair": _around(lambda left: len(left) == 2),
+    "around_alone": _around(lambda left: not left),
     "sizemask": lambda numbers: [
         (numbers.of(s), numbers.mask(dims_of(s.size))) for s in numbers.slices()
     ],

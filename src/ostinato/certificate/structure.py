@@ -208,9 +208,11 @@ def _moved(term: Term, args: list[Node], normal: _Normal) -> Node:
             return normal.transpose(x, cast(tuple[int, ...], f[0]))
         case "mv":
             k, to = cast(int, f[0]), cast(int, f[1])
-            if not 1 <= k <= to <= x.rank:
+            if not (1 <= k <= x.rank and 1 <= to <= x.rank):
                 raise Misbuilt(f"axis {k} cannot move to {to}")
-            return normal.transpose(x, (-k, *(-j for j in range(to, 0, -1) if j != k)))
+            perm = [-j for j in range(x.rank, 0, -1) if j != k]
+            perm.insert(x.rank - to, -k)
+            return normal.transpose(x, perm)
         case "reshape":
             keep = x.shape[: x.rank - cast(int, f[0])]
             return normal.reshape(x, (*keep, *cast(tuple[Expr, ...], f[1])))

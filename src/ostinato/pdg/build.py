@@ -245,6 +245,13 @@ def transpose(x: Node, perm: Sequence[int], where: str = "") -> Node:
     return intern((Transpose(tuple(perm)), (x,), x.domain, shape, x.dtype), where, x.label)
 
 
+def moving(k: int, to: int) -> tuple[int, ...]:
+    """The order of trailing axes in which axis ``-k`` is axis ``-to``."""
+    rest = [-j for j in range(max(k, to), 0, -1) if j != k]
+    place = len(rest) + 1 - to
+    return (*rest[:place], -k, *rest[place:])
+
+
 def broadcast(x: Node, shape: Shape, where: str = "") -> Node:
     """Return ``x`` with trailing axes of size 1 repeated to ``shape`` (same number of axes)."""
     keep, old = x.shape[: x.rank - len(shape)], x.shape[x.rank - len(shape) :]

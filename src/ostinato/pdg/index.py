@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import gcd
 from typing import assert_never
 
 _serial = itertools.count()
@@ -258,11 +259,11 @@ def maximum(*values: ExprLike) -> Expr:
     return _extremum("max", values)
 
 
-def product(factors: Iterable[ExprLike]) -> Expr:
-    """A product, for sizes such as the number of elements ``B * T * 4``."""
+def factors(sizes: Iterable[ExprLike]) -> tuple[int, tuple[Expr, ...]]:
+    """A product as a number and the factors that are none: ``4 * t + 4`` is 4 and ``t + 1``."""
     const = 1
     rest: list[Expr] = []
-    for factor in map(expr, factors):
+    for factor in map(expr, sizes):
         if factor.is_const:
             const *= factor.const
         elif len(factor.terms) == 1 and factor.const == 0:
@@ -270,12 +271,21 @@ def product(factors: Iterable[ExprLike]) -> Expr:
             const *= k
             rest.extend(atom.of if isinstance(atom, Product) else (Expr(((atom, 1),), 0),))
         else:
-            rest.append(factor)
-    if not rest or const == 0:
+            common = gcd(factor.const, *(k for _, k in factor.terms))
+            terms = tuple((atom, k // common) for atom, k in factor.terms)
+            const *= common
+            rest.append(Expr(terms, factor.const // common))
+    return (const, tuple(sorted(rest, key=str))) if const else (0, ())
+
+
+def product(sizes: Iterable[ExprLike]) -> Expr:
+    """A product, for sizes such as the number of elements ``B * T * 4``."""
+    const, rest = factors(sizes)
+    if not rest:
         return expr(const)
     if len(rest) == 1:
         return rest[0] * const
-    return Expr(((Product(tuple(sorted(rest, key=str))), const),), 0)
+    return Expr(((Product(rest), const),), 0)
 
 
 def symbols(value: ExprLike) -> frozenset[Dim | Extent]:

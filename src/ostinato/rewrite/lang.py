@@ -7,7 +7,7 @@ A term denotes a total function on all integer points to arrays. Operators and t
     map1 f a, map2, map3    an elementwise function
     red f m a               a fold over the axes in the bit mask m (bit k-1 is axis -k)
     mm a b                  matrix product over the last two axes
-    tr a, mv k p a, perm p a  last two axes exchanged; axis -k moved to -p; a permutation
+    tr a, mv k p a, perm p a  last two axes exchanged; axis -k becomes -p; a permutation
     reshape r h a           the trailing r axes get shape h
     bcast h a               trailing axes of size 1 repeated to shape h
     cat k a b               joined along axis -k
@@ -78,7 +78,9 @@ _DECLARATIONS = """
 (relation inside (i64 i64)) (relation within (i64 i64)) (relation box (i64 i64))
 (relation both (i64 i64 i64))
 (relation holds_low (i64 i64 i64 i64 i64)) (relation holds_high (i64 i64 i64 i64 i64))
-(relation growing (i64)) (relation start (i64 i64))
+(relation growing (i64)) (relation start (i64 i64)) (relation from_zero (i64 i64))
+(relation follows (i64 i64)) (relation around (i64 i64 i64 i64))
+(relation around_pair (i64 i64 i64)) (relation around_alone (i64 i64 i64))
 (relation prefix (i64 i64)) (relation suffix (i64 i64)) (relation counts (i64 i64))
 (relation always_until (i64 i64 i64)) (relation until (i64 i64 i64 i64))
 (relation always_from (i64 i64 i64)) (relation from (i64 i64 i64 i64))
@@ -184,7 +186,7 @@ _ANALYSIS = """
 def _shape_rules() -> list[str]:
     """Sizes of single axes, and of all axes for the ranks that laws of matrices name."""
     out: list[str] = []
-    for place in range(3):  # from the front
+    for place in range(5):  # from the front
         names = [f"z{k}" for k in range(place + 1)]
         shape = "h"
         for name in reversed(names):

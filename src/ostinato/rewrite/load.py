@@ -43,9 +43,10 @@ from ostinato.rewrite.choices import add_choices
 from ostinato.rewrite.components import Chain, Vertex, chains
 from ostinato.rewrite.dependence import Reaches, contained, reaches
 from ostinato.rewrite.merge import batched_cases
+from ostinato.rewrite.orders import order_rows
 from ostinato.rewrite.prefix import split_prefixes
 from ostinato.rewrite.ranges import constants_of_ranges, range_rows
-from ostinato.rewrite.steps import add_distances, add_steps, run_dims
+from ostinato.rewrite.steps import add_distances, add_positions, add_steps, run_dims
 from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows
 from ostinato.rewrite.tallies import name_ranges, tallies
 from ostinato.rewrite.whole import partial_dims
@@ -113,13 +114,14 @@ def load(pdg: Pdg) -> Loaded:
         for k, (_, right) in enumerate(equation.cases):
             loaded.row("raw_define", loaded.twins[name][0], k, loaded.ids[right])
     add_distances(loaded, partial(_load_node, loaded))
+    add_positions(loaded, partial(_load_node, loaded))
     _load_units(loaded)
     add_choices(loaded, reach, partial(_load_node, loaded))
     add_steps(loaded, reach, partial(_load_node, loaded))
     _load_twins(loaded)
     _load_wishes(loaded, reach)
     name_ranges(loaded.tables, loaded.ids)
-    for relation, more in rows(loaded.tables, range_rows).items():
+    for relation, more in {**rows(loaded.tables, range_rows), **order_rows(loaded.tables)}.items():
         loaded.rows.setdefault(relation, []).extend(more)
     beside = constants_of_ranges(loaded.ids, loaded.rows), tallies(loaded.tables, loaded.ids)
     for relation, cells, unit in list(itertools.chain(*beside)):

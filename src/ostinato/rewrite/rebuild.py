@@ -160,9 +160,7 @@ class _Builder:
             case "perm":
                 return _transpose(x, self._tables.permutation(int(f[0])))
             case "mv":
-                k, to = int(f[0]), int(f[1])
-                rest = [-j for j in range(to, 0, -1) if j != k]
-                return _transpose(x, (-k, *rest))
+                return _transpose(x, build.moving(int(f[0]), int(f[1])))
             case "reshape":
                 keep = x.shape[: x.rank - int(f[0])]
                 return _reshape(x, (*keep, *self._graph.shapes[int(f[1])]))

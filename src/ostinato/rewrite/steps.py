@@ -18,7 +18,7 @@ from ostinato.pdg.demand import box
 from ostinato.pdg.functions import has_derivative
 from ostinato.pdg.index import Dim, Slice, dims_of, expr
 from ostinato.pdg.isl import Set, condition_set
-from ostinato.pdg.node import Affine, Const, Node, Pdg, Read, Reshape, postorder
+from ostinato.pdg.node import Affine, Const, Iota, Node, Pdg, Read, Reshape, postorder
 from ostinato.rewrite.components import Carried, Chain, Vertex
 from ostinato.rewrite.dependence import Reaches, contained
 
@@ -74,6 +74,18 @@ def add_distances(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
         rest = None if dim is None else Slice(expr(dim), expr(dim.extent))
         if counts is not None and rest in loaded.tables.attributes and counts not in loaded.ids:
             add_node(counts)
+
+
+def add_positions(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
+    """The indices of dimensions from which a slice begins at 0 whose elements are counted."""
+    sizes = {node.op.size for node in list(loaded.ids) if isinstance(node.op, Iota)}
+    slices = [a for a in loaded.tables.attributes if isinstance(a, Slice)]
+    for part in slices if sizes else ():
+        if part.lo == expr(0) and part.step == 1 and part.size in sizes:
+            for dim in sorted(dims_of(part.hi), key=lambda d: d.serial):
+                here = build.affine(expr(dim))
+                if here not in loaded.ids:
+                    add_node(here)
 
 
 def steps(

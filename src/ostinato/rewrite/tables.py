@@ -153,7 +153,11 @@ def rows(tables: Tables, more: More | None = None) -> dict[str, list[Row]]:
         "full": [(tables.bit(d), tables.id(tables.full(d))) for d in tables.dims],
         "self": [(tables.bit(d), tables.id(expr(d))) for d in tables.dims],
         "length": [(k, tables.id(a.size)) for k, a in slices],
-        "growing": [(k,) for k, a in slices if dims_of(a.lo) | dims_of(a.hi)],
+        "growing": [(k,) for k, a in slices if _dims(a)],
+        "follows": [(tables.bit(d), k) for k, a in slices for d in _ordered(a)],
+        "from_zero": [
+            (tables.bit(d), k) for k, a in slices if a.lo == expr(0) for d in _ordered(a)
+        ],
         "counts": [
             (k, tables.id(leaf.op.size))
             for k, leaf in enumerate(tables.leaves)
@@ -174,6 +178,11 @@ def rows(tables: Tables, more: More | None = None) -> dict[str, list[Row]]:
         **_inside_rows(tables, slices),
         **further,
     }
+
+
+def _ordered(part: Slice) -> list[Dim]:
+    """The dimensions that a slice follows."""
+    return sorted(_dims(part), key=lambda d: d.serial)
 
 
 def _inside_rows(tables: Tables, slices: Sequence[tuple[int, Slice]]) -> dict[str, list[Row]]:

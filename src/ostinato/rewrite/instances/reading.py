@@ -89,8 +89,7 @@ class Reading:
             case "perm":
                 return build.transpose(x, cast(tuple[int, ...], tables.attributes[int(f[0])]))
             case "mv":
-                k, to = int(f[0]), int(f[1])
-                return build.transpose(x, (-k, *(-j for j in range(to, 0, -1) if j != k)))
+                return build.transpose(x, build.moving(int(f[0]), int(f[1])))
             case "reshape":
                 return build.reshape(x, self.graph.shapes[int(f[1])], int(f[0]))
             case "bcast":

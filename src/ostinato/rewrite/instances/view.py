@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ostinato.pdg.build import const, map_node, part, read, reduce_node, reshape, transpose
+from ostinato.pdg.build import const, map_node, moving, part, read, reduce_node, reshape, transpose
 from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.node import Broadcast, Node, Read, Transpose, intern
 from ostinato.rewrite.instances.instance import (
@@ -26,8 +26,8 @@ def _matrix(z: Sizes, over: Sequence[Dim] = (T,)) -> Node:
 
 
 def _moved(x: Node, k: int, to: int) -> Node:
-    """Axis ``-k`` moved to ``-to``, further left."""
-    return transpose(x, (-k, *(-j for j in range(to, 0, -1) if j != k)))
+    """Axis ``-k`` as axis ``-to``."""
+    return transpose(x, moving(k, to))
 
 
 @fires("view/read-here")

@@ -22,6 +22,8 @@ _ANALYSES = {
     **dict.fromkeys(("dtype", "real_cast"), "types"),
     **dict.fromkeys(("empty", "exactly", "rounded"), "folds"),
     **dict.fromkeys(("prefix", "suffix", "growing", "counts", "tally", *RELATIONS), "ranges"),
+    **dict.fromkeys(("follows", "from_zero"), "ranges"),
+    **dict.fromkeys(("around", "around_pair", "around_alone"), "permutations"),
     **dict.fromkeys(("holds_low", "holds_high", "both", "pins"), "conditions"),
     **dict.fromkeys(
         ("full", "self", "shifted", "length", "innermost", "here"), "index expressions"

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from fractions import Fraction
 
 from ostinato.rewrite.lang import SIGNATURE
+from ostinato.rewrite.orders import PAIR, Order, around
 from ostinato.rewrite.prove.index import Var, poly
 from ostinato.rewrite.prove.meaning import Meaning
 from ostinato.rewrite.prove.normal import JOINS
-from ostinato.rewrite.prove.reading import Law, defined_numbers, is_about_dims
+from ostinato.rewrite.prove.reading import (
+    MOST_MASKED_AXES,
+    Law,
+    defined_numbers,
+    is_about_dims,
+)
 from ostinato.rewrite.prove.setting import Impossible, Setting, Size, Unsupported, one
 from ostinato.rewrite.prove.spans import RELATIONS, cases
 from ostinato.rewrite.prove.text import Tree, show
 
 _ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+ORDERS: dict[str, Callable[[Order], bool]] = {
+    "around": lambda left: left not in ((), PAIR),
+    "around_pair": lambda left: left == PAIR,
+    "around_alone": lambda left: not left,
+}
 _BOOKKEEPING = (
     frozenset(
         ("want", "live", "within", "inside", "innermost", "define", "batch", "growing", "prefix")
@@ -26,6 +38,8 @@ _BOOKKEEPING = (
         + ("zero", "equal", "closed", "here", "factor")
     )
     | RELATIONS
+    | ORDERS.keys()
+    | {"from_zero", "follows"}
 )
 
 
@@ -35,10 +49,31 @@ def situations(found: Law, setting: Setting) -> Iterator[Setting]:
     about = next((heads[name] for name in heads if name in RELATIONS), None)
     if about is not None:
         yield from cases(about, setting)
+    elif (order := next((heads[name] for name in heads if name in ORDERS), None)) is not None:
+        yield from _orders(order, setting)
     elif "body" in heads:
         yield from _first_and_later(found, setting)
     else:
         yield setting
+
+
+def about_orders(found: Law) -> bool:
+    """Whether a law names a permutation of which it knows where an axis goes."""
+    return any(isinstance(fact, tuple) and fact[0] in ORDERS for fact in found.facts)
+
+
+def _orders(fact: tuple[Tree, ...], setting: Setting) -> Iterator[Setting]:
+    """Every order of a few axes in which the one that a law names goes where it says."""
+    _, order, p, to, *rest = map(str, fact)
+    for axes in range(1, MOST_MASKED_AXES + 1):
+        for found in itertools.permutations(range(-axes, 0)):
+            if setting.numbers[p] > axes:
+                continue
+            place, left = around(found, setting.numbers[p])
+            if place == setting.numbers[to] and ORDERS[str(fact[0])](left):
+                case = deepcopy(setting)
+                case.orders = {order: found, **dict.fromkeys(rest, left)}
+                yield case
 
 
 def _first_and_later(found: Law, setting: Setting) -> Iterator[Setting]:
@@ -155,6 +190,8 @@ def _assume_steps(setting: Setting, fact: Tree) -> None:
             setting.values[str(name)] = Fraction(0)
         case ("ones", int(count), str(name)):
             setting.lists[name] = [one() for _ in range(count)]
+        case ("from_zero", dim, str(slice_)):
+            setting.known[slice_] = ("start", setting.dims[str(dim)])
         case ("here", leaf, dim):
             setting.heres[str(leaf)] = setting.dims[str(dim)]
         case ("pins", cond, dim, index):
@@ -189,6 +226,8 @@ def _avoid(setting: Setting, about: str, name: str, dims: set[str]) -> None:
                 _steady(setting.shapes.get(name, []), dims)
         case "sdom":
             _steady(setting.shapes.get(name, []), dims)
+        case "zmask":
+            _steady([setting.sizes.setdefault(name, Size(name))], dims)
         case "hmask":
             _steady(setting.lists.get(name, []), dims)
         case _:

@@ -24,6 +24,7 @@ from ostinato.rewrite.prove.operators import (
     permuted,
     place_of,
     product,
+    reordered,
     repeated,
     reshaped,
     thin,
@@ -95,6 +96,8 @@ class Meaning:
                 return permuted(self.setting, self.of(fields[0]), 1, 2)
             case "mv":
                 return permuted(self.setting, self.of(fields[2]), *map(self.number, fields[:2]))
+            case "perm" if str(fields[0]) in self.setting.orders:
+                return reordered(self.setting.orders[str(fields[0])], self.of(fields[1]))
             case "perm":
                 return in_any_order(str(fields[0]), self.of(fields[1]))
             case "along1" | "along2":

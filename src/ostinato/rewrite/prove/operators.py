@@ -99,8 +99,8 @@ def product(setting: Setting, x: Tensor, y: Tensor) -> Tensor:
 
 
 def permuted(setting: Setting, x: Tensor, k: int, to: int) -> Tensor:
-    """Axis ``-k`` moved to ``-to``, further left."""
-    if not 1 <= k <= to <= x.rank:
+    """Axis ``-k`` as axis ``-to``."""
+    if not (1 <= k <= x.rank and 1 <= to <= x.rank):
         raise Impossible(f"axis {k} moved to {to} of {x.rank}")
     order = [j for j in range(x.rank) if j != x.rank - k]
     order.insert(x.rank - to, x.rank - k)
@@ -110,6 +110,20 @@ def permuted(setting: Setting, x: Tensor, k: int, to: int) -> Tensor:
         return x.at(point, tuple(inner[j] for j in range(x.rank)))
 
     return Tensor(tuple(x.shape[j] for j in order), at)
+
+
+def reordered(order: Sequence[int], x: Tensor) -> Tensor:
+    """The trailing axes in an order that is known."""
+    if len(order) > x.rank:
+        raise Impossible(f"an order of {len(order)} axes of {x.rank}")
+    keep = x.rank - len(order)
+    places = (*range(keep), *(x.rank + a for a in order))
+
+    def at(point: Point, element: Element) -> Value:
+        inner = dict(zip(places, element, strict=True))
+        return x.at(point, tuple(inner[j] for j in range(x.rank)))
+
+    return Tensor(tuple(x.shape[j] for j in places), at)
 
 
 def in_any_order(name: str, x: Tensor) -> Tensor:
@@ -127,22 +141,49 @@ def reshaped(setting: Setting, count: int, shape: list[Size], x: Tensor) -> Tens
     keep = x.rank - count
     if not 0 <= keep <= x.rank:
         raise Impossible(f"{count} of {x.rank} axes")
-    setting.same_count(x.shape[keep:], shape)
+    whole = (*x.shape[:keep], *shape)
+    first = _in_front(x.shape[keep:], shape)
+    stays = [*range(keep), *(k if k is None else k + keep for k in first)]
+    before, after = x.shape[len(stays) :], whole[_end(stays) :]
+    setting.same_count(before, after)
 
     def at(point: Point, element: Element) -> Value:
-        inner = [setting.size(s, point) for s in x.shape[keep:]]
-        outer = [setting.size(s, point) for s in shape]
+        inner = [setting.size(s, point) for s in before]
+        outer = [setting.size(s, point) for s in after]
         flat = poly(0)
-        for size, i in zip(outer, element[keep:], strict=True):
+        for size, i in zip(outer, element[_end(stays) :], strict=True):
             flat = flat * size + i
         found: list[Poly] = []
         for size in reversed(inner[1:]):
             flat, rest = divide(flat, size)
             found.append(rest)
         first = [flat] if inner else []
-        return x.at(point, (*element[:keep], *first, *reversed(found)))
+        kept = (poly(0) if k is None else element[k] for k in stays)
+        return x.at(point, (*kept, *first, *reversed(found)))
 
-    return Tensor((*x.shape[:keep], *shape), at)
+    return Tensor(whole, at)
+
+
+def _in_front(before: Sequence[Size], after: Sequence[Size]) -> list[int | None]:
+    """Where the first axes are after a reshape that keeps them, among new axes of size 1."""
+    found: list[int | None] = []
+    to = 0
+    for size in before:
+        while to < len(after) and after[to].is_one and not size.is_one:
+            to += 1
+        if to < len(after) and after[to].is_same(size):
+            found.append(to)
+            to += 1
+        elif size.is_one:
+            found.append(None)
+        else:
+            break
+    return found
+
+
+def _end(stays: Sequence[int | None]) -> int:
+    """Where the axes begin that do not stay in front."""
+    return 1 + max((k for k in stays if k is not None), default=-1)
 
 
 def repeated(setting: Setting, shape: list[Size], x: Tensor) -> Tensor:

@@ -34,8 +34,8 @@ printed.
 - Taken as given: the analyses of the e-graph (which dimensions a term depends on, ranks, shapes),
   which `tests/rewrite` checks against the interpreter on every instance.
 
-- **Bounded**: a law that computes with masks of axes is decided for all sizes and values, but for
-  every mask of a few axes only; the last column says so.
+- **Bounded**: a law that computes with masks of axes, or names a permutation, is decided for all
+  sizes and values, but for every mask or order of a few axes only; the last column says so.
 
 *Method* is what showed that both sides are equal, in any of the readings. *Rests on* names the
 numbers, the points, and the analyses whose answers the law uses. How many readings a proof has, and

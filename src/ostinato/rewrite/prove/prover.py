@@ -2,7 +2,8 @@
 
 A proof holds for all sizes, extents, points and values of the leaves; the readings enumerate ranks
 and axis numbers up to a few (see `ostinato.rewrite.prove.setting` for why that is enough). A law
-that computes with masks of axes is decided for every mask of a few axes only: it is ``bounded``.
+that computes with masks of axes, or names a permutation, is decided for every mask or order of a
+few axes only: it is ``bounded``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ostinato.rewrite.prove.choices import by_cases
-from ostinato.rewrite.prove.facts import assume, situations
+from ostinato.rewrite.prove.facts import about_orders, assume, situations
 from ostinato.rewrite.prove.fractions import fractions_in_segments
 from ostinato.rewrite.prove.guarded import computed
 from ostinato.rewrite.prove.index import Poly, Var, poly
@@ -89,8 +90,9 @@ def prove(rule: Rule) -> Verdict:
     methods = tuple(m for m in METHODS if m in found.methods) or (NO_CLAIM,)
     if not count:
         return Verdict(rule.name, "unproved", 0, "no reading of the rule was found")
-    if computes_with_masks(found):
-        about = f"every mask of {MOST_MASKED_AXES} axes"
+    what = "mask" if computes_with_masks(found) else "order" if about_orders(found) else ""
+    if what:
+        about = f"every {what} of {MOST_MASKED_AXES} axes"
         return Verdict(rule.name, "bounded", count, about, methods)
     return Verdict(rule.name, "proved", count, methods=methods)
 

@@ -17,6 +17,7 @@ MOST_AXES = 3
 MOST_MASKED_AXES = 5  # laws with masks of axes: every mask of this many axes
 
 _MOST_OPEN_AXES = 9  # that may have size 1, all choices of which are tried
+_MOST_BESIDE_NAMED = 6  # where the places of two axes are tried too
 
 # what the numbers of an operator are, in order
 _NUMBERS: dict[str, tuple[str, ...]] = {
@@ -221,8 +222,10 @@ def readings(found: Law, fits: Callable[[Setting], bool]) -> Iterator[Setting]:
     uses = {n: u for n, u in found.kinds.items() if u in _CHOICES and n not in computed}
     texts = _of_kind(found, "S")
     functions = list(itertools.product(*(_functions(found, t) for t in texts)))
-    axes = [name for name, use in found.kinds.items() if use == "axis"]
+    axes = [name for name, use in uses.items() if use == "axis"]
     gaps = 2 * len(axes) + 1  # the named axes, and one between and beside them
+    if _names_last_axes(found.left):
+        gaps += 2
     most = MOST_MASKED_AXES if "mask" in uses.values() else max(MOST_AXES, gaps)
     for dims, ranks, lengths in itertools.product(
         list(_dims(found)), _ranks(found, most), _lengths(found)
@@ -235,6 +238,13 @@ def readings(found: Law, fits: Callable[[Setting], bool]) -> Iterator[Setting]:
             plain = Setting(dict(dims), named, fns)
             if fits(_shaped(plain, ranks, lengths, frozenset())):
                 yield from _thinned(found, plain, ranks, lengths)
+
+
+def _names_last_axes(tree: Tree) -> bool:
+    """Whether an operator works on the last two axes, without a number that says so."""
+    if not isinstance(tree, tuple):
+        return False
+    return tree[0] in ("mm", "tr") or any(map(_names_last_axes, tree[1:]))
 
 
 def _slices(tree: Tree) -> int:
@@ -336,7 +346,9 @@ def _thinned(
         if t in found.thin and alike.get(t, [t])[0] == t
         for k in range(1, ranks[t] + 1)
     ]
-    for ones in _choices_of_ones(open_axes):
+    named = [name for name, use in found.kinds.items() if use == "axis"]
+    most = _MOST_OPEN_AXES if len(named) < 2 else _MOST_BESIDE_NAMED
+    for ones in _choices_of_ones(open_axes, most):
         every = frozenset((other, k) for t, k in ones for other in alike.get(t, [t]))
         yield _shaped(plain, ranks, lengths, every)
 
@@ -370,13 +382,15 @@ def _shaped(
     return setting
 
 
-def _choices_of_ones(axes: Sequence[tuple[str, int]]) -> Iterator[frozenset[tuple[str, int]]]:
+def _choices_of_ones(
+    axes: Sequence[tuple[str, int]], most: int
+) -> Iterator[frozenset[tuple[str, int]]]:
     """Which axes have size 1: every choice, or for many axes every choice at one place.
 
     An operator that repeats axes maps the position along each axis on its own, so one place at a
     time shows all there is to see.
     """
-    if len(axes) <= _MOST_OPEN_AXES:
+    if len(axes) <= most:
         yield from map(frozenset, _subsets(axes))
         return
     yield frozenset()

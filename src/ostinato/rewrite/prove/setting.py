@@ -63,6 +63,11 @@ class Size:
     def same_fixed(self, other: Size) -> bool:
         return self.fixed is not None and self.fixed == other.fixed
 
+    def is_same(self, other: Size) -> bool:
+        """Whether both are known to be one size."""
+        a, b = self.root(), other.root()
+        return a is b or a.same_fixed(b)
+
     @property
     def is_one(self) -> bool:
         return self.root().fixed == Fixed("one")
@@ -118,6 +123,7 @@ class Setting:
       and ``decided``: conditions, where a proof goes case by case;
     - ``bodies``: the definitions of recurrences; ``is_first``: whether the point is the first
       step of one, where a proof goes case by case;
+    - ``orders``: permutations, where a proof goes order by order;
     - ``batch``: recurrences that are another one with a dimension as their first axis.
     """
 
@@ -141,6 +147,7 @@ class Setting:
     batch: dict[str, tuple[str, str]] = field(default_factory=dict[str, "tuple[str, str]"])
     bodies: dict[str, Tree] = field(default_factory=dict[str, "Tree"])
     is_first: bool | None = None
+    orders: dict[str, tuple[int, ...]] = field(default_factory=dict[str, "tuple[int, ...]"])
     places: dict[str, Poly] = field(default_factory=dict[str, Poly])
     extents: dict[str, Poly] = field(default_factory=dict[str, Poly])
     spans: dict[str, Span] = field(default_factory=dict[str, Span])
@@ -223,7 +230,7 @@ class Setting:
         Errors: Impossible.
         """
         for _ in range(len(self.reshapes) + 1):
-            for a, b in self.reshapes:
+            for a, b in tuple(self.reshapes):
                 left, right = [s.root() for s in a if not s.is_one], list[Size]()
                 for size in (s.root() for s in b if not s.is_one):
                     equal = next((x for x in left if x is size or x.same_fixed(size)), None)
@@ -232,6 +239,8 @@ class Setting:
                     else:
                         right.append(size)
                 self._balance(left, right)
+                if left and right and (tuple(left), tuple(right)) not in self.reshapes:
+                    self.reshapes.append((tuple(left), tuple(right)))
 
     def _balance(self, left: list[Size], right: list[Size]) -> None:
         """Conclude from equal products of two lists of sizes."""

@@ -1,0 +1,84 @@
+"""Laws of histories: what is done to the elements of a range that grows, axis by axis."""
+
+import pytest
+
+from ostinato.rewrite.prove.overview import method
+from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
+
+RULES = (
+    "incremental/together-map1-s",
+    "incremental/together-map2-ss",
+    "incremental/together-map2-sc",
+    "incremental/together-map2-cs",
+    "incremental/together-map3-sss",
+    "incremental/together-map3-ssc",
+    "incremental/together-map3-scs",
+    "incremental/together-map3-scc",
+    "incremental/together-map3-css",
+    "incremental/together-map3-csc",
+    "incremental/together-map3-ccs",
+    "incremental/together-mm-ss",
+    "incremental/together-mm-sc",
+    "incremental/together-mm-cs",
+    "incremental/together-gather-ss",
+    "incremental/together-gather-sc",
+    "incremental/together-gather-cs",
+    "incremental/together-along1-s",
+    "incremental/together-along2-ss",
+    "incremental/together-along2-sc",
+    "incremental/together-along2-cs",
+    "incremental/together-cat-ss",
+    "incremental/together-case-ss",
+    "incremental/together-cut-s",
+    "incremental/slice-in-place",
+    "incremental/reshape-inside",
+    "incremental/reshape-behind",
+    "incremental/reshape-in-front-0-1",
+    "incremental/reshape-in-front-0-2",
+    "incremental/reshape-in-front-0-3",
+    "incremental/reshape-in-front-1-0",
+    "incremental/reshape-in-front-1-2",
+    "incremental/reshape-in-front-2-1",
+    "incremental/repeat-inside",
+    "incremental/repeat-behind",
+    "incremental/part-inside",
+    "incremental/read-inside",
+    "incremental/transpose-inside",
+    "incremental/transpose-moves-1",
+    "incremental/transpose-moves-2",
+    "incremental/fold-inside",
+    "incremental/projection-of-merged-rows-3",
+    "incremental/projection-of-merged-rows-4",
+    "incremental/projection",
+    "incremental/projection-of-columns",
+    "incremental/looked-up",
+    "incremental/positions",
+    "incremental/repeated",
+    "incremental/repeated-behind-an-axis",
+)
+
+BOUNDED = (  # every mask, or order, of a few axes
+    "incremental/permute",
+    "incremental/permute-pair",
+    "incremental/permute-alone",
+    "incremental/fold-beside",
+)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_law_holds_for_all_ranks_sizes_points_and_values(
+    name: str, table: dict[str, str]
+) -> None:
+    verdict = prove(every_rule()[name])
+    assert verdict.outcome == "proved", str(verdict)
+    assert method(verdict) == table[name]
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_the_law_holds_for_every_mask_or_order_of_a_few_axes(
+    name: str, table: dict[str, str]
+) -> None:
+    verdict = prove(every_rule()[name])
+    assert verdict.outcome == "bounded" and verdict.readings > 100, str(verdict)
+    assert method(verdict) == table[name]
