@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 
 from ostinato.pdg.index import Dim, Expr, expr, floordiv
 from ostinato.runtime.arrays import (
@@ -49,6 +50,23 @@ def test_a_tiled_result_comes_back_as_it_went_in() -> None:
     put(view, TILED, value, EXTENTS)
     np.testing.assert_array_equal(take(view, TILED, EXTENTS), value)
     np.testing.assert_array_equal(view[1, 2, 0, :2], value[2, 4:, 0])
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3, 4, 23, 24, 29, 30])
+def test_nested_tiles_are_put_together_without_their_padding(rows: int) -> None:
+    nested = Field(
+        "x",
+        "x",
+        "float32",
+        (expr(2), expr(5), expr(T), expr(3)),  # 2 x 5 x 3 rows, the second axis among them
+        (expr(B), expr(1), expr(T)),
+        ((0, 1, 3), (), (2,)),
+    )
+    stored = np.arange(90, dtype=np.float32).reshape(2, 5, 3, 3)
+    whole = stored.transpose(0, 1, 3, 2).reshape(30, 1, 3)
+    found = take(stored, nested, {"B": rows, "T": 3})
+    np.testing.assert_array_equal(found, whole[:rows])
+    assert not np.shares_memory(found, stored) and found.flags.c_contiguous
 
 
 def test_a_step_is_one_index_of_the_first_axis() -> None:

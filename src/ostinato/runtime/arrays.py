@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from ostinato.runtime.artifact import Field
 
 Array = npt.NDArray[Any]
 ALIGNMENT = 64  # one cache line, one vector register
+COLUMNS = 64  # of a transposed copy: some lines per row
 
 
 def sizes(of: Sequence[Expr], extents: Mapping[str, int]) -> tuple[int, ...]:
@@ -55,7 +58,7 @@ def put(view: Array, field: Field, argument: Array, extents: Mapping[str, int]) 
         wide = np.zeros(padded, view.dtype)
         wide[tuple(slice(0, n) for n in value.shape)] = value
         value = wide
-    across[...] = value.reshape(across.shape)
+    _copy(across, value.reshape(across.shape))
 
 
 def take(view: Array, field: Field, extents: Mapping[str, int]) -> Array:
@@ -73,6 +76,54 @@ def take_step(view: Array, field: Field, extents: Mapping[str, int], step: int) 
 
 
 def _together(view: Array, axes: Sequence[Sequence[int]], shape: tuple[int, ...]) -> Array:
+    """A copy whose axis is each group of axes, tiles one after the other; the padding is left out.
+
+    Whole tiles and the rows of a last one go to their place at once, without a copy between.
+    """
     across = view.transpose([k for group in axes for k in group])
-    merged = across.reshape([math.prod(view.shape[k] for k in group) for group in axes])
-    return np.array(merged[tuple(slice(0, n) for n in shape)], copy=True, order="C")
+    out = np.empty(shape, view.dtype)
+    parts = [_parts(n, [view.shape[k] for k in g]) for n, g in zip(shape, axes, strict=True)]
+    for choice in product(*parts):
+        source = across[tuple(at for part in choice for at in part.tiles)]
+        target = out[tuple(part.rows for part in choice)]
+        _copy(target.reshape(source.shape, copy=False), source)
+    return out
+
+
+def _copy(target: Array, source: Array) -> None:
+    """Copy elements; where neighbours of one are far apart in the other, some columns at a time.
+
+    A line of memory that is read for one row is then still near for the next ones.
+    """
+    near = target.itemsize
+    if not source.size or {target.strides[-1:], source.strides[-1:]} <= {(near,), ()}:
+        target[...] = source
+        return
+    for k in range(0, source.shape[-1], COLUMNS):
+        target[..., k : k + COLUMNS] = source[..., k : k + COLUMNS]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some rows of an axis, and where they are in its tiles."""
+
+    rows: slice
+    tiles: tuple[slice, ...]
+
+
+def _parts(rows: int, tiles: Sequence[int]) -> list[_Part]:
+    """Rows 0 .. rows-1 of an axis that is stored as nested tiles, as parts of whole tiles."""
+    if not tiles:
+        return [_Part(slice(0, rows), ())]  # an axis of size 1 is not stored
+    out: list[_Part] = []
+    done, path = 0, list[slice]()
+    for depth in range(len(tiles)):
+        size = math.prod(tiles[depth + 1 :])
+        count = (rows - done) // size
+        if count:
+            inside = (slice(None) for _ in tiles[depth + 1 :])
+            where = slice(done, done + count * size)
+            out.append(_Part(where, (*path, slice(0, count), *inside)))
+        done += count * size
+        path.append(slice(count, count + 1))
+    return out
