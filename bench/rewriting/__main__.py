@@ -16,7 +16,7 @@ from bench.report import machine
 from bench.rewriting.compiling import compile_forms, compiled_forms
 from bench.rewriting.corpus import CORPUS, Case
 from bench.rewriting.judging import Summary, Verdict, summary, verdicts
-from bench.rewriting.timing import Sampling, Timed, time_forms
+from bench.rewriting.timing import Sampling, Timed, time_forms, use_new_memory
 from ostinato.machine.stored import current, profile_in_use
 
 QUICK = ("returns, recurrence", "mlp, forward")
@@ -48,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     about, by_name = machine(), {case.name: case for case in cases}
     clock = time.process_time if given.processor_time else time.perf_counter
     sampling = Sampling(given.samples, clock)
+    if not use_new_memory():
+        console.print("the allocator keeps freed memory: equal forms may differ")
     records = compiled_forms(given.threads, console.print)
     timed = time_forms(records, by_name, given.threads, sampling, profile_in_use(), console.print)
     found, total = verdicts(timed), summary(timed)

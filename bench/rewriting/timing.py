@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ from ostinato.runtime import cache
 from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.executor import Executable
 
+M_MMAP_THRESHOLD, MAPPED_BYTES = -3, 1 << 16  # of the GNU C library: arrays from 64 KiB on
 SAMPLE_S = 4e-3  # shorter runs are repeated within a sample
 
 
@@ -61,6 +63,16 @@ class Timed:
     predicted_ns: float
     rewritten_ns: float
     measured_ns: float
+
+
+def use_new_memory() -> bool:
+    """Give every large array memory of its own, which goes back to the system when it is freed.
+
+    Otherwise it depends on what was freed before whether a result gets memory that was used, and
+    equal forms differ. False where the allocator cannot be told.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    return mallopt is not None and mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES) == 1
 
 
 def time_forms(

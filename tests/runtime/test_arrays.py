@@ -52,6 +52,12 @@ def test_a_tiled_result_comes_back_as_it_went_in() -> None:
     np.testing.assert_array_equal(view[1, 2, 0, :2], value[2, 4:, 0])
 
 
+def test_a_number_is_an_array_without_axes() -> None:
+    one = Field("x", "x", "float32", (), (), ())
+    found = take(np.array(2.5, np.float32), one, {})
+    assert found.shape == () and found == 2.5
+
+
 @pytest.mark.parametrize("rows", [0, 1, 3, 4, 23, 24, 29, 30])
 def test_nested_tiles_are_put_together_without_their_padding(rows: int) -> None:
     nested = Field(

@@ -8,10 +8,11 @@ by the processor's time, which other programs disturb less; waiting for others, 
 from __future__ import annotations
 
 import math
-import statistics
+import mmap
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from ostinato.machine import programs
 from ostinato.machine.profile import LEVELS, Profile
 from ostinato.machine.programs import FEW, HISTORY, SCALARS, VECTOR, Repetition, numbers
 from ostinato.machine.stored import processor
-from ostinato.pdg.functions import Array
+from ostinato.runtime.arrays import copy
 from ostinato.runtime.workers import available_cores
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -30,7 +31,7 @@ MOST_L3 = 64 << 20  # bytes: a part of a large cache that many share
 MOST_STEPS = 1 << 22
 ROWS = 512  # of a matrix that is read in strides: a power of two, as many extents are
 TILE = 32  # rows of a tile, when nobody says how many there are
-PASSES = 4  # of a step of `repeated`: it writes the new value, and moves it to where it is read
+PASSES = 4  # of a step of `streamed`: it writes the new value, and moves it to where it is read
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def _function(fn: str) -> Callable[[Stopwatch, dict[str, Any]], None]:
 
 def _memory(level: int, size: int) -> Callable[[Stopwatch, dict[str, Any]], None]:
     def measure(watch: Stopwatch, found: dict[str, Any]) -> None:
-        taken = watch.step_ns(programs.repeated(programs.multiplied, numbers(size)))
+        taken = watch.step_ns(programs.streamed(size))
         rate = (taken / size - 2 * found["step_ns"]) / (PASSES * 4)
         above = found["byte_ns"][-1] if level else 1e-4  # a lower level is never faster
         found["byte_ns"] = (*found["byte_ns"], max(rate, above))
@@ -178,24 +179,32 @@ def _scalars(watch: Stopwatch, found: dict[str, Any]) -> None:
 
 def _strides(watch: Stopwatch, found: dict[str, Any]) -> None:
     square = numbers(ROWS * ROWS).reshape(ROWS, ROWS)
-    plain = watch.step_ns(programs.repeated(programs.multiplied, square))
+    plain = watch.step_ns(programs.streamed(square.size))
     turned = watch.step_ns(programs.repeated(programs.turned, square))
     found["strided_ns"] = max((turned - plain) / square.size, found["step_ns"])
-    same, other = _copies_ns(watch, (square, square.T))
-    found["fresh_ns"] = max(same / square.itemsize - 2 * found["byte_ns"][1], 1e-4)
-    found["copy_ns"] = max(other - same, found["step_ns"])
+    other = np.empty_like(square)
+    plain, turned = (_fastest_ns(watch, partial(copy, other, x)) for x in (square, square.T))
+    found["copy_ns"] = max((turned - plain) / square.size, found["step_ns"])
+    zeros = bytes(square.nbytes)
+    new = _fastest_ns(watch, lambda: _filled(zeros))
+    found["fresh_ns"] = max((new - plain) / square.nbytes, 1e-4)
 
 
-def _copies_ns(watch: Stopwatch, arrays: Sequence[Array]) -> list[float]:
-    """Copying an element into memory that is used for the first time, of each array in turns."""
-    copies: list[Array] = []  # kept, so that no memory is used again
-    taken: list[list[float]] = [[] for _ in arrays]
+def _filled(zeros: bytes) -> None:
+    """Write new memory that the system takes back."""
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANON} if hasattr(mmap, "MAP_PRIVATE") else {}
+    with mmap.mmap(-1, len(zeros), **private) as memory:
+        memory.write(zeros)
+
+
+def _fastest_ns(watch: Stopwatch, work: Callable[[], object]) -> float:
+    """The fastest of some runs of something that takes long enough to be timed once."""
+    taken: list[float] = []
     for _ in range(4 * watch.effort.runs):
-        for mine, x in zip(taken, arrays, strict=True):
-            started = watch.clock()
-            copies.append(np.array(x, order="C"))
-            mine.append((watch.clock() - started) * 1e9 / x.size)
-    return [statistics.median(mine) for mine in taken]
+        started = watch.clock()
+        work()
+        taken.append(watch.clock() - started)
+    return min(taken) * 1e9
 
 
 def _draws(watch: Stopwatch, found: dict[str, Any]) -> None:

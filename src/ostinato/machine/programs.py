@@ -84,6 +84,20 @@ def multiplied(h: Tensor, times: int = 1) -> Tensor:
     return h
 
 
+def streamed(size: int) -> Repetition:
+    """A multiply-add of every element of a vector before any of them has another.
+
+    As a dimension with one tile: the axis of an array this long would run in tiles.
+    """
+    b, i = ot.dims("b i")
+    x = ot.input("x", over=b)
+    h = ot.recurrent("h", over=(b, i))
+    h[b, 0], h[b, i + 1] = x, multiplied(h)
+    program = ot.Program(y=h[b, i.size - 1])
+    run = program.compile(threads=1, profile=Profile(), widths={"b": size})
+    return Repetition(run, {"x": numbers(size)})
+
+
 def turned(h: Tensor) -> Tensor:
     """A multiply-add of the transposed matrix: it is read in strides."""
     return multiplied(h.T)

@@ -58,7 +58,7 @@ def put(view: Array, field: Field, argument: Array, extents: Mapping[str, int]) 
         wide = np.zeros(padded, view.dtype)
         wide[tuple(slice(0, n) for n in value.shape)] = value
         value = wide
-    _copy(across, value.reshape(across.shape))
+    copy(across, value.reshape(across.shape))
 
 
 def take(view: Array, field: Field, extents: Mapping[str, int]) -> Array:
@@ -84,13 +84,14 @@ def _together(view: Array, axes: Sequence[Sequence[int]], shape: tuple[int, ...]
     out = np.empty(shape, view.dtype)
     parts = [_parts(n, [view.shape[k] for k in g]) for n, g in zip(shape, axes, strict=True)]
     for choice in product(*parts):
-        source = across[tuple(at for part in choice for at in part.tiles)]
-        target = out[tuple(part.rows for part in choice)]
-        _copy(target.reshape(source.shape, copy=False), source)
+        places: list[Any] = [at for part in choice for at in part.tiles]
+        rows: list[Any] = [part.rows for part in choice]
+        source, target = across[(*places, ...)], out[(*rows, ...)]  # views, of numbers too
+        copy(target.reshape(source.shape, copy=False), source)
     return out
 
 
-def _copy(target: Array, source: Array) -> None:
+def copy(target: Array, source: Array) -> None:
     """Copy elements; where neighbours of one are far apart in the other, some columns at a time.
 
     A line of memory that is read for one row is then still near for the next ones.
