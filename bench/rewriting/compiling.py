@@ -20,7 +20,7 @@ from ostinato.rewrite.registry import RuleSet, every_rule
 from ostinato.runtime import cache
 from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.executor import Executable
-from ostinato.stages import assemble, code_digest
+from ostinato.stages import assemble, code_digest, optimize_pdg
 
 LONGEST_NS = 2.5e8  # forms that are predicted to take longer are not run
 Show = Callable[[str], None]
@@ -88,6 +88,8 @@ def _forms(
             if rules not in saturated:
                 saturated[rules] = Rewriting(encoded(pdg), replace(right, rules=rules))
             optimized = saturated[rules].best(candidate.rewriting.pricing)
+            if name == CHOSEN:
+                optimized = optimize_pdg(encoded(pdg), None, options)
             check(optimized.pdg, pdg.minimum_extents)
             artifact = assemble(pdg, optimized, replace(options, widths=candidate.widths), 0.0)
         except OstinatoError:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from ostinato.choosing import Sparing
 from ostinato.machine.profile import Profile
 from ostinato.rewrite.cost import Pricing
 from ostinato.rewrite.export import EGraph, ENode
@@ -14,23 +15,10 @@ from ostinato.rewrite.optimize import RewriteOptions
 from ostinato.rewrite.sizes import Sizes
 
 CHOSEN = "chosen"
-DEAR = 1e3  # how much dearer an operator is that should be avoided
 SPREAD = 8.0  # disturbed prices lie between an eighth and eight times the right ones
 AVOIDED = (("lin", "scan", "back"), ("mm",), ("sl",), ("red",), ("at", "part"))
 SEEDS = 6
 WIDTHS = (8, 64, 512)  # rows of tiles
-
-
-class Avoiding(Pricing):
-    """Some operators are dear."""
-
-    def __init__(self, ops: tuple[str, ...], graph: EGraph, sizes: Sizes, profile: Profile) -> None:
-        super().__init__(graph, sizes, profile)
-        self._ops = ops
-
-    def price(self, cls: int, node: ENode) -> float:
-        dear = node.op in self._ops
-        return super().price(cls, node) * (DEAR if dear else 1.0) + dear
 
 
 class Disturbed(Pricing):
@@ -70,7 +58,7 @@ def candidates(right: RewriteOptions, dims: Iterable[str]) -> Iterator[Candidate
     """The right prices first, then what makes other forms, the most different ones early."""
     yield Candidate(CHOSEN, right)
     for ops in AVOIDED:
-        pricing = partial(Avoiding, ops)
+        pricing = partial(Sparing, frozenset(ops))
         yield Candidate(f"avoiding {'/'.join(ops)}", replace(right, pricing=pricing))
     for family in right.rules.families:
         yield Candidate(f"without {family}", replace(right, rules=right.rules.without(family)))

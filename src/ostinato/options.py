@@ -8,8 +8,9 @@ from typing import Any, cast
 
 from ostinato.arguments import signature
 from ostinato.dims import is_integer
-from ostinato.machine.profile import Profile
+from ostinato.machine.profile import TYPICAL_EXTENT, Profile
 from ostinato.pdg.errors import OptionError, guess
+from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.node import Pdg
 from ostinato.rewrite.registry import RuleSet
 
@@ -89,3 +90,12 @@ class Request:
     pdg: Pdg
     rules: RuleSet | None
     options: Options
+
+
+def typical_extents(pdg: Pdg, hints: Mapping[str, int]) -> dict[str, int]:
+    """A size for every extent of a program: a hint, or one that nobody would wonder at."""
+    takes = signature(pdg)
+    sizes = {n: hints.get(n, TYPICAL_EXTENT) for n in takes.extents}
+    sizes = {n: max(size, takes.least.get(n, 1)) for n, size in sizes.items()}
+    env: dict[Dim | Extent, int] = {Extent(n): size for n, size in sizes.items()}
+    return {**sizes, **{n: evaluate(of, env) for n, of in takes.derived.items()}}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ostinato.machine.profile import Profile
-from ostinato.options import Options
+from ostinato.options import Options, typical_extents
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half import encoded
 from ostinato.pdg.index import Dim, Expr, expr, upper_bound
@@ -104,6 +104,7 @@ def _explanation(
         schedule=str(plan),
         source=source,
         cost={"rewritten_ns": optimized.report.price_after, **times},
+        forms=optimized.times,
         profile=profile.name,
         notes=_notes(optimized),
     )
@@ -139,7 +140,13 @@ def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized
         needed = partial(_bytes, options=options)
         optimized = fitting(forms, Room(options.memory_limit, options.hints, needed))
     else:
-        optimized = forms.best()
+        from ostinato.choosing import fastest
+
+        predicted_ns = partial(
+            _predicted_ns, options=options, extents=typical_extents(pdg, options.hints)
+        )
+        optimized, times = fastest(forms, predicted_ns)
+        optimized = replace(optimized, times=times)
     if options.verify:
         from ostinato.pdg.verify import verify
 
@@ -154,9 +161,24 @@ def _bytes(optimized: Optimized, options: Options) -> int:
     from ostinato.codegen.emit.interface import interface
 
     plan, _ = plan_of(optimized, options)
-    most = max([1, *tile_counts(interface(plan).tiles, options.hints)])
-    workers = min(options.threads or available_cores(), most)
+    workers = _workers(interface(plan), options, options.hints)
     return layout(plan, options.hints, workers).total_bytes
+
+
+def _predicted_ns(optimized: Optimized, options: Options, extents: Mapping[str, int]) -> float:
+    """The time of a form by its schedule."""
+    from ostinato.codegen.emit.interface import interface
+    from ostinato.codegen.estimate import estimate
+
+    plan, _ = plan_of(optimized, options)
+    workers = _workers(interface(plan), options, extents)
+    return estimate(plan, options.profile or Profile(), extents, workers).total
+
+
+def _workers(found: Interface, options: Options, extents: Mapping[str, int]) -> int:
+    """How many workers run a plan: never more than it has tiles."""
+    most = max([1, *tile_counts(found.tiles, extents)])
+    return min(options.threads or available_cores(), most)
 
 
 class Rewritten(Protocol):
@@ -204,7 +226,16 @@ def code_digest() -> str:
     """A hash of the compiler itself: a changed stage finds none of its older results."""
     total = hashlib.sha256()
     here = Path(__file__).parent
-    own = [here / name for name in ("compiler.py", "fitting.py", "options.py", "stages.py")]
+    own = [
+        here / name
+        for name in (
+            "choosing.py",
+            "compiler.py",
+            "fitting.py",
+            "options.py",
+            "stages.py",
+        )
+    ]
     parts = (here / name for name in ("machine", "pdg", "rewrite", "codegen", "runtime"))
     for path in (*own, *(path for part in parts for path in sorted(part.rglob("*.py")))):
         total.update(path.read_bytes())

@@ -27,13 +27,11 @@ from ostinato.codegen.tree import (
     computed,
     leaves,
 )
-from ostinato.machine.profile import Profile
+from ostinato.machine.profile import TYPICAL_EXTENT, Profile
 from ostinato.pdg.index import Extent, dims_of, evaluate
 
 if TYPE_CHECKING:
     from ostinato.codegen.plan import Plan, Port
-
-TYPICAL = 64  # steps assumed for an extent that nobody gives
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +52,9 @@ class Estimate:
 
 
 def estimate(plan: Plan, profile: Profile, extents: Mapping[str, int], workers: int) -> Estimate:
-    """The predicted time of a run with these extents; a missing one counts as `TYPICAL`."""
+    """The predicted time of a run with these extents; a missing one counts as `TYPICAL_EXTENT`."""
     found = _Walk(plan, profile, workers)
-    point: Point = {Extent(name): extents.get(name, TYPICAL) for name in plan.extents}
+    point: Point = {Extent(name): extents.get(name, TYPICAL_EXTENT) for name in plan.extents}
     found.steps(plan.driver, point, 1.0)
     arguments = sum(_copied(plan, port, profile, point) for port in plan.inputs)
     results = sum(

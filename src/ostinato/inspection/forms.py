@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ostinato.arguments import signature
 from ostinato.codegen.arena import layout
 from ostinato.codegen.estimate import Estimate, estimate
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.system import System
 from ostinato.experiment import Experiment
 from ostinato.machine.stored import profile_in_use
-from ostinato.options import Options, options_from
+from ostinato.options import Options, options_from, typical_extents
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.half import encoded
-from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.node import Pdg
 from ostinato.program import Program
 from ostinato.rewrite.optimize import Optimized
 from ostinato.rewrite.registry import RuleSet
-from ostinato.rewrite.sizes import DEFAULT_EXTENT
 from ostinato.runtime.workers import available_cores
 from ostinato.stages import optimize_pdg, scheduled, system_of
 
@@ -39,11 +36,7 @@ class Subject:
     @property
     def extents(self) -> dict[str, int]:
         """A size for every extent: a hint, or the typical one."""
-        takes = signature(self.pdg)
-        sizes = {n: self.hints.get(n, DEFAULT_EXTENT) for n in takes.extents}
-        sizes = {n: max(size, takes.least.get(n, 1)) for n, size in sizes.items()}
-        env: dict[Dim | Extent, int] = {Extent(n): size for n, size in sizes.items()}
-        return {**sizes, **{n: evaluate(of, env) for n, of in takes.derived.items()}}
+        return typical_extents(self.pdg, self.hints)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, expr, symbols
 from ostinato.rewrite.export import EGraph, ENode
 from ostinato.rewrite.load import Loaded
 from ostinato.rewrite.tables import Tables
 
 Shape = tuple[int, ...]
-DEFAULT_EXTENT = 64
 
 
 class Sizes:
@@ -42,7 +42,7 @@ class Sizes:
                     case Dim():
                         point[s] = self.extent(s) // 2
                     case Extent(name):
-                        point[s] = self._hints.get(name, DEFAULT_EXTENT)
+                        point[s] = self._hints.get(name, TYPICAL_EXTENT)
             found = self._values[e] = max(1, evaluate(e, point))
         return found
 

@@ -49,6 +49,7 @@ class Explanation:
     source: str = ""
     memory: MemoryUse = field(default_factory=MemoryUse)
     cost: Mapping[str, float] = field(default_factory=dict[str, float])
+    forms: Mapping[str, float] = field(default_factory=dict[str, float])  # what was compared: ns
     profile: str = "default"  # the name of the profile that priced it
     notes: tuple[str, ...] = ()  # what the compiler could not do, and why
     title: str = ""
@@ -58,7 +59,8 @@ class Explanation:
         """Return the parts as titled text."""
         counts = sorted(self.rules.items(), key=lambda rule: (-rule[1], rule[0]))
         fired = [(name, count) for name, count in counts if count]
-        costs = (f"{name} {value:g}" for name, value in self.cost.items())
+        costs = [f"{name} {value:g}" for name, value in self.cost.items()]
+        costs += [f"{ns / 1e6:.4g} ms predicted with {name}" for name, ns in self.forms.items()]
         notes = {"notes": "\n".join(self.notes)} if self.notes else {}
         return {
             **notes,

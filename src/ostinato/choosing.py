@@ -1,0 +1,77 @@
+"""The fastest of a few forms of a small program, by their schedules.
+
+Prices in the e-graph are of single operators. What becomes of them together, values that stay in
+registers, loops that several share, results that are put into another order, shows in a schedule
+only. So some forms beside the cheapest are scheduled too, and the least predicted time decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from ostinato.machine.profile import Profile
+from ostinato.pdg.errors import OstinatoError
+from ostinato.pdg.node import Pdg
+from ostinato.rewrite.cost import Pricing
+from ostinato.rewrite.export import EGraph, ENode
+from ostinato.rewrite.optimize import Optimized, Rewriting
+from ostinato.rewrite.sizes import Sizes
+
+CHEAPEST = "cheapest operators"
+SPARING = {
+    "few reads of other points": frozenset(("at", "part")),
+    "few folds": frozenset(("red",)),
+    "few axes": frozenset(("sl",)),
+}
+DEAR = 1e3  # how much dearer an operator is that should be spared
+MOST_NODES = 256  # of all forms that are scheduled: it takes a millisecond per node
+GAIN = 0.97  # another form has to be faster than the cheapest by more than predictions are worth
+
+
+class Sparing(Pricing):
+    """Some operators are dear."""
+
+    def __init__(self, ops: frozenset[str], graph: EGraph, sizes: Sizes, profile: Profile) -> None:
+        super().__init__(graph, sizes, profile)
+        self._ops = ops
+
+    def price(self, cls: int, node: ENode) -> float:
+        dear = node.op in self._ops
+        return super().price(cls, node) * (DEAR if dear else 1.0) + dear
+
+
+def fastest(
+    forms: Rewriting, predicted_ns: Callable[[Optimized], float]
+) -> tuple[Optimized, dict[str, float]]:
+    """Return the form whose schedule takes least, and the predicted time of every other one.
+
+    A program of which two forms have more than `MOST_NODES` nodes has one form, without a time.
+    """
+    cheapest = forms.best()
+    others = list(_others(forms, cheapest.pdg))
+    if not others:
+        return cheapest, {}
+    chosen, times = cheapest, {CHEAPEST: predicted_ns(cheapest)}
+    least = times[CHEAPEST] * GAIN
+    for name, form in others:
+        try:
+            times[name] = predicted_ns(form)
+        except OstinatoError:  # it has no schedule: the cheapest form has one
+            continue
+        if times[name] < least:
+            chosen, least = form, times[name]
+    return chosen, times
+
+
+def _others(forms: Rewriting, cheapest: Pdg) -> Iterator[tuple[str, Optimized]]:
+    """Other forms, by prices under which some operators are spared."""
+    seen, nodes = [cheapest], len(cheapest.nodes())
+    for name, ops in SPARING.items():
+        nodes += len(cheapest.nodes())
+        if nodes > MOST_NODES:
+            return
+        found = forms.best(partial(Sparing, ops))
+        if not found.report.left and found.pdg not in seen:
+            seen.append(found.pdg)
+            yield name, found
