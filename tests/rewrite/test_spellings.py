@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.pdg.printer import show
-from ostinato.rewrite.optimize import optimize
+from ostinato.rewrite.optimize import RewriteOptions, optimize
 
 DECAY = 0.99 * 0.95
 Spelling = Callable[[], ot.Program]
@@ -110,6 +111,36 @@ SPELLINGS: tuple[Spelling, ...] = (
 )  # fmt: skip
 
 
+def _ahead(t: Any) -> Any:
+    """How many steps the column is ahead of the row."""
+    return ot.arange(t.size)[None, :] - ot.arange(t.size)[:, None]
+
+
+def _matrix(make: Callable[[Any], Any]) -> Spelling:
+    """Each episode's steps times a matrix."""
+
+    def spelled() -> ot.Program:
+        b, t, delta = _start()
+        return ot.Program(y=make(_ahead(t)) @ delta[b, :])
+
+    return spelled
+
+
+def _powers(ahead: Any) -> Any:
+    return DECAY ** ahead.cast("float32")
+
+
+MATRICES: dict[str, Callable[[Any], Any]] = {
+    "where": lambda ahead: ot.where(ahead >= 0, _powers(ahead), 0.0),
+    "where not": lambda ahead: ot.where(-ahead <= 0, _powers(ahead), 0.0),
+    "triu": lambda ahead: ot.triu(_powers(ahead)),
+    "tril": lambda ahead: ot.tril(_powers(-ahead)).T,
+    "mask": lambda ahead: _powers(ahead) * (ahead >= 0).cast("float32"),
+    "mask first": lambda ahead: (ahead >= 0).cast("float32") * _powers(ahead),
+    "exponents": lambda ahead: ot.triu(ot.exp(math.log(DECAY) * ahead.cast("float32"))),
+}
+
+
 def named(value: object) -> str:
     return getattr(value, "__name__", str(value)).replace("_", "-")
 
@@ -142,6 +173,35 @@ def test_every_spelling_of_a_discounted_sum_means_the_same(spelling: Spelling, s
     np.testing.assert_allclose(program.interpret(delta=delta)["y"], expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("name", MATRICES)
+def test_a_matrix_of_powers_times_steps_is_one_linear_recurrence(name: str) -> None:
+    program = _matrix(MATRICES[name])()
+    found = show(optimize(program.pdg, RewriteOptions(hints={"T": 1024})).pdg)
+    assert "linear(" in found and "@" not in found
+    delta = np.random.default_rng(0).normal(size=(3, 6))
+    expected = suffix_sum().interpret(delta=delta)["y"]
+    np.testing.assert_allclose(program.interpret(delta=delta)["y"], expected, rtol=1e-5)
+    np.testing.assert_allclose(program.compile()(delta=delta)["y"], expected, rtol=1e-4)
+
+
+SHAPES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "vectors": lambda m, b, x: m @ x[:, :].T,
+    "rows": lambda m, b, x: (x[:, :] @ m.T).T,
+    "einsum": lambda m, b, x: ot.einsum("ts,bs->tb", m, x[:, :]),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_matrix_of_powers_times_a_batch_is_one_linear_recurrence(name: str) -> None:
+    b, t, delta = _start()
+    program = ot.Program(y=SHAPES[name](ot.triu(_powers(_ahead(t))), b, delta))
+    found = extracted(program)
+    assert "linear(" in found and "@" not in found
+    given = np.random.default_rng(0).normal(size=(3, 6))
+    expected = suffix_sum().interpret(delta=given)["y"].T
+    np.testing.assert_allclose(program.compile()(delta=given)["y"], expected, rtol=1e-4)
+
+
 def _episodes() -> tuple[Any, Any, Any, Any]:
     b, t, delta = _start()
     return b, t, delta, ot.input("done", dtype="bool", over=(b, t))
@@ -154,6 +214,50 @@ def _until_done(step: Callable[[Any, Any], Any]) -> ot.Program:
     y[b, -1] = delta[b, -1]
     y[b, t] = delta + step(done, y[b, t + 1])
     return ot.Program(y=y)
+
+
+def _chained(make: Callable[[Any, Any, Any, Any], Any]) -> Spelling:
+    """Sums of what follows, with the products of the discounts on the way as weights."""
+
+    def spelled() -> ot.Program:
+        b, t, delta = _start()
+        return ot.Program(y=make(b, t, delta, ot.input("discount", over=(b, t))))
+
+    return spelled
+
+
+def _weights(b: Any, t: Any, g: Any) -> Any:
+    return ot.concatenate([ot.ones(1), ot.cumprod(g[b, t : t.size - 1], 0)], 0)
+
+
+def _backwards(b: Any, t: Any, x: Any, g: Any) -> Any:
+    y = ot.recurrent("y", over=(b, t))
+    y[b, -1] = x[b, -1]
+    y[b, t] = x + g * y[b, t + 1]
+    return y
+
+
+CHAINED: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+    "weights first": lambda b, t, x, g: (_weights(b, t, g) * x[b, t:]).sum(0),
+    "weights last": lambda b, t, x, g: (x[b, t:] * _weights(b, t, g)).sum(0),
+    "and what follows": lambda b, t, x, g: (
+        x + (ot.cumprod(g[b, t : t.size - 1], 0) * x[b, t + 1 :]).sum(0)
+    ),
+    "what follows and": lambda b, t, x, g: (
+        (x[b, t + 1 :] * ot.cumprod(g[b, t : t.size - 1], 0)).sum(0) + x
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHAINED)
+def test_a_sum_with_ends_is_the_backward_recurrence_however_it_is_spelled(name: str) -> None:
+    program = _chained(CHAINED[name])()
+    assert extracted(program) == extracted(_chained(_backwards)())
+    rng = np.random.default_rng(0)
+    given = {"delta": rng.normal(size=(3, 6)), "discount": DECAY * (rng.random((3, 6)) < 0.6)}
+    expected = _chained(_backwards)().interpret(**given)["y"]
+    np.testing.assert_allclose(program.interpret(**given)["y"], expected, rtol=1e-5)
+    np.testing.assert_allclose(program.compile()(**given)["y"], expected, rtol=1e-4)
 
 
 STOPPED: dict[str, Callable[[Any, Any], Any]] = {

@@ -254,6 +254,8 @@ _PLAIN: dict[str, Callable[[Numbers], list[Row]]] = {
     "growing": lambda numbers: [(numbers.of(s),) for s in numbers.slices() if mentioned(s)],
     "prefix": _equal_to(lambda d: Slice(expr(0), expr(d) + 1)),
     "suffix": _equal_to(lambda d: Slice(expr(d), expr(d.extent))),
+    "shortened": _equal_to(lambda d: Slice(expr(d), expr(d.extent) - 1)),
+    "rest": _equal_to(lambda d: Slice(expr(d) + 1, expr(d.extent))),
     "within": _within,
     "box": _box,
     "pins": _pins,
@@ -311,6 +313,9 @@ KNOWN = frozenset(
         "affine",
         "tally",
         "centre",
+        "lag",
+        "facing",
+        "ramp",
     )
     + ("zmask", "hmask", "hlen", "axis", "axes2", "axes3", "axes4", "axes5")
 )

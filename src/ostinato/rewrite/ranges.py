@@ -73,11 +73,15 @@ class _Ranges:
             elif part == Slice(here, end):
                 self._row("suffix", dim, number)
                 self._row("after", dim, here + 1, at_least(end - 1, here + 1))
+            elif part == Slice(here, end - 1):
+                self._row("shortened", dim, number)
             elif part.lo == expr(0) and dims_of(part.hi):
                 certain = is_never_negative(part.hi - 1)
                 conds = () if certain else (at_least(part.hi, 1),)
                 self._row("always_until" if certain else "until", dim, number, part.hi - 1, *conds)
             elif part.hi == end and dims_of(part.lo):
+                if part.lo == here + 1:
+                    self._row("rest", dim, number)
                 certain = is_never_negative(end - 1 - part.lo)
                 conds = () if certain else (at_least(end - 1, part.lo),)
                 self._row("always_from" if certain else "from", dim, number, part.lo, *conds)

@@ -16,8 +16,8 @@ from ostinato.pdg.errors import DomainError, OstinatoError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, dims_of
 from ostinato.pdg.interpret import Coordinates, Interpreter, Request, Step, junk
-from ostinato.pdg.meaning import check_part
-from ostinato.pdg.node import Node, Part, Pdg
+from ostinato.pdg.meaning import check_part, sizes
+from ostinato.pdg.node import Concat, Node, Part, Pdg
 from ostinato.rewrite._egglog import Session
 from ostinato.rewrite.export import EGraph, export
 from ostinato.rewrite.instances.reading import Reading, numbered
@@ -61,6 +61,13 @@ class Judge(Interpreter):
 
     def _step(self, key: Request) -> Step:
         return self._checked(key) if isinstance(key[0].op, Part) else super()._step(key)
+
+    def _finish(self, key: Request, value: Array) -> Array:
+        """A join of a part with a range of less than no steps, outside the box, is not defined."""
+        node, point = key
+        if isinstance(node.op, Concat) and value.shape != sizes(node.shape, self._at(node, point)):
+            raise DomainError(f"a join of shape {value.shape}", "Stay inside the box.", "")
+        return super()._finish(key, value)
 
     def _checked(self, key: Request) -> Step:
         node, (x,) = key[0], key[0].args

@@ -35,7 +35,7 @@ _BOOKKEEPING = (
         + ("suffix", "counts", "real_cast", "unit", "holds_low", "holds_high")
         + ("both", "box", "indicator", "known", "start", "exactly", "rounded", "empty")
         + ("pins", "neighbour", "body", "first", "only", "clear", "gone", "some")
-        + ("zero", "equal", "closed", "here", "factor")
+        + ("zero", "equal", "closed", "here", "factor", "shortened", "rest")
     )
     | RELATIONS
     | ORDERS.keys()
@@ -105,6 +105,12 @@ def assume(found: Law, setting: Setting, meaning: Meaning) -> None:
     _shape_recurrences(found, setting)
     for name, value in defined_numbers(found):
         setting.numbers[name] = meaning.number(value)
+    for fact in found.facts if "(cat " in show(found.left) else ():
+        match fact:
+            case ("axis", str(name), _, ("size", 1)) if name in setting.shapes:
+                _assume(setting, meaning, fact)
+            case _:
+                pass
     meaning.of(found.left)
     for fact in found.facts:
         _assume(setting, meaning, fact)
@@ -147,7 +153,7 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
             setting.truths.add(name)
         case ("=", value, ("value", str(name))):
             setting.values[name] = Fraction(str(value))
-        case (("prefix" | "suffix") as what, dim, slice_):
+        case (("prefix" | "suffix" | "shortened" | "rest") as what, dim, slice_):
             setting.known[str(slice_)] = (what, setting.dims[str(dim)])
         case (("exactly" | "rounded"), fold, joins):
             setting.texts[str(joins)] = JOINS[setting.texts[str(fold)]]

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
 from ostinato.rewrite.prove.value import Call, Fold, Number, Value, rename
 
@@ -12,38 +14,58 @@ from ostinato.rewrite.prove.value import Call, Fold, Number, Value, rename
 def restricted(value: Value) -> Value:
     """The value with the ranges of guarded sums cut, and integers computed."""
     match value:
-        case Fold("sum" as fn, (v,), Call("mul", (Call("where", (test, yes, no)), other))):
-            return _cut(value, fn, v, test, (yes, no, other)) or value
-        case Fold("sum" as fn, (v,), Call("mul", (other, Call("where", (test, yes, no))))):
-            return _cut(value, fn, v, test, (yes, no, other)) or value
+        case Fold(("sum" | "dot"), (v,), Call("mul", (Call("where", (test, yes, no)), other))):
+            return _cut(v, test, (yes, no, other)) or value
+        case Fold(("sum" | "dot"), (v,), Call("mul", (other, Call("where", (test, yes, no))))):
+            return _cut(v, test, (yes, no, other)) or value
         case Call(fn, args):
             return Call(fn, tuple(map(restricted, args)))
         case _:
             return value
 
 
-def _cut(
-    whole: Fold, fn: str, v: Var, test: Value, parts: tuple[Value, Value, Value]
-) -> Value | None:
+def _cut(v: Var, test: Value, parts: tuple[Value, Value, Value]) -> Value | None:
     yes, no, other = parts
     match test, no:
         case Call("ge", (a, b)), Number(of) if of == 0 and v.size is not None:
             left, right = _integer(a), _integer(b)
-            first = None if left is None or right is None else poly(v) - (left - right)
-            if first is None or v in first.variables():
+            if left is None or right is None:
                 return None
-            if not (never_negative(first) and never_negative(v.size - first)):
+            span = _let_through(v, v.size, left - right)
+            if span is None:
                 return None
-            rest = Var(f"{v.name}>", v.size - first)
-            body = rename(Call("mul", (yes, other)), {v: poly(rest) + first})
-            return Fold(fn, (rest,), computed(body))
+            first, size, sign = span
+            rest = Var(f"{v.name}>", size)
+            body = rename(Call("mul", (yes, other)), {v: poly(rest) * sign + first})
+            return Fold("sum", (rest,), computed(body))
         case _:
             return None
+
+
+def _let_through(v: Var, size: Poly, gap: Poly) -> tuple[Poly, Poly, int] | None:
+    """The values of a variable for which ``gap >= 0``: the first, how many, and in which direction.
+
+    They are counted from where the gap is 0.
+    """
+    first, last = poly(v) - gap, poly(v) + gap
+    if v not in first.variables():
+        known = never_negative(first) and never_negative(size - first)
+        return (first, size - first, 1) if known else None
+    if v not in last.variables():
+        known = never_negative(last + 1) and never_negative(size - last - 1)
+        return (last, last + 1, -1) if known else None
+    return None
 
 
 def computed(value: Value) -> Value:
     """The value with differences of indices as one index."""
     match value:
+        case Call(("ge" | "le") as fn, (a, b)):
+            left, right = _integer(a), _integer(b)
+            if left is None or right is None:
+                return Call(fn, (computed(a), computed(b)))
+            gap = left - right if fn == "ge" else right - left
+            return Call("ge", (Number(gap), Number(Fraction(0))))
         case Call(fn, args):
             found = _integer(value)
             return Number(found) if found is not None else Call(fn, tuple(map(computed, args)))

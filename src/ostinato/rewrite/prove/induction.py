@@ -16,7 +16,7 @@ from ostinato.rewrite.prove.normal import real
 from ostinato.rewrite.prove.operators import Element, Tensor, thin
 from ostinato.rewrite.prove.setting import Point
 from ostinato.rewrite.prove.text import Tree
-from ostinato.rewrite.prove.value import Call, Fold, Value, key, rename
+from ostinato.rewrite.prove.value import Call, Choice, Fold, Recursion, Value, free, key, rename
 
 
 def by_induction(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -> bool:
@@ -46,6 +46,34 @@ def by_induction(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -
             return _equal(left.at(point, element), carried, body)
         case _:
             return False
+
+
+def by_steps(left: Value, right: Value) -> bool:
+    """Whether the right side is a linear recurrence at any step, and the left side satisfies it."""
+    match right:
+        case Recursion(reverse, step, factor, body, at, size):
+            pass
+        case _:
+            return False
+    here = next((v for v in at.variables() if poly(v) == at), None)
+    if here is None or here.size != size or here in free(factor) | free(body):
+        return False
+
+    def elsewhere(index: Poly) -> Value:
+        return rename(left, {here: index})
+
+    def follows(index: Poly) -> bool:
+        gain, entering = (rename(v, {step: index}) for v in (factor, body))
+        before = elsewhere(index + (1 if reverse else -1))
+        return _equal(elsewhere(index), Call("mul", (gain, before)), entering)
+
+    start, first = (size, size - 1) if reverse else (poly(-1), poly(0))
+    if key(real(restricted(elsewhere(start)))) == "0":
+        return follows(at)
+    if key(real(elsewhere(first))) != key(real(rename(body, {step: first}))):
+        return False
+    later = poly(Var("later", None, True))
+    return follows(size - 1 - later if reverse else later)
 
 
 def _by_definition(
@@ -91,10 +119,26 @@ def split(value: Value, first: bool | None) -> Value:
         ):
             rest = Var(f"{v.name}'", v.size - 1)
             at, others = _ends(v.size, rest, first)
-            left = Fold(fn, (rest,), rename(body, {v: others}))
+            inner = rename(body, {v: others})
+            left = Fold(fn, (rest,), _with_first(inner) if first else inner)
             return Call("add", (rename(body, {v: at}), left))
         case Call(fn, args):
             return Call(fn, tuple(split(a, first) for a in args))
+        case _:
+            return value
+
+
+def _with_first(value: Value) -> Value:
+    """Products of what surely has a first element, with it on its own."""
+    match value:
+        case Fold("scan prod" as fn, (v,), body) if v.size and never_negative(v.size - 1):
+            rest = Var(f"{v.name}'", v.size - 1)
+            left = Fold(fn, (rest,), rename(body, {v: poly(rest) + 1}))
+            return Call("mul", (rename(body, {v: poly(0)}), left))
+        case Call(fn, args):
+            return Call(fn, tuple(map(_with_first, args)))
+        case Choice(test, yes, no):
+            return Choice(test, _with_first(yes), _with_first(no))
         case _:
             return value
 

@@ -121,6 +121,8 @@ class Meaning:
                 return Tensor((), lambda at, _: Number(self.setting.length(str(fields[0]), at)))
             case "mean":
                 return self._mean(*fields)
+            case "lag" | "facing" | "ramp":
+                return self._triangle(op, self.dim(fields[0]), self.number(fields[1]), fields[2:])
             case _:
                 raise Unsupported(f"the operator {op}")
 
@@ -132,6 +134,28 @@ class Meaning:
             (one(), *total.shape),
             lambda point, at: Call("div", (total.at(point, at[1:]), steps.at(point, ()))),
         )
+
+    def _triangle(self, what: str, dim: str, flag: int, factor: Sequence[Tree]) -> Tensor:
+        """A matrix over steps: how far a column is ahead of (flag 0: behind) the row, or its like.
+
+        Where that is not negative, or a power of a factor to it there.
+        """
+        size = Size(dim, fixed=Fixed("extent", dim))
+        base = [self.of(x) for x in factor]
+        if flag not in (0, 1):
+            raise Misfit(f"{flag} says neither ahead nor behind")
+
+        def at(point: Point, element: Element) -> Value:
+            lag = element[1] - element[0] if flag else element[0] - element[1]
+            if what == "lag":
+                return Number(lag)
+            test = Call("ge", (Number(lag), Number(Fraction(0))))
+            if what == "facing":
+                return test
+            power = Call("pow", (base[0].at(point, (poly(0), poly(0))), Number(lag)))
+            return Call("where", (test, power, Number(Fraction(0))))
+
+        return Tensor((size, size), at)
 
     def text(self, tree: Tree) -> str:
         """The name of a function."""

@@ -13,14 +13,16 @@ import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
+from ostinato.rewrite.prove.index import Poly, Var, is_less, never_negative, poly
 from ostinato.rewrite.prove.value import (
     Call,
     Choice,
     Fold,
     Leaf,
+    Less,
     Number,
     Recursion,
+    Test,
     Value,
     free,
     key,
@@ -246,9 +248,23 @@ def ring(value: Value) -> Ring:
             return _sum(left, ring(inner)) if fn in _ADDS else _fold(fn, left, inner)
         case Recursion():
             return term((_recursion(value, real(value.factor), real(value.body)),), Fraction(1))
+        case Choice(Less(low, high), yes, no) if (holds := is_less(low, high)) is not None:
+            return ring(yes if holds else no)
+        case Choice(test, yes, no) if _is_no_exception(test, yes, no):
+            return ring(no)
         case Choice(test, yes, no):
             a, b = real(yes), real(no)
             return ring(yes) if key(a) == key(b) else term((Choice(test, a, b),), Fraction(1))
+
+
+def _is_no_exception(test: Test, yes: Value, no: Value) -> bool:
+    """Whether a choice for the first element of a range gives what the other side gives there."""
+    if not isinstance(test, Less):
+        return False
+    first = next((v for v in test.b.variables() if test.b - test.a == poly(1) - v), None)
+    if first is None or first.size is None:
+        return False
+    return key(real(rename(no, {first: poly(0)}))) == key(real(yes))
 
 
 def _integer(p: Poly) -> Ring:
@@ -272,6 +288,8 @@ def _ring_call(fn: str, args: tuple[Value, ...]) -> Ring:
             return times(ring(x), ring(y))
         case "div", (x, y):
             return times(ring(x), _inverse(real(y)))
+        case "cast:real", (Call("ge" | "le") as c,):
+            return ring(Call("where", (c, ONE, ZERO)))
         case (("stop_gradient" | "cast:real"), (x,)):
             return ring(x)
         case "pow", (x, y):
@@ -326,6 +344,8 @@ def _power(x: Value, y: Value) -> Ring:
     """``x ** (n + rest)`` with the whole number n as n factors."""
     while isinstance(y, Call) and y.fn == "cast:real":
         (y,) = y.args
+    if isinstance(x, Call) and x.fn == "exp":
+        return _exponential(times(ring(x.args[0]), ring(y)))
     whole = _whole(y.of) if isinstance(y, Number) else 0
     out = term((), Fraction(1))
     if not isinstance(y, Number) or not 0 <= whole <= _MOST_FACTORS:

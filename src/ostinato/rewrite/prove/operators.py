@@ -214,7 +214,7 @@ def gathered(setting: Setting, axis: int, x: Tensor, index: Tensor) -> Tensor:
 
 
 def whole(setting: Setting, fn: str, axis: int, size: str, args: Sequence[Tensor]) -> Tensor:
-    """Any function of the rows of all operands along an axis, of their sizes and the position."""
+    """A running fold, or any function of the rows of all operands, their sizes and the position."""
     equal_ranks(args)
     place = place_of(axis, args[0])
     shape = list(_others(setting, args, place))
@@ -225,6 +225,16 @@ def whole(setting: Setting, fn: str, axis: int, size: str, args: Sequence[Tensor
         inner = [*thin(x, element, place)]
         inner[place] = index
         return Fold("row", tuple(over), x.at(point, tuple(inner)))
+
+    def so_far(point: Point, element: Element) -> Value:
+        step = setting.fresh(element[place] + 1)
+        inner = [*thin(args[0], element, place)]
+        inner[place] = poly(step)
+        return Fold(f"scan {fn}", (step,), args[0].at(point, tuple(inner)))
+
+    if fn in ("sum", "prod"):
+        shape[place] = args[0].shape[place]
+        return Tensor(tuple(shape), so_far)
 
     def at(point: Point, element: Element) -> Value:
         sizes = [x.shape[place] for x in args]

@@ -17,7 +17,7 @@ from ostinato.rewrite.prove.facts import about_orders, assume, situations
 from ostinato.rewrite.prove.fractions import fractions_in_segments
 from ostinato.rewrite.prove.guarded import computed
 from ostinato.rewrite.prove.index import Poly, Var, poly
-from ostinato.rewrite.prove.induction import by_induction
+from ostinato.rewrite.prove.induction import by_induction, by_steps
 from ostinato.rewrite.prove.meaning import Meaning, Undecided
 from ostinato.rewrite.prove.model import difference, rounding
 from ostinato.rewrite.prove.normal import exact, real, signless
@@ -234,7 +234,7 @@ def _is_proved(
     if form is real and fractions_in_segments(*values):
         found.methods.add("ranges cut where they end")
         return True
-    if form is real and by_induction(meaning, sides, element):
+    if form is real and (by_induction(meaning, sides, element) or by_steps(*values)):
         found.methods.add("induction")
         return True
     if form is real and by_cases(*values):

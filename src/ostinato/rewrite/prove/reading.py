@@ -97,7 +97,7 @@ def _steps_before(facts: list[Tree]) -> dict[str, Tree]:
 
 
 def _counted(fact: Tree) -> tuple[Tree, ...]:
-    """``tally s c`` and ``centre d s x n y`` as what they say of c, n and y."""
+    """Facts that name what a tensor is, as what they say of it."""
     match fact:
         case ("tally", part, c):
             return (("equal", c, ("steps", part)),)
@@ -107,6 +107,8 @@ def _counted(fact: Tree) -> tuple[Tree, ...]:
                 y,
                 ("mean", dim, part, x),
             )
+        case (("lag" | "facing" | "ramp") as what, m, *rest):
+            return (("equal", m, (what, *rest)),)
         case _:
             return (fact,)
 
@@ -158,6 +160,10 @@ def _classify(out: Law, tree: Tree) -> None:
     elif op == "batch":
         for word, use in zip(fields, ("leaf", "D", "leaf"), strict=True):
             out.kinds.setdefault(str(word), use)
+    elif op in ("lag", "facing", "ramp"):
+        for word, use in zip(fields, ("D", "flag", "T"), strict=False):
+            if isinstance(word, str):
+                out.kinds.setdefault(word, use)
     elif op == "here":
         out.kinds.setdefault(str(fields[1]), "D")
     elif op in ("cons",) and isinstance(fields[1], str):

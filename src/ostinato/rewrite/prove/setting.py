@@ -16,6 +16,7 @@ from ostinato.rewrite.prove.text import Tree
 from ostinato.rewrite.prove.value import Unknown
 
 CUT = poly(Var("cut"))  # where a condition changes
+_RANGES = ("full", "prefix", "suffix", "shortened", "rest")
 REST = "rest"  # all dimensions that a law does not name
 
 
@@ -192,6 +193,8 @@ class Setting:
                 raise Misfit(f"a size is {left} and {right}")
             return
         if x.fixed is not None and y.fixed is not None:
+            if self._surely_equal(x, y):
+                return
             same = (x.fixed.kind, x.fixed.name) == (y.fixed.kind, y.fixed.name)
             if not same or len(x.fixed.factors) != len(y.fixed.factors):
                 raise Conflict(f"{x.fixed} is not {y.fixed}")
@@ -200,6 +203,22 @@ class Setting:
         kept, gone = (x, y) if x.fixed is not None else (y, x)
         kept.avoids |= gone.avoids
         gone.link = kept
+
+    def _surely_equal(self, x: Size, y: Size) -> bool:
+        """Whether the lengths of ranges along a dimension are known to be equal."""
+        known = all(self._is_range(s) for s in (x, y))
+        return known and self.size(x, self.point()) == self.size(y, self.point())
+
+    def _is_range(self, size: Size) -> bool:
+        match size.root().fixed:
+            case Fixed("one" | "extent"):
+                return True
+            case Fixed("length", name):
+                return self.known.get(name, ("",))[0] in _RANGES
+            case Fixed("plus", _, parts):
+                return all(map(self._is_range, parts))
+            case _:
+                return False
 
     def same_count(self, a: Sequence[Size], b: Sequence[Size]) -> None:
         """Take two shapes as having equally many elements.
@@ -318,6 +337,10 @@ class Setting:
                 return point[dim] + 1
             case ("suffix", dim):
                 return self.extent(dim) - point[dim]
+            case ("shortened", dim):
+                return self.extent(dim) - point[dim] - 1
+            case ("rest", dim):
+                return self.extent(dim) - point[dim] - 1
             case ("shifted", base, _):
                 return self.length(base, point)
             case _:
@@ -393,8 +416,10 @@ class Setting:
                 return i
             case ("cut", part):
                 return self._cut(name, part, point)[0] + i
-            case ("suffix", dim):
+            case ("suffix" | "shortened", dim):
                 return point[dim] + i
+            case ("rest", dim):
+                return point[dim] + i + 1
             case ("span", dim):
                 return self._span(name, point, dim)[0] + i
             case ("shifted", base, by):

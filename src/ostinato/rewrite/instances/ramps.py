@@ -1,0 +1,172 @@
+"""Instances of triangular matrices of powers, products with them, and chains of factors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from ostinato.pdg.build import (
+    ONE,
+    along,
+    concat,
+    const,
+    iota,
+    map_node,
+    matmul,
+    reduce_node,
+    reshape,
+    transpose,
+)
+from ostinato.pdg.index import ExprLike, expr
+from ostinato.pdg.node import Node, Pdg
+from ostinato.rewrite.instances.incremental import ranged
+from ostinato.rewrite.instances.instance import B, Instance, Sizes, T, all_of, program, tensor
+
+_T = expr(T.extent)
+_STEPS = iota(_T)
+_COLUMNS, _ROWS = reshape(_STEPS, (ONE, _T)), reshape(_STEPS, (_T, ONE))
+
+
+def _map(fn: str, *args: Node) -> Node:
+    return map_node(fn, list(args))
+
+
+def _real(x: Node) -> Node:
+    return map_node("cast", [x], "float32")
+
+
+def _tr(x: Node) -> Node:
+    return transpose(x, (-1, -2))
+
+
+def _number(value: float, dtype: str = "float32") -> Node:
+    return const([value], "int32" if dtype == "int32" else "float32", (ONE, ONE))
+
+
+_AHEAD, _BEHIND = _map("sub", _COLUMNS, _ROWS), _map("sub", _ROWS, _COLUMNS)
+_ZERO, _NONE, _G = _number(0, "int32"), _number(0.0), _number(0.9)
+_FACING = _map("ge", _AHEAD, _ZERO)
+_POWER = _map("pow", _G, _real(_AHEAD))
+_RAMP = _map("where", _FACING, _POWER, _NONE)
+_LONGER = reshape(iota(_T + 1), (_T + 1, ONE))
+
+
+def _exponents(*, first: bool) -> Node:
+    factors = (_G, _real(_AHEAD)) if first else (_real(_AHEAD), _G)
+    return _map("where", _FACING, _map("exp", _map("mul", *factors)), _NONE)
+
+
+def _history(x: Node) -> Node:
+    return ranged(x, 0, _T)
+
+
+def _vectors(z: Sizes) -> Node:
+    return _history(tensor("x", (z.k,), (T,)))
+
+
+def _numbers() -> Node:
+    return _history(tensor("x", (), (T,)))
+
+
+# a name of a rule, what it must see, and something like it that it must not
+_MADE: dict[str, tuple[Node, Node]] = {
+    "lag-ahead": (_AHEAD, _map("sub", _COLUMNS, _LONGER)),
+    "lag-behind": (_BEHIND, _map("sub", _LONGER, _COLUMNS)),
+    "lag-negated": (_map("neg", _AHEAD), _map("abs", _AHEAD)),
+    "lag-transposed": (_tr(_AHEAD), _tr(_map("abs", _AHEAD))),
+    "lag-cast": (_real(_AHEAD), _real(_FACING)),
+    "facing-ge": (_FACING, _map("ge", _AHEAD, _number(1, "int32"))),
+    "facing-le": (_map("le", _AHEAD, _ZERO), _map("le", _AHEAD, _number(1, "int32"))),
+    "facing-ahead": (_map("ge", _COLUMNS, _ROWS), _map("ge", _COLUMNS, _LONGER)),
+    "facing-behind": (_map("ge", _ROWS, _COLUMNS), _map("ge", _LONGER, _COLUMNS)),
+    "facing-not-behind": (_map("le", _ROWS, _COLUMNS), _map("le", _LONGER, _COLUMNS)),
+    "facing-not-ahead": (_map("le", _COLUMNS, _ROWS), _map("le", _COLUMNS, _LONGER)),
+    "ramp": (_RAMP, _map("where", _FACING, _POWER, _number(1.0))),
+    "ramp-masked": (_map("mul", _POWER, _real(_FACING)), _map("add", _POWER, _real(_FACING))),
+    "ramp-masked-first": (_map("mul", _real(_FACING), _POWER), _map("mul", _POWER, _POWER)),
+    "ramp-of-exponents-last": (_exponents(first=False), _RAMP),
+    "ramp-of-exponents-first": (_exponents(first=True), _RAMP),
+    "ramp-transposed": (_tr(_RAMP), _tr(_POWER)),
+}
+
+
+def _made(z: Sizes, node: Node) -> Pdg:
+    return program(node, _vectors(z))
+
+
+_SEES = tuple(f"incremental/{name}" for name in _MADE)
+MATRICES = tuple(
+    Instance(f"{name}{' not' * (not fires)}", partial(_made, node=node), *found, beside=_SEES)
+    for name, nodes in _MADE.items()
+    for fires, node in zip((True, False), nodes, strict=True)
+    for found in [((f"incremental/{name}",), ()) if fires else ((), (f"incremental/{name}",))]
+)
+
+
+def _grid() -> Node:
+    return all_of(tensor("x", (), (B, T)), B, T)
+
+
+_PRODUCTS: dict[str, Callable[[Sizes, Node], Node]] = {
+    "ramp-times-vectors": lambda z, m: matmul(m, _vectors(z)),
+    "ramp-times-column": lambda z, m: matmul(m, reshape(_numbers(), (_T, ONE))),
+    "row-times-ramp": lambda z, m: matmul(reshape(_numbers(), (ONE, _T)), m),
+    "rows-times-ramp": lambda z, m: matmul(_grid(), m),
+    "ramp-times-columns": lambda z, m: matmul(m, _tr(_grid())),
+}
+
+
+def _product(z: Sizes, make: Callable[[Sizes, Node], Node], m: Node) -> Pdg:
+    return program(make(z, m))
+
+
+PRODUCTS = tuple(
+    Instance(
+        f"{name} {'of' * (m is _RAMP)} powers",
+        partial(_product, make=make, m=m),
+        *(((f"incremental/{name}",), ()) if m is _RAMP else ((), (f"incremental/{name}",))),
+        beside=_SEES,
+    )
+    for name, make in _PRODUCTS.items()
+    for m in (_RAMP, _POWER)
+)
+
+
+def _factors(z: Sizes, lo: ExprLike, hi: ExprLike) -> Node:
+    g = ranged(tensor("g", (z.k,), (T,)), lo, hi)
+    return along("prod", [g], -2)
+
+
+def _weighted(z: Sizes, weights: Node, lo: ExprLike, last: bool) -> Node:
+    x = ranged(tensor("x", (z.k,), (T,)), lo, _T)
+    return reduce_node("sum", _map("mul", *((x, weights) if last else (weights, x))), [-2])
+
+
+def _chained(z: Sizes, kind: str, last: bool, before: bool, fold: bool) -> Pdg:
+    """Weighted sums of what follows; without ``fold``, of weights that are no products."""
+    here, x = expr(T), tensor("x", (z.k,), (T,))
+    behind = _T if kind == "sum" else _T - 1
+    weights = _factors(z, here, behind)
+    if not fold:
+        weights = _map("exp", ranged(tensor("g", (z.k,), (T,)), here, behind))
+    if kind == "rest":
+        one = const([1.0] * z.k, "float32", (ONE, expr(z.k)))
+        weights = concat([one, weights], -2)
+    total = _weighted(z, weights, here + 1 if kind == "step" else here, last)
+    if kind == "step":
+        total = _map("add", *((total, x) if before else (x, total)))
+    return program(total)
+
+
+CHAINS = tuple(
+    Instance(
+        f"chained {kind}{' before' * before}{' last' * last}{' of no products' * (not fold)}",
+        partial(_chained, kind=kind, last=last, before=before, fold=fold),
+        *(((rule,), ()) if fold else ((), (rule,))),
+    )
+    for kind in ("sum", "rest", "step")
+    for last in (False, True)
+    for before in ((False, True) if kind == "step" else (False,))
+    for fold in (True, False)
+    for rule in [f"incremental/chained-{kind}{'-before' * before}{'-last' * last}"]
+)
