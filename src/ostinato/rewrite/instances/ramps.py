@@ -95,11 +95,19 @@ def _made(z: Sizes, node: Node) -> Pdg:
 
 
 _SEES = tuple(f"incremental/{name}" for name in _MADE)
+
+
+def _about(name: str, is_it: bool, build: Callable[[Sizes], Pdg]) -> Instance:
+    """An instance on which a rule must fire, or must not."""
+    rules = (f"incremental/{name}",)
+    about = f"{name}{' of something else' * (not is_it)}"
+    return Instance(about, build, rules if is_it else (), () if is_it else rules, _SEES)
+
+
 MATRICES = tuple(
-    Instance(f"{name}{' not' * (not fires)}", partial(_made, node=node), *found, beside=_SEES)
+    _about(name, is_it, partial(_made, node=node))
     for name, nodes in _MADE.items()
-    for fires, node in zip((True, False), nodes, strict=True)
-    for found in [((f"incremental/{name}",), ()) if fires else ((), (f"incremental/{name}",))]
+    for is_it, node in zip((True, False), nodes, strict=True)
 )
 
 
@@ -121,12 +129,7 @@ def _product(z: Sizes, make: Callable[[Sizes, Node], Node], m: Node) -> Pdg:
 
 
 PRODUCTS = tuple(
-    Instance(
-        f"{name} {'of' * (m is _RAMP)} powers",
-        partial(_product, make=make, m=m),
-        *(((f"incremental/{name}",), ()) if m is _RAMP else ((), (f"incremental/{name}",))),
-        beside=_SEES,
-    )
+    _about(name, m is _RAMP, partial(_product, make=make, m=m))
     for name, make in _PRODUCTS.items()
     for m in (_RAMP, _POWER)
 )
@@ -159,14 +162,13 @@ def _chained(z: Sizes, kind: str, last: bool, before: bool, fold: bool) -> Pdg:
 
 
 CHAINS = tuple(
-    Instance(
-        f"chained {kind}{' before' * before}{' last' * last}{' of no products' * (not fold)}",
+    _about(
+        f"chained-{kind}{'-before' * before}{'-last' * last}",
+        fold,
         partial(_chained, kind=kind, last=last, before=before, fold=fold),
-        *(((rule,), ()) if fold else ((), (rule,))),
     )
     for kind in ("sum", "rest", "step")
     for last in (False, True)
     for before in ((False, True) if kind == "step" else (False,))
     for fold in (True, False)
-    for rule in [f"incremental/chained-{kind}{'-before' * before}{'-last' * last}"]
 )
