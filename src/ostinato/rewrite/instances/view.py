@@ -126,7 +126,7 @@ def axis_moved_to_where_it_is(z: Sizes) -> Node:
     return useless(_matrix(z), Transpose((-1,)))
 
 
-@silent("view/move-nowhere", "view/move-back", "view/transpose-twice")
+@silent("view/move-nowhere", "view/transpose-twice")
 def axis_moved_once(z: Sizes) -> Node:
     return _moved(_matrix(z), 1, 2)
 
@@ -139,6 +139,35 @@ def pair_of_axes_exchanged_twice(z: Sizes) -> Node:
 @silent("view/move-back")
 def three_axes_turned_twice(z: Sizes) -> Node:
     return _moved(_moved(tensor("x", (z.m, z.k, z.n), (T,)), 1, 3), 1, 3)
+
+
+def _with_axes(z: Sizes) -> Node:
+    return tensor("x", (z.m, z.k, z.n, z.k), (T,))
+
+
+@fires("view/move-on")
+def axis_moved_twice(z: Sizes) -> Node:
+    return _moved(_moved(_with_axes(z), 1, 2), 2, 4)
+
+
+@silent("view/move-on", "view/move-three")
+def another_axis_moved_then(z: Sizes) -> Node:
+    return _moved(_moved(_with_axes(z), 1, 2), 1, 3)
+
+
+@fires("view/move-three")
+def three_axes_reversed(z: Sizes) -> Node:
+    return _moved(_moved(_moved(_with_axes(z), 2, 3), 3, 4), 2, 3)
+
+
+@fires("view/move-apart")
+def two_pairs_of_axes_exchanged(z: Sizes) -> Node:
+    return _moved(_moved(_with_axes(z), 3, 4), 1, 2)
+
+
+@silent("view/move-apart")
+def two_pairs_that_share_an_axis(z: Sizes) -> Node:
+    return _moved(_moved(_with_axes(z), 2, 3), 1, 2)
 
 
 @fires("view/transpose-twice")

@@ -1,0 +1,76 @@
+"""What rewriting takes, in counts that no machine changes: e-nodes, rows, rounds, steps."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from bench.rewriting.speed import deeper
+from ostinato.rewrite.optimize import Report, optimize
+from tests.property.programs import Recipe, Replay, Step
+
+NETWORKS = (0, 2)  # hidden layers of the PPO example: about 500 and 1,000 nodes
+MOST = 75  # e-nodes per node: four axes have 24 orders, a few of which are wanted
+
+CROWDED = {  # invented programs whose axes were had in thousands of orders
+    "a fold of three dims": Recipe(
+        (((1, 2), (3,)), ((1, 2), ())),
+        (Step("arctanh", a=1, b=1, dim=3, c=1), Step("carried", a=2, b=1, c=3),
+         Step("off_corner", a=3, b=3, dim=3, c=2), Step("int_fmod", a=4, b=3, dim=3, c=2)),
+        1, 3, mode="gradient",
+    ),
+    "choices below a diagonal": Recipe(
+        (((0, 1, 2), ()), ((0, 1, 2), (2, 3))),
+        (Step("over_a_product", a=1, dim=1, c=1, fold="weighted"),
+         Step("pair", a=1, b=1, dim=2, c=3),
+         Step("below_diagonal", a=3, b=3, dim=3, c=2),
+         Step("chain_of_choices", a=4, b=4, dim=3, c=3),
+         Step("sorted", a=5, dim=2, c=3)),
+        2, 3, mode="gradient",
+    ),
+    "the ends of a flipped dim": Recipe(
+        (((2,), ()), ((2,), (3,)), ((0,), ())),
+        (Step("flip", a=1, b=2, dim=2, c=2), Step("early", b=1, dim=1, c=2),
+         Step("last", a=4, dim=2, c=2), Step("final", a=5, b=4, c=1)),
+        2, 4, mode="gradient",
+    ),
+    "a triangle over four axes": Recipe(
+        (((1, 2), (3,)), ((1, 2, 3), (3,))),
+        (Step("below_diagonal", a=1, b=1, c=1), Step("twice", a=2, b=2, dim=3, c=2),
+         Step("triangle", a=2, b=3, c=2)),
+        2, 4, mode="gradient",
+    ),
+}  # fmt: skip
+
+
+@cache
+def ppo(layers: int) -> tuple[int, Report]:
+    pdg = deeper(layers)
+    return len(pdg.nodes()), optimize(pdg).report
+
+
+@pytest.mark.parametrize("layers", NETWORKS)
+def test_the_graph_of_a_training_loop_stays_small(layers: int) -> None:
+    nodes, report = ppo(layers)
+    assert report.enodes <= 4 * nodes and report.saturation.rows[-1] <= 30 * nodes
+    assert report.saturation.complete
+
+
+def test_a_deeper_network_takes_no_more_rounds_of_all_rules() -> None:
+    rounds = [len(ppo(layers)[1].saturation.rows) for layers in NETWORKS]
+    assert rounds[1] <= rounds[0] <= 12
+
+
+@pytest.mark.parametrize("layers", NETWORKS)
+def test_local_search_looks_at_each_place_a_few_times(layers: int) -> None:
+    nodes, report = ppo(layers)
+    assert report.steps <= 120 * nodes and report.search == ""
+
+
+@pytest.mark.parametrize("name", CROWDED)
+def test_orders_of_axes_do_not_multiply(name: str) -> None:
+    pdg = Replay(CROWDED[name], "float64").program().pdg
+    report = optimize(pdg).report
+    assert report.saturation.complete and report.search == ""
+    assert report.enodes <= MOST * len(pdg.nodes())
