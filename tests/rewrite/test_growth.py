@@ -39,6 +39,15 @@ def test_a_budget_that_ends_early_is_noticed() -> None:
     assert report.saturation.stopped == "the budget of 2 rounds was reached"
 
 
+def test_a_graph_that_would_outgrow_its_budget_stops_before() -> None:
+    first, second, *_ = optimize(programs.rollout()).report.saturation.rows
+    assert first < second
+    hurried = RewriteOptions(budget=Budget(rows=second))
+    saturation = optimize(programs.rollout(), hurried).report.saturation
+    assert saturation.stopped == f"the budget of {second} rows would not last for another round"
+    assert saturation.rows == [first, second] and not saturation.complete
+
+
 def test_a_search_that_ends_early_is_noticed() -> None:
     report = optimize(programs.rollout(), RewriteOptions(budget=Budget(steps=30))).report
     assert report.search == "the budget of 30 steps was reached"

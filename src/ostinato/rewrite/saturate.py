@@ -64,6 +64,9 @@ def saturate(engine: Engine, budget: Budget, families: Mapping[str, str]) -> Sat
         if done.rows[-1] > budget.rows:
             done.stopped = f"the budget of {budget.rows} rows was reached"
             break
+        if len(done.rows) > 1 and done.rows[-1] ** 2 > budget.rows * done.rows[-2]:
+            done.stopped = f"the budget of {budget.rows} rows would not last for another round"
+            break
         if done.seconds > budget.seconds:
             done.stopped = f"the budget of {budget.seconds:g} s was reached"
             break
