@@ -15,6 +15,7 @@ t = ot.dims("t")
 T = 24
 x, f, g = (ot.input(name, over=t) for name in "xfg")
 v = ot.input("v", shape=(3,), over=t)
+w = ot.input("w", shape=(2,), over=t)
 holds = ot.input("holds", dtype="bool", over=t)
 logit = ot.input("logit", over=t)
 Arrays = Mapping[str, npt.NDArray[np.generic]]
@@ -51,6 +52,10 @@ FORMS: dict[str, ot.Tensor] = {
     "variance before": x[BEFORE].var(0),
     "unbiased variance": ((x[PAST] - x[PAST].mean(0)) ** 2).sum(0) / ot.index(t).cast("float32"),
     "covariance": ((x[PAST] - x[PAST].mean(0)) * (g[PAST] - g[PAST].mean(0))).mean(0),
+    "outer products": v[PAST].T @ w[PAST],
+    "linear attention": (v @ v[PAST].T) @ w[PAST],
+    "linear attention by columns": (v[PAST] @ v) @ w[PAST],
+    "linear attention to come": (v @ v[COMING].T) @ w[COMING],
     "softmax product": ot.softmax(logit[PAST], 0) @ v[PAST],
 }
 
@@ -58,7 +63,7 @@ FORMS: dict[str, ot.Tensor] = {
 def arguments(program: ot.Program, special: bool) -> Arrays:
     """Numbers, or the same with infinities and a NaN among the last ones."""
     rng = np.random.default_rng(0)
-    shapes = {"v": (T, 3), "holds": (T,)}
+    shapes = {"v": (T, 3), "w": (T, 2), "holds": (T,)}
     drawn = {name: rng.normal(size=shapes.get(name, (T,))) for name in sorted(program.inputs)}
     if special:
         for name in drawn.keys() & {"x", "v", "logit"}:

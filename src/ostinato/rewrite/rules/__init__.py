@@ -8,6 +8,7 @@ from ostinato.rewrite.rules.history import HISTORY
 from ostinato.rewrite.rules.incremental import INCREMENTAL
 from ostinato.rewrite.rules.matmul import MATMUL
 from ostinato.rewrite.rules.online import ONLINE
+from ostinato.rewrite.rules.outer import OUTER
 from ostinato.rewrite.rules.ramps import RAMPS
 from ostinato.rewrite.rules.ranges import RANGES
 from ostinato.rewrite.rules.spread import SPREAD
@@ -24,6 +25,7 @@ FAMILIES = (
     WEIGHTED,
     SPREAD,
     RAMPS,
+    OUTER,
     AFFINE,
     FACTORS,
     VIEW,

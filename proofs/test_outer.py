@@ -1,0 +1,18 @@
+"""Products of histories as sums of outer products: real numbers, every range."""
+
+import pytest
+
+from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
+
+RULES = (
+    "incremental/outer-products",
+    "incremental/queries-last",
+    "incremental/query-last",
+)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_law_holds_for_all_sizes_points_and_real_values(name: str) -> None:
+    verdict = prove(every_rule()[name])
+    assert verdict.outcome == "proved", str(verdict)
