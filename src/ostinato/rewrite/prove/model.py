@@ -156,12 +156,12 @@ class Model:
         return found
 
     def _fold(self, fn: str, over: list[Var], body: Value) -> float:
-        values = [self.value(body) for _ in self._steps(over)]
+        values = [self.value(body) for _ in self.steps(over)]
         if self.in_order and fn.removeprefix("scan ") in ("sum", "dot"):
             return functools.reduce(operator.add, values, 0.0)
         return _FOLDS[fn.removeprefix("scan ")](values)
 
-    def _steps(self, over: list[Var]) -> Iterator[None]:
+    def steps(self, over: list[Var]) -> Iterator[None]:
         """Give the variables of a fold all their values, the first one outermost."""
         if not over:
             yield None
@@ -172,7 +172,7 @@ class Model:
             raise Undefined(v.name)
         for step in range(size):
             self.numbers[v] = step
-            yield from self._steps(rest)
+            yield from self.steps(rest)
         self.numbers.pop(v, None)
 
     def _recursion(self, value: Recursion) -> float:

@@ -26,6 +26,7 @@ from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, computes_with_
 from ostinato.rewrite.prove.scalar import equal_scalars
 from ostinato.rewrite.prove.segments import equal_in_segments
 from ostinato.rewrite.prove.setting import Conflict, Impossible, Misfit, Point, Setting, Unsupported
+from ostinato.rewrite.prove.special import Steps, asks_for_specials, special_difference
 from ostinato.rewrite.prove.text import Tree, show
 from ostinato.rewrite.prove.value import Test, Value, key
 from ostinato.rewrite.registry import Rule
@@ -59,7 +60,9 @@ METHODS = (
     "induction",
     "cases of truth values",
     "identities of functions",
+    "infinities and NaN at a few steps",
 )
+MOST_TRIED = 16  # readings: infinities and NaN do not depend on ranks
 NO_CLAIM = "only asks for terms"  # or that a shape is what it is
 
 _FORMS = {"exact": exact, "zero signs": signless, "reassociates": real}
@@ -79,7 +82,7 @@ def prove(rule: Rule) -> Verdict:
     count = 0
     try:
         for setting in settings(found):
-            _decide(found, setting)
+            _decide(found, setting, count < MOST_TRIED)
             count += 1
     except Refuted as problem:
         return Verdict(rule.name, "failed", count, str(problem))
@@ -122,8 +125,8 @@ def settings(found: Law) -> Iterator[Setting]:
         yield from possible(plain)
 
 
-def _decide(found: Law, setting: Setting) -> None:
-    """Prove one reading.
+def _decide(found: Law, setting: Setting, tries: bool) -> None:
+    """Prove one reading; ``tries`` infinities and NaN as well.
 
     Errors: Refuted; Open; Unsupported.
     """
@@ -138,6 +141,8 @@ def _decide(found: Law, setting: Setting) -> None:
         except (Misfit, Impossible) as problem:
             raise Refuted(f"{show(right)}: {problem} ({about})") from problem
         _equal_elements(found, setting, (left, right), about)
+        if tries and asks_for_specials(left, right):
+            _try_specials(found, setting, (left, right), about)
     for fact in found.also:
         _check_also(setting, fact, point, about)
 
@@ -213,6 +218,26 @@ def _unequal(
         found_ = (_unequal(found, setting, sides, ranged, branch) for branch in branches)
         return next((pair for pair in found_ if pair is not None), None)
     return None if proved else values
+
+
+def _try_specials(found: Law, setting: Setting, sides: tuple[Tree, Tree], about: str) -> None:
+    """Compare infinities and NaN too.
+
+    Errors: Refuted.
+    """
+    found.methods.add(METHODS[-1])
+    pending: list[dict[Test, bool]] = [{}]
+    while pending:
+        assumed = pending.pop()
+        meaning = Meaning(setting, assumed)
+        try:
+            values = _at(meaning, sides, _element(meaning, sides[0], True))
+        except Undecided as split:
+            pending += [{**assumed, split.test: holds} for holds in (True, False)]
+            continue
+        example = special_difference(*values, Steps(found, setting, assumed))
+        if example is not None:
+            raise Refuted(f"{example} ({about})")
 
 
 def _is_proved(
