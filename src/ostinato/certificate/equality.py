@@ -31,7 +31,7 @@ from ostinato.rewrite._egglog import Cell, Engine, EngineError, Session
 from ostinato.rewrite.lang import SIGNATURE, program
 from ostinato.rewrite.registry import Rule
 
-MOST_ROUNDS = 40
+MOST_ROUNDS = 200  # as many as rewriting may take: what deeper networks need grows with their depth
 MOST_ROWS = 1_000_000
 
 

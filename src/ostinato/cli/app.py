@@ -1,7 +1,7 @@
 """The commands and their options; the work is in the modules each command imports."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -31,6 +31,10 @@ Hints = Annotated[
 ]
 Json = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Also write the result as JSON.")
+]
+RuleFile = Annotated[
+    Path | None,
+    typer.Option("--rules", metavar="FILE", help="With the rules of a Python file, proved first."),
 ]
 Certificate = Annotated[
     Path | None,
@@ -158,6 +162,7 @@ def bench(
 @rules.command("list")
 def list_rules(
     family: Annotated[str | None, typer.Option(help="Only the rules of this family.")] = None,
+    file: RuleFile = None,
     json: Json = None,
 ) -> None:
     """List the rules with their laws, exactness and proofs."""
@@ -165,17 +170,21 @@ def list_rules(
 
     from ostinato.cli import rules as commands
 
-    commands.list_rules(family, json, Console())
+    commands.list_rules(family, json, Console(), file)
 
 
 @rules.command()
-def show(name: Annotated[str, typer.Argument(help="family/rule")], json: Json = None) -> None:
+def show(
+    name: Annotated[str, typer.Argument(help="family/rule")],
+    file: RuleFile = None,
+    json: Json = None,
+) -> None:
     """Show one rule: law, reason, sides, conditions, proof."""
     from rich.console import Console
 
     from ostinato.cli import rules as commands
 
-    commands.show_rule(name, json, Console())
+    commands.show_rule(name, json, Console(), file)
 
 
 @rules.command()
@@ -186,6 +195,7 @@ def trace(
     families: Annotated[
         bool, typer.Option("--families", help="Savings of families instead of rules: faster.")
     ] = False,
+    file: RuleFile = None,
     json: Json = None,
 ) -> None:
     """Show for each kernel which rules made it and what each of them saves.
@@ -194,7 +204,8 @@ def trace(
     it again without that rule; other rules may make up for it, so savings do not add up. Kernels
     are those of the plan; nothing is compiled to machine code.
     """
-    _show("trace", place, settings, hints, json, by="family" if families else "rule")
+    about = _Question(place, settings, hints, file)
+    _show("trace", about, json, by="family" if families else "rule")
 
 
 @rules.command()
@@ -206,16 +217,23 @@ def ablate(
     ] = None,
     settings: Settings = None,
     hints: Hints = None,
+    file: RuleFile = None,
     json: Json = None,
 ) -> None:
     """Show predicted time and peak memory of a program without each family or rule."""
-    _show("ablate", place, settings, hints, json, *(without or ()))
+    _show("ablate", _Question(place, settings, hints, file), json, *(without or ()))
 
 
 @rules.command()
-def stats(place: Place, settings: Settings = None, hints: Hints = None, json: Json = None) -> None:
+def stats(
+    place: Place,
+    settings: Settings = None,
+    hints: Hints = None,
+    file: RuleFile = None,
+    json: Json = None,
+) -> None:
     """Show how rewriting goes: e-nodes, rows per round, matches, local search, time per phase."""
-    _show("stats", place, settings, hints, json)
+    _show("stats", _Question(place, settings, hints, file), json)
 
 
 @rules.command()
@@ -223,35 +241,40 @@ def prove(
     names: Annotated[
         list[str] | None, typer.Argument(help="Rules and families; default: all.")
     ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--rules", metavar="FILE", help="Those of a Python file; by default no others."
+        ),
+    ] = None,
     json: Json = None,
 ) -> None:
     """Run the proofs of the rules again; fail if one is wrong or open."""
     from rich.console import Console
 
-    from ostinato.cli.rules import show_record
-    from ostinato.inspection.rules import every
+    from ostinato.cli.rules import prove_rules, show_record
 
-    found = every().prove(*(names or ()))
+    found = prove_rules(names or (), file)
     show_record(found, json, Console())
     raise typer.Exit(0 if found.holds else 1)
 
 
-def _show(
-    question: str,
-    place: str,
-    settings: list[str] | None,
-    hints: list[str] | None,
-    json: Path | None,
-    *names: str,
-    **more: Any,
-) -> None:
+class _Question(NamedTuple):
+    """What is asked about: a program, typical extents, and a file with further rules."""
+
+    place: str
+    settings: list[str] | None
+    hints: list[str] | None
+    file: Path | None
+
+
+def _show(question: str, about: _Question, json: Path | None, *names: str, **more: Any) -> None:
     """Ask the rules about a program, and show the answer."""
     from rich.console import Console
 
     from ostinato.cli.load import load_program
-    from ostinato.cli.rules import hints_from, show_record
-    from ostinato.inspection.rules import every
+    from ostinato.cli.rules import hints_from, rules_of, show_record
 
-    made = load_program(place, settings or ())
-    found = getattr(every(), question)(made, *names, hints=hints_from(hints or ()), **more)
-    show_record(found, json, Console())
+    made = load_program(about.place, about.settings or ())
+    rules, hints = rules_of(about.file), hints_from(about.hints or ())
+    show_record(getattr(rules, question)(made, *names, hints=hints, **more), json, Console())

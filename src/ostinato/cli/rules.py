@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,20 +13,24 @@ from rich.table import Table
 
 from ostinato.inspection.ablate import Ablations
 from ostinato.inspection.proofs import Proofs
+from ostinato.inspection.rule_file import read_rules
+from ostinato.inspection.rules import RuleSet, every
 from ostinato.inspection.stats import Stats
 from ostinato.inspection.trace import Trace
 from ostinato.pdg.errors import OptionError
 from ostinato.pdg.printer import show
 from ostinato.rewrite.instances import where_fires, where_idle
 from ostinato.rewrite.instances.instance import Sizes
-from ostinato.rewrite.registry import Rule, every_rule
+from ostinato.rewrite.registry import Rule
 
 Record = Trace | Ablations | Stats | Proofs
 
 
-def list_rules(family: str | None, path: Path | None, console: Console) -> None:
+def list_rules(
+    family: str | None, path: Path | None, console: Console, file: Path | None = None
+) -> None:
     """Show every rule, or those of one family, with law, exactness and proof."""
-    rules = every_rule() if family is None else every_rule().family(family)
+    rules = rules_of(file) if family is None else rules_of(file).family(family)
     table = Table("rule", "law", "exactness", "proof")
     for rule in rules:
         table.add_row(*map(escape, (rule.name, rule.law, rule.exact, rule.proof)))
@@ -34,9 +38,31 @@ def list_rules(family: str | None, path: Path | None, console: Console) -> None:
     write(path, [asdict(rule) for rule in rules])
 
 
-def show_rule(name: str, path: Path | None, console: Console) -> None:
+def rules_of(file: Path | None) -> RuleSet:
+    """The compiler's rules, with those of a file, each of which is proved first.
+
+    Errors: OptionError with file and line of a rule that is refused.
+    """
+    return every() if file is None else every().from_file(file)
+
+
+def prove_rules(names: Sequence[str], file: Path | None) -> Proofs:
+    """Decide the named rules and families; without names those of the file, or else all.
+
+    Errors: OptionError for an unknown name, or a rule of the file that is not well formed.
+    """
+    if file is None:
+        return every().prove(*names)
+    found = read_rules(file)
+    found.check_form()
+    if not names:
+        return RuleSet(found.own).prove()
+    return RuleSet((*every().rules, *found.own)).prove(*names)
+
+
+def show_rule(name: str, path: Path | None, console: Console, file: Path | None = None) -> None:
     """Show one rule, and programs on which it fires and on which it does not."""
-    rule: Rule = every_rule()[name]
+    rule: Rule = rules_of(file)[name]
     console.print(str(rule), markup=False, highlight=False, soft_wrap=True)
     found = {"fires": where_fires(name)[:1], "does not fire": where_idle(name)[:1]}
     texts = {claim: show(i.build(Sizes())) for claim, some in found.items() for i in some}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ostinato.rewrite import registry
@@ -66,6 +67,26 @@ class RuleSet(registry.RuleSet):
         from ostinato.inspection.stats import stats
 
         return stats(subject(program, hints), self)
+
+    def from_file(self, path: str | Path) -> RuleSet:
+        """Return this set with the rules of a Python file, each of them checked and proved.
+
+        The file assigns `Rule`s, lists of them, or the set that `add` returns to names at its top;
+        a set is taken as it is. Errors: OptionError with file and line of a rule that is refused.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import ostinato as ot
+        >>> text = '''import ostinato as ot
+        ... turned = ot.Rule("mine/turned", "A.T.T = A", "", "(tr (tr x))", "x")'''
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "mine.py").write_text(text)
+        ...     ot.rules.from_file(Path(folder, "mine.py"))["mine/turned"].is_proved
+        True
+        """
+        from ostinato.inspection.rule_file import read_rules
+
+        return RuleSet(read_rules(Path(path)).added(self).rules)
 
     def prove(self, *names: str) -> Proofs:
         """Run the proofs of the named rules and families, or of all, again.

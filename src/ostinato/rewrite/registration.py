@@ -35,8 +35,7 @@ def registered(rule: Rule) -> Rule:
     Errors: OptionError for a rule that is not well formed, is wrong, or is not proved and does not
     say so.
     """
-    _check_words(rule)
-    _check_form(rule)
+    check_form(rule)
     verdict = decided(replace(rule, proof=""))
     match verdict.outcome:
         case "proved":
@@ -57,6 +56,15 @@ def registered(rule: Rule) -> Rule:
 def decided(rule: Rule) -> Verdict:
     """What the prover says; a rule is decided once in a process."""
     return prove(rule)
+
+
+def check_form(rule: Rule) -> None:
+    """Refuse a rule that is not well formed.
+
+    Errors: OptionError.
+    """
+    _check_words(rule)
+    _check_terms(rule)
 
 
 def _check_words(rule: Rule) -> None:
@@ -84,7 +92,7 @@ def _parts(rule: Rule) -> Iterator[tuple[str, str]]:
     yield from ((f"fact {k} of `also`", fact) for k, fact in enumerate(rule.also, 1))
 
 
-def _check_form(rule: Rule) -> None:
+def _check_terms(rule: Rule) -> None:
     """Refuse what egglog cannot read, with the part of the rule where it stands."""
     for part, text in _parts(rule):
         problem = _unbalanced(text)

@@ -145,20 +145,29 @@ class RuleSet:
         Errors: OptionError if a name is taken, if a rule is not well formed, if it is wrong or not
         proved, or if a program of ``fires`` or ``idle`` shows something else.
         """
+        try:
+            return self.checked(rules, fires, idle)
+        except OptionError as error:
+            raise error.at(place()) from None
+
+    def checked(
+        self,
+        rules: Sequence[Rule],
+        fires: Sequence[HasGraph] = (),
+        idle: Sequence[HasGraph] = (),
+    ) -> Self:
+        """The set with further rules, as `add` gives it; its errors name no place."""
         from ostinato.rewrite.registration import Examples, check_examples, registered
 
         names = [rule.name for rule in self.rules]
         for rule in rules:
             if rule.name in names:
                 fact = f"a rule called `{rule.name}` is already there"
-                raise OptionError(fact, "Give the new rule a name of its own.", place())
+                raise OptionError(fact, "Give the new rule a name of its own.")
             names.append(rule.name)
-        try:
-            known = tuple(map(registered, rules))
-            graphs = ([p.pdg for p in fires], [p.pdg for p in idle])
-            check_examples(known, Examples(*graphs, self.rules))
-        except OptionError as error:
-            raise error.at(place()) from None
+        known = tuple(map(registered, rules))
+        graphs = ([p.pdg for p in fires], [p.pdg for p in idle])
+        check_examples(known, Examples(*graphs, self.rules))
         return replace(self, rules=(*self.rules, *known))
 
 

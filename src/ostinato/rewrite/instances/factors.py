@@ -91,6 +91,10 @@ def _instances() -> tuple[Instance, ...]:
         out.append(Instance(f"almost {name} of a step", other, (), (rule,), _DEEPER))
         alone = partial(_alone, factor=right)
         out.append(Instance(f"{name} of no step", alone, (), (rule,), _DEEPER))
+    for side, first in (("after", True), ("before", False)):
+        counted = partial(_stepped, factor=_times(partial(_mask, dtype="int32"), first))
+        rule = f"affine/unmask-{side}"
+        out.append(Instance(f"1 - count {side} of a step", counted, (), (rule,), _DEEPER))
     product = _times(_row, True)
     for rule, fn, beside in (
         ("affine/factor", "mul", _STEP),
