@@ -10,11 +10,15 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 import ostinato as ot
+from ostinato.certificate.record import read
+from ostinato.certificate.verify import REFUSALS, checks_of
 from ostinato.compiler import Compiled
 from ostinato.pdg.functions import Array
 from ostinato.pdg.interpret import interpret
@@ -204,6 +208,20 @@ def verified(bench: Bench) -> None:
     other = bench.program.compile(rules=bench.rules, verify=True, **bench.options)
     given = bench.given(bench.trial.extents[0])
     bench.agree("verified", bench.run(other, given), given)
+
+
+@check
+def certified(bench: Bench) -> None:
+    """Everything that a certificate says is shown; the rules have proofs of their own."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "certificate.json"
+        bench.program.compile(rules=bench.rules, certificate=path, **bench.options)
+        written = read(path)
+    for name, show in checks_of(written):
+        try:
+            _ = name == "rules" or show()
+        except REFUSALS as problem:
+            raise Disagreement(f"the certificate fails: {name}: {problem}") from problem
 
 
 @check

@@ -35,10 +35,17 @@ def check_certificate(
     certificate: Certificate, afresh: bool = False, program: Program | None = None
 ) -> Verdict:
     """Run every check, also those after one that fails."""
+    return Verdict(tuple(_findings(checks_of(certificate, afresh, program))))
+
+
+def checks_of(
+    certificate: Certificate, afresh: bool = False, program: Program | None = None
+) -> tuple[tuple[str, Callable[[], str]], ...]:
+    """Every check by name; each raises one of `REFUSALS`, or says what it has shown."""
     source = encoded(certificate.source)
     prepared = certificate.prepared or source
     own = [("program", lambda: _is_about(certificate, program))] if program else []
-    checks: tuple[tuple[str, Callable[[], str]], ...] = (
+    return (
         *own,
         ("rules", lambda: _rules(certificate, afresh)),
         ("cases", lambda: _prepared(certificate, source)),
@@ -50,7 +57,6 @@ def check_certificate(
         ("schedule", lambda: check_schedule(certificate)),
         ("runs", lambda: _runs(certificate, source)),
     )
-    return Verdict(tuple(_findings(checks)))
 
 
 def _findings(checks: tuple[tuple[str, Callable[[], str]], ...]) -> Iterator[Finding]:

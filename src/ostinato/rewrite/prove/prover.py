@@ -8,6 +8,7 @@ few axes only: it is ``bounded``.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -98,6 +99,22 @@ def prove(rule: Rule) -> Verdict:
         about = f"every {what} of {MOST_MASKED_AXES} axes"
         return Verdict(rule.name, "bounded", count, about, methods)
     return Verdict(rule.name, "proved", count, methods=methods)
+
+
+def try_specials(rule: Rule) -> str:
+    """An example with infinities or NaN for which a rule does not hold, "" if none was found.
+
+    Every choice of a few values for the elements of a few steps is tried.
+    """
+    found = law(rule)
+    for setting in itertools.islice(settings(found), MOST_TRIED):
+        setting.frozen = True
+        for sides in _claims(found, setting):
+            try:
+                _try_specials(found, setting, sides, _described(setting))
+            except Refuted as problem:
+                return str(problem)
+    return ""
 
 
 def settings(found: Law) -> Iterator[Setting]:
