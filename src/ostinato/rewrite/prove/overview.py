@@ -32,7 +32,7 @@ printed.
   elementary functions by sympy, and the index sets behind the facts (prefix, suffix, window, shift,
   cut) by isl for all extents in `test_index_sets.py`.
 - Over the real numbers every value is finite. A law that asks whether values are finite is computed
-  too, as NumPy does, for every choice of infinities, NaN and other numbers for the elements of a few
+  too, as NumPy does, for every choice of infinities, NaN and other numbers for the elements of some
   steps (`special.py`); `test_special.py` says which laws of sums hold of them.
 - Taken as given: the analyses of the e-graph (which dimensions a term depends on, ranks, shapes),
   which `tests/rewrite` checks against the interpreter on every instance.
