@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--time-only", action="store_true", help="only the second phase")
     parser.add_argument("--only", nargs="*", help="words of the names of programs")
     parser.add_argument("--alternatives", type=int, default=6, help="other forms per program")
-    parser.add_argument("--samples", type=int, default=5, help="samples per form")
+    parser.add_argument("--samples", type=int, default=9, help="samples per form")
     parser.add_argument(
         "--processor-time", action="store_true", help="one worker on a machine that others use"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -96,12 +97,12 @@ def _forms(
             if name == CHOSEN:
                 raise
             continue  # without some rules a program may have no order
-        text = artifact.source
+        text = re.sub(r" *#.*", "", artifact.source)  # lines of the user's code are comments
         too_long = artifact.price(case.extents, threads)["predicted_ns"] > LONGEST_NS
         if text in texts or (too_long and name != CHOSEN):
             continue
         texts.add(text)
-        key = cache.digest("bench", text, str(threads), code_digest(), repr(profile))
+        key = cache.digest("bench", artifact.source, str(threads), code_digest(), repr(profile))
         price = optimized.report.after.total
         found.append((FormRecord(case.name, name, key, price), artifact))
         if len(found) > alternatives:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import cast
+from typing import Protocol, cast
 
 from bench.rewriting.compiling import FormRecord
 from bench.rewriting.corpus import Case
@@ -28,15 +28,41 @@ M_MMAP_THRESHOLD, MAPPED_BYTES = -3, 1 << 16  # of the GNU C library: arrays fro
 SAMPLE_S = 4e-3  # shorter runs are repeated within a sample
 
 
+class Run(Protocol):
+    """Something to time."""
+
+    def __call__(self) -> None: ...
+
+    def forget(self) -> None:
+        """Give the memory of runs back."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormRun:
+    """A compiled form with its arguments."""
+
+    compiled: Compiled
+    arguments: Mapping[str, object]
+
+    def __call__(self) -> None:
+        self.compiled(**self.arguments)
+
+    def forget(self) -> None:
+        self.compiled.executable.release()
+
+
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """How runs are timed; ``clock`` gives seconds."""
 
-    count: int = 5
+    count: int = 9
     clock: Callable[[], float] = time.perf_counter
 
-    def medians(self, runs: Sequence[Callable[[], object]]) -> list[float]:
-        """Nanoseconds of each run; they take turns, so that drift of the machine hits all alike."""
+    def medians(self, runs: Sequence[Run]) -> list[float]:
+        """Nanoseconds of each run; they take turns, so that drift of the machine hits all alike.
+
+        Every sample has memory of its own: where its pages lie changes the time of equal code.
+        """
         repeats: list[int] = []
         for run in runs:
             run()
@@ -44,10 +70,12 @@ class Sampling:
         taken: list[list[float]] = [[] for _ in runs]
         for _ in range(self.count):
             for k, run in enumerate(runs):
+                run.forget()
+                run()
                 taken[k].append(self.seconds(run, repeats[k]) * 1e9)
         return [statistics.median(each) for each in taken]
 
-    def seconds(self, run: Callable[[], object], repeats: int) -> float:
+    def seconds(self, run: Run, repeats: int) -> float:
         started = self.clock()
         for _ in range(repeats):
             run()
@@ -105,7 +133,7 @@ def _timed(
 ) -> list[Timed]:
     program = case.build()
     arguments = case.arguments(program)
-    runs: list[Callable[[], object]] = []
+    runs: list[Run] = []
     predicted: list[float] = []
     for record in records:
         artifact = cache.load(record.key)
@@ -115,7 +143,7 @@ def _timed(
         beside = Beside(program.lengths, program.hosts, program.notes)
         request = Request(program.pdg, None, Options())
         compiled = Compiled(executable, signature(program.pdg), beside, request)
-        runs.append(partial(compiled, **arguments))
+        runs.append(FormRun(compiled, arguments))
         workers = executable.workers(case.extents)
         predicted.append(_priced(artifact, profile, case.extents, workers))
     measured = sampling.medians(runs)

@@ -35,12 +35,24 @@ def test_ties_share_their_ranks(right: list[float], expected: float) -> None:
     assert correlation([1, 2, 3], right) == pytest.approx(expected)
 
 
-def test_short_runs_are_repeated_within_a_sample() -> None:
-    calls: list[int] = []
-    times = iter(range(1000))
+class Counted:
+    """A run that counts its calls, and how often its memory was given back."""
+
+    def __init__(self) -> None:
+        self.calls = self.forgotten = 0
+
+    def __call__(self) -> None:
+        self.calls += 1
+
+    def forget(self) -> None:
+        self.forgotten += 1
+
+
+def test_short_runs_are_repeated_within_a_sample_that_has_new_memory() -> None:
+    run, times = Counted(), iter(range(1000))
     sampling = Sampling(3, lambda: next(times) * 2e-3)  # every run takes 2 ms
-    assert sampling.medians([lambda: calls.append(1)]) == pytest.approx([1e6])
-    assert len(calls) == 2 + 3 * 2
+    assert sampling.medians([run]) == pytest.approx([1e6])
+    assert run.calls == 2 + 3 * (1 + 2) and run.forgotten == 3
 
 
 def test_the_table_has_a_line_per_program() -> None:

@@ -34,6 +34,8 @@ WIDE = frozenset(("float64", "int64"))
 FREE = frozenset(("stop_gradient", "cast"))
 PLAIN, DOTS = 8.0, 1.5  # how much slower a product is whose operands lie badly
 MANY = 1e9  # how often an accumulator is moved: it is near all the time
+FEW_DRAWS = 4  # draws alone take as long as so many in a vector
+UNROLLED = 64  # elements of a loop that becomes straight code
 HOST_NS = 5_000.0  # a call of a Python function
 
 
@@ -80,7 +82,15 @@ class Leaves:
         work.in_order = any(in_order(self.statements[name], inner) for name in leaf.statements)
         for name in leaf.statements:
             work.statement(self.statements[name], clause, loops, name in leaf.memory)
-        return starts * (self.profile.leaf_ns * bool(sizes) + work.time)
+        times = 1 if leaf.axes else len(leaf.statements)  # numbers are moved one by one
+        return starts * (times * self.start(leaf.axes, work.in_order) + work.time)
+
+    def start(self, axes: Sequence[Axis], in_order: bool) -> float:
+        """Starting an innermost loop: less without vectors, or if it becomes straight code."""
+        if in_order or not axes:
+            return 2 * self.profile.point_ns
+        short = axes[-1].size.is_const and axes[-1].size.as_int() <= UNROLLED
+        return self.profile.leaf_ns / (3 if short else 1)
 
     # Products
 
@@ -226,9 +236,10 @@ class _Row:
             case Call(fn, _, dtype):
                 if fn not in FREE:
                     self.time += self.steps(dtype) * profile.function_ns(fn)
-            case Draw(fn):
+            case Draw(fn=fn, dtype=dtype):
                 each = profile.normal_ns if fn == "normal" else profile.draw_ns
-                self.time += self.length * each
+                wide = profile.wide if dtype in WIDE else 1.0
+                self.time += max(self.length, FEW_DRAWS) * each * wide
             case Choice(_, _, _, dtype):
                 self.time += self.steps(dtype) * profile.step_ns
             case unknown:

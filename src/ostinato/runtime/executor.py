@@ -153,6 +153,10 @@ class Executable:
         """Keep the arena of an ended run for the next one."""
         self._free = [execution.arena]
 
+    def release(self) -> None:
+        """Give the arena that is kept for the next run back to the system."""
+        self._free = []
+
     def run(self, bound: Bound, check_finite: bool = False) -> dict[str, Array]:
         """Return every output, shaped (extents of its dims, then its shape).
 
