@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from ostinato.runtime.module import Loaded, load_module
 from tests.property.poison import poisoned
 
 # `ci` draws the same programs at every run; HYPOTHESIS_PROFILE=dev looks for new ones.
@@ -23,6 +24,22 @@ def poisoned_arenas() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ostinato.runtime.executor.empty_arena", poisoned)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_process_compiles() -> Iterator[None]:
+    """Compile in this process where tests run side by side: another one has no core to itself.
+
+    What several processes compile is tested in tests/runtime/test_module.py.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if "PYTEST_XDIST_WORKER" in os.environ:
+            patch.setattr("ostinato.runtime.executor.load_module", _load_alone)
+        yield
+
+
+def _load_alone(directory: Path, key: str, _: int) -> Loaded:
+    return load_module(directory, key)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
