@@ -10,6 +10,7 @@ from ostinato.arguments import signature
 from ostinato.dims import is_integer
 from ostinato.machine.profile import TYPICAL_EXTENT, Profile
 from ostinato.pdg.errors import OptionError, guess
+from ostinato.pdg.functions import HALVES
 from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.node import Pdg
 from ostinato.rewrite.registry import RuleSet
@@ -27,6 +28,7 @@ class Options:
     profile: Profile | None = None  # what work takes; None: `ostinato.machine.stored.current`
     exact: bool = False  # only rules that keep every bit, and no operation that rounds otherwise
     memory_limit: int = 0  # bytes of the arena, at the hinted extents and in every run; 0: none
+    storage: str = "float32"  # of values kept for later loops; a half rounds what those read
 
 
 def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
@@ -49,6 +51,7 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
     _require_counts("hints", given.get("hints", {}), extents, "extent")
     _require_counts("widths", given.get("widths", {}), [d.name for d in pdg.dims()], "dimension")
     _check_limit(given.get("memory_limit", 0), given.get("hints", {}), extents)
+    _check_storage(given.get("storage", "float32"), given.get("exact", False))
     if not isinstance(given.get("profile"), Profile | None):
         remedy = "Leave it out: the profile of this machine is found by itself."
         raise OptionError(f"`profile` is {given['profile']!r}", remedy)
@@ -64,6 +67,16 @@ def _check_limit(limit: object, hints: Mapping[str, int], extents: Sequence[str]
         example = ", ".join(f"{name}=100" for name in missing)
         fact = f"`memory_limit` is given without a size for `{missing[0]}`"
         raise OptionError(fact, f"Say for which extents it holds: hints=dict({example}).")
+
+
+def _check_storage(storage: object, exact: bool) -> None:
+    """Refuse a type that kept values cannot have, and one that rounds where nothing may."""
+    if storage not in ("float32", *HALVES):
+        known = " or ".join(f'"{name}"' for name in HALVES)
+        raise OptionError(f"`storage` is {storage!r}", f"Pass {known}, or leave it out.")
+    if exact and storage != "float32":
+        fact = f"`storage` is {storage!r}, which rounds, and `exact` is True"
+        raise OptionError(fact, "Leave out one of them.")
 
 
 def _require_counts(option: str, given: object, known: Sequence[str], what: str) -> None:

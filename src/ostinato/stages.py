@@ -158,26 +158,26 @@ def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized
 def _bytes(optimized: Optimized, options: Options) -> int:
     """The arena of a form at the hinted extents."""
     from ostinato.codegen.arena import layout
-    from ostinato.codegen.emit.interface import interface
 
     plan, _ = plan_of(optimized, options)
-    workers = _workers(interface(plan), options, options.hints)
+    workers = _workers(plan, options.hints, options)
     return layout(plan, options.hints, workers).total_bytes
 
 
 def _predicted_ns(optimized: Optimized, options: Options, extents: Mapping[str, int]) -> float:
     """The time of a form by its schedule."""
-    from ostinato.codegen.emit.interface import interface
     from ostinato.codegen.estimate import estimate
 
     plan, _ = plan_of(optimized, options)
-    workers = _workers(interface(plan), options, extents)
+    workers = _workers(plan, extents, options)
     return estimate(plan, options.profile or Profile(), extents, workers).total
 
 
-def _workers(found: Interface, options: Options, extents: Mapping[str, int]) -> int:
+def _workers(plan: Plan, extents: Mapping[str, int], options: Options) -> int:
     """How many workers run a plan: never more than it has tiles."""
-    most = max([1, *tile_counts(found.tiles, extents)])
+    from ostinato.codegen.emit.interface import interface
+
+    most = max([1, *tile_counts(interface(plan).tiles, extents)])
     return min(options.threads or available_cores(), most)
 
 
@@ -207,10 +207,13 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
     """Schedule a system; also the values of its literal arrays."""
     import numpy as np
 
-    from ostinato.codegen.plan import PlanOptions, plan
+    from ostinato.codegen.lighter import Room, fitted
+    from ostinato.codegen.plan import PlanOptions
 
     workers = options.threads or available_cores()
-    planned = plan(system, PlanOptions(options.widths, workers, options.exact))
+    half = options.storage if options.storage in HALVES else None
+    room = Room(options.memory_limit, options.hints, partial(_workers, options=options), half)
+    planned = fitted(system, PlanOptions(options.widths, workers, options.exact), room)
     constants: dict[str, Array] = {}
     for argument, name in system.inputs.items():
         if name in system.constants:

@@ -1,6 +1,8 @@
 """A limit of memory: what is kept for a later loop, and what is computed again."""
 
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,3 +79,93 @@ def test_a_run_that_needs_more_is_refused_before_it_begins() -> None:
     assert run(x=np.ones(1000))["total"] == 1000
     with pytest.raises(MemoryLimitError, match="more than its limit of 8,192"):
         run(x=np.ones(3000))
+
+
+@cache
+def deep(steps: int = 2) -> ot.Program:
+    """A chain of functions of which the gradient reads every link at every step."""
+    b, t = ot.dims("b t")
+    x, w = ot.input("x", (8,), over=(b, t)), ot.input("w", (8, 8))
+    h = ot.recurrent("h", (8,), over=(b, t))
+    y = (x + h) @ w
+    for _ in range(steps):
+        y = ot.sin(y) * ot.sigmoid(y)
+    h[b, 0] = ot.zeros(8)
+    h[b, t + 1] = y
+    loss = ot.square(y[:, -1]).mean()
+    return ot.Program(loss=loss, slope=ot.grad(loss, w))
+
+
+@cache
+def least(program: ot.Program, **options: Any) -> int:
+    """The smallest limit that the error for an impossible one tells."""
+    with pytest.raises(MemoryLimitError) as caught:
+        program.compile(memory_limit=1, hints=HINTS, **options)
+    return int(caught.value.remedy.split("memory_limit=")[1].split()[0])
+
+
+@cache
+def bytes_of(program: ot.Program, **options: Any) -> int:
+    run = program.compile(hints=HINTS, **options)
+    return run.explain(**HINTS).memory.predicted_peak_bytes
+
+
+@cache
+def deep_given() -> dict[str, Any]:
+    rng = np.random.default_rng(4)
+    return {"x": rng.normal(size=(16, 128, 8)), "w": rng.normal(size=(8, 8)) / 3}
+
+
+@cache
+def deep_expected() -> dict[str, Any]:
+    return dict(deep().interpret(**deep_given()))
+
+
+def test_a_deep_chain_is_computed_again_where_memory_is_short() -> None:
+    assert least(deep()) < bytes_of(deep()) / 3
+    assert least(deep(3)) < 1.1 * least(deep())  # longer chains keep no more
+
+
+@pytest.mark.parametrize("share", [0.8, 0.4])
+def test_what_is_computed_again_is_the_same(share: float) -> None:
+    limit = int(share * bytes_of(deep()))
+    run = deep().compile(memory_limit=limit, hints=HINTS)
+    assert bytes_of(deep(), memory_limit=limit) <= limit
+    assert "is computed again for later loops" in run.explain().schedule
+    for name, value in deep_expected().items():
+        np.testing.assert_allclose(run(**deep_given())[name], value, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(("half", "error"), [("bfloat16", 2.0**-8), ("float16", 2.0**-11)])
+def test_kept_values_may_take_16_bits(half: str, error: float) -> None:
+    run = deep().compile(storage=half, hints=HINTS)
+    assert bytes_of(deep(), storage=half) < 0.6 * bytes_of(deep())
+    assert f"is kept as {half}" in run.explain().schedule
+    found, slope = run(**deep_given())["slope"], deep_expected()["slope"]
+    worst = np.abs(found - slope).max() / np.abs(slope).max()
+    assert 0 < worst < 8 * error
+    np.testing.assert_allclose(run(**deep_given())["loss"], deep_expected()["loss"], rtol=1e-5)
+
+
+def test_with_a_limit_only_what_does_not_fit_takes_16_bits() -> None:
+    within = least(deep())
+    narrow = deep().compile(storage="bfloat16", memory_limit=within, hints=HINTS)
+    assert "is kept as" not in narrow.explain().schedule
+    assert least(deep(), storage="bfloat16") < within
+
+
+def test_a_loop_that_reads_nothing_kept_stays_as_it_is() -> None:
+    t = ot.dims("t")
+    s = ot.recurrent("s", over=t)
+    s[0] = 1.1
+    s[t + 1] = s * 1.1
+    program = ot.Program(last=s[-1])
+    plain, half = program.compile(), program.compile(storage="bfloat16")
+    assert plain(T=50)["last"] == half(T=50)["last"]
+
+
+def test_certificates_of_smaller_programs_hold(tmp_path: Path) -> None:
+    within = least(deep(), storage="bfloat16")
+    run = deep().compile(storage="bfloat16", memory_limit=within, hints=HINTS)
+    run.certificate(tmp_path / "small.json")
+    assert ot.verify_certificate(tmp_path / "small.json").holds

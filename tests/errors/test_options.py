@@ -13,9 +13,18 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"thread": 2},
         "`thread` is no option of compile\n"
         "  Did you mean `threads`? "
-        "Options: threads, hints, widths, verify, checks, profile, exact, memory_limit.",
+        "Options: threads, hints, widths, verify, checks, profile, exact, memory_limit, "
+        "storage.",
     ),
     "exact": ({"exact": "yes"}, "`exact` is 'yes'\n  Pass True or False."),
+    "storage": (
+        {"storage": "int8"},
+        '`storage` is \'int8\'\n  Pass "float16" or "bfloat16", or leave it out.',
+    ),
+    "storage of exact programs": (
+        {"storage": "bfloat16", "exact": True},
+        "`storage` is 'bfloat16', which rounds, and `exact` is True\n  Leave out one of them.",
+    ),
     "target": ({"target": "gpu"}, "there is no target `gpu`\n  Targets: cpu."),
     "threads": (
         {"threads": "two"},

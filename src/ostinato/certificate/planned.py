@@ -50,6 +50,8 @@ def planned(program: Rewritten, options: Options, artifact: str) -> Schedule:
         widths,
         options.threads,
         options.exact,
+        options.memory_limit,
+        options.storage,
         digest,
         artifact,
     )
@@ -94,7 +96,14 @@ def check_schedule(certificate: Certificate) -> str:
     Errors: Misplanned.
     """
     said = certificate.schedule
-    options = Options(threads=said.workers, hints=said.hints, widths=said.widths, exact=said.exact)
+    options = Options(
+        threads=said.workers,
+        hints=said.hints,
+        widths=said.widths,
+        exact=said.exact,
+        memory_limit=said.memory_limit,
+        storage=said.storage,
+    )
     try:
         program = _Extracted(certificate.extracted, dict(certificate.batched))
         made = planned(program, options, said.artifact)

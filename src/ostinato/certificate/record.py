@@ -19,6 +19,7 @@ from ostinato.certificate.spelled import (
 )
 from ostinato.certificate.terms import Term, read_terms, terms_data
 from ostinato.pdg.errors import CertificateError
+from ostinato.pdg.functions import HALVES
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Pdg
 from ostinato.pdg.serial import program_data, read_program
@@ -84,6 +85,8 @@ class Schedule:
     widths: Mapping[str, int]
     workers: int
     exact: bool
+    memory_limit: int
+    storage: str
     source_sha256: str
     artifact: str
 
@@ -160,6 +163,8 @@ def _schedule_data(schedule: Schedule) -> Plain:
         "widths": dict(schedule.widths),
         "workers": schedule.workers,
         "exact": schedule.exact,
+        "memory_limit": schedule.memory_limit,
+        "storage": schedule.storage,
         "source_sha256": schedule.source_sha256,
         "artifact": schedule.artifact,
     }
@@ -337,11 +342,9 @@ def _read_roots(data: Plain) -> Roots:
 
 
 def _read_schedule(data: Plain) -> Schedule:
-    plan, order, layouts, hints, widths, workers, exact, digest, key = fields(
-        data,
-        "schedule",
-        *("plan", "order", "layouts", "hints", "widths", "workers", "exact"),
-        *("source_sha256", "artifact"),
+    names = "plan order layouts hints widths workers exact memory_limit storage"
+    plan, order, layouts, hints, widths, workers, exact, limit, storage, digest, key = fields(
+        data, "schedule", *names.split(), "source_sha256", "artifact"
     )
     return Schedule(
         tuple(text(line, "the plan") for line in items(plan, "the plan")),
@@ -351,9 +354,19 @@ def _read_schedule(data: Plain) -> Schedule:
         mapping(widths, "widths", natural),
         natural(workers, "workers"),
         truth(exact, "exact"),
+        natural(limit, "memory_limit"),
+        _storage(storage),
         text(digest, "source_sha256"),
         _key(key),
     )
+
+
+def _storage(data: Plain) -> str:
+    """The type of what is kept for later loops."""
+    found = text(data, "storage")
+    if found not in ("float32", *HALVES):
+        raise Unreadable(f"what is kept has the type {found!r}")
+    return found
 
 
 def _key(data: Plain) -> str:

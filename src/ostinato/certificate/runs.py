@@ -112,8 +112,12 @@ def check_runs(source: Pdg, extracted: Pdg, seed: int, rounds: int) -> str:
     return f"equal at {'; '.join(sizes)}"
 
 
-def check_machine_code(source: Pdg, executable: Executable, seed: int) -> str:
+def check_machine_code(
+    source: Pdg, executable: Executable, seed: int, storage: str = "float32"
+) -> str:
     """Compare machine code with the interpreter on the source; ``source`` is as users wrote it.
+
+    ``storage`` is the type of values that are kept for later loops.
 
     Errors: Different.
     """
@@ -128,6 +132,8 @@ def check_machine_code(source: Pdg, executable: Executable, seed: int) -> str:
         about = f"the output `{name}` of the machine code at {_at(bound.extents)}"
         slack = 16 * np.abs(exact[name].astype("float64") - rounded[name].astype("float64"))
         relative = ROUNDED.get(node.dtype, 0.0)
+        if relative:
+            relative = max(relative, ROUNDED[storage])
         _compare(about, found[name], exact[name], relative, slack)
     return f"machine code equal at {_at(bound.extents)}"
 

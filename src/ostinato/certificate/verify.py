@@ -136,4 +136,6 @@ def _machine_code(certificate: Certificate) -> str:
     if hashlib.sha256(artifact.source.encode()).hexdigest() != said.source_sha256:
         raise Different("the compiled program on this machine has other kernels")
     executable = Executable(artifact, cache.directory_of(key), key, said.workers)
-    return check_machine_code(certificate.source, executable, certificate.run.seed)
+    return check_machine_code(
+        certificate.source, executable, certificate.run.seed, certificate.schedule.storage
+    )

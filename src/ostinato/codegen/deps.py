@@ -140,6 +140,11 @@ class Dep:
     def tensor(self) -> str:
         return self.load.tensor
 
+    @property
+    def source(self) -> Statement:
+        """The statement that is read."""
+        return next(s for s in self.producer.statements if s.name == self.tensor)
+
     def gap(self, dim: Dim) -> Gap:
         """The least and greatest of consumer minus producer along a dim they share."""
         if dim in self.gaps:

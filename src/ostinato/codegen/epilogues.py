@@ -50,7 +50,8 @@ class _Joining:
         """Join a statement to a product if it fits and is not needed for its operands."""
         product = self.products[name]
         own = {name, *product.epilogues}
-        if s.name in self.owner or not self.fits(self.statements[name], own, s):
+        apart = s.later and s.later != self.statements[name].later
+        if apart or s.name in self.owner or not self.fits(self.statements[name], own, s):
             return False
         others = {x.tensor for _, v in s.clauses for x in loads(v)} - own
         if any(self.needs(t, own) for t in sorted(others)):

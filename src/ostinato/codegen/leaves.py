@@ -49,11 +49,11 @@ class Sizes:
         return out
 
     def elements(self, tensor: str) -> float:
-        """The elements of one point of a tensor."""
+        """The elements of one point of a tensor; one of 16 bits counts half."""
         out = 1.0
         for axis in self.statements[tensor].result_axes:
             out *= self.steps(axis.pad)
-        return out
+        return out / 2 if self.statements[tensor].dtype == "uint16" else out
 
 
 @dataclass(frozen=True)

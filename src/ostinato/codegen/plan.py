@@ -76,6 +76,8 @@ class Plan:
     accesses: tuple[Access, ...]
     guards: dict[str, Cond] = field(default_factory=dict[str, Cond])
     exact: bool = False
+    pieces: dict[Dim, Dim] = field(default_factory=dict[Dim, Dim])  # tile -> the dim it is of
+    changes: tuple[str, ...] = ()  # what was done to keep less, in words
 
     def __str__(self) -> str:
         return show_plan(self)
@@ -120,6 +122,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
         driven.accesses,
         needed,
         chosen.exact,
+        {outer: dim for dim, (outer, _) in tiled.pieces.items()},
     )
 
 

@@ -205,6 +205,8 @@ def _allows(header: Heading, dep: Dep) -> bool:
     """Whether a dependence may stay inside one group."""
     if not isinstance(header, Header):
         return True
+    if header.dim in dep.reader.later and header.dim not in dep.source.later:
+        return False  # what is computed again belongs to the loop of its readers
     lo, hi = dep.gap(header.dim)
     if header.parallel or header.sign == "any":
         return (lo, hi) == HERE

@@ -47,8 +47,9 @@ INFIX = {
 
 
 def show_plan(plan: Plan) -> str:
-    """The whole plan: schedule first, then memory."""
-    return "\n".join([*_steps(plan, plan.driver, 0), "", *show_storage(plan)]) + "\n"
+    """The whole plan: schedule first, then what was done to keep less, then memory."""
+    changes = [*plan.changes, ""] if plan.changes else []
+    return "\n".join([*_steps(plan, plan.driver, 0), "", *changes, *show_storage(plan)]) + "\n"
 
 
 def _line(depth: int, text: str) -> str:

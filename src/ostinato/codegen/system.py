@@ -198,6 +198,7 @@ class Statement:
     along: Dim | None = None
     host: HostCall | None = None
     base: str = ""  # the lowered statement that this one is a part or a copy of, if any
+    later: frozenset[Dim] = frozenset()  # in loops over these it is apart from what it reads
 
     @property
     def lowered(self) -> str:

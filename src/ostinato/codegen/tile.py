@@ -343,6 +343,7 @@ def _rewritten(
         axes=tuple(axes),
         lanes=frozenset(t.inner for d, t in split.items() if own[d] == "lane"),
         reduced=frozenset(reduced),
+        later=frozenset(split[d].outer if d in split else d for d in statement.later),
     )
     return rewrite.clauses(tiled)
 
