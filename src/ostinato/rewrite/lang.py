@@ -279,29 +279,32 @@ def _analysis_rules(op: str) -> list[str]:
     return out
 
 
-def constructors(term: str) -> list[tuple[str, str]]:
-    """The operators applied in a term, innermost last, each with its fields as text."""
-    out: list[tuple[str, str]] = []
-    starts: list[int] = []
-    for k, character in enumerate(term):
-        if character == "(":
-            starts.append(k)
-        elif character == ")":
-            inside = term[starts.pop() + 1 : k]
-            op, _, fields = inside.partition(" ")
-            if op in SIGNATURE:
-                out.append((op, fields))
-    return out[::-1]
-
-
 def rule_text(rule: Rule) -> str:
-    """A rule in egglog's language; every operator it creates is noted with the rule's name."""
+    """A rule in egglog's language; every operator it creates is noted with the rule's name.
+
+    An operator that stands in several places is made once: egglog's memory grows with the text.
+    """
     facts = " ".join((f"(= lhs {rule.left})", *(_single(fact, "=") for fact in rule.when)))
-    notes = [f'(why_{op} {fields} "{rule.name}")' for op, fields in constructors(rule.right)]
-    actions = " ".join(
-        (f"(union lhs {rule.right})", *notes, *(_single(fact, "set") for fact in rule.also))
-    )
+    made: dict[str, str] = {}
+    right = _shared(rule.right, made)
+    notes = [_note(term, rule.name) for term in made]
+    also = [_shared(_single(fact, "set"), made) for fact in rule.also]
+    lets = [f"(let {name} {term})" for term, name in made.items()]
+    actions = " ".join((*lets, f"(union lhs {right})", *notes, *also))
     return f'(rule ({facts}) ({actions}) :ruleset {rule.phase} :name "{rule.name}")'
+
+
+def _shared(term: str, made: dict[str, str]) -> str:
+    """A term whose operators have names; what they stand for is added, innermost first."""
+    if not term.startswith("("):
+        return term
+    op, *fields = _parts(term)
+    text = f"({' '.join((op, *(_shared(field, made) for field in fields)))})"
+    return made.setdefault(text, f"made{len(made)}") if op in SIGNATURE else text
+
+
+def _note(term: str, rule: str) -> str:
+    return f'(why_{term[1:-1]} "{rule}")'
 
 
 def _single(fact: str, verb: str) -> str:
