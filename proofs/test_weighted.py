@@ -13,6 +13,10 @@ RULES = (
     "incremental/triangle-by-distance-after",
     "incremental/triangle-by-index-before",
     "incremental/triangle-by-index-after",
+    "incremental/discounted-window",
+    "incremental/discounted-window-last",
+    "incremental/discounted-window-lengthened",
+    "incremental/discounted-window-lengthened-last",
     "incremental/masked-row",
     "incremental/masked-column",
 )

@@ -132,6 +132,28 @@ def test_long_windows_take_a_few_steps_more_than_short_ones(side: str) -> None:
     assert long < 2 * short
 
 
+def n_step(n: int) -> ot.Tensor:
+    """The discounted rewards of n steps, and the discounted value behind them."""
+    reward, end = x[t : ot.minimum(t + n, t.size)], ot.minimum(t + n, t.size - 1)
+    steps = ot.arange(reward.shape[0]).cast("float32")
+    behind = ot.where(ot.index(t) + n < t.size, 0.99**n * g[end], 0.0)
+    return (0.99**steps * reward).sum(0) + behind
+
+
+def test_returns_of_many_steps_take_a_few_steps_more_than_of_few() -> None:
+    short, long = (price(n_step(n), 100_000) for n in (1000, 16_000))
+    assert long < 2 * short
+
+
+@pytest.mark.parametrize("steps", [1, 7, 64, 300])
+def test_compiled_returns_of_n_steps_agree_with_the_interpreter(steps: int) -> None:
+    program = ot.Program(y=n_step(steps))
+    rng = np.random.default_rng(steps)
+    given = {name: rng.normal(size=400).astype("float32") for name in ("x", "g")}
+    found = program.compile(hints={"T": 100_000})(**given)["y"]
+    np.testing.assert_allclose(found, program.interpret(**given)["y"], rtol=1e-4, atol=1e-4)
+
+
 def test_large_logits_do_not_overflow_the_online_form() -> None:
     program = ot.Program(y=FORMS["softmax mean"])
     given = {

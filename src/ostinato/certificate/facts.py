@@ -255,6 +255,12 @@ _PLAIN: dict[str, Callable[[Numbers], list[Row]]] = {
     "prefix": _equal_to(lambda d: Slice(expr(0), expr(d) + 1)),
     "suffix": _equal_to(lambda d: Slice(expr(d), expr(d.extent))),
     "shortened": _equal_to(lambda d: Slice(expr(d), expr(d.extent) - 1)),
+    "begins": lambda numbers: [
+        (numbers.bit(d), numbers.of(s))
+        for d in numbers.dims
+        for s in numbers.slices()
+        if s.lo == expr(d) and s.hi != expr(d.extent)
+    ],
     "rest": _equal_to(lambda d: Slice(expr(d) + 1, expr(d.extent))),
     "within": _within,
     "box": _box,
@@ -312,6 +318,7 @@ KNOWN = frozenset(
         "scaled",
         "affine",
         "tally",
+        "counter",
         "centre",
         "lag",
         "facing",

@@ -125,6 +125,7 @@ class Rows:
         for part in self.numbers.slices():
             if dims_of(part.lo) | dims_of(part.hi):
                 self.add("raw_tally", self.numbers.of(part), _add_leaf(self, affine(part.size)))
+                self.add("raw_counter", self.numbers.of(part), _add_leaf(self, iota(part.size)))
 
     def indices(self) -> list[Row]:
         """The leaves that are the index of a dimension."""

@@ -92,6 +92,8 @@ class _Ranges:
         """A window of the points ``d + first`` to ``d + behind - 1``."""
         here, last = expr(dim), expr(dim.extent) - 1
         steps = behind - first
+        if first == 0:
+            self._row("begins", dim, number)
         if behind == 1:
             self._halved(dim, steps, past=True)
         elif first == 0:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ostinato.pdg.build import affine, const
+from ostinato.pdg.build import affine, const, iota
 from ostinato.pdg.index import Slice, dims_of, expr
-from ostinato.pdg.node import Dtype, Map, Node, Read, Reduce
+from ostinato.pdg.node import Dtype, Iota, Map, Node, Read, Reduce, postorder
 from ostinato.rewrite.tables import Tables
 
 
@@ -31,8 +31,9 @@ def name_ranges(tables: Tables, nodes: Collection[Node]) -> None:
 def tallies(
     tables: Tables, nodes: Collection[Node]
 ) -> Iterator[tuple[str, tuple[int | str, ...], Node]]:
-    """Rows about the lengths of ranges, where a program sums products of distances."""
-    if not any(map(_is_spread, nodes)):
+    """Rows about the lengths of ranges, where laws need them, and what counts their steps."""
+    weighted = any(map(_is_weight, nodes))
+    if not weighted and not any(map(_is_spread, nodes)):
         return
     dtypes: dict[Dtype, None] = {node.dtype: None for node in nodes if _is_spread(node)}
     for dtype in dtypes:
@@ -40,6 +41,15 @@ def tallies(
     for number, part in enumerate(tables.attributes):
         if isinstance(part, Slice) and dims_of(part.lo) | dims_of(part.hi):
             yield "raw_tally", (number,), affine(part.size)
+            if weighted and not part.lo.is_const:
+                yield "raw_counter", (number,), iota(part.size)
+
+
+def _is_weight(node: Node) -> bool:
+    """Whether a node is a power of a count."""
+    if not (isinstance(node.op, Map) and node.op.fn == "pow"):
+        return False
+    return any(isinstance(x.op, Iota) and not x.op.size.is_const for x in postorder(node.args[1:]))
 
 
 def _is_spread(node: Node) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ostinato.pdg.build import affine, const, iota, map_node, matmul, part, reduce_node, reshape
-from ostinato.pdg.index import ExprLike, expr
+from ostinato.pdg.index import ExprLike, expr, maximum, minimum
 from ostinato.pdg.node import Node, Pdg
 from ostinato.rewrite.instances.incremental import ranged
 from ostinato.rewrite.instances.instance import (
@@ -136,3 +136,27 @@ def row_times_masked_column(z: Sizes) -> Node:
 def products_without_a_mask_and_with_a_matrix(z: Sizes) -> tuple[Node, ...]:
     row = reshape(tensor("y", (z.k,), (T,)), (expr(1), expr(z.k)))
     return _product(z, (False, False)), matmul(row, tensor("w", (z.k, z.n + 1)))
+
+
+def _discounted_window(z: Sizes, steps: int, past: bool, last: bool, moving: bool) -> Pdg:
+    """A window of discounted numbers that begins, or ends, at the point."""
+    coming = expr(T), minimum(expr(T) + steps, _T)
+    part = (maximum(expr(T) - steps + 1, 0), expr(T) + 1) if past else coming
+    x = ranged(tensor("x", (), (T,)), *part)
+    factor = tensor("g", (1,), (T,)) if moving else _gamma()
+    powers = _map("pow", factor, map_node("cast", [iota(x.shape[0])], "float32"))
+    return program(reduce_node("sum", _map("mul", *((x, powers) if last else (powers, x))), [-1]))
+
+
+DISCOUNTED_WINDOWS = tuple(
+    Instance(
+        f"{name} of {steps} steps{' past' * past}{' with a moving factor' * moving}",
+        partial(_discounted_window, steps=steps, past=past, last=last, moving=moving),
+        () if past or moving else (name,),
+        (name,) if past or moving else (),
+    )
+    for kind, steps in (("", 6), ("-lengthened", 7))
+    for last in (False, True)
+    for name in [f"incremental/discounted-window{kind}{'-last' * last}"]
+    for past, moving in ((False, False), (True, False), (False, True))
+)

@@ -35,7 +35,7 @@ _BOOKKEEPING = (
         + ("suffix", "counts", "real_cast", "unit", "holds_low", "holds_high")
         + ("both", "box", "indicator", "known", "start", "exactly", "rounded", "empty")
         + ("pins", "neighbour", "body", "first", "only", "clear", "gone", "some")
-        + ("zero", "equal", "closed", "here", "factor", "shortened", "rest")
+        + ("zero", "equal", "closed", "here", "factor", "shortened", "rest", "begins")
     )
     | RELATIONS
     | ORDERS.keys()
@@ -250,6 +250,9 @@ def _assume(setting: Setting, meaning: Meaning, fact: Tree) -> None:
         case ("body", str(name), *_):
             body = meaning.of(setting.bodies[name])
             _unify(setting, list(body.shape), setting.shapes[name])
+        case ("begins", _, str(name)) if name in setting.spans:
+            if setting.spans[name].start != poly(0):
+                raise Impossible(show(fact))
         case (str(head), *_) if head in _BOOKKEEPING:
             pass
         case ("=", _, (("value" | "dtype"), _)):

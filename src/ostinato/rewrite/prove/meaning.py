@@ -117,6 +117,9 @@ class Meaning:
                 return Tensor((), lambda point, _: Number(point[dim]))
             case "rec":
                 return self._variable(str(fields[0]))
+            case "count":
+                length = length_of(self.setting, str(fields[0]))
+                return Tensor((length,), lambda _, at: Number(at[0]))
             case "steps":
                 return Tensor((), lambda at, _: Number(self.setting.length(str(fields[0]), at)))
             case "mean":

@@ -17,6 +17,7 @@ from ostinato.rewrite.prove.choices import by_cases
 from ostinato.rewrite.prove.facts import about_orders, assume, situations
 from ostinato.rewrite.prove.fractions import fractions_in_segments
 from ostinato.rewrite.prove.guarded import computed
+from ostinato.rewrite.prove.halves import equal_in_parts
 from ostinato.rewrite.prove.index import Poly, Var, poly
 from ostinato.rewrite.prove.induction import by_induction, by_steps
 from ostinato.rewrite.prove.meaning import Meaning, Undecided
@@ -278,6 +279,9 @@ def _is_proved(
         return True
     if form is real and (by_induction(meaning, sides, element) or by_steps(*values)):
         found.methods.add("induction")
+        return True
+    if form is real and equal_in_parts(*values):
+        found.methods.add("ranges cut where they end")
         return True
     if form is real and by_cases(*values):
         found.methods.add("cases of truth values")

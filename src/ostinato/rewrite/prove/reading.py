@@ -99,6 +99,8 @@ def _steps_before(facts: list[Tree]) -> dict[str, Tree]:
 def _counted(fact: Tree) -> tuple[Tree, ...]:
     """Facts that name what a tensor is, as what they say of it."""
     match fact:
+        case ("counter", part, c):
+            return (("equal", c, ("count", part)),)
         case ("tally", part, c):
             return (("equal", c, ("steps", part)),)
         case ("centre", dim, part, x, n, y):

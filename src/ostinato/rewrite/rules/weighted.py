@@ -84,6 +84,45 @@ def _masked(name: str, row: str, column: str) -> Rule:
     )
 
 
+HALVES = "A long window of discounted steps is two of half the length."
+_WINDOW = '(red "sum" 1 (map2 "mul" (map2 "pow" g (map1 f q)) (sl d p x)))'
+_FAR = '(map2 "pow" (part 1 0 g) {})'
+_STEPS, _MORE = "(map1 f t)", '(map2 "add" (map1 f t) (at d a (map1 f t)))'
+_BOTH = f'(map2 "add" {_WINDOW} (map2 "mul" {_FAR.format(_STEPS)} (at d a {_WINDOW})))'
+_LAST = f'(map2 "add" {_BOTH} (map2 "mul" {_FAR.format(_MORE)} (at d i x)))'
+_HALVED = f"(case c {_BOTH} {_WINDOW})"
+
+
+def _windows(name: str, relation: str, right: str) -> tuple[Rule, ...]:
+    """Discounted sums of windows that begin at the point, with the weights first or last."""
+    weights, history = '(map2 "pow" g (map1 f k))', "(sl d s x)"
+    return tuple(
+        Rule(
+            name=f"incremental/{name}{order}",
+            law="the discounted sum of a window = that of its first half + g^w times the other's",
+            reason=HALVES,
+            left=f'(red "sum" 1 (map2 "mul" {pair}))',
+            right=right,
+            when=(
+                relation,
+                "(begins d s)",
+                "(counter s k)",
+                "(counter p q)",
+                "(tally p t)",
+                "(real_cast f)",
+                "(= 0 (rank x))",
+                "(= 1 (rank g))",
+                "(axis g 1 (size 1))",
+                "(= 0 (& d (dom g)))",
+                "(!= 0 (& d (dom x)))",
+            ),
+            exact="reassociates",
+            proof=PROOF,
+        )
+        for order, pair in (("", f"{weights} {history}"), ("-last", f"{history} {weights}"))
+    )
+
+
 WEIGHTED: tuple[Rule, ...] = (
     _ahead("index-ahead", "d' - d for d' in d..D is 0, 1, ...", "(sl d s (leaf a))"),
     _ahead(
@@ -94,6 +133,12 @@ WEIGHTED: tuple[Rule, ...] = (
         "(counts k (length e))",
     ),
     *(_triangle(compared, first) for compared in _CONDITIONS for first in (True, False)),
+    *_windows("discounted-window", "(doubled d s p a c)", _HALVED),
+    *_windows(
+        "discounted-window-lengthened",
+        "(lengthened d s p a c i j)",
+        f"(case j {_LAST} {_HALVED})",
+    ),
     _masked("masked-row", '(map3 "where" c w z)', "y"),
     _masked("masked-column", "x", '(map3 "where" c w z)'),
 )
