@@ -74,12 +74,28 @@ def variances() -> ot.Program:
     return ot.Program(past=x[:t].var(0), coming=x[t : ot.minimum(t + 9, t.size)].var(0))
 
 
-@pytest.mark.parametrize("make", [moved_parts, affine_steps, halves_and_calls, variances])
+def discounts() -> ot.Program:
+    """Return discounted sums of windows, by a matrix, and by products of factors."""
+    t = ot.dims("t")
+    x, g = ot.input("x", over=t), ot.input("g", over=t)
+    coming = x[t : ot.minimum(t + 300, t.size)]
+    ahead = ot.arange(t.size)[None, :] - ot.arange(t.size)[:, None]
+    return ot.Program(
+        window=(0.9 ** ot.arange(coming.shape[0]).cast("float32") * coming).sum(0),
+        matrix=ot.triu(0.9 ** ahead.cast("float32")) @ x[:],
+        chain=x + (ot.cumprod(g[t : t.size - 1], 0) * x[t + 1 :]).sum(0),
+    )
+
+
+FURTHER = (moved_parts, affine_steps, halves_and_calls, variances, discounts)
+
+
+@pytest.mark.parametrize("make", FURTHER)
 def test_certificates_of_further_programs_hold(
     make: Callable[[], ot.Program], tmp_path: Path
 ) -> None:
     program = make()
-    program.compile(certificate=tmp_path / "c.json")
+    program.compile(certificate=tmp_path / "c.json", hints={"T": 4096})
     verdict = ot.verify_certificate(tmp_path / "c.json", program)
     assert verdict.holds, str(verdict)
 

@@ -116,9 +116,19 @@ class Rows:
     def everything(self) -> dict[str, list[Row]]:
         """All rows, those of the attributes included."""
         known = self.beginnings()  # may name further slices
+        self.runs()
         about = attribute_rows(self.numbers, self.counters(), RANGES)
         self.lengths()
         return {**self.table, **about, **FOLDS, "raw_known": known, "here": self.indices()}
+
+    def runs(self) -> None:
+        """Name what lies up to the point, and from it on, where a range begins or ends so."""
+        for part in self.numbers.slices():
+            for dim in self.numbers.dims:
+                if part.lo == expr(0) and dims_of(part.hi):
+                    self.numbers.of(Slice(expr(0), expr(dim) + 1))
+                if part.hi == expr(dim.extent) and dims_of(part.lo):
+                    self.numbers.of(Slice(expr(dim), expr(dim.extent)))
 
     def lengths(self) -> None:
         """The numbers of steps of ranges that follow the point."""

@@ -92,8 +92,6 @@ class _Ranges:
         """A window of the points ``d + first`` to ``d + behind - 1``."""
         here, last = expr(dim), expr(dim.extent) - 1
         steps = behind - first
-        if first == 0:
-            self._row("begins", dim, number)
         if behind == 1:
             self._halved(dim, steps, past=True)
         elif first == 0:
@@ -120,6 +118,8 @@ class _Ranges:
 
         if steps > 3 and (dim, steps, past) not in self._windows:
             self._windows.add((dim, steps, past))
+            if not past:
+                self._row("begins", dim, window(steps))
             half, most = steps // 2, (steps + 1) // 2
             one = self._halved(dim, half, past)
             if half == most:
