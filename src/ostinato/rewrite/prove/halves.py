@@ -47,8 +47,8 @@ def _parts(v: Var, size: Poly, body: Value, others: list[Var]) -> Value | None:
         return None
     out += [rename(body, {v: done + k}) for k in range(rest)]
     whole: Value = Number(poly(0))
-    for part in out:
-        whole = Call("add", (whole, part))
+    for one in out:
+        whole = Call("add", (whole, one))
     return whole
 
 
