@@ -134,36 +134,79 @@ def _refused_by_instances(mutant: Mutant) -> bool:
     return False
 
 
+_PART = r"\(red f m \(sl d p x\)\)"
+_PAIR = rf"\(map2 g {_PART} \(at d a {_PART}\)\)"
+_HALVES = rf"({_PAIR}|\(case c {_PAIR} {_PART}\))"
+_POWERS = r"incremental/(sum-of-powers|softmax-sum|softmax-sum-of-vectors)(-to-come)?"
+_SAFE = r"incremental/safe-(sum-of-powers|softmax-sum)(-of-vectors)?(-swapped)?(-to-come)?"
+_VECTORS = r"incremental/(safe-)?softmax-sum-of-vectors(-swapped)?(-to-come)?"
+_MOST = r"\((scan|back) \"max\" d x\)"
+_FINITE = rf"\(map3 \"where\" \(map1 \"isfinite\" {_MOST}\) {_MOST} (\(reshape 0 o z\)|z)\)"
+_GAIN = rf"\(map1 \"exp\" \(map2 \"sub\" \(at d b {_MOST}\) {_FINITE}\)\)"
+_TERM = rf"\(map1 \"exp\" \(map2 \"sub\" x {_FINITE}\)\)"
+
 # Mutants that hold as well: a pattern of the rule, one of the change, and the reason.
 EQUIVALENT: tuple[tuple[str, str, str], ...] = (
     (r"(vectorize|domain)/.*", r"without \(= 0 \(& (d|\(\| d e\)) \((sdom \w|hmask h)\)\)\)",
      "slices stack equal shapes: where the left side exists, this shape is steady as well"),
     (r"(incremental|vectorize|view|domain)/.*",
-     r"(without )?\(!= 0 \(& d (m|\((dom|free) x\))\)\)( -> .*-1.*)?",
+     r"(without )?\(!= 0 \(& d (m|\((dom|free) [xv]\))\)\)( -> .*-1.*)?",
      "the fact spares useless work: the law holds for values that are the same at every step"),
     (r"vectorize/(want|definition)", r"without \((want x m|= d \(innermost m\)|live q)\)",
      "the fact says where the term is wished for"),
+    (r"affine/(line|ray)(-with-starts)?", r"right -> \(lin d b .* \(case c s .*",
+     "the start has the shape of the recurrence"),
+    (r"affine/(un)?mask-.*|affine/product-.*-choice-.*",
+     r"without (\(factor e x\)|\(= x \(map2 .*\)\))",
+     "the facts say where the term is wished for"),
+    (r"view/repeat-same", r"without \(= n \((rank x|hlen h)\)\)",
+     "equal shapes have equally many axes"),
+    (r"view/element-of-number", r"without \(= 0 \(rank x\)\)",
+     "an axis of size 1 behind those of any tensor, and its only element"),
     (r"incremental/(fold-inside|projection).*", r"without \((growing s|= 1 \(rank x\))\)",
      "the fact says where the term is worth its while: the law holds for every range and rank"),
     (r"vectorize/nest-recurrence",
      r"without \((= x \(rec n\)|= s \(full d\)|= 0 \(& e \(mask s\)\))\)",
      "the rule is vectorize/nest for a recurrence, whose own range has a mask of nothing"),
-    (r"affine/.*", r"without \(clear r \w\)",
+    (r"affine/.*", r"without \((clear|some) r \w\)",
      "the equation holds for a factor that reads the recurrence too; it would only go in circles"),
     (r"view/index-of-slice", r"without \(!= a e\)", "view/index-here is this case"),
     (r"view/slice-from-slice", r"without \(= l \(sl d s x\)\)",
      "the fact gives the left side a name that others do not need"),
-    (r"incremental/(together|discounted).*",
+    (r"incremental/(together|discounted|weighted|triangle|masked).*",
      r"without \((= (r|0|1) \(rank \w\)|= 1 r|= m \(<< 1 \(rank x\)\))\)",
      "the other facts give this rank, or the axis that is folded"),
-    (r"incremental/discounted-live-sum", r"without \((axis z r \(size 1\)|= 0 \(& d \(dom z\)\))\)",
-     "z is the number 0 everywhere"),
+    (rf"incremental/(discounted-live-sum|triangle-.*)|{_POWERS}",
+     r"without \((axis [yz] [rw1] \(size 1\)|= 0 \(& d \(dom z\)\)|= w .*)\)",
+     "it is the number 0 everywhere, whatever its axes are"),
     (r"incremental/(until|from)(-rounded)?", r"right -> \(at d a \((scan|back) f d x\)\)",
      "a running fold is that of nothing outside the box; the case keeps reads inside it"),
+    (_POWERS, rf"right -> \(lin d [01] (\(reshape 0 .*\(nil\)\) )?{_GAIN}\)? .*",
+     "before the first step the greatest is -inf and the factor 0; the case keeps reads inside"),
+    (rf"{_POWERS}|{_SAFE}", r"without \(= (r|h|0|1|n) .*\)",
+     "the greatest has the rank and shape of a value, and the weights those of the range"),
+    (_VECTORS, rf"right -> .*({_MOST} z\)|\(bcast h u\)|{_GAIN} \(reshape 0 o u\)\)).*",
+     "a number has no axes to be repeated along"),
+    (_SAFE, r"right -> \(map2 \"add\" .*\(map2 \"sub\" \(sl d s x\) q\).*",
+     "what is added is 0 or NaN where the definition is; the choice spares infinities"),
+    (r"incremental/sum-of-powers(-to-come)?", r"right -> .*\(map1 \"isfinite\" x\).*",
+     "beside an infinite greatest value no other term changes the infinite sum"),
+    (r"incremental/(sum-of-quotients|quotient-leaves|factor-leaves|column-of|product-as).*",
+     r"without \((axis a [1k] n|= n \(size \(length s\)\)|= 1 \(rank [avy]\))\)",
+     "the fact says where the term is worth its while: the law holds for every axis"),
+    (r"incremental/centre-.*", r"without \(= [m0] .*\)",
+     "the mean has the shape of a value: the sum over any other axis has not"),
+    (r"incremental/spread-.*", r"without \(= [rh] \((rank|shape) [xz]\)\)",
+     "both factors have one shape, which the other facts give"),
+    (r"incremental/count-ahead", r"without \(= e \(full d\)\)",
+     "a part that has all steps is one of a count that has as many"),
     (r"incremental/(until|from|window|safe|sum-of|softmax|always).*",
      r"without \(= e \(dtype (lhs|x)\)\)", "the type says which constant is meant"),
-    (r"incremental/window-.*", r"right -> .*\(map2 g .*",
-     "parts of a window in another order, or cases whose parts have no elements"),
+    (r"incremental/window-(doubled|lengthened)(-rounded)?",
+     rf"right -> ({_PAIR}|\(case j \(map2 g {_HALVES} \(at d i x\)\) {_HALVES}\))",
+     "the fold of a part without elements changes nothing; the case keeps reads inside the box"),
+    (r"incremental/window-elsewhere", r"right -> \(at d a \(red f m \(sl d q x\)\)\)",
+     "the fold of a range without elements is that of nothing; the case keeps reads inside"),
     (r"domain/mask", r"without (\(= 0 \(& \(mask c\) \(gap [xy]\)\)\)|\(box d s\))",
      "the fact says where a value is defined, which the extracted program is checked for"),
     (r"domain/mask", r"without \(= 0 \(rank m\)\)", "the truth value of a condition is one number"),

@@ -12,7 +12,6 @@ from ostinato.rewrite.prove.meaning import Meaning
 from ostinato.rewrite.prove.setting import Setting
 from ostinato.rewrite.prove.text import parse
 from ostinato.rewrite.registry import every_rule
-from ostinato.rewrite.rules.online import ONLINE
 from tests.rewrite.mutants import EQUIVALENT, Mutant, caught, equivalent, every_mutant, mutants
 
 SLOW = (
@@ -21,14 +20,8 @@ SLOW = (
     "incremental/fold-beside",
     "incremental/window-elsewhere",
 )
-# Over the reals, where isfinite is true, many changes of these hold; which ones is not judged yet.
-UNJUDGED = frozenset(rule.name for rule in ONLINE)
 # Chosen by their text, so that a new rule changes no other rule's part of the sample.
-SAMPLE = [
-    m
-    for m in every_mutant()
-    if m.base not in {*SLOW, *UNJUDGED} and not zlib.crc32(str(m).encode()) % 64
-]
+SAMPLE = [m for m in every_mutant() if m.base not in SLOW and not zlib.crc32(str(m).encode()) % 64]
 
 
 @pytest.mark.parametrize("mutant", SAMPLE, ids=str)
@@ -66,7 +59,7 @@ def test_a_mutant_that_nobody_refuses_is_seen() -> None:
 
 
 def test_the_mutants_that_hold_are_a_few_kinds_with_a_reason() -> None:
-    assert len(EQUIVALENT) < 20 and all(reason for _, _, reason in EQUIVALENT)
+    assert len(EQUIVALENT) < 40 and all(reason for _, _, reason in EQUIVALENT)
     assert sum(bool(equivalent(m)) for m in every_mutant()) < 0.15 * len(every_mutant())
 
 
