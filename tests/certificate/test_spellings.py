@@ -1,4 +1,4 @@
-"""Certificates of advantages in every spelling hold: which affine form was found first is no matter."""
+"""The equality of advantages in every spelling is shown, whichever affine form is found first."""
 
 from __future__ import annotations
 
