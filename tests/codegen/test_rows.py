@@ -126,3 +126,12 @@ def test_threads_change_no_tile_of_rows() -> None:
 def test_tiles_widen_with_the_root_until_they_fill_the_cache() -> None:
     widths = [balanced_width(steps, 64, 128, 2) for steps in (10**4, 10**6, 4 * 10**6, 10**9)]
     assert widths == [WIDTH, 1000, 2000, 4096]
+
+
+def test_products_that_share_an_operand_run_in_one_loop_over_tiles() -> None:
+    b = ot.dims("b")
+    x, weights = ot.input("x", (8,), over=b), [ot.input(f"w{k}", (8, 24)) for k in range(3)]
+    queries, keys, values = (ot.tanh(x @ w) for w in weights)
+    plan = planned(ot.Program(total=(queries * keys * values)[:].sum()), hints={"B": 256})
+    assert [kernel.parallel is not None for kernel in plan.kernels] == [True, False]
+    assert sum("= x @ w" in line for line in str(plan).splitlines()) == 3
