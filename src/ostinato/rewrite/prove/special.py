@@ -119,7 +119,8 @@ class Trial:
             self.model.choose(v)
         self.steps.check(self.model)
         with np.errstate(all="ignore"):
-            self.value(left), self.value(right)  # which elements there are
+            for side in (left, right):  # which elements there are
+                self.value(side)
             self._fill()
             a, b = np.broadcast_arrays(self.value(left), self.value(right))
         wrong = ~np.isclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True)
