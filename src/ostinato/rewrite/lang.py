@@ -286,7 +286,9 @@ def rule_text(rule: Rule) -> str:
 
     An operator that stands in several places is made once: egglog's memory grows with the text.
     """
-    facts = " ".join((f"(= lhs {rule.left})", *(_single(fact, "=") for fact in rule.when)))
+    alike: list[str] = []
+    left = _apart(rule.left, set(), alike)
+    facts = " ".join((f"(= lhs {left})", *alike, *(_single(fact, "=") for fact in rule.when)))
     made: dict[str, str] = {}
     right = _shared(rule.right, made)
     notes = [_note(term, rule.name) for term in made]
@@ -307,6 +309,28 @@ def _shared(term: str, made: dict[str, str]) -> str:
 
 def _note(term: str, rule: str) -> str:
     return f'(why_{term[1:-1]} "{rule}")'
+
+
+def _apart(form: str, seen: set[str], alike: list[str]) -> str:
+    """A pattern in which no number occurs twice; ``alike`` takes what says so afterwards.
+
+    egglog would begin with the numbers that parts of a pattern share: with every three slices of
+    the same steps, of which hardly any meet in one operator.
+    """
+    name, *fields = _parts(form) if form.startswith("(") else [form]
+    if name not in SIGNATURE or len(fields) != len(SIGNATURE[name]):
+        return form  # no operator, or one that egglog refuses
+    out = [name]
+    for field, letter in zip(fields, SIGNATURE[name], strict=True):
+        if letter == "T":
+            out.append(_apart(field, seen, alike))
+        elif letter in "NDA" and field.isidentifier() and field in seen:
+            out.append(f"{field}_{len(alike)}")
+            alike.append(f"(= 0 (- {field} {out[-1]}))")
+        else:
+            seen.add(field)
+            out.append(field)
+    return f"({' '.join(out)})"
 
 
 def _single(fact: str, verb: str) -> str:
