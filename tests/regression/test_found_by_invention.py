@@ -74,3 +74,19 @@ def test_a_result_keeps_the_order_of_its_axes_when_it_ends_a_product() -> None:
     result = program.compile()(**given)
     np.testing.assert_allclose(result["z"], 2 * given["x"] @ given["y"], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(result["turned"], result["z"].T)
+
+
+def test_one_element_of_a_value_with_a_derivative_of_its_own() -> None:
+    recipe = Recipe(
+        (((0, 2), ()), ((0, 2), (3,))),
+        (
+            Step("at_several_computed_steps", a=1, b=1, dim=2, c=1, fold="argmax"),
+            Step("draw", a=1, b=2, dim=3, c=1, fold="prod"),
+            Step("kept", a=0, b=1, dim=2, c=3, fold="discounted"),
+            Step("own_derivative", a=4, b=4, dim=2, c=2, fold="mean"),
+        ),
+        2,
+        3,
+        mode="gradient",
+    )
+    judge(Trial(recipe))

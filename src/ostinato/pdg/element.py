@@ -28,6 +28,7 @@ from ostinato.pdg.node import (
     Broadcast,
     Case,
     Const,
+    Custom,
     Iota,
     Map,
     Matmul,
@@ -69,6 +70,8 @@ class _Walk:
                 return const(values[0], x.dtype, _without(x.shape, axis))
             case Iota():
                 return affine(at)
+            case Custom():
+                return None  # its derivative is of the whole value
             case Map(fn):
                 return map_node(fn, [self.take(a, axis, at) for a in x.args], x.dtype, self.where)
             case Case(cond):
