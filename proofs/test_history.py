@@ -29,7 +29,6 @@ RULES = (
     "incremental/together-along2-sc",
     "incremental/together-along2-cs",
     "incremental/together-cat-ss",
-    "incremental/together-case-ss",
     "incremental/together-cut-s",
     "incremental/slice-in-place",
     "incremental/reshape-inside",

@@ -65,6 +65,7 @@ RULES = (
     "domain/pinned-read",
     "view/repeat-same",
     "view/element-of-number",
+    "view/element-of-new-axis",
     "matmul/shared-right",
     "matmul/outer-sum-1",
     "matmul/outer-sum-2",

@@ -315,6 +315,7 @@ KNOWN = frozenset(
         "clear",
         "gone",
         "some",
+        "inner",
         "scaled",
         "affine",
         "tally",

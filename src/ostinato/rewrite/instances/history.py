@@ -9,7 +9,6 @@ from itertools import product
 from ostinato.pdg.build import (
     along,
     broadcast,
-    case,
     concat,
     const,
     gather,
@@ -22,7 +21,6 @@ from ostinato.pdg.build import (
     reshape,
     transpose,
 )
-from ostinato.pdg.condition import at_least
 from ostinato.pdg.index import Expr, Slice, expr
 from ostinato.pdg.node import Dtype, Node, Pdg
 from ostinato.rewrite.instances.incremental import ranged, rows, until_now
@@ -146,10 +144,6 @@ def _joined(z: Sizes, past: Past) -> Node:
     return concat([_matrices(z, past), _matrices(z, past, "y")], -2)
 
 
-def _chosen(z: Sizes, past: Past) -> Node:
-    return case(at_least(expr(B), 1), _matrices(z, past), _matrices(z, past, "y"))
-
-
 def _halves(z: Sizes, past: Past) -> Node:
     return part(_matrices(z, past), -1, span(0, 1))
 
@@ -270,7 +264,6 @@ def _repeated(z: Sizes, past: Past, front: tuple[int, ...]) -> Node:
 AXES = (
     *_both("together-along1-s", lambda z, past: along("sum", [_matrices(z, past)], -1)),
     *_both("together-cat-ss", _joined),
-    *_both("together-case-ss", _chosen),
     *_both("together-cut-s", _halves),
     *_both("slice-in-place", _matrices, ()),
     *_both("reshape-inside", _reshaped),

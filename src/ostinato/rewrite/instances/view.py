@@ -78,6 +78,17 @@ def element_of_a_vector_and_of_a_number_as_a_matrix(z: Sizes) -> tuple[Node, ...
     return part(filled, -1, expr(0)), part(reshape(number, (expr(1), expr(1))), -1, expr(0))
 
 
+@fires("view/element-of-new-axis")
+def first_row_of_a_number_as_a_matrix(z: Sizes) -> Node:
+    return part(reshape(tensor("x", (), (T,)), (expr(1), expr(1))), -2, expr(0))
+
+
+@silent("view/element-of-new-axis")
+def other_parts_of_numbers_and_rows(z: Sizes) -> tuple[Node, ...]:
+    number, row = tensor("x", (), (T,)), tensor("y", (1, z.k), (T,))
+    return part(reshape(number, (expr(1),)), -1, expr(0)), part(row, -2, expr(0))
+
+
 @fires("view/index-of-slice")
 def element_of_a_history(z: Sizes) -> Node:
     return part(all_of(_matrix(z), T), -3, expr(T) - 1)

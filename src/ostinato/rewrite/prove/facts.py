@@ -255,7 +255,7 @@ def _assume(setting: Setting, meaning: Meaning, fact: Tree) -> None:
                 raise Impossible(show(fact))
         case (str(head), *_) if head in _BOOKKEEPING:
             pass
-        case ("=", _, (("value" | "dtype"), _)):
+        case ("=", _, (("value" | "dtype"), _)) | ("=", _, ("inner", *_)):
             pass
         case ("=", str(), (("full" | "self" | "shifted" | "length" | "innermost"), *_)):
             pass

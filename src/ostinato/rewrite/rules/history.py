@@ -19,7 +19,13 @@ MASKS = f"unproved: it computes with masks of axes; {PROOF} decides every mask o
 
 ORDERS = f"unproved: it knows permutations by tables; {PROOF} decides every order of 5 axes"
 
-_RANGE = ("(growing s)", "(= k (+ 1 (rank x)))")
+
+def _inner(x: str) -> str:
+    """Of several values with the same range one is enough: pairs of them would be many."""
+    return f"(= {x} (inner d s (sl d s {x})))"
+
+
+_RANGE = ("(growing s)", _inner("x"), "(= k (+ 1 (rank x)))")
 _INSIDE = ("(!= a p)", "(= i (- (- a 1) (>> (- a p) 63)))")
 _BESIDE = "(- (- p 1) (>> (- p a) 63))"  # the place of the range once axis -a is gone
 
@@ -54,7 +60,9 @@ def _together(
     for name, is_slice in zip(names, sliced, strict=True):
         left.append(_held(name) if is_slice else name)
         right.append(name if is_slice else f"(part p 0 {name})")
-        if not is_slice:
+        if is_slice:
+            facts.append(_inner(name))
+        else:
             facts += [f"(= 0 (& d (dom {name})))", f"(= k (rank {name}))"]
             facts.append(f"(axis {name} p (size 1))")
     kinds = "".join("s" if is_slice else "c" for is_slice in sliced)
@@ -86,7 +94,6 @@ _ELEMENTWISE = (
     *_all_together("along1", "f a n", "f i n", ("x",), *_INSIDE, "(= 0 (& d (mask n)))"),
     *_all_together("along2", "f a n", "f i n", ("x", "y"), *_INSIDE, "(= 0 (& d (mask n)))"),
     _together("cat", "a", "i", ("x", "y"), (True, True), *_INSIDE),
-    _together("case", "c", "c", ("x", "y"), (True, True), "(= 0 (& d (mask c)))"),
     _together("cut", "a j", "i j", ("x",), (True,), *_INSIDE, "(= 0 (& d (mask j)))"),
 )
 
@@ -233,7 +240,7 @@ _FOLDS = (
         reason=ONCE,
         left="(red f m (sl d s x))",
         right="(sl d s (red f m x))",
-        when=("(growing s)", "(= 0 (& m (<< 1 (rank x))))"),
+        when=("(growing s)", _inner("x"), "(= 0 (& m (<< 1 (rank x))))"),
         proof=PROOF,
     ),
     Rule(

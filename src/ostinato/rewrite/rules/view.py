@@ -138,6 +138,15 @@ VIEW: tuple[Rule, ...] = (
         proof=PROOF,
     ),
     Rule(
+        name="view/element-of-new-axis",
+        law="the only element along a new axis = the value without it",
+        reason=FEWER,
+        left="(part k 0 (reshape r (cons (size 1) h) x))",
+        right="(reshape r h x)",
+        when=("(= k (+ 1 (hlen h)))",),
+        proof=PROOF,
+    ),
+    Rule(
         name="view/transpose-twice",
         law="A.T.T = A",
         reason=FEWER,
