@@ -50,7 +50,7 @@ RANGES: dict[str, slice] = {
     "so far": slice(0, t + 1),
     "before": slice(0, t),
     "to come": slice(t, None),
-    "window": slice(ot.maximum(t - 3, 0), t + 1),
+    "window": slice(ot.maximum(t - 31, 0), t + 1),
 }
 Past = Callable[[ot.Tensor], ot.Tensor]
 

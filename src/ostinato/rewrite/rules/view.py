@@ -116,7 +116,7 @@ VIEW: tuple[Rule, ...] = (
         reason="Orders of axes have one name each; otherwise they are without end.",
         left="(mv i j (mv k p x))",
         right="(mv k p (mv i j x))",
-        when=("(< j k)",),
+        when=("(<= i j)", "(< j k)", "(<= k p)"),
         proof=PROOF,
     ),
     Rule(
