@@ -84,9 +84,9 @@ def first_row_of_a_number_as_a_matrix(z: Sizes) -> Node:
 
 
 @silent("view/element-of-new-axis")
-def other_parts_of_numbers_and_rows(z: Sizes) -> tuple[Node, ...]:
-    number, row = tensor("x", (), (T,)), tensor("y", (1, z.k), (T,))
-    return part(reshape(number, (expr(1),)), -1, expr(0)), part(row, -2, expr(0))
+def first_rows_of_other_matrices(z: Sizes) -> tuple[Node, ...]:
+    row, tall = tensor("y", (1, z.k), (T,)), tensor("x", (z.m * z.k,), (T,))
+    return part(row, -2, expr(0)), part(reshape(tall, (expr(z.m), expr(z.k))), -2, expr(0))
 
 
 @fires("view/index-of-slice")

@@ -32,7 +32,7 @@ _BESIDE = "(- (- p 1) (>> (- p a) 63))"  # the place of the range once axis -a i
 
 def _held(x: str, k: str = "k", p: str = "p") -> str:
     """A value at all points of a growing range, whose axis stands at ``-p``."""
-    return f"(mv {k} {p} (sl d s {x}))"
+    return f"(sl d s {x})" if k == p else f"(mv {k} {p} (sl d s {x}))"
 
 
 def _rule(name: str, law: str, left: str, right: str, *when: str, proof: str = PROOF) -> Rule:
@@ -54,17 +54,19 @@ def _together(
 
     ``names``: the operands, slices first asked for ``x``; ``inner``: the fields for one element.
     """
+    # Two ranges beside a constant stand in front: pairs of all ranges would take long to match.
+    p = "k" if len(names) == 3 and sum(sliced) == 2 else "p"
     left: list[str] = []
     right: list[str] = []
     facts: list[str] = []
     for name, is_slice in zip(names, sliced, strict=True):
-        left.append(_held(name) if is_slice else name)
-        right.append(name if is_slice else f"(part p 0 {name})")
+        left.append(_held(name, p=p) if is_slice else name)
+        right.append(name if is_slice else f"(part {p} 0 {name})")
         if is_slice:
             facts.append(_inner(name))
         else:
             facts += [f"(= 0 (& d (dom {name})))", f"(= k (rank {name}))"]
-            facts.append(f"(axis {name} p (size 1))")
+            facts.append(f"(axis {name} {p} (size 1))")
     kinds = "".join("s" if is_slice else "c" for is_slice in sliced)
     first = names[sliced.index(True)]
     return Rule(
@@ -72,7 +74,7 @@ def _together(
         law="f(x[lo:hi], y[lo:hi], c) = f(x, y, c)[lo:hi]",
         reason=ONCE,
         left=" ".join(part for part in (f"({op}", fields, *left) if part) + ")",
-        right=_held(" ".join(part for part in (f"({op}", inner, *right) if part) + ")"),
+        right=_held(" ".join(part for part in (f"({op}", inner, *right) if part) + ")", p=p),
         when=("(growing s)", f"(= k (+ 1 (rank {first})))", *facts, *when),
         proof=PROOF,
     )
@@ -140,7 +142,7 @@ _AXES = (
         "slice-in-place",
         "x[lo:hi] with its first axis where it is = x[lo:hi]",
         "(sl d s x)",
-        _held("x", p="k"),
+        "(mv k k (sl d s x))",
     ),
     _rule(
         "reshape-inside",

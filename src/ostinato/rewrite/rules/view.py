@@ -99,6 +99,7 @@ VIEW: tuple[Rule, ...] = (
         reason="Orders of axes have one name each; otherwise they are without end.",
         left="(mv k p (mv j k x))",
         right="(mv j p x)",
+        when=("(< j k)", "(< k p)"),
         proof=PROOF,
     ),
     Rule(
@@ -199,6 +200,7 @@ VIEW: tuple[Rule, ...] = (
             reason="Movement reaches the operands, where it may cancel.",
             left=f"(mv k p ({op} f {names}))",
             right=f"({op} f {' '.join(f'(mv k p {x})' for x in names.split())})",
+            when=("(< k p)",),
             proof=PROOF,
         )
         for op, names in _MAPS
@@ -210,6 +212,7 @@ VIEW: tuple[Rule, ...] = (
             reason="Movement passes elementwise code on its way to a fold that ignores it.",
             left=f"({op} f {' '.join(f'(mv k p {x})' for x in names.split())})",
             right=f"(mv k p ({op} f {names}))",
+            when=("(< k p)",),
             proof=PROOF,
         )
         for op, names in _MAPS
