@@ -82,3 +82,11 @@ def test_numbers_that_parts_of_a_pattern_share_are_compared_where_the_parts_meet
     # joined by these numbers first, three slices of the same steps took ten seconds
     text = rule_text(every_rule()["view/map2-of-moved"])
     assert "(= lhs (map2 f (mv k p x) (mv k_0 p_1 y))) (= 0 (- k k_0)) (= 0 (- p p_1))" in text
+
+
+def test_what_facts_share_with_a_pattern_is_compared_afterwards_too() -> None:
+    # joined by the dimension and the range of its inner values, one program took a minute
+    text = rule_text(every_rule()["incremental/together-map3-sss"])
+    facts = text[: text.index("((let")]
+    for name in ("d", "s"):
+        assert facts.count(f"(sl {name} ") + facts.count(f"(inner {name} ") <= 1

@@ -296,8 +296,10 @@ def rule_text(rule: Rule) -> str:
     An operator that stands in several places is made once: egglog's memory grows with the text.
     """
     alike: list[str] = []
-    left = _apart(rule.left, set(), alike)
-    facts = " ".join((f"(= lhs {left})", *alike, *(_single(fact, "=") for fact in rule.when)))
+    seen: set[str] = set()
+    left = _apart(rule.left, seen, alike)
+    when = [_apart_in(_single(fact, "="), seen, alike) for fact in rule.when]
+    facts = " ".join((f"(= lhs {left})", *alike, *when))
     made: dict[str, str] = {}
     right = _shared(rule.right, made)
     notes = [_note(term, rule.name) for term in made]
@@ -327,10 +329,11 @@ def _apart(form: str, seen: set[str], alike: list[str]) -> str:
     the same steps, of which hardly any meet in one operator.
     """
     name, *fields = _parts(form) if form.startswith("(") else [form]
-    if name not in SIGNATURE or len(fields) != len(SIGNATURE[name]):
+    letters = "DAT" if name == "inner" else SIGNATURE.get(name, "")
+    if not letters or len(fields) != len(letters):
         return form  # no operator, or one that egglog refuses
     out = [name]
-    for field, letter in zip(fields, SIGNATURE[name], strict=True):
+    for field, letter in zip(fields, letters, strict=True):
         if letter == "T":
             out.append(_apart(field, seen, alike))
         elif letter in "NDA" and field.isidentifier() and field in seen:
@@ -340,6 +343,14 @@ def _apart(form: str, seen: set[str], alike: list[str]) -> str:
             seen.add(field)
             out.append(field)
     return f"({' '.join(out)})"
+
+
+def _apart_in(fact: str, seen: set[str], alike: list[str]) -> str:
+    """The same for a fact about the one inner value of a range."""
+    name, *sides = _parts(fact)
+    if name != "=" or not sides[-1].startswith("(inner "):
+        return fact
+    return f"(= {sides[0]} {_apart(sides[-1], seen, alike)})"
 
 
 def _single(fact: str, verb: str) -> str:

@@ -11,6 +11,9 @@ from ostinato.rewrite._egglog import Engine, Round
 from ostinato.rewrite.improve import STEPS
 
 
+ROOM = 50_000  # rows that any program may have
+
+
 @dataclass(frozen=True)
 class Budget:
     """Bounds of a saturation and of an extraction; reaching one is reported, never silent.
@@ -20,6 +23,7 @@ class Budget:
 
     rounds: int = 200  # what deeper networks need grows with their depth
     rows: int = 400_000  # e-nodes, analyses and notes together
+    growth: int = 8  # rows for each of the program's own, beside `ROOM`; few programs need 5
     seconds: float = 60.0
     steps: int = STEPS  # places that local search visits, per nest of loops
 
@@ -51,8 +55,9 @@ def saturate(engine: Engine, budget: Budget, families: Mapping[str, str]) -> Sat
     begin = time.perf_counter()
     engine.run("load")
     _analyse(engine)
+    most = min(budget.rows, ROOM + budget.growth * engine.size())
     for _ in range(budget.rounds):
-        rounds = [*_spread(engine, budget.rows), engine.run("rewrite")]
+        rounds = [*_spread(engine, most), engine.run("rewrite")]
         _analyse(engine)
         for one in rounds:
             done.matches.update({k: v for k, v in one.matches.items() if k in families})
@@ -61,11 +66,11 @@ def saturate(engine: Engine, budget: Budget, families: Mapping[str, str]) -> Sat
         if not any(one.updated for one in rounds):
             done.stopped, done.complete = "nothing new was learnt", True
             break
-        if done.rows[-1] > budget.rows:
-            done.stopped = f"the budget of {budget.rows} rows was reached"
+        if done.rows[-1] > most:
+            done.stopped = f"the budget of {most} rows was reached"
             break
-        if len(done.rows) > 1 and done.rows[-1] ** 2 > budget.rows * done.rows[-2]:
-            done.stopped = f"the budget of {budget.rows} rows would not last for another round"
+        if len(done.rows) > 1 and done.rows[-1] ** 2 > most * done.rows[-2]:
+            done.stopped = f"the budget of {most} rows would not last for another round"
             break
         if done.seconds > budget.seconds:
             done.stopped = f"the budget of {budget.seconds:g} s was reached"
