@@ -78,7 +78,7 @@ def projections(program: ot.Program) -> list[Node]:
 @pytest.mark.parametrize("blocks", [1, 2])
 def test_every_projection_is_done_once_per_step(blocks: int) -> None:
     found = projections(decoder(blocks))
-    names = set().union(*(weights_of(x.args[1]) for x in found))
+    names = {name for x in found for name in weights_of(x.args[1])}
     assert {f"{part}{n}" for part in ("key", "value", "query") for n in range(blocks)} <= names
     assert [x for x in found if any(map(dims_of, x.shape))] == []
 

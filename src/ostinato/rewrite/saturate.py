@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from ostinato.rewrite._egglog import Engine, Round
 from ostinato.rewrite.improve import STEPS
 
-
 ROOM = 50_000  # rows that any program may have
 
 
