@@ -181,3 +181,14 @@ def test_a_memory_has_no_rotary_positions() -> None:
 def test_rotation_needs_pairs() -> None:
     with pytest.raises(ShapeError, match="even, constant number of features"):
         nn.rope(ot.ones(3), 0)
+
+
+def test_layers_that_run_both_ways_compile_with_small_hints() -> None:
+    t = ot.dims("t")
+    lstm, x = nn.LSTM(3, 4), ot.input("x", (3,), over=t)
+    ahead, back = lstm(x, t), lstm(x, t, reverse=True)
+    program = ot.Program(ahead=ahead.hidden, back=back.hidden)
+    expected = program.interpret(x=X)
+    found = program.compile(hints={"T": 4})(x=X)
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-6, err_msg=name)

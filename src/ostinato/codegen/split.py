@@ -36,7 +36,10 @@ def split_cases(
     for name, s in statements.items():
         for case in cases.get(name, ()):
             out[case.name] = rewrite.clauses(case)
-        out[name] = _assembled(s, cases[name]) if name in split else rewrite.clauses(s)
+        if name in split:
+            out[name] = _assembled(s, cases[name])
+        else:  # the operands of a product are loads: it reads the whole
+            out[name] = s if s.kind == "matmul" else rewrite.clauses(s)
     return out
 
 
