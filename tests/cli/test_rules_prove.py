@@ -46,7 +46,7 @@ def test_a_wrong_rule_fails_with_an_example() -> None:
 
 def test_a_wrong_rule_makes_the_command_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = replace(ot.rules["algebra/neg-sub"], right='(map2 "sub" x y)')
-    monkeypatch.setattr("ostinato.inspection.rules.every", lambda: ot.RuleSet((wrong,)))
+    monkeypatch.setattr("ostinato.cli.rules.every", lambda: ot.RuleSet((wrong,)))
     assert CliRunner().invoke(app, ["rules", "prove"]).exit_code == 1
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
@@ -13,6 +15,7 @@ import numpy as np
 
 Entry = Callable[..., None]
 BARRIER_WORDS = 64
+NAP_S = 0.05
 
 
 def available_cores() -> int:
@@ -98,13 +101,17 @@ class Workers:
     def is_running(self) -> bool:
         return any(ended.locked() for ended in self._ended)
 
-    def wait(self, seconds: float = -1) -> None:
+    def wait(self, seconds: float = math.inf) -> None:
         """Wait until all workers have returned, and raise what any of them raised.
 
-        With ``seconds``, wait so long for each at most.
+        With ``seconds``, wait no longer. A signal that arrives just before a thread goes to sleep
+        does not wake it, so that it looks from time to time.
         """
+        end = time.monotonic() + seconds
         for ended in self._ended:
-            if ended.acquire(timeout=seconds):
-                ended.release()
+            while not ended.acquire(timeout=NAP_S):
+                if time.monotonic() > end:
+                    return
+            ended.release()
         if self._failure is not None:
             raise self._failure
