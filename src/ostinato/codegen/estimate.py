@@ -89,7 +89,7 @@ def _copied(plan: Plan, port: Port, profile: Profile, point: Point) -> float:
     order = [axis for axes in port.axes for axis in axes]
     elements = size / ITEM_BYTES[plan.storage[port.tensor].dtype]
     turned = elements * profile.copy_ns if order != sorted(order) else 0.0
-    return 2 * size * profile.move_ns(2 * size) + turned
+    return 2 * size * profile.byte_ns[-1] + turned  # what was done before a run has other memory
 
 
 def _bytes(plan: Plan, port: Port, point: Point) -> float:
