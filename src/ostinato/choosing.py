@@ -3,6 +3,7 @@
 Prices in the e-graph are of single operators. What becomes of them together, values that stay in
 registers, loops that several share, results that are put into another order, shows in a schedule
 only. So some forms beside the cheapest are scheduled too, and the least predicted time decides.
+Only where the sizes are given: the fastest form at a few dozen may be the slowest at thousands.
 """
 
 from __future__ import annotations

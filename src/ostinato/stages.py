@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ostinato.arguments import signature
 from ostinato.machine.profile import Profile
 from ostinato.options import Options, typical_extents
 from ostinato.pdg.functions import HALVES, Array
@@ -139,6 +140,8 @@ def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized
 
         needed = partial(_bytes, options=options)
         optimized = fitting(forms, Room(options.memory_limit, options.hints, needed))
+    elif set(signature(pdg).extents) - options.hints.keys():
+        optimized = forms.best()  # a form that is fast at one size only would be a gamble
     else:
         from ostinato.choosing import fastest
 

@@ -69,3 +69,8 @@ def test_every_form_of_a_sum_is_right() -> None:
     for extents in ({"B": 4, "T": 8}, {"B": 512, "T": 512}, {"B": 1, "T": 4096}):
         found = discounted().compile(hints=extents)(x=x)["y"]
         np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_form_that_is_fast_at_one_size_needs_all_sizes() -> None:
+    assert discounted().compile(threads=1).explain().forms == {}
+    assert discounted().compile(threads=1, hints={"B": 256}).explain().forms == {}
