@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -319,7 +319,7 @@ def trial_of(seed: int, recipe: Recipe | None = None) -> Trial:
     chance = random.Random(seed + 1)
     off = [f for f in ot.rules.families if chance.random() < 0.12]
     further = sorted(CHECKS if recipe.mode != "values" else CHECKS.keys() - {"slope"})
-    return Trial(
+    trial = Trial(
         recipe,
         extents=tuple(sorted(chance.sample(range(len(EXTENTS)), 2))),
         threads=chance.randint(1, 3),
@@ -329,3 +329,6 @@ def trial_of(seed: int, recipe: Recipe | None = None) -> Trial:
         checks=tuple(chance.sample(further, 2)),
         seed=seed % 1000,
     )
+    if seed % 4 == 0:
+        return trial  # a certificate takes as long as all else together: every fourth program
+    return replace(trial, checks=tuple(name for name in trial.checks if name != "certified"))

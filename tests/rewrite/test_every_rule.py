@@ -92,8 +92,8 @@ def test_the_rules_without_a_proof_are_few_and_listed() -> None:
     assert len(unproved) <= len(RULES) // 20
 
 
-# A third, by their names, so that a new instance changes no other one's part of the sample.
-SOME = [i for i in every_instance() if not zlib.crc32(named(i).encode()) % 3]
+# A sixth, by their names, so that a new instance changes no other one's part of the sample.
+SOME = [i for i in every_instance() if not zlib.crc32(named(i).encode()) % 6]
 
 
 @pytest.mark.parametrize("instance", SOME, ids=named)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ostinato as ot
+from ostinato.machine.profile import Profile
 from ostinato.pdg.node import Case, Matmul, Node
 from ostinato.rewrite.optimize import RewriteOptions, optimize
 from ostinato.rewrite.registry import RuleSet, every_rule
 from ostinato.rewrite.whole import partial_dims
 
+LONELY = Profile(point_ns=1.0)  # reads of single points are dear: near ties go to whole ranges
+
 
 def nodes(program: ot.Program, rules: RuleSet | None = None) -> list[Node]:
-    chosen = RewriteOptions(rules=rules or every_rule(), hints={"B": 64, "T": 500})
+    hints = {"B": 64, "T": 500}
+    chosen = RewriteOptions(rules=rules or every_rule(), hints=hints, profile=LONELY)
     return list(optimize(program.pdg, chosen).pdg.nodes())
 
 

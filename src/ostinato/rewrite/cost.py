@@ -112,8 +112,6 @@ class Pricing:
             return once + self._product(cls, node, trips)
         steps = trips * self._wide(cls)
         out = self._padded(sizes.numel(cls))
-        if sizes.numel(cls) == 1 and op not in ("red", "along1", "along2"):
-            once = Cost(starts=trips * profile.point_ns)
         if op in ("scan", "back", "lin"):
             steps *= 2 * out * self._each()
             return once + Cost(arithmetic=steps, serial=trips * profile.serial_ns)
