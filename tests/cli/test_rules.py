@@ -92,7 +92,10 @@ def test_families_can_be_traced(file: str, tmp_path: Path) -> None:
 
 def test_without_its_family_a_prefix_sum_costs_more(file: str, tmp_path: Path) -> None:
     path = tmp_path / "ablate.json"
-    assert asked("ablate", file, "--without", "incremental", "--json", str(path)) == 0
+    assert (
+        asked("ablate", file, "--without", "incremental", "--hint", "T=1000", "--json", str(path))
+        == 0
+    )
     (found,) = json.loads(path.read_text())["ablations"]
     assert found["without"] == "incremental" and found["ratio"] > 1.0
 
