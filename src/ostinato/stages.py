@@ -232,16 +232,7 @@ def code_digest() -> str:
     """A hash of the compiler itself: a changed stage finds none of its older results."""
     total = hashlib.sha256()
     here = Path(__file__).parent
-    own = [
-        here / name
-        for name in (
-            "choosing.py",
-            "compiler.py",
-            "fitting.py",
-            "options.py",
-            "stages.py",
-        )
-    ]
+    own = [here / f"{name}.py" for name in "choosing compiler fitting options stages".split()]
     parts = (here / name for name in ("machine", "pdg", "rewrite", "codegen", "runtime"))
     for path in (*own, *(path for part in parts for path in sorted(part.rglob("*.py")))):
         total.update(path.read_bytes())

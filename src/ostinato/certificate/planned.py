@@ -12,13 +12,14 @@ from ostinato.certificate.record import Certificate, Schedule
 from ostinato.certificate.slots import Misplaced, check_storage, storage_of
 from ostinato.certificate.spelled import timeline_data
 from ostinato.certificate.timeline import layouts_of, timeline_of
+from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.options import Options
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Pdg
 from ostinato.stages import Rewritten, code_digest, plan_of
 
-TYPICAL, SMALL = 64, 3  # extents of the arenas that a certificate shows, unless hints say others
+SMALL = 3  # the first of the small extents for which a certificate shows an arena
 
 
 class Misplanned(Exception):
@@ -62,7 +63,7 @@ def _extents(
 ) -> tuple[dict[str, int], ...]:
     """The hinted extents, and small ones that are all different."""
     least = program.pdg.minimum_extents
-    typical = {name: max(hints.get(name, TYPICAL), least.get(name, 1)) for name in names}
+    typical = {name: max(hints.get(name, TYPICAL_EXTENT), least.get(name, 1)) for name in names}
     small = {name: max(SMALL + k, least.get(name, 1)) for k, name in enumerate(names)}
     return typical, small
 
