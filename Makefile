@@ -4,7 +4,7 @@
 PYTHON := .venv/bin/python
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types check fuzz coverage mutate mutants bench clean
+.PHONY: help demo test lint types check fuzz coverage mutate mutants bench peers clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,11 +44,22 @@ mutate: .venv/.installed-dev  ## change the interpreter and the index algebra: d
 mutants: .venv/.installed-test  ## change every rewrite rule: do proofs and instances refuse it?
 	$(PYTHON) -m tests.rewrite.mutants
 
-bench: .venv/.installed-plot  ## env-steps/s of REINFORCE beside NumPy (and JAX when installed)
-	.venv/bin/ostinato bench reinforce
+SUITES ?= $(patsubst bench/suites/%.py,%,$(wildcard bench/suites/[a-z]*.py))
+bench: .venv/.installed-plot  ## the tables of bench/RESULTS.md, beside the peers that are installed
+	set -e; for suite in $(SUITES); do \
+		.venv/bin/ostinato bench $$suite --markdown bench/RESULTS.md; done
+
+PEERS ?= $(patsubst bench/peers/requirements-%.txt,%,$(wildcard bench/peers/requirements-*.txt))
+peers: .venv/.installed-plot $(PEERS:%=.venv-peers/%/.installed)  ## the peers of the benchmarks
+
+.venv-peers/%/.installed: bench/peers/requirements-%.txt
+	$(PYTHON) -m venv $(@D) || uv venv --quiet --clear --python $(PYTHON) $(@D)
+	if command -v uv >/dev/null; then uv pip install --quiet --python $(@D)/bin/python -r $<; \
+		else $(@D)/bin/python -m pip install --quiet -r $<; fi
+	@touch $@
 
 clean:  ## remove the environment, caches and runs
-	rm -rf .venv build dist runs mutants .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
+	rm -rf .venv .venv-peers build dist runs mutants .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.installed-%: pyproject.toml .ci/venv

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench.report import machine
+from bench.harness.machine import machine
 from bench.rewriting.compiling import compile_forms, compiled_forms
 from bench.rewriting.corpus import CORPUS, Case
 from bench.rewriting.judging import Summary, Verdict, summary, verdicts

@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from bench.peers.numpy_reinforce import (
+from bench.peers.in_numpy.reinforce import (
     Array,
     Batch,
     Params,
@@ -63,7 +63,7 @@ def test_the_physics_are_those_of_gymnasium() -> None:
 
 def test_the_jax_peer_has_the_same_gradient() -> None:
     jax = pytest.importorskip("jax", reason="JAX is an optional peer")
-    peer = importlib.import_module("bench.peers.jax_reinforce")
+    peer = importlib.import_module("bench.peers.in_jax.reinforce")
     rng = np.random.default_rng(0)
     params = initial_params(SETUP, rng)
     batch = play(params, SETUP, rng)
@@ -75,7 +75,7 @@ def test_the_jax_peer_has_the_same_gradient() -> None:
 
 def test_the_jax_peer_learns() -> None:
     pytest.importorskip("jax", reason="JAX is an optional peer")
-    training = importlib.import_module("bench.peers.jax_reinforce").Reinforce(Setup(steps=200))
+    training = importlib.import_module("bench.peers.in_jax.reinforce").Reinforce(Setup(steps=200))
     assert training.run(12) > 60
 
 

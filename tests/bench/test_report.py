@@ -1,60 +1,112 @@
 import json
-from io import StringIO
 from pathlib import Path
 
-import numpy as np
 import pytest
-from rich.console import Console
 
-from bench.reinforce import require_possible
-from bench.report import Quantity, Report, machine, show, write_json
-from bench.sampling import Spread, alternate, ratios, spread
+from bench.harness.compared import compared
+from bench.harness.machine import machine
+from bench.harness.markdown import figure, replaced, section
+from bench.harness.rows import FIELDS, Report, Row, read, update, written
+from bench.harness.suite import Suite, Target
 
-REPORT = Report(
-    suite="reinforce",
-    setting="64 episodes",
-    quantities=(
-        Quantity("NumPy", "speed", "env-steps/s", Spread(5e5, 4e5, 6e5), Spread(10.0, 9.0, 11.0)),
-    ),
-    machine={"cores": 2},
+MACHINE = machine()
+SUITE = Suite(
+    "toy",
+    "a title",
+    "Some words.",
+    (),
+    (Target("jax", 3.0, 4.0, "steps/s", {"envs": 4}), Target("", 2.0, 1.0, "compile_s")),
 )
 
 
-def test_programs_alternate_after_one_warm_up() -> None:
-    order: list[str] = []
-
-    def program(name: str) -> float:
-        order.append(name)
-        return float(len(order))
-
-    samples = alternate({"a": lambda: program("a"), "b": lambda: program("b")}, rounds=2)
-    assert order == ["a", "b"] * 3 and samples == {"a": [3.0, 5.0], "b": [4.0, 6.0]}
+def row(system: str, value: float, unit: str = "steps/s", program: str = "p", **size: int) -> Row:
+    return Row("toy", program, system, size or {"envs": 4}, value, unit, value - 1, value + 1)
 
 
-def test_a_ratio_compares_the_samples_of_one_round() -> None:
-    assert ratios([2.0, 8.0, 9.0], [1.0, 2.0, 3.0]) == Spread(3.0, 2.0, 4.0)
+ROWS = (row("ostinato", 350.0), row("jax", 100.0), row("torch", 700.0))
 
 
-def test_the_spread_is_median_and_extremes() -> None:
-    assert spread([3.0, 1.0, 7.0]) == Spread(3.0, 1.0, 7.0)
+def table(*rows: Row) -> str:
+    return section(SUITE, Report(MACHINE, rows), "ostinato bench toy", "abc1234")
 
 
-def test_the_table_shows_value_unit_and_ratio() -> None:
-    text = StringIO()
-    show(REPORT, Console(file=text, width=140))
-    assert "speed [env-steps/s]" in text.getvalue() and "10.00 (9.00 .. 11.00)" in text.getvalue()
+def test_the_json_has_the_fields_that_others_read() -> None:
+    found = json.loads(written(Report(MACHINE, ROWS)))
+    assert set(found) == {"machine", "rows"} and tuple(found["rows"][0]) == FIELDS
+    assert found["rows"][1] | {"low": 0} == found["rows"][1] | {"system": "jax", "low": 0}
 
 
-def test_the_json_holds_the_whole_report(tmp_path: Path) -> None:
-    write_json(REPORT, tmp_path / "report.json")
-    found = json.loads((tmp_path / "report.json").read_text())
-    assert found["quantities"][0]["ratio"] == {"median": 10.0, "low": 9.0, "high": 11.0}
+def test_a_report_survives_json() -> None:
+    report = Report(MACHINE, ROWS)
+    assert read(written(report)) == report
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"value": "fast"}, "`value` of a row is a number"), ({"speed": 1}, "look at speed")],
+)
+def test_a_wrong_row_is_refused(change: dict[str, object], message: str) -> None:
+    found = json.loads(written(Report(MACHINE, ROWS)))
+    found["rows"][0] |= change
+    with pytest.raises(ValueError, match=message):
+        read(json.dumps(found))
+
+
+def test_pieces_of_a_suite_add_up_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "toy.json"
+    update(path, Report(MACHINE, ROWS))
+    whole = update(path, Report(MACHINE, (row("jax", 120.0), row("jax", 9.0, envs=64))))
+    assert [each.value for each in whole.rows] == [350.0, 120.0, 700.0, 9.0]
+    assert read(path.read_text()) == whole
+
+
+def test_rows_of_two_machines_do_not_mix(tmp_path: Path) -> None:
+    update(tmp_path / "a.json", Report(MACHINE | {"processor": "abacus"}, ROWS))
+    with pytest.raises(ValueError, match="measured on abacus"):
+        update(tmp_path / "a.json", Report(MACHINE, ROWS))
+
+
+def test_a_ratio_is_above_one_where_ours_is_better_also_for_times() -> None:
+    rows = [row("ostinato", 2.0, "start_s"), row("jax", 6.0, "start_s")]
+    assert [each.ratio for each in next(compared(SUITE, rows))] == [None, 3.0]
+
+
+def test_the_table_says_which_targets_are_met_and_where_a_peer_wins() -> None:
+    text = table(*ROWS)
+    assert "| 3.50 x | 3 x, 4 x: floor |" in text
+    assert "- torch is better at p (envs 4): by 2.00 x in steps/s." in text
+
+
+def test_a_missed_target_is_said_in_words() -> None:
+    text = table(row("ostinato", 250.0), row("jax", 100.0), row("ostinato", 3.0, "compile_s"))
+    assert "- Missed against jax: p (envs 4), 2.50 x; 3 x, 4 x wanted." in text
+    assert "- Missed: p (envs 4), 3; 2, 1 s compile wanted." in text
+
+
+def test_a_form_has_a_row_but_no_verdict() -> None:
+    text = table(row("ostinato", 350.0), row("jax", 200.0, program="p/scan"), row("jax", 100.0))
+    lines = [line for line in text.splitlines() if "| jax |" in line]
+    assert [line.count("floor") for line in lines] == [0, 1]
+
+
+def test_sizes_within_a_group_are_compared() -> None:
+    suite = Suite("toy", "", "", (), (Target("ostinato", 1.8, 1.9, "steps/s"),), ("threads",))
+    rows = [row("ostinato", 19.0, threads=2), row("ostinato", 10.0, threads=1)]
+    found = next(compared(suite, rows))
+    assert [each.verdict for each in found] == ["", "aim"]
+
+
+def test_a_section_replaces_itself_and_leaves_the_rest() -> None:
+    first = replaced("# Results\n", "toy", table(*ROWS)) + "\nWritten by hand.\n"
+    second = replaced(first, "toy", table(ROWS[0]))
+    assert second.startswith("# Results\n") and second.endswith("\nWritten by hand.\n")
+    assert "jax" not in second and second.count("## toy") == 1
+
+
+def test_numbers_are_short() -> None:
+    found = [figure(1.66e6, "steps/s"), figure(0.4123, "s"), figure(3 * 2**20, "peak_bytes")]
+    assert found == ["1.66 M", "0.412", "3"]
 
 
 def test_the_machine_is_described() -> None:
-    assert machine().keys() >= {"processor", "cores", "python", "numpy"}
-
-
-def test_the_speed_of_an_impossible_result_is_no_figure() -> None:
-    with pytest.raises(ValueError, match="outside 1 .. 500"):
-        require_possible(np.array([21.0, 6e22]))
+    assert machine({"jax": "1"}).keys() >= {"processor", "cores", "vectors", "python", "jax"}

@@ -147,16 +147,41 @@ def calibrate(json: Json = None) -> None:
 
 @app.command()
 def bench(
-    suite: Annotated[str, typer.Argument(help="A suite of the bench folder, e.g. reinforce.")],
-    rounds: Annotated[int, typer.Option(min=1, help="Alternating samples per program.")] = 7,
+    suite: Annotated[str, typer.Argument(help="A suite of the bench folder; or compare.")],
+    rounds: Annotated[int, typer.Option(min=1, help="Alternating samples per program.")] = 5,
+    sizes: Annotated[
+        list[str] | None,
+        typer.Option("--sizes", metavar="NAME=A,B", help="Only cases of these sizes; repeatable."),
+    ] = None,
     json: Json = None,
+    add: Annotated[bool, typer.Option("--add", help="Keep the file's other rows.")] = False,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Replace the suite's section in FILE.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the rows.")] = None,
+    store: Annotated[
+        bool, typer.Option("--store", help="Append the rows to the stored history.")
+    ] = False,
+    peers: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The environments that `make peers` made.")
+    ] = None,
 ) -> None:
-    """Measure a suite beside its peers, in one run, as ratios with spread."""
+    """Measure a suite beside its peers, in turns, with spread; `compare` looks for regressions."""
     from rich.console import Console
 
     from ostinato.cli.bench import run_suite
 
-    run_suite(suite, rounds, json, Console())
+    options = {
+        "rounds": rounds,
+        "sizes": tuple(sizes or ()),
+        "json": json,
+        "add": add,
+        "markdown": markdown,
+        "plot": plot,
+        "store": store,
+        **({} if peers is None else {"peers": peers.absolute()}),
+    }
+    raise typer.Exit(0 if run_suite(suite, options, Console()) else 1)
 
 
 @rules.command("list")

@@ -1,49 +1,57 @@
-"""``ostinato bench``: runs a suite of the repository's bench folder."""
+"""``ostinato bench``: runs a suite of the repository's bench folder, or compares its history."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from rich.console import Console
 
 from ostinato.cli.load import closest
 from ostinato.pdg.errors import OptionError
 
+FOLDER = Path(__file__).parents[3] / "bench"
+COMPARE = "compare"
 
-def run_suite(suite: str, rounds: int, json: Path | None, console: Console) -> None:
-    """Measure a suite, print its table, and write it as JSON on request.
 
-    Errors: OptionError outside a checkout of the repository, or for an unknown suite.
+def run_suite(suite: str, options: Mapping[str, Any], console: Console) -> bool:
+    """Measure a suite, show its table and write what the options ask for; or compare the history.
+
+    Returns whether nothing got worse, which only comparing finds out.
+    Errors: OptionError outside a checkout of the repository, for an unknown suite or size, for a
+    file that is not there, and for a plot without matplotlib.
     """
-    folder = Path(__file__).parents[3] / "bench"
-    known = suites(folder)
+    command = load_command(FOLDER)
+    known = [*command.known(), COMPARE]
     if suite not in known:
         raise OptionError(f"There is no suite `{suite}`.", closest(suite, known))
-    load_package(folder)
-    module = importlib.import_module(f"bench.{suite}")
-    report = importlib.import_module("bench.report")
-    found = module.measure(rounds)
-    report.show(found, console)
-    if json is not None:
-        report.write_json(found, json)
+    try:
+        if suite == COMPARE:
+            return bool(command.compare(options["json"], console))
+        command.run(suite, command.Request(**options), console)
+    except (ValueError, FileNotFoundError) as error:
+        raise OptionError(f"{error}.", "See bench/README.md.") from error
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
+        raise OptionError(
+            "A plot needs matplotlib.", "Install it: pip install 'ostinato[plot]'."
+        ) from error
+    return True
 
 
-def suites(folder: Path) -> list[str]:
-    """Return the names of the suites: the modules of `folder` that define `measure`."""
+def load_command(folder: Path) -> ModuleType:
+    """Import ``bench.harness.command`` from `folder` without touching the search path."""
     if not (folder / "__init__.py").is_file():
         raise OptionError(
             "The benchmarks are not part of the installed package.",
             "Clone the repository and run `make bench` there.",
         )
-    return [path.stem for path in folder.glob("*.py") if "\ndef measure(" in path.read_text()]
-
-
-def load_package(folder: Path) -> ModuleType:
-    """Import `folder` as the package ``bench`` without touching the search path."""
     spec = importlib.util.spec_from_file_location(
         "bench", folder / "__init__.py", submodule_search_locations=[str(folder)]
     )
@@ -51,4 +59,4 @@ def load_package(folder: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules["bench"] = module
     spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("bench.harness.command")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +23,12 @@ def spread(samples: Sequence[float]) -> Spread:
     return Spread(statistics.median(samples), min(samples), max(samples))
 
 
-def alternate(programs: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+def alternate(programs: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
     """Return each program's samples, one per round, after one run of each to warm up."""
     for program in programs.values():
         program()
-    samples: dict[str, list[float]] = {name: [] for name in programs}
+    samples: dict[str, list[T]] = {name: [] for name in programs}
     for _ in range(rounds):
         for name, program in programs.items():
             samples[name].append(program())
     return samples
-
-
-def ratios(ours: Sequence[float], theirs: Sequence[float]) -> Spread:
-    """Return ours over theirs, round by round."""
-    return spread([mine / other for mine, other in zip(ours, theirs, strict=True)])

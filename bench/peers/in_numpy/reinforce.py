@@ -6,10 +6,13 @@ in the other programs of the suite, so the computed work is the same.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from bench.harness.timing import rates
 
 Array = npt.NDArray[np.floating]  # float32 in a run, float64 where a test differentiates
 Params = list[Array]  # weight, bias, weight, bias, weight, bias
@@ -163,3 +166,7 @@ class Reinforce:
             first += (1 - ADAM_FIRST) * (grad - first)
             second += (1 - ADAM_SECOND) * (grad**2 - second)
             param -= np.float32(rate) * first / (np.sqrt(second) + np.float32(ADAM_EPSILON))
+
+
+def sampler(episodes: int, steps: int) -> Callable[[], float]:
+    return rates(Reinforce(Setup(episodes, steps)).run, episodes * steps)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from bench.peers import numpy_reinforce as plain
-from bench.peers.numpy_reinforce import Setup
+from bench.harness.timing import rates
+from bench.peers.in_numpy import reinforce as plain
+from bench.peers.in_numpy.reinforce import Setup
 
 
 class State(NamedTuple):
@@ -55,7 +57,7 @@ def physics(state: jax.Array, action: jax.Array) -> tuple[jax.Array, jax.Array]:
 Step = tuple[jax.Array, jax.Array, jax.Array]  # state, action, alive
 
 
-def play(params: list[jax.Array], setup: Setup, key: jax.Array) -> Step:
+def play(params: list[jax.Array], setup: Setup, key: jax.Array, unroll: int = 1) -> Step:
     start_key, key = jax.random.split(key)
     start = jax.random.uniform(start_key, (setup.episodes, 4), minval=-0.05, maxval=0.05)
 
@@ -70,7 +72,9 @@ def play(params: list[jax.Array], setup: Setup, key: jax.Array) -> Step:
         return (following, goes_on), (state, action, running.astype(jnp.float32))
 
     running = jnp.ones(setup.episodes, bool)
-    _, played = jax.lax.scan(step, (start, running), jax.random.split(key, setup.steps))
+    _, played = jax.lax.scan(
+        step, (start, running), jax.random.split(key, setup.steps), unroll=unroll
+    )
     return played
 
 
@@ -93,14 +97,19 @@ def loss(params: list[jax.Array], played: Step, weight: jax.Array) -> jax.Array:
     return -(chosen * weight).sum()
 
 
-@partial(jax.jit, static_argnums=1, donate_argnums=0)
-def iterate(run: State, setup: Setup) -> tuple[State, jax.Array]:
+def learn(run: State, setup: Setup, unroll: int = 1) -> tuple[State, jax.Array]:
     """Return the state after one iteration and the mean return of its episodes."""
     key, play_key = jax.random.split(run.key)
-    played = play(run.params, setup, play_key)
+    played = play(run.params, setup, play_key, unroll)
     alive = played[2]
     weight = advantages(alive, setup.gamma) / alive.sum()
-    grads = jax.grad(loss)(run.params, played, weight)
+    return improved(run, jax.grad(loss)(run.params, played, weight), setup, key), alive.sum(
+        0
+    ).mean()
+
+
+def improved(run: State, grads: list[jax.Array], setup: Setup, key: jax.Array) -> State:
+    """Return the state after one step of Adam."""
     count = run.count + 1
     rate = setup.learning_rate * jnp.sqrt(1 - plain.ADAM_SECOND**count)
     rate = rate / (1 - plain.ADAM_FIRST**count)
@@ -113,19 +122,34 @@ def iterate(run: State, setup: Setup) -> tuple[State, jax.Array]:
         p - rate * m / (jnp.sqrt(v) + plain.ADAM_EPSILON)
         for p, (m, v) in zip(run.params, moments, strict=True)
     ]
-    first, second = [m for m, _ in moments], [v for _, v in moments]
-    return State(params, first, second, count, key), alive.sum(0).mean()
+    return State(params, [m for m, _ in moments], [v for _, v in moments], count, key)
+
+
+@partial(jax.jit, static_argnums=(1, 2, 3), donate_argnums=0)
+def iterate(run: State, setup: Setup, count: int, unroll: int) -> tuple[State, jax.Array]:
+    """Return the state after so many iterations and the mean return of each."""
+    return jax.lax.scan(lambda s, _: learn(s, setup, unroll), run, length=count)
 
 
 class Reinforce:
-    """A training run that keeps its state on the device."""
+    """A training run that keeps its state on the device; one call per iteration or for all."""
 
-    def __init__(self, setup: Setup, seed: int = 0) -> None:
-        self._setup, self._state = setup, initial_state(setup, seed)
+    def __init__(self, setup: Setup, seed: int = 0, unroll: int = 1) -> None:
+        self._setup, self._state, self._unroll = setup, initial_state(setup, seed), unroll
 
     def run(self, iterations: int) -> float:
         """Return the mean return of the last of so many iterations, once it is known."""
-        episode_return = jnp.zeros(())
+        returns = jnp.zeros(1)
         for _ in range(iterations):
-            self._state, episode_return = iterate(self._state, self._setup)
-        return float(episode_return)
+            self._state, returns = iterate(self._state, self._setup, 1, self._unroll)
+        return float(returns[-1])
+
+
+def scanned(episodes: int, steps: int) -> Callable[[], float]:
+    training = Reinforce(Setup(episodes, steps))
+    return rates(training.run, episodes * steps)
+
+
+def unrolled(episodes: int, steps: int) -> Callable[[], float]:
+    training = Reinforce(Setup(episodes, steps), unroll=8)
+    return rates(training.run, episodes * steps)

@@ -1,0 +1,56 @@
+"""What a reader needs to judge the figures of this machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+OURS = ("numpy", "numba", "llvmlite")
+
+
+def machine(peers: Mapping[str, str] | None = None) -> dict[str, object]:
+    """Return processor, cores, memory, load and versions; ``peers`` are versions of theirs."""
+    return {
+        "processor": processor(),
+        "vectors": vectors(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
+        "load_before": round(os.getloadavg()[0], 2),
+        "python": platform.python_version(),
+        **{name: found for name in OURS if (found := installed(name))},
+        **(peers or {}),
+    }
+
+
+def identity(described: Mapping[str, object]) -> tuple[object, object]:
+    """Return what two runs must share for their figures to be compared."""
+    return described.get("processor"), described.get("cores")
+
+
+def processor() -> str:
+    names = _information("model name")
+    return names[0] if names else platform.machine()
+
+
+def vectors() -> str:
+    """Return the widest vector instructions that the processor says it has."""
+    flags = (_information("flags") or _information("Features") or [""])[0].split()
+    known = (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("asimd", "NEON"))
+    return next((name for flag, name in known if flag in flags), "unknown")
+
+
+def installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _information(field: str) -> list[str]:
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.is_file() else []
+    return [line.partition(":")[2].strip() for line in lines if line.startswith(field)]

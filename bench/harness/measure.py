@@ -1,0 +1,105 @@
+"""Run a suite: its cases one after the other, the programs of a case in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from bench.harness.machine import machine
+from bench.harness.peers import FOLDER, Missing, Peer, find
+from bench.harness.rows import Report, Row
+from bench.harness.sampling import Spread, alternate, spread
+from bench.harness.served import Sample, Served
+from bench.harness.suite import Case, Entry, Suite, is_better_low
+
+Say = Callable[[str], None]
+Wanted = Mapping[str, frozenset[str]]
+
+
+def measure(
+    suite: Suite, rounds: int, say: Say, wanted: Wanted | None = None, folder: Path = FOLDER
+) -> Report:
+    """Return the rows of the cases that have the wanted sizes.
+
+    A peer that is not installed is left out, which is said once.
+    """
+    cases = [case for case in suite.cases if case.has(wanted or {})]
+    entries = [entry for case in cases for entry in case.entries]
+    peers = {name: find(name, folder) for name in dict.fromkeys(entry.peer for entry in entries)}
+    found: dict[str, Peer] = {}
+    versions: dict[str, str] = {}
+    for name, peer in peers.items():
+        match peer:
+            case Missing():
+                say(peer.reason)
+            case Peer():
+                found[name] = peer
+                versions |= peer.versions
+    described = machine(versions)
+    rows: list[Row] = []
+    for case in cases:
+        say(f"{suite.name}: {case.program} {shown(case.size)}")
+        rows.extend(measure_case(suite.name, case, rounds, found))
+    return Report(described, tuple(rows))
+
+
+def shown(size: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in size.items())
+
+
+def measure_case(suite: str, case: Case, rounds: int, peers: Mapping[str, Peer]) -> list[Row]:
+    """Return the rows of one case, measured in processes that live as long as it."""
+    entries = {str(n): each for n, each in enumerate(case.entries) if each.peer in peers}
+    with ExitStack() as processes:
+        programs = {
+            name: processes.enter_context(
+                Served(peers[entry.peer].python, entry.factory, {**case.size, **entry.size})
+            )
+            for name, entry in entries.items()
+        }
+        samples = alternate(programs, rounds)
+    return rows_of(suite, case, [(entry, samples[name]) for name, entry in entries.items()])
+
+
+def rows_of(suite: str, case: Case, sampled: Iterable[tuple[Entry, Sequence[Sample]]]) -> list[Row]:
+    """Return a row for each program and unit, and for systems with several forms the best one."""
+    rows: list[Row] = []
+    forms: dict[tuple[str, str], list[Row]] = {}
+    for entry, samples in sampled:
+        program = f"{case.program}/{entry.form}" if entry.form else case.program
+        for unit, values in by_unit(samples, case.unit).items():
+            size = {**case.size, **entry.size}
+            row = row_from(suite, program, entry.system, size, unit, spread(values))
+            rows.append(row)
+            if entry.form:
+                forms.setdefault((entry.system, unit), []).append(row)
+    for (_, unit), found in forms.items():
+        best = (min if is_better_low(unit) else max)(found, key=lambda row: row.value)
+        rows.append(renamed(best, case.program))
+    return rows
+
+
+def by_unit(samples: Sequence[Sample], unit: str) -> dict[str, list[float]]:
+    """Return the samples of each unit; a bare number is of the given one."""
+    values: dict[str, list[float]] = {}
+    for sample in samples:
+        for name, value in (sample if isinstance(sample, dict) else {unit: sample}).items():
+            values.setdefault(name, []).append(value)
+    return values
+
+
+def row_from(
+    suite: str,
+    program: str,
+    system: str,
+    size: Mapping[str, int | str],
+    unit: str,
+    found: Spread,
+) -> Row:
+    return Row(suite, program, system, size, found.median, unit, found.low, found.high)
+
+
+def renamed(row: Row, program: str) -> Row:
+    found = Spread(row.value, row.low, row.high)
+    return row_from(row.suite, program, row.system, row.size, row.unit, found)

@@ -1,0 +1,89 @@
+"""Programs measured in processes of their own: no threads wait beside another program's.
+
+``python -m bench.harness.served MODULE:FUNCTION SIZES`` makes a sampler, and answers every line of
+its standard input with one sample as JSON. It uses the standard library only, so that it runs in
+the environment of any peer.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+
+ROOT = Path(__file__).parents[2]
+
+Sample = float | dict[str, float]
+
+
+def sampler(factory: str, size: Mapping[str, object]) -> Callable[[], Sample]:
+    """Return what ``module:function`` makes for these sizes."""
+    module, _, function = factory.partition(":")
+    made: Callable[[], Sample] = getattr(importlib.import_module(module), function)(**size)
+    return made
+
+
+def main() -> None:
+    # What a library prints must not stand among the answers.
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    sample = sampler(sys.argv[1], json.loads(sys.argv[2]))
+    for _ in sys.stdin:
+        print(json.dumps(sample()), file=answers, flush=True)
+
+
+class Served:
+    """A sampler in another process."""
+
+    def __init__(self, python: str, factory: str, size: Mapping[str, object]) -> None:
+        """Start the process; it prepares its program before the first answer."""
+        path = f"{ROOT}{os.pathsep}{ROOT / 'src'}"
+        self._process = subprocess.Popen(
+            [python, "-m", "bench.harness.served", factory, json.dumps(dict(size))],
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._name = factory
+
+    def __call__(self) -> Sample:
+        """Return one sample; RuntimeError if the process has ended."""
+        assert self._process.stdin is not None and self._process.stdout is not None, "pipes are set"
+        try:
+            self._process.stdin.write("\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has ended: the answer below is empty
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the process that runs {self._name} has ended: see above")
+        sample: Sample = json.loads(answer)
+        return sample
+
+    def __enter__(self) -> Served:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.kill()  # it holds nothing that is worth an orderly end
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None, "pipes are set"
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                pass  # what it did not read any more
+
+
+if __name__ == "__main__":
+    main()

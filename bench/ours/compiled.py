@@ -1,0 +1,47 @@
+"""Our own side of the suites: experiments of the examples folder, compiled for this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.harness.timing import rates
+from ostinato.cli.load import load_experiment
+from ostinato.results import Results
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+Run = Callable[[int], Results]
+
+
+def compiled_run(example: str, threads: int = 0, **extents: int) -> Run:
+    """Return a function that runs so many iterations of an example, from a fresh start."""
+    experiment = load_experiment(str(EXAMPLES / example), [])
+    compiled = experiment.program.compile(threads=threads)
+    arguments = {**experiment.arguments, **extents}
+
+    def run(iterations: int) -> Results:
+        return compiled(check_finite=False, **{**arguments, "I": iterations})
+
+    return run
+
+
+def ppo(envs: int, steps: int, threads: int = 0) -> Callable[[], float]:
+    run = compiled_run("ppo_cartpole.py", threads, B=envs, T=steps, E=4)
+    return rates(possible(run, 500), envs * steps)
+
+
+def reinforce(episodes: int, steps: int, threads: int = 0) -> Callable[[], float]:
+    run = compiled_run("reinforce_cartpole.py", threads, B=episodes, T=steps)
+    return rates(possible(run, steps), episodes * steps)
+
+
+def possible(run: Run, most: int) -> Callable[[int], None]:
+    """Return the same run, which raises if no agent can have earned what it reports."""
+
+    def checked(iterations: int) -> None:
+        returns = run(iterations)["episode_return"]
+        if not bool(((returns >= 0) & (returns <= most)).all()):
+            raise ValueError(f"mean episode returns outside 0 .. {most}: {returns}")
+
+    return checked

@@ -1,0 +1,28 @@
+"""PPO on CartPole, learning included."""
+
+from bench.harness.suite import Case, Entry, Suite, Target
+
+UNIT = "env_steps/s"
+STEPS = 128
+
+ENTRIES = (
+    Entry("ostinato", "bench.ours.compiled:ppo"),
+    Entry("jax", "bench.peers.in_jax.ppo:sampler", "jax"),
+)
+
+SUITE = Suite(
+    name="ppo",
+    title="PPO on CartPole",
+    text=(
+        "128 steps per iteration, 4 epochs of 4 minibatches, actor and critic MLP 64x64, clipped\n"
+        "objective, entropy, norm clip, annealed Adam; environments start again when they end.\n"
+        "*env_steps/s* includes learning."
+    ),
+    cases=tuple(
+        Case("ppo_cartpole", {"envs": n, "steps": STEPS}, UNIT, ENTRIES) for n in (4, 64, 512, 2048)
+    ),
+    targets=(
+        Target("jax", 3.0, 3.5, UNIT, {"envs": 4}),
+        *(Target("jax", 4.5, 5.5, UNIT, {"envs": n}) for n in (64, 512, 2048)),
+    ),
+)

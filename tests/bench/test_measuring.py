@@ -1,0 +1,105 @@
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bench.harness import peers
+from bench.harness.measure import measure, rows_of
+from bench.harness.sampling import Spread, alternate, spread
+from bench.harness.served import Served
+from bench.harness.suite import Case, Entry, Suite
+from bench.harness.timing import rates
+
+PROGRAMS = "tests.bench.programs"
+
+
+def test_programs_alternate_after_one_warm_up() -> None:
+    order: list[str] = []
+
+    def program(name: str) -> float:
+        order.append(name)
+        return float(len(order))
+
+    samples = alternate({"a": lambda: program("a"), "b": lambda: program("b")}, rounds=2)
+    assert order == ["a", "b"] * 3 and samples == {"a": [3.0, 5.0], "b": [4.0, 6.0]}
+
+
+def test_the_spread_is_median_and_extremes() -> None:
+    assert spread([3.0, 1.0, 7.0]) == Spread(3.0, 1.0, 7.0)
+
+
+def test_a_rate_runs_as_often_as_a_sample_needs() -> None:
+    counts: list[int] = []
+
+    def run(iterations: int) -> None:
+        counts.append(iterations)
+        time.sleep(iterations * 1e-3)
+
+    sample = rates(run, amount=8.0, seconds=3e-3)
+    assert counts == [1, 1, 2, 4] and 0 < sample() <= 8e3 and counts[-1] == 4
+
+
+def test_a_program_is_measured_in_a_process_of_its_own() -> None:
+    with Served(sys.executable, f"{PROGRAMS}:counting", {"start": 5}) as served:
+        assert [served(), served()] == [6.0, 7.0]
+
+
+def test_what_a_program_prints_is_no_answer() -> None:
+    with Served(sys.executable, f"{PROGRAMS}:talking", {}) as served:
+        assert served() == {"steps/s": 2.0, "peak_bytes": 3.0}
+
+
+def test_a_process_that_ends_is_an_error_with_its_name() -> None:
+    with Served(sys.executable, f"{PROGRAMS}:failing", {}) as served:
+        with pytest.raises(RuntimeError, match="failing has ended"):
+            served()
+
+
+def case(*entries: Entry) -> Case:
+    return Case("counted", {"start": 1}, "steps/s", entries)
+
+
+def test_a_missing_peer_is_left_out_with_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "required", lambda name: ("no-such-package",))
+    said: list[str] = []
+    entries = (
+        Entry("ostinato", f"{PROGRAMS}:counting"),
+        Entry("jax", f"{PROGRAMS}:counting", "absent"),
+    )
+    cases = (case(*entries), case(*entries))
+    report = measure(Suite("toy", "", "", cases), 2, said.append)
+    assert [row.system for row in report.rows] == ["ostinato", "ostinato"]
+    assert [line for line in said if "left out" in line] == [
+        "absent is left out: no-such-package is not installed (make peers PEERS=absent)"
+    ]
+
+
+def test_a_peer_in_its_own_environment_is_preferred(tmp_path: Path) -> None:
+    own = tmp_path / "jax" / "bin" / "python"
+    own.parent.mkdir(parents=True)
+    own.write_text('#!/bin/sh\necho \'{"jax": "9.9"}\'\n')
+    own.chmod(0o755)
+    assert peers.find("jax", tmp_path) == peers.Peer(str(own), {"jax": "9.9"})
+
+
+def test_every_pinned_package_is_asked_for() -> None:
+    assert peers.required("jax")[0] == "jax"
+    for path in peers.REQUIREMENTS.glob("requirements-*.txt"):
+        lines = [line for line in path.read_text().splitlines() if line and line[0] not in "#-"]
+        assert lines and all("==" in line for line in lines), path
+
+
+def test_the_best_form_is_the_system_and_all_forms_are_rows() -> None:
+    entries = [(Entry("jax", "", "", "scan"), [1.0, 2.0, 3.0]), (Entry("jax", "", "", "b"), [9.0])]
+    rows = rows_of("toy", case(), entries)
+    assert [(r.program, r.value) for r in rows] == [
+        ("counted/scan", 2.0),
+        ("counted/b", 9.0),
+        ("counted", 9.0),
+    ]
+
+
+def test_a_sample_may_hold_several_units() -> None:
+    rows = rows_of("toy", case(), [(Entry("jax", ""), [{"a_s": 1.0, "b_bytes": 2.0}] * 2)])
+    assert [(row.unit, row.value) for row in rows] == [("a_s", 1.0), ("b_bytes", 2.0)]
