@@ -278,8 +278,9 @@ def dirichlet(concentration: Tensor, over: Over = ()) -> Tensor:
 def permutation(size: Size, over: Over = (), shape: ShapeLike = ()) -> Tensor:
     """Return the int32 numbers 0 ... size - 1 in random order, another at every point of ``over``.
 
-    They are put in the order of 32 random bits each. Of n numbers about n**2 / 2**33 pairs have
-    the same bits, and keep their order: one pair of a hundred thousand numbers.
+    Every order is equally likely: each number in turn changes places with one of those before it,
+    or stays, chosen by 53 random bits. The probability of a choice among k is 1 / k to within
+    2**-53. Source: Durstenfeld 1964, Algorithm 235: random permutation.
 
     Shapes: (*shape, size).
 
@@ -290,9 +291,12 @@ def permutation(size: Size, over: Over = (), shape: ShapeLike = ()) -> Tensor:
     [0, 1, 2, 3]
     """
     at = place()
-    drawn = (*as_shape(shape), *as_shape(size))
-    bits = random_node(Random("bits", next(_streams)), drawn, "uint32", as_dims(over, at), at)
-    return Tensor(build.along("argsort", [bits], -1, where=at), frozenset())
+    sizes = (*as_shape(shape), *as_shape(size))
+    unit = Random("uniform", next(_streams))
+    drawn = random_node(unit, sizes, "float64", as_dims(over, at), at)
+    number = _positions(sizes[-1]) + 1
+    choices = (Tensor(drawn, frozenset()) * number.cast("float64")).cast("int32")
+    return Tensor(build.along("shuffle", [choices.node], -1, where=at), frozenset())
 
 
 def _positions(size: Expr) -> Tensor:

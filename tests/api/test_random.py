@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 import ostinato as ot
 
@@ -47,6 +48,34 @@ def test_a_permutation_has_every_number_once_in_another_order_at_every_point() -
     assert np.array_equal(np.sort(out, -1), np.broadcast_to(np.arange(5), out.shape))
     firsts = np.bincount(out[..., 0].ravel(), minlength=5)
     assert firsts.min() > 5 and len(np.unique(out.reshape(80, 5), axis=0)) > 40
+
+
+def test_the_24_orders_of_four_are_equally_likely() -> None:
+    t = ot.dims("t")
+    out = ot.Program(p=ot.random.permutation(4, over=t)).interpret(T=12_000, seed=5)["p"]
+    counts = np.unique(out @ [64, 16, 4, 1], return_counts=True)[1]
+    assert len(counts) == 24
+    assert ((counts - 500.0) ** 2 / 500).sum() < 49.7  # 23 degrees of freedom: 1 of 1000
+
+
+def test_every_number_is_anywhere_in_a_long_permutation() -> None:
+    n, runs = 256, 2000
+    rows = ot.random.permutation(n, shape=runs)
+    out = ot.Program(p=rows).interpret(seed=2)["p"].astype(int)
+    where = np.zeros((n, n))
+    np.add.at(where, (np.arange(n)[None], out), 1.0)
+    freedom = (n - 1) ** 2
+    squares = ((where - runs / n) ** 2).sum() * n / runs * (n - 1) / n
+    assert abs(squares - freedom) < 5 * np.sqrt(2 * freedom)
+    falls = (np.diff(out, axis=-1) < 0).mean()
+    assert abs(falls - 0.5) < 5 * np.sqrt(1 / 12 / (n * runs))
+
+
+@pytest.mark.parametrize("n", [4, 5, 16, 33])
+def test_half_of_the_permutations_are_even(n: int) -> None:
+    rows = ot.Program(p=ot.random.permutation(n, shape=4000)).interpret(seed=n)["p"]
+    falls = (rows[:, :, None] > rows[:, None, :])[:, *np.triu_indices(n, 1)].sum(-1)
+    assert abs((falls % 2).mean() - 0.5) < 5 * np.sqrt(0.25 / 4000)
 
 
 def test_a_permutation_may_be_as_long_as_a_dimension() -> None:

@@ -1,5 +1,6 @@
 """Functions of a whole axis against definitions written as loops, and what they refuse."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -65,6 +66,17 @@ def test_an_order_is_stable_and_puts_nan_last(x: Array) -> None:
     rank = np.where(np.isnan(x), 3, x)
     assert found.dtype == np.int32
     assert found.tolist() == sorted(range(len(x)), key=lambda k: (rank[k], k))
+
+
+def test_every_order_of_four_numbers_comes_from_one_row_of_choices() -> None:
+    rows = np.array(list(itertools.product(range(1), range(2), range(3), range(4))), "int32")
+    found = along_axis("shuffle", [rows], -1, 4)
+    assert len(rows) == 24 and sorted(map(tuple, found)) == list(itertools.permutations(range(4)))
+
+
+def test_a_choice_out_of_range_is_the_nearest_one() -> None:
+    rows = [np.array([[5, -3, 9], [0, 0, 2]], "int32")]
+    assert along_axis("shuffle", rows, -1, 3).tolist() == [[1, 0, 2]] * 2
 
 
 @given(

@@ -119,6 +119,7 @@ FUNCTIONS: dict[str, Callable[[Tensor, int], Tensor]] = {
     "sort": ot.sort,
     "ranks": lambda x, axis: ot.argsort(ot.argsort(x, axis), axis),
     "down": lambda x, axis: ot.argsort(x, axis, descending=True),
+    "shuffled": lambda x, axis: along("shuffle", (x * 3.0).cast("int32"), axis=axis),
     "linear": lambda x, axis: ot.linear_recurrence(ot.tanh(x), x, axis),
     "reverse": lambda x, axis: ot.linear_recurrence(0.5 * ot.tanh(x), x, axis, reverse=True),
     "bins": lambda x, axis: ot.scatter_add(x * x, ot.floor(x + 2.0).cast("int32"), 5, axis),

@@ -136,6 +136,8 @@ class Leaves:
         out = 1.0 if s.along is None else max(_size(a, point) for a in s.axes if a.index is s.along)
         if s.fold == "argsort":
             return count * (profile.leaf_ns + profile.order_ns * length * math.log2(1 + length))
+        if s.fold == "shuffle":
+            return count * (profile.leaf_ns + profile.serial_ns * length)
         if s.fold.startswith("search"):
             return count * (profile.leaf_ns + profile.order_ns * out * math.log2(1 + length))
         each = profile.serial_ns

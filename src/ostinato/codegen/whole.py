@@ -2,7 +2,8 @@
 
 Most operands are read once, in order, and may be any value. Sorting and searching jump about in
 their first operand, by strides: it is a tensor whose axis one index reads from end to end. Anything
-else (another dim's history, a part, a value that is not stored) is copied first.
+else (another dim's history, a part, a value that is not stored) is copied first. So is what a
+shuffle follows: its draws are vector code where they are computed for all positions at once.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ostinato.codegen.values import value_symbols
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, dims_of, expr
 
-JUMPING = ("argsort", "searchleft", "searchright")
+JUMPING = ("argsort", "searchleft", "searchright", "shuffle")
 
 
 def rows(s: Statement) -> tuple[Axis, ...]:

@@ -58,6 +58,22 @@ def _argsort(rows: Sequence[Array], size: int) -> Array:
     return np.argsort(rows[0], axis=-1, kind="stable").astype("int32")
 
 
+def _shuffled(rows: Sequence[Array], size: int) -> Array:
+    """Each number in turn goes to the place that its choice names; what was there goes last.
+
+    Choice ``k`` is one of 0 ... k, and taken as the nearest one. Independent choices, each of equal
+    probability, give every order with equal probability. Source: Fisher and Yates 1938, in the
+    form of Durstenfeld 1964 that fills the row from the left.
+    """
+    (choices,) = rows
+    out = np.zeros(choices.shape, "int32")
+    for k in range(size):
+        place = np.clip(choices[..., k : k + 1], 0, k)
+        out[..., k : k + 1] = np.take_along_axis(out, place, -1)
+        np.put_along_axis(out, place, k, -1)
+    return out
+
+
 def _searched(side: Literal["left", "right"]) -> Callable[[Sequence[Array], int], Array]:
     def run(rows: Sequence[Array], size: int) -> Array:
         ordered, values = rows
@@ -87,6 +103,7 @@ _TABLE = (
     AxisFunction("logsumexp", "logcumsumexp", 1, FLOATS, _accumulated(np.logaddexp)),
     AxisFunction("linear", "linear_recurrence", 2, NUMBERS, _linear),
     AxisFunction("argsort", "argsort", 1, NUMBERS, _argsort, positions=True),
+    AxisFunction("shuffle", "shuffle", 1, ("int32",), _shuffled, positions=True),
     AxisFunction(
         "searchleft", "searchsorted", 2, NUMBERS, _searched("left"), True, "last", equal=False
     ),

@@ -183,6 +183,8 @@ class Pricing:
             return profile.order_ns * rows * math.log2(1 + shapes[0][-axis])
         if fn.startswith("search"):
             return profile.order_ns * out * math.log2(1 + shapes[0][-axis])
+        if fn == "shuffle":
+            return profile.serial_ns * rows
         each = profile.function_ns("exp") if fn == "logsumexp" else 0.0
         return (rows + out) * (each + profile.serial_ns / 4)
 

@@ -78,6 +78,19 @@ def test_a_row_is_what_numpy_says(fn: str, where: str, dtype: Dtype, tmp_path: D
         np.testing.assert_allclose(found, expected, 1e-4 if dtype == "float32" else 1e-10)
 
 
+@pytest.mark.parametrize("where", LAYOUTS)
+def test_a_row_of_choices_is_an_order(where: str, tmp_path: Directory) -> None:
+    dims, axes = LAYOUTS[where]
+    run = compiled(system("shuffle", "int32", dims, axes), tmp_path, b=2)
+    for n in (0, 1, 2, 17, 300):
+        sizes = {"B": 3, "N": n, "M": 5}
+        place = (dims + " " + axes).split().index("i")
+        wide = [sizes[{"b": "B", "i": "N", "m": "M"}[a]] for a in (dims + " " + axes).split()]
+        x = RANDOM.integers(-2, n + 2, wide).astype("int32")
+        found = run.run(Bound(sizes, {"x": x}, 0))["y"]
+        assert np.array_equal(found, along_axis("shuffle", [x], place - len(wide), n))
+
+
 def both(fn: str, dtype: Dtype, dims: str, axes: str, index: str) -> Builder:
     """``y = fn(x, z)``: the operands' processed axes are ``N`` and ``K`` long."""
     n, k = expr(Extent("N")), expr(Extent("K"))

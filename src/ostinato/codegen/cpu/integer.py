@@ -6,7 +6,7 @@ A division by the integer 0 gives 0, and the most negative number divided by -1 
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from ostinato.codegen.cpu.llvm import Builder, Compare, Type, Value, constant, declare
+from ostinato.codegen.cpu.llvm import Builder, Compare, Type, Value, constant
 from ostinato.codegen.cpu.vector import Vector
 
 Int = Literal["int32", "int64", "uint32"]
@@ -112,10 +112,18 @@ def sign(b: Builder, x: Value) -> Value:
 
 
 def from_float(v: Vector, target: Int, kind: Type, x: Value) -> Value:
-    """Drop the fraction; NaN gives 0, and what is out of range the nearest integer of the type."""
-    sign_letter = "s" if is_signed(target) else "u"
-    name = f"llvm.fpto{sign_letter}i.sat.i{BITS[target]}.{v.suffix}"
-    return v.builder.call(declare(v.builder, name, kind, [v.type]), [x])
+    """Drop the fraction; NaN gives 0, and what is out of range the nearest integer of the type.
+
+    Not by the saturating instruction of LLVM, which does not become vector code.
+    """
+    b, bits = v.builder, BITS[target]
+    low, end = (-1 << bits - 1, 1 << bits - 1) if is_signed(target) else (0, 1 << bits)
+    largest = end - max(1, end >> v.format.mantissa + 1)  # of the type, and a float
+    inside = v.clamp(b.select(b.fcmp_ordered("==", x, x), x, v.const(0.0)), low, largest)
+    whole = b.fptosi(inside, kind) if is_signed(target) else b.fptoui(inside, kind)
+    if largest == end - 1:
+        return whole
+    return b.select(b.fcmp_ordered(">=", x, v.const(end)), constant(kind, end - 1), whole)
 
 
 def float_mod(v: Vector, x: Value, y: Value) -> Value:

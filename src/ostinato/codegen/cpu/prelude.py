@@ -185,6 +185,7 @@ from ostinato.codegen.cpu.sorting import (
     argsort,
     searchleft,
     searchright,
+    shuffle,
 )
 
 __all__ = [
@@ -315,6 +316,7 @@ __all__ = [
     "shr_i32",
     "shr_i64",
     "shr_u32",
+    "shuffle",
     "sigmoid_f32",
     "sigmoid_f64",
     "sign_f32",

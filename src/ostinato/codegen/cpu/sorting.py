@@ -1,4 +1,4 @@
-"""Sorting and searching rows in generated code: stable, NaN last, as in NumPy."""
+"""Sorting, shuffling and searching rows in generated code: stable, NaN last, as in NumPy."""
 
 from ostinato.codegen.cpu.flags import KERNEL
 from ostinato.codegen.cpu.llvm import Primitive, njit
@@ -99,6 +99,28 @@ def _merge(less: Primitive, load: Primitive, out: Primitive, put: Primitive) -> 
                 put(view, to + k * to_step, out(view, source + k * step))
 
     return merge
+
+
+def shuffle(dtype: Dtype, load: Primitive, out: Primitive, put: Primitive) -> Primitive:
+    """Return ``shuffle(view, choices, choice_step, at, step, count)``.
+
+    It writes 0 ... count - 1 as the choices say: ``k`` goes to the place that choice ``k`` names,
+    what was there goes to place ``k``. ``load`` reads int32 choices from offset ``choices`` on,
+    every ``choice_step`` elements; ``out`` and ``put`` read and write int32 positions from ``at``
+    on, every ``step``.
+    """
+    assert dtype == "int32", f"choices of type {dtype}"
+
+    @njit(**KERNEL)
+    def order(
+        view: object, choices: int, choice_step: int, at: int, step: int, count: int
+    ) -> None:
+        for k in range(count):
+            place = min(max(load(view, choices + k * choice_step), 0), k)
+            put(view, at + k * step, out(view, at + place * step))
+            put(view, at + place * step, k)
+
+    return order
 
 
 def _search(less: Primitive, load: Primitive, is_right: bool) -> Primitive:

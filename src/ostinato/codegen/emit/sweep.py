@@ -1,4 +1,4 @@
-"""Functions of whole axes: running values, sorting, searching, adding at positions.
+"""Functions of whole axes: running values, sorting, shuffling, searching, adding at positions.
 
 Where rows are neighbours in memory, running values and additions at positions go along all of them
 at once: the processed axis is the outer loop, the innermost one is a vector.
@@ -21,7 +21,7 @@ from ostinato.codegen.scratch import scratch
 from ostinato.codegen.system import Axis, Load, Statement, Value
 from ostinato.codegen.tree import Sweep
 from ostinato.codegen.values import value_symbols
-from ostinato.codegen.whole import operands, walked
+from ostinato.codegen.whole import JUMPING, operands, walked
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
 
@@ -35,6 +35,8 @@ def emit_sweep(leaf: Sweep, function: Function, out: Source) -> None:
     match writer.s.fold:
         case "argsort":
             writer.sort(inside)
+        case "shuffle":
+            writer.shuffle(inside)
         case "searchleft" | "searchright":
             writer.search(inside)
         case "scatter":
@@ -65,7 +67,7 @@ class _Sweep:
         last = self.function.storage(self.s.name).axes[-1:]
         found = [a for a in self.leaf.rows if last and a.index is last[0].index]
         needed = {d for a in self.s.axes for d in dims_of(a.size)}
-        whole = self.s.fold in ("argsort", "searchleft", "searchright")
+        whole = self.s.fold in JUMPING
         return found[0] if found and not whole and found[0].index not in needed else None
 
     # ------------------------------------------------------------ parts of the text
@@ -237,6 +239,17 @@ class _Sweep:
             *(self.body.offset(keys), self.stride(self.operands[0])),
             *(self.body.offset(self.result(expr(0))), self.stride(own)),
             *(self.function.start(beside.tensor), self.size(row)),
+        )
+        out.line(f"{name}({ARENA}, {', '.join(map(str, args))})")
+
+    def shuffle(self, out: Source) -> None:
+        choices = self.first(self.operands[0])
+        name = self.define("shuffle", choices.tensor, self.s.name)
+        row = self.row or self.single()
+        args = (
+            *(self.body.offset(choices), self.stride(self.operands[0])),
+            *(self.body.offset(self.result(expr(0))), self.stride(self.result(expr(row.index)))),
+            self.size(row),
         )
         out.line(f"{name}({ARENA}, {', '.join(map(str, args))})")
 
