@@ -105,6 +105,11 @@ def test_a_cast_truncates_saturates_and_maps_nan_to_zero(
     x = np.array([2.9, -2.9, 0.0, np.nan, 1e30, -np.inf], source)
     expected = [2, max(-2, low), 0, 0, high, low]
     assert apply(function, x, target).tolist() == expected
+    ends = np.array([low, high, float(high) + 1, float(low) - 1], source)
+    near = np.concatenate([np.nextafter(ends, ends.dtype.type(side)) for side in (-np.inf, np.inf)])
+    around = np.concatenate([ends, near])
+    exact = [min(max(int(v), low), high) for v in around.tolist()]
+    assert apply(function, around, target).tolist() == exact
 
 
 def test_where_casts_both_sides_to_their_common_type() -> None:

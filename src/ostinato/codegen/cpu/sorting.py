@@ -112,9 +112,7 @@ def shuffle(dtype: Dtype, load: Primitive, out: Primitive, put: Primitive) -> Pr
     assert dtype == "int32", f"choices of type {dtype}"
 
     @njit(**KERNEL)
-    def order(
-        view: object, choices: int, choice_step: int, at: int, step: int, count: int
-    ) -> None:
+    def order(view: object, choices: int, choice_step: int, at: int, step: int, count: int) -> None:
         for k in range(count):
             place = min(max(load(view, choices + k * choice_step), 0), k)
             put(view, at + k * step, out(view, at + place * step))
