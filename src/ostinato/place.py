@@ -7,7 +7,11 @@ import linecache
 import os
 from types import FrameType
 
+from ostinato.parts import part_in
+from ostinato.pdg.origin import Place
+
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_OUTWARD = 8  # frames of the user's that may say what is being made
 _shown: dict[str, str] = {}
 
 
@@ -18,24 +22,32 @@ def calling_place() -> str:
     return "" if caller is None or caller.f_code.co_filename.startswith(_PACKAGE) else _show(caller)
 
 
-def _show(frame: FrameType) -> str:
+def _show(frame: FrameType, part: str = "") -> Place:
     path = frame.f_code.co_filename
     if path not in _shown:
         _shown[path] = os.path.basename(path)
-    return f"{_shown[path]}:{frame.f_lineno}"
+    return Place(f"{_shown[path]}:{frame.f_lineno}", frame.f_code.co_qualname, part)
 
 
 def place() -> str:
     """Return ``file:line`` of the innermost frame outside this package.
 
-    The file is named without its folder, so that equal programs give equal texts everywhere.
+    The file is named without its folder, so that equal programs give equal texts everywhere. The
+    place also knows what was being made: what the innermost frame tells that tells something.
     """
-    frame = inspect.currentframe()
-    while frame is not None:
+    frame, part, seen = inspect.currentframe(), "", 0
+    while frame is not None and not part:
         if not frame.f_code.co_filename.startswith(_PACKAGE):
-            return _show(frame)
+            break
+        part, frame = part_in(frame, _PACKAGE), frame.f_back
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
-    return ""
+    if frame is None:
+        return ""
+    outer: FrameType | None = frame
+    while outer is not None and not part and seen < _OUTWARD:
+        part, outer, seen = part_in(outer, _PACKAGE), outer.f_back, seen + 1
+    return _show(frame, part)
 
 
 def called_function() -> str:

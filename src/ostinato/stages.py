@@ -45,7 +45,7 @@ def assemble(pdg: Pdg, optimized: Optimized, options: Options, rewrite_s: float)
     from ostinato.codegen.arena import layout
     from ostinato.codegen.emit.driver import CONTROL_WORDS, DONE, STOP
     from ostinato.codegen.emit.interface import interface
-    from ostinato.codegen.emit.program import emit
+    from ostinato.codegen.emit.program import emit, emit_profiled
     from ostinato.codegen.estimate import predicted
 
     rewritten = time.perf_counter()
@@ -66,6 +66,7 @@ def assemble(pdg: Pdg, optimized: Optimized, options: Options, rewrite_s: float)
         interface=_in_types_of(pdg, interface(plan)),
         place=partial(layout, plan),
         price=partial(predicted, plan, options.profile or Profile()),
+        profiled=partial(emit_profiled, plan),
         constants=constants,
         domains={name: tuple(d.name for d in node.domain) for name, node in pdg.outputs},
         shapes={name: _whole_shape(node) for name, node in pdg.outputs},

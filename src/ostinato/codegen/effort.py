@@ -59,7 +59,7 @@ class Leaves:
             case Sweep(name, rows):
                 return self.sweep(self.statements[name], rows, point)
             case Fill(tensor):
-                elements = _positions(self.statements[tensor].result_axes, point)
+                elements = positions(self.statements[tensor].result_axes, point)
                 return self.profile.leaf_ns + self.moved(tensor, elements, point)
             case Calling():
                 return HOST_NS
@@ -70,10 +70,10 @@ class Leaves:
 
     def nest(self, leaf: Nest, point: Point) -> float:
         """One loop nest: the starts of its innermost loops, then its elements."""
-        clause = _clause(leaf.conds, point)
+        clause = clause_at(leaf.conds, point)
         if clause is None:
             return 0.0
-        sizes = [_size(a, point) for a in leaf.axes]
+        sizes = [size_at(a, point) for a in leaf.axes]
         starts = math.prod(sizes[:-1])
         length = sizes[-1] if sizes else 1.0
         inner = leaf.axes[-1].index if leaf.axes else None
@@ -97,8 +97,8 @@ class Leaves:
     def product(self, leaf: Contraction, point: Point) -> float:
         """A matrix product with its epilogues."""
         s, profile = self.statements[leaf.statement], self.profile
-        m, n, k = (_size(a, point) for a in (leaf.m, leaf.n, leaf.k))
-        times = _positions(leaf.outer, point)
+        m, n, k = (size_at(a, point) for a in (leaf.m, leaf.n, leaf.k))
+        times = positions(leaf.outer, point)
         wide = profile.wide if s.dtype in WIDE else 1.0
         lanes = LANES // ITEM_BYTES[s.dtype]
         slow, m_, n_, k_ = 1.0, m, n, k
@@ -130,10 +130,12 @@ class Leaves:
     def sweep(self, s: Statement, rows: Sequence[Axis], point: Point) -> float:
         """A function of whole axes on every row."""
         profile = self.profile
-        count = _positions(rows, point)
-        walked = [_size(a, point) for a in s.axes if a.index in s.reduced]
+        count = positions(rows, point)
+        walked = [size_at(a, point) for a in s.axes if a.index in s.reduced]
         length = max(walked, default=1.0)
-        out = 1.0 if s.along is None else max(_size(a, point) for a in s.axes if a.index is s.along)
+        out = (
+            1.0 if s.along is None else max(size_at(a, point) for a in s.axes if a.index is s.along)
+        )
         if s.fold == "argsort":
             return count * (profile.leaf_ns + profile.order_ns * length * math.log2(1 + length))
         if s.fold == "shuffle":
@@ -143,7 +145,7 @@ class Leaves:
         each = profile.serial_ns
         if "exp" in s.fold:
             each += 16 * profile.function_ns("exp")
-        inner = _size(rows[-1], point) if rows else 1.0
+        inner = size_at(rows[-1], point) if rows else 1.0
         vector = 4.0 if inner >= 16 else 1.0  # rows that are neighbours go on together
         return count * (profile.leaf_ns / vector + each * (length + out) / vector)
 
@@ -194,7 +196,7 @@ class _Row:
 
     def statement(self, s: Statement, clause: int, loops: set[Dim], in_memory: bool) -> None:
         """Add a statement of the nest: its value, its fold, its store."""
-        copies = _positions([a for a in s.axes if a.index not in loops], self.point)
+        copies = positions([a for a in s.axes if a.index not in loops], self.point)
         before = self.time
         self.value(s.clauses[clause][1])
         elements = float(self.length)
@@ -253,7 +255,7 @@ class _Row:
         indices = (*load.dims, *load.axes)
         named = frozenset[Dim]().union(*map(dims_of, indices))
         picked = {pick.axis.index for pick in load.picks}
-        again = _positions([a for a in self.outer if a.index not in named], self.point)
+        again = positions([a for a in self.outer if a.index not in named], self.point)
         along = [e for e in indices if self.inner is not None and self.inner in dims_of(e)]
         elements, strided = self.length, 0.0
         if named & picked:
@@ -275,7 +277,7 @@ def _is_next(at: Expr, index: Dim | None) -> bool:
     return index is not None and coefficient(at, index) == 1
 
 
-def _clause(conds: Sequence[Cond], point: Point) -> int | None:
+def clause_at(conds: Sequence[Cond], point: Point) -> int | None:
     """The first clause whose condition holds at the point; an unknown condition counts as true."""
     for number, cond in enumerate(conds):
         if cond_symbols(cond) - point.keys() or holds(cond, point):
@@ -287,7 +289,7 @@ def _whole(elements: float, lanes: int) -> float:
     return math.ceil(max(elements, 1) / lanes) * float(lanes)
 
 
-def _size(axis: Axis | None, point: Point) -> float:
+def size_at(axis: Axis | None, point: Point) -> float:
     """The size of an axis; one that varies with another axis is half as long as it can be."""
     if axis is None:
         return 1.0
@@ -297,5 +299,5 @@ def _size(axis: Axis | None, point: Point) -> float:
     return float(max(0, evaluate(axis.size, inside)))
 
 
-def _positions(axes: Iterable[Axis], point: Point) -> float:
-    return math.prod(_size(a, point) for a in axes)
+def positions(axes: Iterable[Axis], point: Point) -> float:
+    return math.prod(size_at(a, point) for a in axes)

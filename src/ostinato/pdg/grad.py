@@ -20,7 +20,8 @@ from ostinato.pdg.errors import GradientError
 from ostinato.pdg.functions import FLOATS, computed_in, has_derivative
 from ostinato.pdg.inverse import Dims
 from ostinato.pdg.naming import called
-from ostinato.pdg.node import Equation, Node, Rec, intern
+from ostinato.pdg.node import Equation, Node, Rec, enter_loss, intern
+from ostinato.pdg.origin import GRADIENT, making
 from ostinato.pdg.readback import Adjoint, leaves_point, sum_missing
 
 
@@ -53,9 +54,12 @@ def gradient(
     """
     _check(loss, wrt)
     graph = _Graph(loss, frozenset(wrt), equations, alive)
+    for node in graph.live - graph.wrt:
+        enter_loss(node)
     attempt = 0
     while True:
-        found = _Sweep(graph, attempt).gradients(wrt)
+        with making(GRADIENT):
+            found = _Sweep(graph, attempt).gradients(wrt)
         taken = [n for n, eq in found.equations.items() if equations.get(n, eq) != eq]
         if not taken:
             return found

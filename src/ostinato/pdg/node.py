@@ -27,6 +27,7 @@ from weakref import WeakValueDictionary
 
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.index import Dim, Expr, Index, Slice
+from ostinato.pdg.origin import in_loss, made_here
 
 # uint16 holds the bits of a half in memory: programs cannot name it.
 Dtype = Literal[
@@ -271,7 +272,7 @@ def intern(key: _Key, where: str = "", label: str = "") -> Node:
         exact = (tuple((type(v).__name__, repr(v)) for v in op.values), *key[1:])
     found = _LIVE.get(exact)
     if found is None:
-        found = _LIVE[exact] = Node(*key, where=where, label=label)
+        found = _LIVE[exact] = Node(*key, where=made_here(where), label=label)
     return found
 
 
@@ -279,6 +280,11 @@ def give_name(node: Node, label: str) -> Node:
     """Name a node after the user's name for it; its identity and meaning stay."""
     object.__setattr__(node, "label", label)
     return node
+
+
+def enter_loss(node: Node) -> None:
+    """Note that a derivative passes through a node; its identity and meaning stay."""
+    object.__setattr__(node, "where", in_loss(node.where))
 
 
 def annotate(node: Node, where: str, label: str) -> Node:

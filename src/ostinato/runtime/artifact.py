@@ -13,6 +13,7 @@ from ostinato.pdg.claims import Claim
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Expr
 from ostinato.runtime.explain import Explanation
+from ostinato.runtime.timing import Profiled
 
 
 class Field(Protocol):
@@ -116,6 +117,11 @@ def unpriced(extents: Mapping[str, int], workers: int) -> Mapping[str, float]:
     return {}
 
 
+def unprofiled() -> Profiled:
+    """The driver of an artifact that has none that stamps the time."""
+    raise AssertionError("this program was made without a driver that stamps the time")
+
+
 @dataclass(frozen=True)
 class Artifact:
     """A compiled program at rest; everything in it can be pickled.
@@ -124,7 +130,7 @@ class Artifact:
     ``lines`` the place in the user's program;
     ``words`` are the places of the stop flag and of the published count in the control array, and
     its length. ``constants`` are inputs that the program itself supplies, ``claims`` what every
-    run checks, ``price`` what a run is predicted to take.
+    run checks, ``price`` what a run is predicted to take, ``profiled`` the driver that stamps time.
     """
 
     source: str
@@ -139,3 +145,4 @@ class Artifact:
     claims: tuple[Claim, ...] = ()
     memory_limit: int = 0
     price: Price = unpriced
+    profiled: Callable[[], Profiled] = unprofiled

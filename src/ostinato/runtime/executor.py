@@ -20,6 +20,7 @@ from ostinato.runtime.artifact import Artifact, Field, Layout
 from ostinato.runtime.calls import Calls, Control, words
 from ostinato.runtime.explain import Explanation, MemoryUse
 from ostinato.runtime.module import Loaded, load_module
+from ostinato.runtime.timing import Log, Stamping, load_stamping
 from ostinato.runtime.workers import Workers, available_cores
 
 GRACE_S = 1.0  # how long workers that were interrupted may take to leave
@@ -38,18 +39,26 @@ class Bound:
 class Execution:
     """One run in progress: its workers, its arena, and the words it shares with them."""
 
-    def __init__(self, program: Executable, bound: Bound, arena: npt.NDArray[np.uint8]) -> None:
-        """Copy the inputs into the arena and start the workers."""
-        self.program, self.bound, self.arena = program, bound, arena
+    def __init__(
+        self,
+        program: Executable,
+        bound: Bound,
+        arena: npt.NDArray[np.uint8],
+        log: Log | None = None,
+    ) -> None:
+        """Copy the inputs into the arena and start the workers; with a log they note the time."""
+        self.program, self.bound, self.arena, self.log = program, bound, arena, log
         self.layout = program.layout(bound.extents)
         stop, done, length = program.artifact.words
         self._stop, self._done = stop, done
         self.control = np.zeros(length, np.int64)
         for each in program.artifact.interface.inputs:
             put(self.view(each), each, bound.inputs[each.name], bound.extents)
-        self.workers = Workers(
-            program.loaded.entry, program.workers(bound.extents), self._arguments()
-        )
+        entry = program.loaded.entry if log is None else log.stamping.entry
+        arguments = self._arguments()
+        if log is not None:
+            log.now("run")
+        self.workers = Workers(entry, program.workers(bound.extents), arguments)
 
     def _arguments(self) -> tuple[object, ...]:
         interface = self.program.artifact.interface
@@ -67,7 +76,9 @@ class Execution:
         seed = (int(self.bound.seed) + 2**63) % 2**64 - 2**63
         extents = (int(self.bound.extents[name]) for name in interface.extents)
         kernels = self.program.loaded.kernels
-        return (kernels, self.arena, table, self.layout.local_stride, seed, self.control, *extents)
+        log = () if self.log is None else (self.log.words,)
+        place = (table, self.layout.local_stride, seed, self.control)
+        return (kernels, self.arena, *place, *log, *extents)
 
     def view(self, each: Field) -> Array:
         offset = self.layout.offsets[each.tensor]
@@ -117,6 +128,8 @@ class Executable:
     def __init__(self, artifact: Artifact, directory: Path, key: str, threads: int = 0) -> None:
         """Compile or load the module in ``directory``; ``threads`` 0 means all cores."""
         self.artifact, self.key = artifact, key
+        self._directory = directory
+        self._stamping: Stamping | None = None
         self.threads = threads or available_cores()
         self.loaded: Loaded = load_module(directory, key, self.threads)
         self._free: list[npt.NDArray[np.uint8]] = []
@@ -135,7 +148,7 @@ class Executable:
             self._placed = (dict(extents), workers, self.artifact.place(extents, workers))
         return self._placed[2]
 
-    def start(self, bound: Bound) -> Execution:
+    def start(self, bound: Bound, log: Log | None = None) -> Execution:
         """Begin a run; give its arena back with `finish`.
 
         Errors: MemoryLimitError.
@@ -147,7 +160,13 @@ class Executable:
             fact = f"the run at {at} takes {needed:,} bytes, more than its limit of {limit:,}"
             raise MemoryLimitError(fact, f"Compile with these extents as hints: hints=dict({at}).")
         arena = self._free.pop() if self._free else empty_arena(0)
-        return Execution(self, bound, arena if arena.size >= needed else empty_arena(needed))
+        return Execution(self, bound, arena if arena.size >= needed else empty_arena(needed), log)
+
+    def log(self, extents: Mapping[str, int]) -> Log:
+        """An empty log for one run; the first one compiles the driver that fills it."""
+        if self._stamping is None:
+            self._stamping = load_stamping(self.artifact.profiled(), self._directory)
+        return Log(self._stamping, self.workers(extents))
 
     def finish(self, execution: Execution) -> None:
         """Keep the arena of an ended run for the next one."""
@@ -157,14 +176,18 @@ class Executable:
         """Give the arena that is kept for the next run back to the system."""
         self._free = []
 
-    def run(self, bound: Bound, check_finite: bool = False) -> dict[str, Array]:
+    def run(
+        self, bound: Bound, check_finite: bool = False, log: Log | None = None
+    ) -> dict[str, Array]:
         """Return every output, shaped (extents of its dims, then its shape).
 
         Errors: HostError; NonFiniteError with ``check_finite`` if an output holds a NaN or an
         infinity; that of the first claim that does not hold.
         """
-        execution = self.start(bound)
+        execution = self.start(bound, log)
         execution.wait()
+        if log is not None:
+            log.now("results")
         shown = (f for f in self.artifact.interface.outputs if not f.name.startswith(UNSEEN))
         outputs = {f.name: execution.result(f) for f in shown}
         wrong = self.failures(execution)

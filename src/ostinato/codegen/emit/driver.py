@@ -7,21 +7,25 @@ STOP before the last barrier of an iteration, so that all workers leave together
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import assert_never
 
+from ostinato.codegen.cpu.stamps import ENDED
 from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS
 from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.kernel import loop_head
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.plan import Plan
-from ostinato.codegen.tree import Barrier, Call, DriverLoop, Kernel, Step
+from ostinato.codegen.tree import Barrier, Call, DriverLoop, Step
 from ostinato.pdg.index import Dim, Extent
 
 STOP, DONE, DECISION = 0, 8, 16  # words of `control`; DECISION + 8 is the second parity
 CONTROL_WORDS = 32
 
 ENTRY = "main"
+LOG, OWN = "log", "own"
+Inside = dict[Dim | Extent, str]
 PARAMETERS = {
     "tid": "int64",
     "nt": "int64",
@@ -35,19 +39,37 @@ PARAMETERS = {
 }
 
 
-def emit_driver(plan: Plan, reserved: frozenset[str]) -> str:
-    """Return the text of the function that every worker runs."""
+@dataclass
+class Stamps:
+    """What a profiled driver notes: it stamps every call and every barrier, and marks its loops.
+
+    A kernel's slot is its number; those of the barriers in ``waits``, each given by the kernel
+    before it (-1: none), follow.
+    """
+
+    kernels: int
+    waits: list[int] = field(default_factory=list[int])
+    loops: list[str] = field(default_factory=list[str])
+    last: int = -1
+
+
+def emit_driver(plan: Plan, reserved: frozenset[str], stamps: Stamps | None = None) -> str:
+    """Return the text of the function that every worker runs; with stamps it fills a log."""
     out = Source()
     out.line("# Every worker runs this; a barrier lets all of them finish before any goes on.")
-    types = {**PARAMETERS, **dict.fromkeys(plan.extents, "int64")}
+    log = {LOG: "int64[::1]"} if stamps else {}
+    types = {**PARAMETERS, **log, **dict.fromkeys(plan.extents, "int64")}
     out.line("@driver(")
     out.lines(f'    "{kind}",  # {name}' for name, kind in types.items())
     out.line(")")
-    names = Names(reserved | types.keys() | {LOCAL, KEY, "last"})
+    names = Names(reserved | types.keys() | {LOCAL, KEY, "last", OWN})
     with out.block(f"def {ENTRY}({', '.join(types)})"):
         out.line(f"{LOCAL} = tid * stride")
         out.line(f"{KEY} = fold_seed(seed)")
-        _steps(plan, plan.driver, {}, names, out)
+        if stamps:
+            out.line(f"{OWN} = tid * (len({LOG}) // nt)")
+            out.line(f"begin({LOG}, {OWN})")
+        _Driver(plan, names, out, stamps).steps(plan.driver, {})
     return out.text()
 
 
@@ -57,61 +79,86 @@ def published_loop(plan: Plan) -> DriverLoop | None:
     return found[-1] if found else None
 
 
-def _steps(
-    plan: Plan,
-    steps: tuple[Step, ...],
-    dims: dict[Dim | Extent, str],
-    names: Names,
-    out: Source,
-) -> None:
-    for step in steps:
-        match step:
-            case Call(number):
-                _call(plan, plan.kernels[number], dims, names, out)
-            case Barrier():
-                out.line("barrier(bar, nt)")
-            case DriverLoop(span, reverse, outermost, body):
-                inner = {**dims, span.dim: names.fresh(span.dim.name)}
-                with out.block(loop_head(span, reverse, inner)):
-                    if outermost:
-                        _published(plan, step, inner, names, out)
-                    else:
-                        _steps(plan, body, inner, names, out)
-            case unknown:
-                assert_never(unknown)
+@dataclass
+class _Driver:
+    """The text of a driver's steps."""
 
+    plan: Plan
+    names: Names
+    out: Source
+    stamps: Stamps | None
 
-def _call(
-    plan: Plan, kernel: Kernel, dims: dict[Dim | Extent, str], names: Names, out: Source
-) -> None:
-    inner, head = dims, "if tid == 0"
-    if kernel.parallel is not None:
-        inner = {**dims, kernel.parallel.dim: names.copy().fresh(kernel.parallel.dim.name)}
-        head = loop_head(kernel.parallel, False, inner, "tid")
-    integers = (LOCAL, KEY, *plan.extents, *(inner[d] for d in kernel.outer))
-    number = plan.kernels.index(kernel)
-    with out.block(head):
-        call = f"invoke(kernels[{number}], {ARENA}, {OFFSETS}, ({', '.join(integers)}))"
-        out.line(f"{call}  # {kernel.name}")
+    def steps(self, steps: tuple[Step, ...], dims: Inside) -> None:
+        for step in steps:
+            match step:
+                case Call(number):
+                    self.call(number, dims)
+                case Barrier():
+                    self.barrier()
+                case DriverLoop():
+                    self.loop(step, dims)
+                case unknown:
+                    assert_never(unknown)
 
+    def loop(self, loop: DriverLoop, dims: Inside) -> None:
+        inner = {**dims, loop.span.dim: self.names.fresh(loop.span.dim.name)}
+        number = 0
+        if self.stamps:
+            number = len(self.stamps.loops)
+            self.stamps.loops.append(loop.span.dim.name)
+        with self.out.block(loop_head(loop.span, loop.reverse, inner)):
+            self.mark(number, inner[loop.span.dim])
+            if loop.outermost:
+                self.published(loop, inner)
+            else:
+                self.steps(loop.body, inner)
+        self.mark(number, str(ENDED))
 
-def _published(
-    plan: Plan, loop: DriverLoop, dims: dict[Dim | Extent, str], names: Names, out: Source
-) -> None:
-    """The body of an outermost loop: all may end there, and the last loop publishes it."""
-    body = loop.body[:-1] if loop.body and isinstance(loop.body[-1], Barrier) else loop.body
-    _steps(plan, body, dims, names, out)
-    name = dims[loop.span.dim]
-    lo, hi = (expression(e, dims) for e in (loop.span.lo, loop.span.hi))
-    done = f"{hi} - {name}" if loop.reverse else f"{name} + 1"
-    if not loop.reverse and lo.code != "0":
-        done = f"{name} + 1 - {lo.within(4)}"
-    out.line(f"last = {DECISION} + 8 * ({name} & 1)")
-    with out.block("if tid == 0"):
-        out.line(f"control[last] = load_acquire(control, {STOP})")
-    out.line("barrier(bar, nt)")
-    if loop == published_loop(plan):
+    def call(self, number: int, dims: Inside) -> None:
+        kernel = self.plan.kernels[number]
+        inner, head = dims, "if tid == 0"
+        if kernel.parallel is not None:
+            dim = kernel.parallel.dim
+            inner = {**dims, dim: self.names.copy().fresh(dim.name)}
+            head = loop_head(kernel.parallel, False, inner, "tid")
+        integers = (LOCAL, KEY, *self.plan.extents, *(inner[d] for d in kernel.outer))
+        with self.out.block(head):
+            call = f"invoke(kernels[{number}], {ARENA}, {OFFSETS}, ({', '.join(integers)}))"
+            self.out.line(f"{call}  # {kernel.name}")
+            self.stamp(number)
+        if self.stamps:
+            self.stamps.last = number
+
+    def barrier(self) -> None:
+        self.out.line("barrier(bar, nt)")
+        if self.stamps:
+            self.stamp(self.stamps.kernels + len(self.stamps.waits))
+            self.stamps.waits.append(self.stamps.last)
+
+    def stamp(self, slot: int) -> None:
+        if self.stamps:
+            self.out.line(f"stamp({LOG}, {OWN}, {slot})")
+
+    def mark(self, loop: int, value: str) -> None:
+        if self.stamps:
+            self.out.line(f"mark({LOG}, {OWN}, {loop}, {value})")
+
+    def published(self, loop: DriverLoop, dims: Inside) -> None:
+        """The body of an outermost loop: all may end there, and the last loop publishes it."""
+        out = self.out
+        body = loop.body[:-1] if loop.body and isinstance(loop.body[-1], Barrier) else loop.body
+        self.steps(body, dims)
+        name = dims[loop.span.dim]
+        lo, hi = (expression(e, dims) for e in (loop.span.lo, loop.span.hi))
+        done = f"{hi} - {name}" if loop.reverse else f"{name} + 1"
+        if not loop.reverse and lo.code != "0":
+            done = f"{name} + 1 - {lo.within(4)}"
+        out.line(f"last = {DECISION} + 8 * ({name} & 1)")
         with out.block("if tid == 0"):
-            out.line(f"store_release(control, {DONE}, {done})")
-    with out.block("if control[last] != 0"):
-        out.line("return")
+            out.line(f"control[last] = load_acquire(control, {STOP})")
+        self.barrier()
+        if loop == published_loop(self.plan):
+            with out.block("if tid == 0"):
+                out.line(f"store_release(control, {DONE}, {done})")
+        with out.block("if control[last] != 0"):
+            out.line("return")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import builtins
+from dataclasses import dataclass
 
 from ostinato.codegen.cpu import prelude, target
-from ostinato.codegen.emit.driver import emit_driver
+from ostinato.codegen.emit.driver import Stamps, emit_driver
 from ostinato.codegen.emit.kernel import EmittedKernel, emit_kernel
 from ostinato.codegen.plan import Plan
 
 MODULE = "ostinato.codegen.cpu.prelude"
+STAMPING, STAMPS = "ostinato.codegen.cpu.stamps", ("begin", "mark", "stamp")
 
 
 def emit(plan: Plan, title: str = "") -> str:
@@ -50,3 +52,37 @@ def _header(plan: Plan, title: str, body: str, known: frozenset[str]) -> list[st
         "",
         *target.ALIASES,
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """A driver that writes a log: its module, and what the slots and marks of the log stand for.
+
+    ``waits`` gives for every barrier the kernel before it; -1 is none.
+    """
+
+    source: str
+    kernels: tuple[str, ...]
+    waits: tuple[int, ...]
+    loops: tuple[str, ...]
+
+
+def emit_profiled(plan: Plan) -> Profiled:
+    """Return a module with another driver for the kernels of a plan: one that stamps the time."""
+    known = frozenset(prelude.__all__)
+    names = tuple(k.name for k in plan.kernels)
+    stamps = Stamps(len(names))
+    reserved = known | {*names, *STAMPS, "np", *target.SUFFIX.values(), *dir(builtins)}
+    driver = emit_driver(plan, frozenset(reserved), stamps)
+    used = ", ".join(target.helpers(driver, known))
+    head = [
+        '"""A profiled driver, made by ostinato for the CPU. Generated: do not edit.',
+        "",
+        f"primitives: {prelude.digest()}",
+        '"""',
+        "",
+        f"from {MODULE} import {used}",
+        f"from {STAMPING} import {', '.join(STAMPS)}",
+    ]
+    source = "\n".join([*head, "", "", driver])
+    return Profiled(source, names, tuple(stamps.waits), tuple(stamps.loops))

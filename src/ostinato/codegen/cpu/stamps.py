@@ -1,0 +1,76 @@
+"""Time stamps of compiled workers: the log that a profiled driver writes.
+
+A worker owns a stretch of the int64 words of the log. First come the number of events, the time of
+the last stamp, how many events fit, where they begin, and the time of the first stamp; then for
+every slot its nanoseconds and how often it ended; then events of three words. Between two stamps
+no time is lost, so that the slots of a worker add up to its time.
+"""
+
+import time
+
+from ostinato.codegen.cpu.flags import KERNEL
+from ostinato.codegen.cpu.llvm import (
+    I32,
+    I64,
+    Builder,
+    Primitive,
+    Value,
+    alloca,
+    constant,
+    declare,
+    i64,
+    njit,
+    primitive,
+    vector_type,
+)
+
+COUNT, LAST, ROOM, EVENTS, FIRST = 0, 1, 2, 3, 4
+HEAD = 8  # words before the slots
+EVENT_WORDS = 3
+ENDED = -1  # what the mark of a loop says after its last iteration
+_MONOTONIC = getattr(time, "CLOCK_MONOTONIC", 1)  # the clock of Python's perf_counter_ns
+
+
+def _emit_clock(b: Builder, args: list[Value]) -> Value:
+    found = alloca(b, vector_type(I64, 2))  # laid out as the system's seconds and nanoseconds
+    kind = vector_type(I64, 2).as_pointer()
+    b.call(declare(b, "clock_gettime", I32, [I32, kind]), [constant(I32, _MONOTONIC), found])
+    both = b.load(found)
+    seconds = b.extract_element(both, constant(I32, 0))
+    return b.add(b.mul(seconds, i64(10**9)), b.extract_element(both, constant(I32, 1)))
+
+
+clock_ns: Primitive = primitive("clock_ns", "int64", (), _emit_clock)
+"""``clock_ns()``: nanoseconds of a clock that never goes back."""
+
+
+@njit(**KERNEL)
+def begin(log: list[int], own: int) -> None:
+    """Set the clock of a worker whose words begin at ``own``."""
+    now = clock_ns()
+    log[own + LAST] = now
+    log[own + FIRST] = now
+
+
+@njit(**KERNEL)
+def stamp(log: list[int], own: int, slot: int) -> None:
+    """Give a slot the time since the last stamp, and keep an event while there is room."""
+    now, before = clock_ns(), log[own + LAST]
+    log[own + HEAD + 2 * slot] += now - before
+    log[own + HEAD + 2 * slot + 1] += 1
+    log[own + LAST] = now
+    count = log[own + COUNT]
+    if count < log[own + ROOM]:
+        at = log[own + EVENTS] + EVENT_WORDS * count
+        log[at], log[at + 1], log[at + 2] = slot, before, now
+        log[own + COUNT] = count + 1
+
+
+@njit(**KERNEL)
+def mark(log: list[int], own: int, loop: int, value: int) -> None:
+    """Keep, while there is room, that a loop reached a value: it began at the last stamp."""
+    count = log[own + COUNT]
+    if count < log[own + ROOM]:
+        at = log[own + EVENTS] + EVENT_WORDS * count
+        log[at], log[at + 1], log[at + 2] = -1 - loop, value, log[own + LAST]
+        log[own + COUNT] = count + 1

@@ -1,0 +1,119 @@
+"""Measured runs: the driver that stamps the time, the log it fills, and what the log says."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.report.timing import Mark, Slice, Track
+
+ROOM = 20_000  # events that a worker keeps: more would be no picture to look at
+HEAD, EVENT_WORDS = 8, 3
+COUNT, LAST, CAPACITY, EVENTS, FIRST = range(5)
+
+
+class Profiled(Protocol):
+    """A driver that writes a log, and what the slots and marks of the log stand for.
+
+    Slots are those of the kernels, then of the barriers, each given by the kernel before it.
+    """
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def kernels(self) -> tuple[str, ...]: ...
+    @property
+    def waits(self) -> tuple[int, ...]: ...
+    @property
+    def loops(self) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True)
+class Stamping:
+    """A driver that stamps the time, ready to run."""
+
+    entry: Callable[..., None]
+    made: Profiled
+
+
+def load_stamping(made: Profiled, directory: Path) -> Stamping:
+    """Compile the driver beside the program that it is of, or load it from Numba's cache there."""
+    name = f"profile_{hashlib.sha256(made.source.encode()).hexdigest()[:16]}"
+    path = directory / f"{name}.py"
+    if not path.is_file():
+        with tempfile.NamedTemporaryFile("w", dir=directory, suffix=".tmp", delete=False) as file:
+            file.write(made.source)
+        os.replace(file.name, path)  # nobody reads half of it
+    module = f"ostinato_{name}"
+    if module not in sys.modules:
+        spec = importlib.util.spec_from_file_location(module, path)
+        assert spec is not None and spec.loader is not None, f"{path} is no Python file"
+        sys.modules[module] = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(sys.modules[module])
+        except BaseException:
+            del sys.modules[module]
+            raise
+    entry: Callable[..., None] = sys.modules[module].main
+    return Stamping(entry, made)
+
+
+@dataclass
+class Log:
+    """The words that the workers of one run fill, and when Python began and ended its part."""
+
+    stamping: Stamping
+    workers: int
+    room: int = ROOM
+    words: npt.NDArray[np.int64] = field(init=False)
+    times: dict[str, int] = field(default_factory=dict[str, int])
+
+    def __post_init__(self) -> None:
+        events = HEAD + 2 * self.slots
+        size = -(-(events + EVENT_WORDS * self.room) // 8) * 8  # workers share no cache line
+        self.words = np.zeros(size * self.workers, np.int64)
+        for own in range(0, len(self.words), size):
+            self.words[own + CAPACITY], self.words[own + EVENTS] = self.room, own + events
+        self.words[:: 4096 // 8] += 0  # the first use of a page is no time of the program
+
+    @property
+    def slots(self) -> int:
+        return len(self.stamping.made.kernels) + len(self.stamping.made.waits)
+
+    def now(self, name: str) -> None:
+        """Note when something began."""
+        self.times[name] = time.perf_counter_ns()
+
+    def tracks(self) -> tuple[Track, ...]:
+        """What every worker did."""
+        return tuple(map(self._track, np.split(self.words, self.workers)))
+
+    def _track(self, words: npt.NDArray[np.int64]) -> Track:
+        kernels = len(self.stamping.made.kernels)
+        totals = words[HEAD : HEAD + 2 * self.slots].reshape(-1, 2)
+        start = HEAD + 2 * self.slots
+        events = words[start : start + EVENT_WORDS * int(words[COUNT])].reshape(-1, EVENT_WORDS)
+        found: list[Slice | Mark] = [
+            Slice(slot, first, last) if slot >= 0 else Mark(-1 - slot, first, last)
+            for slot, first, last in events.tolist()
+        ]
+        return Track(
+            int(words[FIRST]),
+            int(words[LAST]),
+            tuple(totals[:kernels, 0].tolist()),
+            tuple(totals[:kernels, 1].tolist()),
+            tuple(totals[kernels:, 0].tolist()),
+            tuple(found),
+            int(words[COUNT]) == self.room,
+        )
