@@ -23,7 +23,7 @@ def plot(report: Report, path: Path) -> None:
     for number, unit in enumerate(units):
         axes = picture.add_subplot(len(units), 1, number + 1)
         _bars(axes, [row for row in rows if row.unit == unit], unit)
-    picture.savefig(path)
+    picture.savefig(str(path))  # pyright: ignore[reportUnknownMemberType]
 
 
 def _bars(axes: object, rows: Sequence[Row], unit: str) -> None:

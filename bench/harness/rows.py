@@ -53,7 +53,7 @@ def read(text: str) -> Report:
     Errors: ValueError that names the field if the text is no report.
     """
     found: Any = json.loads(text)
-    if not isinstance(found, dict) or set(found) != {"machine", "rows"}:
+    if set(found) != {"machine", "rows"}:
         raise ValueError("a report has the two fields `machine` and `rows`")
     return Report(found["machine"], tuple(row_from(each) for each in found["rows"]))
 

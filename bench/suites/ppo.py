@@ -7,6 +7,7 @@ STEPS = 128
 
 ENTRIES = (
     Entry("ostinato", "bench.ours.compiled:ppo"),
+    Entry("handwritten", "bench.handwritten.ppo:sampler"),
     Entry("jax", "bench.peers.in_jax.ppo:sampler", "jax"),
 )
 
@@ -24,5 +25,6 @@ SUITE = Suite(
     targets=(
         Target("jax", 3.0, 3.5, UNIT, {"envs": 4}),
         *(Target("jax", 4.5, 5.5, UNIT, {"envs": n}) for n in (64, 512, 2048)),
+        Target("handwritten", 0.9, 1.0, UNIT),
     ),
 )

@@ -60,8 +60,12 @@ def case(*entries: Entry) -> Case:
     return Case("counted", {"start": 1}, "steps/s", entries)
 
 
+def no_such_package(name: str) -> tuple[str, ...]:
+    return (f"no-such-package-of-{name}",)
+
+
 def test_a_missing_peer_is_left_out_with_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peers, "required", lambda name: ("no-such-package",))
+    monkeypatch.setattr(peers, "required", no_such_package)
     said: list[str] = []
     entries = (
         Entry("ostinato", f"{PROGRAMS}:counting"),
@@ -71,7 +75,7 @@ def test_a_missing_peer_is_left_out_with_one_line(monkeypatch: pytest.MonkeyPatc
     report = measure(Suite("toy", "", "", cases), 2, said.append)
     assert [row.system for row in report.rows] == ["ostinato", "ostinato"]
     assert [line for line in said if "left out" in line] == [
-        "absent is left out: no-such-package is not installed (make peers PEERS=absent)"
+        "absent is left out: no-such-package-of-absent is not installed (make peers PEERS=absent)"
     ]
 
 

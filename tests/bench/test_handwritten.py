@@ -1,0 +1,29 @@
+import numpy as np
+import pytest
+
+from bench.handwritten.network import HIDDEN, MOST, NETWORK, initial
+from bench.handwritten.ppo import Setup, run
+
+SMALL = Setup(envs=4, steps=32)
+
+
+def test_the_handwritten_ppo_learns() -> None:
+    returns = run(Setup(envs=8, steps=128), 40)
+    assert returns[:3].mean() < 60 and returns[-10:].mean() > 120
+
+
+def test_two_workers_learn_what_one_learns() -> None:
+    one, two = (run(Setup(4, 32, workers=n), 2) for n in (1, 2))
+    assert np.allclose(one, two, rtol=1e-3)
+
+
+@pytest.mark.parametrize("workers", [3])
+def test_there_may_be_more_workers_than_two(workers: int) -> None:
+    assert np.isfinite(run(Setup(4, 32, workers=workers), 2)).all()
+
+
+def test_networks_start_with_small_outputs_where_asked() -> None:
+    params = initial((2, 1), (0.01, 1.0), seed=0)
+    last = slice(NETWORK - 16 - MOST * HIDDEN, NETWORK - 16)
+    actor, critic = params[:NETWORK][last], params[NETWORK:][last]
+    assert np.abs(actor).max() < 0.05 < np.abs(critic[:HIDDEN]).max()
