@@ -21,6 +21,7 @@ from ostinato.codegen.arena import layout
 from ostinato.codegen.kept import Kept, kept
 from ostinato.codegen.leaves import Sizes
 from ostinato.codegen.plan import Plan, PlanOptions, plan
+from ostinato.codegen.same import joined
 from ostinato.codegen.system import Statement, System
 from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.node import Dtype
@@ -59,6 +60,7 @@ def fitted(system: System, options: PlanOptions, room: Room) -> Plan:
         return usual
     if not room.limit and not room.half:
         return usual
+    system = joined(system, usual.same)
     extents = room.extents(usual)
     found = kept(usual, extents, room.workers_of(usual, extents))
     ways = _ways(system, found, room)

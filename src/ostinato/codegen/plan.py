@@ -78,6 +78,7 @@ class Plan:
     exact: bool = False
     pieces: dict[Dim, Dim] = field(default_factory=dict[Dim, Dim])  # tile -> the dim it is of
     changes: tuple[str, ...] = ()  # what was done to keep less, in words
+    same: Mapping[str, str] = field(default_factory=dict[str, str])  # not computed -> its equal
 
     def __str__(self) -> str:
         return show_plan(self)
@@ -123,6 +124,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
         needed,
         chosen.exact,
         {outer: dim for dim, (outer, _) in tiled.pieces.items()},
+        same=found.same,
     )
 
 

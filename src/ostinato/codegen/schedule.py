@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.align import aligned
 from ostinato.codegen.delay import delay
@@ -16,18 +16,21 @@ from ostinato.codegen.legality import check_schedule
 from ostinato.codegen.prepare import needed, prepare
 from ostinato.codegen.products import find_products
 from ostinato.codegen.regions import Scheduler, Unordered, cycle_error
+from ostinato.codegen.same import merged, same_in_loops
 from ostinato.codegen.split import split_cases
 from ostinato.codegen.system import Statement
 from ostinato.codegen.tile import Tiled
 from ostinato.codegen.tree import Tree
 from ostinato.codegen.untwin import untwin
+from ostinato.pdg.errors import CycleError
 
 
 @dataclass(frozen=True)
 class Scheduled:
     """Statements in their final form, the trees that compute them, and what these respect.
 
-    ``placed`` are the statements as they are stored, with the axes named as in the system.
+    ``placed`` are the statements as they are stored, with the axes named as in the system. ``same``
+    gives for statements that are not computed the equal one that is.
     """
 
     statements: dict[str, Statement]
@@ -35,17 +38,37 @@ class Scheduled:
     units: list[Unit]
     deps: list[Dep]
     trees: tuple[Tree, ...]
+    same: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def schedule(tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int]) -> Scheduled:
-    """Order all statements.
-
-    Where a component has no order, values move to the steps that read them, and cases are taken
-    apart.
+    """Order all statements; of equal ones in the same loops one is left.
 
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
     statements = prepare(tiled.statements)
+    found = _ordered(tiled, statements, outputs, hints)
+    same = same_in_loops(statements, found.trees, outputs)
+    if not same:
+        return found
+    try:
+        fewer = _ordered(tiled, merged(statements, same, outputs), outputs, hints)
+    except CycleError:
+        return found
+    return replace(fewer, same=same)
+
+
+def _ordered(
+    tiled: Tiled,
+    statements: dict[str, Statement],
+    outputs: frozenset[str],
+    hints: Mapping[str, int],
+) -> Scheduled:
+    """Order statements.
+
+    Where a component has no order, values move to the steps that read them, and cases are taken
+    apart.
+    """
     assembled: frozenset[str] = frozenset()
     while True:
         try:
