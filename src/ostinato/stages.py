@@ -47,11 +47,17 @@ def assemble(pdg: Pdg, optimized: Optimized, options: Options, rewrite_s: float)
     from ostinato.codegen.emit.interface import interface
     from ostinato.codegen.emit.program import emit, emit_profiled
     from ostinato.codegen.estimate import predicted
+    from ostinato.operations import operations
+    from ostinato.records import Records
+    from ostinato.serving import shares
 
+    profile = options.profile or Profile()
     rewritten = time.perf_counter()
-    plan, constants = plan_of(optimized, options)
+    system = system_of(optimized, options)
+    plan, constants = scheduled(system, options)
     planned = time.perf_counter()
     source = emit(plan)
+    serving = shares(optimized.pdg, system, operations(pdg), profile)
     if debug().rules:
         print(optimized.report, file=sys.stderr)
     if debug().source:
@@ -65,7 +71,8 @@ def assemble(pdg: Pdg, optimized: Optimized, options: Options, rewrite_s: float)
         source=source,
         interface=_in_types_of(pdg, interface(plan)),
         place=partial(layout, plan),
-        price=partial(predicted, plan, options.profile or Profile()),
+        price=partial(predicted, plan, profile),
+        records=Records(plan, profile, serving),
         profiled=partial(emit_profiled, plan),
         constants=constants,
         domains={name: tuple(d.name for d in node.domain) for name, node in pdg.outputs},
@@ -73,7 +80,7 @@ def assemble(pdg: Pdg, optimized: Optimized, options: Options, rewrite_s: float)
         lines={name: node.where for name, node in pdg.outputs},
         words=(STOP, DONE, CONTROL_WORDS),
         memory_limit=options.memory_limit,
-        explanation=_explanation(optimized, plan, source, times, options.profile or Profile()),
+        explanation=_explanation(optimized, plan, source, times, profile),
     )
 
 
@@ -233,7 +240,10 @@ def code_digest() -> str:
     """A hash of the compiler itself: a changed stage finds none of its older results."""
     total = hashlib.sha256()
     here = Path(__file__).parent
-    own = [here / f"{name}.py" for name in "choosing compiler fitting options stages".split()]
+    own = [
+        here / f"{name}.py"
+        for name in "choosing compiler fitting operations options records serving stages".split()
+    ]
     parts = (here / name for name in ("machine", "pdg", "rewrite", "codegen", "runtime"))
     for path in (*own, *(path for part in parts for path in sorted(part.rglob("*.py")))):
         total.update(path.read_bytes())

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ostinato.codegen.system import System
 from ostinato.codegen.tree import Kernel, computed, leaves
 from ostinato.inspection.forms import Form, Subject, form_of
 from ostinato.inspection.text import bytes_of, more, table, time_of
-from ostinato.pdg.node import Node, Pdg, Rec
+from ostinato.pdg.node import Node
 from ostinato.rewrite.registry import RuleSet
+from ostinato.serving import nodes_by_statement
 
 By = Literal["rule", "family"]
 
@@ -83,7 +83,7 @@ def trace(about: Subject, rules: RuleSet, by: By) -> Trace:
     makers = {node: _named(names, by) for node, names in report.origins.items()}
     used = sorted({name for names in makers.values() for name in names})
     saved = {name: _saving(about, rules, form, name) for name in used}
-    nodes = nodes_by_statement(form)
+    nodes = nodes_by_statement(form.optimized.pdg, form.system)
     kernels = form.plan.kernels if form.plan else ()
     made = {name for names in report.origins.values() for name in names}
     return Trace(
@@ -123,35 +123,3 @@ def _kernel(
     ordered = sorted(counts.items(), key=lambda item: (-(saved[item[0]][0] or 0), item[0]))
     savings = tuple(Saving(name, n, *saved[name]) for name, n in ordered)
     return KernelTrace(kernel.name, tuple(names), form.predicted.kernels[kernel.name], savings)
-
-
-def nodes_by_statement(form: Form) -> dict[str, frozenset[Node]]:
-    """The operators that each lowered statement computes: its own and those inside its equation.
-
-    Views between an output and the statement that holds it belong to that statement.
-    """
-    pdg, system = form.optimized.pdg, form.system
-    stored = {node for node, _ in _stored(system)}
-    out = {name: _inside(node, pdg, stored) for node, name in _stored(system)}
-    for name, node in pdg.outputs:
-        held = system.outputs[name]
-        if node not in stored:
-            out[held] = out.get(held, frozenset()) | _inside(node, pdg, stored)
-    return out
-
-
-def _stored(system: System) -> list[tuple[Node, str]]:
-    return [(node, name) for name, node in system.nodes.items() if name in system.statements]
-
-
-def _inside(root: Node, pdg: Pdg, stored: set[Node]) -> frozenset[Node]:
-    """The nodes from one on down to the next stored ones."""
-    rights = [r for _, r in pdg.equations[root.op.name].cases] if isinstance(root.op, Rec) else []
-    seen = {root}
-    todo = [*root.args, *rights]
-    while todo:
-        node = todo.pop()
-        if node not in seen and node not in stored:
-            seen.add(node)
-            todo += node.args
-    return frozenset(seen)

@@ -84,3 +84,20 @@ document.querySelectorAll("[data-tab]").forEach((tab) =>
       pane.hidden = pane.dataset.pane !== tab.dataset.tab;
   })
 );
+
+for (const head of document.querySelectorAll("table.sorted th[data-sort]"))
+  head.addEventListener("click", () => {
+    const body = head.closest("table").tBodies[0];
+    const column = Number(head.dataset.sort);
+    const down = head.getAttribute("aria-sort") !== "descending";
+    for (const other of head.parentElement.children) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const order = (a, b) => {
+      const [x, y] = [a.cells[column], b.cells[column]];
+      const found = x.dataset.value === undefined
+        ? y.textContent.localeCompare(x.textContent)
+        : y.dataset.value - x.dataset.value;
+      return down ? found : -found;
+    };
+    body.append(...[...body.rows].sort(order));
+  });

@@ -9,6 +9,7 @@ from html import escape
 from importlib import resources
 
 from ostinato.report.graph import Graph
+from ostinato.report.kernels import KernelRecord, kernels_table
 from ostinato.report.memory import Stored, memory_chart, memory_table
 
 
@@ -19,6 +20,7 @@ class Page:
     - ``summary``: figures by what they are; ``notes``: what the compiler could not do;
     - ``graphs``: the program at several stages; ``rules``: name -> times fired;
     - ``kernels``: source texts, the first line of each being its title;
+    - ``records``: what the kernels serve, do and take;
     - ``stored``: the arena, with its ``total_bytes``.
     """
 
@@ -30,6 +32,7 @@ class Page:
     rules: Mapping[str, int] = field(default_factory=dict[str, int])
     schedule: str = ""
     kernels: Sequence[str] = ()
+    records: Sequence[KernelRecord] = ()
     stored: Sequence[Stored] = ()
     total_bytes: int = 0
     cost: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -44,6 +47,7 @@ def page(made: Page) -> str:
         "Graph": _graphs(made.graphs),
         "Rules": _rules(made.rules),
         "Schedule": _text(made.schedule),
+        "Time": kernels_table(made.records),
         "Kernels": "".join(map(_kernel, made.kernels)),
         "Memory": _memory(made.stored, made.total_bytes),
         "Cost": _pairs(made.cost),

@@ -12,6 +12,7 @@ from typing import Protocol
 from ostinato.pdg.claims import Claim
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Expr
+from ostinato.report.kernels import KernelRecord
 from ostinato.runtime.explain import Explanation
 from ostinato.runtime.timing import Profiled
 
@@ -117,6 +118,11 @@ def unpriced(extents: Mapping[str, int], workers: int) -> Mapping[str, float]:
     return {}
 
 
+def unrecorded(extents: Mapping[str, int], workers: int) -> tuple[KernelRecord, ...]:
+    """The kernels of an artifact of which nothing is known."""
+    return ()
+
+
 def unprofiled() -> Profiled:
     """The driver of an artifact that has none that stamps the time."""
     raise AssertionError("this program was made without a driver that stamps the time")
@@ -130,7 +136,8 @@ class Artifact:
     ``lines`` the place in the user's program;
     ``words`` are the places of the stop flag and of the published count in the control array, and
     its length. ``constants`` are inputs that the program itself supplies, ``claims`` what every
-    run checks, ``price`` what a run is predicted to take, ``profiled`` the driver that stamps time.
+    run checks, ``price`` what a run is predicted to take, ``profiled`` the driver that stamps time,
+    ``records`` what the kernels do in a run.
     """
 
     source: str
@@ -146,3 +153,4 @@ class Artifact:
     memory_limit: int = 0
     price: Price = unpriced
     profiled: Callable[[], Profiled] = unprofiled
+    records: Callable[[Mapping[str, int], int], tuple[KernelRecord, ...]] = unrecorded

@@ -14,6 +14,7 @@ from ostinato.pdg.errors import MemoryLimitError, NonFiniteError, OstinatoError
 from ostinato.pdg.host import HostFunction
 from ostinato.pdg.node import UNSEEN
 from ostinato.report.memory import Stored
+from ostinato.report.profile import RunProfile, run_profile
 from ostinato.runtime.arrays import Array, empty_arena, put, sizes, stored_view, take, take_step
 from ostinato.runtime.arrays import tile_counts as counts_of
 from ostinato.runtime.artifact import Artifact, Field, Layout
@@ -92,10 +93,17 @@ class Execution:
         steps = int(self.control[self._done])
         return steps if self.calls.failure is None else min(steps, self.calls.sound)
 
+    def note_end(self) -> None:
+        """Note in the log, if there is one, that the workers have ended."""
+        if self.log is not None:
+            self.log.now("results")
+            self.log.host_ns = float(self.calls.taken_ns)
+
     def stop(self) -> None:
         """Ask the workers to leave at the end of the iteration they are in, and wait."""
         self.control[self._stop] = 1
         self.workers.wait()
+        self.note_end()
 
     def wait(self) -> None:
         """Wait for the end.
@@ -130,6 +138,7 @@ class Executable:
         self.artifact, self.key = artifact, key
         self._directory = directory
         self._stamping: Stamping | None = None
+        self._measured: tuple[Mapping[str, int], tuple[float, ...]] | None = None
         self.threads = threads or available_cores()
         self.loaded: Loaded = load_module(directory, key, self.threads)
         self._free: list[npt.NDArray[np.uint8]] = []
@@ -176,6 +185,17 @@ class Executable:
         """Give the arena that is kept for the next run back to the system."""
         self._free = []
 
+    def profile(
+        self, log: Log, extents: Mapping[str, int], results: Mapping[str, object]
+    ) -> RunProfile:
+        """Where the time of an ended run went; `explain` shows its kernels from now on."""
+        log.now("end")
+        made, records = log.stamping.made, self.artifact.records(extents, log.workers)
+        slots = made.waits, made.loops
+        found = run_profile(log.tracks(), records, log.times, log.host_ns, slots, results)
+        self._measured = (dict(extents), tuple(each.measured_ns or 0.0 for each in found.kernels))
+        return found
+
     def run(
         self, bound: Bound, check_finite: bool = False, log: Log | None = None
     ) -> dict[str, Array]:
@@ -186,8 +206,7 @@ class Executable:
         """
         execution = self.start(bound, log)
         execution.wait()
-        if log is not None:
-            log.now("results")
+        execution.note_end()
         shown = (f for f in self.artifact.interface.outputs if not f.name.startswith(UNSEEN))
         outputs = {f.name: execution.result(f) for f in shown}
         wrong = self.failures(execution)
@@ -228,12 +247,18 @@ class Executable:
         is_sized = bool(at) or not self.artifact.interface.extents
         workers = self.workers(at) if is_sized else self.threads
         cost = {**self.artifact.price(at, workers), **explanation.cost}
+        records = self.artifact.records(at, workers)
+        if self._measured is not None and (extents is None or extents == self._measured[0]):
+            records = tuple(
+                replace(each, measured_ns=taken)
+                for each, taken in zip(records, self._measured[1], strict=True)
+            )
         if not is_sized:
-            return replace(explanation, cost=cost)
+            return replace(explanation, cost=cost, records=records)
         layout = self.layout(at)
         tensors = tuple(Stored(*block) for block in layout.blocks)
         use = MemoryUse(layout.total_bytes, layout.lower_bound_bytes, dict(at), tensors)
-        return replace(explanation, memory=use, cost=cost)
+        return replace(explanation, memory=use, cost=cost, records=records)
 
 
 def require_finite(artifact: Artifact, name: str, value: Array, *at: int) -> None:

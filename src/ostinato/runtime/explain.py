@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from ostinato.report.kernels import KernelRecord, kernels_text
 from ostinato.report.memory import Stored
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Explanation:
     profile: str = "default"  # the name of the profile that priced it
     notes: tuple[str, ...] = ()  # what the compiler could not do, and why
     title: str = ""
+    records: tuple[KernelRecord, ...] = ()  # what each kernel serves, does and takes
     draw: Callable[[], Drawn] = field(default=Drawn, compare=False, repr=False)
 
     def sections(self) -> dict[str, str]:
@@ -68,6 +70,7 @@ class Explanation:
             "schedule": self.schedule,
             "memory": str(self.memory),
             "cost": "\n".join([*costs, f"priced by the profile: {self.profile}"]),
+            **({"time": kernels_text(self.records)} if self.records else {}),
             "kernels": "\n\n".join(self.kernels),
         }
 
@@ -95,6 +98,7 @@ class Explanation:
             graphs=drawn.graphs,
             rules=self.rules,
             schedule=self.schedule,
+            records=self.records,
             kernels=self.kernels,
             stored=self.memory.tensors,
             total_bytes=self.memory.predicted_peak_bytes,
@@ -114,4 +118,8 @@ class Explanation:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in cast(tuple[object, ...], value)]
+    if isinstance(value, KernelRecord):
+        return value.data()
     return asdict(value) if isinstance(value, MemoryUse) else value

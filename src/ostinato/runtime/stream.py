@@ -10,6 +10,7 @@ from typing import Any
 
 from ostinato.pdg.node import UNSEEN
 from ostinato.runtime.executor import Bound, Executable, Execution, require_finite
+from ostinato.runtime.timing import Log
 
 SHORTEST_WAIT_S, LONGEST_WAIT_S = 2e-5, 5e-3
 
@@ -40,6 +41,7 @@ class Stream:
         bound: Bound,
         check_finite: bool = False,
         lengths: Mapping[str, str] | None = None,
+        log: Log | None = None,
     ) -> None:
         """Start the run; its first record may be ready before the first ``next``."""
         self._program, self._dim, self._check = program, dim, check_finite
@@ -55,7 +57,7 @@ class Stream:
         self._is_live = interface.streamed == dim and interface.late.isdisjoint(
             f.name for f in self._fields
         )
-        self._execution: Execution | None = program.start(bound)
+        self._execution: Execution | None = program.start(bound, log)
         self._step = self._ready = 0
         if not self._is_live:
             warnings.warn(

@@ -78,6 +78,7 @@ class Log:
     room: int = ROOM
     words: npt.NDArray[np.int64] = field(init=False)
     times: dict[str, int] = field(default_factory=dict[str, int])
+    host_ns: float = 0.0  # in Python functions that compiled code called
 
     def __post_init__(self) -> None:
         events = HEAD + 2 * self.slots
@@ -86,6 +87,7 @@ class Log:
         for own in range(0, len(self.words), size):
             self.words[own + CAPACITY], self.words[own + EVENTS] = self.room, own + events
         self.words[:: 4096 // 8] += 0  # the first use of a page is no time of the program
+        self.now("begin")
 
     @property
     def slots(self) -> int:
