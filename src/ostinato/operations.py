@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr
-from ostinato.pdg.node import Host, Node, Pdg, Read, Rec, Reduce
+from ostinato.pdg.node import Node, Pdg, Read, Rec, Reduce
 from ostinato.pdg.origin import (
     ENVIRONMENT,
     GRADIENT,
@@ -65,8 +65,6 @@ class _Graph:
     def operation(self, node: Node) -> str:
         part, where = _part(node), node.where
         is_learned = self.learns and isinstance(where, Place) and where.in_loss
-        if isinstance(node.op, Host):
-            return HOST
         if part and part != MODEL:
             return part
         if is_learned and node not in self.acting:

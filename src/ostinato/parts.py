@@ -29,7 +29,8 @@ def part_in(frame: FrameType, package: str) -> str:
     test = _METHODS.get(code.co_name)
     if test is None or not code.co_argcount:
         return ""
-    return test(type(frame.f_locals.get(code.co_varnames[0])))
+    own: object = frame.f_locals.get(code.co_varnames[0])
+    return test(type(own))
 
 
 def _environment(kind: type) -> str:

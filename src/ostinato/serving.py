@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ostinato.codegen.system import System
 from ostinato.machine.profile import Profile
-from ostinato.operations import Key, key_of
+from ostinato.operations import HOST, Key, key_of
 from ostinato.pdg.node import (
     Along,
     Gather,
@@ -34,6 +34,10 @@ def shares(
     """
     out: dict[str, Shares] = {}
     for name, nodes in nodes_by_statement(pdg, system).items():
+        statement = system.statements[name]
+        if statement.host is not None:
+            out[name] = {(HOST, str(statement.where)): 1.0}
+            continue
         found: dict[tuple[str, str], float] = {}
         for node in nodes:
             operation = known.get(key_of(node.where), "") if node.where else ""

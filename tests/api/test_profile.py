@@ -1,6 +1,7 @@
 """Where the time of a run goes, without a word from the user."""
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import ostinato as ot
@@ -120,8 +121,10 @@ def test_a_stream_can_be_profiled(trained: Compiled) -> None:
 
 
 def test_python_functions_are_a_part() -> None:
-    x = ot.input("x", over=ot.dims("t"))
-    program = ot.Program(y=ot.host(lambda a: np.asarray(a + 1), x))
+    def added(a: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        return a + np.float32(1)
+
+    program = ot.Program(y=ot.host(added, ot.input("x", over=ot.dims("t"))))
     found = program.compile().profile(x=np.ones(50))
     asked = next(part for part in found.operations if part.operation == "host")
     assert asked.ns > 0 and asked.measured_ns == pytest.approx(asked.ns)

@@ -25,8 +25,10 @@ LEARN = KernelRecord("k1", shares={("gradient", "play.py:9"): 1.0}, predicted_ns
 ASKED = KernelRecord(
     "k2", shares={("host", "play.py:7"): 0.5, ("returns", "play.py:8"): 0.5}, predicted_ns=8.0
 )
-EVENTS = (Mark(0, 0, 110), Slice(0, 110, 150), Slice(3, 150, 160), Mark(0, 1, 160))
-EVENTS = (*EVENTS, Slice(1, 160, 190), Mark(0, -1, 190))
+EVENTS = (
+    *(Mark(0, 0, 110), Slice(0, 110, 150), Slice(3, 150, 160)),
+    *(Mark(0, 1, 160), Slice(1, 160, 190), Mark(0, -1, 190)),
+)
 FIRST = Track(110, 190, (40, 30, 0), (1, 1, 0), (10,), EVENTS, False)
 SECOND = Track(120, 190, (60, 0, 0), (1, 0, 0), (10,), (), True)
 TIMES = {"begin": 90, "run": 100, "results": 200, "end": 220}

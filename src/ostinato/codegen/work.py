@@ -271,6 +271,6 @@ def limit_ns(found: KernelWork, profile: Profile) -> float:
     for each in found.statements.values():
         for level, amount in each.bytes.items():
             moved[level] += amount
-    rates = dict(zip(LEVELS, profile.byte_ns, strict=True))
+    rates: dict[str, float] = dict(zip(LEVELS, profile.byte_ns, strict=True))
     traffic = max((amount * rates[level] for level, amount in moved.items()), default=0.0)
     return max(arithmetic, traffic) / found.share
