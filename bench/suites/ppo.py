@@ -3,12 +3,16 @@
 from bench.harness.suite import Case, Entry, Suite, Target
 
 UNIT = "env_steps/s"
-STEPS = 128
 
 ENTRIES = (
     Entry("ostinato", "bench.ours.compiled:ppo"),
     Entry("handwritten", "bench.handwritten.ppo:sampler"),
     Entry("jax", "bench.peers.in_jax.ppo:sampler", "jax"),
+)
+# Slower by an order of magnitude: one case is enough.
+TORCH = (
+    Entry("sb3", "bench.peers.in_torch.sb3:sampler", "torch"),
+    Entry("cleanrl", "bench.peers.in_torch.cleanrl:sampler", "torch"),
 )
 
 SUITE = Suite(
@@ -20,11 +24,13 @@ SUITE = Suite(
         "*env_steps/s* includes learning."
     ),
     cases=tuple(
-        Case("ppo_cartpole", {"envs": n, "steps": STEPS}, UNIT, ENTRIES) for n in (4, 64, 512, 2048)
+        Case("ppo_cartpole", {"envs": n, "steps": 128}, UNIT, ENTRIES + (TORCH if n == 64 else ()))
+        for n in (4, 64, 512, 2048)
     ),
     targets=(
         Target("jax", 3.0, 3.5, UNIT, {"envs": 4}),
         *(Target("jax", 4.5, 5.5, UNIT, {"envs": n}) for n in (64, 512, 2048)),
+        *(Target(peer, 30.0, 35.0, UNIT, {"envs": 64}) for peer in ("sb3", "cleanrl")),
         Target("handwritten", 0.9, 1.0, UNIT),
     ),
 )

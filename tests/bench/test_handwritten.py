@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
+from bench.handwritten import reinforce
 from bench.handwritten.network import HIDDEN, MOST, NETWORK, initial
 from bench.handwritten.ppo import Setup, run
-
-SMALL = Setup(envs=4, steps=32)
 
 
 def test_the_handwritten_ppo_learns() -> None:
@@ -27,3 +26,13 @@ def test_networks_start_with_small_outputs_where_asked() -> None:
     last = slice(NETWORK - 16 - MOST * HIDDEN, NETWORK - 16)
     actor, critic = params[:NETWORK][last], params[NETWORK:][last]
     assert np.abs(actor).max() < 0.05 < np.abs(critic[:HIDDEN]).max()
+
+
+def test_the_handwritten_reinforce_learns() -> None:
+    returns = reinforce.Training(reinforce.Setup(64, 200)).run(12)
+    assert returns[0] < 40 and returns[-1] > 60
+
+
+def test_two_workers_of_reinforce_learn_what_one_learns() -> None:
+    one, two = (reinforce.Training(reinforce.Setup(6, 40, workers=n)).run(2) for n in (1, 2))
+    assert np.allclose(one, two, rtol=1e-3)

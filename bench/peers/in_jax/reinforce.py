@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from bench.harness.timing import rates
+from bench.peers.in_jax.cartpole import STEP_LIMIT
 from bench.peers.in_numpy import reinforce as plain
 from bench.peers.in_numpy.reinforce import Setup
 
@@ -62,20 +63,18 @@ def play(params: list[jax.Array], setup: Setup, key: jax.Array, unroll: int = 1)
     start = jax.random.uniform(start_key, (setup.episodes, 4), minval=-0.05, maxval=0.05)
 
     def step(
-        carry: tuple[jax.Array, jax.Array], key: jax.Array
+        carry: tuple[jax.Array, jax.Array], at: tuple[jax.Array, jax.Array]
     ) -> tuple[tuple[jax.Array, jax.Array], Step]:
-        state, running = carry
+        (state, running), (t, key) = carry, at
         action = jax.random.categorical(key, logits(params, state))
         after, fell = physics(state, action)
-        goes_on = running & ~fell
+        goes_on = running & ~fell & (t + 1 < STEP_LIMIT)
         following = jnp.where(goes_on[:, None], after, state)
         return (following, goes_on), (state, action, running.astype(jnp.float32))
 
     running = jnp.ones(setup.episodes, bool)
-    _, played = jax.lax.scan(
-        step, (start, running), jax.random.split(key, setup.steps), unroll=unroll
-    )
-    return played
+    times = jnp.arange(setup.steps), jax.random.split(key, setup.steps)
+    return jax.lax.scan(step, (start, running), times, unroll=unroll)[1]
 
 
 def advantages(alive: jax.Array, gamma: float) -> jax.Array:

@@ -1,0 +1,33 @@
+"""What it takes until PPO's first iteration is done."""
+
+from bench.harness.suite import Case, Entry, Suite, Target
+
+COLD, WARM = "ppo_cartpole_cold", "ppo_cartpole_warm"
+
+
+def entries(state: str) -> tuple[Entry, ...]:
+    return (
+        Entry("ostinato", f"bench.ours.start:{state}"),
+        Entry("jax", f"bench.peers.in_jax.start:{state}", "jax"),
+    )
+
+
+SUITE = Suite(
+    name="start",
+    title="from an empty process to the first iteration of PPO",
+    text=(
+        "Every sample is a fresh process: *cold* with an empty cache, *warm* with what a process\n"
+        "before it has compiled (JAX: its persistent compilation cache). *start* runs from before\n"
+        "the import to the end of the first iteration; *trace* is making the program, in JAX the\n"
+        "initial parameters; *compile* is the rest up to machine code. Peak is resident memory."
+    ),
+    cases=tuple(
+        Case(program, {"envs": 64, "steps": 128}, "start_s", entries(state))
+        for program, state in ((COLD, "cold"), (WARM, "warm"))
+    ),
+    targets=(
+        Target("", 4.0, 2.5, "compile_s", program=COLD),
+        Target("jax", 1.0, 1.5, "compile_s", program=COLD),
+        Target("", 0.6, 0.4, "start_s", program=WARM),
+    ),
+)
