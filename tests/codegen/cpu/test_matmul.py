@@ -10,6 +10,8 @@ import pytest
 from ostinato.codegen.cpu.flags import DRIVER
 from ostinato.codegen.cpu.llvm import njit
 from ostinato.codegen.cpu.matmul import matmul
+from ostinato.codegen.cpu.matmul_blocks import chosen_rows, split
+from ostinato.codegen.cpu.matmul_packed import is_large
 from ostinato.codegen.cpu.matmul_spec import Form, Matmul, Operand, Size, Step
 from ostinato.codegen.cpu.vector import Float
 
@@ -119,6 +121,31 @@ def test_the_sum_may_start_from_an_operand(start: str, form: Form) -> None:
     assert_right(problem, problem.spec(form, start))
 
 
+@pytest.mark.parametrize(("m", "n", "k"), [(64, 512, 64), (67, 515, 130)])
+@pytest.mark.parametrize("start", ["c", None])
+def test_a_large_product_is_right_from_copied_panels(
+    m: int, n: int, k: int, start: str | None
+) -> None:
+    problem = Problem(m, n, k, dtype="float32", is_transposed=False)
+    spec = problem.spec("auto", start)
+    assert is_large(spec)
+    assert_right(problem, spec)
+
+
+def test_a_large_product_of_any_number_of_rows_is_right() -> None:
+    for m in (1, 129):
+        problem = Problem(m, 512, 160, dtype="float32", is_transposed=False)
+        spec = replace(problem.spec("auto"), m="M")
+        assert is_large(spec)
+        assert_right(problem, spec)
+
+
+def test_small_and_narrow_products_copy_nothing() -> None:
+    sizes = [(32, 512, 512), (128, 64, 4096), (128, 512, 32)]
+    problems = [Problem(*size, dtype="float32", is_transposed=False) for size in sizes]
+    assert not any(is_large(problem.spec("auto")) for problem in problems)
+
+
 @pytest.mark.parametrize("lanes", [1, 4, 8])
 @pytest.mark.parametrize("form", ["broadcast", "dots"])
 def test_narrower_vectors_are_right(form: Form, lanes: int) -> None:
@@ -146,6 +173,29 @@ def test_a_product_with_only_consecutive_rows_is_swapped_and_right(n: int) -> No
     arena[200 : 200 + 2 * n * k : 2] = b.ravel()
     run(arena)
     np.testing.assert_allclose(arena[600 : 600 + m * n].reshape(m, n), a.T @ b.T, atol=1e-13)
+
+
+@pytest.mark.parametrize("n", [17, 33, 60, 100, 130])
+@pytest.mark.parametrize("m", [13, 32])
+def test_columns_that_fill_no_whole_vectors_are_right(m: int, n: int) -> None:
+    problem = Problem(m, n, 9, dtype="float32", is_transposed=False)
+    assert_right(problem, problem.spec("broadcast", "c"))
+
+
+def test_panels_cover_all_vectors_and_none_is_one_vector_alone() -> None:
+    for most in (2, 4, 8):
+        for vectors in range(1, 40):
+            whole, ends = split(vectors, most)
+            assert whole * most + sum(ends) == vectors
+            assert max(ends, default=0) <= most
+            assert vectors < 3 or most == 2 or 1 not in ends
+
+
+def test_blocks_hide_the_latency_of_a_multiply_add_within_the_registers() -> None:
+    for sums, most in ((16, 4), (12, 2)):
+        for columns in range(1, most + 1):
+            rows = chosen_rows(sums, columns, 32)
+            assert 8 <= rows * columns <= sums
 
 
 def test_a_printed_spec_is_source_for_the_same_spec() -> None:

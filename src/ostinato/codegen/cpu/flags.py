@@ -49,6 +49,11 @@ def vector_bits(features: Mapping[str, bool]) -> int:
     return 256 if features.get("avx2", False) else 128
 
 
+def vector_registers() -> int:
+    """Number of vector registers of this machine: 32 with AVX-512 and on ARM, else 16."""
+    return 16 if host_is_x86() and vector_bits(host_features()) < 512 else 32
+
+
 def host_features() -> dict[str, bool]:
     """Features of this machine's processor, as LLVM names them."""
     found = importlib.import_module("llvmlite.binding").get_host_cpu_features()

@@ -182,6 +182,14 @@ def alloca(builder: Builder, kind: Type) -> Value:
     return made
 
 
+def local_array(builder: Builder, kind: Type, count: int, align: int) -> Value:
+    """Return a pointer to so many local variables that start at a multiple of ``align`` bytes."""
+    array: Any = _cgutils.alloca_once(builder, kind, size=count)
+    array.align = align
+    place: Value = array
+    return place
+
+
 def emit_loop(builder: Builder, count: Value, body: Callable[[Value], None]) -> None:
     """Emit ``for i in range(count): body(i)`` with an int64 ``i``."""
     with _cgutils.for_range(builder, count) as loop:

@@ -1,8 +1,7 @@
 """Matrix products with fused elementwise steps, as register-blocked micro-kernels.
 
-Blocks of 4 rows by 4 vectors keep sixteen accumulators in registers, which reaches the machine's
-peak for multiply-adds; every loop below is emitted as LLVM instructions, since Numba has no
-register arrays.
+Blocks of rows by vectors keep accumulators in registers, which reaches the machine's peak for
+multiply-adds; every loop below is emitted as LLVM instructions, since Numba has no register arrays.
 """
 
 import hashlib
@@ -16,24 +15,22 @@ from ostinato.codegen.cpu.llvm import (
     Value,
     alloca,
     emit_if,
-    emit_loop,
     i64,
     internal_function,
     primitive,
 )
+from ostinato.codegen.cpu.matmul_blocks import emit_columns, emit_steps, rows_beside, widest
 from ostinato.codegen.cpu.matmul_dots import emit_dots
 from ostinato.codegen.cpu.matmul_frame import (
-    COLUMNS,
-    ROWS,
     Epilogue,
     Frame,
     Mask,
     Tile,
     emit_blocks,
     load_lanes,
-    power_above,
     start_value,
 )
+from ostinato.codegen.cpu.matmul_packed import emit_packed, is_large
 from ostinato.codegen.cpu.matmul_spec import Matmul
 from ostinato.codegen.cpu.vector import FORMATS, Vector
 
@@ -83,30 +80,24 @@ def _emit_body(spec: Matmul, builder: Builder, args: list[Value]) -> None:
             _emit_broadcast(frame)
         case "plain":
             v = Vector(builder, spec.dtype)
-            columns = frame.length(spec.n)
-            emit_blocks(builder, columns, COLUMNS, lambda n, count: _panel(frame, v, count, n))
+            columns, most = frame.length(spec.n), widest(frame)
+            emit_blocks(builder, columns, most, lambda n, count: _panel(frame, v, count, n))
         case "dots":
             emit_dots(frame)
 
 
 def _emit_broadcast(frame: Frame) -> None:
     b, width, length = frame.builder, frame.width, frame.length(frame.spec.n)
-    # One row alone needs twice the vectors to hide the latency of the multiply-add.
-    columns = 2 * COLUMNS if frame.spec.m == 1 else COLUMNS
-    whole = length // width if isinstance(length, int) else b.sdiv(length, i64(width))
-    v = frame.vector(width)
-
-    def panel(first: Value, count: int) -> None:
-        _panel(frame, v, count, b.mul(first, i64(width)))
-
-    emit_blocks(b, whole, columns, panel)
+    if is_large(frame.spec):
+        emit_packed(frame)
+        return
     if isinstance(length, int):
-        rest = length % width
-        if rest:
-            narrow = frame.vector(power_above(rest))
-            mask = None if rest == max(narrow.lanes, 1) else Mask(i64(rest), rest)
-            _panel(frame, narrow, 1, i64(length - rest), mask)
-    elif v.lanes:
+        emit_columns(frame, length, partial(_panel, frame))
+        return
+    v, count = frame.vector(width), b.sdiv(length, i64(width))
+    most = widest(frame)
+    emit_blocks(b, count, most, lambda n, some: _panel(frame, v, some, b.mul(n, i64(width))))
+    if v.lanes:
         rest_count = b.srem(length, i64(width))
         rest_mask = Mask(rest_count, None)
         first = b.sub(length, rest_count)
@@ -118,7 +109,8 @@ def _panel(frame: Frame, v: Vector, columns: int, n: Value, mask: Mask | None = 
     def rows(m: Value, count: int) -> None:
         _emit_tile(frame, v, Tile(count, columns, m, n, mask))
 
-    emit_blocks(frame.builder, frame.length(frame.spec.m), ROWS, rows)
+    length = frame.length(frame.spec.m)
+    emit_blocks(frame.builder, length, rows_beside(frame, columns), rows)
 
 
 def _emit_tile(frame: Frame, v: Vector, tile: Tile) -> None:
@@ -137,12 +129,15 @@ def _emit_tile(frame: Frame, v: Vector, tile: Tile) -> None:
 
     def multiply(k: Value) -> None:
         line = b.gep(b_place, [frame.scaled(k, spec.b[0])])
-        across = [load_lanes(frame, v, b.gep(line, [s]), spec.b[1], tile.mask) for s in steps]
+        across = [
+            load_lanes(frame, v, b.gep(line, [s]), spec.b[1], tile.mask_of(j))
+            for j, s in enumerate(steps)
+        ]
         down = [v.splat(b.load(b.gep(row, [frame.scaled(k, spec.a[1])]))) for row in a_rows]
         for r, j in at:
             b.store(v.fma(down[r], across[j], b.load(sums[r, j])), sums[r, j])
 
-    emit_loop(b, frame.size(spec.k), multiply)
+    emit_steps(b, frame.length(spec.k), multiply)
     epilogue = Epilogue(frame, v, tile)
     for each in at:
         epilogue.emit(each, b.load(sums[each]))

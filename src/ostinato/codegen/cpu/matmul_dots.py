@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 from ostinato.codegen.cpu.llvm import Value, alloca, emit_if, emit_loop, i64
+from ostinato.codegen.cpu.matmul_blocks import rows_beside, widest
 from ostinato.codegen.cpu.matmul_frame import (
-    COLUMNS,
-    ROWS,
     Epilogue,
     Frame,
     Mask,
@@ -26,9 +25,9 @@ def emit_dots(frame: Frame) -> None:
         def tile(m: Value, rows: int) -> None:
             _emit_tile(frame, Tile(rows, columns, m, n))
 
-        emit_blocks(b, frame.length(spec.m), ROWS, tile)
+        emit_blocks(b, frame.length(spec.m), min(4, rows_beside(frame, columns)), tile)
 
-    emit_blocks(b, frame.length(spec.n), COLUMNS, panel)
+    emit_blocks(b, frame.length(spec.n), min(4, widest(frame)), panel)
 
 
 def _emit_tile(frame: Frame, tile: Tile) -> None:

@@ -23,9 +23,6 @@ from ostinato.codegen.cpu.llvm import (
 from ostinato.codegen.cpu.matmul_spec import ACCUMULATOR, Matmul, Operand, Size
 from ostinato.codegen.cpu.vector import Vector
 
-ROWS, COLUMNS = 4, 4
-"""Rows and vectors of a block: sixteen accumulators, which fit the register file."""
-
 Body: TypeAlias = Callable[[Value, int], None]
 
 
@@ -44,13 +41,19 @@ class Mask:
 
 @dataclass(frozen=True)
 class Tile:
-    """A block of the result: ``rows`` by ``columns`` vectors (or scalars) from row m, column n."""
+    """A block of the result: ``rows`` by ``columns`` vectors (or scalars) from row m, column n.
+
+    ``mask`` says how much of the last vector exists.
+    """
 
     rows: int
     columns: int
     m: Value
     n: Value
     mask: Mask | None = None
+
+    def mask_of(self, column: int) -> Mask | None:
+        return self.mask if column == self.columns - 1 else None
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,7 @@ def operand_value(
 ) -> Value:
     """Load an operand for row and column vector ``at`` of the tile."""
     m, n = _position(frame, v, tile, at)
-    return load_lanes(frame, v, frame.place(operand, m, n), operand.n, tile.mask)
+    return load_lanes(frame, v, frame.place(operand, m, n), operand.n, tile.mask_of(at[1]))
 
 
 def _position(frame: Frame, v: Vector, tile: Tile, at: tuple[int, int]) -> tuple[Value, Value]:
@@ -225,7 +228,7 @@ class Epilogue:
     def _store(self, operand: Operand, at: tuple[int, int], value: Value) -> None:
         m, n = _position(self.frame, self.v, self.tile, at)
         place = self.frame.place(operand, m, n)
-        store_lanes(self.frame, self.v, value, place, operand.n, self.tile.mask)
+        store_lanes(self.frame, self.v, value, place, operand.n, self.tile.mask_of(at[1]))
 
 
 def emit_blocks(b: Builder, size: int | Value, block: int, body: Body) -> None:

@@ -17,16 +17,21 @@ from ostinato.codegen.cpu.llvm import (
 LINE_BYTES = 64
 
 
+def emit_prefetch(builder: Builder, pointer: Value) -> None:
+    """Ask for the line of one address."""
+    kind = I8.as_pointer()
+    function = declare(builder, "llvm.prefetch.p0", VOID, [kind, I32, I32, I32])
+    read, keep, data = constant(I32, 0), constant(I32, 3), constant(I32, 1)
+    builder.call(function, [builder.bitcast(pointer, kind), read, keep, data])
+
+
 def _emit(builder: Builder, args: list[Value]) -> None:
     memory, start, size = args
     pointer = I8.as_pointer()
-    function = declare(builder, "llvm.prefetch.p0", VOID, [pointer, I32, I32, I32])
-    read, keep, data = constant(I32, 0), constant(I32, 3), constant(I32, 1)
     first = builder.gep(builder.bitcast(memory, pointer), [start])
 
     def line(k: Value) -> None:
-        at = builder.gep(first, [builder.mul(k, i64(LINE_BYTES))])
-        builder.call(function, [at, read, keep, data])
+        emit_prefetch(builder, builder.gep(first, [builder.mul(k, i64(LINE_BYTES))]))
 
     lines = builder.sdiv(builder.add(size, i64(LINE_BYTES - 1)), constant(I64, LINE_BYTES))
     emit_loop(builder, lines, line)
