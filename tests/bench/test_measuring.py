@@ -1,15 +1,13 @@
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from bench.harness import peers
+from bench.harness import peers, timing
 from bench.harness.measure import measure, rows_of
 from bench.harness.sampling import Spread, alternate, spread
 from bench.harness.served import Served
 from bench.harness.suite import Case, Entry, Suite
-from bench.harness.timing import rates
 
 PROGRAMS = "tests.bench.programs"
 
@@ -29,15 +27,26 @@ def test_the_spread_is_median_and_extremes() -> None:
     assert spread([3.0, 1.0, 7.0]) == Spread(3.0, 1.0, 7.0)
 
 
-def test_a_rate_runs_as_often_as_a_sample_needs() -> None:
-    counts: list[int] = []
+class Clock:
+    """Time that passes only in a program."""
 
-    def run(iterations: int) -> None:
-        counts.append(iterations)
-        time.sleep(iterations * 1e-3)
+    def __init__(self) -> None:
+        self.now, self.counts = 0.0, list[int]()
 
-    sample = rates(run, amount=8.0, seconds=3e-3)
-    assert counts == [1, 1, 2, 4] and 0 < sample() <= 8e3 and counts[-1] == 4
+    def perf_counter(self) -> float:
+        return self.now
+
+    def run(self, iterations: int) -> None:
+        self.counts.append(iterations)
+        self.now += iterations * 2.0
+
+
+def test_a_rate_runs_as_often_as_a_sample_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(timing, "time", clock)
+    sample = timing.rates(clock.run, amount=8.0, seconds=6.0)
+    assert clock.counts == [1, 1, 2, 4]
+    assert sample() == 4.0 and clock.counts[-1] == 4
 
 
 def test_a_program_is_measured_in_a_process_of_its_own() -> None:
