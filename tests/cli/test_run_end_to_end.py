@@ -83,3 +83,43 @@ def test_help_loads_no_compiler() -> None:
         capture_output=True, text=True,
     )  # fmt: skip
     assert "loaded: []" in finished.stdout
+
+
+@pytest.fixture(scope="module")
+def profiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    out = tmp_path_factory.mktemp("profiled")
+    settings = ["--set", "iterations=3", "--set", "episodes=64", "--set", "steps=50"]
+    finished = ostinato("run", PROGRAM, *settings, "--out", out, "--profile")
+    assert finished.returncode == 0, finished.stderr
+    return out, finished.stdout
+
+
+def test_a_profile_is_printed_by_operation(profiled: tuple[Path, str]) -> None:
+    _, text = profiled
+    for name in ("environment", "policy", "gradient", "optimizer", "returns", "waiting"):
+        assert name in text
+    assert "roofline" in text and "ui.perfetto.dev" in text
+
+
+def test_the_parts_of_a_profile_add_up(profiled: tuple[Path, str]) -> None:
+    found = json.loads((profiled[0] / "profile.json").read_text())
+    total = sum(part["ns"] for part in found["operations"])
+    assert total == pytest.approx(found["total_ns"], rel=1e-6)
+    assert sum(part["ns"] for part in found["lines"]) == pytest.approx(total)
+
+
+def test_the_trace_nests_on_every_track(profiled: tuple[Path, str]) -> None:
+    events = json.loads((profiled[0] / "trace.json").read_text())["traceEvents"]
+    for tid in {e["tid"] for e in events if e["ph"] == "X"}:
+        opened: list[float] = []
+        mine = [e for e in events if e["ph"] == "X" and e["tid"] == tid]
+        for event in sorted(mine, key=lambda e: (e["ts"], -e["dur"])):
+            end = event["ts"] + event["dur"]
+            while opened and opened[-1] <= event["ts"] + 1e-3:
+                opened.pop()
+            assert not opened or end <= opened[-1] + 1e-3, event
+            opened.append(end)
+
+
+def test_the_bars_are_a_picture(profiled: tuple[Path, str]) -> None:
+    assert (profiled[0] / "profile.svg").read_text().startswith("<svg")

@@ -57,6 +57,9 @@ def run(
     ] = False,
     target: Annotated[str, typer.Option(help="Where the kernels run.")] = "cpu",
     certificate: Certificate = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Measure where the time goes; also as a trace.")
+    ] = False,
 ) -> None:
     """Compile and train a program; keep metrics, kernels and the learning curve."""
     from rich.console import Console
@@ -74,6 +77,7 @@ def run(
         tensorboard=tensorboard,
         target=target,
         certificate=certificate,
+        profile=profile,
     )
     raise typer.Exit(run_experiment(options, Console()))
 

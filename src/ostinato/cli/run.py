@@ -26,6 +26,7 @@ from ostinato.experiment import Experiment
 
 if TYPE_CHECKING:
     from ostinato.compiler import Compiled
+    from ostinato.report.profile import RunProfile
 
 INTERRUPTED = 130  # the exit status of a program that Ctrl-C ended
 
@@ -43,6 +44,7 @@ class RunOptions:
     tensorboard: bool = False
     target: str = "cpu"
     certificate: Path | None = None
+    profile: bool = False
 
 
 def run(options: RunOptions, console: Console) -> int:
@@ -56,8 +58,12 @@ def run(options: RunOptions, console: Console) -> int:
     compiled = compile_and_keep(options, experiment, directory, console)
     others = scalars_over(experiment)
     with metrics(directory, others) as rows:
-        outcome = _train(options, experiment, compiled, rows, console)
+        outcome, profiled = _train(options, experiment, compiled, rows, console)
     report(outcome, experiment, directory, console)
+    if profiled is not None:
+        from ostinato.cli.profile import keep_profile
+
+        keep_profile(profiled(), directory, console)
     draw_curve(directory, experiment, rows, console)
     return INTERRUPTED if outcome.end == "interrupted" else 0
 
@@ -148,7 +154,8 @@ def _train(
     compiled: Compiled,
     rows: Metrics,
     console: Console,
-) -> Outcome:
+) -> tuple[Outcome, Callable[[], RunProfile] | None]:
+    """Train, and return how it ended, and what gives the profile if one was asked for."""
     extent = experiment.arguments.get(str(experiment.over).upper())
     total = extent if isinstance(extent, int) else None
     with ExitStack() as stack:
@@ -159,8 +166,15 @@ def _train(
         if options.show_progress:
             sinks.append(stack.enter_context(progress(console, experiment.metric, total)))
         arguments = {**experiment.arguments, "seed": chosen_seed(options, experiment)}
-        records = compiled.stream(experiment.over, options.check_finite, **arguments)
-        return train(experiment, records, sinks, rows.others)
+        profiled: Callable[[], RunProfile] | None = None
+        if options.profile:
+            records, measured = compiled.profiled_stream(
+                experiment.over, options.check_finite, **arguments
+            )
+            profiled = measured
+        else:
+            records = compiled.stream(experiment.over, options.check_finite, **arguments)
+        return train(experiment, records, sinks, rows.others), profiled
 
 
 def report(outcome: Outcome, experiment: Experiment, directory: Path, console: Console) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ostinato.cli.training import Row
 
+PROFILE = ("profile.json", "profile.svg", "trace.json")
 COLUMNS = ("iteration", "env_steps", "wall_s", "episode_return")
 
 
@@ -39,7 +40,8 @@ def prepare(directory: Path) -> None:
     """Make the run directory; an earlier run there is replaced, other files stay."""
     kernels = directory / "kernels"
     kernels.mkdir(parents=True, exist_ok=True)
-    stale = [directory / name for name in ("metrics.csv", "config.json", "learning_curve.png")]
+    made = ("metrics.csv", "config.json", "learning_curve.png", *PROFILE)
+    stale = [directory / name for name in made]
     for path in [*stale, *kernels.glob("*.py")]:
         path.unlink(missing_ok=True)
 

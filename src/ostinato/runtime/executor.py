@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -189,7 +190,7 @@ class Executable:
         self, log: Log, extents: Mapping[str, int], results: Mapping[str, object]
     ) -> RunProfile:
         """Where the time of an ended run went; `explain` shows its kernels from now on."""
-        log.now("end")
+        log.times.setdefault("end", time.perf_counter_ns())
         made, records = log.stamping.made, self.artifact.records(extents, log.workers)
         slots = made.waits, made.loops
         found = run_profile(log.tracks(), records, log.times, log.host_ns, slots, results)

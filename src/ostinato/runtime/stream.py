@@ -104,6 +104,8 @@ class Stream:
         execution, self._execution = self._execution, None
         if execution is not None:
             execution.stop()
+            if execution.log is not None:
+                execution.log.now("end")
             self._program.finish(execution)
 
     def _await(self, execution: Execution, step: int) -> int:
