@@ -111,7 +111,7 @@ def test_an_axis_that_meets_itself_stays_one() -> None:
 
 
 def test_few_rows_stay_an_axis() -> None:
-    assert has_rows(squares(8192)) and not has_rows(squares(1024))
+    assert has_rows(squares(8192)) and not has_rows(squares(128))
 
 
 def test_exact_programs_add_in_the_order_they_are_written() -> None:

@@ -1,28 +1,34 @@
-"""Long axes become dimensions, so that what is computed along them exists for one tile at a time.
+"""Axes of arrays become dimensions that run in tiles: of rows that are long, or much work.
 
 A sum over a million rows of an array needs the intermediate values of a few rows only: partial sums
-of tiles are added up in a fixed order. The axes of different tensors that are one axis of the
-program, because each is read exactly where the other runs, form a family; a family becomes a
-dimension if it is long, if all of its tensors are read row by row, and if the intermediate values
-take more memory than the partial sums will.
+of tiles are added up in a fixed order. And the rows of a minibatch, each of which goes through a
+network, are work for several threads, a tile at a time in the nearest cache. The axes of different
+tensors that are one axis of the program, because each is read exactly where the other runs, form a
+family; a family becomes a dimension if all of its tensors are read row by row, and if it is worth
+it: the intermediate values take more memory than the partial sums will, or their work pays for
+threads that nothing else in it employs.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ostinato.codegen.fresh import fresh
 from ostinato.codegen.system import Axis, Load, Statement, System, loads
-from ostinato.codegen.tile import WORKERS, balanced_width
+from ostinato.codegen.tile import WIDTH, WORKERS, balanced_width, carried_dims, serial_dims
 from ostinato.codegen.values import Rewrite
-from ostinato.pdg.index import Dim, dims_of, expr
+from ostinato.machine.profile import TYPICAL_EXTENT
+from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr, symbols
 
-LONG = 4096  # rows: fewer are no work for tiles
+LONG = 4096  # rows: fewer need no tiles to save memory
 WORTH = 1 << 20  # bytes of intermediate values: less stays in the caches as it is
+PAYS_NS = 20_000.0  # of work: less is not worth that threads meet
+PRODUCT_NS = 0.01  # a term of a matrix product
+ELEMENT_NS = 0.5  # an element of anything else
 
 
 class _Place(NamedTuple):
@@ -51,7 +57,7 @@ class _Families:
 
 
 def long_rows(system: System) -> System:
-    """Return the system with a dimension instead of every family of long axes that is worth it."""
+    """Return the system with a dimension instead of every family of axes that is worth it."""
     found = _families(system.statements)
     members: dict[_Place, list[_Place]] = defaultdict(list)
     for name, s in system.statements.items():
@@ -59,10 +65,10 @@ def long_rows(system: System) -> System:
             place = _Place(name, axis.index)
             members[found.find(place)].append(place)
     fixed = {found.find(place) for place in found.fixed}
-    ends = {*system.inputs.values(), *system.outputs.values()}
     taken = {d.name for s in system.statements.values() for d in s.dims}
-    for leader, family in members.items():
-        if leader not in fixed and is_worthwhile(family, system.statements, ends):
+    families = [f for leader, f in members.items() if leader not in fixed]
+    for family in sorted(families, key=lambda f: -_Worth(system).rows(f)):
+        if _Worth(system).is_given(family):
             name = fresh("row", taken)
             taken.add(name)
             system = _with_dim(system, family, name)
@@ -72,7 +78,7 @@ def long_rows(system: System) -> System:
 def _families(statements: Mapping[str, Statement]) -> _Families:
     found = _Families()
     for name, s in statements.items():
-        own = {a.index for a in s.axes}
+        own = {a.index: a for a in s.axes}
         found.fixed |= {_Place(name, d) for d in _whole(s)}
         for _, value in s.clauses:
             for load in loads(value):
@@ -84,50 +90,78 @@ def _whole(s: Statement) -> Iterator[Dim]:
     """The axes that a statement needs all positions of at once, or whose size varies."""
     for axis in s.axes:
         needs_all = axis.index in s.reduced and (s.kind == "along" or s.fold.startswith("arg"))
-        is_constant = axis.size.is_const and axis.size == axis.pad
-        if needs_all or axis.index is s.along or s.kind == "host" or not is_constant:
+        if needs_all or axis.index is s.along or s.kind == "host" or axis.size != axis.pad:
             yield axis.index
 
 
-def _read(found: _Families, name: str, own: Collection[Dim], load: Load, source: Statement) -> None:
-    """Join the axes that a load reads at the same place; fix those that it reads otherwise."""
-    mentioned = [d for e in (*load.dims, *(p.axis.size for p in load.picks)) for d in dims_of(e)]
-    for axis, at in zip(source.result_axes, load.axes, strict=True):
-        here, index = _Place(source.name, axis.index), at.as_dim()
-        if index is not None and index in own:
+def _read(found: _Families, name: str, own: Mapping[Dim, Axis], load: Load, s: Statement) -> None:
+    """Join the axes that a load of ``s`` reads at the same place; fix those it reads otherwise."""
+    for axis, at in zip(s.result_axes, load.axes, strict=True):
+        here, index = _Place(s.name, axis.index), at.as_dim()
+        if index is not None and index in own and own[index].size == axis.size:
             found.join(here, _Place(name, index))
         else:
             found.fixed.add(here)
-            mentioned += dims_of(at)
-    found.fixed |= {_Place(name, d) for d in mentioned if d in own}
+    sizes = [d for pick in load.picks for d in dims_of(pick.axis.size)]
+    found.fixed |= {_Place(name, d) for d in sizes if d in own}
 
 
-def is_worthwhile(
-    family: Sequence[_Place], statements: Mapping[str, Statement], ends: Collection[str]
-) -> bool:
-    """Whether the family is long and what is computed along it larger than tiles and their sums.
+class _Worth:
+    """Whether tiles along a family of axes are worth it, in a system as it is."""
 
-    The array of an argument or a result stays as it lies: the axis is its first.
-    """
-    names = [place.statement for place in family]
-    rows = _axis(statements[names[0]], family[0].along).size.const
-    if rows < LONG or len(set(names)) < len(names):
-        return False
-    line = sums = 0
-    for name, index in family:
-        s = statements[name]
-        others = math.prod(
-            a.pad.const for a in s.result_axes if a.pad.is_const and a.index != index
+    def __init__(self, system: System) -> None:
+        self.statements, self.hints = system.statements, system.hints
+        self.ends = {*system.inputs.values(), *system.outputs.values()}
+        self.carried = carried_dims(self.statements)
+        self.serial = serial_dims(self.statements, self.carried)
+
+    def size(self, e: Expr) -> int:
+        """A size, as far as hints tell it."""
+        names = (x for x in symbols(e) if isinstance(x, Extent))
+        return evaluate(e, {x: self.hints.get(x.name, TYPICAL_EXTENT) for x in names})
+
+    def rows(self, family: Sequence[_Place]) -> int:
+        return self.size(_axis(self.statements[family[0].statement], family[0].along).size)
+
+    def is_given(self, family: Sequence[_Place]) -> bool:
+        """Whether the family should be a dimension.
+
+        The array of an argument or a result stays as it lies: the axis is its first.
+        """
+        names = [place.statement for place in family]
+        firsts = all(
+            self.statements[name].axes[0].index is index
+            for name, index in family
+            if name in self.ends and index not in self.statements[name].reduced
         )
-        if index in s.reduced:
-            sums += others
-        elif name not in ends:
-            line += others
-        elif s.axes[0].index is not index:
-            return False
-    width = balanced_width(rows, line, sums, WORKERS)
-    tiles = WORKERS * width * line + sums * rows // width
-    return 4 * line * rows >= WORTH and line * rows > 2 * tiles
+        alone = len(set(names)) == len(names)
+        return alone and firsts and (self.saves(family) or self.employs(family))
+
+    def saves(self, family: Sequence[_Place]) -> bool:
+        """Whether what is computed along the axis is larger than tiles and their sums."""
+        rows = self.rows(family)
+        line = sums = 0
+        for name, index in family:
+            s = self.statements[name]
+            others = math.prod(self.size(a.pad) for a in s.result_axes if a.index != index)
+            if index in s.reduced:
+                sums += others
+            elif name not in self.ends:
+                line += others
+        width = balanced_width(rows, line, sums, WORKERS)
+        tiles = WORKERS * width * line + sums * rows // width
+        return rows >= LONG and 4 * line * rows >= WORTH and line * rows > 2 * tiles
+
+    def employs(self, family: Sequence[_Place]) -> bool:
+        """Whether the rows are much work, for which nothing else gives tiles to threads."""
+        time = 0.0
+        for name, _ in family:
+            s = self.statements[name]
+            if s.lanes - self.carried[name] - self.serial:
+                return False
+            each = PRODUCT_NS if s.kind == "matmul" else ELEMENT_NS
+            time += each * math.prod(self.size(a.pad) for a in s.axes)
+        return self.rows(family) >= 2 * WIDTH and time >= PAYS_NS
 
 
 def _axis(s: Statement, index: Dim) -> Axis:
