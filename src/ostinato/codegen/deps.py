@@ -88,7 +88,7 @@ def stored_points(hi: Expr) -> Expr:
     """A bound on a span over extents alone: ``w`` for the rows of a tile, ``min(w, B - w*b_o)``."""
     match hi.terms:
         case ((Extremum("min", of), 1),) if hi.const == 0:
-            return next((x for x in of if x.is_const), hi)
+            return next((x for x in of if not dims_of(x)), hi)
         case _:
             return hi
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from ostinato.codegen.axes import long_axes
 from ostinato.codegen.fresh import fresh
-from ostinato.codegen.system import Load, Statement
+from ostinato.codegen.system import Axis, Load, Statement
 from ostinato.codegen.tree import Contraction, Fill, Leaf, Loop, Nest, Path, Tree, leaves
 from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.index import Dim, expr
+from ostinato.pdg.index import Dim, dims_of, expr
 
 
 def split_folds(statements: Mapping[str, Statement], tiles: frozenset[Dim]) -> dict[str, Statement]:
@@ -48,9 +48,14 @@ def _partial(s: Statement, apart: frozenset[Dim], name: str) -> Statement:
 
 def _combined(s: Statement, part: Statement, apart: frozenset[Dim]) -> Statement:
     kept = part.result_dims
-    axes = part.result_axes
+    axes = tuple(_filled(a, part.reduced) for a in part.result_axes)
     load = Load(part.name, tuple(map(expr, kept)), tuple(expr(a.index) for a in axes), s.dtype)
     return replace(s, kind="fold", dims=kept, axes=axes, clauses=((ALWAYS, load),), reduced=apart)
+
+
+def _filled(axis: Axis, done: frozenset[Dim]) -> Axis:
+    """An axis of accumulators: all are set to the unit, also those that few tiles add to."""
+    return replace(axis, size=axis.pad) if dims_of(axis.size) & done else axis
 
 
 def with_fills(

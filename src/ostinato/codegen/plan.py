@@ -123,7 +123,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
         driven.accesses,
         needed,
         chosen.exact,
-        {outer: dim for dim, (outer, _) in tiled.pieces.items()},
+        {outer: dim for dim, (outer, *_) in tiled.pieces.items()},
         same=found.same,
     )
 

@@ -5,6 +5,10 @@ A tiled dim ``d`` of width ``w`` is ``w * d_o + d_i``. A statement meets it in o
 - "lane": loop over tiles ``d_o``, axis ``d_i`` (the statements that rewriting vectorised);
 - "split": loops over ``d_o`` and ``d_i`` (point by point, but able to share the loop over tiles);
 - "whole": one loop over ``d`` (recurrences along ``d``, statements tiled along another dim).
+
+Every tile keeps its own partial sums. Where these are large beside the work of a tile, tiles share
+them: ``d`` is ``w * (g * d_o + d_g) + d_i`` for ``g`` groups, the groups run in parallel, and each adds
+up its tiles one after the other.
 """
 
 from __future__ import annotations
@@ -40,50 +44,88 @@ NARROWEST = 8
 MANY = 1 << 20  # numbers in partial sums: more fill the caches
 WORKERS = 4  # that a dim of constant extent has tiles for
 CACHED = 1 << 18  # numbers in a tile: more would not stay in the cache
+GROUPS = 8  # of tiles that share partial sums: enough for as many threads
+GROUPED = 1024  # numbers in partial sums: fewer cost less than a second loop
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A tiled dim and the indices that replace it."""
+    """A tiled dim and the indices that replace it; ``group`` if tiles share partial sums."""
 
     dim: Dim
     width: int
     outer: Dim
     inner: Dim
+    group: Dim | None = None
 
     @property
     def count(self) -> Expr:
         return floordiv(expr(self.dim.extent) + (self.width - 1), self.width)
 
     @property
+    def number(self) -> Expr:
+        """Which tile it is."""
+        return expr(self.outer) if self.group is None else expr(self.outer) * GROUPS + self.group
+
+    @property
     def size(self) -> Expr:
-        """The rows of tile ``outer``; the last tile may have fewer."""
+        """The rows of a tile; the last one may have fewer."""
         if self.width == 1:
             return expr(1)
-        return minimum(self.width, expr(self.dim.extent) - expr(self.outer) * self.width)
+        return minimum(self.width, expr(self.dim.extent) - self.number * self.width)
 
     @property
     def point(self) -> Expr:
-        return expr(self.outer) * self.width + self.inner
+        return self.number * self.width + self.inner
 
-    def split(self, e: Expr) -> tuple[Expr, Expr]:
-        """The tile of index ``e`` and the place in it."""
+    @property
+    def indices(self) -> tuple[Dim, ...]:
+        """What replaces the dim: loops, then the place in a tile."""
+        loops = (self.outer,) if self.group is None else (self.group, self.outer)
+        return (*loops, self.inner)
+
+    @property
+    def pieces(self) -> tuple[Dim, ...]:
+        """The same, the most significant first."""
+        groups = () if self.group is None else (self.group,)
+        return (self.outer, *groups, self.inner)
+
+    @property
+    def parallel(self) -> Dim:
+        return self.outer if self.group is None else self.group
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The loops: as many groups as there are tiles at most, all of them with as many tiles."""
+        last = Span(self.inner, expr(0), self.size)
+        if self.group is None:
+            return Span(self.outer, expr(0), self.count), last
+        most = floordiv(self.count + (GROUPS - 1), GROUPS)
+        mine = floordiv(self.count - self.group + (GROUPS - 1), GROUPS)
+        groups = Span(self.group, expr(0), minimum(GROUPS, self.count))
+        return groups, Span(self.outer, expr(0), minimum(most, mine)), last
+
+    def split(self, e: Expr) -> tuple[Expr, ...]:
+        """The indices of position ``e``."""
         if e == self.point:
-            return expr(self.outer), expr(self.inner)
-        return floordiv(e, self.width), mod(e, self.width)
+            return tuple(map(expr, self.indices))
+        tile, place = floordiv(e, self.width), mod(e, self.width)
+        if self.group is None:
+            return tile, place
+        return mod(tile, GROUPS), floordiv(tile, GROUPS), place
 
 
 @dataclass(frozen=True)
 class Tiled:
     """Statements over tiles, the loop spans of all dims (in order), and the parallel ones.
 
-    ``pieces`` gives the tile and the place in it that replace a tiled dim.
+    ``pieces`` gives what replaces a tiled dim, the most significant index first.
     """
 
     statements: dict[str, Statement]
     spans: dict[Dim, Span]
     tiles: frozenset[Dim]
-    pieces: dict[Dim, tuple[Dim, Dim]]
+    pieces: dict[Dim, tuple[Dim, ...]]
 
 
 def tile(system: System, widths: Mapping[str, int], workers: int) -> Tiled:
@@ -91,7 +133,7 @@ def tile(system: System, widths: Mapping[str, int], workers: int) -> Tiled:
     statements = needed(system.statements, system.outputs.values())
     chosen = _chosen(statements, system.hints)
     tiles = {
-        d: _tile(d, widths.get(d.name) or _width(d, statements, chosen, system.hints, workers))
+        d: _tile(d, statements, chosen, system.hints, widths.get(d.name, 0), workers)
         for d in _dims(chosen)
     }
     carried = carried_dims(statements)
@@ -102,8 +144,8 @@ def tile(system: System, widths: Mapping[str, int], workers: int) -> Tiled:
     return Tiled(
         {name: _rewritten(s, forms, statements, tiles) for name, s in statements.items()},
         _spans(statements, tiles),
-        frozenset(t.outer for t in tiles.values()),
-        {d: (t.outer, t.inner) for d, t in tiles.items()},
+        frozenset(t.parallel for t in tiles.values()),
+        {d: t.pieces for d, t in tiles.items()},
     )
 
 
@@ -229,8 +271,22 @@ def _hinted(dim: Dim, hints: Mapping[str, int]) -> int | None:
     return evaluate(dim.extent, values) if symbols(dim.extent) <= values.keys() else None
 
 
-def _tile(dim: Dim, width: int) -> Tile:
-    return Tile(dim, width, Dim(f"{dim.name}_o"), Dim(f"{dim.name}_i"))
+def _tile(
+    dim: Dim,
+    statements: Mapping[str, Statement],
+    chosen: Mapping[str, Dim | None],
+    hints: Mapping[str, int],
+    width: int,
+    workers: int,
+) -> Tile:
+    """The tiles of a dim; ``width`` 0 leaves the width open."""
+    own = [s for name, s in statements.items() if chosen[name] is dim]
+    sums = sum(_row(s, s.reduced) for s in own if dim in s.reduced)
+    alone = all(s.reduced <= {dim} | {a.index for a in s.axes} for s in own if dim in s.reduced)
+    names = f"{dim.name}_o", f"{dim.name}_i", f"{dim.name}_g"
+    width = width or _width(dim, statements, chosen, hints, workers)
+    group = Dim(names[2]) if alone and sums >= GROUPED else None
+    return Tile(dim, width, Dim(names[0]), Dim(names[1]), group)
 
 
 def _width(
@@ -305,8 +361,7 @@ def _spans(statements: Mapping[str, Statement], tiles: Mapping[Dim, Tile]) -> di
     for d in dims:
         t = tiles.get(d)
         if t is not None:
-            out[t.outer] = Span(t.outer, expr(0), t.count)
-            out[t.inner] = Span(t.inner, expr(0), t.size)
+            out |= {span.dim: span for span in t.spans}
         out[d] = Span(d, expr(0), expr(d.extent))
     return out
 
@@ -330,9 +385,10 @@ def _rewritten(
         if d not in split:
             dims.append(d)
             continue
-        dims.append(split[d].outer)
+        *loops, place = split[d].indices
+        dims += loops
         if own[d] == "split":
-            dims.append(split[d].inner)
+            dims.append(place)
         else:
             axes.append(Axis(split[d].inner, split[d].size, expr(split[d].width)))
     reduced = {x for d in statement.reduced for x in _indices(d, split)}
@@ -343,13 +399,17 @@ def _rewritten(
         axes=tuple(axes),
         lanes=frozenset(t.inner for d, t in split.items() if own[d] == "lane"),
         reduced=frozenset(reduced),
-        later=frozenset(split[d].outer if d in split else d for d in statement.later),
+        later=frozenset(x for d in statement.later for x in _loops(d, split)),
     )
     return rewrite.clauses(tiled)
 
 
 def _indices(index: Dim, split: Mapping[Dim, Tile]) -> tuple[Dim, ...]:
-    return (split[index].outer, split[index].inner) if index in split else (index,)
+    return split[index].indices if index in split else (index,)
+
+
+def _loops(index: Dim, split: Mapping[Dim, Tile]) -> tuple[Dim, ...]:
+    return split[index].indices[:-1] if index in split else (index,)
 
 
 def _load(
@@ -363,7 +423,7 @@ def _load(
         if form == "whole":
             dims.append(e)
             continue
-        outer, inner = tiles[d].split(e)
-        dims.append(outer)
-        (axes if form == "lane" else dims).append(inner)
+        *loops, place = tiles[d].split(e)
+        dims += loops
+        (axes if form == "lane" else dims).append(place)
     return replace(load, dims=tuple(dims), axes=(*axes, *load.axes))
