@@ -135,3 +135,40 @@ def test_products_that_share_an_operand_run_in_one_loop_over_tiles() -> None:
     plan = planned(ot.Program(total=(queries * keys * values)[:].sum()), hints={"B": 256})
     assert [kernel.parallel is not None for kernel in plan.kernels] == [True, False]
     assert sum("= x @ w" in line for line in str(plan).splitlines()) == 3
+
+
+def test_a_ragged_last_tile_adds_nothing_to_shared_sums() -> None:
+    x, w = ot.input("x", (9001, 40)), ot.input("w", (40, 40))
+    y = ot.tanh(x @ w)
+    program = ot.Program(total=ot.exp(y[:, 0]).sum(), slope=ot.grad((y**2).sum(), w))
+    assert "parallel row_g = " in str(planned(program))
+    rng = np.random.default_rng(1)
+    given = {"x": rng.normal(size=(9001, 40)), "w": rng.normal(size=(40, 40)) / 40}
+    total = np.exp(np.tanh(given["x"] @ given["w"])[:, 0]).sum()
+    np.testing.assert_allclose(program.compile()(**given)["total"], total, rtol=1e-5)
+
+
+def batches() -> ot.Program:
+    """Training by half of the rows at a time, in an order that is drawn."""
+    i, b = ot.dims("i b")
+    x, w = ot.input("x", (16,), over=b), ot.recurrent("w", (16, 64), over=i)
+    w[0] = 0.01
+    chosen = ot.random.permutation(b.size, over=i)[: b.size // 2]
+    loss = (ot.tanh(x.at(b=chosen) @ w) ** 2).mean()
+    w[i + 1] = w - 0.1 * ot.grad(loss, w)
+    return ot.Program(loss=loss, w=w)
+
+
+def test_a_minibatch_of_run_time_size_is_work_for_threads() -> None:
+    assert "parallel row_g = " in str(planned(batches(), hints={"B": 4096}))
+    assert "row" not in str(planned(batches(), hints={"B": 8}))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("size", [1, 90, 700])
+def test_a_minibatch_in_tiles_gives_what_it_means(size: int, threads: int) -> None:
+    x = np.random.default_rng(size).normal(size=(size + 1, 16)).astype("f")
+    program = batches()
+    found = program.compile(hints={"B": 4096}, threads=threads)(x=x, I=3)
+    meant = program.interpret(x=x, I=3)
+    np.testing.assert_allclose(found["w"], meant["w"], rtol=1e-4, atol=1e-6)

@@ -7,8 +7,8 @@ A tiled dim ``d`` of width ``w`` is ``w * d_o + d_i``. A statement meets it in o
 - "whole": one loop over ``d`` (recurrences along ``d``, statements tiled along another dim).
 
 Every tile keeps its own partial sums. Where these are large beside the work of a tile, tiles share
-them: ``d`` is ``w * (g * d_o + d_g) + d_i`` for ``g`` groups, the groups run in parallel, and each adds
-up its tiles one after the other.
+them: ``d`` is ``w * (g * d_o + d_g) + d_i`` for ``g`` groups. Groups run in parallel; each adds up
+its tiles one after the other.
 """
 
 from __future__ import annotations

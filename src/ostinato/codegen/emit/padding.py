@@ -22,8 +22,8 @@ def extent(axis: Axis, statements: Iterable[Statement], plan: Plan) -> Expr:
 
 
 def _fits(axis: Axis, s: Statement, plan: Plan) -> bool:
-    if axis.index in s.reduced:
-        return False
+    if axis.index in s.reduced or dims_of(axis.size) & s.reduced:
+        return False  # a sum of several tiles has slots for the rows of all of them
     stored = plan.storage[s.name].axes
     if any(a.index == axis.index and a.pad != axis.pad for a in stored):
         return False
