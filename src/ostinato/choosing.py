@@ -9,6 +9,7 @@ Only where the sizes are given: the fastest form at a few dozen may be the slowe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from ostinato.machine.profile import Profile
@@ -42,27 +43,26 @@ class Sparing(Pricing):
         return super().price(cls, node) * (DEAR if dear else 1.0) + dear
 
 
-def fastest(
-    forms: Rewriting, predicted_ns: Callable[[Optimized], float]
-) -> tuple[Optimized, dict[str, float]]:
-    """Return the form whose schedule takes least, and the predicted time of every other one.
+def fastest(forms: Rewriting, predicted_ns: Callable[[Optimized], float]) -> Optimized:
+    """Return the form whose schedule takes least, with the predicted time of every one.
 
     A program of which two forms have more than `MOST_NODES` nodes has one form, without a time.
     """
     cheapest = forms.best()
     others = list(_others(forms, cheapest.pdg))
     if not others:
-        return cheapest, {}
-    chosen, times = cheapest, {CHEAPEST: predicted_ns(cheapest)}
+        return cheapest
+    chosen, times, notes = cheapest, {CHEAPEST: predicted_ns(cheapest)}, list[str]()
     least = times[CHEAPEST] * GAIN
     for name, form in others:
         try:
             times[name] = predicted_ns(form)
-        except OstinatoError:  # it has no schedule: the cheapest form has one
+        except OstinatoError as refused:  # the cheapest form has a schedule
+            notes.append(f"the form with {name} was not compared: {refused.fact}")
             continue
         if times[name] < least:
             chosen, least = form, times[name]
-    return chosen, times
+    return replace(chosen, times=times, passed_over=tuple(notes))
 
 
 def _others(forms: Rewriting, cheapest: Pdg) -> Iterator[tuple[str, Optimized]]:

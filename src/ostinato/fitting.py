@@ -1,13 +1,14 @@
 """The fastest form of a program whose memory stays within a limit.
 
 Forms differ in what they keep for a later loop and what they compute again. A price per kept byte,
-added to the predicted time, moves the choice from time to memory; the least price at which the
-planned arena fits gives the fastest form among those found.
+added to the predicted time, moves the choice from time to memory. The cheapest form may fit too
+once its schedule computes values again. Of all forms found that fit, the one whose schedule takes
+least time is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
@@ -23,13 +24,25 @@ PRICES = tuple(10.0**k for k in range(-4, 3))  # nanoseconds per kept byte, beyo
 HALVINGS = 3  # between a price that is too low and one that is enough
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a form takes: bytes of its arena, nanoseconds by its schedule.
+
+    ``is_changed``: the schedule computes values again, or keeps them in fewer bits, to take less.
+    """
+
+    bytes: int
+    ns: float
+    is_changed: bool
+
+
 @dataclass(frozen=True)
 class Room:
     """Bytes that a program may take at some extents, and what a form of it takes there."""
 
     limit: int
     extents: Mapping[str, int]
-    bytes_of: Callable[[Optimized], int]
+    taken: Callable[[Optimized], Taken]
 
 
 class Scarce(Pricing):
@@ -49,33 +62,43 @@ def fitting(forms: Rewriting, room: Room) -> Optimized:
 
     Errors: MemoryLimitError, with the least bytes of a form that was found.
     """
-    found = forms.best()
-    least = room.bytes_of(found)
-    if least <= room.limit:
-        return found
-    below = 0.0
-    for price in PRICES:
-        found = forms.best(partial(Scarce, price))
-        needed = room.bytes_of(found)
-        least = min(least, needed)
-        if needed <= room.limit:
-            return _cheapest(forms, room, (below, price), found)
-        below = price
+    cheapest = forms.best()
+    taken = room.taken(cheapest)
+    if taken.bytes <= room.limit and not taken.is_changed:
+        return cheapest
+    tried = [(taken, cheapest), *_scarce(forms, room)]
+    fits = [(taken.ns, k) for k, (taken, _) in enumerate(tried) if taken.bytes <= room.limit]
+    if fits:
+        return tried[min(fits)[1]][1]
+    least = min(taken.bytes for taken, _ in tried)
     at = ", ".join(f"{name}={n}" for name, n in sorted(room.extents.items()))
     fact = f"no form of the program fits in {room.limit:,} bytes at {at or 'any size'}"
     raise MemoryLimitError(fact, f"Pass memory_limit={least} or more, or smaller extents.")
 
 
-def _cheapest(
-    forms: Rewriting, room: Room, between: tuple[float, float], found: Optimized
-) -> Optimized:
-    """The form at a lower price, as long as it fits."""
-    low, high = between
+def _scarce(forms: Rewriting, room: Room) -> Iterator[tuple[Taken, Optimized]]:
+    """Forms at higher and higher prices until one fits, then at prices between."""
+    below = 0.0
+    for price in PRICES:
+        found = forms.best(partial(Scarce, price))
+        taken = room.taken(found)
+        yield taken, found
+        if taken.bytes <= room.limit:
+            yield from _between(forms, room, below, price)
+            return
+        below = price
+
+
+def _between(
+    forms: Rewriting, room: Room, low: float, high: float
+) -> Iterator[tuple[Taken, Optimized]]:
+    """Forms at lower prices, closer and closer to the least one that is enough."""
     for _ in range(HALVINGS):
         middle = sqrt(low * high) if low else high / 3
-        tried = forms.best(partial(Scarce, middle))
-        if room.bytes_of(tried) <= room.limit:
-            found, high = tried, middle
+        found = forms.best(partial(Scarce, middle))
+        taken = room.taken(found)
+        yield taken, found
+        if taken.bytes <= room.limit:
+            high = middle
         else:
             low = middle
-    return found

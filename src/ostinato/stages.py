@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ostinato.codegen.emit.interface import Interface
     from ostinato.codegen.plan import Plan
     from ostinato.codegen.system import System
+    from ostinato.fitting import Taken
     from ostinato.rewrite.optimize import Optimized
 
 
@@ -114,6 +115,7 @@ def _explanation(
         source=source,
         cost={"rewritten_ns": optimized.report.price_after, **times},
         forms=optimized.times,
+        passed_over=optimized.passed_over,
         profile=profile.name,
         notes=_notes(optimized),
     )
@@ -146,8 +148,8 @@ def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized
     if options.memory_limit:
         from ostinato.fitting import Room, fitting
 
-        needed = partial(_bytes, options=options)
-        optimized = fitting(forms, Room(options.memory_limit, options.hints, needed))
+        takes = partial(_taken, options=options)
+        optimized = fitting(forms, Room(options.memory_limit, options.hints, takes))
     elif set(signature(pdg).extents) - options.hints.keys():
         optimized = forms.best()  # a form that is fast at one size only would be a gamble
     else:
@@ -156,8 +158,7 @@ def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized
         predicted_ns = partial(
             _predicted_ns, options=options, extents=typical_extents(pdg, options.hints)
         )
-        optimized, times = fastest(forms, predicted_ns)
-        optimized = replace(optimized, times=times)
+        optimized = fastest(forms, predicted_ns)
     if options.verify:
         from ostinato.pdg.verify import verify
 
@@ -166,13 +167,18 @@ def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized
     return optimized
 
 
-def _bytes(optimized: Optimized, options: Options) -> int:
-    """The arena of a form at the hinted extents."""
+def _taken(optimized: Optimized, options: Options) -> Taken:
+    """The arena and the time of a form at the hinted extents."""
     from ostinato.codegen.arena import layout
+    from ostinato.codegen.estimate import estimate
+    from ostinato.fitting import Taken
 
     plan, _ = plan_of(optimized, options)
     workers = _workers(plan, options.hints, options)
-    return layout(plan, options.hints, workers).total_bytes
+    total = layout(plan, options.hints, workers).total_bytes
+    profile = options.profile or Profile()
+    ns = estimate(plan, profile, options.hints, workers).total
+    return Taken(total, ns, bool(plan.changes))
 
 
 def _predicted_ns(optimized: Optimized, options: Options, extents: Mapping[str, int]) -> float:

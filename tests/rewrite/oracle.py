@@ -24,7 +24,8 @@ from ostinato.rewrite.export import EGraph, ENode, export
 from ostinato.rewrite.extract import Extractor, Selection
 from ostinato.rewrite.lang import program
 from ostinato.rewrite.legality import Context, Limit
-from ostinato.rewrite.load import Loaded, load
+from ostinato.rewrite.load import load
+from ostinato.rewrite.loaded import Loaded
 from ostinato.rewrite.optimize import RewriteOptions, forms_of
 from ostinato.rewrite.saturate import saturate
 from ostinato.rewrite.sizes import Sizes

@@ -20,7 +20,7 @@ from ostinato.pdg.serial import numbered
 from ostinato.rewrite._egglog import Cell
 from ostinato.rewrite.export import ENode
 from ostinato.rewrite.lang import SIGNATURE
-from ostinato.rewrite.load import Loaded
+from ostinato.rewrite.loaded import Loaded
 from ostinato.rewrite.optimize import Evidence, Optimized
 from ostinato.rewrite.registry import Rule, RuleSet, every_rule
 from ostinato.runtime import cache

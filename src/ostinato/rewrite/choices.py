@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from ostinato.pdg.condition import Compare, Cond, Every
 from ostinato.pdg.index import Slice, dims_of, expr, minimum
 from ostinato.pdg.node import Case, Host, Node, postorder
 from ostinato.pdg.truth import truth
 from ostinato.rewrite.dependence import Reaches, contained
+from ostinato.rewrite.loaded import Loaded
 from ostinato.rewrite.tables import threshold
 from ostinato.rewrite.whole import may_miss, partial_below
-
-if TYPE_CHECKING:
-    from ostinato.rewrite.load import Loaded
 
 
 def add_choices(

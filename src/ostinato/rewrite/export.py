@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ostinato.pdg.index import Expr, product
 from ostinato.rewrite._egglog import Cell, Engine
 from ostinato.rewrite.lang import SIGNATURE
-from ostinato.rewrite.load import Loaded
+from ostinato.rewrite.loaded import Loaded
 from ostinato.rewrite.tables import Tables
 
 

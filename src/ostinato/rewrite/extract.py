@@ -15,7 +15,7 @@ from ostinato.rewrite.cost import Cost, Pricing
 from ostinato.rewrite.export import EGraph, ENode
 from ostinato.rewrite.improve import STEPS, Choices, LocalSearch
 from ostinato.rewrite.legality import Context, Limit
-from ostinato.rewrite.load import Loaded
+from ostinato.rewrite.loaded import Loaded
 from ostinato.rewrite.space import Candidate, Space, candidates, within
 
 Name = tuple[int, int] | int  # a recurrence id and one of its cases, or the number of an output

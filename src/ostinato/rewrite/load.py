@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import assert_never
 
@@ -38,10 +37,10 @@ from ostinato.pdg.node import (
     Transpose,
     postorder,
 )
-from ostinato.rewrite._egglog import Row
 from ostinato.rewrite.choices import add_choices
 from ostinato.rewrite.components import Chain, Vertex, chains
 from ostinato.rewrite.dependence import Reaches, contained, reaches
+from ostinato.rewrite.loaded import Loaded
 from ostinato.rewrite.merge import batched_cases
 from ostinato.rewrite.orders import order_rows
 from ostinato.rewrite.prefix import split_prefixes
@@ -50,45 +49,6 @@ from ostinato.rewrite.steps import add_distances, add_positions, add_steps, run_
 from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows
 from ostinato.rewrite.tallies import name_ranges, tallies
 from ostinato.rewrite.whole import partial_dims
-
-
-@dataclass
-class Loaded:
-    """The rows of a program and the meaning of the ids in them.
-
-    ``definitions`` gives the condition of every case of a recurrence, by recurrence id;
-    ``twins`` the ids of a recurrence with more and more of its dimensions as axes.
-    """
-
-    pdg: Pdg
-    tables: Tables
-    chains: dict[Vertex, Chain]
-    carried: dict[Dim, int]  # the recurrences (bits, as in `reaches`) that a dimension carries
-    partial: dict[Node, frozenset[Dim]]
-    ids: dict[Node, int] = field(default_factory=dict[Node, int])
-    rows: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
-    twins: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
-    _shapes: dict[tuple[Expr, ...], int] = field(default_factory=dict[tuple[Expr, ...], int])
-    _fresh: int = 0
-
-    def row(self, relation: str, *cells: int | str) -> None:
-        self.rows.setdefault(relation, []).append(cells)
-
-    def fresh(self) -> int:
-        self._fresh += 1
-        return self._fresh - 1
-
-    def shape(self, sizes: tuple[Expr, ...]) -> int:
-        """The id of a shape, whose rows are added with those of its tail."""
-        found = self._shapes.get(sizes)
-        if found is None:
-            tail = self.shape(sizes[1:]) if sizes else 0
-            found = self._shapes[sizes] = len(self._shapes)
-            if sizes:
-                self.row("raw_cons", found, self.tables.id(sizes[0]), tail)
-            else:
-                self.row("raw_nil", found)
-        return found
 
 
 def load(pdg: Pdg) -> Loaded:

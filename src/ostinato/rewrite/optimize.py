@@ -16,7 +16,8 @@ from ostinato.rewrite.cost import VIEWS, Cost, Pricing
 from ostinato.rewrite.export import EGraph, ENode, export
 from ostinato.rewrite.extract import Extractor, NoTerm, Selection
 from ostinato.rewrite.lang import SIGNATURE, program
-from ostinato.rewrite.load import Loaded, load
+from ostinato.rewrite.load import load
+from ostinato.rewrite.loaded import Loaded
 from ostinato.rewrite.rebuild import Rebuilt, rebuild
 from ostinato.rewrite.registry import Rule, RuleSet, every_rule
 from ostinato.rewrite.saturate import Budget, Saturation, saturate
@@ -99,7 +100,8 @@ class Optimized:
     """The extracted program, which axes of its recurrences are dimensions, and the report.
 
     Without ``evidence`` the program is the one that was given. ``times`` are the predicted
-    nanoseconds of the forms that were compared, where several were.
+    nanoseconds of the forms that were compared, where several were; ``passed_over`` says which
+    other forms could not be, and why.
     """
 
     pdg: Pdg
@@ -107,6 +109,7 @@ class Optimized:
     report: Report
     evidence: Evidence | None = None
     times: Mapping[str, float] = field(default_factory=dict[str, float])
+    passed_over: tuple[str, ...] = ()
 
 
 def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:

@@ -24,7 +24,8 @@ from ostinato.pdg.node import (
 from ostinato.rewrite._egglog import Cell
 from ostinato.rewrite.export import EGraph, ENode
 from ostinato.rewrite.extract import Selection
-from ostinato.rewrite.load import Loaded, conditions
+from ostinato.rewrite.load import conditions
+from ostinato.rewrite.loaded import Loaded
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, expr, symbols
 from ostinato.rewrite.export import EGraph, ENode
-from ostinato.rewrite.load import Loaded
+from ostinato.rewrite.loaded import Loaded
 from ostinato.rewrite.tables import Tables
 
 Shape = tuple[int, ...]

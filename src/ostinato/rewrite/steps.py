@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ostinato.pdg import build
 from ostinato.pdg.bounds import simplified
@@ -21,9 +20,7 @@ from ostinato.pdg.isl import Set, condition_set
 from ostinato.pdg.node import Affine, Const, Iota, Node, Pdg, Read, Reshape, postorder
 from ostinato.rewrite.components import Carried, Chain, Vertex
 from ostinato.rewrite.dependence import Reaches, contained
-
-if TYPE_CHECKING:
-    from ostinato.rewrite.load import Loaded
+from ostinato.rewrite.loaded import Loaded
 
 
 @dataclass(frozen=True, slots=True)

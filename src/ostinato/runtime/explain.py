@@ -51,6 +51,7 @@ class Explanation:
     memory: MemoryUse = field(default_factory=MemoryUse)
     cost: Mapping[str, float] = field(default_factory=dict[str, float])
     forms: Mapping[str, float] = field(default_factory=dict[str, float])  # what was compared: ns
+    passed_over: tuple[str, ...] = ()  # forms that have no schedule
     profile: str = "default"  # the name of the profile that priced it
     notes: tuple[str, ...] = ()  # what the compiler could not do, and why
     title: str = ""
@@ -63,6 +64,7 @@ class Explanation:
         fired = [(name, count) for name, count in counts if count]
         costs = [f"{name} {value:g}" for name, value in self.cost.items()]
         costs += [f"{ns / 1e6:.4g} ms predicted with {name}" for name, ns in self.forms.items()]
+        costs += self.passed_over
         notes = {"notes": "\n".join(self.notes)} if self.notes else {}
         return {
             **notes,

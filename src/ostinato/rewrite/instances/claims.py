@@ -22,7 +22,8 @@ from ostinato.rewrite._egglog import Session
 from ostinato.rewrite.export import EGraph, export
 from ostinato.rewrite.instances.reading import Reading, numbered
 from ostinato.rewrite.lang import program
-from ostinato.rewrite.load import Loaded, load
+from ostinato.rewrite.load import load
+from ostinato.rewrite.loaded import Loaded
 from ostinato.rewrite.registry import Rule
 from ostinato.rewrite.saturate import Budget, saturate
 

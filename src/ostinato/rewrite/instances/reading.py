@@ -10,7 +10,7 @@ from ostinato.pdg.element import element
 from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
 from ostinato.pdg.node import Dtype, Node, Pdg, Read, Transpose
 from ostinato.rewrite.export import EGraph, ENode
-from ostinato.rewrite.load import Loaded
+from ostinato.rewrite.loaded import Loaded
 
 Substitution = tuple[tuple[Dim, Index], ...]
 
