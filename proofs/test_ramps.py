@@ -36,6 +36,18 @@ RULES = (
     "incremental/chained-step-before",
     "incremental/chained-step-last",
     "incremental/chained-step-before-last",
+    "incremental/discounted-chain-powers-and-chain",
+    "incremental/discounted-chain-powers-and-chain-last",
+    "incremental/discounted-chain-chain-and-powers",
+    "incremental/discounted-chain-chain-and-powers-last",
+    "incremental/discounted-chain-values-and-powers",
+    "incremental/discounted-chain-values-and-powers-last",
+    "incremental/discounted-chain-powers-and-values",
+    "incremental/discounted-chain-powers-and-values-last",
+    "incremental/discounted-chain-values-and-chain",
+    "incremental/discounted-chain-values-and-chain-last",
+    "incremental/discounted-chain-chain-and-values",
+    "incremental/discounted-chain-chain-and-values-last",
 )
 
 

@@ -16,9 +16,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 import ostinato as ot
+from bench.rewriting.corpus import Case
 from bench.rewriting.timing import FormRun, Sampling, use_new_memory
 from ostinato import optim
 from ostinato.compiler import Compiled
@@ -142,25 +141,13 @@ def compiled(pair: Pair, width: int, is_joined: bool) -> Compiled:
     return program.compile(hints=dict(pair.extents(width)), threads=1)
 
 
-def arguments(pair: Pair, width: int, program: ot.Program) -> dict[str, object]:
-    rng = np.random.default_rng(0)
-    extents = dict(pair.extents(width))
-    sizes = {node: node.shape for node in program.signature.inputs.values()}
-    given: dict[str, object] = dict(extents)
-    for name, node in program.signature.inputs.items():
-        over = [extents[d.extent.name] for d in node.domain]
-        shape = (*over, *(size.as_int() for size in sizes[node]))
-        given[name] = (rng.normal(size=shape) / np.sqrt(width)).astype("float32")
-    return given
-
-
 def compare(pair: Pair, width: int, rounds: int, clock: Callable[[], float]) -> Ratio:
     """Both spellings in turns; every round has memory of its own."""
     forms = [compiled(pair, width, is_joined) for is_joined in (False, True)]
-    runs = [
-        FormRun(form, arguments(pair, width, pair.build(width, is_joined)))
-        for form, is_joined in zip(forms, (False, True), strict=True)
-    ]
+    runs: list[FormRun] = []
+    for form, is_joined in zip(forms, (False, True), strict=True):
+        case = Case(pair.name, partial(pair.build, width, is_joined), pair.extents(width))
+        runs.append(FormRun(form, case.arguments(case.build())))
     sampling = Sampling(1, clock)
     rounds_ = [[each / 1e3 for each in sampling.medians(runs)] for _ in range(rounds)]
     ratios = sorted(apart / joined for apart, joined in rounds_)
@@ -195,7 +182,6 @@ def main() -> None:
     options = parser.parse_args()
     use_new_memory()
     clock = time.process_time if options.processor_time else time.perf_counter
-    work: Callable[[Pair, int], object] = partial(compare, rounds=options.rounds, clock=clock)
     found: list[Ratio] = []
     if not options.compile_only:
         print(HEADER)
@@ -205,10 +191,8 @@ def main() -> None:
                 for is_joined in (False, True):
                     compiled(pair, width, is_joined)
                 continue
-            ratio = work(pair, width)
-            assert isinstance(ratio, Ratio)
-            found.append(ratio)
-            print(ratio, flush=True)
+            found.append(compare(pair, width, options.rounds, clock))
+            print(found[-1], flush=True)
     if options.json:
         options.json.write_text(json.dumps([asdict(each) for each in found], indent=2) + "\n")
 

@@ -14,12 +14,40 @@ from ostinato.options import Options
 from ostinato.pdg.half import encoded
 from ostinato.rewrite.registry import every_rule
 from ostinato.stages import optimize_pdg
+from tests.rewrite.test_decays import ATTENTION, SUMS, attention, decaying
+from tests.rewrite.test_ends import ADVANTAGES, WEIGHTED, advantage, weighted
 from tests.rewrite.test_spellings import SPELLINGS
+
+
+def _decaying(name: str) -> Callable[[], ot.Program]:
+    return lambda: decaying(SUMS[name])
+
+
+def _attention(name: str) -> Callable[[], ot.Program]:
+    return lambda: attention(ATTENTION[name])
+
+
+DECAYS: dict[str, Callable[[], ot.Program]] = {
+    **{name: _decaying(name) for name in SUMS},
+    **{name: _attention(name) for name in ("keys", "scores", "one query")},
+    "a choice outside of a step": lambda: advantage(ADVANTAGES["one choice outside"]),
+    "values with powers and ends": lambda: weighted(WEIGHTED["live values"]),
+}
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda make: make.__name__)
 def test_the_equality_of_every_spelling_is_shown(spelling: Callable[[], ot.Program]) -> None:
-    program, options = spelling(), Options(threads=2)
+    shows(spelling())
+
+
+@pytest.mark.parametrize("name", DECAYS)
+def test_the_equality_of_sums_that_decay_is_shown(name: str) -> None:
+    shows(DECAYS[name]())
+
+
+def shows(program: ot.Program) -> None:
+    """The terms of a certificate prove the program equal to what was scheduled."""
+    options = Options(threads=2)
     optimized = optimize_pdg(encoded(program.pdg), every_rule(), options)
     schedule = planned(optimized, options, "0" * 32)
     made = certify(Compilation(program.pdg, every_rule(), optimized, schedule))

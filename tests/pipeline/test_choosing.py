@@ -47,7 +47,8 @@ def test_a_form_without_a_schedule_is_passed_over(forms: Rewriting) -> None:
     cheapest = forms.best()
     chosen = fastest(forms, unordered)
     assert chosen.pdg == cheapest.pdg and chosen.times == {CHEAPEST: 1.0}
-    assert "the form with few folds was not compared: no order" in chosen.passed_over
+    assert all(line.endswith("was not compared: no order") for line in chosen.passed_over)
+    assert chosen.passed_over
 
 
 def test_a_large_program_has_one_form(forms: Rewriting, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,7 @@ class Engine:
 
     def __init__(self, program: Sequence[str]) -> None:
         self._graph: Any = _bindings().EGraph()
+        self.filled = set[str]()  # the relations that were given rows in this scope
         for command in program:  # as one text they take ten times longer
             self.execute(command)
 
@@ -89,6 +90,7 @@ class Engine:
                 text = "".join("\t".join(map(str, row)) + "\n" for row in table)
                 if text:
                     path.write_text(text)
+                    self.filled.add(name)
                     commands.append(f'(input {name} "{path.as_posix()}")')
             self.execute("\n".join(commands))
 
@@ -169,6 +171,7 @@ class Session:
     def __enter__(self) -> Engine:
         found = engine(self._program)
         found.execute("(push)")
+        found.filled.clear()
         try:
             for command in self._declared:
                 found.execute(command)

@@ -28,7 +28,7 @@ Index expressions, slices, conditions and permutations are ids of a table kept o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import cache, lru_cache
 
 from ostinato.rewrite._egglog import Program
@@ -124,8 +124,18 @@ _DECLARATIONS = """
 (relation raw_nil (i64)) (relation raw_cons (i64 i64 i64))
 (relation raw_facts (i64 i64 i64 i64 i64)) (relation raw_want (i64 i64))
 (relation raw_define (i64 i64 i64))
-(ruleset load) (ruleset analysis) (ruleset seed) (ruleset spread) (ruleset rewrite)
+(ruleset load) (ruleset analysis) (ruleset seed) (ruleset spread) (ruleset always)
 """
+
+# Relations that only loading fills, the rarest first: a rule that asks for one which is empty can
+# never fire, but trying it takes as long as if it could.
+GATES = (
+    *("doubled", "overlapping", "lengthened", "moved", "until", "always_until", "from"),
+    *("always_from", "tally", "counter", "begins", "before", "after", "shortened", "rest"),
+    *("around", "around_pair", "around_alone", "from_zero", "follows", "prefix", "suffix"),
+    *("growing", "first", "known", "indicator", "both", "pins", "here", "counts", "only"),
+    *("neighbour", "body", "batch"),
+)
 
 _LOADING = """
 (rule ((raw_nil i)) ((union (hnode i) (nil))) :ruleset load :name "load/nil")
@@ -306,7 +316,24 @@ def rule_text(rule: Rule) -> str:
     also = [_shared(_single(fact, "set"), made) for fact in rule.also]
     lets = [f"(let {name} {term})" for term, name in made.items()]
     actions = " ".join((*lets, f"(union lhs {right})", *notes, *also))
-    return f'(rule ({facts}) ({actions}) :ruleset {rule.phase} :name "{rule.name}")'
+    return f'(rule ({facts}) ({actions}) :ruleset {_ruleset(rule)} :name "{rule.name}")'
+
+
+def _ruleset(rule: Rule) -> str:
+    """The rules of a phase; of the last one, those that the same relation lets in."""
+    if rule.phase != "rewrite":
+        return rule.phase
+    asked = {_parts(fact)[0] for fact in rule.when}
+    return next((f"if_{gate}" for gate in GATES if gate in asked), "always")
+
+
+def opening(name: str, filled: Container[str]) -> str:
+    """The command that names the rules of the last phase which can fire.
+
+    ``filled``: the relations that loading gave rows.
+    """
+    gates = (g for g in GATES if g in filled or f"raw_{g}" in filled)
+    return f"(unstable-combined-ruleset {name} {' '.join(('always', *(f'if_{g}' for g in gates)))})"
 
 
 def _shared(term: str, made: dict[str, str]) -> str:
@@ -395,6 +422,7 @@ def _base() -> tuple[str, ...]:
         lines.append(f"(constructor {op} ({sorts}) T) (relation raw_{op} (i64 {raw}))")
         lines.append(f"(relation why_{op} ({sorts} String))")
     lines += [_load_rule(op) for op in SIGNATURE]
+    lines += [*(f"(ruleset if_{gate})" for gate in GATES), opening("rewrite", GATES)]
     lines += [_LOADING, _ANALYSIS, *_shape_rules()]
     lines += [text for op in SIGNATURE for text in _analysis_rules(op)]
     return tuple(command for line in lines for command in commands(line))

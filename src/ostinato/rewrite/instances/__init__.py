@@ -9,6 +9,7 @@ from typing import cast
 from ostinato.rewrite.instances import (
     affine,
     algebra,
+    decays,
     domain,
     factors,
     history,
@@ -30,6 +31,7 @@ _MODULES = (
     incremental,
     history,
     outer,
+    decays,
     ramps,
     ranges,
     spread,

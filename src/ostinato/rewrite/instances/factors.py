@@ -16,6 +16,8 @@ Factor = Callable[[Sizes], Node]
 _STEP = ("affine/neighbour-scaled", "affine/product-of-scaled", "affine/factor")
 _PLUS = (*_STEP, "affine/plus-ray")
 _DEEPER = (*_STEP, "affine/factors")
+_PLACES = ("last", "first", "start", "rest")
+_ADDED = (*_PLUS, "affine/term", "affine/factors")
 
 
 def _map(fn: str, *args: Node) -> Node:
@@ -44,14 +46,22 @@ def _choice(z: Sizes, zero_first: bool, zero: float = 0.0) -> Node:
     return _map("where", tensor("c", (z.k,), (T,), "bool"), *sides)
 
 
-def _stepped(z: Sizes, factor: Factor, fn: str = "mul") -> Pdg:
-    """``x[t] = factor x[t + 1]``, or a sum instead of the product."""
+def _next(z: Sizes) -> Node:
+    return at(rec("x", (expr(z.k),), "float32", (B, T)), T, expr(T) + 1)
+
+
+def _recurrence(z: Sizes, step: Node) -> Pdg:
     x = rec("x", (expr(z.k),), "float32", (B, T))
     cases = (
         (equal(T, expr(T.extent) - 1), tensor("s", (z.k,), (B, T))),
-        (at_least(T, 0), _map(fn, factor(z), at(x, T, expr(T) + 1))),
+        (at_least(T, 0), step),
     )
     return Pdg((("y", x),), {"x": Equation(x, cases)})
+
+
+def _stepped(z: Sizes, factor: Factor, fn: str = "mul") -> Pdg:
+    """``x[t] = factor x[t + 1]``, or a sum instead of the product."""
+    return _recurrence(z, _map(fn, factor(z), _next(z)))
 
 
 def _alone(z: Sizes, factor: Factor) -> Pdg:
@@ -81,6 +91,56 @@ def _forms() -> dict[str, tuple[Factor, Factor]]:
     return out
 
 
+def _added(z: Sizes, term: Factor) -> Pdg:
+    """``x[t] = term + w x[t + 1]``."""
+    return _recurrence(z, _map("add", term(z), _map("mul", _row(z), _next(z))))
+
+
+def _common(place: str, fn: str) -> list[Instance]:
+    """A choice between two values with a common part, in a step; and almost one, or in none."""
+    of = {"add": "-of-sum", "sub": "-of-difference"} if place in ("start", "rest") else {}
+    rule = f"affine/common-{place}{of.get(fn, '')}"
+    right = partial(_chosen, place=place, fn=fn, apart=False)
+    wrong = partial(_chosen, place=place, fn=fn, apart=True)
+    name = f"{place} of {fn}"
+    return [
+        Instance(f"common {name}", partial(_added, term=right), (rule,), (), _ADDED),
+        Instance(f"nothing in common, {name}", partial(_added, term=wrong), (), (rule,), _ADDED),
+        Instance(f"common {name} of no step", partial(_alone, factor=right), (), (rule,), _ADDED),
+    ]
+
+
+def _chosen(z: Sizes, place: str, fn: str, apart: bool) -> Node:
+    """A choice between sums; ``apart``: they have different parts."""
+    y, v, w = (_row(z, name) for name in ("y", "v", "u"))
+    other = _row(z, "a") if apart else w
+    sides = {
+        "last": (_map(fn, y, w), _map(fn, v, other)),
+        "first": (_map(fn, w, y), _map(fn, other, v)),
+        "start": (other, _map(fn, w, y)),
+        "rest": (_map(fn, w, y), other),
+    }[place]
+    return _map("where", tensor("c", (z.k,), (T,), "bool"), *sides)
+
+
+def _product_or(z: Sizes, zero_first: bool, zero: float) -> Node:
+    product = _map("mul", _row(z), _row(z, "y"))
+    sides = [_number(zero), product] if zero_first else [product, _number(zero)]
+    return _map("where", tensor("c", (z.k,), (T,), "bool"), *sides)
+
+
+def _inside() -> list[Instance]:
+    """A choice between a product and nothing, and one between a product and a number."""
+    out: list[Instance] = []
+    for name, zero_first in (("nothing-or-product", True), ("product-or-nothing", False)):
+        rule = f"affine/choice-of-{name}"
+        for about, zero in ((f"{name} of a step", 0.0), (f"almost {name}", 1.0)):
+            term = partial(_product_or, zero_first=zero_first, zero=zero)
+            fires, idle = ((), (rule,)) if zero else ((rule,), ())
+            out.append(Instance(about, partial(_added, term=term), fires, idle, _ADDED))
+    return out
+
+
 def _instances() -> tuple[Instance, ...]:
     out: list[Instance] = []
     for name, (right, wrong) in _forms().items():
@@ -91,6 +151,8 @@ def _instances() -> tuple[Instance, ...]:
         out.append(Instance(f"almost {name} of a step", other, (), (rule,), _DEEPER))
         alone = partial(_alone, factor=right)
         out.append(Instance(f"{name} of no step", alone, (), (rule,), _DEEPER))
+    out += [i for place in _PLACES for fn in ("add", "sub") for i in _common(place, fn)]
+    out += _inside()
     for side, first in (("after", True), ("before", False)):
         counted = partial(_stepped, factor=_times(partial(_mask, dtype="int32"), first))
         rule = f"affine/unmask-{side}"
@@ -100,6 +162,7 @@ def _instances() -> tuple[Instance, ...]:
         ("affine/factor", "mul", _STEP),
         ("affine/factor-of-sum", "add", _PLUS),
         ("affine/factors", "mul", _DEEPER),
+        ("affine/term", "add", _ADDED),
     ):
         stepped = partial(_stepped, factor=product, fn=fn)
         out.append(Instance(f"{rule} of a step", stepped, (rule,), (), beside))

@@ -172,3 +172,45 @@ CHAINS = tuple(
     for before in ((False, True) if kind == "step" else (False,))
     for fold in (True, False)
 )
+
+
+def _powers_of_counts(moving: bool) -> Node:
+    factor = tensor("g", (1,), (T,)) if moving else const([0.9], "float32", (ONE,))
+    return _map("pow", factor, _real(iota(_T - T)))
+
+
+def _chain_of_numbers(begins_with: float) -> Node:
+    factors = ranged(tensor("c", (), (T,)), T, _T - 1)
+    start = const([begins_with], "float32", (ONE,))
+    return concat([start, along("prod", [factors], -1)], -1)
+
+
+def _three(z: Sizes, order: str, last: bool, moving: bool, begins_with: float) -> Node:
+    """What follows, weighted with powers and with a chain, in some order."""
+    parts = {
+        "powers": _powers_of_counts(moving),
+        "chain": _chain_of_numbers(begins_with),
+        "values": ranged(tensor("x", (), (T,)), T, _T),
+    }
+    first, second = (parts.pop(name) for name in order.split("-and-"))
+    (third,), both = parts.values(), _map("mul", first, second)
+    return reduce_node("sum", _map("mul", *((third, both) if last else (both, third))), [-1])
+
+
+def _discounted(z: Sizes, order: str, last: bool, is_it: bool) -> Pdg:
+    """Without ``is_it``: a factor that moves, and a chain that does not begin with 1."""
+    make = partial(_three, z, order, last)
+    return program(*([make(False, 1.0)] if is_it else [make(True, 1.0), make(False, 2.0)]))
+
+
+_WORDS = ("powers", "chain", "values")
+DISCOUNTED_CHAINS = tuple(
+    _about(
+        f"discounted-chain-{order}{'-last' * last}",
+        is_it,
+        partial(_discounted, order=order, last=last, is_it=is_it),
+    )
+    for order in (f"{a}-and-{b}" for a in _WORDS for b in _WORDS if a != b)
+    for last in (False, True)
+    for is_it in (True, False)
+)

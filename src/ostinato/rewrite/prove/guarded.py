@@ -1,6 +1,8 @@
 """Sums of what a comparison with the summed index lets through, as sums over the indices it does.
 
 ``sum_{s < n} where(s >= d, u[s], 0) v[s] = sum_{k < n - d} u[d + k] v[d + k]`` for 0 <= d <= n.
+Sums of powers whose exponents count down begin at the other end:
+``sum_{s <= d} g^(d - s) v[s] = sum_{k <= d} g^k v[d - k]``.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ def restricted(value: Value) -> Value:
             return _cut(v, test, (yes, no, other)) or value
         case Fold(("sum" | "dot"), (v,), Call("mul", (other, Call("where", (test, yes, no))))):
             return _cut(v, test, (yes, no, other)) or value
+        case Fold(("sum" | "dot"), (v,), body) if v.size and _counts_down(computed(body), v):
+            rest = Var(f"{v.name}<", v.size)
+            return Fold("sum", (rest,), computed(rename(body, {v: v.size - 1 - rest})))
         case Call(fn, args):
             return Call(fn, tuple(map(restricted, args)))
         case _:
@@ -27,8 +32,8 @@ def restricted(value: Value) -> Value:
 def _cut(v: Var, test: Value, parts: tuple[Value, Value, Value]) -> Value | None:
     yes, no, other = parts
     match test, no:
-        case Call("ge", (a, b)), Number(of) if of == 0 and v.size is not None:
-            left, right = _integer(a), _integer(b)
+        case Call(("ge" | "le") as fn, (a, b)), Number(of) if of == 0 and v.size is not None:
+            left, right = map(_integer, (a, b) if fn == "ge" else (b, a))
             if left is None or right is None:
                 return None
             span = _let_through(v, v.size, left - right)
@@ -40,6 +45,17 @@ def _cut(v: Var, test: Value, parts: tuple[Value, Value, Value]) -> Value | None
             return Fold("sum", (rest,), computed(body))
         case _:
             return None
+
+
+def _counts_down(value: Value, v: Var) -> bool:
+    """Whether there is a power whose exponent is a number less a variable."""
+    match value:
+        case Call("pow", (_, Call(_, (Number(Poly() as of),)) | Number(Poly() as of))):
+            return v in of.variables() and v not in (of + v).variables()
+        case Call(_, args):
+            return any(_counts_down(a, v) for a in args)
+        case _:
+            return False
 
 
 def _let_through(v: Var, size: Poly, gap: Poly) -> tuple[Poly, Poly, int] | None:

@@ -2,6 +2,7 @@
 
 from ostinato.rewrite.rules.affine import AFFINE
 from ostinato.rewrite.rules.algebra import ALGEBRA
+from ostinato.rewrite.rules.decays import DECAYS
 from ostinato.rewrite.rules.domain import DOMAIN
 from ostinato.rewrite.rules.factors import FACTORS
 from ostinato.rewrite.rules.history import HISTORY
@@ -26,6 +27,7 @@ FAMILIES = (
     SPREAD,
     RAMPS,
     OUTER,
+    DECAYS,
     AFFINE,
     FACTORS,
     VIEW,

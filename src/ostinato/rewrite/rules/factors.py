@@ -1,11 +1,14 @@
-"""Factors: what a linear recurrence multiplies with has one form, however masks are spelled.
+"""Factors: what a linear recurrence multiplies with, and adds, has one form for every mask.
 
-``factor e x``: a step of a recurrence multiplies with x, of type e, or with a product that x is in.
-A mask ``b`` may be ``where(b, w, 0)``, ``w b`` or ``w (1 - b)``, with ``w`` on either side; all of
-them become a choice around the other factors.
+``factor e x``: a step of a recurrence multiplies with x, of type e, or adds it, or x is a part of
+a product or a sum of this kind. A mask ``b`` may be ``where(b, w, 0)``, ``w b`` or ``w (1 - b)``,
+with ``w`` on either side; all of them become a choice around the other factors. A choice between
+sums with a common part is that part and a choice: it may stand inside or outside of a step.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from ostinato.rewrite.registry import Phase, Rule
 
@@ -78,6 +81,42 @@ def _around(name: str, first: bool, zero_first: bool) -> Rule:
     )
 
 
+def _inside(name: str, zero_first: bool) -> Rule:
+    """A choice between a product and nothing is a product with such a choice."""
+    sides, inner = 'z (map2 "mul" w y)', "z y"
+    if not zero_first:
+        sides, inner = '(map2 "mul" w y) z', "y z"
+    return _form(
+        name,
+        "where(c, w y, 0) = w where(c, y, 0), with operands in any order",
+        f'(map3 "where" c {sides})',
+        f'(map2 "mul" w (map3 "where" c {inner}))',
+        "(= 0.0 (value z))",
+    )
+
+
+def _common(name: str, law: str, sides: str, right: str, *when: str) -> Rule:
+    """A choice between two values with a common part."""
+    return _form(f"common-{name}", law, f'(map3 "where" c {sides})', right, *when)
+
+
+def _commons() -> Iterator[Rule]:
+    """Choices between values with a common part ``w``."""
+    either = '(map3 "where" c y v)'
+    law = "where(c, f(y, w), f(v, w)) = f(where(c, y, v), w)"
+    yield _common("last", law, "(map2 f y w) (map2 f v w)", f"(map2 f {either} w)")
+    law = "where(c, f(w, y), f(w, v)) = f(w, where(c, y, v))"
+    yield _common("first", law, "(map2 f w y) (map2 f w v)", f"(map2 f w {either})")
+    for word, fn in (("sum", "add"), ("difference", "sub")):
+        some = f'(map2 "{fn}" w y)'
+        law = f"where(c, w, {word} of w and y) = {word} of w and where(c, 0, y)"
+        right = f'(map2 "{fn}" w (map3 "where" c {_NOTHING} y))'
+        yield _common(f"start-of-{word}", law, f"w {some}", right, *_ZERO)
+        law = f"where(c, {word} of w and y, w) = {word} of w and where(c, y, 0)"
+        right = f'(map2 "{fn}" w (map3 "where" c y {_NOTHING}))'
+        yield _common(f"rest-of-{word}", law, f"{some} w", right, *_ZERO)
+
+
 FACTORS: tuple[Rule, ...] = (
     _noted(
         "factor",
@@ -97,11 +136,19 @@ FACTORS: tuple[Rule, ...] = (
     ),
     _noted(
         "factors",
-        "both operands of a product are factors",
+        "both operands of a product or a sum are factors",
         "y w",
-        "rewrite",
-        '(= x (map2 "mul" y w))',
+        "spread",
+        "(= x (map2 f y w))",
         "(factor e x)",
+    ),
+    _noted(
+        "term",
+        "what is added to a multiple of the step before has factors",
+        "x",
+        "seed",
+        "(affine r y g x)",
+        _TYPE,
     ),
     *_masked("mask", _TRUTH, "w", "0"),
     *_masked("unmask", _LIE, "0", "w", "(= 1.0 (value u))", "(= o (shape u))"),
@@ -110,4 +157,7 @@ FACTORS: tuple[Rule, ...] = (
         for side, first in (("before", True), ("after", False))
         for place, zero_first in (("of-nothing", True), ("or-nothing", False))
     ),
+    _inside("choice-of-nothing-or-product", zero_first=True),
+    _inside("choice-of-product-or-nothing", zero_first=False),
+    *_commons(),
 )

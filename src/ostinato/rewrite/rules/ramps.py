@@ -156,6 +156,51 @@ def _chains() -> Iterator[Rule]:
             yield _chained(name, law, _m2("add", *pair), "(lin d 1 g x)", *ranges)
 
 
+def _discounted_chains() -> Iterator[Rule]:
+    """Powers beside products of factors: discounted sums that end where a factor is 0."""
+    law = "sum_k g^k c[d] ... c[d + k - 1] x[d + k] = y where y[d] = x[d] + g c[d] y[d + 1]"
+    powers, one = '(map2 "pow" g (map1 f (leaf k)))', ("(= 1.0 (value u))", "(axis u 1 (size 1))")
+    chain, x = '(cat 1 u (along1 "prod" 1 i (sl d q c)))', "(sl d s x)"
+    when = (
+        *("(suffix d s)", "(shortened d q)", "(counts k (length s))", "(real_cast f)"),
+        *(
+            "(= 0 (rank c))",
+            "(= 0 (rank x))",
+            "(= 1 (rank g))",
+            "(axis g 1 (size 1))",
+            "(= 0 (& d (dom g)))",
+        ),
+        *one,
+    )
+    scaled = _m2("mul", "(part 1 0 g)", "c")
+    for name, first, second, third in (
+        ("powers-and-chain", powers, chain, x),
+        ("chain-and-powers", chain, powers, x),
+        ("values-and-powers", x, powers, chain),
+        ("powers-and-values", powers, x, chain),
+        ("values-and-chain", x, chain, powers),
+        ("chain-and-values", chain, x, powers),
+    ):
+        both = _m2("mul", first, second)
+        for order, pair in (("", (both, third)), ("-last", (third, both))):
+            left = f'(red "sum" 1 {_m2("mul", *pair)})'
+            yield _powered(f"{name}{order}", law, left, f"(lin d 1 {scaled} x)", *when)
+
+
+def _powered(name: str, law: str, left: str, right: str, *when: str) -> Rule:
+    return Rule(
+        name=f"incremental/discounted-chain-{name}",
+        law=law,
+        reason="Weights that are products of factors cost one multiply-add per step.",
+        left=left,
+        right=right,
+        when=when,
+        exact="reassociates",
+        valid="inside the box",
+        proof=PROOF,
+    )
+
+
 _COLUMN_OF = "(reshape 1 (cons n (cons (size 1) (nil))) (sl d s {}))"
 _ROW_OF = "(reshape 1 (cons (size 1) (cons n (nil))) (sl d s {}))"
 _SUM = "sum_j m[d, j] x[j] where m is a ramp = y where y[d] = x[d] + g y[d +- 1]"
@@ -205,4 +250,5 @@ RAMPS: tuple[Rule, ...] = (
         *_TOGETHER,
     ),
     *_chains(),
+    *_discounted_chains(),
 )

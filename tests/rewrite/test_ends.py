@@ -1,0 +1,100 @@
+"""Where episodes end: the place of the choice, and products of what lives on, change no kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from tests.rewrite.test_spellings import extracted
+
+GAMMA, DECAY = 0.99, 0.9
+Step = Callable[..., Any]
+
+
+def advantage(spelling: tuple[Step, Step]) -> ot.Program:
+    """The surprise at the last step, and a step before that with what follows it."""
+    last, step = spelling
+    b, t = ot.dims("b t")
+    reward, value = ot.input("reward", over=(b, t)), ot.input("value", over=(b, t))
+    done = ot.input("done", dtype="bool", over=(b, t))
+    following = value[b, ot.minimum(t + 1, t.size - 1)]
+    y = ot.recurrent("y", over=(b, t))
+    y[b, -1] = last(reward, value, following, done)[b, -1]
+    y[b, t] = step(reward, value, following, done, y[b, t + 1])
+    return ot.Program(y=y)
+
+
+def _live(done: Any) -> Any:
+    return 1.0 - done.cast("float32")
+
+
+INSIDE = "one choice for each"
+ADVANTAGES: dict[str, tuple[Step, Step]] = {
+    INSIDE: (
+        lambda r, v, n, d: r + GAMMA * ot.where(d, 0.0, n) - v,
+        lambda r, v, n, d, y: r + GAMMA * ot.where(d, 0.0, n) - v + DECAY * ot.where(d, 0.0, y),
+    ),
+    "products in the choice": (
+        lambda r, v, n, d: r + ot.where(d, 0.0, GAMMA * n) - v,
+        lambda r, v, n, d, y: r + ot.where(d, 0.0, GAMMA * n) - v + ot.where(d, 0.0, DECAY * y),
+    ),
+    "masks": (
+        lambda r, v, n, d: r + GAMMA * n * _live(d) - v,
+        lambda r, v, n, d, y: r + GAMMA * n * _live(d) - v + DECAY * _live(d) * y,
+    ),
+    "one choice outside": (
+        lambda r, v, n, d: ot.where(d, r - v, r + GAMMA * n - v),
+        lambda r, v, n, d, y: ot.where(d, r - v, r + GAMMA * n - v + DECAY * y),
+    ),
+    "one choice the other way round": (
+        lambda r, v, n, d: ot.where(~d, r + GAMMA * n - v, r - v),
+        lambda r, v, n, d, y: ot.where(~d, r + GAMMA * n - v + DECAY * y, r - v),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ADVANTAGES)
+def test_an_advantage_is_one_program_wherever_its_choices_stand(name: str) -> None:
+    program = advantage(ADVANTAGES[name])
+    assert "linear(where(" in extracted(program)
+    assert extracted(program) == extracted(advantage(ADVANTAGES[INSIDE]))
+    rng = np.random.default_rng(0)
+    given: dict[str, Any] = {n: rng.normal(size=(3, 6)) for n in ("reward", "value")}
+    given["done"] = rng.random((3, 6)) < 0.4
+    expected = advantage(ADVANTAGES[INSIDE]).interpret(**given)["y"]
+    np.testing.assert_allclose(program.interpret(**given)["y"], expected, rtol=1e-5, atol=1e-6)
+
+
+def weighted(make: Step) -> ot.Program:
+    """Sums of what follows: with powers, what lives on, and the values."""
+    b, t = ot.dims("b t")
+    live = ot.input("live", over=(b, t))
+    values = ot.input("x", over=(b, t))[b, t:]
+    powers = DECAY ** ot.arange(values.shape[0]).cast("float32")
+    lasting = ot.concatenate([ot.ones(1), ot.cumprod(live[b, t : t.size - 1], 0)], 0)
+    return ot.Program(y=make(powers, lasting, values).sum(0))
+
+
+WEIGHTED: dict[str, Step] = {
+    "weights first": lambda p, c, x: p * c * x,
+    "weights last": lambda p, c, x: x * (c * p),
+    "live values": lambda p, c, x: p * (x * c),
+    "discounted values": lambda p, c, x: p * x * c,
+    "discounted live values": lambda p, c, x: c * x * p,
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_powers_and_products_of_what_lives_on_are_one_factor_of_a_step(name: str) -> None:
+    program = weighted(WEIGHTED[name])
+    found = extracted(program)
+    assert "linear(" in found and "sum(" not in found and "prod(" not in found
+    rng = np.random.default_rng(0)
+    given = {"x": rng.normal(size=(3, 6)), "live": (rng.random((3, 6)) < 0.6).astype("float32")}
+    expected = weighted(WEIGHTED["weights first"]).interpret(**given)["y"]
+    np.testing.assert_allclose(program.interpret(**given)["y"], expected, rtol=1e-5)
+    assert found == extracted(weighted(WEIGHTED["weights first"]))
