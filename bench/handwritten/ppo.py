@@ -39,7 +39,6 @@ from bench.handwritten.network import (
     transpose,
 )
 from bench.harness.timing import rates
-from ostinato.codegen.cpu.llvm import njit
 from ostinato.codegen.cpu.prelude import (
     BARRIER_WORDS,
     DRIVER,
@@ -51,6 +50,7 @@ from ostinato.codegen.cpu.prelude import (
     philox_bits,
     softplus_f32,
 )
+from ostinato.codegen.cpu.twins import njit
 
 EPOCHS, PARTS = 4, 4
 DISCOUNT, TRACE = F(0.99), F(0.99 * 0.95)

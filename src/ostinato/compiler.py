@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ostinato.arguments import Arguments, Signature, signature
-from ostinato.codegen.cpu import prelude
+from ostinato.codegen.cpu.digest import digest
 from ostinato.machine.stored import profile_in_use
 from ostinato.options import Options, Request, options_from
 from ostinato.pdg.claims import Claim
@@ -200,5 +200,5 @@ def _key(pdg: Pdg, rules: RuleSet | None, options: Options) -> str:
     """Everything that decides the artifact: program, rules, options, compiler, machine."""
     workers = options.threads or available_cores()
     chosen = "all" if rules is None else spell(rules.rules)
-    about = (chosen, repr(options), str(workers), code_digest(), prelude.digest())
+    about = (chosen, repr(options), str(workers), code_digest(), digest())
     return fingerprint(pdg, *about)

@@ -1,31 +1,32 @@
-"""Generated modules are compiled by several processes, and the work is shared fairly."""
+"""Generated modules are compiled kernel by kernel, by several processes, and found again."""
 
 from __future__ import annotations
 
-import os
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ostinato.runtime.module import ONLY, compile_together, load_module, only, shares
+from ostinato.runtime import objects, optimise
+from ostinato.runtime.compiling import Team
+from ostinato.runtime.module import KEYS, Loaded, load_module, load_with_numba
 
+HEAD = "from ostinato.codegen.cpu.prelude import carray, driver, invoke, kernel\n"
 KERNEL = """
-
-mm{k} = {k}  # a definition belongs to the function below it
-
 
 @kernel(1)
 def k{k}(memory, table, n):
+    # line {k} of the user's program
     at = carray(table, 1)
-    for _ in range(n):
-        at[{k}] += 1{padding}
+    for i in range(n):
+        at[n] = at[n] + {k}
 """
-HEAD = "from ostinato.codegen.cpu.prelude import carray, driver, invoke, kernel\n"
 DRIVER = """
 
 @driver("int64[::1]", "uint8[::1]", "int64[::1]")
 def main(kernels, arena, at):
-    for k in range(len(kernels) - 1):
+    for k in range({count}):
         invoke(kernels[k], arena, at, (k,))
 
 
@@ -33,43 +34,111 @@ KERNELS = ({names})
 """
 
 
-def source(kernels: int, padding: int = 0) -> str:
-    parts = [
-        KERNEL.format(k=k, padding="\n    # " + "x" * padding * (k + 1)) for k in range(kernels)
-    ]
-    return HEAD + "".join(parts) + DRIVER.format(names="".join(f"k{k}, " for k in range(kernels)))
+def source(*kernels: int) -> str:
+    parts = [KERNEL.format(k=k) for k in kernels]
+    names = "".join(f"k{k}, " for k in kernels)
+    return HEAD + "".join(parts) + DRIVER.format(names=names, count=len(kernels))
 
 
-def test_a_small_module_is_compiled_by_one_process() -> None:
-    assert len(shares(source(3), 8)) == 1
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OSTINATO_CACHE_DIR", str(tmp_path / "cache"))
 
 
-def test_a_large_module_is_divided_evenly() -> None:
-    parts = shares(source(5, 10_000), 2)
-    assert sorted(name for part in parts for name in part) == [f"k{k}" for k in range(5)]
-    assert parts == [["k4", "k1", "k0"], ["k3", "k2"]]
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The modules that this process compiles from now on."""
+    found: list[str] = []
+    original = optimise.machine_code
+
+    def counted(text: str) -> bytes:
+        found.append(text)
+        return original(text)
+
+    monkeypatch.setattr(optimise, "machine_code", counted)
+    return found
 
 
-def test_kernels_compiled_elsewhere_are_found(tmp_path: Path) -> None:
-    import numpy as np
+def load(directory: Path, *kernels: int, cores: int = 1) -> Loaded:
+    directory.mkdir(exist_ok=True)
+    (directory / "program.py").write_text(source(*kernels))
+    return load_module(directory, "any", cores)
 
-    (tmp_path / "program.py").write_text(source(3, 10_000))
-    compile_together(tmp_path, "together", 2)
-    assert len(list((tmp_path / "__pycache__").glob("*.nbc"))) == 3  # the driver comes later
-    loaded = load_module(tmp_path, "together", 2)
+
+def run(loaded: Loaded) -> list[int]:
     at = np.zeros(3, np.int64)
     loaded.entry(loaded.kernels, np.zeros(1, np.uint8), at)
-    assert at.tolist() == [0, 1, 2]
+    return [int(x) for x in at]
 
 
-def test_the_choice_of_kernels_ends_with_the_import(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ONLY, "k7")
-    with only(["k1"]):
-        assert os.environ[ONLY] == "k1"
-    assert os.environ[ONLY] == "k7"
+def test_kernels_compiled_by_other_processes_are_linked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ostinato.runtime.module.WORTH_A_TEAM", 0)
+    assert run(load(tmp_path / "a", 1, 5, 7, cores=3)) == [0, 5, 14]
+
+
+def test_the_work_of_a_process_that_dies_is_done_here() -> None:
+    text = 'define void @"ostinato.entry"() { ret void }'
+    with Team(2) as team:
+        team.workers[0].process.kill()
+        made = team.compile([("a", text), ("b", text)])
+    assert made.keys() == {"a", "b"}
+
+
+def test_programs_share_the_machine_code_of_equal_kernels(
+    tmp_path: Path, compiled: list[str]
+) -> None:
+    load(tmp_path / "a", 1, 5)
+    assert len(compiled) == 3  # the driver too
+    assert run(load(tmp_path / "b", 5, 1, 5)) == [0, 1, 10]
+    assert len(compiled) == 4  # another driver
+    a, b = (json.loads((tmp_path / x / KEYS).read_text())["kernels"] for x in "ab")
+    assert b == [a[1], a[0], a[1]]
+
+
+def test_a_changed_comment_compiles_nothing(tmp_path: Path, compiled: list[str]) -> None:
+    text = source(1, 5)
+    for name, each in (("a", text), ("b", text.replace("of the user's", "further down in the"))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "program.py").write_text(each)
+        load_module(tmp_path / name, "any")
+    assert len(compiled) == 3
+
+
+def test_a_program_seen_before_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(tmp_path / "a", 1, 5)
+    monkeypatch.setattr("ostinato.runtime.module.READER", "no_such_module")
+    assert run(load(tmp_path / "a", 1, 5)) == [0, 5, 0]
+
+
+def test_a_kernel_that_was_evicted_is_compiled_again(tmp_path: Path, compiled: list[str]) -> None:
+    load(tmp_path / "a", 1, 5)
+    (gone,) = json.loads((tmp_path / "a" / KEYS).read_text())["kernels"][1:]
+    objects.path_of(gone).unlink()
+    assert run(load(tmp_path / "a", 1, 5)) == [0, 5, 0]
+    assert len(compiled) == 4
+
+
+def test_numba_compiles_the_same_module(tmp_path: Path) -> None:
+    load(tmp_path / "a", 1, 5, 7)
+    assert run(load_with_numba(tmp_path / "a", "numba")) == [0, 5, 14]
+
+
+def test_numba_compiles_what_is_outside_the_language_and_says_so(tmp_path: Path) -> None:
+    text = source(1, 5).replace("at[n] + 5", "at[n] + 5 if n else 0")
+    (tmp_path / "program.py").write_text(text)
+    with pytest.warns(UserWarning, match="Numba compiles the program.* kind IfExp, in `at"):
+        loaded = load_module(tmp_path, "outside")
+    assert run(loaded) == [0, 5, 0]
 
 
 def test_a_module_that_does_not_compile_says_why(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text("KERNELS = (undefined,)\n")
-    with pytest.raises(NameError, match="undefined"):
+    with (
+        pytest.warns(UserWarning, match="without a driver"),
+        pytest.raises(NameError, match="undefined"),
+    ):
         load_module(tmp_path, "broken")

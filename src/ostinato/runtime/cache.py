@@ -14,17 +14,14 @@ import tempfile
 import warnings
 from pathlib import Path
 
+from ostinato.runtime import trust
 from ostinato.runtime.artifact import Artifact
+from ostinato.runtime.folder import VARIABLE as VARIABLE
+from ostinato.runtime.folder import require_root
+from ostinato.runtime.folder import root as root
 from ostinato.runtime.module import FILE
 
-VARIABLE = "OSTINATO_CACHE_DIR"
 ARTIFACT = "artifact.pickle"
-
-
-def root() -> Path:
-    """The cache directory: ``$OSTINATO_CACHE_DIR``, or ``~/.cache/ostinato``."""
-    chosen = os.environ.get(VARIABLE)
-    return Path(chosen) if chosen else Path.home() / ".cache" / "ostinato"
 
 
 def digest(*parts: str | bytes) -> str:
@@ -53,7 +50,8 @@ def store(key: str, artifact: Artifact) -> Path:
     """
     place = directory_of(key)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        require_root()
+        trust.make(place.parent)
         building = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=place.parent))
     except OSError as failure:
         warnings.warn(f"nothing is cached: {failure}", stacklevel=2)
@@ -84,7 +82,13 @@ def load(key: str) -> Artifact | None:
     if not place.is_dir():
         return None
     try:
-        return _read(place)
+        require_root()
+        found = _read(place)
+        os.utime(place / ARTIFACT)
+        return found
+    except trust.ForeignError as failure:
+        trust.warn_once(f"the cached program {place} is not used: {failure}")
+        return None
     except Exception as failure:  # whatever a truncated or foreign file may raise
         warnings.warn(f"the cached program {place} is damaged ({failure}): rebuilt", stacklevel=2)
         shutil.rmtree(place, ignore_errors=True)
@@ -92,12 +96,13 @@ def load(key: str) -> Artifact | None:
 
 
 def _read(place: Path) -> Artifact:
-    head, _, body = (place / ARTIFACT).read_bytes().partition(b"\n")
+    trust.require_own(place, place.stat())
+    head, _, body = trust.read(place / ARTIFACT).partition(b"\n")
     if hashlib.sha256(body).hexdigest().encode() != head:
         raise ValueError("its digest is wrong")
     artifact = pickle.loads(body)
     if not isinstance(artifact, Artifact):
         raise ValueError(f"it holds a {type(artifact).__name__}")
-    if (place / FILE).read_text(encoding="utf-8") != artifact.source:
+    if trust.read(place / FILE).decode() != artifact.source:
         raise ValueError(f"its {FILE} was changed")
     return artifact

@@ -137,7 +137,6 @@ class Executable:
     def __init__(self, artifact: Artifact, directory: Path, key: str, threads: int = 0) -> None:
         """Compile or load the module in ``directory``; ``threads`` 0 means all cores."""
         self.artifact, self.key = artifact, key
-        self._directory = directory
         self._stamping: Stamping | None = None
         self._measured: tuple[Mapping[str, int], tuple[float, ...]] | None = None
         self.threads = threads or available_cores()
@@ -175,7 +174,7 @@ class Executable:
     def log(self, extents: Mapping[str, int]) -> Log:
         """An empty log for one run; the first one compiles the driver that fills it."""
         if self._stamping is None:
-            self._stamping = load_stamping(self.artifact.profiled(), self._directory)
+            self._stamping = load_stamping(self.artifact.profiled())
         return Log(self._stamping, self.workers(extents))
 
     def finish(self, execution: Execution) -> None:

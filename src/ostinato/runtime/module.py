@@ -1,30 +1,34 @@
-"""Importing generated source: a real file under a name of its own, as Numba's cache needs it.
+"""From generated source to functions in memory, by way of the cache.
 
-A large module that nobody compiled yet is compiled by several processes at once, which meet in
-Numba's cache beside the file.
+A program's directory names the machine code of its kernels; what is missing is compiled from the
+source beside it.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
-import os
-import re
+import json
 import shutil
-import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.runtime import objects, trust
+from ostinato.runtime.compiling import Team
+from ostinato.runtime.linking import Library, key_of, named
+
 FILE = "program.py"
-ONLY = "OSTINATO_COMPILE_ONLY"  # read by the decorators of generated source
-WORTH_A_PROCESS = 15_000  # characters of source: below, starting Python takes longer
+KEYS = "kernels.json"
+READER = "ostinato.codegen.cpu.native.module"  # named, not imported: a cached program needs none
+WORTH_A_TEAM = 15_000  # characters of source: below, starting Python takes longer
 
 
 @dataclass(frozen=True)
@@ -35,26 +39,117 @@ class Loaded:
     kernels: npt.NDArray[np.int64]
 
 
-def load_module(directory: Path, key: str, cores: int = 1) -> Loaded:
-    """Return the compiled module in the directory, from Numba's cache beside it if it is there.
+@dataclass(frozen=True)
+class Keys:
+    """The names of a program's machine code: its driver's, and its kernels' in order."""
+
+    driver: str
+    kernels: tuple[str, ...]
+
+    @property
+    def all(self) -> set[str]:
+        return {self.driver, *self.kernels}
+
+
+def load_module(directory: Path, key: str, cores: int = 1, team: Team | None = None) -> Loaded:
+    """Return the compiled module in the directory, from the cache if its kernels are there.
+
+    A damaged or foreign file is told, and made again.
+    """
+    keys = _keys(directory)
+    found = _cached(keys) if keys is not None else {}
+    if keys is None or found.keys() != keys.all:
+        reader = importlib.import_module(READER)
+        source = (directory / FILE).read_text(encoding="utf-8")
+        try:
+            keys, found = _compiled(reader, source, cores, team)
+        except reader.UnreadableError as failure:
+            warnings.warn(f"Numba compiles the program, slowly: {failure}", stacklevel=2)
+            return load_with_numba(directory, key)
+        _remember(directory, keys)
+    library = Library(found)
+    return Loaded(library.entry(keys.driver), library.addresses(keys.kernels))
+
+
+def _keys(directory: Path) -> Keys | None:
+    try:
+        found = json.loads(trust.read(directory / KEYS))
+        return Keys(str(found["driver"]), tuple(map(str, found["kernels"])))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as failure:
+        trust.warn_once(f"{directory / KEYS} is not used ({failure}): made again")
+        return None
+
+
+def _remember(directory: Path, keys: Keys) -> None:
+    text = json.dumps({"driver": keys.driver, "kernels": keys.kernels})
+    try:
+        trust.write(directory / KEYS, text.encode())
+    except OSError as failure:
+        trust.warn_once(f"nothing is cached: {failure}")
+
+
+def _cached(keys: Keys) -> dict[str, bytes]:
+    loaded = {key: objects.load(key) for key in keys.all}
+    return {key: body for key, body in loaded.items() if body is not None}
+
+
+def _compiled(
+    reader: Any, source: str, cores: int, team: Team | None
+) -> tuple[Keys, dict[str, bytes]]:
+    """Compile what is not in the cache, and keep it there."""
+    module = reader.read(source)
+    names: dict[str, str] = {}
+    found: dict[str, bytes] = {}
+
+    def missing() -> Iterator[tuple[str, str]]:
+        for unit in reader.units(module):
+            key = names[unit.name] = key_of(unit.text)
+            body = objects.load(key)
+            if body is not None:
+                found[key] = body
+            elif key not in started:
+                started.add(key)
+                yield key, named(unit.text, key)
+
+    started: set[str] = set()
+    if team is None:
+        with Team(cores if len(source) > WORTH_A_TEAM else 1) as own:
+            made = own.compile(missing())
+    else:
+        made = team.compile(missing())
+    for key, body in made.items():
+        objects.store(key, body)
+    keys = Keys(names[reader.DRIVER], tuple(names[name] for name in module.kernels))
+    return keys, {**found, **made}
+
+
+def load_driver(source: str) -> Callable[..., None]:
+    """The driver of a module that has no kernels of its own."""
+    reader = importlib.import_module(READER)
+    keys, found = _compiled(reader, source, 1, None)
+    return Library(found).entry(keys.driver)
+
+
+def load_with_numba(directory: Path, key: str) -> Loaded:
+    """Return the module as Numba compiles it, from Numba's cache beside it if it is there.
 
     A damaged cache is removed, with a warning, and rebuilt.
     """
     compiled = directory / "__pycache__"
-    if cores > 1 and not any(compiled.glob("*.nbi")):
-        compile_together(directory, key, cores)
     try:
-        return _loaded(directory, key)
+        return _from_numba(directory, key)
     except Exception as failure:
         if not compiled.is_dir():
             raise
         message = f"the compiled code in {compiled} could not be loaded ({failure}): rebuilt"
         warnings.warn(message, stacklevel=2)
         shutil.rmtree(compiled, ignore_errors=True)
-        return _loaded(directory, key)
+        return _from_numba(directory, key)
 
 
-def _loaded(directory: Path, key: str) -> Loaded:
+def _from_numba(directory: Path, key: str) -> Loaded:
     module = _import(directory, key)
     addresses = [kernel.address for kernel in module.KERNELS]
     return Loaded(module.main, np.array([*addresses, 0], np.int64))  # never empty
@@ -73,73 +168,3 @@ def _import(directory: Path, key: str) -> ModuleType:
         del sys.modules[name]
         raise
     return module
-
-
-def compile_together(directory: Path, key: str, processes: int) -> None:
-    """Compile the kernels in several processes; what fails there is compiled here later."""
-    mine, *others = shares((directory / FILE).read_text(encoding="utf-8"), processes)
-    if not others or not sys.executable:
-        return
-    path = os.pathsep.join(p for p in sys.path if p)
-    command = [sys.executable, "-m", __name__, str(directory), key]
-    running = [
-        subprocess.Popen(
-            command,
-            env={**os.environ, "PYTHONPATH": path, ONLY: ",".join(share)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        for share in others
-    ]
-    try:
-        with only(mine):
-            _import(directory, key)
-    finally:
-        for process in running:
-            process.wait()
-
-
-@contextmanager
-def only(names: list[str]) -> Generator[None]:
-    """Compile these kernels alone while a module is imported."""
-    before = os.environ.get(ONLY)
-    os.environ[ONLY] = ",".join(names)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[ONLY]
-        else:
-            os.environ[ONLY] = before
-
-
-def shares(source: str, processes: int) -> list[list[str]]:
-    """Divide a module's kernels, largest first, so that all processes have as much to do.
-
-    The text of a kernel, its definitions included, measures the work.
-    """
-    sizes: dict[str, int] = {}
-    pending = 0  # lines at the margin belong to the function below, others to the one above
-    name = ""
-    for line in source.splitlines():
-        found = re.match(r"def (\w+)\(", line)
-        if found:
-            name = found[1]
-            sizes[name], pending = pending, 0
-        elif line.startswith(" ") and name:
-            sizes[name] += len(line)
-        else:
-            pending += len(line)
-    sizes.pop("main", None)
-    most = max(1, min(processes, sum(sizes.values()) // WORTH_A_PROCESS, len(sizes)))
-    out: list[list[str]] = [[] for _ in range(most)]
-    load = [0] * most
-    for name in sorted(sizes, key=lambda n: -sizes[n]):
-        k = load.index(min(load))
-        out[k].append(name)
-        load[k] += sizes[name]
-    return out
-
-
-if __name__ == "__main__":
-    _import(Path(sys.argv[1]), sys.argv[2])

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import os
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ostinato.report.timing import Mark, Slice, Track
+from ostinato.runtime.module import load_driver
 
 ROOM = 20_000  # events that a worker keeps: more would be no picture to look at
 HEAD, EVENT_WORDS = 8, 3
-COUNT, LAST, CAPACITY, EVENTS, FIRST = range(5)
+COUNT, LAST, CAPACITY, EVENTS, FIRST, SIZE = range(6)
 
 
 class Profiled(Protocol):
@@ -47,26 +42,9 @@ class Stamping:
     made: Profiled
 
 
-def load_stamping(made: Profiled, directory: Path) -> Stamping:
-    """Compile the driver beside the program that it is of, or load it from Numba's cache there."""
-    name = f"profile_{hashlib.sha256(made.source.encode()).hexdigest()[:16]}"
-    path = directory / f"{name}.py"
-    if not path.is_file():
-        with tempfile.NamedTemporaryFile("w", dir=directory, suffix=".tmp", delete=False) as file:
-            file.write(made.source)
-        os.replace(file.name, path)  # nobody reads half of it
-    module = f"ostinato_{name}"
-    if module not in sys.modules:
-        spec = importlib.util.spec_from_file_location(module, path)
-        assert spec is not None and spec.loader is not None, f"{path} is no Python file"
-        sys.modules[module] = importlib.util.module_from_spec(spec)
-        try:
-            spec.loader.exec_module(sys.modules[module])
-        except BaseException:
-            del sys.modules[module]
-            raise
-    entry: Callable[..., None] = sys.modules[module].main
-    return Stamping(entry, made)
+def load_stamping(made: Profiled) -> Stamping:
+    """Compile the driver, or load it from the cache."""
+    return Stamping(load_driver(made.source), made)
 
 
 @dataclass
@@ -86,6 +64,7 @@ class Log:
         self.words = np.zeros(size * self.workers, np.int64)
         for own in range(0, len(self.words), size):
             self.words[own + CAPACITY], self.words[own + EVENTS] = self.room, own + events
+            self.words[own + SIZE] = size
         self.words[:: 4096 // 8] += 0  # the first use of a page is no time of the program
         self.now("begin")
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from ostinato.codegen.cpu.barrier import BARRIER_WORDS, atomic_add, barrier
 from ostinato.codegen.cpu.flags import DRIVER
-from ostinato.codegen.cpu.llvm import njit
+from ostinato.codegen.cpu.twins import njit
 
 Array = npt.NDArray[Any]
 ROUNDS = 2000

@@ -8,11 +8,11 @@ import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.cpu.flags import DRIVER
-from ostinato.codegen.cpu.llvm import njit
 from ostinato.codegen.cpu.matmul import matmul
 from ostinato.codegen.cpu.matmul_blocks import chosen_rows, split
 from ostinato.codegen.cpu.matmul_packed import is_large
 from ostinato.codegen.cpu.matmul_spec import Form, Matmul, Operand, Size, Step
+from ostinato.codegen.cpu.twins import njit
 from ostinato.codegen.cpu.vector import Float
 
 Array = npt.NDArray[Any]

@@ -7,8 +7,9 @@ import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.cpu.flags import DRIVER
-from ostinato.codegen.cpu.llvm import Primitive, njit
+from ostinato.codegen.cpu.llvm import Primitive
 from ostinato.codegen.cpu.memory import access
+from ostinato.codegen.cpu.twins import njit
 from ostinato.pdg.node import Dtype
 
 Array = npt.NDArray[Any]

@@ -8,8 +8,9 @@ import pytest
 
 from ostinato.codegen.cpu import philox as compiled
 from ostinato.codegen.cpu.flags import DRIVER
-from ostinato.codegen.cpu.llvm import Primitive, njit
+from ostinato.codegen.cpu.llvm import Primitive
 from ostinato.codegen.cpu.memory import access
+from ostinato.codegen.cpu.twins import njit
 from ostinato.pdg import philox
 from ostinato.pdg.node import Dtype
 

@@ -9,7 +9,8 @@ import pytest
 
 from ostinato.codegen.cpu import scalar
 from ostinato.codegen.cpu.flags import DRIVER
-from ostinato.codegen.cpu.llvm import Primitive, njit
+from ostinato.codegen.cpu.llvm import Primitive
+from ostinato.codegen.cpu.twins import njit
 
 Array = npt.NDArray[Any]
 Apply = Callable[..., Array]

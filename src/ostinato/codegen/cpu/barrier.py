@@ -1,6 +1,6 @@
 """Atomic words and the barrier that separates phases of the compiled workers."""
 
-from ostinato.codegen.cpu.flags import KERNEL, host_is_x86
+from ostinato.codegen.cpu.flags import host_is_x86
 from ostinato.codegen.cpu.llvm import (
     I32,
     VOID,
@@ -8,7 +8,7 @@ from ostinato.codegen.cpu.llvm import (
     Primitive,
     Value,
     declare,
-    njit,
+    inner,
     primitive,
 )
 
@@ -55,7 +55,7 @@ pause: Primitive = primitive("pause", "void", (), _emit_pause)
 sched_yield: Primitive = primitive("sched_yield", "void", (), _emit_yield)
 
 
-@njit(**KERNEL)
+@inner
 def barrier(words: object, workers: int) -> None:
     """Wait until all workers are here; what each wrote before is visible to all after.
 

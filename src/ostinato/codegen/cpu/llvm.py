@@ -1,20 +1,19 @@
-"""The only door to Numba and llvmlite, which have no types: the few parts we use, typed.
+"""The door to llvmlite's instructions, which have no types: the few parts we use, typed.
 
-A `primitive` is a function of generated code whose body we write as LLVM instructions. Numba sees
-its argument and result types, so an argument of another number type is cast at the call.
+A `primitive` is a function of generated code whose body we write as LLVM instructions. An argument
+of another number type than it names is cast at the call. Both readers of generated code know
+primitives: `ostinato.codegen.native`, and Numba by way of `twins`.
 """
 
 import importlib
-import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn, Protocol
 
 from ostinato.pdg.node import Dtype
 
 _ir = importlib.import_module("llvmlite.ir")
-_cgutils = importlib.import_module("numba.core.cgutils")
-_types = importlib.import_module("numba.core.types")
-_extending = importlib.import_module("numba.extending")
 
 Compare = Literal["<", "<=", ">", ">=", "==", "!="]
 
@@ -47,10 +46,10 @@ class Module(Protocol):
     def add_metadata(self, operands: Sequence[object]) -> object: ...
 
 
-class NumbaType(Protocol):
-    """A type of Numba's type system; called with argument types it is a signature."""
+class Phi(Value, Protocol):
+    """A value that depends on the block before."""
 
-    def __call__(self, *args: "NumbaType") -> object: ...
+    def add_incoming(self, value: Value, block: object) -> None: ...
 
 
 class Primitive(Protocol):
@@ -60,9 +59,20 @@ class Primitive(Protocol):
 
 
 class Builder(Protocol):
-    """The instructions of llvmlite's IRBuilder that the primitives use."""
+    """The instructions of llvmlite's IRBuilder that we use."""
 
     module: Module
+    block: Any
+
+    def append_basic_block(self, name: str = ...) -> Any: ...
+    def position_at_end(self, block: Any) -> None: ...
+    def goto_entry_block(self) -> AbstractContextManager[None]: ...
+    def if_then(self, pred: Value, likely: bool | None = ...) -> AbstractContextManager[Any]: ...
+    def if_else(self, pred: Value) -> AbstractContextManager[tuple[Any, Any]]: ...
+    def branch(self, target: Any) -> Value: ...
+    def cbranch(self, cond: Value, truebr: Any, falsebr: Any) -> Value: ...
+    def phi(self, kind: Type) -> Phi: ...
+    def alloca(self, kind: Type) -> Value: ...
 
     def fadd(self, lhs: Value, rhs: Value) -> Value: ...
     def fsub(self, lhs: Value, rhs: Value) -> Value: ...
@@ -70,7 +80,7 @@ class Builder(Protocol):
     def fdiv(self, lhs: Value, rhs: Value) -> Value: ...
     def frem(self, lhs: Value, rhs: Value) -> Value: ...
     def fneg(self, arg: Value) -> Value: ...
-    def add(self, lhs: Value, rhs: Value) -> Value: ...
+    def add(self, lhs: Value, rhs: Value, name: str = ..., flags: Sequence[str] = ...) -> Value: ...
     def sub(self, lhs: Value, rhs: Value) -> Value: ...
     def mul(self, lhs: Value, rhs: Value) -> Value: ...
     def sdiv(self, lhs: Value, rhs: Value) -> Value: ...
@@ -124,22 +134,6 @@ F32: Type = _ir.FloatType()
 F64: Type = _ir.DoubleType()
 VOID: Type = _ir.VoidType()
 
-NUMBA_TYPES: dict[str, NumbaType] = {
-    "bool": _types.boolean,
-    "int32": _types.int32,
-    "int64": _types.int64,
-    "uint16": _types.uint16,
-    "uint32": _types.uint32,
-    "float32": _types.float32,
-    "float64": _types.float64,
-    "void": _types.void,
-}
-
-
-njit: Callable[..., Callable[[Callable[..., object]], Primitive]] = importlib.import_module(
-    "numba"
-).njit
-
 
 def vector_type(element: Type, lanes: int) -> Type:
     """Return the type of ``lanes`` elements, or of one scalar when ``lanes`` is 0."""
@@ -166,8 +160,9 @@ def i64(value: int) -> Value:
 def declare(builder: Builder, name: str, result: Type, args: Sequence[Type]) -> Value:
     """Return the external function or LLVM intrinsic of that name and type."""
     kind = _ir.FunctionType(result, args)
-    found: Value = _cgutils.get_or_insert_function(builder.module, kind, name)
-    return found
+    found = builder.module.globals.get(name)
+    made: Value = _ir.Function(builder.module, kind, name) if found is None else found
+    return made
 
 
 def function_type(result: Type, args: Sequence[Type]) -> Type:
@@ -178,8 +173,10 @@ def function_type(result: Type, args: Sequence[Type]) -> Type:
 
 def alloca(builder: Builder, kind: Type) -> Value:
     """Return a pointer to a local variable, which LLVM turns into registers."""
-    made: Value = _cgutils.alloca_once(builder, kind)
-    return made
+    with builder.goto_entry_block():
+        pointer = builder.alloca(kind)
+        builder.store(_ir.Constant(kind, None), pointer)  # it may be read before it is written
+    return pointer
 
 
 def local_array(builder: Builder, kind: Type, count: int, align: int) -> Value:
@@ -192,13 +189,32 @@ def local_array(builder: Builder, kind: Type, count: int, align: int) -> Value:
 
 def emit_loop(builder: Builder, count: Value, body: Callable[[Value], None]) -> None:
     """Emit ``for i in range(count): body(i)`` with an int64 ``i``."""
-    with _cgutils.for_range(builder, count) as loop:
-        body(loop.index)
+    emit_range(builder, constant(count.type, 0), count, constant(count.type, 1), body)
+
+
+def emit_range(
+    builder: Builder, first: Value, end: Value, step: Value, body: Callable[[Value], object]
+) -> None:
+    """Emit ``for i in range(first, end, step): body(i)``; a literal step may be negative."""
+    head, inside, after = (builder.append_basic_block(f"loop.{x}") for x in ("head", "body", "end"))
+    before = builder.block
+    builder.branch(head)
+    builder.position_at_end(head)
+    index = builder.phi(first.type)
+    index.add_incoming(first, before)
+    going_down = getattr(step, "constant", 1) < 0
+    builder.cbranch(builder.icmp_signed(">" if going_down else "<", index, end), inside, after)
+    builder.position_at_end(inside)
+    body(index)
+    following = builder.add(index, step, flags=("nsw",))
+    index.add_incoming(following, builder.block)
+    builder.branch(head)
+    builder.position_at_end(after)
 
 
 def emit_if(builder: Builder, condition: Value, body: Callable[[], object]) -> None:
     """Emit ``if condition: body()``."""
-    with _cgutils.if_likely(builder, condition):
+    with builder.if_then(condition, likely=True):
         body()
 
 
@@ -226,57 +242,48 @@ Result = Dtype | Literal["void"]
 Emit = Callable[[Builder, list[Value]], Value | None]
 
 
+@dataclass(frozen=True, eq=False)
+class Written:
+    """A function of generated code, written as LLVM instructions."""
+
+    name: str
+    result: Result
+    arguments: tuple[Argument, ...]
+    emit: Emit
+
+    def __call__(self, *args: object) -> NoReturn:
+        """Refuse: there is no such function in Python."""
+        raise TypeError(f"only compiled code can call {self.name}")
+
+
+@dataclass(frozen=True, eq=False)
+class Inner:
+    """A function of generated code, written in Python; it returns at its end only."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, *args: object) -> NoReturn:
+        """Refuse: what it calls has no meaning in Python."""
+        raise TypeError(f"only compiled code can call {self.function.__name__}")
+
+
 def primitive(name: str, result: Result, arguments: Sequence[Argument], emit: Emit) -> Primitive:
     """Return a function of generated code whose body ``emit`` writes as LLVM instructions.
 
     A number is cast to the named type at the call. ``emit`` sees an array as the address of its
     first element, and a tuple of indices as that many int64 values, all in one flat list.
     """
-
-    def lower(context: Any, builder: Builder, signature: Any, values: Sequence[Value]) -> object:
-        flat: list[Value] = []
-        for kind, numba_type, value in zip(arguments, signature.args, values, strict=True):
-            match kind:
-                case "array":
-                    flat.append(context.make_array(numba_type)(context, builder, value).data)
-                case "indices":
-                    flat.extend(_cgutils.unpack_tuple(builder, value, numba_type.count))
-                case _:
-                    flat.append(value)
-        done = emit(builder, flat)
-        return context.get_dummy_value() if done is None else done
-
-    def define(_context: object, *types: Any) -> object:
-        wanted = (_typed(kind, given) for kind, given in zip(arguments, types, strict=True))
-        return NUMBA_TYPES[result](*wanted), lower
-
-    parameters = ["context", *(f"x{i}" for i in range(len(arguments)))]
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    signature = inspect.Signature([inspect.Parameter(each, kind) for each in parameters])
-    setattr(define, "__signature__", signature)  # noqa: B010  (Numba binds calls against it)
-    define.__name__ = name
-    made: Primitive = _extending.intrinsic(define)
-    return made
+    return Written(name, result, tuple(arguments), emit)
 
 
-def _typed(argument: Argument, given: Any) -> NumbaType:
-    match argument:
-        case "array":
-            kind: NumbaType = given
-        case "indices":
-            kind = _types.UniTuple(_types.int64, len(given))
-        case _:
-            kind = NUMBA_TYPES[argument]
-    return kind
+def inner(function: Callable[..., Any]) -> Primitive:
+    """Return a function of generated code that is written in Python, as generated code is."""
+    return Inner(function)
 
 
-def _define_where(context: Any, condition: Any, first: Any, second: Any) -> object:
-    def lower(context: Any, builder: Builder, signature: Any, values: list[Value]) -> Value:
-        return builder.select(*values)
-
-    kind = context.unify_types(_types.unliteral(first), _types.unliteral(second))
-    return kind(_types.boolean, kind, kind), lower
+def _emit_where(builder: Builder, args: list[Value]) -> Value:
+    return builder.select(*args)
 
 
-where: Primitive = _extending.intrinsic(_define_where)
+where: Primitive = Written("where", "void", (), _emit_where)
 """``where(condition, x, y)`` without a branch; both sides are cast to their common type."""

@@ -4,6 +4,8 @@ LLVM cannot know that two tensors of one arena never overlap, and would test it 
 every vector loop, or give up. Scopes tell it.
 """
 
+from weakref import WeakKeyDictionary
+
 from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.cpu.llvm import (
     F32,
@@ -15,6 +17,7 @@ from ostinato.codegen.cpu.llvm import (
     I64,
     Builder,
     Instruction,
+    Module,
     Primitive,
     Type,
     Value,
@@ -80,10 +83,23 @@ def _tag(
     instruction.align = BYTES[dtype]
     if count == 1:
         return  # an empty list of scopes is an error of LLVM's verifier
-    module = builder.module
-    root = module.add_metadata([domain])
-    # The domain is in the name too: equal nodes of two modules become one when they are linked.
-    nodes = [module.add_metadata([f"{domain}.{each}", root]) for each in range(count)]
-    others = [node for each, node in enumerate(nodes) if each != number]
-    instruction.set_metadata("alias.scope", module.add_metadata([nodes[number]]))
-    instruction.set_metadata("noalias", module.add_metadata(others))
+    alias, others = _scopes(builder.module, *scope)
+    instruction.set_metadata("alias.scope", alias)
+    instruction.set_metadata("noalias", others)
+
+
+_known: WeakKeyDictionary[Module, dict[tuple[int, int, str], tuple[object, object]]]
+_known = WeakKeyDictionary()
+
+
+def _scopes(module: Module, number: int, count: int, domain: str) -> tuple[object, object]:
+    """The lists of a tensor's own scope and of all others, in a module."""
+    known = _known.setdefault(module, {})
+    key = (number, count, domain)
+    if key not in known:
+        root = module.add_metadata([domain])
+        # The domain is in the name too: equal nodes of two linked modules become one.
+        nodes = [module.add_metadata([f"{domain}.{each}", root]) for each in range(count)]
+        others = [node for each, node in enumerate(nodes) if each != number]
+        known[key] = module.add_metadata([nodes[number]]), module.add_metadata(others)
+    return known[key]

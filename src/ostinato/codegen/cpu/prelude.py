@@ -1,18 +1,11 @@
-"""The names that a generated module may import, and the digest that its text must carry.
+"""The names that a generated module may import.
 
 A generated module starts with one import that lists what it uses::
 
-    from ostinato.codegen.cpu.prelude import DRIVER, KERNEL, access, njit, tanh_f32
-
-    # primitives 0123456789abcdef
-
-Numba's cache on disk knows the text of the generated file, but neither the code of the primitives
-it calls nor the options; `digest` stands for both.
+    from ostinato.codegen.cpu.prelude import access, driver, kernel, tanh_f32
 """
 
-import hashlib
 import importlib
-from pathlib import Path
 
 import numpy as np
 
@@ -25,10 +18,10 @@ from ostinato.codegen.cpu.barrier import (
     sched_yield,
     store_release,
 )
+from ostinato.codegen.cpu.digest import digest
 from ostinato.codegen.cpu.flags import (
     DRIVER,
     KERNEL,
-    host_features,
     lanes,
 )
 from ostinato.codegen.cpu.half import (
@@ -39,13 +32,9 @@ from ostinato.codegen.cpu.half import (
 )
 from ostinato.codegen.cpu.linking import (
     call_python,
-    carray,
-    driver,
     invoke,
-    kernel,
 )
 from ostinato.codegen.cpu.llvm import (
-    njit,
     where,
 )
 from ostinato.codegen.cpu.matmul import (
@@ -218,7 +207,6 @@ __all__ = [
     "bitxor_i32",
     "bitxor_i64",
     "bitxor_u32",
-    "carray",
     "cast_i32_f32",
     "cast_i32_f64",
     "cast_i64_f32",
@@ -232,7 +220,6 @@ __all__ = [
     "digamma_f32",
     "digamma_f64",
     "digest",
-    "driver",
     "float16_bits_f32",
     "float16_value_u16",
     "erf_f32",
@@ -257,7 +244,6 @@ __all__ = [
     "fold_seed",
     "call_python",
     "invoke",
-    "kernel",
     "lanes",
     "lgamma_f32",
     "lgamma_f64",
@@ -286,7 +272,6 @@ __all__ = [
     "mod_i32",
     "mod_i64",
     "mod_u32",
-    "njit",
     "normal_f32",
     "normal_f64",
     "np",
@@ -339,15 +324,13 @@ __all__ = [
     "where",
 ]
 
+OF_NUMBA = ("carray", "driver", "kernel", "njit")
+NAMES = frozenset((*__all__, *OF_NUMBA))
+"""Everything that a generated module may import."""
 
-def digest() -> str:
-    """Return 16 hex digits that change with the primitives, their libraries, and the machine."""
-    parts = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
-    binding = importlib.import_module("llvmlite.binding")
-    numba = importlib.import_module("numba")
-    versions = [str(numba.__version__), str(importlib.import_module("llvmlite").__version__)]
-    features = host_features()
-    host = [binding.get_host_cpu_name(), *sorted(name for name, has in features.items() if has)]
-    options = [repr(DRIVER), repr(KERNEL), str(int(numba.config.OPT))]
-    text = "\n".join([*versions, *host, *options]).encode()
-    return hashlib.sha256(b"\n".join([*parts, text])).hexdigest()[:16]
+
+def __getattr__(name: str) -> object:
+    """What only Numba needs is imported when Numba reads a generated module."""
+    if name in OF_NUMBA:
+        return getattr(importlib.import_module("ostinato.codegen.cpu.twins"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

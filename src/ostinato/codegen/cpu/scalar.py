@@ -13,16 +13,19 @@ from typing import TypeAlias
 
 from ostinato.codegen.cpu import integer
 from ostinato.codegen.cpu.expression import BINARY, TERNARY, UNARY, Binary
-from ostinato.codegen.cpu.flags import KERNEL
 from ostinato.codegen.cpu.integer import Int
 from ostinato.codegen.cpu.llvm import (
+    I1,
     I32,
     I64,
-    NUMBA_TYPES,
     Builder,
     Primitive,
     Value,
-    njit,
+    alloca,
+    constant,
+    declare,
+    emit_loop,
+    i64,
     primitive,
 )
 from ostinato.codegen.cpu.llvm import where as where
@@ -138,28 +141,36 @@ cast_i32_f32, cast_i32_f64 = _cast("int32")
 cast_i64_f32, cast_i64_f64 = _cast("int64")
 cast_u32_f32, cast_u32_f64 = _cast("uint32")
 
-_int32, _uint32 = NUMBA_TYPES["int32"], NUMBA_TYPES["uint32"]
+
+def _power(builder: Builder, x: Value, n: Value) -> Value:
+    """``x ** n`` modulo 2**64, by repeated squaring; of a negative ``n`` the quotient."""
+    b, one, zero = builder, i64(1), i64(0)
+    result, base = alloca(b, I64), alloca(b, I64)
+    b.store(one, result)
+    b.store(x, base)
+    is_quotient = b.icmp_signed("<", n, zero)
+    leading = b.call(declare(b, "llvm.ctlz.i64", I64, [I64, I1]), [n, constant(I1, 0)])
+
+    def square(k: Value) -> None:
+        is_factor = b.trunc(b.lshr(n, k), I1)
+        factor = b.load(base)
+        b.store(b.select(is_factor, b.mul(b.load(result), factor), b.load(result)), result)
+        b.store(b.mul(factor, factor), base)
+
+    emit_loop(b, b.select(is_quotient, zero, b.sub(i64(64), leading)), square)
+    sign = b.select(b.trunc(n, I1), i64(-1), one)
+    unit = b.select(b.icmp_signed("==", x, i64(-1)), sign, zero)
+    quotient = b.select(b.icmp_signed("==", x, one), one, unit)
+    return b.select(is_quotient, quotient, b.load(result))
 
 
-@njit(**KERNEL)
-def pow_i64(x: int, n: int) -> int:
-    """``x ** n`` modulo 2**64, by repeated squaring; 0 to a negative power is 0."""
-    if n < 0:
-        return (x if n & 1 else 1) if x in (-1, 1) else 0
-    result = 1
-    while n > 0:
-        if n & 1:
-            result *= x
-        x *= x
-        n >>= 1
-    return result
+def _integer_power(dtype: Int) -> Primitive:
+    def emit(builder: Builder, args: list[Value]) -> Value:
+        found = _power(builder, args[0], args[1])
+        return found if dtype == "int64" else builder.trunc(found, I32)
+
+    return primitive(f"pow_{dtype}", dtype, ("int64", "int64"), emit)
 
 
-@njit(**KERNEL)
-def pow_i32(x: int, n: int) -> object:
-    return _int32(pow_i64(x, n))
-
-
-@njit(**KERNEL)
-def pow_u32(x: int, n: int) -> object:
-    return _uint32(pow_i64(x, n))
+pow_i32, pow_i64 = _integer_power("int32"), _integer_power("int64")
+pow_u32 = _integer_power("uint32")

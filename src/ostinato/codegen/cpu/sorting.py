@@ -1,18 +1,17 @@
 """Sorting, shuffling and searching rows in generated code: stable, NaN last, as in NumPy."""
 
-from ostinato.codegen.cpu.flags import KERNEL
-from ostinato.codegen.cpu.llvm import Primitive, njit
+from ostinato.codegen.cpu.llvm import Primitive, inner, where
 from ostinato.pdg.node import Dtype
 
 RUN = 16  # positions that insertion sorts faster than merging
 
 
-@njit(**KERNEL)
+@inner
 def _is_less(x: float, y: float) -> bool:
     return x < y
 
 
-@njit(**KERNEL)
+@inner
 def _is_less_float(x: float, y: float) -> bool:
     return x < y or (y != y and x == x)  # noqa: PLR0124  (NaN comes last)
 
@@ -35,7 +34,7 @@ def argsort(
     less = is_less(dtype)
     merge_out, merge_back = _merge(less, load, out, keep), _merge(less, load, other, put)
 
-    @njit(**KERNEL)
+    @inner
     def sort(
         view: object, keys: int, key_step: int, at: int, step: int, scratch: int, count: int
     ) -> None:
@@ -66,7 +65,7 @@ def argsort(
 def _merge(less: Primitive, load: Primitive, out: Primitive, put: Primitive) -> Primitive:
     """Return the pass that merges sorted runs of ``width`` from one row of positions to another."""
 
-    @njit(**KERNEL)
+    @inner
     def merge(
         view: object, keys: int, key_step: int, rows: tuple[int, ...], width: int, count: int
     ) -> None:
@@ -111,7 +110,7 @@ def shuffle(dtype: Dtype, load: Primitive, out: Primitive, put: Primitive) -> Pr
     """
     assert dtype == "int32", f"choices of type {dtype}"
 
-    @njit(**KERNEL)
+    @inner
     def order(view: object, choices: int, choice_step: int, at: int, step: int, count: int) -> None:
         for k in range(count):
             place = min(max(load(view, choices + k * choice_step), 0), k)
@@ -122,13 +121,13 @@ def shuffle(dtype: Dtype, load: Primitive, out: Primitive, put: Primitive) -> Pr
 
 
 def _search(less: Primitive, load: Primitive, is_right: bool) -> Primitive:
-    @njit(**KERNEL)
+    @inner
     def search(view: object, start: int, step: int, count: int, value: float) -> int:
         low, high = 0, count
         while low < high:
             middle = (low + high) // 2
             found = load(view, start + middle * step)
-            after = not less(value, found) if is_right else less(found, value)
+            after = where(is_right, not less(value, found), less(found, value))
             if after:
                 low = middle + 1
             else:

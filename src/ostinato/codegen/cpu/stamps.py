@@ -1,14 +1,13 @@
 """Time stamps of compiled workers: the log that a profiled driver writes.
 
 A worker owns a stretch of the int64 words of the log. First come the number of events, the time of
-the last stamp, how many events fit, where they begin, and the time of the first stamp; then for
-every slot its nanoseconds and how often it ended; then events of three words. Between two stamps
-no time is lost, so that the slots of a worker add up to its time.
+the last stamp, how many events fit, where they begin, the time of the first stamp, and the words
+of a stretch; then for every slot its nanoseconds and how often it ended; then events of three
+words. Between two stamps no time is lost, so that the slots of a worker add up to its time.
 """
 
 import time
 
-from ostinato.codegen.cpu.flags import KERNEL
 from ostinato.codegen.cpu.llvm import (
     I32,
     I64,
@@ -19,12 +18,12 @@ from ostinato.codegen.cpu.llvm import (
     constant,
     declare,
     i64,
-    njit,
+    inner,
     primitive,
     vector_type,
 )
 
-COUNT, LAST, ROOM, EVENTS, FIRST = 0, 1, 2, 3, 4
+COUNT, LAST, ROOM, EVENTS, FIRST, SIZE = 0, 1, 2, 3, 4, 5
 HEAD = 8  # words before the slots
 EVENT_WORDS = 3
 ENDED = -1  # what the mark of a loop says after its last iteration
@@ -44,7 +43,7 @@ clock_ns: Primitive = primitive("clock_ns", "int64", (), _emit_clock)
 """``clock_ns()``: nanoseconds of a clock that never goes back."""
 
 
-@njit(**KERNEL)
+@inner
 def begin(log: list[int], own: int) -> None:
     """Set the clock of a worker whose words begin at ``own``."""
     now = clock_ns()
@@ -52,7 +51,7 @@ def begin(log: list[int], own: int) -> None:
     log[own + FIRST] = now
 
 
-@njit(**KERNEL)
+@inner
 def stamp(log: list[int], own: int, slot: int) -> None:
     """Give a slot the time since the last stamp, and keep an event while there is room."""
     now, before = clock_ns(), log[own + LAST]
@@ -66,7 +65,7 @@ def stamp(log: list[int], own: int, slot: int) -> None:
         log[own + COUNT] = count + 1
 
 
-@njit(**KERNEL)
+@inner
 def mark(log: list[int], own: int, loop: int, value: int) -> None:
     """Keep, while there is room, that a loop reached a value: it began at the last stamp."""
     count = log[own + COUNT]

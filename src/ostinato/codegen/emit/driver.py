@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from ostinato.codegen.cpu.stamps import ENDED
+from ostinato.codegen.cpu.stamps import ENDED, SIZE
 from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS
 from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.kernel import loop_head
@@ -67,7 +67,7 @@ def emit_driver(plan: Plan, reserved: frozenset[str], stamps: Stamps | None = No
         out.line(f"{LOCAL} = tid * stride")
         out.line(f"{KEY} = fold_seed(seed)")
         if stamps:
-            out.line(f"{OWN} = tid * (len({LOG}) // nt)")
+            out.line(f"{OWN} = tid * {LOG}[{SIZE}]")
             out.line(f"begin({LOG}, {OWN})")
         _Driver(plan, names, out, stamps).steps(plan.driver, {})
     return out.text()

@@ -6,6 +6,7 @@ import builtins
 from dataclasses import dataclass
 
 from ostinato.codegen.cpu import prelude, target
+from ostinato.codegen.cpu.digest import digest
 from ostinato.codegen.emit.driver import Stamps, emit_driver
 from ostinato.codegen.emit.kernel import EmittedKernel, emit_kernel
 from ostinato.codegen.plan import Plan
@@ -19,7 +20,7 @@ def emit(plan: Plan, title: str = "") -> str:
 
     Importing it under a name in ``sys.modules`` compiles ``main``, which each worker calls.
     """
-    known = frozenset(prelude.__all__)
+    known = prelude.NAMES
     taken = {"np", *target.SUFFIX.values(), *dir(builtins)}
     reserved = known | frozenset(k.name for k in plan.kernels) | taken
     kernels = [emit_kernel(plan, kernel, k, reserved) for k, kernel in enumerate(plan.kernels)]
@@ -41,7 +42,7 @@ def _header(plan: Plan, title: str, body: str, known: frozenset[str]) -> list[st
         "",
         f"extents: {', '.join(plan.extents) or 'none'}",
         f"kernels: {', '.join(k.name for k in plan.kernels)}",
-        f"primitives: {prelude.digest()}",
+        f"primitives: {digest()}",
         '"""',
         "",
         "import numpy as np",
@@ -69,7 +70,7 @@ class Profiled:
 
 def emit_profiled(plan: Plan) -> Profiled:
     """Return a module with another driver for the kernels of a plan: one that stamps the time."""
-    known = frozenset(prelude.__all__)
+    known = prelude.NAMES
     names = tuple(k.name for k in plan.kernels)
     stamps = Stamps(len(names))
     reserved = known | {*names, *STAMPS, "np", *target.SUFFIX.values(), *dir(builtins)}
@@ -78,7 +79,7 @@ def emit_profiled(plan: Plan) -> Profiled:
     head = [
         '"""A profiled driver, made by ostinato for the CPU. Generated: do not edit.',
         "",
-        f"primitives: {prelude.digest()}",
+        f"primitives: {digest()}",
         '"""',
         "",
         f"from {MODULE} import {used}",

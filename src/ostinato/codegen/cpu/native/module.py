@@ -1,0 +1,145 @@
+"""A generated module as LLVM modules, one for each kernel and one for the driver."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ostinato.codegen.cpu import prelude
+from ostinato.codegen.cpu.flags import FASTMATH
+from ostinato.codegen.cpu.llvm import I8, I64, VOID, Builder, Type, function_type
+from ostinato.codegen.cpu.native.function import Writer, carray
+from ostinato.codegen.cpu.native.numbers import Number
+from ostinato.codegen.cpu.native.numbers import UnreadableError as UnreadableError
+from ostinato.codegen.cpu.native.scope import Memory, Scope, assigned_often
+
+DRIVER = "main"
+SYMBOL = "ostinato.entry"
+"""The name of the one function that a unit exports."""
+
+_OURS = "ostinato.codegen.cpu."
+_ir = importlib.import_module("llvmlite.ir")
+_binding = importlib.import_module("llvmlite.binding")
+_FLOAT_OPERATORS = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem", "fcmp"))
+_FLOAT_RESULTS = (_ir.FloatType(), _ir.DoubleType())
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A kernel or the driver: its name in the source, and its LLVM module as text."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """A generated module: its functions by name, what its names mean, and the order of kernels."""
+
+    functions: Mapping[str, ast.FunctionDef]
+    names: Mapping[str, object]
+    kernels: tuple[str, ...]
+
+
+def read(source: str) -> Source:
+    """Parse a generated module and evaluate its definitions.
+
+    Errors: UnreadableError if it is not of the form that `emit` writes.
+    """
+    names: dict[str, object] = {"carray": carray}
+    functions: dict[str, ast.FunctionDef] = {}
+    definitions: list[ast.stmt] = []
+    kernels: tuple[str, ...] = ()
+    for node in ast.parse(source).body:
+        match node:
+            case ast.FunctionDef(name=name):
+                functions[name] = node
+            case ast.ImportFrom(module=str(module), names=imported) if module.startswith(_OURS):
+                wanted = [x.name for x in imported if x.name not in prelude.OF_NUMBA]
+                there = importlib.import_module(module)
+                names |= {name: getattr(there, name) for name in wanted}
+            case ast.Assign(targets=[ast.Name(id="KERNELS")], value=ast.Tuple(elts=elements)):
+                kernels = tuple(x.id for x in elements if isinstance(x, ast.Name))
+            case ast.Assign() | ast.Import():
+                definitions.append(node)
+            case ast.Expr(value=ast.Constant()):
+                pass
+            case _:
+                raise UnreadableError(f"`{ast.unparse(node)}` at the top of the module")
+    if DRIVER not in functions:
+        raise UnreadableError(f"a module without a driver `{DRIVER}`")
+    exec(compile(ast.Module(definitions, []), "<definitions>", "exec"), names)  # noqa: S102
+    return Source(functions, names, kernels)
+
+
+def units(source: Source) -> Iterator[Unit]:
+    """Write the functions as LLVM modules, those with most to do first.
+
+    Errors: UnreadableError.
+    """
+    lengths = {name: _length(node) for name, node in source.functions.items()}
+    for name in sorted(lengths, key=lambda name: -lengths[name]):
+        yield Unit(name, written(source, name))
+
+
+def _length(node: ast.FunctionDef) -> int:
+    return (node.end_lineno or 0) - node.lineno
+
+
+def written(source: Source, name: str) -> str:
+    """One function as the text of an LLVM module.
+
+    Errors: UnreadableError.
+    """
+    node = source.functions[name]
+    kinds, exact = _signature(node)
+    module = _ir.Module(SYMBOL)
+    module.triple = _binding.get_process_triple()
+    function = _ir.Function(module, function_type(VOID, kinds), SYMBOL)
+    builder: Builder = _ir.IRBuilder(function.append_basic_block("entry"))
+    writer = Writer(Scope(builder, source.names, assigned_often(node.body)))
+    for parameter, kind, value in zip(node.args.args, kinds, function.args, strict=True):
+        meaning = Number("int64", value) if kind is I64 else Memory(value, _element[kind])
+        writer.scope.bind(parameter.arg, meaning)
+    writer.body(node.body)
+    if not builder.block.is_terminated:
+        builder.ret_void()
+    if not exact:
+        _free(module)
+    return str(module)
+
+
+_BYTES, _WORDS = I8.as_pointer(), I64.as_pointer()
+_element: dict[Type, Type] = {_BYTES: I8, _WORDS: I64}
+_ARGUMENTS = {"int64": I64, "int64[::1]": _WORDS, "uint8[::1]": _BYTES}
+
+
+def _signature(node: ast.FunctionDef) -> tuple[Sequence[Type], bool]:
+    """The types of the arguments, and whether floats have no freedom, by the decorator."""
+    match node.decorator_list:
+        case [ast.Call(func=ast.Name(id="driver"), args=args)]:
+            texts = [each.value for each in args if isinstance(each, ast.Constant)]
+            return [_ARGUMENTS[str(each)] for each in texts], False
+        case [ast.Call(func=ast.Name(id="kernel"), args=[ast.Constant(value=int(count))]) as call]:
+            exact = any(
+                k.arg == "exact" and isinstance(k.value, ast.Constant) and k.value.value is True
+                for k in call.keywords
+            )
+            return [_BYTES, _WORDS, *(I64 for _ in range(count))], exact
+        case _:
+            raise UnreadableError(f"the decorator of {node.name}")
+
+
+def _free(module: Any) -> None:
+    """Give floats the freedoms of `FASTMATH`, where Numba gives them."""
+    for function in module.functions:
+        for block in function.blocks:
+            for instruction in block.instructions:
+                if instruction.opname in _FLOAT_OPERATORS:
+                    if not instruction.flags:
+                        instruction.flags.extend(FASTMATH)
+                elif instruction.opname.endswith("call") and instruction.type in _FLOAT_RESULTS:
+                    instruction.fastmath.update(FASTMATH)

@@ -1,0 +1,105 @@
+"""What names mean inside one function of generated code, and the blocks where they do."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ostinato.codegen.cpu.llvm import I64, Builder, Type, Value
+from ostinato.codegen.cpu.native.numbers import KINDS, Number, UnreadableError
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The address of bytes or of int64 words."""
+
+    value: Value
+    element: Type = I64
+
+
+Meaning: TypeAlias = "Number | Memory | tuple[Meaning, ...] | object"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A name that is assigned more than once: a place in memory, which LLVM makes registers of."""
+
+    dtype: str
+    place: Value
+
+
+@dataclass
+class Scope:
+    """The names of a function that is being written, innermost block last.
+
+    A name that is assigned once means its value, up to the end of the block that assigns it; one
+    that is assigned at several places is a variable of the whole function.
+    """
+
+    builder: Builder
+    around: Mapping[str, object]  # what the names of the module mean
+    often: frozenset[str]  # names that are assigned at several places
+    blocks: list[dict[str, Meaning]] = field(default_factory=lambda: [{}])
+    variables: dict[str, Variable] = field(default_factory=dict[str, Variable])
+    after: list[object] = field(default_factory=list[object])  # where `break` leads
+
+    @contextmanager
+    def block(self) -> Generator[None]:
+        self.blocks.append({})
+        try:
+            yield
+        finally:
+            self.blocks.pop()
+
+    def __getitem__(self, name: str) -> Meaning:
+        if name in self.variables:
+            variable = self.variables[name]
+            return Number(variable.dtype, self.builder.load(variable.place))
+        for block in reversed(self.blocks):
+            if name in block:
+                return block[name]
+        if name not in self.around:
+            raise UnreadableError(f"`{name}` has no value here")
+        return self.around[name]
+
+    def bind(self, name: str, value: Meaning) -> None:
+        if name not in self.often:
+            self.blocks[-1][name] = value
+            return
+        if not isinstance(value, Number):
+            raise UnreadableError(f"`{name}` is assigned twice and is no number")
+        if name not in self.variables:
+            with self.builder.goto_entry_block():
+                place = self.builder.alloca(KINDS[value.dtype])
+            self.variables[name] = Variable(value.dtype, place)
+        variable = self.variables[name]
+        if variable.dtype != value.dtype:
+            raise UnreadableError(f"`{name}` is a {variable.dtype} and a {value.dtype}")
+        self.builder.store(value.value, variable.place)
+
+
+def assigned_often(body: Sequence[ast.stmt]) -> frozenset[str]:
+    """The names that statements assign at several places, or again: ``x += 1``."""
+    once: set[str] = set()
+    often: set[str] = set()
+    for statement in body:
+        for node in ast.walk(statement):
+            names = _targets(node)
+            often |= names & once
+            once |= names
+            if isinstance(node, ast.AugAssign):
+                often |= names
+    return frozenset(often)
+
+
+def _targets(node: ast.AST) -> set[str]:
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=elements)]):
+            return {x.id for x in elements if isinstance(x, ast.Name)}
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AugAssign(target=ast.Name(id=name)):
+            return {name}
+        case _:
+            return set()

@@ -1,0 +1,133 @@
+"""The door to Numba: what generated code calls, as Numba's own functions.
+
+Generated code is Numba source. Machine code is usually made from it by `ostinato.codegen.native`,
+which needs no Numba; compiled by Numba it computes the same bits.
+"""
+
+import importlib
+import inspect
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Protocol
+
+from ostinato.codegen.cpu.flags import KERNEL
+from ostinato.codegen.cpu.llvm import Argument, Builder, Inner, Primitive, Value, Written, where
+
+_numba = importlib.import_module("numba")
+_cgutils = importlib.import_module("numba.core.cgutils")
+_types = importlib.import_module("numba.core.types")
+_extending = importlib.import_module("numba.extending")
+_templates = importlib.import_module("numba.core.typing.templates")
+
+njit: Callable[..., Callable[[Callable[..., object]], Primitive]] = _numba.njit
+
+carray: Primitive = _numba.carray
+"""``carray(pointer, length)``: an array over memory that a kernel was given."""
+
+_WRAPPERS = ("no_cfunc_wrapper", "no_cpython_wrapper", "nogil")
+_OPTIONS = {name: value for name, value in KERNEL.items() if name not in _WRAPPERS}
+
+TYPES: dict[str, Any] = {
+    "bool": _types.boolean,
+    "int32": _types.int32,
+    "int64": _types.int64,
+    "uint16": _types.uint16,
+    "uint32": _types.uint32,
+    "float32": _types.float32,
+    "float64": _types.float64,
+    "void": _types.void,
+}
+
+
+def _definition(function: Written) -> Callable[..., object]:
+    """What tells Numba the types of a call and how it is lowered."""
+
+    def lower(context: Any, builder: Builder, signature: Any, values: Sequence[Value]) -> object:
+        flat: list[Value] = []
+        for kind, given, value in zip(function.arguments, signature.args, values, strict=True):
+            match kind:
+                case "array":
+                    flat.append(context.make_array(given)(context, builder, value).data)
+                case "indices":
+                    flat.extend(_cgutils.unpack_tuple(builder, value, given.count))
+                case _:
+                    flat.append(value)
+        done = function.emit(builder, flat)
+        return context.get_dummy_value() if done is None else done
+
+    def define(_context: object, *types: Any) -> object:
+        wanted = (
+            _typed(kind, given) for kind, given in zip(function.arguments, types, strict=True)
+        )
+        return TYPES[function.result](*wanted), lower
+
+    parameters = ["context", *(f"x{i}" for i in range(len(function.arguments)))]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature([inspect.Parameter(each, kind) for each in parameters])
+    setattr(define, "__signature__", signature)  # noqa: B010  (Numba binds calls against it)
+    define.__name__ = function.name
+    return define
+
+
+def _typed(argument: Argument, given: Any) -> Any:
+    match argument:
+        case "array":
+            return given
+        case "indices":
+            return _types.UniTuple(_types.int64, len(given))
+        case _:
+            return TYPES[argument]
+
+
+def _define_where(context: Any, condition: Any, first: Any, second: Any) -> object:
+    def lower(context: Any, builder: Builder, signature: Any, values: list[Value]) -> Value:
+        return builder.select(*values)
+
+    kind = context.unify_types(_types.unliteral(first), _types.unliteral(second))
+    return kind(_types.boolean, kind, kind), lower
+
+
+@cache
+def _type_of_written(function: Written) -> Any:
+    """Numba's type of a primitive: a function whose calls its definition lowers."""
+    define = _define_where if function is where else _definition(function)
+    template = _templates.make_intrinsic_template(function, define, function.name)
+    _templates.infer(template)
+    return _types.Function(template)
+
+
+@cache
+def _compiled(function: Inner) -> Primitive:
+    return njit(**KERNEL)(function.function)
+
+
+_extending.typeof_impl.register(Written)(lambda function, _: _type_of_written(function))
+_extending.typeof_impl.register(Inner)(lambda function, _: _numba.typeof(_compiled(function)))
+
+
+class Linked(Protocol):
+    """A compiled function without Python's calling convention."""
+
+    @property
+    def address(self) -> int: ...
+
+
+def kernel(integers: int, exact: bool = False) -> Callable[[Callable[..., None]], Linked]:
+    """Compile ``f(memory, table, *integers)``: two addresses, then as many int64 numbers.
+
+    ``memory`` points to bytes and ``table`` to int64 numbers. An ``exact`` kernel has no freedom
+    of floats.
+    """
+    options = {**_OPTIONS, "fastmath": False} if exact else _OPTIONS
+    signature = f"void(CPointer(uint8), CPointer(int64){', int64' * integers})"
+    made: Callable[[Callable[..., None]], Linked] = _numba.cfunc(signature, cache=True, **options)
+    return made
+
+
+def driver(*arguments: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Compile a function that Python calls, for arguments of the given Numba types."""
+    signature = f"void({', '.join(arguments)})"
+    made: Callable[[Callable[..., None]], Callable[..., None]] = _numba.njit(
+        signature, cache=True, nogil=True, **_OPTIONS
+    )
+    return made

@@ -1,0 +1,75 @@
+"""LLVM modules to machine code, in this process or as a worker that reads them from a pipe.
+
+As a program it imports nothing but llvmlite, so that it is ready before the first kernel is. Each
+request is a line with the numbers of bytes and of effort, then the module's text; each answer a
+line with the number of bytes, then the machine code.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from functools import cache
+from typing import Any, BinaryIO
+
+EFFORT = 2
+
+_llvm: Any = importlib.import_module("llvmlite.binding")
+
+
+def target_machine() -> Any:
+    """A code generator for this processor, as just-in-time compilation needs it.
+
+    It belongs to the engine that is made with it, and ends with that.
+    """
+    _llvm.initialize_native_target()
+    _llvm.initialize_native_asmprinter()
+    target = _llvm.Target.from_triple(_llvm.get_process_triple())
+    return target.create_target_machine(
+        cpu=_llvm.get_host_cpu_name(),
+        features=_llvm.get_host_cpu_features().flatten(),
+        opt=EFFORT,
+        reloc="static" if target.name.startswith("x86") else "default",
+        codemodel="jitdefault",
+        jit=True,
+    )
+
+
+@cache
+def code_generator() -> Any:
+    """The one that makes object files."""
+    return target_machine()
+
+
+def optimised(text: str) -> Any:
+    """An LLVM module after all passes."""
+    machine = code_generator()
+    module = _llvm.parse_assembly(text)
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    tuning = _llvm.create_pipeline_tuning_options()
+    tuning.speed_level = EFFORT
+    tuning.loop_vectorization = True
+    tuning.slp_vectorization = False
+    passes = _llvm.create_pass_builder(machine, tuning)
+    passes.getModulePassManager().run(module, passes)
+    return module
+
+
+def machine_code(text: str) -> bytes:
+    """The object file of an LLVM module."""
+    made: bytes = code_generator().emit_object(optimised(text))
+    return made
+
+
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer requests until there are no more."""
+    code_generator()
+    for line in iter(requests.readline, b""):
+        body = machine_code(requests.read(int(line)).decode())
+        answers.write(b"%d\n" % len(body) + body)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    serve(sys.stdin.buffer, sys.stdout.buffer)
