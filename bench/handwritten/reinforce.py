@@ -26,7 +26,6 @@ from bench.handwritten.network import (
     transpose,
 )
 from bench.harness.timing import rates
-from ostinato.codegen.cpu.llvm import njit
 from ostinato.codegen.cpu.prelude import (
     BARRIER_WORDS,
     DRIVER,
@@ -35,6 +34,7 @@ from ostinato.codegen.cpu.prelude import (
     exp_f32,
     philox_bits,
 )
+from ostinato.codegen.cpu.twins import njit
 
 DISCOUNT = F(0.99)
 
