@@ -98,7 +98,7 @@ class Compiled:
     ) -> tuple[Stream, Callable[[], RunProfile]]:
         """A stream whose run is measured, and what gives its profile once the stream is closed.
 
-        Errors: as `stream`.
+        Errors: as `stream`; ArgumentError if the profile is asked for before.
         """
         bound = self._streamed(over, arguments, calling_place())
         dim, log = over if isinstance(over, str) else over.name, self.executable.log(bound.extents)

@@ -133,3 +133,14 @@ def test_python_functions_are_a_part() -> None:
 def test_an_unknown_argument_is_refused(trained: Compiled) -> None:
     with pytest.raises(ArgumentError, match="`J`"):
         trained.profile(B=8, I=1, T=4, J=3)
+
+
+def test_a_run_that_is_not_over_has_no_profile(trained: Compiled) -> None:
+    stream, profile = trained.profiled_stream("i", B=32, I=4, T=10, seed=1)
+    with stream, pytest.raises(ArgumentError, match="not over.*\n.*to the end, or close it"):
+        profile()
+
+
+def test_only_first_dimensions_can_be_streamed(trained: Compiled) -> None:
+    with pytest.raises(ArgumentError, match="no output has `t` as its first dimension"):
+        trained.profiled_stream("t", B=32, I=4, T=10)

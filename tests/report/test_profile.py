@@ -35,7 +35,7 @@ TIMES = {"begin": 90, "run": 100, "results": 200, "end": 220}
 
 
 def profile(*tracks: Track, host_ns: float = 0.0) -> RunProfile:
-    slots = (0,), ("i",)
+    slots = ((0,),), ("i",)
     return run_profile(tracks, (ACT, LEARN, ASKED), TIMES, host_ns, slots, {})
 
 
@@ -78,7 +78,7 @@ def test_slices_of_a_track_nest(tmp_path: Path) -> None:
     made = json.loads((tmp_path / "trace.json").read_text())
     slices = [e for e in made["traceEvents"] if e["ph"] == "X" and e["tid"] == 1]
     names = [e["name"] for e in slices]
-    assert names == ["i = 0", "i = 1", "k0", "waiting after k0", "k1"]
+    assert names == ["i = 0", "i = 1", "k0: state", "waiting after k0: state", "k1"]
     kernels = [(e["ts"], e["ts"] + e["dur"]) for e in slices[2:]]
     assert all(end <= start for (_, end), (start, _) in pairwise(kernels))
     first, second = ((e["ts"], e["ts"] + e["dur"]) for e in slices[:2])
@@ -95,8 +95,22 @@ def test_the_picture_has_a_bar_for_every_operation() -> None:
 
 def test_the_table_says_how_much_was_measured() -> None:
     text = profile(FIRST, SECOND).table()
-    assert "environment  37.5 ns   28.8 %  0 %" in text
-    assert "play.py:3  37.5 ns  28.8 %  environment" in text
+    assert "environment  37.5 ns   28.8 %       7.5 ns  0 %" in text
+    assert "play.py:3  37.5 ns  28.8 %       7.5 ns  environment" in text
+
+
+def test_waiting_is_for_what_is_not_shared_evenly() -> None:
+    found = profile(FIRST, SECOND)
+    waited = {part.operation: part.waited_ns for part in found.operations if part.waited_ns}
+    assert waited == {"environment": 7.5, "policy": 2.5}
+    assert sum(waited.values()) == spent(found)["waiting"][0]
+
+
+def test_a_sliver_of_another_operation_makes_no_kernel_unknown() -> None:
+    record = KernelRecord("k0", shares={("gradient", ""): 0.95, ("optimizer", ""): 0.05})
+    track = Track(100, 200, (100,), (1,), (), (), False)
+    found = spent(run_profile([track], [record], TIMES, 0.0, ((), ()), {}))
+    assert found["gradient"] == (95, 95) and found["optimizer"] == (5, 0)
 
 
 def test_the_record_of_a_kernel_is_json() -> None:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from ostinato.cli.run_directory import PROFILE
 from ostinato.report.kernels import HEAD, LEVELS, duration, row
-from ostinato.report.profile import RunProfile
+from ostinato.report.profile import COLUMNS, RunProfile
 
 LINES, KERNELS = 12, 16  # rows that are shown: the file has all
 
@@ -35,9 +35,8 @@ def keep_profile(found: RunProfile, directory: Path, console: Console) -> None:
 def _operations(found: RunProfile) -> Table:
     title = f"{duration(found.total_ns)} on {len(found.tracks)} workers"
     table = Table(title=title, title_justify="left")
-    table.add_column("operation")
-    for name in ("time", "share", "measured"):
-        table.add_column(name, justify="right")
+    for k, name in enumerate(COLUMNS):
+        table.add_column(name, justify="right" if k else "left")
     for each in found.operations:
         table.add_row(*found.row(each))
     return table
@@ -47,11 +46,11 @@ def _lines(found: RunProfile) -> Table:
     table = Table(title="lines", title_justify="left")
     for name in ("line", "operation"):
         table.add_column(name)
-    for name in ("time", "share"):
+    for name in COLUMNS[1:4]:
         table.add_column(name, justify="right")
     for each in [part for part in found.lines if part.place][:LINES]:
-        operation, time, share, _ = found.row(each)
-        table.add_row(each.place, operation, time, share)
+        operation, *numbers, _ = found.row(each)
+        table.add_row(each.place, operation, *numbers)
     return table
 
 

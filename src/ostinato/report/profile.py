@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ostinato.report.bars import bars
@@ -13,19 +13,25 @@ from ostinato.report.timing import Track
 from ostinato.report.trace import Named, trace_events
 
 HOST, WAITING = "host", "waiting"
+SURE = 0.9  # the share of a kernel from which its whole division is no question
+
+
+COLUMNS = ("operation", "time", "share", "others wait", "measured")
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
     """A part of the time of a run.
 
-    ``measured_ns`` of it were measured as such; a prediction divides the rest of a kernel among all
-    that the kernel serves. ``place`` is a line of the user's program, "" for all lines together.
+    ``measured_ns`` of it come from kernels that, by prediction, serve hardly anything else; the
+    time of others is divided by prediction. ``waited_ns`` are what other workers waited for it
+    meanwhile, a part of ``waiting``. ``place`` is a line of the user's program, "" for all lines.
     """
 
     operation: str
     ns: float
     measured_ns: float
+    waited_ns: float = 0.0
     place: str = ""
 
 
@@ -45,27 +51,27 @@ class RunProfile:
     lines: tuple[Spent, ...]
     kernels: tuple[KernelRecord, ...]
     tracks: tuple[Track, ...]
-    waits: tuple[int, ...]
+    waits: tuple[tuple[int, ...], ...]
     loops: tuple[str, ...]
     phases: tuple[tuple[str, int, int], ...]
     results: Mapping[str, object]
 
     def table(self) -> str:
         """Return the operations, then the lines of the program, as text."""
-        head = ("operation", "time", "share", "measured")
-        rows = [head, *(self.row(each) for each in self.operations)]
-        rows.append(("total", duration(self.total_ns), "100.0 %", ""))
-        lines = [("line", "time", "share", "operation")]
+        rows = [COLUMNS, *(self.row(each) for each in self.operations)]
+        rows.append(("total", duration(self.total_ns), "100.0 %", "", ""))
+        lines = [("line", *COLUMNS[1:4], "operation")]
         lines += [
-            (each.place, *self.row(each)[1:3], each.operation) for each in self.lines if each.place
+            (each.place, *self.row(each)[1:4], each.operation) for each in self.lines if each.place
         ]
         return f"{_aligned(rows)}\n\n{_aligned(lines)}"
 
-    def row(self, each: Spent) -> tuple[str, str, str, str]:
-        """The cells of a part: what, how long, its share of the total, how much was measured."""
+    def row(self, each: Spent) -> tuple[str, str, str, str, str]:
+        """The cells of a part, below `COLUMNS`."""
         share = 100 * each.ns / self.total_ns if self.total_ns else 0.0
         known = 100 * each.measured_ns / each.ns if each.ns else 100.0
-        return each.operation, duration(each.ns), f"{share:.1f} %", f"{known:.0f} %"
+        waited = duration(each.waited_ns) if each.waited_ns else ""
+        return each.operation, duration(each.ns), f"{share:.1f} %", waited, f"{known:.0f} %"
 
     def __str__(self) -> str:
         return f"{self.table()}\n\n{kernels_text(self.kernels)}"
@@ -80,6 +86,7 @@ class RunProfile:
                 **place,
                 "ns": each.ns,
                 "measured_ns": each.measured_ns,
+                "waited_ns": each.waited_ns,
             }
 
         return {
@@ -104,7 +111,7 @@ class RunProfile:
         It has the first events of the run, 20,000 of each worker at most.
         """
         named = Named(
-            [each.name for each in self.kernels],
+            [_title(each) for each in self.kernels],
             [max(each.shares, key=lambda k: each.shares[k])[0] for each in self.kernels],
             self.waits,
             self.loops,
@@ -123,7 +130,7 @@ def run_profile(
     records: Sequence[KernelRecord],
     times: Mapping[str, int],
     host_ns: float,
-    slots: tuple[tuple[int, ...], tuple[str, ...]],
+    slots: tuple[tuple[tuple[int, ...], ...], tuple[str, ...]],
     results: Mapping[str, object],
 ) -> RunProfile:
     """Divide the time of a run.
@@ -132,36 +139,32 @@ def run_profile(
     functions took that compiled code called; ``slots`` are waits and loops.
     """
     begin, run, results_at, end = (times[n] for n in ("begin", "run", "results", "end"))
-    spent: dict[tuple[str, str], tuple[float, float]] = {}
-
-    def add(key: tuple[str, str], ns: float, measured: float) -> None:
-        before = spent.get(key, (0.0, 0.0))
-        spent[key] = before[0] + ns, before[1] + measured
-
+    spent = _Sum()
     share = 1 / len(tracks)
     known = tuple(
         replace(record, measured_ns=float(max(track.kernels[k] for track in tracks)))
         for k, record in enumerate(records)
     )
-    called = _host_times(known)
+    called, waited = _host_times(known), _waited(tracks, slots[0])
     for k, record in enumerate(known):
         taken = sum(track.kernels[k] for track in tracks)
-        for (operation, place), ns, measured in _divided(record, taken, host_ns * called[k]):
-            add((operation, place), ns * share, measured * share)
+        for key, ns, measured in _divided(record, taken, host_ns * called[k]):
+            late = waited[k] * ns / taken if taken else 0.0
+            spent.add(key, ns * share, measured * share, late * share)
     waiting = sum(sum(track.waits) for track in tracks) * share
     starting = sum(t.start_ns - run + results_at - t.end_ns for t in tracks) * share
-    for name, ns in (
-        (WAITING, waiting),
-        ("starting", starting),
-        ("arguments", float(run - begin)),
-        ("results", float(end - results_at)),
-    ):
-        add((name, ""), ns, ns)
+    spent.add((WAITING, ""), waiting, waiting)
+    spent.add(("starting", ""), starting, starting)
+    spent.add(("arguments", ""), run - begin, run - begin)
+    spent.add(("results", ""), end - results_at, end - results_at)
     phases = (("arguments", begin, run), ("run", run, results_at), ("results", results_at, end))
+    operations = _Sum()
+    for (operation, _), three in spent.parts.items():
+        operations.add((operation, ""), *three)
     return RunProfile(
         float(end - begin),
-        _sorted(_summed(spent)),
-        _sorted(Spent(o, *both, place) for (o, place), both in spent.items()),
+        operations.sorted(),
+        spent.sorted(),
         known,
         tuple(tracks),
         *slots,
@@ -170,13 +173,55 @@ def run_profile(
     )
 
 
+Key = tuple[str, str]  # operation and place
+
+
+@dataclass
+class _Sum:
+    """Times by operation and place: all, what is measured of them, what others wait meanwhile."""
+
+    parts: dict[Key, tuple[float, float, float]] = field(
+        default_factory=dict[Key, tuple[float, float, float]]
+    )
+
+    def add(self, key: Key, ns: float, measured: float, waited: float = 0.0) -> None:
+        a, b, c = self.parts.get(key, (0.0, 0.0, 0.0))
+        self.parts[key] = a + ns, b + measured, c + waited
+
+    def sorted(self) -> tuple[Spent, ...]:
+        found = (Spent(name, *three, place) for (name, place), three in self.parts.items())
+        return tuple(sorted(found, key=lambda each: (-each.ns, each.operation, each.place)))
+
+
+def _waited(tracks: Sequence[Track], waits: Sequence[Sequence[int]]) -> list[float]:
+    """What workers waited for each kernel: a barrier waits for those that are not shared evenly."""
+    count = len(tracks[0].kernels)
+    uneven = [0.0] * count
+    for k in range(count):
+        each = [track.kernels[k] for track in tracks]
+        uneven[k] = float(len(each) * max(each) - sum(each))
+    out = [0.0] * count
+    for number, kernels in enumerate(waits):
+        total = sum(uneven[k] for k in kernels)
+        taken = sum(track.waits[number] for track in tracks)
+        for k in kernels:
+            out[k] += taken * uneven[k] / total if total else 0.0
+    return out
+
+
+def _title(record: KernelRecord) -> str:
+    names = [each.tensor for each in record.equations]
+    shown = f"{', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
+    return f"{record.name}: {shown}" if names else record.name
+
+
 Divided = list[tuple[tuple[str, str], float, float]]
 
 
 def _divided(record: KernelRecord, taken: float, host_ns: float) -> Divided:
     """The time of a kernel by operation and line: calls of Python as measured, the rest by shares.
 
-    What one operation has alone is measured.
+    What one operation has almost alone is measured.
     """
     host_ns = min(host_ns, taken)
     others = {key: part for key, part in record.shares.items() if key[0] != HOST}
@@ -185,11 +230,13 @@ def _divided(record: KernelRecord, taken: float, host_ns: float) -> Divided:
         host_ns = taken
     out: Divided = []
     for shares, ns in ((others, taken - host_ns), (calls, host_ns)):
-        is_alone = len({operation for operation, _ in shares}) == 1
         total = sum(shares.values())
+        by_operation = _Sum()
+        for (operation, _), part in shares.items():
+            by_operation.add((operation, ""), part / total, 0.0)
         for key, part in shares.items():
-            mine = ns * part / total
-            out.append((key, mine, mine if is_alone else 0.0))
+            mine, known = ns * part / total, by_operation.parts[key[0], ""][0]
+            out.append((key, mine, mine if known >= SURE else 0.0))
     return out
 
 
@@ -203,23 +250,11 @@ def _host_times(records: Sequence[KernelRecord]) -> list[float]:
     return [each / total if total else 0.0 for each in predicted]
 
 
-def _summed(spent: Mapping[tuple[str, str], tuple[float, float]]) -> list[Spent]:
-    out: dict[str, tuple[float, float]] = {}
-    for (operation, _), (ns, measured) in spent.items():
-        before = out.get(operation, (0.0, 0.0))
-        out[operation] = before[0] + ns, before[1] + measured
-    return [Spent(operation, *both) for operation, both in out.items()]
-
-
-def _sorted(parts: Iterable[Spent]) -> tuple[Spent, ...]:
-    return tuple(sorted(parts, key=lambda each: (-each.ns, each.operation, each.place)))
-
-
 def _aligned(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
-            cell.rjust(width) if 0 < k < 3 else cell.ljust(width)
+            cell.rjust(width) if 0 < k < 4 else cell.ljust(width)
             for k, (cell, width) in enumerate(zip(cells, widths, strict=True))
         ).rstrip()
         for cells in rows

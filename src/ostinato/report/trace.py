@@ -19,12 +19,12 @@ class Named:
     """What the slots and marks of a run are called.
 
     ``kernels`` are titles, ``kinds`` the operation that takes most of each; ``waits`` gives for
-    every barrier the kernel before it (-1: none).
+    every barrier the kernels that it waits for.
     """
 
     kernels: Sequence[str]
     kinds: Sequence[str]
-    waits: Sequence[int]
+    waits: Sequence[Sequence[int]]
     loops: Sequence[str]
     details: Sequence[Mapping[str, object]]
 
@@ -86,8 +86,8 @@ def _add(out: _Tracks, tid: int, each: Slice, named: Named) -> None:
         out.slice(tid, title, kind, each.start_ns, each.end_ns, **about)
         return
     before = named.waits[kernel - len(named.kernels)]
-    title = f"waiting after {named.kernels[before]}" if before >= 0 else "waiting"
-    out.slice(tid, title, "waiting", each.start_ns, each.end_ns)
+    after = f" after {named.kernels[before[-1]]}" if before else ""
+    out.slice(tid, f"waiting{after}", "waiting", each.start_ns, each.end_ns)
 
 
 def iterations(track: Track) -> Iterator[tuple[int, int, int, int]]:

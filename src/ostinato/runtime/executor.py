@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.claims import Unseen, failure
-from ostinato.pdg.errors import MemoryLimitError, NonFiniteError, OstinatoError
+from ostinato.pdg.errors import ArgumentError, MemoryLimitError, NonFiniteError, OstinatoError
 from ostinato.pdg.host import HostFunction
 from ostinato.pdg.node import UNSEEN
 from ostinato.report.memory import Stored
@@ -188,7 +188,13 @@ class Executable:
     def profile(
         self, log: Log, extents: Mapping[str, int], results: Mapping[str, object]
     ) -> RunProfile:
-        """Where the time of an ended run went; `explain` shows its kernels from now on."""
+        """Where the time of an ended run went; `explain` shows its kernels from now on.
+
+        Errors: ArgumentError if the run is not over.
+        """
+        if "results" not in log.times:
+            remedy = "Read its stream to the end, or close it, before."
+            raise ArgumentError("the profile of a run that is not over was asked for", remedy)
         log.times.setdefault("end", time.perf_counter_ns())
         made, records = log.stamping.made, self.artifact.records(extents, log.workers)
         slots = made.waits, made.loops

@@ -21,7 +21,7 @@ COUNT, LAST, CAPACITY, EVENTS, FIRST, SIZE = range(6)
 class Profiled(Protocol):
     """A driver that writes a log, and what the slots and marks of the log stand for.
 
-    Slots are those of the kernels, then of the barriers, each given by the kernel before it.
+    Slots are those of the kernels, then of the barriers, each given by the kernels it waits for.
     """
 
     @property
@@ -29,7 +29,7 @@ class Profiled(Protocol):
     @property
     def kernels(self) -> tuple[str, ...]: ...
     @property
-    def waits(self) -> tuple[int, ...]: ...
+    def waits(self) -> tuple[tuple[int, ...], ...]: ...
     @property
     def loops(self) -> tuple[str, ...]: ...
 

@@ -43,14 +43,14 @@ PARAMETERS = {
 class Stamps:
     """What a profiled driver notes: it stamps every call and every barrier, and marks its loops.
 
-    A kernel's slot is its number; those of the barriers in ``waits``, each given by the kernel
-    before it (-1: none), follow.
+    A kernel's slot is its number; those of the barriers in ``waits``, each given by the kernels
+    that are called between it and the one before, follow.
     """
 
     kernels: int
-    waits: list[int] = field(default_factory=list[int])
+    waits: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
     loops: list[str] = field(default_factory=list[str])
-    last: int = -1
+    since: list[int] = field(default_factory=list[int])  # the last barrier
 
 
 def emit_driver(plan: Plan, reserved: frozenset[str], stamps: Stamps | None = None) -> str:
@@ -127,13 +127,14 @@ class _Driver:
             self.out.line(f"{call}  # {kernel.name}")
             self.stamp(number)
         if self.stamps:
-            self.stamps.last = number
+            self.stamps.since.append(number)
 
     def barrier(self) -> None:
         self.out.line("barrier(bar, nt)")
         if self.stamps:
             self.stamp(self.stamps.kernels + len(self.stamps.waits))
-            self.stamps.waits.append(self.stamps.last)
+            self.stamps.waits.append(tuple(self.stamps.since))
+            self.stamps.since.clear()
 
     def stamp(self, slot: int) -> None:
         if self.stamps:

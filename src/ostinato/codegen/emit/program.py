@@ -59,12 +59,12 @@ def _header(plan: Plan, title: str, body: str, known: frozenset[str]) -> list[st
 class Profiled:
     """A driver that writes a log: its module, and what the slots and marks of the log stand for.
 
-    ``waits`` gives for every barrier the kernel before it; -1 is none.
+    ``waits`` gives for every barrier the kernels that it waits for.
     """
 
     source: str
     kernels: tuple[str, ...]
-    waits: tuple[int, ...]
+    waits: tuple[tuple[int, ...], ...]
     loops: tuple[str, ...]
 
 
