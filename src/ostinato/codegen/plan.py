@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.deps import Spans
 from ostinato.codegen.driver import Access, drive
+from ostinato.codegen.ends import End, early_ends
 from ostinato.codegen.folds import with_fills
 from ostinato.codegen.guards import guards
 from ostinato.codegen.liveness import Life, lifetimes
@@ -20,7 +21,7 @@ from ostinato.codegen.storage import Storage, input_storage, place_tensors, site
 from ostinato.codegen.system import Statement, System
 from ostinato.codegen.tighten import tightened
 from ostinato.codegen.tile import Tiled, tile
-from ostinato.codegen.tree import Kernel, Step
+from ostinato.codegen.tree import Kernel, Loop, Step
 from ostinato.codegen.values import value_symbols
 from ostinato.codegen.whole import whole_operands
 from ostinato.pdg.condition import Cond, cond_symbols
@@ -62,7 +63,7 @@ class Plan:
 
     ``lives`` gives the phases of the driver in which a global tensor's memory is in use,
     ``accesses`` the tensors that each kernel touches; ``guards`` where statements are needed that
-    are not needed at every point.
+    are not needed at every point; ``ends`` the loops that stop where nothing lives any more.
     """
 
     statements: dict[str, Statement]  # tiled and laid out: what the leaves compute
@@ -79,6 +80,7 @@ class Plan:
     pieces: dict[Dim, Dim] = field(default_factory=dict[Dim, Dim])  # tile -> the dim it is of
     changes: tuple[str, ...] = ()  # what was done to keep less, in words
     same: Mapping[str, str] = field(default_factory=dict[str, str])  # not computed -> its equal
+    ends: dict[Loop, End] = field(default_factory=dict[Loop, End])
 
     def __str__(self) -> str:
         return show_plan(self)
@@ -125,6 +127,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
         chosen.exact,
         {outer: dim for dim, (outer, *_) in tiled.pieces.items()},
         same=found.same,
+        ends=early_ends(driven.kernels, statements, storage, outputs),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, assert_never
 
+from ostinato.codegen.ends import End
 from ostinato.codegen.guards import guard_of
 from ostinato.codegen.system import (
     Axis,
@@ -69,7 +70,9 @@ def _steps(plan: Plan, steps: Sequence[Step], depth: int) -> Iterator[str]:
                 kernel = plan.kernels[number]
                 where = _head("parallel", kernel.parallel, False) if kernel.parallel else "serial:"
                 yield _line(depth, f"{kernel.name} {where}")
-                yield from show_trees(kernel.body, plan.statements, depth + 1, plan.guards)
+                yield from show_trees(
+                    kernel.body, plan.statements, depth + 1, plan.guards, plan.ends
+                )
             case unknown:
                 assert_never(unknown)
 
@@ -84,13 +87,14 @@ def show_trees(
     statements: Mapping[str, Statement],
     depth: int = 0,
     needed: Mapping[str, Cond] | None = None,
+    ends: Mapping[Loop, End] | None = None,
 ) -> Iterator[str]:
     """Loops and leaves, one line each; leaves that are not always needed below a condition."""
     for tree in trees:
         guard = guard_of(tree, needed or {})
         if guard != ALWAYS:
             yield _line(depth, f"if {guard}:")
-        yield from _tree(tree, statements, depth + (guard != ALWAYS), needed)
+        yield from _tree(tree, statements, depth + (guard != ALWAYS), needed, ends or {})
 
 
 def _tree(
@@ -98,11 +102,14 @@ def _tree(
     statements: Mapping[str, Statement],
     depth: int,
     needed: Mapping[str, Cond] | None,
+    ends: Mapping[Loop, End],
 ) -> Iterator[str]:
     match tree:
         case Loop(span, reverse, parallel, body):
-            yield _line(depth, _head("parallel" if parallel else "for", span, reverse))
-            yield from show_trees(body, statements, depth + 1, needed)
+            note = f"    # while any of {ends[tree].mask}" if tree in ends else ""
+            head = _head("parallel" if parallel else "for", span, reverse)
+            yield _line(depth, f"{head}{note}")
+            yield from show_trees(body, statements, depth + 1, needed, ends)
         case Fill(tensor):
             yield _line(depth, f"{tensor} = unit of {statements[tensor].fold}")
         case Calling(name):

@@ -9,6 +9,7 @@ from ostinato.codegen.cpu import target
 from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.emit.calling import emit_call
 from ostinato.codegen.emit.contraction import emit_contraction
+from ostinato.codegen.emit.ending import emit_end
 from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS, Body, Function
 from ostinato.codegen.emit.index import condition, expression
 from ostinato.codegen.emit.names import Names
@@ -123,8 +124,11 @@ def emit_tree(tree: Tree, function: Function, out: Source) -> None:
 def _emit_tree(tree: Tree, function: Function, out: Source) -> None:
     match tree:
         case Loop(span, reverse, _, body):
+            end = function.plan.ends.get(tree)
             with out.block(loop_head(span, reverse, function.dims)), function.block():
-                for inner in body:
+                for place, inner in enumerate(body):
+                    if end and end.place == place:
+                        emit_end(end, tree, function, out)
                     emit_tree(inner, function, out)
         case Nest():
             emit_nest(tree, function, out)

@@ -1,0 +1,104 @@
+"""Loops over the steps of ragged episodes end early, and only where nobody can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato.tensor import Tensor
+
+SIZES = {"B": 70, "T": 40}
+
+
+def episodes() -> tuple[Tensor, Tensor]:
+    """What a step of an episode gives, and whether the episode goes on; few last long."""
+    b, t = ot.dims("b t")
+    s = ot.recurrent("s", (8,), over=(b, t))
+    s[b, 0] = ot.random.uniform((8,), over=b)
+    s[b, t + 1] = ot.tanh(s @ (ot.random.normal((8, 8)) * 0.5)) + 0.1
+    draw = ot.random.uniform(over=(b, t))
+    goes_on = ot.recurrent("goes_on", dtype="bool", over=(b, t))
+    goes_on[b, 0] = draw[b, 0] > 0.1
+    goes_on[b, t + 1] = goes_on & (draw[b, t + 1] > 0.4) & (s.sum() < 7.9)
+    return s, goes_on
+
+
+def heads(program: ot.Program) -> list[str]:
+    schedule = str(program.compile().explain().schedule)
+    return [line for line in schedule.splitlines() if "for t =" in line]
+
+
+def equal_to_the_interpreter(program: ot.Program) -> None:
+    expected = program.interpret(**SIZES, seed=3)
+    found = program.compile(threads=3)(**SIZES, seed=3)
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, 1e-4, 1e-5, err_msg=name)
+
+
+def test_steps_after_the_last_row_of_a_tile_are_not_computed() -> None:
+    s, goes_on = episodes()
+    program = ot.Program(total=ot.where(goes_on, s.sum(), 0.0)[:, :].sum())
+    assert any("while any of" in head for head in heads(program))
+    equal_to_the_interpreter(program)
+
+
+def test_what_later_passes_read_under_the_mask_may_be_missing() -> None:
+    s, goes_on = episodes()
+    mean = ot.where(goes_on, s.sum(), 0.0)[:, :].mean()
+    spread = ot.where(goes_on, (s.sum() - mean) ** 2.0, 0.0)[:, :].sum()
+    program = ot.Program(spread=spread)
+    assert sum("while any of" in head for head in heads(program)) == 2
+    equal_to_the_interpreter(program)
+
+
+SEEN: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "every step": lambda s, goes_on: ot.where(goes_on, s.sum(), 0.0) + s.max(),
+    "the sum of all": lambda s, goes_on: (s.sum() + ot.where(goes_on, 1.0, 0.0))[:, :].sum(),
+    "the other side": lambda s, goes_on: ot.where(goes_on, 0.0, s.sum())[:, :].sum(),
+    "a product": lambda s, goes_on: (s.sum() * ot.where(goes_on, 1.0, 2.0))[:, :].sum(),
+    "greatest of 0": lambda s, goes_on: ot.where(goes_on, -s.sum(), 0.0)[:, :].max(),
+}
+
+
+@pytest.mark.parametrize("what", SEEN)
+def test_a_loop_whose_later_steps_are_seen_runs_to_its_end(what: str) -> None:
+    program = ot.Program(y=SEEN[what](*episodes()))
+    assert not any("while any of" in head for head in heads(program))
+    equal_to_the_interpreter(program)
+
+
+def test_the_last_state_is_seen() -> None:
+    s, goes_on = episodes()
+    total = ot.where(goes_on, s.sum(), 0.0)
+    program = ot.Program(total=total[:, :].sum(), last=s[:, :][:, -1])
+    equal_to_the_interpreter(program)
+
+
+def test_a_mask_that_may_turn_true_again_ends_nothing() -> None:
+    b, t = ot.dims("b t")
+    s = ot.recurrent("s", (8,), over=(b, t))
+    s[b, 0] = ot.random.uniform((8,), over=b)
+    s[b, t + 1] = ot.tanh(s @ (ot.random.normal((8, 8)) * 0.5)) + 0.1
+    awake = ot.recurrent("awake", dtype="bool", over=(b, t))
+    awake[b, 0] = ot.random.uniform(over=b) > 0.9
+    awake[b, t + 1] = ~awake
+    program = ot.Program(total=ot.where(awake, s.sum(), 0.0)[:, :].sum())
+    assert not any("while any of" in head for head in heads(program))
+    equal_to_the_interpreter(program)
+
+
+def test_a_mask_that_goes_on_over_several_steps_back_ends_nothing() -> None:
+    b, t = ot.dims("b t")
+    x = ot.random.uniform((4,), over=(b, t))
+    s = ot.recurrent("s", (4,), over=(b, t))
+    s[b, 0] = x[b, 0]
+    s[b, t + 1] = ot.sin(s) + x[b, t + 1]
+    lives = ot.recurrent("lives", dtype="bool", over=(b, t))
+    lives[t < 2] = True
+    lives[b, t + 2] = lives[b, t] & (s[b, t, 0] > 0.8)
+    program = ot.Program(total=ot.where(lives, s.sum(), 0.0)[:, :].sum())
+    assert not any("while any of" in head for head in heads(program))
+    equal_to_the_interpreter(program)
