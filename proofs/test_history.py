@@ -53,6 +53,8 @@ RULES = (
     "incremental/projection-of-columns",
     "incremental/looked-up",
     "incremental/positions",
+    "incremental/positions-of-range",
+    "incremental/positions-of-range-last",
     "incremental/repeated",
     "incremental/repeated-behind-an-axis",
 )

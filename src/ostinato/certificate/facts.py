@@ -307,6 +307,7 @@ KNOWN = frozenset(
     + (
         "zero",
         "here",
+        "starts",
         "factor",
         "neighbour",
         "body",

@@ -119,7 +119,15 @@ class Rows:
         self.runs()
         about = attribute_rows(self.numbers, self.counters(), RANGES)
         self.lengths()
-        return {**self.table, **about, **FOLDS, "raw_known": known, "here": self.indices()}
+        starts = self.starts()
+        return {
+            **self.table,
+            **about,
+            **FOLDS,
+            "raw_known": known,
+            "here": self.indices(),
+            "starts": starts,
+        }
 
     def runs(self) -> None:
         """Name what lies up to the point, and from it on, where a range begins or ends so."""
@@ -142,6 +150,18 @@ class Rows:
         ops = ((number, key[0]) for key, number in self._leaves.items())
         found = ((k, op.of.as_dim()) for k, op in ops if isinstance(op, Affine))
         return [(k, self.numbers.bit(dim)) for k, dim in found if dim is not None]
+
+    def starts(self) -> list[Row]:
+        """The leaves that are the first step of a slice, for the dimensions that it follows."""
+        ops = [(number, key[0]) for key, number in self._leaves.items()]
+        return [
+            (self.numbers.bit(dim), self.numbers.of(part), leaf)
+            for leaf, op in ops
+            for part in self.numbers.slices()
+            if isinstance(op, Affine) and part.step == 1 and part.lo == op.of
+            for dim in self.numbers.dims
+            if dim in dims_of(part.lo) | dims_of(part.hi)
+        ]
 
     def beginnings(self) -> list[Row]:
         """Choices that hold on the first steps of a dimension: their value and those steps."""

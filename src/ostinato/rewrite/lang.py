@@ -79,7 +79,7 @@ _DECLARATIONS = """
 (relation both (i64 i64 i64))
 (relation holds_low (i64 i64 i64 i64 i64)) (relation holds_high (i64 i64 i64 i64 i64))
 (relation growing (i64)) (relation start (i64 i64)) (relation from_zero (i64 i64))
-(relation follows (i64 i64)) (relation around (i64 i64 i64 i64))
+(relation follows (i64 i64)) (relation starts (i64 i64 i64)) (relation around (i64 i64 i64 i64))
 (function inner (i64 i64 T) T :merge old)
 (relation around_pair (i64 i64 i64)) (relation around_alone (i64 i64 i64))
 (relation prefix (i64 i64)) (relation suffix (i64 i64))
@@ -132,7 +132,16 @@ _DECLARATIONS = """
 GATES = (
     *("doubled", "overlapping", "lengthened", "moved", "until", "always_until", "from"),
     *("always_from", "tally", "counter", "begins", "before", "after", "shortened", "rest"),
-    *("around", "around_pair", "around_alone", "from_zero", "follows", "prefix", "suffix"),
+    *(
+        "around",
+        "around_pair",
+        "around_alone",
+        "from_zero",
+        "starts",
+        "follows",
+        "prefix",
+        "suffix",
+    ),
     *("growing", "first", "known", "indicator", "both", "pins", "here", "counts", "only"),
     *("neighbour", "body", "batch"),
 )

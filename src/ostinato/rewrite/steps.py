@@ -74,12 +74,13 @@ def add_distances(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
 
 
 def add_positions(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
-    """The indices of dimensions from which a slice begins at 0 whose elements are counted."""
+    """The indices of dimensions that slices follow whose elements are counted from their first."""
     sizes = {node.op.size for node in list(loaded.ids) if isinstance(node.op, Iota)}
     slices = [a for a in loaded.tables.attributes if isinstance(a, Slice)]
     for part in slices if sizes else ():
-        if part.lo == expr(0) and part.step == 1 and part.size in sizes:
-            for dim in sorted(dims_of(part.hi), key=lambda d: d.serial):
+        begins = part.lo == expr(0) or build.affine(part.lo) in loaded.ids
+        if begins and part.step == 1 and part.size in sizes:
+            for dim in sorted(dims_of(part.lo) | dims_of(part.hi), key=lambda d: d.serial):
                 here = build.affine(expr(dim))
                 if here not in loaded.ids:
                     add_node(here)

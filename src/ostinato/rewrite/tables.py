@@ -158,6 +158,13 @@ def rows(tables: Tables, more: More | None = None) -> dict[str, list[Row]]:
         "from_zero": [
             (tables.bit(d), k) for k, a in slices if a.lo == expr(0) for d in _ordered(a)
         ],
+        "starts": [
+            (tables.bit(d), k, leaf)
+            for leaf, node in enumerate(tables.leaves)
+            for k, a in slices
+            if isinstance(node.op, Affine) and node.op.of == a.lo and a.step == 1
+            for d in _ordered(a)
+        ],
         "counts": [
             (k, tables.id(leaf.op.size))
             for k, leaf in enumerate(tables.leaves)

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import product
 
 from ostinato.pdg.build import (
+    affine,
     along,
     broadcast,
     concat,
@@ -21,7 +22,7 @@ from ostinato.pdg.build import (
     reshape,
     transpose,
 )
-from ostinato.pdg.index import Expr, Slice, expr
+from ostinato.pdg.index import Expr, Slice, expr, maximum
 from ostinato.pdg.node import Dtype, Node, Pdg
 from ostinato.rewrite.instances.incremental import ranged, rows, until_now
 from ostinato.rewrite.instances.instance import (
@@ -352,3 +353,25 @@ def history_read_where_another_one_ends(z: Sizes) -> Node:
 def rows_repeated_a_fixed_number_of_times(z: Sizes) -> Node:
     wide = broadcast(const(1.0, "float32", (expr(1), expr(1))), (expr(z.m), expr(z.k)))
     return map_node("mul", [tensor("x", (z.m, z.k), (T,)), wide])
+
+
+def _window_positions(z: Sizes, last: bool, off: int) -> Pdg:
+    """The steps of a window, counted from its first step, or from another one."""
+    lo, hi = maximum(expr(T) - 2, 0), expr(T) + 1
+    window = ranged(tensor("x", (), (T,), "int32"), lo, hi)
+    parts = [affine(lo + off), iota(window.shape[0])]
+    positions = map_node("add", parts[::-1] if last else parts)
+    return program(map_node("mul", [window, positions]), affine(lo))
+
+
+POSITIONS = tuple(
+    Instance(
+        f"steps of a window{' last' * last}{' from elsewhere' * off}",
+        partial(_window_positions, last=last, off=off),
+        () if off else (rule,),
+        (rule,) if off else (),
+    )
+    for last in (False, True)
+    for rule in [f"incremental/positions-of-range{'-last' * last}"]
+    for off in (0, 1)
+)

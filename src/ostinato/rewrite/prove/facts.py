@@ -39,7 +39,7 @@ _BOOKKEEPING = (
     )
     | RELATIONS
     | ORDERS.keys()
-    | {"from_zero", "follows"}
+    | {"from_zero", "follows", "starts"}
 )
 
 
@@ -200,6 +200,9 @@ def _assume_steps(setting: Setting, fact: Tree) -> None:
             setting.known[slice_] = ("start", setting.dims[str(dim)])
         case ("here", leaf, dim):
             setting.heres[str(leaf)] = setting.dims[str(dim)]
+        case ("starts", dim, str(slice_), leaf):
+            setting.starts[str(leaf)] = slice_
+            setting.known[slice_] = ("starts", setting.dims[str(dim)])
         case ("pins", cond, dim, index):
             setting.known[str(cond)] = ("pins", setting.dims[str(dim)], str(index))
             setting.avoids.setdefault(str(index), set()).add(setting.dims[str(dim)])

@@ -115,6 +115,9 @@ class Meaning:
             case "leaf" if str(fields[0]) in self.setting.heres:
                 dim = self.setting.heres[str(fields[0])]
                 return Tensor((), lambda point, _: Number(point[dim]))
+            case "leaf" if str(fields[0]) in self.setting.starts:
+                part = self.setting.starts[str(fields[0])]
+                return Tensor((), lambda at, _: Number(self.setting.element(part, at, poly(0))))
             case "rec":
                 return self._variable(str(fields[0]))
             case "count":

@@ -119,6 +119,7 @@ class Setting:
       with what a fold of nothing gives;
     - ``indicators``: truth values that are a condition on the point;
     - ``counts``: leaves that count a slice from 0; ``heres``: those that are a dimension's index;
+      ``starts``: those that are where a slice of single steps begins;
     - ``places``, ``extents``: coordinates and extents of which more is known, ``spans``: ranges
       that follow the point, ``offsets`` and ``indices``: indices at a distance from it, or given,
       and ``decided``: conditions, where a proof goes case by case;
@@ -141,6 +142,7 @@ class Setting:
     values: dict[str, Fraction] = field(default_factory=dict[str, Fraction])
     indicators: dict[str, str] = field(default_factory=dict[str, str])
     heres: dict[str, str] = field(default_factory=dict[str, str])
+    starts: dict[str, str] = field(default_factory=dict[str, str])
     counts: dict[str, str] = field(default_factory=dict[str, str])
     reshapes: list[tuple[tuple[Size, ...], tuple[Size, ...]]] = field(
         default_factory=list[tuple["tuple[Size, ...]", "tuple[Size, ...]"]]
@@ -422,6 +424,9 @@ class Setting:
                 return point[dim] + i + 1
             case ("span", dim):
                 return self._span(name, point, dim)[0] + i
+            case ("starts", _):
+                coordinates = point.without(self.avoids.get(name, set()))
+                return poly(Apply(f"{name}.lo", tuple(p for _, p in coordinates))) + i
             case ("shifted", base, by):
                 return self.element(base, point, i) + poly(Var(f"{by}.by"))
             case _:

@@ -329,6 +329,21 @@ _POSITIONS = (
     ),
     *(
         Rule(
+            name=f"incremental/positions-of-range{order}",
+            law="lo + 0, lo + 1, ..., hi - 1 = d for d in lo..hi",
+            reason="What is computed from positions is computed once for each.",
+            left=f'(map2 "add" {operands})',
+            right="(sl d s (leaf a))",
+            when=("(starts d s e)", "(counts c (length s))", "(here a d)", "(ones 1 h)"),
+            proof=PROOF,
+        )
+        for order, operands in (
+            ("", "(reshape 0 h (leaf e)) (leaf c)"),
+            ("-last", "(leaf c) (reshape 0 h (leaf e))"),
+        )
+    ),
+    *(
+        Rule(
             name=f"incremental/repeated{'-behind-an-axis' * bool(front)}",
             law="c repeated hi - lo times = c[lo:hi]",
             reason="What is the same at all points is like a history of it.",
