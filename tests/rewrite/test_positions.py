@@ -20,7 +20,7 @@ POSITIONS: dict[str, Positions] = {
 }
 
 
-def _turned(positions: Positions) -> ot.Program:
+def turned(positions: Positions) -> ot.Program:
     """A window of numbers, each turned by an angle of its position."""
     b, t = ot.dims("b t")
     lo = ot.maximum(t - 7, 0)
@@ -31,8 +31,8 @@ def _turned(positions: Positions) -> ot.Program:
 
 @pytest.mark.parametrize("name", POSITIONS)
 def test_what_is_computed_from_positions_is_computed_once_for_each(name: str) -> None:
-    found = extracted(_turned(POSITIONS[name]))
-    assert "iota" not in found and found == extracted(_turned(POSITIONS["indices"]))
+    found = extracted(turned(POSITIONS[name]))
+    assert "iota" not in found and found == extracted(turned(POSITIONS["indices"]))
     x = np.random.default_rng(0).normal(size=(2, 12)).astype("float32")
-    expected = _turned(POSITIONS["indices"]).interpret(x=x)["y"]
-    np.testing.assert_allclose(_turned(POSITIONS[name]).interpret(x=x)["y"], expected, rtol=1e-5)
+    expected = turned(POSITIONS["indices"]).interpret(x=x)["y"]
+    np.testing.assert_allclose(turned(POSITIONS[name]).interpret(x=x)["y"], expected, rtol=1e-5)

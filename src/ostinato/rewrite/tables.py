@@ -158,23 +158,6 @@ def rows(tables: Tables, more: More | None = None) -> dict[str, list[Row]]:
         "from_zero": [
             (tables.bit(d), k) for k, a in slices if a.lo == expr(0) for d in _ordered(a)
         ],
-        "starts": [
-            (tables.bit(d), k, leaf)
-            for leaf, node in enumerate(tables.leaves)
-            for k, a in slices
-            if isinstance(node.op, Affine) and node.op.of == a.lo and a.step == 1
-            for d in _ordered(a)
-        ],
-        "counts": [
-            (k, tables.id(leaf.op.size))
-            for k, leaf in enumerate(tables.leaves)
-            if isinstance(leaf.op, Iota)
-        ],
-        "here": [
-            (k, tables.bit(here))
-            for k, leaf in enumerate(tables.leaves)
-            if isinstance(leaf.op, Affine) and (here := leaf.op.of.as_dim()) is not None
-        ],
         "real_cast": [("cast:float32",), ("cast:float64",)],
         "sizemask": [(k, tables.mask(dims_of(a.size))) for k, a in slices],
         "shifted": shifts,
@@ -182,8 +165,26 @@ def rows(tables: Tables, more: More | None = None) -> dict[str, list[Row]]:
         "pins": _pin_rows(tables),
         "holds_low": low,
         "holds_high": high,
+        **_leaf_rows(tables, slices),
         **_inside_rows(tables, slices),
         **further,
+    }
+
+
+def _leaf_rows(tables: Tables, slices: Sequence[tuple[int, Slice]]) -> dict[str, list[Row]]:
+    """What leaves count, and those that are the index of a dimension, or where a slice begins."""
+    leaves = [(k, leaf.op) for k, leaf in enumerate(tables.leaves)]
+    indices = [(k, op.of) for k, op in leaves if isinstance(op, Affine)]
+    return {
+        "counts": [(k, tables.id(op.size)) for k, op in leaves if isinstance(op, Iota)],
+        "here": [(k, tables.bit(d)) for k, of in indices if (d := of.as_dim()) is not None],
+        "starts": [
+            (tables.bit(d), k, leaf)
+            for leaf, of in indices
+            for k, part in slices
+            if part.lo == of and part.step == 1
+            for d in _ordered(part)
+        ],
     }
 
 

@@ -109,15 +109,8 @@ class Meaning:
                 return self._case(str(fields[0]), self.of(fields[1]), self.of(fields[2]))
             case "at" | "sl" | "scan" | "back" | "lin":
                 return self._dim_operator(op, fields)
-            case "leaf" if str(fields[0]) in self.setting.counts:
-                length = length_of(self.setting, self.setting.counts[str(fields[0])])
-                return Tensor((length,), lambda _, at: Number(at[0]))
-            case "leaf" if str(fields[0]) in self.setting.heres:
-                dim = self.setting.heres[str(fields[0])]
-                return Tensor((), lambda point, _: Number(point[dim]))
-            case "leaf" if str(fields[0]) in self.setting.starts:
-                part = self.setting.starts[str(fields[0])]
-                return Tensor((), lambda at, _: Number(self.setting.element(part, at, poly(0))))
+            case "leaf" if (found := self._index(str(fields[0]))) is not None:
+                return found
             case "rec":
                 return self._variable(str(fields[0]))
             case "count":
@@ -356,6 +349,16 @@ class Meaning:
         if any(v.name.startswith("~") for p in used for v in p.variables()):
             return Choice(test, yes(), no())
         raise Undecided(test)
+
+    def _index(self, leaf: str) -> Tensor | None:
+        """A leaf that counts a slice, or is an index of a dimension."""
+        if (counted := self.setting.counts.get(leaf)) is not None:
+            return Tensor((length_of(self.setting, counted),), lambda _, at: Number(at[0]))
+        if (dim := self.setting.heres.get(leaf)) is not None:
+            return Tensor((), lambda point, _: Number(point[dim]))
+        if (part := self.setting.starts.get(leaf)) is not None:
+            return Tensor((), lambda at, _: Number(self.setting.element(part, at, poly(0))))
+        return None
 
     def _dim_operator(self, op: str, fields: Sequence[Tree]) -> Tensor:
         match op, *fields:
