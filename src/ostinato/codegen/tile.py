@@ -43,6 +43,11 @@ FEW = 16  # numbers in such a row
 NARROWEST = 8
 MANY = 1 << 20  # numbers in partial sums: more fill the caches
 WORKERS = 4  # that a dim of constant extent has tiles for
+BESIDE = (
+    (1 << 14, 32),
+    (1 << 16, 64),
+)  # numbers in a matrix, rows that read it: the nearer, the fewer
+MOST = 128  # rows beside a matrix that is in no near cache
 CACHED = 1 << 18  # numbers in a tile: more would not stay in the cache
 GROUPS = 8  # of tiles that share partial sums: enough for as many threads
 GROUPED = 1024  # numbers in partial sums: fewer cost less than a second loop
@@ -298,13 +303,15 @@ def _width(
 ) -> int:
     own = [s for name, s in statements.items() if chosen[name] is dim]
     widest = WIDTH if max(map(_row, own), default=1) > FEW else NARROW_WIDTH
-    steps = _hinted(dim, hints)
+    beside = rows_beside(max((_row(s) for s in own if s.kind == "matmul"), default=0))
+    widest, steps = max(widest, beside), _hinted(dim, hints)
     if not symbols(dim.extent):
         workers = WORKERS  # without a hint no result depends on the number of threads
-    if steps is not None:
-        sums = sum(_row(s, s.reduced) for s in own if dim in s.reduced)
-        lines = sum(_row(s) for s in own if dim not in s.reduced)
-        widest = max(widest, balanced_width(steps, lines, sums, workers))
+    if steps is None:
+        return max(WIDTH, beside)
+    sums = sum(_row(s, s.reduced) for s in own if dim in s.reduced)
+    lines = sum(_row(s) for s in own if dim not in s.reduced)
+    widest = max(widest, balanced_width(steps, lines, sums, workers))
     return default_width(steps, workers, widest)
 
 
@@ -315,6 +322,15 @@ def _row(s: Statement, without: frozenset[Dim] = frozenset()) -> int:
         if axis.index not in without:
             count *= axis.pad.const if axis.pad.is_const else FEW + 1
     return count
+
+
+def rows_beside(numbers: int) -> int:
+    """The rows per tile beside a matrix of so many numbers: a larger one should serve more of them.
+
+    >>> [rows_beside(width * width) for width in (64, 128, 256, 512)]
+    [32, 32, 64, 128]
+    """
+    return next((rows for limit, rows in BESIDE if numbers <= limit), MOST)
 
 
 def balanced_width(steps: int, line: int, sums: int, workers: int) -> int:
