@@ -15,6 +15,9 @@ app = typer.Typer(
 rules = typer.Typer(no_args_is_help=True, help="Show the rewrite rules and what they do.")
 app.add_typer(rules, name="rules")
 
+cache = typer.Typer(no_args_is_help=True, help="Show or clear what is kept on disk.")
+app.add_typer(cache, name="cache")
+
 Place = Annotated[
     str,
     typer.Argument(
@@ -186,6 +189,26 @@ def bench(
         **({} if peers is None else {"peers": peers.absolute()}),
     }
     raise typer.Exit(0 if run_suite(suite, options, Console()) else 1)
+
+
+@cache.command("info")
+def cache_info(json: Json = None) -> None:
+    """Show where compiled programs and kernels are kept, how many, and how large they are."""
+    from rich.console import Console
+
+    from ostinato.cli.cache import info
+
+    info(json, Console())
+
+
+@cache.command("clear")
+def cache_clear(json: Json = None) -> None:
+    """Remove all compiled programs and kernels."""
+    from rich.console import Console
+
+    from ostinato.cli.cache import clear
+
+    clear(json, Console())
 
 
 @rules.command("list")

@@ -19,6 +19,7 @@ from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.folder import VARIABLE as VARIABLE
 from ostinato.runtime.folder import require_root
 from ostinato.runtime.folder import root as root
+from ostinato.runtime.kept import trim
 from ostinato.runtime.module import FILE
 
 ARTIFACT = "artifact.pickle"
@@ -46,7 +47,8 @@ def store(key: str, artifact: Artifact) -> Path:
     """Keep an artifact and return its directory.
 
     Another process may store the same key at the same time: the first one to finish wins. Where
-    the cache cannot be written, a temporary directory serves, with a warning.
+    the cache cannot be written or is another user's, a temporary directory serves, with a warning.
+    Errors: OptionError if the limit of the cache's size is none.
     """
     place = directory_of(key)
     try:
@@ -54,7 +56,7 @@ def store(key: str, artifact: Artifact) -> Path:
         trust.make(place.parent)
         building = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=place.parent))
     except OSError as failure:
-        warnings.warn(f"nothing is cached: {failure}", stacklevel=2)
+        trust.warn_once(f"nothing is cached: {failure}")
         place = Path(tempfile.mkdtemp(prefix="ostinato-"))
         _write(place, artifact)
         return place
@@ -63,14 +65,15 @@ def store(key: str, artifact: Artifact) -> Path:
         building.rename(place)
     except OSError:  # somebody else was first: same key, same content
         shutil.rmtree(building, ignore_errors=True)
+    trim(place)
     return place
 
 
 def _write(directory: Path, artifact: Artifact) -> None:
-    (directory / FILE).write_text(artifact.source, encoding="utf-8")
+    trust.write(directory / FILE, artifact.source.encode())
     body = pickle.dumps(artifact, protocol=5)
     head = hashlib.sha256(body).hexdigest().encode()
-    (directory / ARTIFACT).write_bytes(head + b"\n" + body)
+    trust.write(directory / ARTIFACT, head + b"\n" + body)
 
 
 def load(key: str) -> Artifact | None:
