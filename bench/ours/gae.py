@@ -14,23 +14,22 @@ DISCOUNT, TRACE = 0.99, 0.95
 
 def program() -> ot.Program:
     """Return the advantage of every step; ``value`` has one step more than ``reward``."""
-    t, b = ot.dims("t b")
-    reward, value = ot.input("reward", over=(t, b)), ot.input("value", over=(t, b))
-    last = ot.input("last", over=b)
-    following = value[ot.minimum(t + 1, t.size - 1), b]
-    after = ot.where(ot.index(t) < t.size - 1, following, last)
-    surprise = reward + DISCOUNT * after - value
+    t = ot.dims("t")
+    u = ot.dim("u", size=t.size + 1)
+    b = ot.dims("b")
+    reward, value = ot.input("reward", over=(t, b)), ot.input("value", over=(u, b))
+    surprise = reward + DISCOUNT * value[t + 1, b] - value[t, b]
     return ot.Program(advantage=ot.discounted_sum(surprise[t:, b], DISCOUNT * TRACE))
 
 
 def sampler(envs: int, steps: int) -> Callable[[], float]:
     compiled = program().compile()
     rng = np.random.default_rng(0)
-    reward, value = rng.normal(size=(2, steps, envs)).astype(np.float32)
-    last = rng.normal(size=envs).astype(np.float32)
+    reward = rng.normal(size=(steps, envs)).astype(np.float32)
+    value = rng.normal(size=(steps + 1, envs)).astype(np.float32)
 
     def run(iterations: int) -> None:
         for _ in range(iterations):
-            compiled(reward=reward, value=value, last=last)
+            compiled(reward=reward, value=value)
 
     return rates(run, envs * steps)
