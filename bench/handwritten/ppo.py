@@ -38,6 +38,7 @@ from bench.handwritten.network import (
     initial,
     transpose,
 )
+from bench.harness.learning import samples
 from bench.harness.timing import rates
 from ostinato.codegen.cpu.prelude import (
     BARRIER_WORDS,
@@ -352,3 +353,8 @@ def run(setup: Setup, iterations: int, seed: int = 0) -> npt.NDArray[np.float32]
 def sampler(envs: int, steps: int, threads: int = 0) -> Callable[[], float]:
     setup = Setup(envs, steps, workers=threads)
     return rates(lambda iterations: run(setup, iterations), envs * steps)
+
+
+def learning(envs: int, steps: int, updates: int) -> Callable[[], float]:
+    setup = Setup(envs, steps)
+    return samples(lambda seed: [float(value) for value in run(setup, updates, seed)])

@@ -33,6 +33,7 @@ class Request:
     plot: Path | None = None
     store: bool = False
     peers: Path = FOLDER
+    source: Path | None = None  # a report to show instead of measuring
 
 
 def known() -> list[str]:
@@ -48,11 +49,14 @@ def load(name: str) -> Suite:
 def run(name: str, asked: Request, console: Console) -> Report:
     """Measure a suite, show its table, and write what was asked for.
 
-    Errors: ValueError for a size that no case has.
+    Errors: ValueError for a size that no case has; FileNotFoundError.
     """
     suite = load(name)
-    wanted = choice(suite, asked.sizes)
-    report = measure(suite, asked.rounds, console.print, wanted, asked.peers)
+    if asked.source is None:
+        wanted = choice(suite, asked.sizes)
+        report = measure(suite, asked.rounds, console.print, wanted, asked.peers)
+    else:
+        report = read(asked.source.read_text())
     if asked.store:
         history.append(name, report)
     show(suite, report, console)

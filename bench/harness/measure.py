@@ -58,7 +58,7 @@ def measure_case(suite: str, case: Case, rounds: int, peers: Mapping[str, Peer])
             )
             for name, entry in entries.items()
         }
-        samples = alternate(programs, rounds)
+        samples = alternate(programs, rounds, case.warm_up)
     return rows_of(suite, case, [(entry, samples[name]) for name, entry in entries.items()])
 
 

@@ -23,10 +23,13 @@ def spread(samples: Sequence[float]) -> Spread:
     return Spread(statistics.median(samples), min(samples), max(samples))
 
 
-def alternate(programs: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
+def alternate(
+    programs: Mapping[str, Callable[[], T]], rounds: int, warm_up: bool = True
+) -> dict[str, list[T]]:
     """Return each program's samples, one per round, after one run of each to warm up."""
-    for program in programs.values():
-        program()
+    if warm_up:
+        for program in programs.values():
+            program()
     samples: dict[str, list[T]] = {name: [] for name in programs}
     for _ in range(rounds):
         for name, program in programs.items():

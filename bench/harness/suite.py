@@ -34,6 +34,7 @@ class Case:
     size: Size
     unit: str
     entries: tuple[Entry, ...]
+    warm_up: bool = True
 
     def has(self, wanted: Mapping[str, frozenset[str]]) -> bool:
         """Return whether every wanted name has one of its values here; ``program`` is one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.harness.learning import samples
 from bench.harness.timing import rates
 from ostinato.cli.load import load_experiment
 from ostinato.results import Results
@@ -45,3 +46,15 @@ def possible(run: Run, most: int) -> Callable[[int], None]:
             raise ValueError(f"mean episode returns outside 0 .. {most}: {returns}")
 
     return checked
+
+
+def ppo_learning(envs: int, steps: int, updates: int) -> Callable[[], float]:
+    experiment = load_experiment(str(EXAMPLES / "ppo_cartpole.py"), [])
+    compiled = experiment.program.compile()
+    extents = {"B": envs, "T": steps, "I": updates, "E": 4}
+
+    def train(seed: int) -> list[float]:
+        returns = compiled(**{**experiment.arguments, **extents, "seed": seed})["episode_return"]
+        return [float(value) for value in returns]
+
+    return samples(train)

@@ -22,7 +22,7 @@ SUITE = Suite(
         "initial parameters; *compile* is the rest up to machine code. Peak is resident memory."
     ),
     cases=tuple(
-        Case(program, {"envs": 64, "steps": 128}, "start_s", entries(state))
+        Case(program, {"envs": 64, "steps": 128}, "start_s", entries(state), state == "warm")
         for program, state in ((COLD, "cold"), (WARM, "warm"))
     ),
     targets=(

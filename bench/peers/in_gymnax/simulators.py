@@ -38,10 +38,10 @@ def speed(name: str, envs: int, steps: int) -> Callable[[], float]:
         def step(carry, key):
             state, total, ends = carry
             act, go = jax.random.split(key)
-            _, state, reward, done, _ = advance(
+            _, state, reward, ended, cut, _ = advance(
                 jax.random.split(go, envs), state, actions(act), params
             )
-            return (state, total + reward.sum(), ends + done.sum()), None
+            return (state, total + reward.sum(), ends + (ended | cut).sum()), None
 
         start = (state, jnp.zeros(()), jnp.zeros((), jnp.int32))
         (_, total, ends), _ = jax.lax.scan(step, start, jax.random.split(key, steps))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from bench.harness.learning import samples
 from bench.harness.timing import rates
 from bench.peers.in_jax.cartpole import Game, observe, reset, step
 
@@ -198,3 +199,7 @@ def returns(envs: int, steps: int, iterations: int, seed: int) -> list[float]:
     """Return the mean length of finished games in every iteration of a whole training."""
     setup = Setup(envs, steps, updates=iterations)
     return [float(x) for x in train(start(setup, seed), setup, iterations)[1]]
+
+
+def learning(envs: int, steps: int, updates: int) -> Callable[[], float]:
+    return samples(lambda seed: returns(envs, steps, updates, seed))

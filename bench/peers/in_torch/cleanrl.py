@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.distributions import Categorical
 
+from bench.harness.learning import samples
 from bench.harness.timing import rates
 
 DISCOUNT, TRACE, CLIP = 0.99, 0.95, 0.2
@@ -114,3 +115,7 @@ def sampler(envs: int, steps: int) -> Callable[[], float]:
 def returns(envs: int, steps: int, iterations: int, seed: int) -> list[float]:
     """Return the mean length of finished games in every iteration of a whole training."""
     return Training(envs, steps, iterations, seed).run(iterations)
+
+
+def learning(envs: int, steps: int, updates: int) -> Callable[[], float]:
+    return samples(lambda seed: returns(envs, steps, updates, seed))

@@ -9,6 +9,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 
+from bench.harness.learning import samples
 from bench.harness.timing import rates
 
 
@@ -63,3 +64,7 @@ def returns(envs: int, steps: int, iterations: int, seed: int) -> list[float]:
     lengths = Lengths()
     agent(envs, steps, seed).learn(iterations * envs * steps, callback=lengths)
     return lengths.found
+
+
+def learning(envs: int, steps: int, updates: int) -> Callable[[], float]:
+    return samples(lambda seed: returns(envs, steps, updates, seed))

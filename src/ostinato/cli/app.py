@@ -172,6 +172,10 @@ def bench(
     peers: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The environments that `make peers` made.")
     ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Show this report instead of measuring."),
+    ] = None,
 ) -> None:
     """Measure a suite beside its peers, in turns, with spread; `compare` looks for regressions."""
     from rich.console import Console
@@ -186,6 +190,7 @@ def bench(
         "markdown": markdown,
         "plot": plot,
         "store": store,
+        "source": source,
         **({} if peers is None else {"peers": peers.absolute()}),
     }
     raise typer.Exit(0 if run_suite(suite, options, Console()) else 1)
