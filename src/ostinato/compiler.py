@@ -19,7 +19,6 @@ from ostinato.pdg.fingerprint import fingerprint, spell
 from ostinato.pdg.node import UNSEEN, Pdg
 from ostinato.place import calling_place
 from ostinato.remarks import left_out
-from ostinato.report.profile import RunProfile
 from ostinato.results import Beside, Results
 from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime import cache
@@ -32,6 +31,7 @@ from ostinato.switches import debug
 
 if TYPE_CHECKING:
     from ostinato.dims import Dimension
+    from ostinato.report.profile import RunProfile
 
 TARGETS = ("cpu",)
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +16,17 @@ from ostinato.pdg.errors import ArgumentError, MemoryLimitError, NonFiniteError,
 from ostinato.pdg.host import HostFunction
 from ostinato.pdg.node import UNSEEN
 from ostinato.report.memory import Stored
-from ostinato.report.profile import RunProfile, run_profile
 from ostinato.runtime.arrays import Array, empty_arena, put, sizes, stored_view, take, take_step
 from ostinato.runtime.arrays import tile_counts as counts_of
 from ostinato.runtime.artifact import Artifact, Field, Layout
 from ostinato.runtime.calls import Calls, Control, words
 from ostinato.runtime.explain import Explanation, MemoryUse
 from ostinato.runtime.module import Loaded, load_module
-from ostinato.runtime.timing import Log, Stamping, load_stamping
 from ostinato.runtime.workers import Workers, available_cores
+
+if TYPE_CHECKING:
+    from ostinato.report.profile import RunProfile
+    from ostinato.runtime.timing import Log, Stamping
 
 GRACE_S = 1.0  # how long workers that were interrupted may take to leave
 
@@ -173,6 +176,8 @@ class Executable:
 
     def log(self, extents: Mapping[str, int]) -> Log:
         """An empty log for one run; the first one compiles the driver that fills it."""
+        from ostinato.runtime.timing import Log, load_stamping  # most runs need none of it
+
         if self._stamping is None:
             self._stamping = load_stamping(self.artifact.profiled())
         return Log(self._stamping, self.workers(extents))
@@ -192,6 +197,8 @@ class Executable:
 
         Errors: ArgumentError if the run is not over.
         """
+        from ostinato.report.profile import run_profile
+
         if "results" not in log.times:
             remedy = "Read its stream to the end, or close it, before."
             raise ArgumentError("the profile of a run that is not over was asked for", remedy)

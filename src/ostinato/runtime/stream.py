@@ -6,11 +6,13 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ostinato.pdg.node import UNSEEN
 from ostinato.runtime.executor import Bound, Executable, Execution, require_finite
-from ostinato.runtime.timing import Log
+
+if TYPE_CHECKING:
+    from ostinato.runtime.timing import Log
 
 SHORTEST_WAIT_S, LONGEST_WAIT_S = 2e-5, 5e-3
 
