@@ -71,7 +71,7 @@ def results(problem: Problem, spec: Matmul) -> tuple[Array, Array, Array]:
     ends = np.cumsum([part.size for part in parts])
     arena = np.concatenate([part.ravel() for part in parts])
     offsets = (0, *(int(end) for end in ends[:-1]))
-    known = {"M": problem.m, "N": problem.n, "K": problem.k, "N2": 2 * problem.n}
+    known = {"M": problem.m, "N": problem.n, "K": problem.k, "N2": 2 * problem.n, "R": 5}
     sizes = tuple(known[name] for name in spec.runtime)
     product = matmul(spec)
 
@@ -112,6 +112,14 @@ def test_run_time_sizes_are_right_for_every_shape(form: Form, dtype: Float) -> N
     for m, n, k in ((1, 1, 1), (5, 67, 3), (8, 16, 20), (2, 3, 0), (0, 4, 4)):
         problem = Problem(m, n, k, dtype, is_transposed=form == "dots")
         assert_right(problem, problem.spec(form, is_runtime=True))
+
+
+def test_rows_that_nobody_reads_are_left_out() -> None:
+    problem = Problem(32, 64, 9, "float32", is_transposed=False)
+    _, found, _ = results(problem, replace(problem.spec("broadcast"), rows="R"))
+    _, wanted, _ = problem.expected(None)
+    np.testing.assert_allclose(found[:5], wanted[:5], rtol=2e-5, atol=2e-5)
+    assert not found[8:].any()
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -15,6 +15,7 @@ from ostinato.codegen.cpu.llvm import (
     Value,
     alloca,
     emit_if,
+    emit_loop,
     i64,
     internal_function,
     primitive,
@@ -109,8 +110,12 @@ def _panel(frame: Frame, v: Vector, columns: int, n: Value, mask: Mask | None = 
     def rows(m: Value, count: int) -> None:
         _emit_tile(frame, v, Tile(count, columns, m, n, mask))
 
-    length = frame.length(frame.spec.m)
-    emit_blocks(frame.builder, length, rows_beside(frame, columns), rows)
+    b, length, block = frame.builder, frame.length(frame.spec.m), rows_beside(frame, columns)
+    if frame.spec.rows and isinstance(length, int) and length % block == 0:
+        above = b.add(frame.sizes[frame.spec.rows], i64(block - 1))
+        emit_loop(b, b.sdiv(above, i64(block)), lambda k: rows(b.mul(k, i64(block)), block))
+    else:
+        emit_blocks(b, length, block, rows)
 
 
 def _emit_tile(frame: Frame, v: Vector, tile: Tile) -> None:

@@ -42,8 +42,9 @@ class Matmul:
 
     ``a`` holds the strides of A along m and k, ``b`` those of B along k and n. A step reads
     earlier steps, ``acc``, and operands; an operand's value is the one in memory on entry, even
-    if a step stores there. ``lanes`` 0 means the vector width of the machine. The printed form is
-    Python source for the same record.
+    if a step stores there. ``rows`` is the number of rows that anybody reads, where that is less
+    than ``m`` at times; what the others hold then is undefined. ``lanes`` 0 means the vector width
+    of the machine. The printed form is Python source for the same record.
     """
 
     dtype: Float
@@ -56,6 +57,7 @@ class Matmul:
     steps: tuple[Step, ...]
     start: str | None = None
     form: Form = "auto"
+    rows: str = ""
     lanes: int = 0
 
     @property
@@ -87,7 +89,7 @@ class Matmul:
         """Return the same product with rows and columns exchanged; A and B change places."""
         operands = tuple(Operand(each.name, each.n, each.m) for each in self.operands)
         a, b = (self.b[1], self.b[0]), (self.a[1], self.a[0])
-        return replace(self, m=self.n, n=self.m, a=a, b=b, operands=operands)
+        return replace(self, m=self.n, n=self.m, a=a, b=b, operands=operands, rows="")
 
     def operand(self, name: str) -> Operand:
         return next(each for each in self.operands if each.name == name)
@@ -138,7 +140,7 @@ class Matmul:
         _require(is_power, f"lanes must be a power of two or 0, not {self.lanes}")
 
     def _sizes(self) -> Iterator[Size]:
-        yield from (self.m, self.n, self.k, *self.a, *self.b)
+        yield from (self.m, self.n, self.k, *self.a, *self.b, self.rows or 0)
         for each in self.operands:
             yield from (each.m, each.n)
 

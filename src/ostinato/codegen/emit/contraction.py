@@ -74,6 +74,7 @@ class _Product:
             steps=tuple(steps),
             start=start,
             form=leaf.form,
+            rows=self._rows(leaf.m),
         )
 
     def _prefetch(self, spec: Matmul, out: Source) -> None:
@@ -109,6 +110,13 @@ class _Product:
             return 1
         chain = map(self.function.statement, (self.result.name, *self.leaf.epilogues))
         return self._size(name, extent(axis, chain, self.function.plan))
+
+    def _rows(self, axis: Axis | None) -> str:
+        """The name of the number of rows that a tile has, where it runs over padding."""
+        padded = axis is not None and isinstance(self._extent("m", axis), int)
+        if axis is None or not padded or axis.size.is_const or self.leaf.form != "broadcast":
+            return ""
+        return str(self._size("rows", axis.size))
 
     def _stride(self, name: str, load: Load, axis: Axis | None) -> Size:
         """How far one step along the axis moves the load, in elements."""
@@ -198,7 +206,8 @@ def definition(name: str, spec: Matmul) -> list[str]:
     out = Source()
     out.line(f"{name} = matmul(")
     out.line(f"    Matmul({spec.dtype!r}, m={spec.m!r}, n={spec.n!r}, k={spec.k!r},")
-    out.line(f"           a={spec.a!r}, b={spec.b!r}, start={spec.start!r}, form={spec.form!r},")
+    form = f"form={spec.form!r}, rows={spec.rows!r}" if spec.rows else f"form={spec.form!r}"
+    out.line(f"           a={spec.a!r}, b={spec.b!r}, start={spec.start!r}, {form},")
     out.line("           operands=(")
     for o in spec.operands:
         out.line(f"               Operand({o.name!r}, {o.m!r}, {o.n!r}),")
