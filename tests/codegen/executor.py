@@ -75,7 +75,7 @@ class Memory:
             pad = evaluate(axis.pad, self.extents)
             assert 0 <= k < pad, f"{s.tensor} at axis {axis.index} = {k} of {pad}"
             offset = offset * pad + k
-        base = self.place.offsets[s.tensor]
+        base = self.place.offsets[s.owner]
         local = worker * self.place.local_stride if s.place == "local" else 0
         return base + local + offset * ITEM_BYTES[s.dtype]
 
@@ -168,7 +168,7 @@ class Worker:
             for k in range(evaluate(axes[0].size, point)):
                 self.loops(nest, axes[1:], point | {axes[0].index: k}, clause, started)
             return
-        for name in nest.statements:
+        for name in nest.moving(clause):
             s = self.plan.statements[name]
             loops = {a.index for a in nest.axes}
             inner = [a for a in s.axes if a.index not in loops]

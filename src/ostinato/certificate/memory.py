@@ -40,7 +40,7 @@ class Tensor:
 
     ``axes`` are the sizes of the array at one point, ``item`` the bytes of an element. ``of`` is
     the statement that writes it: scratch memory has another name than its statement. Inputs have no
-    statement.
+    statement. What ``shares`` the place of another tensor has none of its own.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Tensor:
     slots: tuple[Slot, ...]
     axes: tuple[Expr, ...]
     item: int
+    shares: str = ""
 
 
 @dataclass(frozen=True, slots=True)

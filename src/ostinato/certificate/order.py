@@ -51,7 +51,8 @@ class Step:
     The first ``call`` parts of the time say which call of a kernel computes it: a loop that comes
     next and is parallel is shared out among the workers, all else is left to the first one.
     ``axes`` are those of what is computed at one point. Statements whose times differ only at the
-    last place run in turns, at every position of the axes ``inner``.
+    last place run in turns, at every position of the axes ``inner``. ``moves`` are reads whose
+    values are the step's own and lie in its place already: where they hold, nothing is written.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Step:
     axes: tuple[Dim, ...]
     inner: tuple[Dim, ...]
     reads: tuple[Read, ...]
+    moves: tuple[Read, ...] = ()
 
     @property
     def kept(self) -> tuple[Dim, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.certificate.memory import Layout, Memory, Tensor
-from ostinato.certificate.order import Moment
+from ostinato.certificate.order import Moment, Step
 from ostinato.certificate.slots import Misplaced, Storage, Use
 from ostinato.certificate.waits import Event, written
 from ostinato.pdg.index import Dim, Extent, evaluate
@@ -38,7 +38,7 @@ def check_places(storage: Storage, memory: Memory, layout: Layout, workers: int)
     blocks = dict(_blocks(memory, layout))
     users = _Users(storage, memory)
     _check_local(users, memory, blocks, layout)
-    shared = [blocks[t.name] for t in memory.tensors if t.place == "global"]
+    shared = [blocks[t.name] for t in memory.tensors if t.place == "global" and not t.shares]
     part = _part_of_workers(memory, blocks, layout, workers)
     pairs = 0
     for first, second in _meeting([*shared, *part]):
@@ -52,7 +52,7 @@ def check_places(storage: Storage, memory: Memory, layout: Layout, workers: int)
 def _blocks(memory: Memory, layout: Layout) -> Iterator[tuple[str, Block]]:
     env: Mapping[Dim | Extent, int] = {Extent(name): n for name, n in layout.extents.items()}
     for t in memory.tensors:
-        if t.place == "register":
+        if t.place == "register" or t.shares:
             continue
         size = t.item
         for extent in (*(slot.extent for slot in t.slots), *t.axes):
@@ -104,16 +104,19 @@ class _Users:
         self.given, self.kept = frozenset(memory.given), frozenset(memory.kept)
         self.uses: dict[str, list[Use]] = {}
         for use in storage.uses():
-            self.uses.setdefault(use.tensor.name, []).append(use)
-        self.steps = {t.name: storage.steps[t.of] for t in memory.tensors if t.of in storage.steps}
-        self.events = {t.name: self._touching(storage, t) for t in memory.tensors}
+            self.uses.setdefault(_owner(use.tensor), []).append(use)
+        self.steps: dict[str, list[Step]] = {}
+        for t in memory.tensors:
+            if t.of in storage.steps:
+                self.steps.setdefault(_owner(t), []).append(storage.steps[t.of])
+        self.events = {t.name: self._touching(storage, t.name) for t in memory.tensors}
 
-    def _touching(self, storage: Storage, tensor: Tensor) -> tuple[Event, ...]:
-        """One event for every call that touches a tensor."""
-        found = [written(self.steps[tensor.name])] if tensor.name in self.steps else []
-        if tensor.name in storage.begun:
-            found.append(storage.begun[tensor.name])
-        found += [use.reader for use in self.uses.get(tensor.name, ())]
+    def _touching(self, storage: Storage, name: str) -> tuple[Event, ...]:
+        """One event for every call that touches a tensor, or what shares its place."""
+        found = [written(step) for step in self.steps.get(name, ())]
+        if name in storage.begun:
+            found.append(storage.begun[name])
+        found += [use.reader for use in self.uses.get(name, ())]
         return tuple({e.time[: e.call]: e for e in found}.values())
 
     def calls(self, name: str) -> set[tuple[Moment, ...]]:
@@ -139,7 +142,7 @@ class _Users:
         """Whether two tensors keep nothing from one iteration of some loops to the next."""
         names = (first, second)
         uses = (use for name in names for use in self.uses.get(name, ()))
-        inside = all(set(loops) <= set(self.steps[name].kept) for name in names)
+        inside = all(set(loops) <= set(step.kept) for name in names for step in self.steps[name])
         return inside and all(use.gap(dim) == 0 for use in uses for dim in loops)
 
     def _in_order(self, x: Event, y: Event, level: int) -> bool:
@@ -151,6 +154,10 @@ class _Users:
     def _meet(self, x: Event, y: Event, level: int) -> bool:
         alone = x.worker is None and y.worker is None
         return alone or self.waits.part(x, y, level)
+
+
+def _owner(tensor: Tensor) -> str:
+    return tensor.shares or tensor.name
 
 
 def _common(times: Sequence[tuple[Moment, ...]]) -> list[Moment]:

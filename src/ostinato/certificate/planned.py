@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ostinato.certificate.order import check_order
 from ostinato.certificate.places import check_places
 from ostinato.certificate.record import Certificate, Schedule
+from ostinato.certificate.shared import check_shared
 from ostinato.certificate.slots import Misplaced, check_storage, storage_of
 from ostinato.certificate.spelled import timeline_data
 from ostinato.certificate.timeline import layouts_of, timeline_of
@@ -84,6 +85,7 @@ def check_memory(certificate: Certificate) -> str:
     said = certificate.schedule
     storage = storage_of(said.order.steps, said.order.memory)
     about = check_storage(storage)
+    about += f"; {check_shared(storage, (*said.order.memory.given, *said.order.memory.kept))}"
     if not said.layouts:
         raise Misplaced("no arena is written down")
     for layout in said.layouts:

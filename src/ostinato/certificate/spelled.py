@@ -47,16 +47,8 @@ def timeline_data(found: Timeline) -> Plain:
 
 
 def _step_data(step: Step, names: Spelling) -> Plain:
-    reads: list[Plain] = [
-        {
-            "of": read.of,
-            "at": names.exprs(read.at),
-            "axes": names.exprs(read.axes),
-            "when": names.cond(read.when),
-            "ranges": [[names.name(d), names.expr(size)] for d, size in read.ranges],
-        }
-        for read in step.reads
-    ]
+    reads: list[Plain] = [_read_data(read, names) for read in step.reads]
+    moves: list[Plain] = [_read_data(read, names) for read in step.moves]
     return {
         "name": step.name,
         "dims": [names.name(d) for d in step.dims],
@@ -67,6 +59,17 @@ def _step_data(step: Step, names: Spelling) -> Plain:
         "axes": [names.name(d) for d in step.axes],
         "inner": [names.name(d) for d in step.inner],
         "reads": reads,
+        "moves": moves,
+    }
+
+
+def _read_data(read: Read, names: Spelling) -> Plain:
+    return {
+        "of": read.of,
+        "at": names.exprs(read.at),
+        "axes": names.exprs(read.axes),
+        "when": names.cond(read.when),
+        "ranges": [[names.name(d), names.expr(size)] for d, size in read.ranges],
     }
 
 
@@ -99,6 +102,7 @@ def _tensor_data(tensor: Tensor, names: Spelling) -> Plain:
         "slots": slots,
         "axes": names.exprs(tensor.axes),
         "item": tensor.item,
+        "shares": tensor.shares,
     }
 
 
@@ -155,8 +159,10 @@ def _read_layout(data: Plain) -> Layout:
 
 
 def _read_step(data: Plain, names: Spelling) -> Step:
-    names_of = ("name", "dims", "folded", "loops", "time", "call", "axes", "inner", "reads")
-    name, dims, folded, loops, time, call, axes, inner, reads = fields(data, "a step", *names_of)
+    names_of = "name dims folded loops time call axes inner reads moves".split()
+    name, dims, folded, loops, time, call, axes, inner, reads, moves = fields(
+        data, "a step", *names_of
+    )
     what = f"the step `{text(name, 'a step')}`"
     return Step(
         text(name, what),
@@ -168,6 +174,7 @@ def _read_step(data: Plain, names: Spelling) -> Step:
         _dims(axes, names, what),
         _dims(inner, names, what),
         tuple(_read_read(read, names, what) for read in items(reads, what)),
+        tuple(_read_read(read, names, what) for read in items(moves, what)),
     )
 
 
@@ -196,8 +203,8 @@ def _read_fill(data: Plain, names: Spelling) -> Fill:
 
 
 def _read_tensor(data: Plain, names: Spelling) -> Tensor:
-    name, of, place, slots, axes, item = fields(
-        data, "a tensor", "name", "of", "place", "slots", "axes", "item"
+    name, of, place, slots, axes, item, shares = fields(
+        data, "a tensor", "name", "of", "place", "slots", "axes", "item", "shares"
     )
     what = f"the tensor `{text(name, 'a tensor')}`"
     return Tensor(
@@ -207,6 +214,7 @@ def _read_tensor(data: Plain, names: Spelling) -> Tensor:
         tuple(_read_slot(slot, names, what) for slot in items(slots, what)),
         names.read_exprs(axes, what),
         natural(item, what),
+        text(shares, what),
     )
 
 

@@ -31,7 +31,7 @@ from ostinato.codegen.tree import Fill as TreeFill
 from ostinato.codegen.tree import Loop as TreeLoop
 from ostinato.codegen.tree import Step as DriverStep
 from ostinato.codegen.tree import Time as TreeTime
-from ostinato.codegen.values import guarded_loads
+from ostinato.codegen.values import alone, guarded_loads
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import Dim, Expr, dims_of
 
@@ -88,7 +88,8 @@ def _scratches(plan: Plan) -> Iterator[tuple[str, Storage]]:
 
 def _tensor(s: Storage, of: str) -> Tensor:
     slots = tuple(Slot(slot.dim, slot.kind, slot.extent) for slot in s.slots)
-    return Tensor(s.tensor, of, s.place, slots, tuple(a.pad for a in s.axes), ITEM_BYTES[s.dtype])
+    pads, item = tuple(a.pad for a in s.axes), ITEM_BYTES[s.dtype]
+    return Tensor(s.tensor, of, s.place, slots, pads, item, s.shares)
 
 
 def _moments(
@@ -118,7 +119,7 @@ def _called(plan: Plan, kernel: Kernel, here: _Here) -> Iterator[Step | Fill]:
             yield Fill(leaf.tensor, at.loops, at.time, at.call)
             continue
         for k, name in enumerate(computed(leaf)):
-            yield _step(plan.statements[name], at.at(k), _inner(leaf))
+            yield _step(plan.statements[name], at.at(k), leaf)
 
 
 def _timed(here: _Here, time: TreeTime) -> _Here:
@@ -146,14 +147,24 @@ def _inner(leaf: Leaf) -> tuple[Dim, ...]:
             assert_never(unknown)
 
 
-def _step(statement: Statement, here: _Here, inner: tuple[Dim, ...]) -> Step:
+def _step(statement: Statement, here: _Here, leaf: Leaf) -> Step:
     dims = statement.dims
     folded = tuple(d for d in dims if d in statement.reduced)
     reads = tuple(
         dict.fromkeys(_read(statement, load, cond) for load, cond in guarded_loads(statement))
     )
     axes = tuple(axis.index for axis in statement.result_axes)
-    return Step(statement.name, dims, folded, here.loops, here.time, here.call, axes, inner, reads)
+    inner, moves = _inner(leaf), tuple(_moves(statement, leaf))
+    place = here.loops, here.time, here.call
+    return Step(statement.name, dims, folded, *place, axes, inner, reads, moves)
+
+
+def _moves(statement: Statement, leaf: Leaf) -> Iterator[Read]:
+    """The reads of clauses that copy what is in place."""
+    still = leaf.still if isinstance(leaf, Nest) else frozenset[tuple[str, int]]()
+    for k, clause in enumerate(alone(statement)):
+        if (statement.name, k) in still:
+            yield from (_read(statement, load, cond) for load, cond in guarded_loads(clause))
 
 
 def _read(statement: Statement, load: Load, cond: Cond) -> Read:

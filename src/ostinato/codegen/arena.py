@@ -72,7 +72,7 @@ def sizes_bytes(plan: Plan, extents: Mapping[str, int]) -> dict[str, int]:
     known: dict[object, int] = {}
     out: dict[str, int] = {}
     for name, s in plan.storage.items():
-        if s.place == "register":
+        if s.place == "register" or s.shares:
             continue
         count = 1
         for size in s.shape:

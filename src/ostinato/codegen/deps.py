@@ -244,7 +244,7 @@ def _distinct(statement: Statement) -> Iterator[tuple[Load, Cond]]:
     """Every load once per condition."""
     seen: set[tuple[str, tuple[Expr, ...], Cond]] = set()
     for load, cond in guarded_loads(statement):
-        key = (load.tensor, load.dims, cond)
+        key = (load.tensor, load.dims, load.axes, cond)
         if key not in seen:
             seen.add(key)
             yield load, cond

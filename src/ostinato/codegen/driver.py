@@ -26,6 +26,7 @@ from ostinato.codegen.tree import (
     Loop,
     Step,
     Tree,
+    active,
     computed,
     leaves,
 )
@@ -36,7 +37,7 @@ LARGEST = 32  # statements of one kernel: compiling takes longer than their numb
 
 @dataclass(frozen=True)
 class Access:
-    """The stored tensors that a kernel writes and reads."""
+    """The stored tensors that a kernel writes and reads, by the owners of their memory."""
 
     writes: frozenset[str]
     reads: frozenset[str]
@@ -106,8 +107,12 @@ class _Driver:
                 for name in computed(leaf):
                     clauses = self.statements[name].clauses
                     reads.update(x.tensor for _, value in clauses for x in loads(value))
-        stored = {n for n in writes | reads if self.storage[n].place != "register"}
-        return Access(frozenset(writes & stored), frozenset(reads & stored))
+        return Access(self.memory(writes), self.memory(reads))
+
+    def memory(self, names: Iterable[str]) -> frozenset[str]:
+        """The tensors in whose memory some tensors lie."""
+        found = (self.storage[n] for n in names)
+        return frozenset(s.owner for s in found if s.place != "register")
 
     def conflict(self, a: int, b: int) -> bool:
         """Whether two kernels that may run at once on different workers share written memory."""
@@ -163,7 +168,7 @@ class _Driver:
 
 
 def _weight(tree: Tree) -> int:
-    return sum(len(computed(leaf)) for leaf, _, _ in leaves((tree,)))
+    return sum(len(active(leaf)) for leaf, _, _ in leaves((tree,)))
 
 
 def is_driven(loop: Loop, published: bool) -> bool:
@@ -197,7 +202,7 @@ def drive(
     published = {d for name in outputs for d in statements[name].result_dims[:1]}
     readers: dict[str, list[Dep]] = {}
     for d in deps:
-        readers.setdefault(d.tensor, []).append(d)
+        readers.setdefault(storage[d.tensor].owner, []).append(d)
     driver = _Driver(statements, storage, readers, frozenset(published))
     steps = driver.guarded(driver.steps(trees, ()), set())
     return Driven(tuple(driver.kernels), tuple(driver.accesses), tuple(steps))

@@ -71,7 +71,8 @@ class Leaves:
     def nest(self, leaf: Nest, point: Point) -> float:
         """One loop nest: the starts of its innermost loops, then its elements."""
         clause = clause_at(leaf.conds, point)
-        if clause is None:
+        moving = leaf.moving(clause) if clause is not None else ()
+        if clause is None or not moving:
             return 0.0
         sizes = [size_at(a, point) for a in leaf.axes]
         starts = math.prod(sizes[:-1])
@@ -80,9 +81,9 @@ class Leaves:
         work = _Row(self, point, inner, length, leaf.axes[:-1])
         loops = {a.index for a in leaf.axes}
         work.in_order = any(in_order(self.statements[name], inner) for name in leaf.statements)
-        for name in leaf.statements:
+        for name in moving:
             work.statement(self.statements[name], clause, loops, name in leaf.memory)
-        times = 1 if leaf.axes else len(leaf.statements)  # numbers are moved one by one
+        times = 1 if leaf.axes else len(moving)  # numbers are moved one by one
         return starts * (times * self.start(leaf.axes, work.in_order) + work.time)
 
     def start(self, axes: Sequence[Axis], in_order: bool) -> float:

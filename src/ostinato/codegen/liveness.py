@@ -62,7 +62,7 @@ def lifetimes(
 ) -> dict[str, Life]:
     """The life of every global tensor; ``held`` ones (inputs) live all along, outputs to the end.
 
-    What a loop carries lives through all of the loop.
+    What a loop carries lives through all of the loop; what shares memory lives with its owner.
     """
     phases = _Phases()
     phases.walk(driven.steps)
@@ -72,9 +72,11 @@ def lifetimes(
             users.setdefault(name, set()).add(kernel)
     readers: dict[str, list[Dep]] = {}
     for d in deps:
-        readers.setdefault(d.tensor, []).append(d)
+        readers.setdefault(storage[d.tensor].owner, []).append(d)
     out: dict[str, Life] = {}
     for name, s in storage.items():
+        if s.shares:
+            continue
         if name in held:
             out[name] = Life(0, phases.phase)
         elif s.place == "global":

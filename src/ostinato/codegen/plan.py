@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from ostinato.codegen.coalesce import coalesced
 from ostinato.codegen.deps import Spans
 from ostinato.codegen.driver import Access, drive
 from ostinato.codegen.ends import End, early_ends
@@ -107,6 +108,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
     storage = tightened(storage, proofs, sites(found.trees), deps, outputs)
     storage = {n: replace(s, axes=statements[n].result_axes) for n, s in storage.items()}
     check_storage(proofs, storage, deps)
+    filled, storage = coalesced(filled, storage, deps, proofs, outputs)
     storage |= scratches(found.trees, statements)
     needed = guards(statements, outputs, spans)
     driven = drive(filled, statements, storage, deps, outputs)

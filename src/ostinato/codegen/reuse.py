@@ -65,7 +65,7 @@ class Prover:
             dep.cond,
             tuple((slot.dim, slot.kind, slot.extent) for slot in s.slots),
             s.place,
-            _ranked([m.time for m in self.times(dep)]),
+            ranked([m.time for m in self.times(dep)]),
         )
 
     def overwrites(self, dep: Dep, s: Storage, turned: bool) -> Relation:
@@ -96,7 +96,7 @@ def prover(filled: Sequence[Tree]) -> Prover:
     return Prover(moments(filled), fills)
 
 
-def _ranked(times: Sequence[Time]) -> Hashable:
+def ranked(times: Sequence[Time]) -> Hashable:
     """Times up to what matters: the loops, and the order of the constants at each depth."""
     out: list[Hashable] = []
     for depth in range(max(map(len, times))):

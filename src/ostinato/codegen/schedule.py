@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.align import aligned
+from ostinato.codegen.coalesce import updates_last
 from ostinato.codegen.delay import delay
 from ostinato.codegen.deps import Dep, Unit, dependences
 from ostinato.codegen.epilogues import join_epilogues
@@ -97,7 +98,7 @@ def _scheduled(
     statements, products, units = join_epilogues(split, products)
     deps = dependences(units, tiled.spans)
     sizes = Sizes(statements, hints, tiled.spans, products)
-    trees = Scheduler(tiled.spans, tiled.tiles, sizes).trees(units, deps)
+    trees = updates_last(Scheduler(tiled.spans, tiled.tiles, sizes).trees(units, deps), deps)
     check_schedule(trees, units, deps)
     trees, statements = aligned(trees, statements)
     return Scheduled(statements, split, units, deps, trees)

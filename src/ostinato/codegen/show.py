@@ -31,6 +31,7 @@ from ostinato.codegen.tree import (
     Step,
     Sweep,
     Tree,
+    active,
 )
 from ostinato.codegen.tree import Call as KernelCall
 from ostinato.pdg.along import AXIS_FUNCTIONS
@@ -91,6 +92,8 @@ def show_trees(
 ) -> Iterator[str]:
     """Loops and leaves, one line each; leaves that are not always needed below a condition."""
     for tree in trees:
+        if isinstance(tree, Nest) and not active(tree):
+            continue
         guard = guard_of(tree, needed or {})
         if guard != ALWAYS:
             yield _line(depth, f"if {guard}:")
@@ -119,7 +122,7 @@ def _tree(
         case Sweep():
             yield _line(depth, _sweep(tree, statements))
         case Nest():
-            names = ", ".join(tree.statements)
+            names = ", ".join(active(tree))
             yield _line(depth, f"{_brackets(tree.axes)}{names}")
         case unknown:
             assert_never(unknown)
@@ -157,6 +160,7 @@ def show_storage(plan: Plan) -> Iterator[str]:
     for name, s in plan.storage.items():
         life = plan.lives.get(name)
         phases = f"  phases {life.first} .. {life.last}" if life else ""
+        phases = f"  in {s.shares}" if s.shares else phases
         yield f"{name:{width}}  {s.place:8}  {s.dtype:7}  {_stored(s):24}{phases}".rstrip()
 
 

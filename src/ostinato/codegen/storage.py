@@ -39,7 +39,8 @@ class Storage:
     """A tensor's place and row-major shape: its slots, then its axes by their ``pad``.
 
     "global": one copy in the arena; "local": one copy per worker; "register": a variable of the
-    nest or product that computes it.
+    nest or product that computes it. What ``shares`` the memory of another tensor has none of its
+    own.
     """
 
     tensor: str
@@ -47,6 +48,12 @@ class Storage:
     slots: tuple[Slot, ...]
     axes: tuple[Axis, ...]
     dtype: Dtype
+    shares: str = ""
+
+    @property
+    def owner(self) -> str:
+        """The tensor in whose memory this one lies."""
+        return self.shares or self.tensor
 
     @property
     def shape(self) -> tuple[Expr, ...]:

@@ -58,12 +58,18 @@ class Nest:
     that holds selects the clause with its number. ``memory`` names the folds that combine into
     their stored accumulator (a `Fill` ran before); every other fold has as reduced axes a run of
     the innermost loops and unrolled axes: it is accumulated in a variable, stored after them.
+    ``still`` are clauses, by statement and number, that do nothing: they copy what shares memory.
     """
 
     statements: tuple[str, ...]
     axes: tuple[Axis, ...]
     conds: tuple[Cond, ...] = (ALWAYS,)
     memory: frozenset[str] = frozenset()
+    still: frozenset[tuple[str, int]] = frozenset()
+
+    def moving(self, clause: int) -> tuple[str, ...]:
+        """The statements that one of the clauses computes."""
+        return tuple(name for name in self.statements if (name, clause) not in self.still)
 
 
 Form = Literal["broadcast", "dots", "plain"]
@@ -130,6 +136,14 @@ def computed(leaf: Leaf) -> tuple[str, ...]:
             return (statement,)
         case unknown:
             assert_never(unknown)
+
+
+def active(leaf: Leaf) -> tuple[str, ...]:
+    """The statements that a leaf has code for: not those that are in place already."""
+    if not isinstance(leaf, Nest):
+        return computed(leaf)
+    clauses = range(len(leaf.conds))
+    return tuple(n for n in leaf.statements if any((n, k) not in leaf.still for k in clauses))
 
 
 Path = tuple[Loop, ...]

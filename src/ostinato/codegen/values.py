@@ -69,6 +69,14 @@ class Rewrite:
         return replace(statement, clauses=clauses)
 
 
+def alone(statement: Statement) -> Iterator[Statement]:
+    """The statement with one of its clauses each, under all that its place among them says."""
+    before: Cond = ALWAYS
+    for cond, value in statement.clauses:
+        yield replace(statement, clauses=((every(before, cond), value),))
+        before = every(before, negation(cond))
+
+
 def guarded_loads(statement: Statement) -> Iterator[tuple[Load, Cond]]:
     """Every load with the condition on the indices under which it happens."""
     before: Cond = ALWAYS

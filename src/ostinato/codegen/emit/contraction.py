@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.cpu.expression import Expr as StepExpr
 from ostinato.codegen.cpu.flags import BYTES
@@ -33,7 +33,7 @@ class _Product:
     sizes: dict[str, Expr] = field(default_factory=dict[str, Expr])  # run-time sizes by name
     offsets: list[str] = field(default_factory=list[str])
     operands: list[Operand] = field(default_factory=list[Operand])
-    loaded: dict[Load, str] = field(default_factory=dict[Load, str])
+    loaded: dict[Load, str] = field(default_factory=dict[Load, str])  # by element of memory
     steps: dict[Load, str] = field(default_factory=dict[Load, str])  # identity load -> step
 
     def __post_init__(self) -> None:
@@ -139,14 +139,23 @@ class _Product:
 
     def _operand(self, load: Load) -> str:
         """Name the tensor that a step reads or stores at this place."""
-        if load not in self.loaded:
+        where = self._element(load)
+        if where not in self.loaded:
             name = self.names.fresh(load.tensor)
             rows = self._stride(f"{name}_m", load, self.leaf.m)
             columns = self._stride(f"{name}_n", load, self.leaf.n)
             self.operands.append(Operand(name, rows, columns))
             self.offsets.append(self._offset(load))
-            self.loaded[load] = name
-        return self.loaded[load]
+            self.loaded[where] = name
+        return self.loaded[where]
+
+    def _element(self, load: Load) -> Load:
+        """The element of memory that a load reads: what shares memory has one name there."""
+        storage = self.function.storage(load.tensor)
+        kept = tuple(
+            e for slot, e in zip(storage.slots, load.dims, strict=True) if slot.kind != "one"
+        )
+        return replace(load, tensor=storage.owner, dims=kept)
 
     def _identity(self, s: Statement) -> Load:
         axes = tuple(expr(a.index) for a in s.result_axes)

@@ -60,6 +60,7 @@ class Function:
 
     def start(self, tensor: str) -> str:
         """The variable that holds the tensor's first element's offset."""
+        tensor = self.storage(tensor).owner
         if tensor not in self.tensors:
             self.tensors[tensor] = self.names.fresh(f"at_{tensor}")
         return self.tensors[tensor]

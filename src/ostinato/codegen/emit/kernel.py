@@ -108,7 +108,8 @@ def emit_kernel(plan: Plan, kernel: Kernel, number: int, reserved: frozenset[str
 
 def stored(plan: Plan) -> tuple[str, ...]:
     """The tensors that have a place in the arena, in the order of the offset table."""
-    return tuple(n for n, s in plan.storage.items() if s.place in ("global", "local"))
+    found = ((n, s) for n, s in plan.storage.items() if not s.shares)
+    return tuple(n for n, s in found if s.place in ("global", "local"))
 
 
 def emit_tree(tree: Tree, function: Function, out: Source) -> None:
@@ -209,6 +210,8 @@ def kept(storage: Storage) -> str:
     """Where a tensor lives and how much of it, in words."""
     if storage.place not in ("global", "local"):
         return storage.place
+    if storage.shares:
+        return f"in {storage.shares}"
     shape = " x ".join(str(e) for e in storage.shape if e != expr(1)) or "1"
     size = f"{shape} x {BYTES[storage.dtype]} B"
     return f"{size} per worker" if storage.place == "local" else size

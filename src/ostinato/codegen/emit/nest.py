@@ -15,7 +15,7 @@ from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.text import BITS, Text, call
 from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
 from ostinato.codegen.system import Axis, Load, Statement, Value
-from ostinato.codegen.tree import Nest
+from ostinato.codegen.tree import Nest, active
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Expr, expr
@@ -34,6 +34,9 @@ Literals = dict[Dim, Expr]
 
 def emit_nest(nest: Nest, function: Function, out: Source) -> None:
     """Write a nest: one loop nest per clause condition."""
+    if not active(nest):
+        out.line(f"pass  # in place: {', '.join(nest.statements)}")
+        return
     for clause, cond in enumerate(nest.conds):
         writer = _Clause(nest, clause, function)
         if cond == ALWAYS and clause == 0:
@@ -98,8 +101,11 @@ class _Clause:
     def write(self, out: Source) -> None:
         todo = [
             (s, cells(s, s.clauses[self.clause][1], self.body.inner))
-            for s in map(self.function.statement, self.nest.statements)
+            for s in map(self.function.statement, self.nest.moving(self.clause))
         ]
+        if not todo:
+            out.line("pass  # it is in place")
+            return
         inside = Source()
         scope = self.body.scope(inside)
         scope.shared = shared(tuple(c.value for _, group in todo for c in group))
@@ -126,7 +132,7 @@ class _Clause:
                 out.extend(after[depth])
 
     def _extent(self, axis: Axis) -> Expr:
-        statements = map(self.function.statement, self.nest.statements)
+        statements = map(self.function.statement, self.nest.moving(self.clause))
         return extent(axis, statements, self.function.plan)
 
     def _name(self, dim: Dim) -> str:

@@ -1,0 +1,98 @@
+"""Copies of carried values: one place, where no value is lost."""
+
+from collections.abc import Mapping
+
+from ostinato.codegen.plan import Plan
+from ostinato.codegen.tree import Nest, leaves
+from ostinato.pdg.condition import ALWAYS, equal
+from ostinato.pdg.index import expr
+from tests.codegen.builder import Builder, V, call
+from tests.codegen.compare import assert_right
+
+SIZES = {"I": 3, "E": 2, "M": 4}
+
+
+def learner() -> Builder:
+    """A parameter over epochs and minibatches of iterations, with an update at the end of each."""
+    p = Builder("i e m", {"h": 6, "k": 6})
+    i, e, m = (expr(p.d[n]) for n in "iem")
+    p.input("init", "", "h", {})
+    p.add("new", "i e m", "h", 0.0)
+    last = p("new", i=i - 1, e=expr(p.d["e"].extent) - 1, m=expr(p.d["m"].extent) - 1)
+    p.add("start", "i", "h", [(equal(i, 0), p("init")), (ALWAYS, last)])
+    before = p("new", e=e - 1, m=expr(p.d["m"].extent) - 1)
+    p.add("epoch", "i e", "h", [(equal(e, 0), p("start")), (ALWAYS, before)])
+    p.add("theta", "i e m", "h", [(equal(m, 0), p("epoch")), (ALWAYS, p("new", m=m - 1))])
+    return p
+
+
+def finished(p: Builder, update: V) -> Builder:
+    p.add("new", "i e m", "h", update)
+    p.add("loss", "i e m", "k", p("theta", "k") * 1.0, over="k")
+    p.outputs = ["loss"]
+    return p
+
+
+def places(planned: Plan) -> Mapping[str, str]:
+    """The tensors that lie in the place of another."""
+    return {n: s.shares for n, s in planned.storage.items() if s.shares}
+
+
+def moved(planned: Plan) -> set[str]:
+    """The statements that some clause copies."""
+    trees = tuple(t for kernel in planned.kernels for t in kernel.body)
+    nests = (leaf for leaf, _, _ in leaves(trees) if isinstance(leaf, Nest))
+    return {n for nest in nests for k, _ in enumerate(nest.conds) for n in nest.moving(k)}
+
+
+def test_a_parameter_of_nested_loops_has_one_place_and_is_updated_there() -> None:
+    p = learner()
+    p.add("g", "i e m", "h k", p("theta", "k") * p("theta", "h"), over="k")
+    planned = assert_right(finished(p, p("theta") * 0.9 + p("g") * 0.01), SIZES)
+    assert places(planned) == {"start": "theta", "epoch": "theta", "new": "theta"}
+    assert moved(planned) == {"start", "g", "loss", "new"}  # `start` takes the argument
+
+
+def test_an_update_that_reads_other_elements_has_a_place_of_its_own() -> None:
+    p = learner()
+    shifted = call("where", call("lt", p("theta"), 0.0), p("theta", 0), p("theta", 5) * 0.5)
+    planned = assert_right(finished(p, shifted), SIZES)
+    assert "new" not in places(planned)
+
+
+def test_what_an_iteration_began_with_is_kept_if_its_end_reads_it() -> None:
+    p = learner()
+    p = finished(p, p("theta") * 0.9 + 0.1)
+    ends = p("new", e=expr(p.d["e"].extent) - 1, m=expr(p.d["m"].extent) - 1)
+    p.add("change", "i", "h", ends - p("start"))
+    p.outputs.append("change")
+    planned = assert_right(p, SIZES)
+    assert planned.storage["start"].owner != planned.storage["new"].owner
+
+
+def test_a_history_that_the_user_gets_is_nobodys_place() -> None:
+    p = learner()
+    p = finished(p, p("theta") * 0.9 + 0.1)
+    p.outputs.append("theta")
+    planned = assert_right(p, SIZES)
+    assert "theta" not in {*places(planned), *places(planned).values()}
+
+
+def test_two_values_that_change_places_have_two() -> None:
+    p = Builder("t", {"h": 6})
+    t = expr(p.d["t"])
+    for name in "xy":
+        p.input(f"{name}0", "", "h", {})
+        p.add(name, "t", "h", 0.0)
+    p.add("x", "t", "h", [(equal(t, 0), p("x0")), (ALWAYS, p("y", t=t - 1))])
+    p.add("y", "t", "h", [(equal(t, 0), p("y0")), (ALWAYS, p("x", t=t - 1))])
+    p.add("out", "t", "h", p("x") - p("y") * 2.0, over="h")
+    p.outputs = ["out"]
+    planned = assert_right(p, {"T": 5})
+    assert planned.storage["x"].owner != planned.storage["y"].owner
+
+
+def test_an_argument_is_never_overwritten() -> None:
+    p = learner()
+    planned = assert_right(finished(p, p("theta") * 0.9 + 0.1), SIZES)
+    assert planned.storage["init"].owner == "init" and "init" not in places(planned).values()
