@@ -8,7 +8,8 @@ from ostinato.codegen.tile import tile
 from ostinato.codegen.tree import Span
 from ostinato.pdg.condition import ALWAYS, at_least, equal
 from ostinato.pdg.index import Dim, Expr, expr, minimum
-from tests.codegen.builder import Builder, Cases
+from tests.codegen.builder import Builder, Cases, call
+from tests.codegen.compare import assert_right
 
 T = Dim("t")
 K = Dim("k")
@@ -82,3 +83,12 @@ def test_a_dependence_that_is_never_at_the_same_step_ends_inside_the_loop() -> N
     p.add("y", "t", "", [(equal(t, 0), 0.0), (ALWAYS, p("x", t=t - expr(1)))])
     p.outputs = ["y"]
     assert only_dep(p).at_same(t) is None
+
+
+def test_a_value_is_read_at_its_own_and_at_another_element() -> None:
+    p = Builder("t", {"h": 6})
+    p.input("start", "", "h", {})
+    p.add("x", "t", "h", call("sin", p("start")))
+    p.add("y", "t", "h", p("x") + p("x", 5))
+    p.outputs = ["y"]
+    assert_right(p, {"T": 3})
