@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ostinato.codegen.deps import HERE, Dep
 from ostinato.codegen.leaves import reads_same_element
 from ostinato.codegen.legality import Moment, schedule_map
-from ostinato.codegen.reuse import Prover, ranked
+from ostinato.codegen.reuse import Prover, orders_of, ranked
 from ostinato.codegen.storage import Site, Storage, sites
 from ostinato.codegen.system import Call, Load, Statement, Value
 from ostinato.codegen.tree import Contraction, Loop, Nest, Tree
@@ -222,7 +222,7 @@ class _Coalescing:
             return True
         key = self.question(d, w, times)
         if key not in self.known:
-            found = (self.between(d, w, times, turned) for turned in (False, True))
+            found = (self.between(d, w, times, turned) for turned in orders_of(times))
             self.known[key] = all(r.is_empty() for r in found)
         return self.known[key]
 

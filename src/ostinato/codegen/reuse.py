@@ -38,7 +38,7 @@ class Prover:
             return True
         key = self.question(dep, s)
         if key not in self.known:
-            orders = (False, True) if s.place == "global" else (False,)
+            orders = orders_of(self.times(dep)) if s.place == "global" else (False,)
             self.known[key] = all(self.overwrites(dep, s, o).is_empty() for o in orders)
         return self.known[key]
 
@@ -94,6 +94,12 @@ def prover(filled: Sequence[Tree]) -> Prover:
         if isinstance(leaf, Fill)
     }
     return Prover(moments(filled), fills)
+
+
+def orders_of(moments: Sequence[Moment]) -> tuple[bool, ...]:
+    """The orders of tiles that matter: where loops are parallel, also the reverse one."""
+    parallel = any(loop.parallel for m in moments for loop in m.path)
+    return (False, True) if parallel else (False,)
 
 
 def ranked(times: Sequence[Time]) -> Hashable:
