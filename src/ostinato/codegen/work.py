@@ -147,7 +147,7 @@ class _Walk:
         match leaf:
             case Nest():
                 clause = clause_at(leaf.conds, point)
-                if clause is not None:
+                if clause is not None and leaf.moving(clause):
                     out.nest(leaf, self.plan.statements[leaf.statements[0]], clause)
             case Contraction():
                 out.product(leaf, self.plan.statements[leaf.statement])
