@@ -19,10 +19,10 @@ for i = 0 .. I-1:    # published
         kn
     barrier
 
-kn  global    float64  []                        phases 0 .. 1
+kn  global    float64  []                        in k
 x   global    float64  [t: T]                    phases 0 .. 0
 G   global    float64  []                        phases 0 .. 0
-k   global    float64  []                        phases 0 .. 0
+k   global    float64  []                        phases 0 .. 1
 d   global    float64  []                        phases 0 .. 0
 q   global    float64  []                        phases 0 .. 0
 s   global    float64  [i: I]                    phases 0 .. 1
