@@ -98,9 +98,9 @@ def kept(plan: Plan, extents: Mapping[str, int], workers: int) -> list[Kept]:
         far = found.far(tensor, dims)
         if far:
             total = sum(
-                sizes[n] * (workers if plan.storage[n].place == "local" else 1)
-                for n in names
-                if n in sizes
+                sizes[s.owner] * (workers if s.place == "local" else 1)
+                for s in (plan.storage[n] for n in names)
+                if s.owner in sizes
             )
             gone = frozenset(t for t in found.copies if not found.reaches(t, dims))
             whole = frozenset(plan.pieces.get(d, d) for d in dims)
