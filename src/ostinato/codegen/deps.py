@@ -242,7 +242,7 @@ def dependences(units: list[Unit], spans: Spans) -> list[Dep]:
 
 def _distinct(statement: Statement) -> Iterator[tuple[Load, Cond]]:
     """Every load once per condition."""
-    seen: set[tuple[str, tuple[Expr, ...], Cond]] = set()
+    seen: set[tuple[str, tuple[Expr, ...], tuple[Expr, ...], Cond]] = set()
     for load, cond in guarded_loads(statement):
         key = (load.tensor, load.dims, load.axes, cond)
         if key not in seen:
