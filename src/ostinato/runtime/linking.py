@@ -8,6 +8,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,8 @@ def _compiler() -> str:
     """What decides the machine code of a module besides its text."""
     versions = (str(importlib.import_module("llvmlite").__version__), *_llvm.llvm_version_info)
     features = _llvm.get_host_cpu_features().flatten()
-    return f"{versions} {_llvm.get_host_cpu_name()} {features} {optimise.EFFORT}"
+    passes = hashlib.sha256(Path(optimise.__file__).read_bytes()).hexdigest()
+    return f"{versions} {_llvm.get_host_cpu_name()} {features} {passes}"
 
 
 def key_of(text: str) -> str:

@@ -1,0 +1,52 @@
+"""Generated source means the same to both readers: read as LLVM, and compiled by Numba."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato import nn
+from ostinato.runtime import cache
+from ostinato.runtime.module import load_with_numba
+
+
+def trained() -> ot.Program:
+    """Steps of gradient descent on shuffled rows, with a network, a sort and random numbers."""
+    i = ot.dims("i")
+    network = nn.MLP(3, [5], 2, ot.carried(i), name="network")
+    x = ot.random.normal((8, 3), over=i)
+    order = ot.random.permutation(8, over=i)
+    found = network(x.take(order, axis=0))
+    loss = (ot.log(1.0 + ot.exp(found)) // 0.25 + found**2).mean()
+    ot.optim.SGD(0.1).minimize(loss, network.parameters)
+    ranks = found[:, 0].argsort()
+    return ot.Program(loss=loss, found=found, ranks=ranks)
+
+
+def smoothed() -> ot.Program:
+    """A recurrence with cases, and integers that wrap and round down."""
+    t = ot.dims("t")
+    x = ot.input("x", over=t)
+    h = ot.recurrent("h", over=t)
+    h[0] = x[0]
+    h[t + 1] = ot.where(x[t + 1] > h[t], ot.tanh(h[t]) + x[t + 1], -h[t])
+    n = ot.index(t) * 1_000_003 % 17 - 9
+    return ot.Program(h=h, n=n // 4, total=h[: t + 1].sum(0))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("name", ["trained", "smoothed"])
+def test_both_compute_the_same_bits(name: str, exact: bool) -> None:
+    program, arguments = {
+        "trained": (trained, {"I": 3}),
+        "smoothed": (smoothed, {"x": np.sin(np.arange(37.0, dtype=np.float32))}),
+    }[name]
+    run = program().compile(exact=exact)
+    executable = run.executable
+    ours = run(**arguments)
+    directory = cache.directory_of(executable.key)
+    executable.loaded = load_with_numba(directory, executable.key)
+    theirs = run(**arguments)
+    for each in ours:
+        np.testing.assert_array_equal(np.asarray(ours[each]), np.asarray(theirs[each]))
