@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -38,10 +41,11 @@ def smoothed() -> ot.Program:
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("name", ["trained", "smoothed"])
 def test_both_compute_the_same_bits(name: str, exact: bool) -> None:
-    program, arguments = {
+    made: dict[str, tuple[Callable[[], ot.Program], dict[str, Any]]] = {
         "trained": (trained, {"I": 3}),
         "smoothed": (smoothed, {"x": np.sin(np.arange(37.0, dtype=np.float32))}),
-    }[name]
+    }
+    program, arguments = made[name]
     run = program().compile(exact=exact)
     executable = run.executable
     ours = run(**arguments)
