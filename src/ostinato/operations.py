@@ -43,7 +43,8 @@ def operations(pdg: Pdg) -> dict[Key, str]:
     {'<module>', 'doubled'}
     """
     graph = _Graph(pdg)
-    return {key_of(node.where): graph.operation(node) for node in reversed(pdg.nodes())}
+    placed = [node for node in reversed(pdg.nodes()) if node.where]
+    return {key_of(node.where): graph.operation(node) for node in placed}
 
 
 class _Graph:
