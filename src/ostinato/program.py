@@ -37,6 +37,7 @@ from ostinato.pdg.node import (
     postorder,
 )
 from ostinato.place import calling_place, place
+from ostinato.proved import once
 from ostinato.rebuild import rebuild
 from ostinato.remarks import Note, belonging
 from ostinato.results import Beside, Results
@@ -76,7 +77,7 @@ class Program:
                 give_name(tensor.node, name)
         found = reachable(merged(*tensors.values()))
         collected = _collect({name: x.node for name, x in tensors.items()}, found, where)
-        self.pdg: Pdg = _checked(collected.pdg)
+        self.pdg: Pdg = once(collected.pdg, _checked)
         self.hosts, self.notes = collected.hosts, collected.notes
         self.signature: Signature = signature(self.pdg)
 

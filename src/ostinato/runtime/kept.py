@@ -12,11 +12,12 @@ from ostinato.runtime.folder import require_root, root, size_limit
 
 SPARE = 0.9  # what is left of the limit after something had to go
 PREFIX = 2  # letters of a key that name a directory
+CHECKS = "checks"  # the directory of proofs that programs are defined
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A program or a kernel on disk, and when it was last used."""
+    """A program, a kernel or a proof on disk, and when it was last used."""
 
     path: Path
     size_bytes: int
@@ -50,6 +51,18 @@ def kernels() -> Iterator[Entry]:
             yield Entry(path, found.st_size, found.st_mtime)
 
 
+def checks() -> Iterator[Entry]:
+    """The programs that are known to be defined."""
+    for path in _below(root() / CHECKS):
+        if not path.name.startswith("."):
+            found = path.stat()
+            yield Entry(path, found.st_size, found.st_mtime)
+
+
+def _everything() -> list[Entry]:
+    return [*programs(), *kernels(), *checks()]
+
+
 def _below(place: Path) -> Iterator[Path]:
     """What lies in the directories that are named by the first letters of keys."""
     if not place.is_dir():
@@ -63,17 +76,21 @@ def kinds() -> tuple[Kind, ...]:
     """How many entries of each kind there are, and what they take."""
     return tuple(
         Kind(name, len(found), sum(each.size_bytes for each in found))
-        for name, found in (("programs", [*programs()]), ("kernels", [*kernels()]))
+        for name, found in (
+            ("programs", [*programs()]),
+            ("kernels", [*kernels()]),
+            ("checks", [*checks()]),
+        )
     )
 
 
 def clear() -> Kind:
-    """Remove all programs and kernels; profiles of the machine and proofs of rules stay.
+    """Remove all programs, kernels and checks; profiles of the machine and proofs of rules stay.
 
     Errors: ForeignError if the directory is not this user's.
     """
     require_root()
-    gone = [*programs(), *kernels()]
+    gone = _everything()
     _remove(gone)
     return Kind("removed", len(gone), sum(each.size_bytes for each in gone))
 
@@ -85,7 +102,7 @@ def trim(needed: Path) -> int:
     limit is none.
     """
     limit = size_limit()
-    found = sorted((*programs(), *kernels()), key=lambda each: each.used)
+    found = sorted(_everything(), key=lambda each: each.used)
     total = sum(each.size_bytes for each in found)
     if total <= limit:
         return 0
