@@ -27,9 +27,9 @@ from ostinato.runtime.workers import available_cores
 from ostinato.switches import debug
 
 if TYPE_CHECKING:
-    from ostinato.codegen.emit.interface import Interface
     from ostinato.codegen.emit.program import Profiled
     from ostinato.codegen.plan import Plan
+    from ostinato.codegen.ports import Interface
     from ostinato.codegen.system import System
     from ostinato.fitting import Taken
     from ostinato.rewrite.optimize import Optimized

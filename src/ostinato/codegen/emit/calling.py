@@ -6,17 +6,17 @@ of a call, then the coordinates of the point, the offset of each operand and tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ostinato.codegen.emit.function import OFFSETS, Body, Function
 from ostinato.codegen.emit.index import condition, expression
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.plan import Plan
+from ostinato.codegen.ports import Python, View
 from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Call, Load, Operand, Statement
 from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.index import Dim, Expr, expr, product, substitute
-from ostinato.pdg.node import Dtype
+from ostinato.pdg.index import Expr, expr, product, substitute
 
 
 def emit_call(s: Statement, function: Function, out: Source) -> None:
@@ -62,25 +62,6 @@ def _operands(s: Statement) -> tuple[Load, ...]:
 def _result(s: Statement) -> Load:
     zeros = (expr(0),) * len(s.result_axes)
     return Load(s.name, tuple(map(expr, s.result_dims)), zeros, s.dtype)
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """An array in the arena: its shape at a point, and the elements between neighbours."""
-
-    dtype: Dtype
-    shape: tuple[Expr, ...]
-    strides: tuple[Expr, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Python:
-    """A call as the runtime makes it; ``dims`` are the words before the offsets."""
-
-    number: int
-    dims: tuple[Dim, ...]
-    operands: tuple[View, ...]
-    result: View
 
 
 def python_calls(plan: Plan) -> tuple[Python, ...]:

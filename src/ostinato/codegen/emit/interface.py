@@ -2,52 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.driver import calls
-from ostinato.codegen.emit.calling import Python, python_calls
+from ostinato.codegen.emit.calling import python_calls
 from ostinato.codegen.emit.driver import published_loop
 from ostinato.codegen.emit.kernel import stored
 from ostinato.codegen.plan import Plan, Port
+from ostinato.codegen.ports import Field, Interface
 from ostinato.codegen.tree import computed, leaves
-from ostinato.pdg.index import Expr
-from ostinato.pdg.node import Dtype
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """An argument or a result in the arena.
-
-    ``stored`` is the row-major array in memory, ``shape`` the user's array; ``axes`` gives for each
-    of the user's axes the stored axes that it is made of.
-    """
-
-    name: str
-    tensor: str
-    dtype: Dtype
-    stored: tuple[Expr, ...]
-    shape: tuple[Expr, ...]
-    axes: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Interface:
-    """The entry point's view of the arena.
-
-    ``tensors`` are the entries of the offset table with the bytes of one element; ``tiles`` the
-    iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any;
-    ``late`` the outputs that are computed after that loop; ``calls`` the functions to call.
-    """
-
-    extents: tuple[str, ...]
-    tensors: tuple[tuple[str, int], ...]
-    inputs: tuple[Field, ...]
-    outputs: tuple[Field, ...]
-    tiles: tuple[Expr, ...]
-    streamed: str
-    late: frozenset[str]
-    calls: tuple[Python, ...] = ()
 
 
 def interface(plan: Plan) -> Interface:

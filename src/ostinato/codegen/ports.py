@@ -1,0 +1,65 @@
+"""Records of what the runtime must know about a program: they are kept with its machine code.
+
+They import no stage of the compiler, since a program that only runs needs none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ostinato.pdg.index import Dim, Expr
+from ostinato.pdg.node import Dtype
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An array in the arena: its shape at a point, and the elements between neighbours."""
+
+    dtype: Dtype
+    shape: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """A call as the runtime makes it; ``dims`` are the words before the offsets."""
+
+    number: int
+    dims: tuple[Dim, ...]
+    operands: tuple[View, ...]
+    result: View
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """An argument or a result in the arena.
+
+    ``stored`` is the row-major array in memory, ``shape`` the user's array; ``axes`` gives for each
+    of the user's axes the stored axes that it is made of.
+    """
+
+    name: str
+    tensor: str
+    dtype: Dtype
+    stored: tuple[Expr, ...]
+    shape: tuple[Expr, ...]
+    axes: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """The entry point's view of the arena.
+
+    ``tensors`` are the entries of the offset table with the bytes of one element; ``tiles`` the
+    iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any;
+    ``late`` the outputs that are computed after that loop; ``calls`` the functions to call.
+    """
+
+    extents: tuple[str, ...]
+    tensors: tuple[tuple[str, int], ...]
+    inputs: tuple[Field, ...]
+    outputs: tuple[Field, ...]
+    tiles: tuple[Expr, ...]
+    streamed: str
+    late: frozenset[str]
+    calls: tuple[Python, ...] = ()
