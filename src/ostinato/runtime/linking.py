@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsInt
 
 import numpy as np
 import numpy.typing as npt
@@ -83,5 +83,5 @@ class Entry:
 def _word(value: object) -> int:
     if isinstance(value, np.ndarray):
         return value.ctypes.data
-    assert isinstance(value, int | np.integer), f"{value!r} is no argument of machine code"
+    assert isinstance(value, SupportsInt), f"{value!r} is no argument of machine code"
     return int(value)

@@ -101,8 +101,16 @@ def _compiled(function: Inner) -> Primitive:
     return njit(**KERNEL)(function.function)
 
 
-_extending.typeof_impl.register(Written)(lambda function, _: _type_of_written(function))
-_extending.typeof_impl.register(Inner)(lambda function, _: _numba.typeof(_compiled(function)))
+def _typeof_written(function: Written, _: object) -> Any:
+    return _type_of_written(function)
+
+
+def _typeof_inner(function: Inner, _: object) -> Any:
+    return _numba.typeof(_compiled(function))
+
+
+_extending.typeof_impl.register(Written)(_typeof_written)
+_extending.typeof_impl.register(Inner)(_typeof_inner)
 
 
 class Linked(Protocol):

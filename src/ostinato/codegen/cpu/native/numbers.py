@@ -171,8 +171,8 @@ def _bitwise(b: Builder, op: ast.operator, x: Number, y: Number) -> Number:
     dtype = "bool" if x.dtype == y.dtype == "bool" else promoted(x.dtype, y.dtype)
     if dtype in FLOATS:
         raise UnreadableError(f"bits of {dtype}")
-    made = {ast.BitAnd: b.and_, ast.BitOr: b.or_, ast.BitXor: b.xor}[type(op)]
-    return Number(dtype, made(*alike(b, x, y, dtype)))
+    made: Operations = {ast.BitAnd: b.and_, ast.BitOr: b.or_, ast.BitXor: b.xor}
+    return Number(dtype, made[type(op)](*alike(b, x, y, dtype)))
 
 
 def _floor(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
