@@ -88,7 +88,7 @@ def choice(suite: Suite, sizes: Iterable[str]) -> Mapping[str, frozenset[str]]:
 
 def write_markdown(suite: Suite, report: Report, command: str, path: Path) -> None:
     document = path.read_text() if path.is_file() else ""
-    text = section(suite, report, command, history.commit())
+    text = section(suite, report, command)
     path.write_text(replaced(document, suite.name, text))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -24,8 +23,11 @@ class Entry:
     """One report as it was stored."""
 
     when: str
-    commit: str
     report: Report
+
+    @property
+    def commit(self) -> str:
+        return str(self.report.machine.get("commit", "unknown"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,6 @@ def append(suite: str, report: Report, folder: Path = FOLDER) -> None:
     folder.mkdir(exist_ok=True)
     entry = {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit(),
         "machine": dict(report.machine),
         "rows": [asdict(row) for row in report.rows],
     }
@@ -93,13 +94,6 @@ def changes(before: Report, now: Report) -> list[Change]:
     return [Change(old[row.key], row) for row in ours]
 
 
-def commit() -> str:
-    """Return the short name of the commit that is measured, marked when files have changed."""
-    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return found.stdout.strip() or "unknown"
-
-
 def _entry(fields: Mapping[str, Any]) -> Entry:
     rows = tuple(row_from(row) for row in fields["rows"])
-    return Entry(fields["when"], fields["commit"], Report(fields["machine"], rows))
+    return Entry(fields["when"], Report(fields["machine"], rows))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
 OURS = ("numpy", "numba", "llvmlite")
 
 
@@ -20,6 +22,7 @@ def machine(peers: Mapping[str, str] | None = None) -> dict[str, object]:
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "load_before": round(os.getloadavg()[0], 2),
+        "commit": commit(),
         "python": platform.python_version(),
         **{name: found for name in OURS if (found := installed(name))},
         **(peers or {}),
@@ -41,6 +44,16 @@ def vectors() -> str:
     flags = (_information("flags") or _information("Features") or [""])[0].split()
     known = (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("asimd", "NEON"))
     return next((name for flag, name in known if flag in flags), "unknown")
+
+
+def commit() -> str:
+    """Return the short name of the commit that is measured, marked when files have changed."""
+    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "unknown"  # a copy without git
+    return found.stdout.strip() or "unknown"
 
 
 def installed(package: str) -> str | None:

@@ -11,7 +11,7 @@ from bench.harness.suite import Suite, Target, is_better_low
 HEAD = ("program", "size", "system", "median (low .. high)", "ostinato is better by", "aimed at")
 
 
-def section(suite: Suite, report: Report, command: str, commit: str) -> str:
+def section(suite: Suite, report: Report, command: str) -> str:
     """Return heading, words, table and verdicts of one suite."""
     groups = list(compared(suite, [row for row in report.rows if row.suite == suite.name]))
     rows = [cells(each) for group in groups for each in group]
@@ -21,7 +21,7 @@ def section(suite: Suite, report: Report, command: str, commit: str) -> str:
         "",
         suite.text,
         "",
-        f"Command: `{command}`. {origin(report.machine, commit)}",
+        f"Command: `{command}`. {origin(report.machine)}",
         "",
         *table(HEAD, rows),
         "",
@@ -83,14 +83,14 @@ def findings(rows: Sequence[Compared]) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def origin(machine: Mapping[str, object], commit: str) -> str:
+def origin(machine: Mapping[str, object]) -> str:
     """Return one sentence each for the machine, the versions and the commit."""
     memory = f"{int(str(machine['memory_bytes'])) / 2**30:.0f} GiB"
-    apart = ("processor", "vectors", "cores", "memory_bytes", "system", "load_before")
+    apart = ("processor", "vectors", "cores", "memory_bytes", "system", "load_before", "commit")
     versions = ", ".join(f"{name} {found}" for name, found in machine.items() if name not in apart)
     where = f"{machine['cores']} cores of {machine['processor']} ({machine['vectors']}), {memory}"
     load = f"load before the run {machine['load_before']}"
-    return f"Machine: {where}, {machine['system']}, {load}; {versions}. Commit {commit}."
+    return f"Machine: {where}, {machine['system']}, {load}; {versions}. Commit {machine['commit']}."
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

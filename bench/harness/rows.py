@@ -87,6 +87,7 @@ def update(path: Path, report: Report) -> Report:
     old = read(path.read_text())
     if old.machine.get("processor") != report.machine.get("processor"):
         raise ValueError(f"the rows of {path} were measured on {old.machine.get('processor')}")
-    whole = Report(report.machine, merged(old.rows, report.rows))
+    known = {**old.machine, **report.machine}  # the versions of all peers of both
+    whole = Report(known, merged(old.rows, report.rows))
     path.write_text(written(whole))
     return whole

@@ -24,6 +24,7 @@ SUITE = Suite(
                 Entry("cleanrl", "bench.peers.in_torch.cleanrl:learning", "torch"),
                 Entry("sb3", "bench.peers.in_torch.sb3:learning", "torch"),
             ),
+            warm_up=False,
         ),
     ),
 )

@@ -7,7 +7,7 @@ from bench.harness import history
 from bench.harness.command import compare
 from bench.harness.rows import Report, Row, written
 
-HERE = {"processor": "abacus", "cores": 2, "load_before": 0.1}
+HERE = {"processor": "abacus", "cores": 2, "load_before": 0.1, "commit": "abc1234"}
 
 
 def report(value: float, unit: str = "steps/s", **machine: object) -> Report:
@@ -24,7 +24,7 @@ def compared(folder: Path, now: Path | None = None) -> tuple[bool, str]:
 def test_an_entry_is_read_as_it_was_stored(tmp_path: Path) -> None:
     history.append("toy", report(100.0), tmp_path)
     (found,) = history.entries("toy", tmp_path)
-    assert found.report == report(100.0) and found.when and found.commit
+    assert found.report == report(100.0) and found.when and found.commit == "abc1234"
 
 
 def test_a_slower_program_is_a_regression(tmp_path: Path) -> None:

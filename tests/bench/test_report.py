@@ -27,7 +27,7 @@ ROWS = (row("ostinato", 350.0), row("jax", 100.0), row("torch", 700.0))
 
 
 def table(*rows: Row) -> str:
-    return section(SUITE, Report(MACHINE, rows), "ostinato bench toy", "abc1234")
+    return section(SUITE, Report(MACHINE, rows), "ostinato bench toy")
 
 
 def test_the_json_has_the_fields_that_others_read() -> None:
