@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from typing import cast as typed
 
 import numpy as np
 
@@ -103,9 +104,10 @@ class Writer:
             case ast.Name(id=name):
                 self.scope.bind(name, value)
             case ast.Tuple(elts=elements):
-                if not isinstance(value, tuple) or len(value) != len(elements):
+                parts = parts_of(value)
+                if len(parts) != len(elements):
                     raise UnreadableError("two sides of different length")
-                for each, part in zip(elements, value, strict=True):
+                for each, part in zip(elements, parts, strict=True):
                     self.assign(each, part)
             case ast.Subscript():
                 wanted = self.require_number(value)
@@ -285,7 +287,7 @@ class Writer:
                 case "array", Memory(value):
                     flat.append(value)
                 case "indices", tuple():
-                    numbers = (self.require_number(each) for each in given)
+                    numbers = (self.require_number(each) for each in parts_of(given))
                     flat += [cast(self.b, each, "int64").value for each in numbers]
                 case "array" | "indices", _:
                     raise UnreadableError(f"no {kind} as an argument of {function.name}")
@@ -335,6 +337,11 @@ def reading(function: Inner) -> Reading:
     closed = inspect.getclosurevars(python)
     around = {**closed.globals, **closed.nonlocals}
     return Reading(tuple(a.arg for a in node.args.args), tuple(node.body), around)
+
+
+def parts_of(value: object) -> tuple[Meaning, ...]:
+    """The parts of a tuple; of anything else none."""
+    return typed("tuple[Meaning, ...]", value) if isinstance(value, tuple) else ()
 
 
 def is_pure(node: ast.expr) -> bool:
