@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.tensor import Tensor
 from tests.rewrite.test_spellings import extracted
 
 GAMMA, DECAY = 0.99, 0.9
-Step = Callable[..., Any]
+Last = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+Step = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
+Term = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
-def advantage(spelling: tuple[Step, Step]) -> ot.Program:
+def advantage(spelling: tuple[Last, Step]) -> ot.Program:
     """The surprise at the last step, and a step before that with what follows it."""
     last, step = spelling
     b, t = ot.dims("b t")
@@ -28,12 +31,12 @@ def advantage(spelling: tuple[Step, Step]) -> ot.Program:
     return ot.Program(y=y)
 
 
-def _live(done: Any) -> Any:
+def _live(done: Tensor) -> Tensor:
     return 1.0 - done.cast("float32")
 
 
 INSIDE = "one choice for each"
-ADVANTAGES: dict[str, tuple[Step, Step]] = {
+ADVANTAGES: dict[str, tuple[Last, Step]] = {
     INSIDE: (
         lambda r, v, n, d: r + GAMMA * ot.where(d, 0.0, n) - v,
         lambda r, v, n, d, y: r + GAMMA * ot.where(d, 0.0, n) - v + DECAY * ot.where(d, 0.0, y),
@@ -69,7 +72,7 @@ def test_an_advantage_is_one_program_wherever_its_choices_stand(name: str) -> No
     np.testing.assert_allclose(program.interpret(**given)["y"], expected, rtol=1e-5, atol=1e-6)
 
 
-def weighted(make: Step) -> ot.Program:
+def weighted(make: Term) -> ot.Program:
     """Sums of what follows: with powers, what lives on, and the values."""
     b, t = ot.dims("b t")
     live = ot.input("live", over=(b, t))
@@ -79,7 +82,7 @@ def weighted(make: Step) -> ot.Program:
     return ot.Program(y=make(powers, lasting, values).sum(0))
 
 
-WEIGHTED: dict[str, Step] = {
+WEIGHTED: dict[str, Term] = {
     "weights first": lambda p, c, x: p * c * x,
     "weights last": lambda p, c, x: x * (c * p),
     "live values": lambda p, c, x: p * (x * c),

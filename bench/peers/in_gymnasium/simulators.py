@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Any, cast
 
 import gymnasium
 
@@ -22,7 +23,8 @@ def speed(name: str, mode: str, envs: int, steps: int) -> Callable[[], float]:
     warnings.simplefilter("ignore")
     games = gymnasium.make_vec(name, num_envs=envs, vectorization_mode=mode)
     games.reset(seed=0)
-    actions = [games.action_space.sample() for _ in range(steps)]
+    space = cast(Any, games).action_space  # its type is not told
+    actions = [space.sample() for _ in range(steps)]
 
     def run(rounds: int) -> None:
         for number in range(rounds):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from ostinato.runtime.arrays import Array, empty_arena, put, sizes, stored_view,
 from ostinato.runtime.arrays import tile_counts as counts_of
 from ostinato.runtime.artifact import Artifact, Field, Layout
 from ostinato.runtime.calls import Calls, Control, words
+from ostinato.runtime.direct import is_large, is_readable, lies_as_stored, offset_of
 from ostinato.runtime.explain import Explanation, MemoryUse
 from ostinato.runtime.module import Loaded, load_module
 from ostinato.runtime.workers import Workers, available_cores
@@ -50,24 +52,55 @@ class Execution:
         bound: Bound,
         arena: npt.NDArray[np.uint8],
         log: Log | None = None,
+        is_awaited: bool = False,
     ) -> None:
-        """Copy the inputs into the arena and start the workers; with a log they note the time."""
+        """Copy the inputs into the arena and start the workers; with a log they note the time.
+
+        While a run ``is_awaited`` nobody changes its arguments, so that large ones need no copy.
+        """
         self.program, self.bound, self.arena, self.log = program, bound, arena, log
         self.layout = program.layout(bound.extents)
         stop, done, length = program.artifact.words
         self._stop, self._done = stop, done
         self.control = np.zeros(length, np.int64)
+        self.direct = self._direct() if is_awaited else {}
         for each in program.artifact.interface.inputs:
-            put(self.view(each), each, bound.inputs[each.name], bound.extents)
+            if each.tensor not in self.direct:
+                put(self.view(each), each, bound.inputs[each.name], bound.extents)
         entry = program.loaded.entry if log is None else log.stamping.entry
         arguments = self._arguments()
         if log is not None:
             log.now("run")
         self.workers = Workers(entry, program.workers(bound.extents), arguments)
 
+    def _direct(self) -> dict[str, Array]:
+        """The arguments that are read, and the results that are written, where they are."""
+        interface, extents = self.program.artifact.interface, self.bound.extents
+        inputs = {each.tensor: each for each in interface.inputs}
+        outputs = {each.tensor: each for each in interface.outputs}
+        if interface.calls or len(outputs) < len(interface.outputs):
+            return {}  # who reads the arena by itself finds everything there
+        out: dict[str, Array] = {}
+        for tensor in inputs.keys() ^ outputs.keys():
+            each = inputs.get(tensor) or outputs[tensor]
+            if not is_large(each, extents) or not lies_as_stored(each, extents):
+                continue
+            if tensor in outputs:
+                shape, dtype = sizes(each.shape, extents), np.dtype(each.dtype)
+                raw = empty_arena(math.prod(shape) * dtype.itemsize)
+                out[tensor] = raw.view(dtype).reshape(shape)
+            elif is_readable(self.bound.inputs[each.name], each):
+                out[tensor] = self.bound.inputs[each.name]
+        return out
+
+    def _offset(self, tensor: str, size: int) -> int:
+        if tensor in self.direct:
+            return offset_of(self.direct[tensor], self.arena, size)
+        return self.layout.offsets[tensor] // size
+
     def _arguments(self) -> tuple[object, ...]:
         interface = self.program.artifact.interface
-        offsets = [self.layout.offsets[name] // size for name, size in interface.tensors]
+        offsets = [self._offset(name, size) for name, size in interface.tensors]
         table = np.zeros(len(offsets) + words(interface.calls), np.int64)
         table[: len(offsets)] = offsets
         self.calls = Calls(
@@ -127,6 +160,8 @@ class Execution:
 
     def result(self, each: Field) -> Array:
         shape = sizes(self.program.artifact.shapes[each.name], self.bound.extents)
+        if each.tensor in self.direct:
+            return self.direct[each.tensor].reshape(shape)
         return take(self.view(each), each, self.bound.extents).reshape(shape)
 
     def result_at(self, each: Field, step: int) -> Array:
@@ -160,8 +195,8 @@ class Executable:
             self._placed = (dict(extents), workers, self.artifact.place(extents, workers))
         return self._placed[2]
 
-    def start(self, bound: Bound, log: Log | None = None) -> Execution:
-        """Begin a run; give its arena back with `finish`.
+    def start(self, bound: Bound, log: Log | None = None, is_awaited: bool = False) -> Execution:
+        """Begin a run, which ``is_awaited`` before anything else happens; end it with `finish`.
 
         Errors: MemoryLimitError.
         """
@@ -172,7 +207,8 @@ class Executable:
             fact = f"the run at {at} takes {needed:,} bytes, more than its limit of {limit:,}"
             raise MemoryLimitError(fact, f"Compile with these extents as hints: hints=dict({at}).")
         arena = self._free.pop() if self._free else empty_arena(0)
-        return Execution(self, bound, arena if arena.size >= needed else empty_arena(needed), log)
+        arena = arena if arena.size >= needed else empty_arena(needed)
+        return Execution(self, bound, arena, log, is_awaited)
 
     def log(self, extents: Mapping[str, int]) -> Log:
         """An empty log for one run; the first one compiles the driver that fills it."""
@@ -217,7 +253,7 @@ class Executable:
         Errors: HostError; NonFiniteError with ``check_finite`` if an output holds a NaN or an
         infinity; that of the first claim that does not hold.
         """
-        execution = self.start(bound, log)
+        execution = self.start(bound, log, is_awaited=True)
         execution.wait()
         execution.note_end()
         shown = (f for f in self.artifact.interface.outputs if not f.name.startswith(UNSEEN))

@@ -79,7 +79,7 @@ def _element(builder: Builder, pointer: Value, offset: Value, dtype: Dtype) -> V
 def _tag(
     builder: Builder, instruction: Instruction, dtype: Dtype, scope: tuple[int, int, str]
 ) -> None:
-    number, count, domain = scope
+    _, count, _ = scope
     instruction.align = BYTES[dtype]
     if count == 1:
         return  # an empty list of scopes is an error of LLVM's verifier

@@ -287,7 +287,8 @@ class Writer:
                 case "array", Memory(value):
                     flat.append(value)
                 case "indices", tuple():
-                    numbers = (self.require_number(each) for each in parts_of(given))
+                    parts = parts_of(typed(object, given))
+                    numbers = (self.require_number(each) for each in parts)
                     flat += [cast(self.b, each, "int64").value for each in numbers]
                 case "array" | "indices", _:
                     raise UnreadableError(f"no {kind} as an argument of {function.name}")
