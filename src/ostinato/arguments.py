@@ -36,6 +36,9 @@ class Signature:
     extents: tuple[str, ...]
     least: dict[str, int]  # extents that start above 1
     derived: dict[str, Expr] = field(default_factory=dict[str, Expr])  # by those of ``extents``
+    _last: dict[object, dict[str, int]] = field(  # the extents of the last call, by its sizes
+        default_factory=dict[object, dict[str, int]], compare=False, repr=False
+    )
 
     def bind(self, arguments: Mapping[str, object], where: str = "") -> Arguments:
         """Return checked arguments of a call at a place of the user's program.
@@ -51,25 +54,37 @@ class Signature:
     def _bound(self, arguments: Mapping[str, object]) -> Arguments:
         self._refuse_unknown(arguments)
         seed = _integer("seed", arguments.get("seed", 0), lowest=0)
-        extents: dict[str, tuple[int, str]] = {}
-        for name in (*self.extents, *self.derived):
-            if name in arguments:
-                size = _integer(name, arguments[name], lowest=1)
-                extents[name] = (size, f"{name}={size}")
+        given = {
+            name: _integer(name, arguments[name], lowest=1)
+            for name in (*self.extents, *self.derived)
+            if name in arguments
+        }
         arrays = {
             name: _array(name, node, arguments[name])
             for name, node in self.inputs.items()
             if name in arguments
         }
-        for name, array in arrays.items():
-            _extents_from(name, declared_shape(self.inputs[name]), array.shape, extents)
-        self._refuse_missing(arguments, extents)
+        shapes = tuple((name, array.shape) for name, array in arrays.items())
+        key = (tuple(given.items()), shapes)
+        if key not in self._last:
+            found = self._sizes(given, dict(shapes))
+            self._last.clear()
+            self._last[key] = found
+        return Arguments(dict(self._last[key]), arrays, seed)
+
+    def _sizes(
+        self, given: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]
+    ) -> dict[str, int]:
+        """The extents that are given by name or by the shapes of inputs."""
+        extents = {name: (size, f"{name}={size}") for name, size in given.items()}
+        for name, shape in shapes.items():
+            _extents_from(name, declared_shape(self.inputs[name]), shape, extents)
+        self._refuse_missing(shapes, extents)
         self._check_derived(extents)
         self._refuse_short(extents)
-        sizes = {name: extents[name][0] for name in self.extents}
-        for name, array in arrays.items():
-            _check_shape(name, declared_shape(self.inputs[name]), array.shape, extents)
-        return Arguments(sizes, arrays, seed)
+        for name, shape in shapes.items():
+            _check_shape(name, declared_shape(self.inputs[name]), shape, extents)
+        return {name: extents[name][0] for name in self.extents}
 
     def _refuse_unknown(self, arguments: Mapping[str, object]) -> None:
         known = (*self.inputs, *self.extents, *self.derived, "seed")

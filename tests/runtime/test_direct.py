@@ -128,3 +128,16 @@ def test_a_stream_has_arguments_of_its_own() -> None:
         records = run.stream("i", x=x)
     x[:] = np.nan
     assert [record.s for record in records] == wanted.tolist()
+
+
+@pytest.mark.parametrize(("limit_s", "expected"), [(60.0, True), (0.0, False)])
+def test_a_run_is_brief_that_was_brief_before_at_the_same_sizes(
+    limit_s: float, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ostinato.runtime.executor.BRIEF_S", limit_s)
+    run = sums().compile()
+    executable, sizes = run.executable, {"B": B, "T": T}
+    assert not executable.is_brief(sizes)
+    first, second = (run(**given())["s"] for _ in range(2))
+    assert executable.is_brief(sizes) == expected and not executable.is_brief({"B": B, "T": 2})
+    assert np.array_equal(first, second)

@@ -85,3 +85,21 @@ def test_a_forked_process_has_workers_of_its_own() -> None:
         run(2, rest)
         os._exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_the_caller_is_a_worker_of_a_brief_run() -> None:
+    found: dict[int, int] = {}
+
+    def entry(tid: int, nt: int, barrier: object) -> None:
+        found[tid] = threading.get_ident()
+
+    Workers(entry, 2, (), is_brief=True).wait()
+    assert found[0] == threading.get_ident() != found[1]
+
+
+def test_what_the_caller_raises_as_a_worker_reaches_it() -> None:
+    def entry(tid: int, nt: int, barrier: object) -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        Workers(entry, 1, (), is_brief=True).wait()

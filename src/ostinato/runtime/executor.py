@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ostinato.runtime.timing import Log, Stamping
 
 GRACE_S = 1.0  # how long workers that were interrupted may take to leave
+BRIEF_S = 5e-3  # a run that took less before may delay Ctrl-C: see `Workers`
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ class Execution:
         arguments = self._arguments()
         if log is not None:
             log.now("run")
-        self.workers = Workers(entry, program.workers(bound.extents), arguments)
+        is_brief = is_awaited and program.is_brief(bound.extents)
+        self.workers = Workers(entry, program.workers(bound.extents), arguments, is_brief)
 
     def _direct(self) -> dict[str, Array]:
         """The arguments that are read, and the results that are written, where they are."""
@@ -182,11 +184,19 @@ class Executable:
         self._free: list[npt.NDArray[np.uint8]] = []
         self._extents: Mapping[str, int] = {}
         self._placed: tuple[Mapping[str, int], int, Layout] | None = None
+        self._counted: tuple[Mapping[str, int], int] | None = None
+        self._brief: Mapping[str, int] | None = None
 
     def workers(self, extents: Mapping[str, int]) -> int:
         """The number of threads to use: never more than tiles."""
-        most = max([1, *counts_of(self.artifact.interface.tiles, extents)])
-        return max(1, min(self.threads, most))
+        if self._counted is None or self._counted[0] != extents:
+            most = max([1, *counts_of(self.artifact.interface.tiles, extents)])
+            self._counted = (dict(extents), max(1, min(self.threads, most)))
+        return self._counted[1]
+
+    def is_brief(self, extents: Mapping[str, int]) -> bool:
+        """Whether the last run had these extents and took little time, and calls no Python."""
+        return self._brief == extents and not self.artifact.interface.calls
 
     def layout(self, extents: Mapping[str, int]) -> Layout:
         """Where every tensor lies; that of the last extents is remembered."""
@@ -253,8 +263,11 @@ class Executable:
         Errors: HostError; NonFiniteError with ``check_finite`` if an output holds a NaN or an
         infinity; that of the first claim that does not hold.
         """
+        started = time.perf_counter()
         execution = self.start(bound, log, is_awaited=True)
         execution.wait()
+        is_brief = time.perf_counter() - started < BRIEF_S
+        self._brief = dict(bound.extents) if is_brief else None
         execution.note_end()
         shown = (f for f in self.artifact.interface.outputs if not f.name.startswith(UNSEEN))
         outputs = {f.name: execution.result(f) for f in shown}

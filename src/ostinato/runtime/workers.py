@@ -81,15 +81,21 @@ class Workers:
 
     All of them are background threads, so that Ctrl-C reaches the caller while they work. They
     wait for the next run when one is over: starting a thread takes longer than a small program.
+    Of a run that ``is_brief`` the thread that waits is the first worker: waking another one takes
+    longer than Ctrl-C may have to wait.
     """
 
-    def __init__(self, entry: Entry, count: int, arguments: tuple[object, ...]) -> None:
-        """Start ``count`` workers."""
+    def __init__(
+        self, entry: Entry, count: int, arguments: tuple[object, ...], is_brief: bool = False
+    ) -> None:
+        """Start ``count`` workers; the first one of a brief run starts with `wait`."""
         self._failure: BaseException | None = None
         barrier = np.zeros(BARRIER_WORDS, np.int64)
         shared = (count, barrier, *arguments)
-        self._ended = [threading.Lock() for _ in range(count)]
-        for tid, ended in enumerate(self._ended):
+        self._mine = partial(self._work, entry, 0, *shared) if is_brief else None
+        first = 1 if is_brief else 0
+        self._ended = [threading.Lock() for _ in range(first, count)]
+        for tid, ended in enumerate(self._ended, first):
             _Hand.take().do(partial(self._work, entry, tid, *shared), ended)
 
     def _work(self, entry: Entry, *arguments: object) -> None:
@@ -107,6 +113,9 @@ class Workers:
         With ``seconds``, wait no longer. A signal that arrives just before a thread goes to sleep
         does not wake it, so that it looks from time to time.
         """
+        mine, self._mine = self._mine, None
+        if mine is not None:
+            mine()
         end = time.monotonic() + seconds
         for ended in self._ended:
             while not ended.acquire(timeout=NAP_S):
