@@ -77,10 +77,12 @@ class Records:
         return next((pad.as_int() for pad in found if pad.is_const), 1)
 
     def _shares(self, done: KernelWork) -> Shares:
+        """By predicted time; copies that take none count alike where there is nothing else."""
         out: dict[tuple[str, str], float] = {}
+        is_idle = not any(each.ns for each in done.statements.values())
         for name, each in done.statements.items():
             mine = self.shares.get(self.plan.statements[name].lowered, UNKNOWN)
             for key, share in mine.items():
-                out[key] = out.get(key, 0.0) + share * each.ns
+                out[key] = out.get(key, 0.0) + share * (1.0 if is_idle else each.ns)
         total = sum(out.values())
         return {key: ns / total for key, ns in out.items()} if total else UNKNOWN

@@ -42,8 +42,11 @@ def test_a_new_program_makes_room_for_itself(monkeypatch: pytest.MonkeyPatch) ->
     for path in old.iterdir():
         os.utime(path, (1, 1))
     monkeypatch.setenv(SIZE_VARIABLE, "100")
+    at_once = cache.store(cache.digest("at once"), artifact())
+    assert old.exists() and at_once.exists()  # everything was looked at a moment ago
+    monkeypatch.setattr(kept, "TRIM_EVERY_S", 0.0)
     new = cache.store(cache.digest("new"), artifact())
-    assert (old.exists(), new.exists()) == (False, True)
+    assert (old.exists(), at_once.exists(), new.exists()) == (False, False, True)
 
 
 def test_profiles_and_proofs_are_not_cleared(tmp_path: Path) -> None:

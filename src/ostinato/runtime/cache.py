@@ -19,7 +19,7 @@ from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.folder import VARIABLE as VARIABLE
 from ostinato.runtime.folder import require_root
 from ostinato.runtime.folder import root as root
-from ostinato.runtime.kept import trim
+from ostinato.runtime.kept import trim_at_times
 from ostinato.runtime.module import FILE
 
 ARTIFACT = "artifact.pickle"
@@ -65,7 +65,7 @@ def store(key: str, artifact: Artifact) -> Path:
         building.rename(place)
     except OSError:  # somebody else was first: same key, same content
         shutil.rmtree(building, ignore_errors=True)
-    trim(place)
+    trim_at_times(place)
     return place
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from ostinato.runtime import objects, trust
 from ostinato.runtime.folder import require_root, root, size_limit
 
 SPARE = 0.9  # what is left of the limit after something had to go
+TRIM_EVERY_S = 60.0  # looking at everything takes longer than compiling something small
 PREFIX = 2  # letters of a key that name a directory
 CHECKS = "checks"  # the directory of proofs that programs are defined
 
@@ -93,6 +95,22 @@ def clear() -> Kind:
     gone = _everything()
     _remove(gone)
     return Kind("removed", len(gone), sum(each.size_bytes for each in gone))
+
+
+def trim_at_times(needed: Path) -> None:
+    """`trim`, unless a process has done so a short time ago.
+
+    Errors: OptionError if the limit is none.
+    """
+    size_limit()
+    stamp = root() / ".trimmed"
+    try:
+        is_due = time.time() - stamp.stat().st_mtime > TRIM_EVERY_S
+    except FileNotFoundError:
+        is_due = True
+    if is_due:
+        stamp.touch()
+        trim(needed)
 
 
 def trim(needed: Path) -> int:
