@@ -67,11 +67,13 @@ def long_rows(system: System) -> System:
     fixed = {found.find(place) for place in found.fixed}
     taken = {d.name for s in system.statements.values() for d in s.dims}
     families = [f for leader, f in members.items() if leader not in fixed]
-    for family in sorted(families, key=lambda f: -_Worth(system).rows(f)):
-        if _Worth(system).is_given(family):
+    worth = _Worth(system)
+    for family in sorted(families, key=lambda f: -worth.rows(f)):
+        if worth.is_given(family):
             name = fresh("row", taken)
             taken.add(name)
             system = _with_dim(system, family, name)
+            worth = _Worth(system)
     return system
 
 
