@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -23,8 +24,14 @@ def spread(samples: Sequence[float]) -> Spread:
     return Spread(statistics.median(samples), min(samples), max(samples))
 
 
+REST_S = 0.5  # before every sample: idle threads of the program before it may still look for work
+
+
 def alternate(
-    programs: Mapping[str, Callable[[], T]], rounds: int, warm_up: bool = True
+    programs: Mapping[str, Callable[[], T]],
+    rounds: int,
+    warm_up: bool = True,
+    rest_s: float = REST_S,
 ) -> dict[str, list[T]]:
     """Return each program's samples, one per round, after one run of each to warm up."""
     if warm_up:
@@ -33,5 +40,6 @@ def alternate(
     samples: dict[str, list[T]] = {name: [] for name in programs}
     for _ in range(rounds):
         for name, program in programs.items():
+            time.sleep(rest_s)
             samples[name].append(program())
     return samples

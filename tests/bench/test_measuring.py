@@ -19,7 +19,9 @@ def test_programs_alternate_after_one_warm_up() -> None:
         order.append(name)
         return float(len(order))
 
-    samples = alternate({"a": lambda: program("a"), "b": lambda: program("b")}, rounds=2)
+    samples = alternate(
+        {"a": lambda: program("a"), "b": lambda: program("b")}, rounds=2, rest_s=0.0
+    )
     assert order == ["a", "b"] * 3 and samples == {"a": [3.0, 5.0], "b": [4.0, 6.0]}
 
 

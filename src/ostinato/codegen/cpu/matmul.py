@@ -30,6 +30,7 @@ from ostinato.codegen.cpu.matmul_frame import (
     emit_blocks,
     load_lanes,
     start_value,
+    store_value,
 )
 from ostinato.codegen.cpu.matmul_packed import emit_packed, is_large
 from ostinato.codegen.cpu.matmul_spec import Matmul
@@ -113,9 +114,24 @@ def _panel(frame: Frame, v: Vector, columns: int, n: Value, mask: Mask | None = 
     b, length, block = frame.builder, frame.length(frame.spec.m), rows_beside(frame, columns)
     if frame.spec.rows and isinstance(length, int) and length % block == 0:
         above = b.add(frame.sizes[frame.spec.rows], i64(block - 1))
-        emit_loop(b, b.sdiv(above, i64(block)), lambda k: rows(b.mul(k, i64(block)), block))
+        read = b.sdiv(above, i64(block))
+        emit_loop(b, read, lambda k: rows(b.mul(k, i64(block)), block))
+
+        def blank(k: Value) -> None:
+            first = b.mul(b.add(read, k), i64(block))
+            _emit_zeros(frame, v, Tile(block, columns, first, n, mask))
+
+        emit_loop(b, b.sub(i64(length // block), read), blank)
     else:
         emit_blocks(b, length, block, rows)
+
+
+def _emit_zeros(frame: Frame, v: Vector, tile: Tile) -> None:
+    """Store zeros: arithmetic on whatever memory holds, such as denormal numbers, may be slow."""
+    for row in range(tile.rows):
+        for column in range(tile.columns):
+            for name in sorted(frame.spec.stored()):
+                store_value(frame, v, frame.spec.operand(name), tile, (row, column), v.const(0.0))
 
 
 def _emit_tile(frame: Frame, v: Vector, tile: Tile) -> None:

@@ -180,6 +180,15 @@ def _position(frame: Frame, v: Vector, tile: Tile, at: tuple[int, int]) -> tuple
     return frame.plus(tile.m, row), frame.plus(tile.n, column * max(v.lanes, 1))
 
 
+def store_value(
+    frame: Frame, v: Vector, operand: Operand, tile: Tile, at: tuple[int, int], value: Value
+) -> None:
+    """Store to an operand at row and column vector ``at`` of the tile."""
+    m, n = _position(frame, v, tile, at)
+    place = frame.place(operand, m, n)
+    store_lanes(frame, v, value, place, operand.n, tile.mask_of(at[1]))
+
+
 def start_value(frame: Frame, v: Vector, tile: Tile, at: tuple[int, int]) -> Value:
     """Return what the accumulator holds before the products."""
     if frame.spec.start is None:
@@ -213,7 +222,8 @@ class Epilogue:
         for step in spec.steps:
             known[step.name] = evaluate(self.v, step.expr, lookup)
             if step.store is not None:
-                self._store(spec.operand(step.store), at, known[step.name])
+                stored = spec.operand(step.store)
+                store_value(self.frame, self.v, stored, self.tile, at, known[step.name])
 
     def _invariant(self, operand: Operand, at: tuple[int, int]) -> Value:
         """Load an operand that no step stores, once for the rows or columns that share it."""
@@ -224,11 +234,6 @@ class Epilogue:
             at = row, column
             self.shared[key] = operand_value(self.frame, self.v, operand, self.tile, at)
         return self.shared[key]
-
-    def _store(self, operand: Operand, at: tuple[int, int], value: Value) -> None:
-        m, n = _position(self.frame, self.v, self.tile, at)
-        place = self.frame.place(operand, m, n)
-        store_lanes(self.frame, self.v, value, place, operand.n, self.tile.mask_of(at[1]))
 
 
 def emit_blocks(b: Builder, size: int | Value, block: int, body: Body) -> None:

@@ -43,8 +43,8 @@ class Matmul:
     ``a`` holds the strides of A along m and k, ``b`` those of B along k and n. A step reads
     earlier steps, ``acc``, and operands; an operand's value is the one in memory on entry, even
     if a step stores there. ``rows`` is the number of rows that anybody reads, where that is less
-    than ``m`` at times; what the others hold then is undefined. ``lanes`` 0 means the vector width
-    of the machine. The printed form is Python source for the same record.
+    than ``m`` at times; the others are 0 then, or what they should be. ``lanes`` 0 means the
+    vector width of the machine. The printed form is Python source for the same record.
     """
 
     dtype: Float
