@@ -1,12 +1,13 @@
 """Programs that were proved to be defined before: isl is not asked twice.
 
-The proof takes a third of a second for a training loop, and depends on the graph alone. One small
-file per program is kept in the cache directory: the least extents that the program needs.
+The proof of a training loop takes longer than loading its machine code, and depends on the graph
+alone. One small file per program is kept in the cache directory: the least extents it needs.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -35,20 +36,24 @@ def once(pdg: Pdg, prove: Callable[[Pdg], Pdg]) -> Pdg:
         require_root()
         return _as_found(pdg, place)
     except FileNotFoundError:
-        found = prove(pdg)
-        _keep(place, found)
-        return found
+        pass  # nobody proved it before
     except (OSError, ValueError) as failure:
         trust.warn_once(f"a proof that was kept is made again: {failure}")
-        return prove(pdg)
+    found = prove(pdg)
+    _keep(place, found)
+    return found
 
 
 def _as_found(pdg: Pdg, place: Path) -> Pdg:
+    """The program with the least extents that were kept. Reading counts as use."""
     found = json.loads(trust.read(place))
     if not isinstance(found, dict):
         raise ValueError(f"{place} is damaged")
-    least = {str(name): int(size) for name, size in cast(dict[str, int], found).items()}
-    return replace(pdg, minimum_extents=least) if least else pdg
+    least = cast(dict[str, object], found)
+    if not all(isinstance(size, int) for size in least.values()):
+        raise ValueError(f"{place} is damaged")
+    os.utime(place)
+    return replace(pdg, minimum_extents=cast(dict[str, int], least)) if least else pdg
 
 
 def _keep(place: Path, found: Pdg) -> None:

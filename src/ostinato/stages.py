@@ -254,10 +254,8 @@ def code_digest() -> str:
     """A hash of the compiler itself: a changed stage finds none of its older results."""
     total = hashlib.sha256()
     here = Path(__file__).parent
-    own = [
-        here / f"{name}.py"
-        for name in "choosing compiler fitting operations options records serving stages".split()
-    ]
+    names = "arguments choosing compiler fitting operations options program records serving stages"
+    own = [here / f"{name}.py" for name in names.split()]
     parts = (here / name for name in ("machine", "pdg", "rewrite", "codegen", "runtime"))
     for path in (*own, *(path for part in parts for path in sorted(part.rglob("*.py")))):
         total.update(path.read_bytes())

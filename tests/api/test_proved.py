@@ -67,8 +67,11 @@ def test_small_programs_leave_nothing(own_cache: Path) -> None:
     assert not kept(own_cache)
 
 
-def test_a_damaged_proof_is_made_again(own_cache: Path) -> None:
+@pytest.mark.parametrize("damage", ["[1]", '{"T": null}', "{"])
+def test_a_damaged_proof_is_made_again_and_kept(own_cache: Path, damage: str) -> None:
     chain(2 * LARGE)
-    kept(own_cache)[0].write_text("[1]")
+    (place,) = kept(own_cache)
+    place.write_text(damage)
     with pytest.warns(UserWarning, match="a proof that was kept is made again"):
         chain(2 * LARGE)
+    assert place.read_text() == "{}"

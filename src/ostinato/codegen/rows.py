@@ -18,11 +18,11 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ostinato.codegen.fresh import fresh
+from ostinato.codegen.leaves import Sizes
 from ostinato.codegen.system import Axis, Load, Statement, System, loads
 from ostinato.codegen.tile import WIDTH, WORKERS, balanced_width, carried_dims, serial_dims
 from ostinato.codegen.values import Rewrite
-from ostinato.machine.profile import TYPICAL_EXTENT
-from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr, symbols
+from ostinato.pdg.index import Dim, dims_of, expr
 
 LONG = 4096  # rows: fewer need no tiles to save memory
 WORTH = 1 << 20  # bytes of intermediate values: less stays in the caches as it is
@@ -112,15 +112,11 @@ class _Worth:
     """Whether tiles along a family of axes are worth it, in a system as it is."""
 
     def __init__(self, system: System) -> None:
-        self.statements, self.hints = system.statements, system.hints
+        self.statements = system.statements
+        self.size = Sizes(system.statements, system.hints).steps
         self.ends = {*system.inputs.values(), *system.outputs.values()}
         self.carried = carried_dims(self.statements)
         self.serial = serial_dims(self.statements, self.carried)
-
-    def size(self, e: Expr) -> int:
-        """A size, as far as hints tell it."""
-        names = (x for x in symbols(e) if isinstance(x, Extent))
-        return evaluate(e, {x: self.hints.get(x.name, TYPICAL_EXTENT) for x in names})
 
     def rows(self, family: Sequence[_Place]) -> int:
         return self.size(_axis(self.statements[family[0].statement], family[0].along).size)

@@ -101,7 +101,7 @@ class Tile:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """The loops: as many groups as there are tiles at most, all of them with as many tiles."""
+        """The loops: no more groups than tiles, each with as many tiles as others, or one fewer."""
         last = Span(self.inner, expr(0), self.size)
         if self.group is None:
             return Span(self.outer, expr(0), self.count), last
@@ -137,10 +137,10 @@ def tile(system: System, widths: Mapping[str, int], workers: int) -> Tiled:
     """Split every dim that some statement has as a lane; loads follow their tensors."""
     statements = needed(system.statements, system.outputs.values())
     chosen = _chosen(statements, system.hints)
-    tiles = {
-        d: _tile(d, statements, chosen, system.hints, widths.get(d.name, 0), workers)
-        for d in _dims(chosen)
-    }
+    tiles: dict[Dim, Tile] = {}
+    for d in _dims(chosen):
+        own = [s for name, s in statements.items() if chosen[name] is d]
+        tiles[d] = _tile(d, own, system.hints, widths.get(d.name, 0), workers)
     carried = carried_dims(statements)
     forms: dict[str, dict[Dim, Form]] = {
         name: {d: _form(s, d, chosen[name], carried[name]) for d in tiles if d in s.dims}
@@ -277,31 +277,21 @@ def _hinted(dim: Dim, hints: Mapping[str, int]) -> int | None:
 
 
 def _tile(
-    dim: Dim,
-    statements: Mapping[str, Statement],
-    chosen: Mapping[str, Dim | None],
-    hints: Mapping[str, int],
-    width: int,
-    workers: int,
+    dim: Dim, own: Sequence[Statement], hints: Mapping[str, int], width: int, workers: int
 ) -> Tile:
-    """The tiles of a dim; ``width`` 0 leaves the width open."""
-    own = [s for name, s in statements.items() if chosen[name] is dim]
-    sums = sum(_row(s, s.reduced) for s in own if dim in s.reduced)
+    """The tiles of a dim along which ``own`` statements run; ``width`` 0 leaves the width open."""
     alone = all(s.reduced <= {dim} | {a.index for a in s.axes} for s in own if dim in s.reduced)
-    names = f"{dim.name}_o", f"{dim.name}_i", f"{dim.name}_g"
-    width = width or _width(dim, statements, chosen, hints, workers)
-    group = Dim(names[2]) if alone and sums >= GROUPED else None
-    return Tile(dim, width, Dim(names[0]), Dim(names[1]), group)
+    group = Dim(f"{dim.name}_g") if alone and _sums(dim, own) >= GROUPED else None
+    width = width or _width(dim, own, hints, workers)
+    return Tile(dim, width, Dim(f"{dim.name}_o"), Dim(f"{dim.name}_i"), group)
 
 
-def _width(
-    dim: Dim,
-    statements: Mapping[str, Statement],
-    chosen: Mapping[str, Dim | None],
-    hints: Mapping[str, int],
-    workers: int,
-) -> int:
-    own = [s for name, s in statements.items() if chosen[name] is dim]
+def _sums(dim: Dim, own: Sequence[Statement]) -> int:
+    """The numbers in the partial sums of a tile."""
+    return sum(_row(s, s.reduced) for s in own if dim in s.reduced)
+
+
+def _width(dim: Dim, own: Sequence[Statement], hints: Mapping[str, int], workers: int) -> int:
     widest = WIDTH if max(map(_row, own), default=1) > FEW else NARROW_WIDTH
     beside = rows_beside(max((_row(s) for s in own if s.kind == "matmul"), default=0))
     widest, steps = max(widest, beside), _hinted(dim, hints)
@@ -309,9 +299,8 @@ def _width(
         workers = WORKERS  # without a hint no result depends on the number of threads
     if steps is None:
         return max(WIDTH, beside)
-    sums = sum(_row(s, s.reduced) for s in own if dim in s.reduced)
     lines = sum(_row(s) for s in own if dim not in s.reduced)
-    widest = max(widest, balanced_width(steps, lines, sums, workers))
+    widest = max(widest, balanced_width(steps, lines, _sums(dim, own), workers))
     return default_width(steps, workers, widest)
 
 
