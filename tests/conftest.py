@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from ostinato.runtime.module import Loaded, load_module
-from tests.property.poison import poisoned
+from tests.property.poison import PoisonedPool, poisoned
 
 # `ci` draws the same programs at every run; HYPOTHESIS_PROFILE=dev looks for new ones.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
@@ -29,6 +29,7 @@ def interrupts_are_heard() -> None:
 def poisoned_arenas() -> Iterator[None]:
     """Fill every new arena with NaN and -1, so that no result depends on unwritten memory."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ostinato.runtime.frame.RESULTS", PoisonedPool())
         patch.setattr("ostinato.runtime.executor.empty_arena", poisoned)
         yield
 

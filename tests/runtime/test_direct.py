@@ -1,6 +1,6 @@
 """Large arguments and results are read and written where they lie."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pytest
 import ostinato as ot
 from ostinato.compiler import Compiled
 from ostinato.runtime import direct
-from ostinato.runtime.executor import Execution
+from ostinato.runtime.frame import Frame
 
 Array = npt.NDArray[Any]
 T, B = 5, 70
@@ -25,14 +25,14 @@ def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     """What every run finds where it lies."""
     found: list[set[str]] = []
-    original = Execution._direct  # pyright: ignore[reportPrivateUsage]
+    original = Frame.direct
 
-    def noted(self: Execution) -> dict[str, Array]:
-        out = original(self)
+    def noted(self: Frame, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        out = original(self, inputs)
         found.append(set(out))
         return out
 
-    monkeypatch.setattr(Execution, "_direct", noted)
+    monkeypatch.setattr(Frame, "direct", noted)
     return found
 
 

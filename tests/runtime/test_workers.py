@@ -90,7 +90,7 @@ def test_a_forked_process_has_workers_of_its_own() -> None:
 def test_the_caller_is_a_worker_of_a_brief_run() -> None:
     found: dict[int, int] = {}
 
-    def entry(tid: int, nt: int, barrier: object) -> None:
+    def entry(tid: int, nt: int) -> None:
         found[tid] = threading.get_ident()
 
     Workers(entry, 2, (), is_brief=True).wait()
@@ -98,7 +98,7 @@ def test_the_caller_is_a_worker_of_a_brief_run() -> None:
 
 
 def test_what_the_caller_raises_as_a_worker_reaches_it() -> None:
-    def entry(tid: int, nt: int, barrier: object) -> None:
+    def entry(tid: int, nt: int) -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):

@@ -48,17 +48,54 @@ def stored_view(
     return arena[offset_bytes : offset_bytes + count].view(dtype).reshape(shape)
 
 
+class Entrance:
+    """The way of an argument into its memory, which extents decide."""
+
+    def __init__(self, view: Array, field: Field, extents: Mapping[str, int]) -> None:
+        """Tiles are padded with zeros, axes of size 1 dissolve."""
+        self.shape = sizes(field.shape, extents)
+        self._across = view.transpose([k for group in field.axes for k in group])
+        self._padded = tuple(math.prod(view.shape[k] for k in group) for group in field.axes)
+        self._rows = tuple(slice(0, n) for n in self.shape)
+
+    def put(self, argument: Array) -> None:
+        """Copy an argument into its memory."""
+        value = argument.reshape(self.shape)
+        if self._padded != value.shape:
+            wide = np.zeros(self._padded, self._across.dtype)
+            wide[self._rows] = value
+            value = wide
+        copy(self._across, value.reshape(self._across.shape))
+
+
+class Exit:
+    """The way of a result out of its memory, which extents decide.
+
+    Whole tiles and the rows of a last one go to their place at once, without a copy between.
+    """
+
+    def __init__(self, view: Array, axes: Sequence[Sequence[int]], shape: tuple[int, ...]) -> None:
+        """An axis of the result is a group of axes, tiles one after the other, without padding."""
+        self.shape, self.dtype = shape, view.dtype
+        self.size_bytes = math.prod(shape) * view.dtype.itemsize
+        across = view.transpose([k for group in axes for k in group])
+        parts = [_parts(n, [view.shape[k] for k in g]) for n, g in zip(shape, axes, strict=True)]
+        self._sources: list[tuple[tuple[Any, ...], Array]] = []
+        for choice in product(*parts):
+            places: list[Any] = [at for part in choice for at in part.tiles]
+            rows = tuple(part.rows for part in choice)
+            self._sources.append(((*rows, ...), across[(*places, ...)]))  # views, of numbers too
+
+    def take(self, out: Array) -> Array:
+        """Copy the result into an array of its shape, and return that."""
+        for rows, source in self._sources:
+            copy(out[rows].reshape(source.shape, copy=False), source)
+        return out
+
+
 def put(view: Array, field: Field, argument: Array, extents: Mapping[str, int]) -> None:
-    """Copy an argument into its memory; tiles are padded with zeros, axes of size 1 dissolve."""
-    value = argument.reshape(sizes(field.shape, extents))
-    order = [k for group in field.axes for k in group]
-    across = view.transpose(order)
-    padded = tuple(math.prod(view.shape[k] for k in group) for group in field.axes)
-    if padded != value.shape:
-        wide = np.zeros(padded, view.dtype)
-        wide[tuple(slice(0, n) for n in value.shape)] = value
-        value = wide
-    copy(across, value.reshape(across.shape))
+    """Copy an argument into its memory."""
+    Entrance(view, field, extents).put(argument)
 
 
 def take(view: Array, field: Field, extents: Mapping[str, int]) -> Array:
@@ -76,19 +113,7 @@ def take_step(view: Array, field: Field, extents: Mapping[str, int], step: int) 
 
 
 def _together(view: Array, axes: Sequence[Sequence[int]], shape: tuple[int, ...]) -> Array:
-    """A copy whose axis is each group of axes, tiles one after the other; the padding is left out.
-
-    Whole tiles and the rows of a last one go to their place at once, without a copy between.
-    """
-    across = view.transpose([k for group in axes for k in group])
-    out = np.empty(shape, view.dtype)
-    parts = [_parts(n, [view.shape[k] for k in g]) for n, g in zip(shape, axes, strict=True)]
-    for choice in product(*parts):
-        places: list[Any] = [at for part in choice for at in part.tiles]
-        rows: list[Any] = [part.rows for part in choice]
-        source, target = across[(*places, ...)], out[(*rows, ...)]  # views, of numbers too
-        copy(target.reshape(source.shape, copy=False), source)
-    return out
+    return Exit(view, axes, shape).take(np.empty(shape, view.dtype))
 
 
 def copy(target: Array, source: Array) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ostinato.runtime.arrays import Array, sizes
 
@@ -32,15 +31,15 @@ def lies_as_stored(field: Field, extents: Mapping[str, int]) -> bool:
 
 def is_large(field: Field, extents: Mapping[str, int]) -> bool:
     count = math.prod(sizes(field.stored, extents))
-    return count * np.dtype(field.dtype).itemsize >= LARGE
+    return is_many(count * np.dtype(field.dtype).itemsize)
+
+
+def is_many(size_bytes: int) -> bool:
+    """Whether an array of so many bytes is large."""
+    return size_bytes >= LARGE
 
 
 def is_readable(argument: Array, field: Field) -> bool:
     """Whether compiled code can read an argument where it is."""
     flags = argument.flags
     return argument.dtype == np.dtype(field.dtype) and flags.c_contiguous and flags.aligned
-
-
-def offset_of(array: Array, arena: npt.NDArray[np.uint8], size: int) -> int:
-    """The place of an array, in elements of ``size`` bytes from the beginning of the arena."""
-    return (array.ctypes.data - arena.ctypes.data) // size

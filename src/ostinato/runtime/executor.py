@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,19 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ostinato.pdg.claims import Unseen, failure
 from ostinato.pdg.errors import ArgumentError, MemoryLimitError, NonFiniteError, OstinatoError
 from ostinato.pdg.host import HostFunction
 from ostinato.pdg.node import UNSEEN
 from ostinato.report.memory import Stored
-from ostinato.runtime.arrays import Array, empty_arena, put, sizes, stored_view, take, take_step
+from ostinato.runtime.arrays import Array, empty_arena, sizes, take_step
 from ostinato.runtime.arrays import tile_counts as counts_of
 from ostinato.runtime.artifact import Artifact, Field, Layout
-from ostinato.runtime.calls import Calls, Control, words
-from ostinato.runtime.direct import is_large, is_readable, lies_as_stored, offset_of
+from ostinato.runtime.calls import Calls, Control
 from ostinato.runtime.explain import Explanation, MemoryUse
+from ostinato.runtime.frame import Frame, Outcome, empty_result
 from ostinato.runtime.module import Loaded, load_module
 from ostinato.runtime.workers import Workers, available_cores
 
@@ -51,7 +49,7 @@ class Execution:
         self,
         program: Executable,
         bound: Bound,
-        arena: npt.NDArray[np.uint8],
+        frame: Frame,
         log: Log | None = None,
         is_awaited: bool = False,
     ) -> None:
@@ -59,77 +57,43 @@ class Execution:
 
         While a run ``is_awaited`` nobody changes its arguments, so that large ones need no copy.
         """
-        self.program, self.bound, self.arena, self.log = program, bound, arena, log
-        self.layout = program.layout(bound.extents)
-        stop, done, length = program.artifact.words
-        self._stop, self._done = stop, done
-        self.control = np.zeros(length, np.int64)
-        self.direct = self._direct() if is_awaited else {}
-        for each in program.artifact.interface.inputs:
-            if each.tensor not in self.direct:
-                put(self.view(each), each, bound.inputs[each.name], bound.extents)
+        self.program, self.bound, self.frame, self.log = program, bound, frame, log
+        self._stop, self._done, _ = program.artifact.words
+        frame.clear()
+        self.direct = frame.direct(bound.inputs) if is_awaited else {}
+        for tensor, array in self.direct.items():
+            frame.redirect(tensor, array)
+        for each in frame.arguments:
+            if each.field.tensor not in self.direct:
+                each.entrance.put(bound.inputs[each.field.name])
+        interface = program.artifact.interface
+        control = Control(frame.control, self._stop, self._done)
+        self.calls = Calls(
+            interface.calls, bound.hosts, frame.arena, frame.table, bound.extents, control
+        )
         entry = program.loaded.entry if log is None else log.stamping.entry
         arguments = self._arguments()
         if log is not None:
             log.now("run")
         is_brief = is_awaited and program.is_brief(bound.extents)
-        self.workers = Workers(entry, program.workers(bound.extents), arguments, is_brief)
-
-    def _direct(self) -> dict[str, Array]:
-        """The arguments that are read, and the results that are written, where they are."""
-        interface, extents = self.program.artifact.interface, self.bound.extents
-        inputs = {each.tensor: each for each in interface.inputs}
-        outputs = {each.tensor: each for each in interface.outputs}
-        if interface.calls or len(outputs) < len(interface.outputs):
-            return {}  # who reads the arena by itself finds everything there
-        out: dict[str, Array] = {}
-        for tensor in inputs.keys() ^ outputs.keys():
-            each = inputs.get(tensor) or outputs[tensor]
-            if not is_large(each, extents) or not lies_as_stored(each, extents):
-                continue
-            if tensor in outputs:
-                shape, dtype = sizes(each.shape, extents), np.dtype(each.dtype)
-                raw = empty_arena(math.prod(shape) * dtype.itemsize)
-                out[tensor] = raw.view(dtype).reshape(shape)
-            elif is_readable(self.bound.inputs[each.name], each):
-                out[tensor] = self.bound.inputs[each.name]
-        return out
-
-    def _offset(self, tensor: str, size: int) -> int:
-        if tensor in self.direct:
-            return offset_of(self.direct[tensor], self.arena, size)
-        return self.layout.offsets[tensor] // size
+        memory = frame, self.direct
+        self.workers = Workers(entry, frame.workers, arguments, is_brief, memory)
 
     def _arguments(self) -> tuple[object, ...]:
-        interface = self.program.artifact.interface
-        offsets = [self._offset(name, size) for name, size in interface.tensors]
-        table = np.zeros(len(offsets) + words(interface.calls), np.int64)
-        table[: len(offsets)] = offsets
-        self.calls = Calls(
-            interface.calls,
-            self.bound.hosts,
-            self.arena,
-            table,
-            self.bound.extents,
-            Control(self.control, self._stop, self._done),
-        )
+        frame, interface = self.frame, self.program.artifact.interface
         seed = (int(self.bound.seed) + 2**63) % 2**64 - 2**63
         extents = (int(self.bound.extents[name]) for name in interface.extents)
         kernels = self.program.loaded.kernels
         log = () if self.log is None else (self.log.words,)
-        place = (table, self.layout.local_stride, seed, self.control)
-        return (kernels, self.arena, *place, *log, *extents)
-
-    def view(self, each: Field) -> Array:
-        offset = self.layout.offsets[each.tensor]
-        return stored_view(self.arena, each, offset, self.bound.extents)
+        place = (frame.table, frame.layout.local_stride, seed, frame.control)
+        return (frame.barrier, kernels, frame.arena, *place, *log, *extents)
 
     def done(self) -> int:
         """Steps of the published loop whose results are all written.
 
         A failed call leaves the steps after it undefined.
         """
-        steps = int(self.control[self._done])
+        steps = int(self.frame.control[self._done])
         return steps if self.calls.failure is None else min(steps, self.calls.sound)
 
     def note_end(self) -> None:
@@ -140,7 +104,7 @@ class Execution:
 
     def stop(self) -> None:
         """Ask the workers to leave at the end of the iteration they are in, and wait."""
-        self.control[self._stop] = 1
+        self.frame.control[self._stop] = 1
         self.workers.wait()
         self.note_end()
 
@@ -154,21 +118,20 @@ class Execution:
             self.workers.wait()
         except BaseException as interrupt:
             self.calls.failure = interrupt
-            self.control[self._stop] = 1
+            self.frame.control[self._stop] = 1
             self.workers.wait(GRACE_S)
             raise
         if self.calls.failure is not None:
             raise self.calls.failure
 
-    def result(self, each: Field) -> Array:
-        shape = sizes(self.program.artifact.shapes[each.name], self.bound.extents)
-        if each.tensor in self.direct:
-            return self.direct[each.tensor].reshape(shape)
-        return take(self.view(each), each, self.bound.extents).reshape(shape)
+    def result(self, each: Outcome) -> Array:
+        if each.field.tensor in self.direct:
+            return self.direct[each.field.tensor].reshape(each.shape)
+        return each.exit.take(empty_result(each.exit)).reshape(each.shape)
 
     def result_at(self, each: Field, step: int) -> Array:
         shape = sizes(self.program.artifact.shapes[each.name][1:], self.bound.extents)
-        return take_step(self.view(each), each, self.bound.extents, step).reshape(shape)
+        return take_step(self.frame.view(each), each, self.bound.extents, step).reshape(shape)
 
 
 class Executable:
@@ -181,7 +144,7 @@ class Executable:
         self._measured: tuple[Mapping[str, int], tuple[float, ...]] | None = None
         self.threads = threads or available_cores()
         self.loaded: Loaded = load_module(directory, key, self.threads)
-        self._free: list[npt.NDArray[np.uint8]] = []
+        self._free: list[Frame] = []
         self._extents: Mapping[str, int] = {}
         self._placed: tuple[Mapping[str, int], int, Layout] | None = None
         self._counted: tuple[Mapping[str, int], int] | None = None
@@ -216,9 +179,16 @@ class Executable:
             at = ", ".join(f"{name}={n}" for name, n in sorted(bound.extents.items()))
             fact = f"the run at {at} takes {needed:,} bytes, more than its limit of {limit:,}"
             raise MemoryLimitError(fact, f"Compile with these extents as hints: hints=dict({at}).")
-        arena = self._free.pop() if self._free else empty_arena(0)
-        arena = arena if arena.size >= needed else empty_arena(needed)
-        return Execution(self, bound, arena, log, is_awaited)
+        return Execution(self, bound, self._frame(bound.extents), log, is_awaited)
+
+    def _frame(self, extents: Mapping[str, int]) -> Frame:
+        """The frame of an ended run, if it had these extents; else its arena, if that is enough."""
+        layout, free = self.layout(extents), self._free.pop() if self._free else None
+        if free is not None and free.layout is layout:
+            return free
+        arena = empty_arena(0) if free is None else free.arena
+        arena = arena if arena.size >= layout.total_bytes else empty_arena(layout.total_bytes)
+        return Frame(self.artifact, extents, self.workers(extents), layout, arena)
 
     def log(self, extents: Mapping[str, int]) -> Log:
         """An empty log for one run; the first one compiles the driver that fills it."""
@@ -229,11 +199,11 @@ class Executable:
         return Log(self._stamping, self.workers(extents))
 
     def finish(self, execution: Execution) -> None:
-        """Keep the arena of an ended run for the next one."""
-        self._free = [execution.arena]
+        """Keep the memory of an ended run for the next one."""
+        self._free = [execution.frame]
 
     def release(self) -> None:
-        """Give the arena that is kept for the next run back to the system."""
+        """Give the memory that is kept for the next run back to the system."""
         self._free = []
 
     def profile(
@@ -269,8 +239,11 @@ class Executable:
         is_brief = time.perf_counter() - started < BRIEF_S
         self._brief = dict(bound.extents) if is_brief else None
         execution.note_end()
-        shown = (f for f in self.artifact.interface.outputs if not f.name.startswith(UNSEEN))
-        outputs = {f.name: execution.result(f) for f in shown}
+        outputs = {
+            each.field.name: execution.result(each)
+            for each in execution.frame.outcomes
+            if not each.field.name.startswith(UNSEEN)
+        }
         wrong = self.failures(execution)
         self.finish(execution)
         if wrong:
@@ -282,11 +255,11 @@ class Executable:
 
     def failures(self, execution: Execution, step: int | None = None) -> list[OstinatoError]:
         """The errors of the claims that do not hold; with a step, of those that belong to it."""
-        fields = {f.name: f for f in self.artifact.interface.outputs}
+        outcomes = {each.field.name: each for each in execution.frame.outcomes}
 
         def value(of: Unseen) -> Array:
-            each = fields[of.name]
-            return execution.result(each) if step is None else execution.result_at(each, step)
+            each = outcomes[of.name]
+            return execution.result(each) if step is None else execution.result_at(each.field, step)
 
         late = self.artifact.interface.late
         out: list[OstinatoError | None] = []

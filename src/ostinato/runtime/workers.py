@@ -11,8 +11,6 @@ from functools import partial
 from queue import SimpleQueue
 from typing import ClassVar
 
-import numpy as np
-
 Entry = Callable[..., None]
 BARRIER_WORDS = 64
 NAP_S = 0.05
@@ -77,7 +75,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Workers:
-    """Threads that run ``entry(tid, nt, barrier, *arguments)`` from the start to the end.
+    """Threads that run ``entry(tid, nt, *arguments)`` from the start to the end.
 
     All of them are background threads, so that Ctrl-C reaches the caller while they work. They
     wait for the next run when one is over: starting a thread takes longer than a small program.
@@ -86,12 +84,20 @@ class Workers:
     """
 
     def __init__(
-        self, entry: Entry, count: int, arguments: tuple[object, ...], is_brief: bool = False
+        self,
+        entry: Entry,
+        count: int,
+        arguments: tuple[object, ...],
+        is_brief: bool = False,
+        memory: object = None,
     ) -> None:
-        """Start ``count`` workers; the first one of a brief run starts with `wait`."""
+        """Start ``count`` workers; the first one of a brief run starts with `wait`.
+
+        ``memory`` is what they may touch: kept until the last one has ended, awaited or not.
+        """
         self._failure: BaseException | None = None
-        barrier = np.zeros(BARRIER_WORDS, np.int64)
-        shared = (count, barrier, *arguments)
+        self._memory = memory
+        shared = (count, *arguments)
         self._mine = partial(self._work, entry, 0, *shared) if is_brief else None
         first = 1 if is_brief else 0
         self._ended = [threading.Lock() for _ in range(first, count)]

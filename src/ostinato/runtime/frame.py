@@ -1,0 +1,136 @@
+"""The memory of a run, and everything about it that extents decide: used by one run at a time.
+
+The next run with these extents finds it ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.runtime.arrays import Array, Entrance, Exit, sizes, stored_view
+from ostinato.runtime.artifact import Artifact, Field, Layout
+from ostinato.runtime.calls import words
+from ostinato.runtime.direct import is_large, is_many, is_readable, lies_as_stored
+from ostinato.runtime.pool import RESULTS
+from ostinato.runtime.workers import BARRIER_WORDS
+
+
+class Argument(NamedTuple):
+    """An input, how it comes into its memory, and whether it may stay where it is."""
+
+    field: Field
+    entrance: Entrance
+    is_direct: bool
+
+
+class Outcome(NamedTuple):
+    """An output, how it leaves its memory, its whole shape, and whether it may lie elsewhere."""
+
+    field: Field
+    exit: Exit
+    shape: tuple[int, ...]
+    is_direct: bool
+
+
+class Frame:
+    """An arena with the places of all tensors, and the words that the workers of a run share."""
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        extents: Mapping[str, int],
+        workers: int,
+        layout: Layout,
+        arena: npt.NDArray[np.uint8],
+    ) -> None:
+        """Find the places in the arena, which is as large as the layout says."""
+        self.artifact, self.arena, self.layout = artifact, arena, layout
+        self.extents, self.workers = dict(extents), workers
+        interface = artifact.interface
+        places = [layout.offsets[name] // size for name, size in interface.tensors]
+        self._places = np.array(places, np.int64)
+        self._entries: dict[str, list[tuple[int, int]]] = {}
+        for k, (name, size) in enumerate(interface.tensors):
+            self._entries.setdefault(name, []).append((k, size))
+        self.table = np.zeros(len(places) + words(interface.calls), np.int64)
+        self.control = np.zeros(artifact.words[2], np.int64)
+        self.barrier = np.zeros(BARRIER_WORDS, np.int64)
+        self._address = arena.ctypes.data
+
+    def clear(self) -> None:
+        """Make the shared words those of a run that begins, with every tensor in the arena."""
+        self.table[: len(self._places)] = self._places
+        self.control.fill(0)
+        self.barrier.fill(0)
+
+    def redirect(self, tensor: str, array: Array) -> None:
+        """Let compiled code find a tensor in an array of its own."""
+        address: int = array.__array_interface__["data"][0]
+        for k, size in self._entries[tensor]:
+            self.table[k] = (address - self._address) // size
+
+    def view(self, each: Field) -> Array:
+        """A tensor's memory as an array of its stored shape."""
+        return stored_view(self.arena, each, self.layout.offsets[each.tensor], self.extents)
+
+    @cached_property
+    def _elsewhere(self) -> frozenset[str]:
+        """The tensors that may lie outside the arena: an argument or a result, not both."""
+        interface = self.artifact.interface
+        outputs = [each.tensor for each in interface.outputs]
+        if interface.calls or len(set(outputs)) < len(outputs):
+            return frozenset()  # who reads the arena by itself finds everything there
+        inputs = {each.tensor for each in interface.inputs}
+        return frozenset(
+            each.tensor
+            for each in (*interface.inputs, *interface.outputs)
+            if each.tensor in inputs ^ set(outputs)
+            and is_large(each, self.extents)
+            and lies_as_stored(each, self.extents)
+        )
+
+    @cached_property
+    def arguments(self) -> tuple[Argument, ...]:
+        return tuple(
+            Argument(
+                each,
+                Entrance(self.view(each), each, self.extents),
+                each.tensor in self._elsewhere,
+            )
+            for each in self.artifact.interface.inputs
+        )
+
+    @cached_property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        return tuple(
+            Outcome(
+                each,
+                Exit(self.view(each), each.axes, sizes(each.shape, self.extents)),
+                sizes(self.artifact.shapes[each.name], self.extents),
+                each.tensor in self._elsewhere,
+            )
+            for each in self.artifact.interface.outputs
+        )
+
+    def direct(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """The arguments that are read, and the results that are written, where they are."""
+        out: dict[str, Array] = {}
+        for each in self.arguments:
+            if each.is_direct and is_readable(inputs[each.field.name], each.field):
+                out[each.field.tensor] = inputs[each.field.name]
+        for each in self.outcomes:
+            if each.is_direct:
+                out[each.field.tensor] = empty_result(each.exit)
+        return out
+
+
+def empty_result(way: Exit) -> Array:
+    """Memory for a result; that of a large one is not new to the process, if possible."""
+    if not is_many(way.size_bytes):
+        return np.empty(way.shape, way.dtype)
+    return RESULTS.empty(way.shape, way.dtype)
