@@ -17,8 +17,9 @@ _shown: dict[str, str] = {}
 
 def calling_place() -> str:
     """Return ``file:line`` of the caller of the function that asks, "" if it is in this package."""
-    frame = inspect.currentframe()
-    caller = frame and frame.f_back and frame.f_back.f_back
+    caller = inspect.currentframe()
+    for _ in range(2):  # a frame that kept itself would keep the arrays of a call
+        caller = caller and caller.f_back
     return "" if caller is None or caller.f_code.co_filename.startswith(_PACKAGE) else _show(caller)
 
 

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -112,3 +113,15 @@ def test_results_that_are_held_are_not_overwritten_by_later_calls(
     rows = [run(x=k * x)["y"][1] for k in range(4)]
     assert [array[0, 0] for array in held] == [0, 2, 4, 6]
     assert [row[5] for row in rows] == [0, 2, 4, 6]
+
+
+def test_a_call_keeps_nothing_of_its_results() -> None:
+    t = ot.dims("t")
+    run = ot.Program(y=2 * ot.input("x", over=t)).compile(threads=1)
+    gc.collect()
+    gc.disable()
+    try:
+        found = [weakref.ref(run(x=[1.0, 2.0])["y"].base) for _ in range(3)]
+    finally:
+        gc.enable()
+    assert [ref() for ref in found] == [None] * 3

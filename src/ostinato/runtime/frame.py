@@ -123,9 +123,9 @@ class Frame:
         for each in self.arguments:
             if each.is_direct and is_readable(inputs[each.field.name], each.field):
                 out[each.field.tensor] = inputs[each.field.name]
-        for each in self.outcomes:
-            if each.is_direct:
-                out[each.field.tensor] = empty_result(each.exit)
+        for one in self.outcomes:
+            if one.is_direct:
+                out[one.field.tensor] = RESULTS.empty(one.exit.shape, one.exit.dtype)
         return out
 
 

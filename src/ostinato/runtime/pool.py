@@ -33,7 +33,7 @@ class Block:
     def __init__(self, size: int) -> None:
         """Get ``size`` bytes, in huge pages if it is a number of them and the system has any."""
         is_huge = size % HUGE == 0
-        raw = mmap.mmap(-1, size + HUGE if is_huge else size)
+        raw = _new_memory(size + HUGE if is_huge else size)
         if is_huge and sys.platform == "linux" and os.path.isdir(_PAGES):
             raw.madvise(mmap.MADV_HUGEPAGE)
         whole = np.frombuffer(raw, np.uint8)
@@ -43,6 +43,12 @@ class Block:
 
 
 _PAGES = "/sys/kernel/mm/transparent_hugepage"
+
+
+def _new_memory(size: int) -> mmap.mmap:
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    return mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # a fork has its own
 
 
 def block_size(size_bytes: int) -> int:
