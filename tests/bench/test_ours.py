@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
 
+from bench.handwritten.multiply_adds import CHAINS, LANES, chained, peak_flops
 from bench.ours.compiled import possible
+from bench.ours.peak import update
+from ostinato.report.kernels import KernelRecord
 from ostinato.results import Results
 
 
@@ -9,3 +12,18 @@ def test_the_speed_of_an_impossible_result_is_no_figure() -> None:
     run = possible(lambda count: Results({"episode_return": np.array([21.0, 6e22])}, {}), 500)
     with pytest.raises(ValueError, match=r"outside 0 \.\. 500"):
         run(1)
+
+
+def test_every_multiply_add_of_the_peak_is_done() -> None:
+    assert chained(3, 2.0, 1.0) == LANES * sum(8.0 * k + 7.0 for k in range(CHAINS))
+    assert peak_flops(runs=1, count=1000) > 0
+
+
+def test_an_update_is_what_serves_gradient_and_optimizer_most() -> None:
+    def kernel(operation: str, products: float, share: float = 0.9) -> KernelRecord:
+        shares = {(operation, ""): share, ("policy", ""): 1 - share}
+        return KernelRecord("k", operations={"products": products}, shares=shares, measured_ns=5e8)
+
+    kernels = [kernel("gradient", 2.0), kernel("optimizer", 1.0), kernel("environment", 9.0)]
+    assert update(kernels) == (3.0, 1.0)
+    assert update([kernel("gradient", 2.0, share=0.4)]) == (0.0, 0.0)
