@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from ostinato.alike import Alike
 from ostinato.arguments import Arguments, Signature, signature
 from ostinato.codegen.cpu.digest import digest
 from ostinato.machine.stored import profile_in_use
@@ -52,6 +53,7 @@ class Compiled:
     ) -> None:
         self.executable, self._signature, self._beside = executable, takes, beside
         self._request = request
+        self._alike: Alike | None = None
 
     def __call__(self, check_finite: object = False, **arguments: object) -> Results:
         """Return every output, shaped (extents of its domain in declaration order, then shape).
@@ -59,8 +61,9 @@ class Compiled:
         A true ``check_finite`` looks for NaN and infinities.
         Errors: ArgumentError; NonFiniteError with ``check_finite``.
         """
-        found = self.executable.run(self._bind(arguments, calling_place()), bool(check_finite))
-        return Results(found, self._beside.lengths)
+        seen = self._alike.bind(arguments) if self._alike is not None else None
+        bound = self._bind(arguments, calling_place()) if seen is None else self._bound(seen)
+        return Results(self.executable.run(bound, bool(check_finite)), self._beside.lengths)
 
     def stream(
         self, over: Dimension | str, check_finite: object = False, **arguments: object
@@ -137,9 +140,13 @@ class Compiled:
         write(certificate_of(self._request, self.executable), Path(path))
 
     def _bind(self, arguments: Mapping[str, object], where: str) -> Bound:
-        bound: Arguments = self._signature.bind(arguments, where)
+        found = self._signature.bind(arguments, where)
+        self._alike = Alike(self._signature, arguments, found)
+        return self._bound(found)
+
+    def _bound(self, found: Arguments) -> Bound:
         constants = self.executable.artifact.constants
-        return Bound(bound.extents, {**bound.inputs, **constants}, bound.seed, self._beside.hosts)
+        return Bound(found.extents, {**found.inputs, **constants}, found.seed, self._beside.hosts)
 
 
 def compile_program(

@@ -38,6 +38,10 @@ class Results(dict[str, Array]):
 
     def __init__(self, arrays: Mapping[str, Array], lengths: Mapping[str, str]) -> None:
         """Take ``lengths``, the outputs with the lengths of others, out of the outputs."""
+        if not lengths:
+            super().__init__(arrays)
+            self.lengths: dict[str, Array] = {}
+            return
         hidden = set(lengths.values())
         super().__init__({name: array for name, array in arrays.items() if name not in hidden})
         self.lengths = {name: arrays[of] for name, of in lengths.items()}

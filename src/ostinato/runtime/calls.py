@@ -53,12 +53,12 @@ class Calls:
         self.taken_ns = 0  # in Python functions
         self.sound = 0  # steps that were done before the failure
         self._control = control
+        if not calls:
+            return  # making a callback takes longer than many a run
         self._calls = {call.number: call for call in calls}
         self._functions, self._arena = functions, arena
         self._extents: dict[Dim | Extent, int] = {Extent(n): k for n, k in extents.items()}
         self._words = table[len(table) - words(calls) + 1 :]
-        if not calls:
-            return  # making a callback takes longer than many a run
         self._callback = _CALLBACK(self._answer)  # kept: C knows its address only
         address = ctypes.cast(self._callback, ctypes.c_void_p).value
         assert address is not None, "a callback has an address"

@@ -19,8 +19,10 @@ from ostinato.runtime.arrays import Array, empty_arena, sizes, take_step
 from ostinato.runtime.arrays import tile_counts as counts_of
 from ostinato.runtime.artifact import Artifact, Field, Layout
 from ostinato.runtime.calls import Calls, Control
+from ostinato.runtime.crew import Crew
 from ostinato.runtime.explain import Explanation, MemoryUse
 from ostinato.runtime.frame import Frame, Outcome, empty_result
+from ostinato.runtime.linking import Entry
 from ostinato.runtime.module import Loaded, load_module
 from ostinato.runtime.workers import Workers, available_cores
 
@@ -75,9 +77,12 @@ class Execution:
         arguments = self._arguments()
         if log is not None:
             log.now("run")
-        is_brief = is_awaited and program.is_brief(bound.extents)
-        memory = frame, self.direct
-        self.workers = Workers(entry, frame.workers, arguments, is_brief, memory)
+        is_brief, memory = is_awaited and program.is_brief(bound.extents), (frame, self.direct)
+        self.workers: Workers | Crew
+        if is_brief and log is None and isinstance(entry, Entry):
+            self.workers = Crew(entry, frame.rows(arguments), memory)
+        else:
+            self.workers = Workers(entry, frame.workers, arguments, is_brief, memory)
 
     def _arguments(self) -> tuple[object, ...]:
         frame, interface = self.frame, self.program.artifact.interface

@@ -5,7 +5,7 @@ The next run with these extents finds it ready.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,8 +16,11 @@ from ostinato.runtime.arrays import Array, Entrance, Exit, sizes, stored_view
 from ostinato.runtime.artifact import Artifact, Field, Layout
 from ostinato.runtime.calls import words
 from ostinato.runtime.direct import is_large, is_many, is_readable, lies_as_stored
+from ostinato.runtime.linking import words as words_of
 from ostinato.runtime.pool import RESULTS
 from ostinato.runtime.workers import BARRIER_WORDS
+
+SEED = 5  # its place among the arguments of a driver, after worker and workers
 
 
 class Argument(NamedTuple):
@@ -61,6 +64,7 @@ class Frame:
         self.control = np.zeros(artifact.words[2], np.int64)
         self.barrier = np.zeros(BARRIER_WORDS, np.int64)
         self._address = arena.ctypes.data
+        self._rows: npt.NDArray[np.int64] | None = None
 
     def clear(self) -> None:
         """Make the shared words those of a run that begins, with every tensor in the arena."""
@@ -73,6 +77,15 @@ class Frame:
         address: int = array.__array_interface__["data"][0]
         for k, size in self._entries[tensor]:
             self.table[k] = (address - self._address) // size
+
+    def rows(self, arguments: Sequence[object]) -> npt.NDArray[np.int64]:
+        """The words that every worker of a run takes; ``arguments`` differ in the seed only."""
+        if self._rows is None:
+            own = words_of((0, self.workers, *arguments))
+            self._rows = np.array([own] * self.workers, np.int64)
+            self._rows[:, 0] = range(self.workers)
+        self._rows[:, 2 + SEED] = words_of(arguments[SEED : SEED + 1])
+        return self._rows
 
     def view(self, each: Field) -> Array:
         """A tensor's memory as an array of its stored shape."""

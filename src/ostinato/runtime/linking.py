@@ -77,7 +77,12 @@ class Entry:
     def __call__(self, *arguments: object) -> None:
         """Call it without the GIL; an array is passed by its address."""
         kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(arguments))
-        kind(self.address)(*map(_word, arguments))
+        kind(self.address)(*words(arguments))
+
+
+def words(arguments: Sequence[object]) -> list[int]:
+    """Arguments as machine code takes them."""
+    return list(map(_word, arguments))
 
 
 def _word(value: object) -> int:
