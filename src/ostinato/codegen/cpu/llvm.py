@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, Protocol
 
+from ostinato.codegen.cpu import text
 from ostinato.pdg.node import Dtype
 
 _ir = importlib.import_module("llvmlite.ir")
@@ -143,8 +144,15 @@ def vector_type(element: Type, lanes: int) -> Type:
 
 def constant(kind: Type, value: float | list[int] | list[float]) -> Value:
     """Return a literal of the type; a vector type takes a list, one number per lane."""
-    made: Value = _ir.Constant(kind, value)
+    key = f"{text.spelled(kind)} {value!r}"
+    made = _CONSTANTS.get(key)
+    if made is None:
+        made = _CONSTANTS[key] = _ir.Constant(kind, value)
     return made
+
+
+_CONSTANTS: dict[str, Value] = {}
+"""Those that were asked for before: making one of a vector takes long."""
 
 
 def undefined(kind: Type) -> Value:
@@ -157,12 +165,16 @@ def i64(value: int) -> Value:
     return constant(I64, value)
 
 
+def _function(module: Module, kind: Type, name: str) -> Any:
+    if isinstance(module, text.Module):
+        return text.Function(module, kind, name)
+    return _ir.Function(module, kind, name)
+
+
 def declare(builder: Builder, name: str, result: Type, args: Sequence[Type]) -> Value:
     """Return the external function or LLVM intrinsic of that name and type."""
-    kind = _ir.FunctionType(result, args)
     found = builder.module.globals.get(name)
-    made: Value = _ir.Function(builder.module, kind, name) if found is None else found
-    return made
+    return _function(builder.module, function_type(result, args), name) if found is None else found
 
 
 def function_type(result: Type, args: Sequence[Type]) -> Type:
@@ -229,9 +241,10 @@ def internal_function(
     found = builder.module.globals.get(name)
     if found is not None:
         return found
-    function = _ir.Function(builder.module, _ir.FunctionType(VOID, args), name)
+    function = _function(builder.module, function_type(VOID, args), name)
     function.linkage = "internal"
-    inner: Builder = _ir.IRBuilder(function.append_basic_block("entry"))
+    write: Any = text.Builder if isinstance(builder, text.Builder) else _ir.IRBuilder
+    inner: Builder = write(function.append_basic_block("entry"))
     body(inner, list(function.args))
     inner.ret_void()
     made: Value = function

@@ -6,9 +6,9 @@ import ast
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast as typed
 
-from ostinato.codegen.cpu import prelude
+from ostinato.codegen.cpu import prelude, text
 from ostinato.codegen.cpu.flags import FASTMATH
 from ostinato.codegen.cpu.llvm import I8, I64, VOID, Builder, Type, function_type
 from ostinato.codegen.cpu.native.function import Writer, carray
@@ -21,10 +21,7 @@ SYMBOL = "ostinato.entry"
 """The name of the one function that a unit exports."""
 
 _OURS = "ostinato.codegen.cpu."
-_ir = importlib.import_module("llvmlite.ir")
 _binding = importlib.import_module("llvmlite.binding")
-_FLOAT_OPERATORS = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem", "fcmp"))
-_FLOAT_RESULTS = (_ir.FloatType(), _ir.DoubleType())
 
 
 @dataclass(frozen=True)
@@ -96,10 +93,9 @@ def written(source: Source, name: str) -> str:
     """
     node = source.functions[name]
     kinds, exact = _signature(node)
-    module = _ir.Module(SYMBOL)
-    module.triple = _binding.get_process_triple()
-    function = _ir.Function(module, function_type(VOID, kinds), SYMBOL)
-    builder: Builder = _ir.IRBuilder(function.append_basic_block("entry"))
+    module = text.Module(_binding.get_process_triple(), () if exact else FASTMATH)
+    function = text.Function(module, function_type(VOID, kinds), SYMBOL)
+    builder = typed(Builder, text.Builder(function.append_basic_block("entry")))
     writer = Writer(Scope(builder, source.names, assigned_often(node.body)))
     for parameter, kind, value in zip(node.args.args, kinds, function.args, strict=True):
         meaning = Number("int64", value) if kind is I64 else Memory(value, _element[kind])
@@ -107,8 +103,6 @@ def written(source: Source, name: str) -> str:
     writer.body(node.body)
     if not builder.block.is_terminated:
         builder.ret_void()
-    if not exact:
-        _free(module)
     return str(module)
 
 
@@ -131,15 +125,3 @@ def _signature(node: ast.FunctionDef) -> tuple[Sequence[Type], bool]:
             return [_BYTES, _WORDS, *(I64 for _ in range(count))], exact
         case _:
             raise UnreadableError(f"the decorator of {node.name}")
-
-
-def _free(module: Any) -> None:
-    """Give floats the freedoms of `FASTMATH`, where Numba gives them."""
-    for function in module.functions:
-        for block in function.blocks:
-            for instruction in block.instructions:
-                if instruction.opname in _FLOAT_OPERATORS:
-                    if not instruction.flags:
-                        instruction.flags.extend(FASTMATH)
-                elif instruction.opname.endswith("call") and instruction.type in _FLOAT_RESULTS:
-                    instruction.fastmath.update(FASTMATH)

@@ -1,0 +1,76 @@
+"""The text of LLVM functions: what is written once, and where that holds."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ostinato.codegen.cpu.llvm import F32, I64, VOID, constant, function_type, i64, vector_type
+from ostinato.codegen.cpu.text import Builder, Function, Module, referred
+from ostinato.runtime.linking import SYMBOL, Library
+from ostinato.runtime.optimise import machine_code
+
+
+def written(body: Callable[[Any, list[Any]], None], freedom: tuple[str, ...] = ()) -> str:
+    """A function of words and a number."""
+    module = Module("x86_64-unknown-linux-gnu", freedom)
+    made = Function(module, function_type(VOID, [I64.as_pointer(), I64]), f"{SYMBOL}.k")
+    builder = Builder(made.append_basic_block("entry"))
+    body(builder, list(made.args))
+    builder.ret_void()
+    return str(module)
+
+
+def run(text: str, number: int) -> list[int]:
+    words = np.zeros(4, np.int64)
+    Library({"k": machine_code(text)}).entry("k")(words, number)
+    return words.tolist()
+
+
+def test_a_sum_is_written_once_on_the_way_to_both_of_its_uses() -> None:
+    def body(b: Any, args: list[Any]) -> None:
+        b.store(b.add(args[1], i64(5)), args[0])
+        with b.if_then(b.icmp_signed("<", args[1], i64(9))):
+            b.store(b.add(args[1], i64(5)), b.gep(args[0], [i64(1)]))
+
+    text = written(body)
+    assert text.count("= add i64") == 1
+    assert run(text, 3) == [8, 8, 0, 0]
+
+
+def test_what_one_branch_computed_is_computed_again_in_the_other_and_after_both() -> None:
+    def body(b: Any, args: list[Any]) -> None:
+        with b.if_else(b.icmp_signed("<", args[1], i64(9))) as (then, other):
+            with then:
+                b.store(b.mul(args[1], i64(3)), args[0])
+            with other:
+                b.store(b.mul(args[1], i64(3)), b.gep(args[0], [i64(1)]))
+        b.store(b.mul(args[1], i64(3)), b.gep(args[0], [i64(2)]))
+
+    text = written(body)
+    assert text.count("= mul i64") == 3
+    assert [run(text, k) for k in (2, 10)] == [[6, 0, 6, 0], [0, 30, 30, 0]]
+
+
+def test_memory_is_read_each_time() -> None:
+    def body(b: Any, args: list[Any]) -> None:
+        for _ in range(2):
+            b.store(b.add(b.load(args[0]), args[1]), args[0])
+
+    assert run(written(body), 4) == [8, 0, 0, 0]
+
+
+@pytest.mark.parametrize("freedom", [(), ("nsz", "contract")])
+def test_floats_have_the_freedom_of_their_module(freedom: tuple[str, ...]) -> None:
+    def body(b: Any, args: list[Any]) -> None:
+        b.fmul(b.sitofp(args[1], F32), constant(F32, 0.5))
+
+    wanted = " ".join(("fmul", *sorted(freedom), "float"))
+    assert wanted in written(body, freedom)
+
+
+def test_minus_zero_is_no_zero() -> None:
+    two = vector_type(F32, 2)
+    assert referred(constant(two, [0.0, 0.0])) == "zeroinitializer"
+    assert referred(constant(two, [0.0, -0.0])) != "zeroinitializer"
