@@ -51,6 +51,13 @@ def test_returns_are_computed_in_one_backward_pass() -> None:
     assert compiled().explain().rules["incremental/discounted-sum"] > 0
 
 
+def test_products_pass_over_episodes_that_have_ended() -> None:
+    source = compiled().executable.artifact.source
+    assert source.count("living='m'") == 4  # two layers, and what flows back through two
+    assert source.count("living='k'") == 3  # the gradients of the weights
+    assert "where alive" in str(compiled().explain().schedule)
+
+
 def test_it_learns_in_thirty_iterations() -> None:
     found = compiled()(B=64, T=200, I=30, seed=0)
     assert np.isfinite(found["loss"]).all()

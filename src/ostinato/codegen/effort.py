@@ -9,6 +9,7 @@ from typing import assert_never
 
 from ostinato.codegen.arena import ITEM_BYTES
 from ostinato.codegen.axes import coefficient
+from ostinato.codegen.living import factors
 from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import (
     Axis,
@@ -112,10 +113,7 @@ class Leaves:
         rate = profile.multiply_at(m, m * n * k) * wide * slow
         each = profile.product_ns + m_ * n_ * k_ * rate
         total = times * each
-        found = s.clauses[0][1]
-        assert isinstance(found, Call), f"{s.name} is a product of loads"
-        for load, size in zip(found.args, (m * k, k * n), strict=True):
-            assert isinstance(load, Load), f"{s.name} is a product of loads"
+        for load, size in zip(factors(s), (m * k, k * n), strict=True):
             total += times * self.beyond(load.tensor, size, point)
         stored = [s.name, *leaf.epilogues]
         if leaf.accumulate:

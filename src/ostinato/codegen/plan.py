@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.coalesce import coalesced
+from ostinato.codegen.dead import dead_rows
 from ostinato.codegen.deps import Spans
 from ostinato.codegen.driver import Access, drive
 from ostinato.codegen.ends import End, early_ends
@@ -19,7 +20,7 @@ from ostinato.codegen.schedule import schedule
 from ostinato.codegen.scratch import scratches
 from ostinato.codegen.show import show_plan
 from ostinato.codegen.storage import Storage, input_storage, place_tensors, sites
-from ostinato.codegen.system import Statement, System
+from ostinato.codegen.system import Load, Statement, System
 from ostinato.codegen.tighten import tightened
 from ostinato.codegen.tile import Tiled, tile
 from ostinato.codegen.tree import Kernel, Loop, Step
@@ -64,7 +65,8 @@ class Plan:
 
     ``lives`` gives the phases of the driver in which a global tensor's memory is in use,
     ``accesses`` the tensors that each kernel touches; ``guards`` where statements are needed that
-    are not needed at every point; ``ends`` the loops that stop where nothing lives any more.
+    are not needed at every point; ``ends`` the loops that stop where nothing lives any more,
+    ``living`` the products that pass over dead rows before that, by the mask of their rows.
     """
 
     statements: dict[str, Statement]  # tiled and laid out: what the leaves compute
@@ -82,6 +84,7 @@ class Plan:
     changes: tuple[str, ...] = ()  # what was done to keep less, in words
     same: Mapping[str, str] = field(default_factory=dict[str, str])  # not computed -> its equal
     ends: dict[Loop, End] = field(default_factory=dict[Loop, End])
+    living: dict[str, Load] = field(default_factory=dict[str, Load])
 
     def __str__(self) -> str:
         return show_plan(self)
@@ -112,6 +115,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
     storage |= scratches(found.trees, statements)
     needed = guards(statements, outputs, spans)
     driven = drive(filled, statements, storage, deps, outputs)
+    ends = early_ends(driven.kernels, statements, storage, outputs)
     return Plan(
         statements,
         storage,
@@ -129,7 +133,8 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
         chosen.exact,
         {outer: dim for dim, (outer, *_) in tiled.pieces.items()},
         same=found.same,
-        ends=early_ends(driven.kernels, statements, storage, outputs),
+        ends=ends,
+        living=dead_rows(driven.kernels, statements, storage, ends, outputs),
     )
 
 

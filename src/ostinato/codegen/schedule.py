@@ -14,6 +14,7 @@ from ostinato.codegen.folds import split_folds
 from ostinato.codegen.layout import lay_out
 from ostinato.codegen.leaves import Sizes
 from ostinato.codegen.legality import check_schedule
+from ostinato.codegen.living import masked_sums
 from ostinato.codegen.prepare import needed, prepare
 from ostinato.codegen.products import find_products
 from ostinato.codegen.regions import Scheduler, Unordered, cycle_error
@@ -73,7 +74,7 @@ def _ordered(
     assembled: frozenset[str] = frozenset()
     while True:
         try:
-            return _scheduled(tiled, statements, hints)
+            return _scheduled(tiled, statements, outputs, hints)
         except Unordered as found:
             renamed = untwin(statements, found.names - outputs)
             if renamed is not None:
@@ -91,10 +92,14 @@ def _ordered(
 
 
 def _scheduled(
-    tiled: Tiled, prepared: Mapping[str, Statement], hints: Mapping[str, int]
+    tiled: Tiled,
+    prepared: Mapping[str, Statement],
+    outputs: frozenset[str],
+    hints: Mapping[str, int],
 ) -> Scheduled:
     split = split_folds(lay_out(prepared), tiled.tiles)
     split, products = find_products(split, Sizes(split, hints))
+    split = masked_sums(split, products, outputs)
     statements, products, units = join_epilogues(split, products)
     deps = dependences(units, tiled.spans)
     sizes = Sizes(statements, hints, tiled.spans, products)

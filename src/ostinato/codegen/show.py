@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from ostinato.codegen.ends import End
 from ostinato.codegen.guards import guard_of
+from ostinato.codegen.living import factors, mask_of
 from ostinato.codegen.system import (
     Axis,
     Call,
@@ -40,7 +41,7 @@ from ostinato.pdg.index import Expr, expr
 
 if TYPE_CHECKING:
     from ostinato.codegen.plan import Plan
-    from ostinato.codegen.storage import Storage
+from ostinato.codegen.storage import Storage
 
 INFIX = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
@@ -134,11 +135,12 @@ def _brackets(axes: Sequence[Axis]) -> str:
 
 def _contraction(leaf: Contraction, statements: Mapping[str, Statement]) -> str:
     s = statements[leaf.statement]
-    first, second = (x.tensor for x in _operands(s.clauses[0][1]))
+    (first, second), mask = (x.tensor for x in factors(s)), mask_of(s)
     kept = [a for a in (*leaf.outer, leaf.m, leaf.n) if a is not None]
     sign = "+=" if leaf.accumulate else "="
     chain = "".join(f", {name}" for name in leaf.epilogues)
     product = f"{s.name} {sign} {first} @ {second} over {leaf.k.index}"
+    product += f" where {mask.tensor}" if mask else ""
     return f"{_brackets(kept)}{product} ({leaf.form}){chain}"
 
 

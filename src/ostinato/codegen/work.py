@@ -15,6 +15,7 @@ from typing import assert_never
 from ostinato.codegen.arena import ITEM_BYTES
 from ostinato.codegen.effort import FREE, WIDE, Leaves, Point, clause_at, positions, size_at
 from ostinato.codegen.estimate import middle
+from ostinato.codegen.living import factors
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.system import Axis, Call, Choice, Draw, Load, Statement, Value, children
 from ostinato.codegen.tree import (
@@ -196,10 +197,7 @@ class _Counts:
         times = positions(leaf.outer, self.point)
         best = min(self.walk.profile.multiply_ns) / 2
         self.operate("products", 2 * times * m * n * k, best, s.dtype)
-        found = s.clauses[0][1]
-        assert isinstance(found, Call), f"{s.name} is a product of loads"
-        for load, size in zip(found.args, (m * k, k * n), strict=True):
-            assert isinstance(load, Load), f"{s.name} is a product of loads"
+        for load, size in zip(factors(s), (m * k, k * n), strict=True):
             self.moved(load.tensor, times * size)
         self.moved(s.name, times * m * n * (2 if leaf.accumulate else 1))
         kept = tuple(a for a in (*leaf.outer, leaf.m, leaf.n) if a is not None)

@@ -1,13 +1,14 @@
 """Matrix products of every form against NumPy, with steps, run-time sizes and odd shapes."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.cpu.flags import DRIVER
+from ostinato.codegen.cpu.living import living
 from ostinato.codegen.cpu.matmul import matmul
 from ostinato.codegen.cpu.matmul_blocks import chosen_rows, split
 from ostinato.codegen.cpu.matmul_packed import is_large
@@ -120,6 +121,43 @@ def test_rows_that_nobody_reads_are_zero() -> None:
     wanted, _, _ = problem.expected(None)
     np.testing.assert_allclose(found[:5], wanted[:5], rtol=2e-5, atol=2e-5)
     assert problem.parts()[5][8:].all() and not found[8:].any()  # they held numbers before
+
+
+def among(problem: Problem, axis: Literal["m", "k"], lives: list[int], damaged: int) -> Array:
+    """C where only some positions live; the others' numbers in one part are NaN."""
+    parts = problem.parts()
+    mask = np.zeros(problem.m if axis == "m" else problem.k, np.float32)
+    dead = [k for k in range(len(mask)) if k not in lives]
+    parts[damaged][dead] = np.nan
+    mask.view(np.uint8)[lives] = 1
+    ends = np.cumsum([part.size for part in parts])
+    arena = np.concatenate([*(part.ravel() for part in parts), mask])
+    offsets = (0, *(int(end) for end in ends[:-1]))
+    product = matmul(replace(problem.spec("broadcast"), living=axis))
+    listing, size = living(len(mask)), len(mask)
+
+    @njit(**DRIVER)
+    def run(view: Array, places: tuple[int, ...], start: int) -> None:
+        product(view, (*places, listing(view, start, 1, size)), ())
+
+    run(arena, offsets, 4 * int(ends[-1]))
+    return arena[ends[4] : ends[5]].reshape(problem.m, problem.n)
+
+
+@pytest.mark.parametrize("lives", [[], [3], [0, 1, 5, 8, 30], [*range(32)]], ids=str)
+def test_terms_that_are_dead_are_left_out_whatever_they_are(lives: list[int]) -> None:
+    problem = Problem(8, 40, 32, "float32", is_transposed=False)
+    a, b, _, _, gain, c, _, _ = problem.parts()
+    found = among(problem, "k", lives, damaged=1)
+    np.testing.assert_allclose(found, a[:, lives] @ b[lives] * gain + c, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("lives", [[], [31], [0, 1, 5, 8, 30], [*range(32)]], ids=str)
+def test_living_rows_are_right_and_most_of_the_others_zero(lives: list[int]) -> None:
+    problem = Problem(32, 64, 9, "float32", is_transposed=False)
+    found, (wanted, _, _) = among(problem, "m", lives, damaged=5), problem.expected(None)
+    np.testing.assert_allclose(found[lives], wanted[lives], rtol=2e-5, atol=2e-5)
+    assert (~found.any(axis=1)).sum() >= 32 - -(-len(lives) // 4) * 4  # in blocks of four
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -41,7 +41,8 @@ def matmul(spec: Matmul) -> Primitive:
     """Return ``mm(view, offsets, sizes)``, which computes what ``spec`` says.
 
     Shapes: ``view`` is a contiguous 1-D array from whose start the offsets count, in elements of
-    the spec's dtype; ``offsets`` is the tuple of those of A, B and the operands in their order;
+    the spec's dtype; ``offsets`` is the tuple of those of A, B and the operands in their order
+    (then the list, where the spec names a living axis);
     ``sizes`` the tuple of run-time sizes in the order of ``spec.runtime``. No result may overlap A
     or B. Any size may be 0; with ``k`` 0 the steps still run.
     Errors: ValueError if the spec contradicts itself.
@@ -51,7 +52,7 @@ def matmul(spec: Matmul) -> Primitive:
     ...                    (Step("z", ("name", "acc"), "c"),)))
     """
     spec.check()
-    counts = 2 + len(spec.operands), len(spec.runtime)
+    counts = 2 + len(spec.operands) + bool(spec.living), len(spec.runtime)
     digest = hashlib.sha256(f"{spec!r} {_width(spec)}".encode()).hexdigest()[:16]
     element = FORMATS[spec.dtype].element.as_pointer()
 
@@ -71,7 +72,7 @@ def _width(spec: Matmul) -> int:
 
 
 def _emit_body(spec: Matmul, builder: Builder, args: list[Value]) -> None:
-    split = 3 + len(spec.operands)
+    split = 3 + len(spec.operands) + bool(spec.living)
     sizes = dict(zip(spec.runtime, args[split:], strict=True))
     offsets = args[1:split]
     if spec.is_better_swapped:
@@ -90,7 +91,7 @@ def _emit_body(spec: Matmul, builder: Builder, args: list[Value]) -> None:
 
 def _emit_broadcast(frame: Frame) -> None:
     b, width, length = frame.builder, frame.width, frame.length(frame.spec.n)
-    if is_large(frame.spec):
+    if not frame.spec.living and is_large(frame.spec):
         emit_packed(frame)
         return
     if isinstance(length, int):
@@ -112,8 +113,9 @@ def _panel(frame: Frame, v: Vector, columns: int, n: Value, mask: Mask | None = 
         _emit_tile(frame, v, Tile(count, columns, m, n, mask))
 
     b, length, block = frame.builder, frame.length(frame.spec.m), rows_beside(frame, columns)
-    if frame.spec.rows and isinstance(length, int) and length % block == 0:
-        above = b.add(frame.sizes[frame.spec.rows], i64(block - 1))
+    read = frame.rows()
+    if read is not None and isinstance(length, int) and length % block == 0:
+        above = b.add(read, i64(block - 1))
         read = b.sdiv(above, i64(block))
         emit_loop(b, read, lambda k: rows(b.mul(k, i64(block)), block))
 
@@ -142,13 +144,14 @@ def _emit_tile(frame: Frame, v: Vector, tile: Tile) -> None:
     for each in at:
         b.store(start_value(frame, v, tile, each), sums[each])
     a_rows = [
-        frame.pointer(frame.offsets[0], frame.scaled(frame.plus(tile.m, r), spec.a[0]))
+        frame.pointer(frame.offsets[0], frame.scaled(frame.row(tile.m, r), spec.a[0]))
         for r in range(tile.rows)
     ]
     b_place = frame.pointer(frame.offsets[1], frame.scaled(tile.n, spec.b[1]))
     steps = [frame.scaled(i64(j * max(v.lanes, 1)), spec.b[1]) for j in range(tile.columns)]
 
-    def multiply(k: Value) -> None:
+    def multiply(term: Value) -> None:
+        k = frame.term(term)
         line = b.gep(b_place, [frame.scaled(k, spec.b[0])])
         across = [
             load_lanes(frame, v, b.gep(line, [s]), spec.b[1], tile.mask_of(j))
@@ -158,7 +161,7 @@ def _emit_tile(frame: Frame, v: Vector, tile: Tile) -> None:
         for r, j in at:
             b.store(v.fma(down[r], across[j], b.load(sums[r, j])), sums[r, j])
 
-    emit_steps(b, frame.length(spec.k), multiply)
+    emit_steps(b, frame.terms(), multiply)
     epilogue = Epilogue(frame, v, tile)
     for each in at:
         epilogue.emit(each, b.load(sums[each]))

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TypeAlias
 
 from ostinato.codegen.cpu.expression import evaluate
+from ostinato.codegen.cpu.living import listed
 from ostinato.codegen.cpu.llvm import (
     I32,
     I64,
@@ -85,6 +86,30 @@ class Frame:
 
     def plus(self, value: Value, literal: int) -> Value:
         return self.builder.add(value, i64(literal)) if literal else value
+
+    def row(self, m: Value, literal: int) -> Value:
+        """Return the row of A, and of the result, that stands so far behind place m."""
+        at = self.plus(m, literal)
+        return self._listed(at) if self.spec.living == "m" else at
+
+    def rows(self) -> Value | None:
+        """Return the number of rows that anybody reads, where it may be less than ``m``."""
+        if self.spec.living == "m":
+            return listed(self.builder, self.offsets[-1], i64(0))
+        return self.sizes[self.spec.rows] if self.spec.rows else None
+
+    def term(self, k: Value) -> Value:
+        """Return the position along k that stands at a place."""
+        return self._listed(k) if self.spec.living == "k" else k
+
+    def terms(self) -> int | Value:
+        """Return the number of terms of each sum."""
+        if self.spec.living == "k":
+            return listed(self.builder, self.offsets[-1], i64(0))
+        return self.length(self.spec.k)
+
+    def _listed(self, place: Value) -> Value:
+        return listed(self.builder, self.offsets[-1], self.plus(place, 1))
 
     def pointer(self, *terms: Value) -> Value:
         """Return the address of the element whose offset is the sum of the terms."""
@@ -177,7 +202,7 @@ def operand_value(
 
 def _position(frame: Frame, v: Vector, tile: Tile, at: tuple[int, int]) -> tuple[Value, Value]:
     row, column = at
-    return frame.plus(tile.m, row), frame.plus(tile.n, column * max(v.lanes, 1))
+    return frame.row(tile.m, row), frame.plus(tile.n, column * max(v.lanes, 1))
 
 
 def store_value(

@@ -43,8 +43,11 @@ class Matmul:
     ``a`` holds the strides of A along m and k, ``b`` those of B along k and n. A step reads
     earlier steps, ``acc``, and operands; an operand's value is the one in memory on entry, even
     if a step stores there. ``rows`` is the number of rows that anybody reads, where that is less
-    than ``m`` at times; the others are 0 then, or what they should be. ``lanes`` 0 means the
-    vector width of the machine. The printed form is Python source for the same record.
+    than ``m`` at times; the others are 0 then, or what they should be. ``living`` names an axis of
+    a product in broadcast form of which only listed positions count (see
+    `ostinato.codegen.cpu.living`): other terms along ``k`` are left out, whatever they are; other
+    rows along ``m`` are 0, or what they should be. ``lanes`` 0 means the vector width of the
+    machine. The printed form is Python source for the same record.
     """
 
     dtype: Float
@@ -58,6 +61,7 @@ class Matmul:
     start: str | None = None
     form: Form = "auto"
     rows: str = ""
+    living: Literal["", "m", "k"] = ""
     lanes: int = 0
 
     @property
@@ -128,6 +132,7 @@ class Matmul:
         _require(not repeats, f"operand {name!r} has one element for several results")
 
     def _check_form(self) -> None:
+        _require(not self.living or self.form == "broadcast", "a list needs the broadcast form")
         match self.form:
             case "broadcast":
                 _require(self.b[1] == 1, "the broadcast form needs stride 1 of B along n")

@@ -34,6 +34,7 @@ from ostinato.codegen.cpu.linking import (
     call_python,
     invoke,
 )
+from ostinato.codegen.cpu.living import living
 from ostinato.codegen.cpu.llvm import (
     where,
 )
@@ -247,6 +248,7 @@ __all__ = [
     "lanes",
     "lgamma_f32",
     "lgamma_f64",
+    "living",
     "load_acquire",
     "log1p_f32",
     "log1p_f64",

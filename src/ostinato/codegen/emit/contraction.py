@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from ostinato.codegen.cpu.expression import Expr as StepExpr
 from ostinato.codegen.cpu.flags import BYTES
@@ -16,6 +17,7 @@ from ostinato.codegen.emit.names import Names, identifier
 from ostinato.codegen.emit.padding import extent
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.text import ATOM, PRODUCT, SUM, Text, binary
+from ostinato.codegen.living import factors, mask_of
 from ostinato.codegen.system import Axis, Call, Literal_, Load, Statement, Value
 from ostinato.codegen.tree import UNROLL, Contraction
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
@@ -57,12 +59,13 @@ class _Product:
             out.line(f"{name}({ARENA}, {_tuple(self.offsets)}, {_tuple(sizes)})")
 
     def spec(self) -> Matmul:
-        leaf, (left, right) = self.leaf, self._factors()
+        leaf, (left, right) = self.leaf, factors(self.result)
         self.offsets = [self._offset(left), self._offset(right)]
         start = self._accumulator()
         steps = [self._first(start)]
         steps += [self._epilogue(self.function.statement(e)) for e in leaf.epilogues]
         assert self.result.dtype in ("float32", "float64"), f"{self.result.name} is no float"
+        living = self._living()
         return Matmul(
             dtype=self.result.dtype,
             m=self._extent("m", leaf.m),
@@ -75,11 +78,39 @@ class _Product:
             start=start,
             form=leaf.form,
             rows=self._rows(leaf.m),
+            living=living,
         )
+
+    def _living(self) -> Literal["", "m", "k"]:
+        """The axis of which the living positions count; their list follows the operands."""
+        mask, rows = mask_of(self.result), self.function.plan.living.get(self.result.name)
+        if mask is not None:
+            self.offsets.append(self._list(mask, self.leaf.k, self.leaf.k.pad.as_int()))
+            return "k"
+        most = self._extent("m", self.leaf.m)
+        if rows is None or self.leaf.m is None or not isinstance(most, int):
+            return ""
+        self.offsets.append(self._list(rows, self.leaf.m, most))
+        return "m"
+
+    def _list(self, mask: Load, axis: Axis, most: int) -> str:
+        """The variable that holds the list of the living positions of an axis here."""
+        zero = {axis.index: expr(0)}
+        dims, axes = (tuple(substitute(e, zero) for e in at) for at in (mask.dims, mask.axes))
+        start = self.body.offset(Load(mask.tensor, dims, axes, mask.dtype))
+        names, make = self.function.dims, f"living{self.function.number}_{most}"
+        if f"{make} = living({most})" not in self.function.products:
+            self.function.products.append(f"{make} = living({most})")
+        stride = expression(self._step_of(mask, axis), names)
+        text = f"{make}({ARENA}, {start}, {stride}, {expression(axis.size, names)})"
+        name, is_new = self.function.base(f"living_{mask.tensor}", text)
+        if is_new:
+            self.body.hoisted.append(f"{name} = {text}")
+        return name
 
     def _prefetch(self, spec: Matmul, out: Source) -> None:
         """Bring a history near that is read by columns: nothing else would in time."""
-        left = self._factors()[0]
+        left = factors(self.result)[0]
         storage, rows = self.function.storage(left.tensor), spec.a[1]
         is_history = any(s.kind == "full" for s in storage.slots)
         is_short = isinstance(spec.k, int) and spec.k <= UNROLL
@@ -90,14 +121,6 @@ class _Product:
         start = binary("*", PRODUCT, Text(str(width)), first)
         size = expression(self.leaf.k.size * (rows * width), self.function.dims)
         out.line(f"prefetch({ARENA}, {start}, {size})")
-
-    def _factors(self) -> tuple[Load, Load]:
-        value = self.result.clauses[0][1]
-        assert isinstance(value, Call), f"{self.result.name} is no product"
-        left, right = value.args
-        assert isinstance(left, Load), f"{self.result.name} multiplies no load"
-        assert isinstance(right, Load), f"{self.result.name} multiplies no load"
-        return left, right
 
     def _size(self, name: str, of: Expr) -> Size:
         if of.is_const:
@@ -120,14 +143,15 @@ class _Product:
 
     def _stride(self, name: str, load: Load, axis: Axis | None) -> Size:
         """How far one step along the axis moves the load, in elements."""
-        if axis is None:
-            return 0
+        return 0 if axis is None else self._size(name, self._step_of(load, axis))
+
+    def _step_of(self, load: Load, axis: Axis) -> Expr:
         storage, total = self.function.storage(load.tensor), expr(0)
         kept = [s.kind != "one" for s in storage.slots] + [True] * len(storage.axes)
         for is_kept, step, at in zip(kept, strides(storage), (*load.dims, *load.axes), strict=True):
             if is_kept:
                 total = total + step * _coefficient(at, axis.index)
-        return self._size(name, total)
+        return total
 
     def _offset(self, load: Load) -> str:
         """The offset of the element where m, n and k are 0."""
@@ -216,6 +240,7 @@ def definition(name: str, spec: Matmul) -> list[str]:
     out.line(f"{name} = matmul(")
     out.line(f"    Matmul({spec.dtype!r}, m={spec.m!r}, n={spec.n!r}, k={spec.k!r},")
     form = f"form={spec.form!r}, rows={spec.rows!r}" if spec.rows else f"form={spec.form!r}"
+    form += f", living={spec.living!r}" if spec.living else ""
     out.line(f"           a={spec.a!r}, b={spec.b!r}, start={spec.start!r}, {form},")
     out.line("           operands=(")
     for o in spec.operands:
