@@ -35,6 +35,17 @@ RULES = (
     "incremental/factor-leaves-fourth",
     "incremental/column-of-quotients",
     "incremental/product-as-sum",
+    "incremental/sliding-sum-of-powers",
+    "incremental/sliding-softmax-sum",
+    "incremental/sliding-softmax-sum-of-vectors",
+    "incremental/sliding-sum-of-powers-lengthened",
+    "incremental/sliding-softmax-sum-lengthened",
+    "incremental/sliding-softmax-sum-of-vectors-lengthened",
+    "incremental/sliding-safe-sum-of-powers",
+    "incremental/sliding-safe-softmax-sum",
+    "incremental/sliding-safe-softmax-sum-swapped",
+    "incremental/sliding-safe-softmax-sum-of-vectors",
+    "incremental/sliding-safe-softmax-sum-of-vectors-swapped",
 )
 
 

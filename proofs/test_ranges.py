@@ -16,7 +16,6 @@ RULES = (
     "incremental/always-from-rounded",
     "incremental/from",
     "incremental/from-rounded",
-    "incremental/window-doubled",
     "incremental/window-doubled-rounded",
     "incremental/window-overlapping",
     "incremental/window-lengthened-rounded",

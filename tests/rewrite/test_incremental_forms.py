@@ -132,6 +132,37 @@ def test_long_windows_take_a_few_steps_more_than_short_ones(side: str) -> None:
     assert long < 2 * short
 
 
+def sliding(name: str, part: slice) -> ot.Tensor:
+    """Softmax-weighted sums of a window."""
+    match name:
+        case "logsumexp":
+            return ot.logsumexp(v[part], 0)
+        case "mean":
+            return (x[part] * ot.softmax(logit[part], 0)).sum(0)
+        case _:
+            return ot.softmax(logit[part], 0) @ v[part]
+
+
+@pytest.mark.parametrize("name", ["logsumexp", "mean", "vectors"])
+@pytest.mark.parametrize("side", WINDOWS)
+def test_a_softmax_over_a_sliding_window_is_joined_from_halves(side: str, name: str) -> None:
+    short, long = (price(sliding(name, WINDOWS[side](n)), 100_000) for n in (1000, 16_000))
+    assert long < 2 * short
+
+
+@pytest.mark.parametrize("special", [False, True], ids=["numbers", "infinities"])
+@pytest.mark.parametrize("name", ["logsumexp", "mean", "vectors"])
+def test_a_compiled_softmax_over_windows_agrees(name: str, special: bool) -> None:
+    side = "coming" if special else "past"
+    program = ot.Program(y=sliding(name, WINDOWS[side](33)), z=sliding(name, WINDOWS[side](8)))
+    given = arguments(program, special)
+    with np.errstate(all="ignore"):
+        expected = program.interpret(**given)
+        found = program.compile(hints={"T": 100_000})(**given)
+    for each in "yz":
+        np.testing.assert_allclose(found[each], expected[each], rtol=1e-4, atol=1e-5)
+
+
 def n_step(n: int) -> ot.Tensor:
     """The discounted rewards of n steps, and the discounted value behind them."""
     reward, end = x[t : ot.minimum(t + n, t.size)], ot.minimum(t + n, t.size - 1)

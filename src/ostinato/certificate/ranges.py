@@ -112,7 +112,7 @@ def _places(relation: str, whole: _Window, part: _Window) -> tuple[int, ...]:
         case "doubled":
             return (m * side,) if n == 2 * m else ()
         case "overlapping":
-            return ((n - m) * side,) if m < n < 2 * m else ()
+            return ((n - m) * side,) if m < n <= 2 * m else ()
         case _:
             return (m * side, 2 * m * side) if n == 2 * m + 1 else ()
 

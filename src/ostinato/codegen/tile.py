@@ -136,7 +136,7 @@ class Tiled:
 def tile(system: System, widths: Mapping[str, int], workers: int) -> Tiled:
     """Split every dim that some statement has as a lane; loads follow their tensors."""
     statements = needed(system.statements, system.outputs.values())
-    chosen = _chosen(statements, system.hints)
+    chosen = _chosen(statements, system.hints, _nearest(system))
     tiles: dict[Dim, Tile] = {}
     for d in _dims(chosen):
         own = [s for name, s in statements.items() if chosen[name] is d]
@@ -247,8 +247,20 @@ def _lanes(statement: Statement, carried: frozenset[Dim]) -> frozenset[Dim]:
     return statement.lanes - carried - taken
 
 
-def _chosen(statements: Mapping[str, Statement], hints: Mapping[str, int]) -> dict[str, Dim | None]:
-    """One lane per statement: the dim that serves most statements, unless known to be short."""
+def _nearest(system: System) -> Counter[Dim]:
+    """The dims along which arguments and results lie point by point, and how many do."""
+    ends = {*system.inputs.values(), *system.outputs.values()}
+    dims = (system.statements[name].result_dims for name in ends)
+    return Counter(found[-1] for found in dims if found)
+
+
+def _chosen(
+    statements: Mapping[str, Statement], hints: Mapping[str, int], near: Counter[Dim]
+) -> dict[str, Dim | None]:
+    """One lane per statement: the dim that serves most statements, unless known to be short.
+
+    Of dims that serve equally many it is the one whose rows lie side by side in memory.
+    """
     carried = carried_dims(statements)
     serial = serial_dims(statements, carried)
     lanes = {name: _lanes(s, carried[name] | serial) for name, s in statements.items()}
@@ -256,7 +268,7 @@ def _chosen(statements: Mapping[str, Statement], hints: Mapping[str, int]) -> di
     left = {name for name, found in lanes.items() if found}
     while left:
         votes = Counter(d for name in left for d in lanes[name])
-        best = min(votes, key=lambda d: (_is_short(d, hints), -votes[d], d.serial))
+        best = min(votes, key=lambda d: (_is_short(d, hints), -votes[d], -near[d], d.serial))
         for name in [n for n in left if best in lanes[n]]:
             chosen[name] = best
             left.discard(name)

@@ -3,6 +3,10 @@
 Definitions are grouped by the chain that carries them; the innermost loops choose first, then those
 that read them, outputs last. What an earlier group pays for costs the later ones nothing. Then all
 groups together change single choices (`ostinato.rewrite.improve`).
+
+A window that is made of shorter ones is read twice at every length: as a tree it is never cheap,
+and single choices lead nowhere. Such a program has a second start, whose trees pay for the dearest
+operand alone.
 """
 
 from __future__ import annotations
@@ -86,13 +90,22 @@ class Extractor:
         self._graph, self._loaded, self._pricing, self._steps = graph, loaded, pricing, steps
         self._candidates = candidates(graph, pricing, loaded.tables.masks())
         self._prices = [c.price for mine in self._candidates.values() for c in mine]
+        self._joins = any(loaded.rows.get(relation) for relation in ("doubled", "lengthened"))
 
     def select(self, forms: frozenset[int]) -> Selection:
         """The cheapest program found in which exactly the recurrences ``forms`` (ids) exist.
 
         Errors: NoTerm.
         """
-        space, roots = self._settled(forms)
+        starts = (False, True) if self._joins else (False,)
+        found = [self._searched(forms, shares) for shares in starts]
+        best = min(found, key=lambda s: s.price)
+        searched, steps = all(s.is_searched for s in found), sum(s.steps for s in found)
+        return replace(best, is_searched=searched, steps=steps)
+
+    def _searched(self, forms: frozenset[int], shares: bool) -> Selection:
+        """A tree program, and what local search makes of it."""
+        space, roots = self._settled(forms, shares)
         tree = self._selection(space, roots)
         items = [c.number for c in space.chosen]
         choices = Choices(space.options, space.kids, items, self._prices)
@@ -107,9 +120,10 @@ class Extractor:
             best, switches=search.switches, is_searched=search.is_complete, steps=visited
         )
 
-    def _settled(self, forms: frozenset[int]) -> tuple[Space, dict[Name, int]]:
+    def _settled(self, forms: frozenset[int], shares: bool) -> tuple[Space, dict[Name, int]]:
         """All places with the choices of the tree program, and those of definitions and outputs."""
-        space, places, paid = Space(forms, self._candidates), dict[Name, int](), set[int]()
+        places, paid = dict[Name, int](), set[int]()
+        space = Space(forms, self._candidates, shares=shares)
         for chain, roots in self._groups(forms):
             context, first = Context(chain, self._loaded.tables), len(space.options)
             found = space.grow(context, list(roots.values()))
@@ -118,6 +132,7 @@ class Extractor:
                 raise NoTerm(context.refusal())
             paid |= {space.chosen[space.best[p]].number for p in space.used(found)}
             places.update(zip(roots, found, strict=True))
+        space.shares = False
         return space, places
 
     def _groups(self, forms: frozenset[int]) -> list[tuple[Chain, dict[Name, int]]]:

@@ -47,7 +47,7 @@ def constants_of_ranges(
         for fn, dtype in reductions:
             if fn in EXACT or fn in ROUNDED:
                 yield "raw_empty", (fn, dtype), const(fold_unit(fn, dtype), dtype)
-    if rows.get("before") or rows.get("after"):
+    if any(rows.get(relation) for relation in ("before", "after", "overlapping")):
         for dtype in FLOATS:
             if ("max", dtype) in reductions:
                 yield "raw_zero", (dtype,), const(0, dtype)
@@ -121,12 +121,11 @@ class _Ranges:
             if not past:
                 self._row("begins", dim, window(steps))
             half, most = steps // 2, (steps + 1) // 2
-            one = self._halved(dim, half, past)
+            one, wide = (self._halved(dim, n, past) for n in (half, most))
+            self._row("overlapping", dim, window(steps), wide, *other(half))
             if half == most:
                 self._row("doubled", dim, window(steps), one, *other(half))
             else:
-                wide = self._halved(dim, most, past)
-                self._row("overlapping", dim, window(steps), wide, *other(half))
                 more = other(steps - 1)
                 self._row("lengthened", dim, window(steps), one, *other(half), *more)
         return window(steps)

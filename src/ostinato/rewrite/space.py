@@ -97,6 +97,7 @@ class Space:
     where: list[tuple[Context, int, Limit]] = field(
         default_factory=list[tuple[Context, int, Limit]]
     )
+    shares: bool = False  # the tree program pays for the dearest operand, as if that had the others
 
     def grow(self, context: Context, classes: Sequence[int]) -> list[int]:
         """Add the places of some classes in a nest of loops, and all they may need."""
@@ -150,6 +151,8 @@ class Space:
     def _cheapest(self, options: Mapping[int, Sequence[int]], paid: set[int]) -> dict[int, int]:
         """The option of every place whose term is cheapest, as if every reader paid (Knuth 1977).
 
+        With ``shares`` the last operand that is settled, which is the dearest, counts alone.
+
         Options come in the order of their price, so that each place is settled once. What is paid
         costs no more than a view.
         """
@@ -169,6 +172,7 @@ class Space:
             if not needs:
                 heap.append((total[option], option))
         heapq.heapify(heap)
+        own = dict(total) if self.shares else total
         while heap:
             price, option = heapq.heappop(heap)
             place = owner[option]
@@ -177,7 +181,7 @@ class Space:
             best[place] = option
             for reader in readers.get(place, ()):
                 missing[reader] -= 1
-                total[reader] += price
+                total[reader] = price + (own[reader] if self.shares else total[reader])
                 if not missing[reader] and owner[reader] not in best:
                     heapq.heappush(heap, (total[reader], reader))
         return best

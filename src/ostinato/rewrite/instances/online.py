@@ -52,12 +52,12 @@ def _vectors(z: Sizes, part: Range, guarded: bool, swapped: bool, fold: str = "m
 
 
 _Forms = dict[str, Callable[..., Pdg]]
-_STEPS: _Forms = {
+STEPS: _Forms = {
     "sum-of-powers": partial(_alone, guarded=True),
     "softmax-sum": partial(_rows, guarded=True, swapped=False),
     "softmax-sum-of-vectors": partial(_vectors, guarded=True, swapped=False),
 }
-_GUARDS: _Forms = {
+GUARDS: _Forms = {
     "safe-sum-of-powers": partial(_alone, guarded=False),
     "safe-softmax-sum": partial(_rows, guarded=False, swapped=False),
     "safe-softmax-sum-swapped": partial(_rows, guarded=False, swapped=True),
@@ -85,7 +85,7 @@ def _on_both_sides(name: str, build: Callable[..., Pdg]) -> tuple[Instance, ...]
 
 POWERS = tuple(
     found
-    for name, build in (*_STEPS.items(), *_GUARDS.items())
+    for name, build in (*STEPS.items(), *GUARDS.items())
     for found in _on_both_sides(name, build)
 )
 

@@ -48,10 +48,10 @@ _SHAPES: dict[str, tuple[Range, ...]] = {
     "until": ((0, _HERE), (0, _HERE - 1)),
     "always-from": ((maximum(_HERE - 1, 0), _END),),
     "from": ((_HERE + 1, _END), (_HERE + 2, _END)),
-    "window-doubled": (_past(4), _coming(6)),
 }
 _ONE_GROUP: dict[str, tuple[tuple[Range, ...], str]] = {
-    "window-overlapping": ((_past(5), _coming(7)), ""),
+    "window-overlapping": ((_past(4), _past(5), _coming(7)), ""),
+    "window-doubled-rounded": ((_past(4), _coming(6)), "-rounded"),
     "window-lengthened-rounded": ((_past(5), _coming(7)), "-rounded"),
 }
 _ELSEWHERE: tuple[Range, ...] = (

@@ -12,6 +12,7 @@ from ostinato.rewrite.rules.online import ONLINE
 from ostinato.rewrite.rules.outer import OUTER
 from ostinato.rewrite.rules.ramps import RAMPS
 from ostinato.rewrite.rules.ranges import RANGES
+from ostinato.rewrite.rules.sliding import SLIDING
 from ostinato.rewrite.rules.spread import SPREAD
 from ostinato.rewrite.rules.vectorize import VECTORIZE
 from ostinato.rewrite.rules.view import VIEW
@@ -23,6 +24,7 @@ FAMILIES = (
     HISTORY,
     RANGES,
     ONLINE,
+    SLIDING,
     WEIGHTED,
     SPREAD,
     RAMPS,

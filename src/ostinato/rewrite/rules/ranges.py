@@ -91,13 +91,13 @@ RANGES: tuple[Rule, ...] = (
         *_NOTHING,
         "(ones r k)",
     ),
-    *_range(
+    _range(
         "window-doubled",
         "a window of 2 w steps is one of w steps and another next to it",
         "(doubled d s p a c)",
         _DOUBLED,
         reason=HALVES,
-    ),
+    )[1],
     _range(
         "window-overlapping",
         "the greatest of a window is that of two shorter windows that cover it",
