@@ -178,6 +178,14 @@ def test_a_large_product_is_right_from_copied_panels(
     assert_right(problem, spec)
 
 
+@pytest.mark.parametrize(("k", "most"), [(0, 128), (7, 128), (128, 128), (130, 300), (300, 300)])
+def test_a_large_product_may_have_fewer_terms_than_it_has_room_for(k: int, most: int) -> None:
+    problem = Problem(64, 512, k, dtype="float32", is_transposed=False)
+    spec = replace(problem.spec("broadcast", "c"), k="K", most=most)
+    assert is_large(spec) and not is_large(replace(spec, most=0))
+    assert_right(problem, spec)
+
+
 def test_a_large_product_of_any_number_of_rows_is_right() -> None:
     for m in (1, 129):
         problem = Problem(m, 512, 160, dtype="float32", is_transposed=False)

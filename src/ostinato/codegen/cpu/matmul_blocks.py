@@ -86,14 +86,29 @@ def emit_steps(b: Builder, length: int | Value, step: Callable[[Value], None]) -
 
     A loop of few turns ends as the processor expects.
     """
-    if not isinstance(length, int):
+    if isinstance(length, int):
+        _emit_turns(b, length // UNROLL, step)
+        for k in range(length - length % UNROLL, length):
+            step(i64(k))
+    else:
         emit_loop(b, length, step)
+
+
+def emit_many(b: Builder, length: int | Value, step: Callable[[Value], None]) -> None:
+    """Emit ``step(k)`` for every k, several in one turn also where the number is not known."""
+    if isinstance(length, int):
+        emit_steps(b, length, step)
         return
+    turns = b.sdiv(length, i64(UNROLL))
+    _emit_turns(b, turns, step)
+    done = b.mul(turns, i64(UNROLL))
+    emit_loop(b, b.sub(length, done), lambda k: step(b.add(done, k)))
+
+
+def _emit_turns(b: Builder, turns: int | Value, step: Callable[[Value], None]) -> None:
 
     def turn(number: Value) -> None:
         for k in range(UNROLL):
             step(b.add(b.mul(number, i64(UNROLL)), i64(k)))
 
-    emit_loop(b, i64(length // UNROLL), turn)
-    for k in range(length - length % UNROLL, length):
-        step(i64(k))
+    emit_loop(b, i64(turns) if isinstance(turns, int) else turns, turn)

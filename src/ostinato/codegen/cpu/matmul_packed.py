@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.cpu.llvm import Builder, Value, alloca, emit_loop, i64, local_array
-from ostinato.codegen.cpu.matmul_blocks import emit_columns, emit_steps, rows_beside, widest
+from ostinato.codegen.cpu.matmul_blocks import emit_columns, emit_many, rows_beside, widest
 from ostinato.codegen.cpu.matmul_frame import (
     Epilogue,
     Frame,
@@ -33,10 +33,10 @@ ROWS = 128  # of the result, whose sums are kept between blocks
 
 def is_large(spec: Matmul) -> bool:
     """Whether a product in the broadcast form should copy panels of B."""
-    if not isinstance(spec.n, int) or not isinstance(spec.k, int) or spec.b[1] != 1:
+    if not isinstance(spec.n, int) or spec.b[1] != 1:
         return False
     few, row = isinstance(spec.m, int) and spec.m < FEWEST, spec.n * BYTES[spec.dtype]
-    return not few and row >= WIDE and row * spec.k >= LARGE
+    return not few and row >= WIDE and row * spec.deepest >= LARGE
 
 
 def emit_packed(frame: Frame) -> None:
@@ -90,8 +90,7 @@ class _Packed:
 
     @classmethod
     def make(cls, frame: Frame) -> _Packed:
-        k = frame.spec.k
-        assert isinstance(k, int), "large products have a known number of steps"
+        k = frame.spec.deepest
         blocks = -(-k // DEEP)
         deep, width = -(-k // blocks), widest(frame) * max(frame.width, 1)
         element = FORMATS[frame.spec.dtype].element
@@ -105,21 +104,29 @@ class _Packed:
 
     def panel(self, p: _Panel) -> None:
         """Emit a panel: all blocks but the last add to the sums in memory."""
-        b, k = self.b, self.frame.spec.k
-        assert isinstance(k, int), "large products have a known number of steps"
-        last = self.deep * (self.blocks - 1)
+        b, last = self.b, self.deep * (self.blocks - 1)
         if self.blocks > 1:
             self.start(p)
             emit_loop(b, i64(self.blocks - 1), lambda i: self.add(p, b.mul(i, i64(self.deep))))
-        self.copy(p, i64(last), k - last)
+        count = self.steps(i64(last), self.frame.spec.deepest - last)
+        self.copy(p, i64(last), count)
 
         def finish(tile: Tile, row: Value) -> None:
-            sums = self.block(p, tile, row, (i64(last), k - last))
+            sums = self.block(p, tile, row, (i64(last), count))
             epilogue = Epilogue(self.frame, p.v, tile)
             for at, total in sums.items():
                 epilogue.emit(at, b.load(total))
 
         self.tiles(p, finish)
+
+    def steps(self, first: Value, most: int) -> int | Value:
+        """The number of steps along k of the block that begins there."""
+        b, k = self.b, self.frame.length(self.frame.spec.k)
+        if isinstance(k, int):
+            return most
+        rest = b.sub(k, first)
+        rest = b.select(b.icmp_signed("<", rest, i64(0)), i64(0), rest)
+        return b.select(b.icmp_signed("<", rest, i64(most)), rest, i64(most))
 
     def start(self, p: _Panel) -> None:
         """Set the sums of a panel to what they start from."""
@@ -133,15 +140,16 @@ class _Packed:
 
     def add(self, p: _Panel, first: Value) -> None:
         """Add one block along k to the sums of a panel."""
-        self.copy(p, first, self.deep)
+        count = self.steps(first, self.deep)
+        self.copy(p, first, count)
 
         def more(tile: Tile, row: Value) -> None:
-            for at, total in self.block(p, tile, row, (first, self.deep)).items():
+            for at, total in self.block(p, tile, row, (first, count)).items():
                 p.v.store(self.b.load(total), self.sum_place(p, row, at))
 
         self.tiles(p, more)
 
-    def copy(self, p: _Panel, first: Value, count: int) -> None:
+    def copy(self, p: _Panel, first: Value, count: int | Value) -> None:
         """Copy the block of B at step ``first``."""
         b, frame = self.b, self.frame
         stride = frame.spec.b[0]
@@ -155,7 +163,7 @@ class _Packed:
                 step = i64(j * max(p.v.lanes, 1))
                 p.v.store(load_lanes(frame, p.v, b.gep(at, [step]), 1, mask), b.gep(to, [step]))
 
-        emit_steps(b, count, line)
+        emit_many(b, count, line)
 
     def tiles(self, p: _Panel, body: Callable[[Tile, Value], None]) -> None:
         """Emit ``body(tile, row)`` for blocks of rows; ``row`` counts from the panel's first."""
@@ -172,7 +180,7 @@ class _Packed:
         return b.gep(self.sums, [b.add(line, i64(at[1] * max(p.v.lanes, 1)))])
 
     def block(
-        self, p: _Panel, tile: Tile, row: Value, steps: tuple[Value, int]
+        self, p: _Panel, tile: Tile, row: Value, steps: tuple[Value, int | Value]
     ) -> dict[tuple[int, int], Value]:
         """Multiply the block of B; return where the sums of a tile are."""
         b, frame, v = self.b, self.frame, p.v
@@ -199,7 +207,7 @@ class _Packed:
             for r, j in sums:
                 b.store(v.fma(down[r], across[j], b.load(sums[r, j])), sums[r, j])
 
-        emit_steps(b, count, multiply)
+        emit_many(b, count, multiply)
         return sums
 
     def ask_for_next(self, p: _Panel, row: Value, first: Value, rows: int) -> None:

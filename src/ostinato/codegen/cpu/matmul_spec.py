@@ -43,11 +43,11 @@ class Matmul:
     ``a`` holds the strides of A along m and k, ``b`` those of B along k and n. A step reads
     earlier steps, ``acc``, and operands; an operand's value is the one in memory on entry, even
     if a step stores there. ``rows`` is the number of rows that anybody reads, where that is less
-    than ``m`` at times; the others are 0 then, or what they should be. ``living`` names an axis of
-    a product in broadcast form of which only listed positions count (see
-    `ostinato.codegen.cpu.living`): other terms along ``k`` are left out, whatever they are; other
-    rows along ``m`` are 0, or what they should be. ``lanes`` 0 means the vector width of the
-    machine. The printed form is Python source for the same record.
+    than ``m`` at times; the others are 0 then, or what they should be. ``most`` bounds a run-time
+    ``k`` (0: nothing is known). ``living`` names an axis of a product in broadcast form of which
+    only listed positions count (see `ostinato.codegen.cpu.living`): other terms along ``k`` are
+    left out, whatever they are; other rows along ``m`` are 0, or what they should be. ``lanes`` 0
+    means the vector width of the machine. The printed form is Python source for the same record.
     """
 
     dtype: Float
@@ -61,6 +61,7 @@ class Matmul:
     start: str | None = None
     form: Form = "auto"
     rows: str = ""
+    most: int = 0
     living: Literal["", "m", "k"] = ""
     lanes: int = 0
 
@@ -68,6 +69,11 @@ class Matmul:
     def runtime(self) -> tuple[str, ...]:
         """Names of the sizes known only at run time, in the order in which a call passes them."""
         return tuple(sorted({size for size in self._sizes() if isinstance(size, str)}))
+
+    @property
+    def deepest(self) -> int:
+        """The most terms that a sum has, or 0 if that is not known."""
+        return self.k if isinstance(self.k, int) else self.most
 
     @property
     def chosen_form(self) -> Literal["broadcast", "dots", "plain"]:

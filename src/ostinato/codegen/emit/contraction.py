@@ -78,6 +78,7 @@ class _Product:
             start=start,
             form=leaf.form,
             rows=self._rows(leaf.m),
+            most=self._most(leaf.k),
             living=living,
         )
 
@@ -140,6 +141,10 @@ class _Product:
         if axis is None or not padded or axis.size.is_const or self.leaf.form != "broadcast":
             return ""
         return str(self._size("rows", axis.size))
+
+    def _most(self, axis: Axis) -> int:
+        """What bounds the number of terms, where that is known at run time only."""
+        return axis.pad.as_int() if axis.pad.is_const and not axis.size.is_const else 0
 
     def _stride(self, name: str, load: Load, axis: Axis | None) -> Size:
         """How far one step along the axis moves the load, in elements."""
@@ -240,6 +245,7 @@ def definition(name: str, spec: Matmul) -> list[str]:
     out.line(f"{name} = matmul(")
     out.line(f"    Matmul({spec.dtype!r}, m={spec.m!r}, n={spec.n!r}, k={spec.k!r},")
     form = f"form={spec.form!r}, rows={spec.rows!r}" if spec.rows else f"form={spec.form!r}"
+    form += f", most={spec.most!r}" if spec.most else ""
     form += f", living={spec.living!r}" if spec.living else ""
     out.line(f"           a={spec.a!r}, b={spec.b!r}, start={spec.start!r}, {form},")
     out.line("           operands=(")
