@@ -144,7 +144,8 @@ class _Product:
 
     def _most(self, axis: Axis) -> int:
         """What bounds the number of terms, where that is known at run time only."""
-        return axis.pad.as_int() if axis.pad.is_const and not axis.size.is_const else 0
+        is_bounded = axis.pad.is_const and not axis.size.is_const
+        return axis.pad.as_int() if is_bounded and self.leaf.form == "broadcast" else 0
 
     def _stride(self, name: str, load: Load, axis: Axis | None) -> Size:
         """How far one step along the axis moves the load, in elements."""
