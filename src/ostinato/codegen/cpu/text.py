@@ -344,7 +344,7 @@ class Builder:
     trunc, zext, sext = map(_cast, ("trunc", "zext", "sext"))
     fpext, fptrunc, bitcast = map(_cast, ("fpext", "fptrunc", "bitcast"))
     uitofp, sitofp, fptosi, fptoui = map(_cast, ("uitofp", "sitofp", "fptosi", "fptoui"))
-    inttoptr = _cast("inttoptr")
+    inttoptr, ptrtoint = map(_cast, ("inttoptr", "ptrtoint"))
 
     def add(self, lhs: Any, rhs: Any, name: str = "", flags: Sequence[str] = ()) -> Value:
         op = " ".join(("add", *flags))
