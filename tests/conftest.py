@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -43,10 +44,11 @@ def one_process_compiles() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if "PYTEST_XDIST_WORKER" in os.environ:
             patch.setattr("ostinato.runtime.executor.load_module", _load_alone)
+            patch.setattr("ostinato.compiler.LARGE", sys.maxsize)
         yield
 
 
-def _load_alone(directory: Path, key: str, _: int) -> Loaded:
+def _load_alone(directory: Path, key: str, *_: object) -> Loaded:
     return load_module(directory, key)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from ostinato.remarks import left_out
 from ostinato.results import Beside, Results
 from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime import cache
+from ostinato.runtime.compiling import Team
 from ostinato.runtime.executor import Bound, Executable
 from ostinato.runtime.explain import Drawn, Explanation
 from ostinato.runtime.stream import Stream
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from ostinato.report.profile import RunProfile
 
 TARGETS = ("cpu",)
+LARGE = 200  # nodes: a smaller program is compiled before another process has started
 
 
 class Compiled:
@@ -180,21 +183,29 @@ def compile_program(
         warnings.warn(note, stacklevel=3)
     key = _key(pdg, rules, chosen)
     artifact = cache.load(key)
-    if artifact is None:
-        try:
-            artifact = build(pdg, rules, chosen)
-        except CycleError as unordered:
-            from ostinato.cycle import find_cycle
+    with _team(pdg, chosen) if artifact is None else nullcontext() as team:
+        if artifact is None:
+            try:
+                artifact = build(pdg, rules, chosen)
+            except CycleError as unordered:
+                from ostinato.cycle import find_cycle
 
-            raise find_cycle(pdg) or unordered from None
-        directory = cache.store(key, artifact)
-    else:
-        directory = cache.directory_of(key)
-    for note in artifact.explanation.notes:
-        warnings.warn(note, stacklevel=3)
-    artifact = replace(artifact, claims=claims)  # their texts are no part of the key
-    executable = Executable(artifact, directory, key, chosen.threads)
+                raise find_cycle(pdg) or unordered from None
+            directory = cache.store(key, artifact)
+        else:
+            directory = cache.directory_of(key)
+        for note in artifact.explanation.notes:
+            warnings.warn(note, stacklevel=3)
+        artifact = replace(artifact, claims=claims)  # their texts are no part of the key
+        executable = Executable(artifact, directory, key, chosen.threads, team)
     return Compiled(executable, takes, beside, Request(pdg, rules, chosen))
+
+
+def _team(pdg: Pdg, options: Options) -> AbstractContextManager[Team | None]:
+    """Processes that compile a large program's kernels: they start while it is rewritten."""
+    if len(pdg.nodes()) < LARGE:
+        return nullcontext()
+    return Team(options.threads or available_cores())
 
 
 def _drawn(request: Request) -> Drawn:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ostinato.codegen.deps import Dep
 from ostinato.codegen.leaves import reads_same_element
+from ostinato.codegen.legality import shared_loops
 from ostinato.codegen.reuse import Prover
 from ostinato.codegen.storage import (
     Site,
@@ -21,6 +22,7 @@ from ostinato.codegen.storage import (
     runs_with_axis,
 )
 from ostinato.codegen.tree import Loop
+from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.index import Dim, expr
 
 
@@ -52,7 +54,7 @@ class _Tightener:
         slot = s.slots[place]
         reach = [_reach(d, loop) for d in readers]
         farthest = max((r for r in reach if r is not None), default=0)
-        if None in reach:
+        if None in reach or any(self.reads_all(d, loop) for d in readers):
             return s
         for count in sorted({max(farthest, 1), farthest + 1}):
             if slot.kind == "circular" and count >= slot.extent.as_int():
@@ -62,6 +64,16 @@ class _Tightener:
             if all(self.proofs.is_safe(d, proposed) for d in readers):
                 return proposed
         return s
+
+    def reads_all(self, d: Dep, loop: Loop) -> bool:
+        """Whether a reader takes every step, one by one, after the loop has ended.
+
+        isl would take long to find that out where the loop is a part of a long row.
+        """
+        if any(each.dim is loop.dim for each in shared_loops(d, self.proofs.when)):
+            return False
+        own = loop.dim in d.consumer.dims and _index(d, loop.dim) == expr(loop.dim)
+        return own and loop.dim not in cond_symbols(d.cond)
 
 
 def _reach(d: Dep, loop: Loop) -> int | None:

@@ -10,7 +10,7 @@ import importlib.util
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -69,6 +69,7 @@ class Engine:
     def __init__(self, program: Sequence[str]) -> None:
         self._graph: Any = _bindings().EGraph()
         self.filled = set[str]()  # the relations that were given rows in this scope
+        self.declared = set[tuple[str, ...]]()  # rules that were declared since
         for command in program:  # as one text they take ten times longer
             self.execute(command)
 
@@ -134,26 +135,32 @@ class Engine:
         return out
 
 
-def engine(program: tuple[str, ...]) -> Engine:
+def engine(program: tuple[str, ...], of: Hashable = ()) -> Engine:
     """The engine of this thread with a program loaded (egglog graphs are bound to a thread).
 
-    The engines that were asked for last are kept.
+    The engines that were asked for last are kept; those ``of`` different rules are different.
     """
-    engines: dict[tuple[str, ...], Engine] | None = getattr(_HOLDS_THREAD, "engines", None)
+    engines: dict[Hashable, Engine] | None = getattr(_HOLDS_THREAD, "engines", None)
     if engines is None:
         engines = _HOLDS_THREAD.engines = {}
-    found = engines.pop(program, None) or Engine(program)
-    engines[program] = found
+    found = engines.pop((program, of), None) or Engine(program)
+    engines[program, of] = found
     while len(engines) > KEPT:
         del engines[next(iter(engines))]
     return found
 
 
 class Program(NamedTuple):
-    """The commands that programs with any rules begin with, and those that declare the rules."""
+    """The commands that programs with any rules begin with, and those that declare the rules.
+
+    Those of ``gated`` are rules in groups, each in its own ruleset, that not all programs need;
+    ``of`` stands for all rules that there are.
+    """
 
     base: tuple[str, ...]
     rules: tuple[str, ...]
+    gated: tuple[tuple[str, ...], ...] = ()
+    of: Hashable = ()
 
 
 class Session:
@@ -164,15 +171,22 @@ class Session:
     """
 
     def __init__(self, program: Program) -> None:
-        base, rules = program
-        is_brief = len(rules) <= FEW
-        self._program, self._declared = (base, rules) if is_brief else (base + rules, ())
+        base, rules, gated, of = program
+        every = (*rules, *(text for group in gated for text in group))
+        is_brief = len(every) <= FEW
+        self._program, self._declared = (base, every) if is_brief else (base + rules, ())
+        self._gated, self._of = ((), ()) if is_brief else (gated, of)
 
     def __enter__(self) -> Engine:
-        found = engine(self._program)
-        found.execute("(push)")
-        found.filled.clear()
+        found = engine(self._program, self._of)
         try:
+            for group in self._gated:
+                if group not in found.declared:
+                    for command in group:
+                        found.execute(command)
+                    found.declared.add(group)
+            found.execute("(push)")
+            found.filled.clear()
             for command in self._declared:
                 found.execute(command)
         except EngineError:
@@ -188,4 +202,4 @@ class Session:
             self._drop()
 
     def _drop(self) -> None:
-        _HOLDS_THREAD.engines.pop(self._program, None)
+        _HOLDS_THREAD.engines.pop((self._program, self._of), None)

@@ -341,8 +341,13 @@ def opening(name: str, filled: Container[str]) -> str:
 
     ``filled``: the relations that loading gave rows.
     """
-    gates = (g for g in GATES if g in filled or f"raw_{g}" in filled)
+    gates = (g for g in GATES if is_open(g, filled))
     return f"(unstable-combined-ruleset {name} {' '.join(('always', *(f'if_{g}' for g in gates)))})"
+
+
+def is_open(gate: str, filled: Container[str]) -> bool:
+    """Whether loading gave the relation of a gate rows, or what makes them."""
+    return gate in filled or f"raw_{gate}" in filled
 
 
 def _shared(term: str, made: dict[str, str]) -> str:
@@ -416,10 +421,31 @@ def _parts(form: str) -> list[str]:
     return [part for part in out if part]
 
 
+def program(rules: tuple[Rule, ...], filled: Container[str] | None = None) -> Program:
+    """The egglog program: sorts, operators, loading and analyses, then the rules.
+
+    Rules that a relation lets in are declared where it is ``filled`` (by default: all), since
+    declaring all of them takes longer than many a saturation.
+    """
+    groups = _grouped(rules)
+    shut = {f"if_{g}" for g in GATES if filled is not None and not is_open(g, filled)}
+    gated = [_texts(group) for name, group in groups.items() if name and name not in shut]
+    return Program(_base(), _texts(groups[""]), tuple(gated), rules)
+
+
 @lru_cache(maxsize=16)
-def program(rules: tuple[Rule, ...]) -> Program:
-    """The egglog program: sorts, operators, loading and analyses, then the rules."""
-    return Program(_base(), tuple(map(rule_text, rules)))
+def _grouped(rules: tuple[Rule, ...]) -> dict[str, tuple[Rule, ...]]:
+    """Rules by the relation that lets them in; those without one by an empty name."""
+    out: dict[str, list[Rule]] = {"": []}
+    for rule in rules:
+        name = _ruleset(rule)
+        out.setdefault(name if name.startswith("if_") else "", []).append(rule)
+    return {name: tuple(group) for name, group in out.items()}
+
+
+@lru_cache(maxsize=256)
+def _texts(rules: tuple[Rule, ...]) -> tuple[str, ...]:
+    return tuple(map(rule_text, rules))
 
 
 @cache

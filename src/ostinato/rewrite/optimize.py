@@ -190,7 +190,8 @@ def _saturated(loaded: Loaded, chosen: RewriteOptions, clock: _Clock) -> tuple[E
     Errors: OptionError for a rule that is not well formed.
     """
     try:
-        with Session(program(chosen.rules.rules)) as engine:
+        filled = {name for name, rows in loaded.rows.items() if rows}
+        with Session(program(chosen.rules.rules, filled)) as engine:
             engine.insert(loaded.rows)
             saturation = saturate(engine, chosen.budget, {r.name: r.family for r in chosen.rules})
             clock.lap("saturate")

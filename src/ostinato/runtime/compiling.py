@@ -60,7 +60,7 @@ class Team:
     """The processes that compile for one program."""
 
     def __init__(self, cores: int) -> None:
-        """Start a process for each core but this one's."""
+        """Start a process for each core but this one's: they are ready a moment later."""
         count = min(cores, MOST) - 1 if sys.executable else 0
         self.workers = [Worker() for _ in range(count)]
 

@@ -28,6 +28,7 @@ from ostinato.runtime.workers import Workers, available_cores
 
 if TYPE_CHECKING:
     from ostinato.report.profile import RunProfile
+    from ostinato.runtime.compiling import Team
     from ostinato.runtime.timing import Log, Stamping
 
 GRACE_S = 1.0  # how long workers that were interrupted may take to leave
@@ -142,13 +143,23 @@ class Execution:
 class Executable:
     """A loaded artifact that can run with any extents."""
 
-    def __init__(self, artifact: Artifact, directory: Path, key: str, threads: int = 0) -> None:
-        """Compile or load the module in ``directory``; ``threads`` 0 means all cores."""
+    def __init__(
+        self,
+        artifact: Artifact,
+        directory: Path,
+        key: str,
+        threads: int = 0,
+        team: Team | None = None,
+    ) -> None:
+        """Compile or load the module in ``directory``; ``threads`` 0 means all cores.
+
+        A ``team`` that is there already compiles it.
+        """
         self.artifact, self.key = artifact, key
         self._stamping: Stamping | None = None
         self._measured: tuple[Mapping[str, int], tuple[float, ...]] | None = None
         self.threads = threads or available_cores()
-        self.loaded: Loaded = load_module(directory, key, self.threads)
+        self.loaded: Loaded = load_module(directory, key, self.threads, team)
         self._free: list[Frame] = []
         self._extents: Mapping[str, int] = {}
         self._placed: tuple[Mapping[str, int], int, Layout] | None = None
