@@ -58,7 +58,18 @@ def optimised(text: str) -> Any:
     manager.run(module, cheap)
     full = _passes(EFFORT, vectors=True)
     full.getModulePassManager().run(module, full)
+    if "vector-function-abi-variant" in text:
+        _join_forms(module)
     return module
+
+
+def _join_forms(module: Any) -> None:
+    """Inline the vector forms of functions, which are called since loops became vector code."""
+    late = _passes(0, vectors=False)
+    manager = late.getModulePassManager()
+    manager.add_instruction_combine_pass()
+    manager.add_simplify_cfg_pass()
+    manager.run(module, late)
 
 
 def _passes(effort: int, vectors: bool) -> Any:

@@ -15,10 +15,24 @@ from ostinato.codegen.cpu.llvm import Value
 from ostinato.codegen.cpu.vector import Float, Vector
 
 PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
-_LN2 = Fraction(
-    "0.69314718055994530941723212145817656807550013436025525412068000949339362196969472"
-)
+LN2 = Fraction("0.69314718055994530941723212145817656807550013436025525412068000949339362196969472")
 
+# exp(r) for |r| <= log(2) / 2 after 1 + r, near minimax.
+_EXP: dict[Float, tuple[float, ...]] = {
+    "float32": (0.001381454018, 0.008368745109, 0.04166839078, 0.166665204, 0.4999999343),
+    "float64": (
+        2.5000018833187374e-08,
+        2.76303062502936e-07,
+        2.7557586803895326e-06,
+        2.480149294963387e-05,
+        0.00019841269505773776,
+        0.0013888888943759965,
+        0.008333333333494976,
+        0.041666666666529725,
+        0.1666666666666641,
+        0.5000000000000011,
+    ),
+}
 # Degrees at which the remainder falls below half a unit in the last place.
 _EXP_DEGREE: dict[Float, int] = {"float32": 7, "float64": 13}
 _LOG_TERMS: dict[Float, int] = {"float32": 5, "float64": 11}
@@ -54,33 +68,61 @@ def nearest(v: Vector, x: Value, factor: float) -> tuple[Value, Value]:
     return v.builder.fsub(moved, magic), v.builder.sub(v.bits(moved), v.bits(magic))
 
 
-def _power_of_two(v: Vector, exponent: Value) -> Value:
-    biased = v.builder.add(exponent, v.int_const(v.format.bias))
-    return v.floats(v.builder.shl(biased, v.int_const(v.format.mantissa)))
+def _scaled(v: Vector, y: Value, moved: Value) -> Value:
+    """``y * 2**k`` for the integer k that was moved by ``_far``.
+
+    Two factors: 2**k itself leaves the range where the result is subnormal or infinite.
+    """
+    b, mantissa = v.builder, v.format.mantissa
+    bits = v.bits(moved)
+    halved = b.shl(bits, v.int_const(mantissa - 1))
+    exponents = (1 << v.format.bits - mantissa) - 1
+    first = b.and_(halved, v.int_const(_signed(exponents << mantissa, v.format.bits)))
+    second = b.sub(b.shl(bits, v.int_const(mantissa)), first)
+    return b.fmul(b.fmul(y, v.floats(first)), v.floats(second))
+
+
+def _signed(word: int, bits: int) -> int:
+    return word - (1 << bits) if word >> bits - 1 else word
+
+
+def _far(v: Vector) -> Value:
+    """What moves an integer into the low bits, twice the bias above itself."""
+    return v.const(1.5 * 2.0**v.format.mantissa + 2 * v.format.bias)
+
+
+def _near(v: Vector, r: Value) -> Value:
+    """e**r for ``|r| <= log(2) / 2``."""
+    return v.polynomial(r, (*_EXP[v.dtype], 1.0, 1.0))
 
 
 def exp(v: Vector, x: Value) -> Value:
     """e**x, with gradual underflow below and infinity above."""
-    b = v.builder
-    high, low = parts(_LN2, v.dtype, 2)
-    x = v.clamp(x, *_EXP_RANGE[v.dtype])
-    n, k = nearest(v, x, 1 / math.log(2))
+    return _exp(v, v.clamp(x, *_EXP_RANGE[v.dtype]))
+
+
+def exp_of_sum(v: Vector, x: Value, rest: Value) -> Value:
+    """e**(x + rest), where ``rest`` is at most in the last places of ``x``."""
+    return _exp(v, v.clamp(x, *_EXP_RANGE[v.dtype]), rest)
+
+
+def _exp(v: Vector, x: Value, rest: Value | None = None) -> Value:
+    """e**(x + rest) inside the range."""
+    b, far = v.builder, _far(v)
+    high, low = parts(LN2, v.dtype, 2)
+    moved = v.fma(x, v.const(1 / math.log(2)), far)
+    n = b.fsub(moved, far)
     r = v.fma(n, v.const(-low), v.fma(n, v.const(-high), x))
-    y = b.fadd(v.fma(v.polynomial(r, _taylor_exp(v)), b.fmul(r, r), r), v.const(1.0))
-    # Two factors: 2**k itself leaves the range where the result is subnormal or infinite.
-    half = b.ashr(k, v.int_const(1))
-    return b.fmul(b.fmul(y, _power_of_two(v, half)), _power_of_two(v, b.sub(k, half)))
+    return _scaled(v, _near(v, r if rest is None else b.fadd(r, rest)), moved)
 
 
 def exp2(v: Vector, x: Value) -> Value:
     """2**x, exact for integers, with gradual underflow below and infinity above."""
-    b, bias = v.builder, v.format.bias
+    b, far, bias = v.builder, _far(v), v.format.bias
     x = v.clamp(x, -float(bias + v.format.mantissa + 3), float(bias + 2))
-    n, k = nearest(v, x, 1.0)
-    r = b.fmul(b.fsub(x, n), v.const(math.log(2)))
-    y = b.fadd(v.fma(v.polynomial(r, _taylor_exp(v)), b.fmul(r, r), r), v.const(1.0))
-    half = b.ashr(k, v.int_const(1))
-    return b.fmul(b.fmul(y, _power_of_two(v, half)), _power_of_two(v, b.sub(k, half)))
+    moved = b.fadd(x, far)
+    r = b.fmul(b.fsub(x, b.fsub(moved, far)), v.const(math.log(2)))
+    return _scaled(v, _near(v, r), moved)
 
 
 def expm1(v: Vector, x: Value) -> Value:
@@ -94,39 +136,44 @@ def expm1(v: Vector, x: Value) -> Value:
 def log(v: Vector, x: Value) -> Value:
     """Natural logarithm: -inf at 0, NaN below."""
     e, rest = _exponent_and_log(v, x)
-    high, low = parts(_LN2, v.dtype, 2)
+    high, low = parts(LN2, v.dtype, 2)
     inside = v.fma(e, v.const(high), v.fma(e, v.const(low), rest))
-    return _log_edges(v, x, inside)
+    return log_edges(v, x, inside)
 
 
 def log2(v: Vector, x: Value) -> Value:
     """Logarithm to base 2, exact for powers of 2."""
     e, rest = _exponent_and_log(v, x)
-    return _log_edges(v, x, v.fma(rest, v.const(1 / math.log(2)), e))
+    return log_edges(v, x, v.fma(rest, v.const(1 / math.log(2)), e))
 
 
 def _exponent_and_log(v: Vector, x: Value) -> tuple[Value, Value]:
     """Return the exponent as a float, and the logarithm of x / 2**exponent near 1."""
+    b = v.builder
+    e, m = exponent_and_mantissa(v, x)
+    f = b.fsub(m, v.const(1.0))
+    q = b.fdiv(f, b.fadd(f, v.const(2.0)))
+    series = [1 / (2 * term + 1) for term in reversed(range(1, _LOG_TERMS[v.dtype]))]
+    q2 = b.fmul(q, q)
+    twice = b.fadd(q, q)
+    return e, v.fma(b.fmul(twice, q2), v.polynomial(q2, series), twice)
+
+
+def exponent_and_mantissa(v: Vector, x: Value) -> tuple[Value, Value]:
+    """Return e and m with x = m * 2**e and m in [sqrt(1/2), sqrt(2)), for positive x."""
     b = v.builder
     mantissa = v.int_const(v.format.mantissa)
     is_tiny = b.fcmp_ordered("<", x, v.const(2.0 ** (1 - v.format.bias)))
     scaled = b.select(is_tiny, b.fmul(x, v.const(2.0**v.format.mantissa)), x)
     origin = v.bits(v.const(math.sqrt(0.5)))
     exponent = b.ashr(b.sub(v.bits(scaled), origin), mantissa)
-    # m = scaled / 2**exponent lies in [sqrt(1/2), sqrt(2)).
     m = v.floats(b.sub(v.bits(scaled), b.shl(exponent, mantissa)))
-    f = b.fsub(m, v.const(1.0))
-    q = b.fdiv(f, b.fadd(f, v.const(2.0)))
-    series = [1 / (2 * term + 1) for term in reversed(range(1, _LOG_TERMS[v.dtype]))]
-    q2 = b.fmul(q, q)
-    twice = b.fadd(q, q)
-    tail = v.polynomial(q2, series)
     shift = b.select(is_tiny, v.const(-float(v.format.mantissa)), v.const(0.0))
-    e = b.fadd(b.sitofp(exponent, v.type), shift)
-    return e, v.fma(b.fmul(twice, q2), tail, twice)
+    return b.fadd(b.sitofp(exponent, v.type), shift), m
 
 
-def _log_edges(v: Vector, x: Value, inside: Value) -> Value:
+def log_edges(v: Vector, x: Value, inside: Value) -> Value:
+    """The logarithm of ``x`` from what it is for positive finite numbers."""
     b = v.builder
     finite = b.select(b.fcmp_ordered("<", x, v.const(math.inf)), inside, x)
     at_zero = b.select(b.fcmp_ordered("==", x, v.const(0.0)), v.const(-math.inf), finite)
@@ -175,16 +222,20 @@ _TANH_BELOW = (
 def _rational_tanh(v: Vector, x: Value) -> Value:
     b = v.builder
     x2 = b.fmul(x, x)
-    above = b.fmul(x, v.polynomial(x2, _TANH_ABOVE))
-    inside = b.fdiv(above, v.polynomial(x2, _TANH_BELOW))
+    slope = b.fdiv(v.polynomial(x2, _TANH_ABOVE), v.polynomial(x2, _TANH_BELOW))
+    inside = b.fmul(x, slope)  # after the quotient, which is near 1 where x is tiny
     is_far = b.fcmp_ordered(">", v.call("fabs", x), v.const(_TANH_LIMIT))
     return b.select(is_far, v.call("copysign", v.const(1.0), x), inside)
 
 
+_ALMOST_ALL = 40.0  # the sigmoid from here is 1
+
+
 def sigmoid(v: Vector, x: Value) -> Value:
-    """1 / (1 + exp(-x)), relative precision kept far below 0."""
+    """e**x / (1 + e**x), relative precision kept far below 0."""
     b = v.builder
-    return b.fdiv(v.const(1.0), b.fadd(v.const(1.0), exp(v, b.fneg(x))))
+    y = _exp(v, v.clamp(x, _EXP_RANGE[v.dtype][0], _ALMOST_ALL))
+    return b.fdiv(y, b.fadd(v.const(1.0), y))
 
 
 def logaddexp(v: Vector, x: Value, y: Value) -> Value:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from ostinato.codegen.cpu import elementary, gamma, gauss, inverse, periodic
+from ostinato.codegen.cpu import elementary, gamma, gauss, inverse, periodic, power
 from ostinato.codegen.cpu.llvm import Compare, Value
 from ostinato.codegen.cpu.vector import Vector
 
@@ -32,39 +32,6 @@ def relu(v: Vector, x: Value) -> Value:
 
 def rsqrt(v: Vector, x: Value) -> Value:
     return v.builder.fdiv(v.const(1.0), v.call("sqrt", x))
-
-
-def power(v: Vector, x: Value, y: Value) -> Value:
-    """``x ** y`` as in C: float32 by way of float64, float64 by the C library."""
-    if v.dtype == "float64":
-        return v.call("pow", x, y)
-    b = v.builder
-    wide = Vector(b, "float64", v.lanes)
-    log = elementary.log(wide, b.fpext(v.call("fabs", x), wide.type))
-    product = b.fmul(b.fpext(y, wide.type), log)
-    size = b.fptrunc(elementary.exp(wide, product), v.type)
-    return _power_edges(v, x, y, size)
-
-
-def _power_edges(v: Vector, x: Value, y: Value, size: Value) -> Value:
-    b = v.builder
-    one, zero = v.const(1.0), v.const(0.0)
-    half = b.fmul(y, v.const(0.5))
-    is_whole = b.fcmp_ordered("==", v.call("floor", y), y)
-    is_odd = b.and_(is_whole, b.fcmp_unordered("!=", v.call("floor", half), half))
-    signed = b.select(is_odd, v.call("copysign", size, x), size)
-    is_undefined = b.and_(
-        b.and_(b.fcmp_ordered("<", x, zero), b.fcmp_ordered(">", x, v.const(-math.inf))),
-        b.not_(is_whole),
-    )
-    inside = b.select(is_undefined, v.const(math.nan), signed)
-    # 1 ** y and x ** 0 are 1 even for NaN, and (-1) ** inf is 1: the logarithm cannot say so.
-    is_flat = b.and_(
-        b.fcmp_ordered("==", v.call("fabs", x), one),
-        b.fcmp_ordered("==", v.call("fabs", y), v.const(math.inf)),
-    )
-    is_one = b.or_(b.fcmp_ordered("==", x, one), b.fcmp_ordered("==", y, zero))
-    return b.select(b.or_(is_one, is_flat), one, inside)
 
 
 def _intrinsic(name: str) -> Unary:
@@ -112,7 +79,7 @@ BINARY: dict[str, Binary] = {
     "div": lambda v, x, y: v.builder.fdiv(x, y),
     "minimum": lambda v, x, y: v.minimum(x, y),
     "maximum": lambda v, x, y: v.maximum(x, y),
-    "pow": power,
+    "pow": power.power,
     "logaddexp": elementary.logaddexp,
     "arctan2": inverse.arctan2,
     "lt": _comparison("<"),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ostinato.codegen.cpu.elementary import log
 from ostinato.codegen.cpu.llvm import Value
-from ostinato.codegen.cpu.periodic import sin, tan
+from ostinato.codegen.cpu.periodic import near_sin, near_tan
 from ostinato.codegen.cpu.vector import Vector
 
 # lgamma(2 + e) / e for |e| <= 1/2, near minimax.
@@ -55,7 +55,7 @@ def _lgamma(v: Vector, x: Value) -> Value:
     a = v.call("fabs", x)
     inside = _positive(v, a)
     # lgamma(-a) = log(pi / (a |sin(pi a)|)) - lgamma(a); next to 0 both sides are alike.
-    wave = v.call("fabs", sin(v, _turn(v, a)))
+    wave = v.call("fabs", near_sin(v, _turn(v, a)))
     reflected = b.fsub(log(v, b.fdiv(v.const(math.pi), b.fmul(a, wave))), inside)
     is_reflected = b.fcmp_ordered("<", x, v.const(-1e-100))
     out = b.select(is_reflected, reflected, inside)
@@ -108,7 +108,7 @@ def _digamma(v: Vector, x: Value) -> Value:
     square = b.fmul(r, r)
     series = v.fma(square, v.polynomial(square, _DIGAMMA), b.fmul(r, v.const(0.5)))
     total = b.fsub(b.fsub(log(v, w), series), b.fdiv(above, below))
-    steep = b.fdiv(v.const(math.pi), tan(v, _turn(v, x)))
+    steep = b.fdiv(v.const(math.pi), near_tan(v, _turn(v, x)))
     out = b.select(is_low, b.fsub(total, steep), total)
     is_pole = b.and_(is_low, b.fcmp_ordered("==", v.call("rint", x), x))
     return b.select(is_pole, v.const(math.nan), out)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from ostinato.codegen.cpu.llvm import Builder, Compare, Type, Value, constant
+from ostinato.codegen.cpu.remainder import remainder
 from ostinato.codegen.cpu.vector import Vector
 
 Int = Literal["int32", "int64", "uint32"]
@@ -129,7 +130,7 @@ def from_float(v: Vector, target: Int, kind: Type, x: Value) -> Value:
 def float_mod(v: Vector, x: Value, y: Value) -> Value:
     """Remainder with the sign of the divisor, exact for any quotient."""
     b, zero = v.builder, v.const(0.0)
-    rest = b.frem(x, y)
+    rest = remainder(v, x, y)
     return b.select(
         _float_steps_down(v, rest, y),
         b.fadd(rest, y),
@@ -140,7 +141,7 @@ def float_mod(v: Vector, x: Value, y: Value) -> Value:
 def float_floordiv(v: Vector, x: Value, y: Value) -> Value:
     """Quotient rounded down; x / 0 as the plain division gives it."""
     b, one = v.builder, v.const(1.0)
-    rest = b.frem(x, y)
+    rest = remainder(v, x, y)
     quotient = b.fdiv(b.fsub(x, rest), y)
     down = b.select(_float_steps_down(v, rest, y), b.fsub(quotient, one), quotient)
     # The division above may round just below an integer: take the nearest one.

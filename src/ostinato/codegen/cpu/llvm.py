@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, Protocol
+from typing import cast as typed
 
 from ostinato.codegen.cpu import text
 from ostinato.pdg.node import Dtype
@@ -123,6 +124,7 @@ class Builder(Protocol):
     def load_atomic(self, pointer: Value, ordering: str, align: int) -> Value: ...
     def store_atomic(self, value: Value, pointer: Value, ordering: str, align: int) -> Value: ...
     def ret_void(self) -> Value: ...
+    def ret(self, value: Value) -> Value: ...
     def inttoptr(self, value: Value, type: Type) -> Value: ...
     def ptrtoint(self, value: Value, type: Type) -> Value: ...
 
@@ -132,9 +134,16 @@ I8: Type = _ir.IntType(8)
 I16: Type = _ir.IntType(16)
 I32: Type = _ir.IntType(32)
 I64: Type = _ir.IntType(64)
+I128: Type = _ir.IntType(128)
 F32: Type = _ir.FloatType()
 F64: Type = _ir.DoubleType()
 VOID: Type = _ir.VoidType()
+
+
+def bits_type(count: int) -> Type:
+    """Return the type of whole numbers of so many bits."""
+    made: Type = _ir.IntType(count)
+    return made
 
 
 def vector_type(element: Type, lanes: int) -> Type:
@@ -242,14 +251,69 @@ def internal_function(
     found = builder.module.globals.get(name)
     if found is not None:
         return found
-    function = _function(builder.module, function_type(VOID, args), name)
+
+    def write(inner: Builder, given: list[Value]) -> None:
+        body(inner, given)
+        inner.ret_void()
+
+    return new_function(builder, name, VOID, args, write)
+
+
+def new_function(
+    builder: Builder,
+    name: str,
+    result: Type,
+    args: Sequence[Type],
+    body: Callable[[Builder, list[Value]], object],
+    attributes: Sequence[str] = (),
+) -> Value:
+    """Return a function of this module, written by ``body`` up to what it returns."""
+    function = _function(builder.module, function_type(result, args), name)
     function.linkage = "internal"
+    if isinstance(function, text.Function):
+        function.attributes = tuple(attributes)
+    else:
+        set.update(function.attributes, attributes)  # llvmlite does not know all of them
     write: Any = text.Builder if isinstance(builder, text.Builder) else _ir.IRBuilder
     inner: Builder = write(function.append_basic_block("entry"))
     body(inner, list(function.args))
-    inner.ret_void()
     made: Value = function
     return made
+
+
+def keep(builder: Builder, function: Value) -> None:
+    """Let no pass remove a function that only an attribute names."""
+    module: Any = builder.module
+    if isinstance(module, text.Module):
+        module.kept.append(typed(text.Function, function))
+        return
+    table, address = module.globals.get(_KEPT), typed(Any, function).bitcast(I8.as_pointer())
+    kept = [*(table.initializer.constant if table is not None else ()), address]
+    kind = _ir.ArrayType(I8.as_pointer(), len(kept))
+    if table is None:
+        table = _ir.GlobalVariable(module, kind, _KEPT)
+        table.linkage, table.section = "appending", "llvm.metadata"
+    table.value_type, table.type = kind, kind.as_pointer()
+    table.initializer = _ir.Constant(kind, kept)
+
+
+_KEPT = "llvm.compiler.used"
+
+
+def words(builder: Builder, name: str, values: Sequence[int]) -> Value:
+    """Return a pointer to the first of constant int64 numbers; the name decides which."""
+    module: Any = builder.module
+    if isinstance(module, text.Module):
+        module.words[name] = values
+        return typed(Value, text.Value(I64.as_pointer(), f"@{name}"))
+    found = module.globals.get(name)
+    if found is None:
+        kind = _ir.ArrayType(I64, len(values))
+        found = _ir.GlobalVariable(module, kind, name)
+        found.linkage, found.global_constant = "internal", True
+        found.initializer = _ir.Constant(kind, list(values))
+    pointer: Value = found.bitcast(I64.as_pointer())
+    return pointer
 
 
 Argument = Dtype | Literal["array", "indices"]

@@ -1,39 +1,60 @@
-"""Sine, cosine and tangent with a three-part reduction modulo a quarter turn.
+"""Sine, cosine and tangent of any finite number.
 
-Absolute error at most 2e-7 up to ``|x|`` = 1e5 in float32 and 4e-16 up to 1e9 in float64. Beyond,
-the error grows with ``|x|``, and the results of sine and cosine stay within [-1, 1].
+A three-part reduction modulo a quarter turn serves small arguments; vectors in which a lane is
+large take the exact reduction of `turns` for it, in float64.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from math import factorial
+from typing import TypeAlias
 
 from ostinato.codegen.cpu.elementary import PI, nearest, parts
 from ostinato.codegen.cpu.llvm import Value
+from ostinato.codegen.cpu.rare import rarely
+from ostinato.codegen.cpu.turns import reduce_exactly
 from ostinato.codegen.cpu.vector import Float, Vector
+
+Unary: TypeAlias = Callable[[Vector, Value], Value]
 
 # Taylor degrees at which the remainder on [-pi/4, pi/4] falls below half a unit in the last place.
 _DEGREE: dict[Float, int] = {"float32": 9, "float64": 17}
-_REDUCED = 0.8  # a little more than pi/4, for the rounding of the quotient
 
 
-def sin(v: Vector, x: Value) -> Value:
-    r, quarter = _reduce(v, x)
-    return _wave(v, r, quarter)
+_LIMIT: dict[Float, float] = {"float32": 1e4, "float64": 1e6}
+"""Up to here three parts are enough."""
 
 
-def cos(v: Vector, x: Value) -> Value:
-    r, quarter = _reduce(v, x)
-    return _wave(v, r, v.builder.add(quarter, v.int_const(1)))
+def _of_any(name: str, wave: Callable[[Vector, Value, Value], Value]) -> Unary:
+    """The function of any number, from its form for a reduced one."""
+
+    def far(v: Vector, args: Sequence[Value]) -> Value:
+        wide = Vector(v.builder, "float64")
+        is_wide = v.dtype == "float64"
+        r, quarter = reduce_exactly(wide, args[0] if is_wide else _widened(v, args[0]))
+        found = wave(wide, r, quarter)
+        return found if is_wide else v.builder.fptrunc(found, v.type)
+
+    def function(v: Vector, x: Value) -> Value:
+        is_far = v.builder.fcmp_ordered(">", v.call("fabs", x), v.const(_LIMIT[v.dtype]))
+        found = rarely(v, f"far_{name}", is_far, [x], far)
+        return v.builder.select(is_far, found, wave(v, *_reduce(v, x)))
+
+    return function
 
 
-def tan(v: Vector, x: Value) -> Value:
-    """Quotient of sine and cosine; relative error 5e-7 in float32."""
-    b = v.builder
-    r, quarter = _reduce(v, x)
-    sine, cosine = _sine(v, r), _cosine(v, r)
-    is_odd = _has_bit(v, quarter, 1)
-    above = b.select(is_odd, b.fneg(cosine), sine)
-    return b.fdiv(above, b.select(is_odd, sine, cosine))
+def _widened(v: Vector, x: Value) -> Value:
+    return v.builder.fpext(x, Vector(v.builder, "float64").type)
+
+
+def near_sin(v: Vector, x: Value) -> Value:
+    """Sine of a number that is not large."""
+    return _wave(v, *_reduce(v, x))
+
+
+def near_tan(v: Vector, x: Value) -> Value:
+    """Tangent of a number that is not large."""
+    return _tangent(v, *_reduce(v, x))
 
 
 def cos_turns(v: Vector, turns: Value) -> Value:
@@ -50,7 +71,7 @@ def _reduce(v: Vector, x: Value) -> tuple[Value, Value]:
     r = x
     for part in parts(PI / 2, v.dtype, 3):
         r = v.fma(count, v.const(-part), r)
-    return v.clamp(r, -_REDUCED, _REDUCED), quarter
+    return r, quarter
 
 
 def _sine(v: Vector, r: Value) -> Value:
@@ -70,6 +91,14 @@ def _sign(power: int) -> float:
     return -1.0 if power // 2 % 2 else 1.0
 
 
+def _tangent(v: Vector, r: Value, quarter: Value) -> Value:
+    b = v.builder
+    sine, cosine = _sine(v, r), _cosine(v, r)
+    is_odd = _has_bit(v, quarter, 1)
+    above = b.select(is_odd, b.fneg(cosine), sine)
+    return b.fdiv(above, b.select(is_odd, sine, cosine))
+
+
 def _has_bit(v: Vector, integer: Value, bit: int) -> Value:
     b = v.builder
     return b.icmp_unsigned("!=", b.and_(integer, v.int_const(bit)), v.int_const(0))
@@ -81,3 +110,12 @@ def _wave(v: Vector, r: Value, quarter: Value) -> Value:
     size = b.select(_has_bit(v, quarter, 1), _cosine(v, r), _sine(v, r))
     flip = b.shl(b.and_(quarter, v.int_const(2)), v.int_const(v.format.bits - 2))
     return v.floats(b.xor(v.bits(size), flip))
+
+
+def _turned(v: Vector, r: Value, quarter: Value) -> Value:
+    return _wave(v, r, v.builder.add(quarter, v.int_const(1)))
+
+
+sin = _of_any("sin", _wave)
+cos = _of_any("cos", _turned)
+tan = _of_any("tan", _tangent)

@@ -159,6 +159,7 @@ class Function:
         self.args = [Value(each, f"%a{k}") for k, each in enumerate(kind.args)]
         self.blocks: list[Block] = []
         self.linkage = ""
+        self.attributes: tuple[str, ...] = ()
         self.count = 0
         module.globals[name] = self
 
@@ -178,7 +179,8 @@ class Function:
             return f"declare {result} {self.ref}({kinds})\n"
         given = ", ".join(f"{spelled(a.type)} {a.ref}" for a in self.args)
         linkage = f"{self.linkage} " if self.linkage else ""
-        head = f"define {linkage}{result} {self.ref}({given}) {{"
+        told = "".join(f"{each} " for each in self.attributes)
+        head = f"define {linkage}{result} {self.ref}({given}) {told}{{"
         return "\n".join((head, *self._lines(), "}\n"))
 
     def _lines(self) -> Iterator[str]:
@@ -196,6 +198,8 @@ class Module:
         self.free = "".join(f"{flag} " for flag in sorted(freedom))
         self.globals: dict[str, Function] = {}
         self.nodes: dict[str, Node] = {}
+        self.words: dict[str, Sequence[int]] = {}  # tables of constants
+        self.kept: list[Function] = []  # functions that only attributes name
 
     def add_metadata(self, operands: Sequence[str | Node]) -> Node:
         """A node of metadata; equal ones are one."""
@@ -207,7 +211,16 @@ class Module:
     def __str__(self) -> str:
         nodes = (f"{node.ref} = !{{{text}}}" for text, node in self.nodes.items())
         head = f'target triple = "{self.triple}"\n'
-        return "\n".join((head, *map(str, self.globals.values()), *nodes, ""))
+        return "\n".join((head, *self._data(), *map(str, self.globals.values()), *nodes, ""))
+
+    def _data(self) -> Iterator[str]:
+        for name, words in self.words.items():
+            given = ", ".join(f"i64 {word}" for word in words)
+            yield f"@{name} = internal constant [{len(words)} x i64] [{given}]"
+        if self.kept:
+            given = ", ".join(f"ptr {each.ref}" for each in self.kept)
+            kind = f'appending global [{len(self.kept)} x ptr] [{given}], section "llvm.metadata"'
+            yield f"@llvm.compiler.used = {kind}"
 
 
 Binary = Callable[[Any, Any, Any], Value]
@@ -329,6 +342,9 @@ class Builder:
 
     def ret_void(self) -> None:
         self._close("  ret void")
+
+    def ret(self, value: Any) -> None:
+        self._close(f"  ret {spelled(value.type)} {referred(value)}")
 
     def phi(self, kind: Any) -> Phi:
         made = Phi(kind, self.function.number())

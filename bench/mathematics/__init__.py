@@ -1,0 +1,1 @@
+"""Errors and speed of the elementary functions over the whole range of floats."""
