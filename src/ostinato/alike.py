@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 import numpy as np
 
@@ -41,7 +40,7 @@ class Alike:
             value = arguments.get(name)
             if type(value) is not np.ndarray:
                 return None
-            array = cast(Array, value)
+            array: Array = value
             if array.dtype != dtype or array.shape != shape:
                 return None
             flags = array.flags

@@ -86,6 +86,8 @@ def words(arguments: Sequence[object]) -> list[int]:
 
 
 def _word(value: object) -> int:
+    if isinstance(value, int):
+        return value
     if isinstance(value, np.ndarray):
         return value.ctypes.data
     assert isinstance(value, SupportsInt), f"{value!r} is no argument of machine code"

@@ -8,6 +8,7 @@ processor still know the place. Blocks that wait are bounded in bytes; the oldes
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 import sys
@@ -96,9 +97,7 @@ class Pool:
     def empty(self, shape: Sequence[int], dtype: npt.DTypeLike) -> Array:
         """An aligned array; its contents are arbitrary."""
         kind = np.dtype(dtype)
-        size = kind.itemsize
-        for n in shape:
-            size *= n
+        size = math.prod(shape) * kind.itemsize
         lease = _Lease(self, self._take(block_size(size)), size)
         return np.asarray(lease).view(kind).reshape(shape)
 
