@@ -36,6 +36,18 @@ def poisoned_arenas() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def all_threads_run() -> Iterator[None]:
+    """Let small programs run on all threads too, though one would be faster: see test_crowd.py."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ostinato.runtime.executor.Crowd", _everybody)
+        yield
+
+
+def _everybody(*_: object) -> None:
+    """No choice: all threads run."""
+
+
+@pytest.fixture(autouse=True, scope="session")
 def one_process_compiles() -> Iterator[None]:
     """Compile in this process where tests run side by side: another one has no core to itself.
 

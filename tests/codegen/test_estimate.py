@@ -96,3 +96,33 @@ def test_explain_predicts_for_the_extents_it_is_given() -> None:
     short, long = (run.explain(T=n).cost["predicted_ns"] for n in (10, 100_000))
     assert long > 2 * short
     assert "predicted_ns" in run.explain().cost
+
+
+def stepwise(b: ot.Dimension, width: int) -> ot.Program:
+    """Parameters that all rows read, and that the mean over all rows changes."""
+    i = ot.dims("i")
+    w = ot.recurrent("w", shape=(width,), over=i)
+    w[0] = 1.0
+    x = ot.input("x", shape=(width,), over=b)
+    w[i + 1] = w - 0.1 * ot.tanh(x * w)[:, i].mean(0)
+    return ot.Program(w=w)
+
+
+def test_what_workers_hand_to_each_other_grows_with_parameters_and_steps() -> None:
+    b = ot.dims("b")
+    narrow, wide = stepwise(b, 64), stepwise(b, 256)
+    assert of(narrow, 1, B=256, I=10).passing == 0.0
+    few, more, wider = (
+        of(program, 2, B=256, I=steps).passing
+        for program, steps in ((narrow, 10), (narrow, 20), (wide, 10))
+    )
+    assert 0.0 < few < more == pytest.approx(2 * few, rel=0.1)
+    assert wider == pytest.approx(4 * few, rel=0.1)
+
+
+def test_rows_of_ones_own_are_handed_to_nobody() -> None:
+    t, b = ot.dims("t b")
+    h = ot.recurrent("h", over=(t, b))
+    h[0, b] = 1.0
+    h[t + 1, b] = 0.5 * h
+    assert of(ot.Program(h=h, g=ot.exp(h)), 2, B=512, T=8).passing == 0.0

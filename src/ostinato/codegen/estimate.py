@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from ostinato.codegen.arena import ITEM_BYTES
 from ostinato.codegen.effort import Leaves, Point
+from ostinato.codegen.passing import middle, passing_ns
 from ostinato.codegen.system import Statement, loads
 from ostinato.codegen.tree import (
     Barrier,
@@ -21,7 +22,6 @@ from ostinato.codegen.tree import (
     DriverLoop,
     Kernel,
     Loop,
-    Span,
     Step,
     Tree,
     computed,
@@ -33,22 +33,26 @@ from ostinato.pdg.index import Extent, dims_of, evaluate
 if TYPE_CHECKING:
     from ostinato.codegen.plan import Plan, Port
 
+JOINING_NS = 20_000.0  # until other workers have begun a run, and found its memory
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """Nanoseconds of a run: of every kernel by name, of waiting, of moving arguments and results.
 
-    ``run`` is what any run takes.
+    ``passing`` is waiting for what other workers wrote, ``run`` what any run takes.
     """
 
     kernels: Mapping[str, float]
     barriers: float
+    passing: float
     arguments: float
     run: float
 
     @property
     def total(self) -> float:
-        return sum(self.kernels.values()) + self.barriers + self.arguments + self.run
+        shared = self.barriers + self.passing
+        return sum(self.kernels.values()) + shared + self.arguments + self.run
 
 
 def estimate(plan: Plan, profile: Profile, extents: Mapping[str, int], workers: int) -> Estimate:
@@ -64,8 +68,9 @@ def estimate(plan: Plan, profile: Profile, extents: Mapping[str, int], workers: 
     return Estimate(
         {k.name: found.kernels.get(k.name, 0.0) for k in plan.kernels},
         found.barriers,
+        passing_ns(plan, point, workers),
         arguments + results,
-        profile.run_ns,
+        profile.run_ns + (JOINING_NS if workers > 1 else 0.0),
     )
 
 
@@ -78,6 +83,7 @@ def predicted(
         "predicted_ns": found.total,
         **{f"{name}_ns": taken for name, taken in found.kernels.items()},
         "barriers_ns": found.barriers,
+        "passing_ns": found.passing,
         "arguments_ns": found.arguments,
         "call_ns": found.run,
     }
@@ -163,9 +169,3 @@ def carries(loop: Loop, statements: Mapping[str, Statement]) -> bool:
         if x.tensor in own
         for at in x.dims
     )
-
-
-def middle(span: Span, point: Point) -> tuple[int, Point]:
-    """How often a loop runs, and a point in the middle of it."""
-    lo, hi = evaluate(span.lo, point), evaluate(span.hi, point)
-    return max(0, hi - lo), {**point, span.dim: (lo + max(lo, hi - 1)) // 2}

@@ -33,7 +33,7 @@ class Profile:
     """
 
     name: str = "default"
-    run_ns: float = 150_000.0  # one call of a compiled program that does nothing
+    run_ns: float = 20_000.0  # one call of a compiled program that does nothing
     kernel_ns: float = 18.0  # calling a kernel
     barrier_ns: float = 500.0  # all workers wait for each other
     leaf_ns: float = 5.5  # starting a vector loop

@@ -20,6 +20,7 @@ from ostinato.runtime.arrays import tile_counts as counts_of
 from ostinato.runtime.artifact import Artifact, Field, Layout
 from ostinato.runtime.calls import Calls, Control
 from ostinato.runtime.crew import Crew
+from ostinato.runtime.crowd import Crowd
 from ostinato.runtime.explain import Explanation, MemoryUse
 from ostinato.runtime.frame import Frame, Outcome, empty_result
 from ostinato.runtime.linking import Entry
@@ -151,27 +152,30 @@ class Executable:
         threads: int = 0,
         team: Team | None = None,
     ) -> None:
-        """Compile or load the module in ``directory``; ``threads`` 0 means all cores.
+        """Compile or load the module in ``directory``; a ``team`` that is there compiles it.
 
-        A ``team`` that is there already compiles it.
+        ``threads`` 0 means all cores, or one where that is predicted to be faster.
         """
         self.artifact, self.key = artifact, key
         self._stamping: Stamping | None = None
         self._measured: tuple[Mapping[str, int], tuple[float, ...]] | None = None
         self.threads = threads or available_cores()
+        self.crowd = None if threads else Crowd(artifact.price, directory)
         self.loaded: Loaded = load_module(directory, key, self.threads, team)
         self._free: list[Frame] = []
         self._extents: Mapping[str, int] = {}
         self._placed: tuple[Mapping[str, int], int, Layout] | None = None
-        self._counted: tuple[Mapping[str, int], int] | None = None
+        self._counted: tuple[Mapping[str, int], int, int] | None = None
         self._brief: Mapping[str, int] | None = None
 
     def workers(self, extents: Mapping[str, int]) -> int:
-        """The number of threads to use: never more than tiles."""
-        if self._counted is None or self._counted[0] != extents:
+        """The number of threads to use: never more than tiles, and one if that is faster."""
+        if self._counted is None or self._counted[:2] != (extents, self.threads):
             most = max([1, *counts_of(self.artifact.interface.tiles, extents)])
-            self._counted = (dict(extents), max(1, min(self.threads, most)))
-        return self._counted[1]
+            most = max(1, min(self.threads, most))
+            chosen = most if self.crowd is None else self.crowd.workers(extents, most)
+            self._counted = (dict(extents), self.threads, chosen)
+        return self._counted[2]
 
     def is_brief(self, extents: Mapping[str, int]) -> bool:
         """Whether the last run had these extents and took little time, and calls no Python."""
