@@ -1,10 +1,11 @@
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.estimate import Estimate, estimate, predicted
+from ostinato.codegen.estimate import LARGE, Estimate, estimate, predicted
 from ostinato.codegen.plan import Plan
 from ostinato.machine.profile import Profile
 from ostinato.options import Options
+from ostinato.runtime import direct
 from ostinato.stages import optimize_pdg, plan_of
 from ostinato.tensor import Tensor
 
@@ -51,6 +52,17 @@ def test_a_function_costs_what_the_profile_says() -> None:
     added, powered = (of(ot.Program(y=y), B=512) for y in (x + 1.0, x**x))
     more = (PROFILE.function_ns("pow") - PROFILE.step_ns) * 512 * 256
     assert kernels(powered) - kernels(added) == pytest.approx(more, rel=0.1)
+
+
+def test_what_stays_where_it_is_costs_no_copy() -> None:
+    b, t = ot.dims("b t")
+    x, y = ot.input("x", over=(b, t)), ot.recurrent("y", over=(b, t))
+    y[b, 0] = x[b, 0]
+    y[b, t + 1] = 0.5 * y + x[b, t + 1]
+    assert LARGE == direct.LARGE
+    assert of(ot.Program(y=x * 2.0), B=256, T=256).arguments == 0.0
+    assert of(ot.Program(y=x * 2.0), B=256, T=255).arguments > 0.0  # the last tile has fewer
+    assert of(ot.Program(y=y), B=256, T=256).arguments >= 256 * 256 * PROFILE.copy_ns
 
 
 def test_workers_share_tiles() -> None:

@@ -83,6 +83,14 @@ def test_a_dim_known_to_be_short_is_not_tiled() -> None:
     assert {str(d) for d in tile(p.system(), {}, 2).statements["x"].dims} == {"b", "t_o"}
 
 
+def test_of_two_lanes_that_serve_as_well_the_one_of_neighbours_is_tiled() -> None:
+    p = Builder("b t", {})
+    p.add("x", "b t", "", number(p.d["b"]), lanes="b t")
+    p.outputs = ["x"]
+    assert [str(d) for d in tile(p.system(), {}, 2).statements["x"].dims] == ["b", "t_o"]
+    assert_right(p, SIZES)
+
+
 def test_tiles_suffice_for_the_workers() -> None:
     assert [default_width(n, 4) for n in (40, 64, 4096)] == [16, 16, 32]
 

@@ -70,7 +70,6 @@ def _rows(profile: Profile) -> list[tuple[str, float]]:
         *((f"byte from {level}", ns) for level, ns in zip(LEVELS, profile.byte_ns, strict=True)),
         ("element read in strides", profile.strided_ns),
         ("element of a result in another order", profile.copy_ns),
-        ("first use of a byte", profile.fresh_ns),
         ("uniform draw", profile.draw_ns),
         ("normal draw", profile.normal_ns),
         ("comparison of a sort", profile.order_ns),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ostinato.codegen.plan import Plan, Port
 
 JOINING_NS = 20_000.0  # until other workers have begun a run, and found its memory
+LARGE = 1 << 18  # bytes of an argument or a result from which it may stay where it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +61,13 @@ def estimate(plan: Plan, profile: Profile, extents: Mapping[str, int], workers: 
     found = _Walk(plan, profile, workers)
     point: Point = {Extent(name): extents.get(name, TYPICAL_EXTENT) for name in plan.extents}
     found.steps(plan.driver, point, 1.0)
-    arguments = sum(_copied(plan, port, profile, point) for port in plan.inputs)
-    results = sum(
-        _copied(plan, port, profile, point) + profile.fresh_ns * _bytes(plan, port, point)
-        for port in plan.outputs
-    )
+    ports = (*plan.inputs, *plan.outputs)
+    copied = sum(_copied(plan, port, profile, point) for port in ports)
     return Estimate(
         {k.name: found.kernels.get(k.name, 0.0) for k in plan.kernels},
         found.barriers,
         passing_ns(plan, point, workers),
-        arguments + results,
+        copied,
         profile.run_ns + (JOINING_NS if workers > 1 else 0.0),
     )
 
@@ -91,11 +89,30 @@ def predicted(
 
 def _copied(plan: Plan, port: Port, profile: Profile, point: Point) -> float:
     """Copying an argument or a result; one that lies in another order is gathered by strides."""
+    if _stays(plan, port, point):
+        return 0.0
     size = _bytes(plan, port, point)
-    order = [axis for axes in port.axes for axis in axes]
     elements = size / ITEM_BYTES[plan.storage[port.tensor].dtype]
-    turned = elements * profile.copy_ns if order != sorted(order) else 0.0
-    return 2 * size * profile.byte_ns[-1] + turned  # what was done before a run has other memory
+    turned = 0.0 if _is_in_order(port) else elements * profile.copy_ns
+    return 2 * size * profile.move_ns(size) + turned
+
+
+def _stays(plan: Plan, port: Port, point: Point) -> bool:
+    """Whether compiled code reads an argument, or writes a result, where the user has it."""
+    both = [other.tensor for other in (*plan.inputs, *plan.outputs)]
+    stored = [evaluate(size, point) for size in plan.storage[port.tensor].shape]
+    together = [math.prod(stored[k] for k in axes) for axes in port.axes]
+    return (
+        _is_in_order(port)
+        and together == [evaluate(size, point) for size in port.shape]
+        and both.count(port.tensor) == 1
+        and _bytes(plan, port, point) >= LARGE
+    )
+
+
+def _is_in_order(port: Port) -> bool:
+    order = [axis for axes in port.axes for axis in axes]
+    return order == sorted(order)
 
 
 def _bytes(plan: Plan, port: Port, point: Point) -> float:

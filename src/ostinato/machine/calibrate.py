@@ -8,7 +8,6 @@ by the processor's time, which other programs disturb less; waiting for others, 
 from __future__ import annotations
 
 import math
-import mmap
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -185,16 +184,6 @@ def _strides(watch: Stopwatch, found: dict[str, Any]) -> None:
     other = np.empty_like(square)
     plain, turned = (_fastest_ns(watch, partial(copy, other, x)) for x in (square, square.T))
     found["copy_ns"] = max((turned - plain) / square.size, found["step_ns"])
-    zeros = bytes(square.nbytes)
-    new = _fastest_ns(watch, lambda: _filled(zeros))
-    found["fresh_ns"] = max((new - plain) / square.nbytes, 1e-4)
-
-
-def _filled(zeros: bytes) -> None:
-    """Write new memory that the system takes back."""
-    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANON} if hasattr(mmap, "MAP_PRIVATE") else {}
-    with mmap.mmap(-1, len(zeros), **private) as memory:
-        memory.write(zeros)
 
 
 def _fastest_ns(watch: Stopwatch, work: Callable[[], object]) -> float:

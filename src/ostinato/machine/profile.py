@@ -48,8 +48,7 @@ class Profile:
     byte_ns: tuple[float, ...] = (0.0019, 0.0087, 0.035, 0.064)  # moving a byte, by `LEVELS`
     level_bytes: tuple[int, ...] = (48 << 10, 2 << 20, 32 << 20)  # what each level holds
     strided_ns: float = 0.82  # reading an element whose neighbour lies elsewhere
-    copy_ns: float = 0.8  # returning an element of a result that lies in another order
-    fresh_ns: float = 0.3  # the first use of a byte of new memory
+    copy_ns: float = 0.56  # returning an element of a result that lies in another order
     draw_ns: float = 1.4  # a uniform draw
     normal_ns: float = 3.3  # a normal draw
     order_ns: float = 4.1  # a comparison of a sort or a search, with its mispredicted branch
