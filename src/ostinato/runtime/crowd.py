@@ -16,6 +16,8 @@ from ostinato.runtime.artifact import Price
 FILE = "threads.json"
 PREDICTED = "predicted_ns"  # the whole of a price; without one all threads run
 
+WORTH = 0.975  # of the time alone: other processors are worth some gain
+
 
 class Crowd:
     """The choices for one program, made in this process or an earlier one."""
@@ -26,7 +28,7 @@ class Crowd:
         self._known: dict[str, bool] | None = None
 
     def workers(self, extents: Mapping[str, int], most: int) -> int:
-        """``most``, or 1 if one worker is predicted to be done earlier."""
+        """``most``, or 1 if they are predicted to gain next to nothing."""
         if most == 1:
             return 1
         if self._known is None:
@@ -35,7 +37,7 @@ class Crowd:
         key = " ".join((str(most), *sizes))
         if key not in self._known:
             alone, together = (self._price(extents, n).get(PREDICTED, 0.0) for n in (1, most))
-            self._known[key] = alone < together
+            self._known[key] = alone * WORTH < together
             self._write(self._known)
         return 1 if self._known[key] else most
 
