@@ -140,10 +140,15 @@ class Scheduler:
         succ: dict[str, list[str]] = {name: [] for name in by_name}
         for d in deps:
             succ[d.producer.name].append(d.consumer.name)
+        groups = components(list(by_name), succ)
+        of = {name: k for k, names in enumerate(groups) for name in names}
+        inside: list[list[Dep]] = [[] for _ in groups]
+        for d in deps:
+            k = of[d.producer.name]
+            if of[d.consumer.name] == k:
+                inside[k].append(d)
         out: list[Item] = []
-        for names in components(list(by_name), succ):
-            members = set(names)
-            inner = [d for d in deps if d.consumer.name in members and d.producer.name in members]
+        for names, inner in zip(groups, inside, strict=True):
             own = [by_name[n] for n in names]
             out.append(Item(tuple(own), tuple(inner), self.options(own, inner, done)))
         return out

@@ -23,6 +23,9 @@ class Extent:
 
     name: str
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __str__(self) -> str:
         return self.name
 
@@ -41,6 +44,9 @@ class Dim:
     steps: str = ""
     size: Expr | None = None
     remarks: list[object] = field(default_factory=list[object], compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        return self.serial  # schedulers ask for it a million times
 
     def __reduce__(self) -> tuple[type[Dim], tuple[str, int, str, Expr | None]]:
         return Dim, (self.name, self.serial, self.steps, self.size)
@@ -114,6 +120,8 @@ class Expr:
 
     def __add__(self, other: ExprLike) -> Expr:
         right = expr(other)
+        if not right.terms or not self.terms:
+            return Expr(self.terms or right.terms, self.const + right.const)
         total = dict(self.terms)
         for atom, k in right.terms:
             total[atom] = total.get(atom, 0) + k
@@ -192,7 +200,9 @@ def _rank(atom: Atom) -> tuple[int, int, str]:
 
 def _canonical(total: Mapping[Atom, int], const: int) -> Expr:
     kept = [(a, k) for a, k in total.items() if k != 0]
-    return Expr(tuple(sorted(kept, key=lambda term: _rank(term[0]))), const)
+    if len(kept) > 1:
+        kept.sort(key=lambda term: _rank(term[0]))
+    return Expr(tuple(kept), const)
 
 
 def expr(value: ExprLike) -> Expr:
@@ -292,9 +302,10 @@ def symbols(value: ExprLike) -> frozenset[Dim | Extent]:
     """All dimensions and extents that the expression mentions."""
     out: set[Dim | Extent] = set()
     for atom, _ in expr(value).terms:
+        if isinstance(atom, Dim | Extent):  # nearly always
+            out.add(atom)
+            continue
         match atom:
-            case Dim() | Extent():
-                out.add(atom)
             case FloorDiv(of, _) | Mod(of, _):
                 out |= symbols(of)
             case Extremum(_, of) | Product(of):
@@ -306,7 +317,13 @@ def symbols(value: ExprLike) -> frozenset[Dim | Extent]:
 
 def dims_of(value: ExprLike) -> frozenset[Dim]:
     """The dimensions that the expression mentions."""
-    return frozenset(s for s in symbols(value) if isinstance(s, Dim))
+    out: set[Dim] = set()
+    for atom, _ in expr(value).terms:
+        if isinstance(atom, Dim):
+            out.add(atom)
+        elif not isinstance(atom, Extent):
+            out.update(s for s in symbols(Expr(((atom, 1),), 0)) if isinstance(s, Dim))
+    return frozenset(out)
 
 
 def is_quasi_affine(value: ExprLike) -> bool:
