@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ostinato.codegen.estimate import estimate
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planned import Plan
 from ostinato.codegen.tree import Kernel, computed, leaves
 from ostinato.codegen.work import KernelWork, limit_ns, work
 from ostinato.machine.profile import Profile

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache as cached
 from functools import partial
@@ -31,19 +33,36 @@ from ostinato.switches import debug
 
 if TYPE_CHECKING:
     from ostinato.codegen.emit.program import Profiled
-    from ostinato.codegen.plan import Plan
+    from ostinato.codegen.planned import Plan
     from ostinato.codegen.ports import Interface
     from ostinato.codegen.system import System
     from ostinato.fitting import Taken
     from ostinato.rewrite.optimize import Optimized
+
+YOUNG = 50_000  # objects more than before, until somebody looks for garbage
 
 
 def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:
     """Run every stage of the compiler."""
     started = time.perf_counter()
     threading.Thread(target=_import_stages, name="ostinato-imports", daemon=True).start()
-    optimized = optimize_pdg(encoded(pdg), rules, options)
-    return assemble(pdg, optimized, options, time.perf_counter() - started)
+    with _seldom_collecting():
+        optimized = optimize_pdg(encoded(pdg), rules, options)
+        return assemble(pdg, optimized, options, time.perf_counter() - started)
+
+
+@contextmanager
+def _seldom_collecting() -> Generator[None]:
+    """Look for garbage seldom: nearly all that the stages make stays until they end."""
+    before = gc.get_threshold()
+    if before[0] >= YOUNG or not gc.isenabled():
+        yield
+        return
+    gc.set_threshold(YOUNG, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _import_stages() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ostinato.codegen.liveness import Life
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planned import Plan
 from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.node import Dtype
 

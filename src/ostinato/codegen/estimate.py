@@ -31,7 +31,7 @@ from ostinato.machine.profile import TYPICAL_EXTENT, Profile
 from ostinato.pdg.index import Extent, dims_of, evaluate
 
 if TYPE_CHECKING:
-    from ostinato.codegen.plan import Plan, Port
+    from ostinato.codegen.planned import Plan, Port
 
 JOINING_NS = 20_000.0  # until other workers have begun a run, and found its memory
 LARGE = 1 << 18  # bytes of an argument or a result from which it may stay where it is

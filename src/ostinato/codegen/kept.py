@@ -13,7 +13,7 @@ from ostinato.codegen.tree import Barrier, Call, DriverLoop, Fill, Step, compute
 from ostinato.pdg.index import Dim
 
 if TYPE_CHECKING:
-    from ostinato.codegen.plan import Plan
+    from ostinato.codegen.planned import Plan
 
 Path = tuple[tuple[Dim, int], ...]  # loops from the outside: a dim, and the identity of the loop
 

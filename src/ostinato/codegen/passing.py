@@ -18,7 +18,7 @@ from ostinato.codegen.tree import Call, DriverLoop, Kernel, Span, Step
 from ostinato.pdg.index import Dim, Extent, evaluate
 
 if TYPE_CHECKING:
-    from ostinato.codegen.plan import Plan
+    from ostinato.codegen.planned import Plan
 
 LINE_BYTES = 64
 LINE_NS = 9.0  # of many lines at once, from the cache of one core to another; 4 to 14 were seen

@@ -8,26 +8,26 @@ from dataclasses import dataclass, field, replace
 from ostinato.codegen.coalesce import coalesced
 from ostinato.codegen.dead import dead_rows
 from ostinato.codegen.deps import Spans
-from ostinato.codegen.driver import Access, drive
-from ostinato.codegen.ends import End, early_ends
+from ostinato.codegen.driver import drive
+from ostinato.codegen.ends import early_ends
 from ostinato.codegen.folds import with_fills
 from ostinato.codegen.guards import guards
-from ostinato.codegen.liveness import Life, lifetimes
+from ostinato.codegen.liveness import lifetimes
 from ostinato.codegen.padding import pad_outputs
+from ostinato.codegen.planned import Plan as Plan
+from ostinato.codegen.planned import Port as Port
 from ostinato.codegen.reuse import check_storage, prover
 from ostinato.codegen.rows import long_rows
 from ostinato.codegen.schedule import schedule
 from ostinato.codegen.scratch import scratches
-from ostinato.codegen.show import show_plan
-from ostinato.codegen.storage import Storage, input_storage, place_tensors, sites
-from ostinato.codegen.system import Load, Statement, System
+from ostinato.codegen.storage import input_storage, place_tensors, sites
+from ostinato.codegen.system import Statement, System
 from ostinato.codegen.tighten import tightened
 from ostinato.codegen.tile import Tiled, tile
-from ostinato.codegen.tree import Kernel, Loop, Step
 from ostinato.codegen.values import value_symbols
 from ostinato.codegen.whole import whole_operands
 from ostinato.pdg.condition import Cond, cond_symbols
-from ostinato.pdg.index import Dim, Expr, Extent, expr, symbols
+from ostinato.pdg.index import Dim, Extent, expr, symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,52 +42,6 @@ class PlanOptions:
     widths: Mapping[str, int] = field(default_factory=dict[str, int])
     workers: int = 2
     exact: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Port:
-    """How an argument or a result of the program lies in its tensor's storage.
-
-    ``shape`` is the user's array (dims in declaration order, then axes). ``axes`` gives for each of
-    its axes the stored axes (`Storage.shape`) it consists of: one, or the tile and the position in
-    the tile, whose product may exceed the extent.
-    """
-
-    name: str
-    tensor: str
-    shape: tuple[Expr, ...]
-    axes: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A program ready for emission; plain data, so it can be pickled.
-
-    ``lives`` gives the phases of the driver in which a global tensor's memory is in use,
-    ``accesses`` the tensors that each kernel touches; ``guards`` where statements are needed that
-    are not needed at every point; ``ends`` the loops that stop where nothing lives any more,
-    ``living`` the products that pass over dead rows before that, by the mask of their rows.
-    """
-
-    statements: dict[str, Statement]  # tiled and laid out: what the leaves compute
-    storage: dict[str, Storage]
-    kernels: tuple[Kernel, ...]
-    driver: tuple[Step, ...]
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
-    extents: tuple[str, ...]  # every extent that the plan mentions, sorted
-    lives: dict[str, Life]
-    accesses: tuple[Access, ...]
-    guards: dict[str, Cond] = field(default_factory=dict[str, Cond])
-    exact: bool = False
-    pieces: dict[Dim, Dim] = field(default_factory=dict[Dim, Dim])  # tile -> the dim it is of
-    changes: tuple[str, ...] = ()  # what was done to keep less, in words
-    same: Mapping[str, str] = field(default_factory=dict[str, str])  # not computed -> its equal
-    ends: dict[Loop, End] = field(default_factory=dict[Loop, End])
-    living: dict[str, Load] = field(default_factory=dict[str, Load])
-
-    def __str__(self) -> str:
-        return show_plan(self)
 
 
 def plan(system: System, options: PlanOptions | None = None) -> Plan:

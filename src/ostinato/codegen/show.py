@@ -40,7 +40,7 @@ from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.index import Expr, expr
 
 if TYPE_CHECKING:
-    from ostinato.codegen.plan import Plan
+    from ostinato.codegen.planned import Plan
 from ostinato.codegen.storage import Storage
 
 INFIX = {

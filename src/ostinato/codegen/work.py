@@ -16,7 +16,7 @@ from ostinato.codegen.arena import ITEM_BYTES
 from ostinato.codegen.effort import FREE, WIDE, Leaves, Point, clause_at, positions, size_at
 from ostinato.codegen.living import factors
 from ostinato.codegen.passing import middle
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planned import Plan
 from ostinato.codegen.system import Axis, Call, Choice, Draw, Load, Statement, Value, children
 from ostinato.codegen.tree import (
     Barrier,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ostinato.codegen.arena import layout
 from ostinato.codegen.estimate import Estimate, estimate
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planned import Plan
 from ostinato.codegen.system import System
 from ostinato.experiment import Experiment
 from ostinato.machine.stored import profile_in_use

@@ -11,7 +11,7 @@ from dataclasses import replace
 from ostinato.codegen.emit.function import OFFSETS, Body, Function
 from ostinato.codegen.emit.index import condition, expression
 from ostinato.codegen.emit.source import Source
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planned import Plan
 from ostinato.codegen.ports import Python, View
 from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Call, Load, Operand, Statement

@@ -16,7 +16,7 @@ from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.kernel import loop_head
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.source import Source
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planned import Plan
 from ostinato.codegen.tree import Barrier, Call, DriverLoop, Step
 from ostinato.pdg.index import Dim, Extent
 

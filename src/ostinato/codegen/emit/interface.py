@@ -7,7 +7,7 @@ from ostinato.codegen.driver import calls
 from ostinato.codegen.emit.calling import python_calls
 from ostinato.codegen.emit.driver import published_loop
 from ostinato.codegen.emit.kernel import stored
-from ostinato.codegen.plan import Plan, Port
+from ostinato.codegen.planned import Plan, Port
 from ostinato.codegen.ports import Field, Interface
 from ostinato.codegen.tree import computed, leaves
 

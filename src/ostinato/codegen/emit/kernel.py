@@ -18,7 +18,7 @@ from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.sweep import emit_sweep
 from ostinato.codegen.emit.value import LONG
 from ostinato.codegen.guards import guard_of
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planned import Plan
 from ostinato.codegen.show import show_value
 from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Load, Statement, loads

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planned import Plan
 from ostinato.codegen.system import Axis, Load, Statement, loads
 from ostinato.pdg.index import Expr, dims_of, expr
 

@@ -9,7 +9,7 @@ from ostinato.codegen.cpu import prelude, target
 from ostinato.codegen.cpu.digest import digest
 from ostinato.codegen.emit.driver import Stamps, emit_driver
 from ostinato.codegen.emit.kernel import EmittedKernel, emit_kernel
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planned import Plan
 
 MODULE = "ostinato.codegen.cpu.prelude"
 STAMPING, STAMPS = "ostinato.codegen.cpu.stamps", ("begin", "mark", "stamp")

@@ -1,0 +1,66 @@
+"""What planning leaves behind, apart from the planner: a stored program needs this part alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ostinato.codegen.ends import End
+from ostinato.codegen.storage import Storage
+from ostinato.codegen.system import Load, Statement
+from ostinato.codegen.tree import Kernel, Loop, Step
+from ostinato.pdg.condition import Cond
+from ostinato.pdg.index import Dim, Expr
+
+if TYPE_CHECKING:
+    from ostinato.codegen.driver import Access
+    from ostinato.codegen.liveness import Life
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """How an argument or a result of the program lies in its tensor's storage.
+
+    ``shape`` is the user's array (dims in declaration order, then axes). ``axes`` gives for each of
+    its axes the stored axes (`Storage.shape`) it consists of: one, or the tile and the position in
+    the tile, whose product may exceed the extent.
+    """
+
+    name: str
+    tensor: str
+    shape: tuple[Expr, ...]
+    axes: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A program ready for emission; plain data, so it can be pickled.
+
+    ``lives`` gives the phases of the driver in which a global tensor's memory is in use,
+    ``accesses`` the tensors that each kernel touches; ``guards`` where statements are needed that
+    are not needed at every point; ``ends`` the loops that stop where nothing lives any more,
+    ``living`` the products that pass over dead rows before that, by the mask of their rows.
+    """
+
+    statements: dict[str, Statement]  # tiled and laid out: what the leaves compute
+    storage: dict[str, Storage]
+    kernels: tuple[Kernel, ...]
+    driver: tuple[Step, ...]
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    extents: tuple[str, ...]  # every extent that the plan mentions, sorted
+    lives: dict[str, Life]
+    accesses: tuple[Access, ...]
+    guards: dict[str, Cond] = field(default_factory=dict[str, Cond])
+    exact: bool = False
+    pieces: dict[Dim, Dim] = field(default_factory=dict[Dim, Dim])  # tile -> the dim it is of
+    changes: tuple[str, ...] = ()  # what was done to keep less, in words
+    same: Mapping[str, str] = field(default_factory=dict[str, str])  # not computed -> its equal
+    ends: dict[Loop, End] = field(default_factory=dict[Loop, End])
+    living: dict[str, Load] = field(default_factory=dict[str, Load])
+
+    def __str__(self) -> str:
+        from ostinato.codegen.show import show_plan
+
+        return show_plan(self)
