@@ -54,24 +54,22 @@ def test_later_runs_find_the_threads_of_earlier_ones_awake_or_asleep(
     assert threading.active_count() == before
 
 
-def test_brief_runs_beside_each_other_have_threads_of_their_own(
-    brief: Compiled,
-) -> None:
-    wrong = list[int]()
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_brief_runs_beside_each_other_are_not_mixed_up(is_shared: bool, brief: Compiled) -> None:
+    right = list[bool]()
 
     def work(number: int) -> None:
-        run = sums(2)
-        for k in range(100):
-            found = run(x=X + number * k)["s"]
-            if not np.array_equal(found, np.cumsum(X + number * k, 0)):
-                wrong.append(k)
+        run = brief if is_shared else sums(2)
+        for k in range(60):
+            x = np.tile(X + number * k, (1 + (number + k) % 2, 1))
+            right.append(np.array_equal(run(x=x)["s"], np.cumsum(x, 0)))
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not wrong
+    assert right == [True] * 180
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")

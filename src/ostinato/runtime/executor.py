@@ -170,12 +170,13 @@ class Executable:
 
     def workers(self, extents: Mapping[str, int]) -> int:
         """The number of threads to use: never more than tiles, and one if that is faster."""
-        if self._counted is None or self._counted[:2] != (extents, self.threads):
+        known = self._counted  # another thread may run with other extents
+        if known is None or known[:2] != (extents, self.threads):
             most = max([1, *counts_of(self.artifact.interface.tiles, extents)])
             most = max(1, min(self.threads, most))
             chosen = most if self.crowd is None else self.crowd.workers(extents, most)
-            self._counted = (dict(extents), self.threads, chosen)
-        return self._counted[2]
+            known = self._counted = (dict(extents), self.threads, chosen)
+        return known[2]
 
     def is_brief(self, extents: Mapping[str, int]) -> bool:
         """Whether the last run had these extents and took little time, and calls no Python."""
@@ -183,10 +184,11 @@ class Executable:
 
     def layout(self, extents: Mapping[str, int]) -> Layout:
         """Where every tensor lies; that of the last extents is remembered."""
-        workers = self.workers(extents)
-        if self._placed is None or self._placed[:2] != (extents, workers):
-            self._placed = (dict(extents), workers, self.artifact.place(extents, workers))
-        return self._placed[2]
+        workers, known = self.workers(extents), self._placed
+        if known is None or known[:2] != (extents, workers):
+            placed = self.artifact.place(extents, workers)
+            known = self._placed = (dict(extents), workers, placed)
+        return known[2]
 
     def start(self, bound: Bound, log: Log | None = None, is_awaited: bool = False) -> Execution:
         """Begin a run, which ``is_awaited`` before anything else happens; end it with `finish`.
@@ -203,7 +205,11 @@ class Executable:
 
     def _frame(self, extents: Mapping[str, int]) -> Frame:
         """The frame of an ended run, if it had these extents; else its arena, if that is enough."""
-        layout, free = self.layout(extents), self._free.pop() if self._free else None
+        layout = self.layout(extents)
+        try:
+            free = self._free.pop()
+        except IndexError:
+            free = None  # or another thread has it
         if free is not None and free.layout is layout:
             return free
         arena = empty_arena(0) if free is None else free.arena
