@@ -81,15 +81,19 @@ def test_a_forked_process_looks_for_nobody_who_is_not_there(brief: Compiled) -> 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
-def test_a_caller_that_is_interrupted_before_it_begins_lets_everybody_go(
+def test_a_caller_that_is_interrupted_lets_everybody_go_and_begins_nothing_again(
     brief: Compiled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*_: object) -> int:
+    begun = list[object]()
+
+    def interrupted(*job: object) -> int:
+        begun.append(job)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(crew, "lead_of", lambda: interrupted)
         brief(x=X)
+    assert len(begun) == 1
     np.testing.assert_array_equal(brief(x=X)["s"], np.cumsum(X, 0))
 
 

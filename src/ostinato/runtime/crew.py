@@ -38,14 +38,14 @@ class _Post:
         self.state[:] = ASLEEP
         self.address = self.state.ctypes.data
         self._calls: SimpleQueue[None] = SimpleQueue()
+        self._serve = _native(SERVE, 2).function  # an error is the caller's
         threading.Thread(target=self._work, daemon=True).start()
 
     def _work(self) -> None:
         looks = LOOKS if available_cores() > 1 else 1
-        serve = _native(SERVE, 2).function
         while True:
             self._calls.get()
-            serve(self.address, looks)
+            self._serve(self.address, looks)
 
     def wake(self) -> None:
         """Let the thread look for work until it is given some."""
@@ -76,12 +76,16 @@ class Crew:
     def __init__(self, entry: Entry, words: npt.NDArray[np.int64], memory: object) -> None:
         """Row k of ``words`` has the arguments of worker k; ``memory`` is kept while they work."""
         self._entry, self._words, self._memory = entry, words, memory
+        self._is_awaited = False
 
     def is_running(self) -> bool:
         return False
 
     def wait(self, seconds: float = math.inf) -> None:
-        """Run, and return when all workers have returned."""
+        """Run, and return when all workers have returned; nothing is left to wait for later."""
+        if self._is_awaited:
+            return
+        self._is_awaited = True
         workers, count = self._words.shape
         run, place = _spread(count), self._words.ctypes.data
         if workers == 1:

@@ -15,7 +15,6 @@ from ostinato.runtime.artifact import Price
 
 FILE = "threads.json"
 PREDICTED = "predicted_ns"  # the whole of a price; without one all threads run
-
 WORTH = 0.975  # of the time alone: other processors are worth some gain
 
 
