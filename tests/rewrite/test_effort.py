@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from bench.rewriting.speed import deeper
-from ostinato.rewrite.lang import rule_text
+from ostinato.rewrite.lang import program, rule_text
 from ostinato.rewrite.optimize import Report, optimize
 from ostinato.rewrite.registry import every_rule
 from tests.property.programs import Recipe, Replay, Step
@@ -90,3 +90,11 @@ def test_what_facts_share_with_a_pattern_is_compared_afterwards_too() -> None:
     facts = text[: text.index("((let")]
     for name in ("d", "s"):
         assert facts.count(f"(sl {name} ") + facts.count(f"(inner {name} ") <= 1
+
+
+def test_rules_that_a_program_cannot_use_are_not_declared() -> None:
+    rules = every_rule().rules
+    few, more, every = program(rules, ()), program(rules, {"growing"}), program(rules)
+    assert few.gated == ()
+    assert [g for g in every.gated if ":ruleset if_growing " in g[0]] == list(more.gated)
+    assert len(few.rules) + sum(map(len, every.gated)) == len(rules)

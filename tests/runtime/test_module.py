@@ -86,6 +86,18 @@ def test_the_work_of_a_process_that_dies_is_done_here() -> None:
     assert made.keys() == {"a", "b"}
 
 
+def test_a_team_that_is_there_already_compiles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_team(_: int) -> Team:
+        raise AssertionError("another team")
+
+    monkeypatch.setattr("ostinato.runtime.module.Team", no_team)
+    (tmp_path / "program.py").write_text(source(1, 5))
+    with Team(2) as team:
+        assert run(load_module(tmp_path, "any", 1, team)) == [0, 5, 0]
+
+
 def test_programs_share_the_machine_code_of_equal_kernels(
     tmp_path: Path, compiled: list[str]
 ) -> None:

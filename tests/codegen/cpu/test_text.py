@@ -74,3 +74,14 @@ def test_minus_zero_is_no_zero() -> None:
     two = vector_type(F32, 2)
     assert referred(constant(two, [0.0, 0.0])) == "zeroinitializer"
     assert referred(constant(two, [0.0, -0.0])) != "zeroinitializer"
+
+
+def test_equal_lanes_are_written_once() -> None:
+    ones = constant(vector_type(I64, 4), [7] * 4)
+    assert referred(ones) == "splat (i64 7)"
+
+    def body(b: Any, args: list[Any]) -> None:
+        vector = b.insert_element(constant(ones.type, [0] * 4), args[1], i64(0))
+        b.store(b.extract_element(b.add(vector, ones), i64(0)), args[0])
+
+    assert run(written(body), 4) == [11, 0, 0, 0]

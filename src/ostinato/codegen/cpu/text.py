@@ -44,9 +44,11 @@ def referred(value: Any) -> str:
 def _literal(constant: Any) -> str:
     lanes: object = constant.constant
     if isinstance(lanes, list | tuple):
-        parts = typed(Sequence[Any], lanes)
-        if all(each.get_reference().strip() in _ZEROS for each in parts):
+        parts = {str(each.get_reference()).strip() for each in typed(Sequence[Any], lanes)}
+        if parts <= _ZEROS:
             return "zeroinitializer"
+        if len(parts) == 1:
+            return f"splat ({spelled(constant.type.element)} {parts.pop()})"
     text: str = constant.get_reference()
     return text
 
