@@ -7,6 +7,7 @@ form of its width, which asks for all lanes at once whether any is rare, and is 
 
 from collections.abc import Callable, Sequence
 
+from ostinato.codegen.cpu.flags import host_features, vector_bits
 from ostinato.codegen.cpu.llvm import (
     I1,
     I64,
@@ -22,6 +23,7 @@ from ostinato.codegen.cpu.vector import FORMATS, Float, Vector
 
 Slow = Callable[[Vector, Sequence[Value]], Value]
 _PURE = ("nounwind", "readnone")
+_ASIDE = ("noinline", "optnone")  # they run seldom, and optimising them takes long
 
 
 def rarely(v: Vector, name: str, is_rare: Value, args: Sequence[Value], slow: Slow) -> Value:
@@ -38,11 +40,12 @@ def rarely(v: Vector, name: str, is_rare: Value, args: Sequence[Value], slow: Sl
 
 
 def _define(b: Builder, name: str, dtype: Float, count: int, slow: Slow) -> Value:
-    """Write the function of one element, and its forms for every width of registers."""
+    """Write the function of one element, and its forms for the widths that loops have here."""
     element = FORMATS[dtype].element
-    lanes = [bits // FORMATS[dtype].bits for bits in (128, 256, 512)]
+    widest = vector_bits(host_features())
+    lanes = [bits // FORMATS[dtype].bits for bits in (widest // 2, widest)]
     forms = ",".join(f"_ZGV_LLVM_M{x}{'v' * count}_{name}({_form(name, x)})" for x in lanes)
-    told = ("noinline", *_PURE, f'"vector-function-abi-variant"="{forms}"')
+    told = (*_ASIDE, *_PURE, f'"vector-function-abi-variant"="{forms}"')
 
     def body(inner: Builder, args: list[Value]) -> None:
         inner.ret(slow(Vector(inner, dtype), args))
@@ -65,7 +68,7 @@ def _define_form(b: Builder, scalar: Value, name: str, of: Vector, count: int) -
         *args, word = given
         inner.ret(_each_lane(inner, scalar, of, args, word))
 
-    seldom = ("cold", "noinline", *_PURE)
+    seldom = ("cold", *_ASIDE, *_PURE)
     every = new_function(
         b, f"{name}_every_x{of.lanes}", of.type, [*kinds, bits], lane_by_lane, seldom
     )
