@@ -2,8 +2,8 @@
 
 An item joins the first group at or after its producers whose header is compatible; then items move
 between feasible groups while that shrinks what crosses groups (or takes them closer to their
-readers at no cost), and whole groups merge. Loop fusion and elementwise fusion are both this
-function, with other headers.
+readers at no cost), whole groups merge, and chains move to where their end is needed. Loop fusion
+and elementwise fusion are both this function, with other headers.
 """
 
 from __future__ import annotations
@@ -154,6 +154,43 @@ class _Clusters(Generic[H]):
         self.members[source] = []
         self.group_headers[target] = header
 
+    def drain(self, a: int, b: int) -> bool:
+        """Move what no group before ``b`` needs there from group ``a``, if less crosses then.
+
+        A chain of items that lies in ``a`` although its end is in ``b`` does not move item by item:
+        a cut through its middle costs as much as the one at its end.
+        """
+        going = self.needed_from(a, b)
+        if not going:
+            return False
+        tensors = {e.dep.tensor for i in going for e in (*self.before[i], *self.after[i])}
+        now, there = self.crossing(tensors), {*going, *self.members[b]}
+        deps = [e.dep for i in there for e in self.before[i] if e.source in there]
+        for header in self.rules.merge(self.group_headers[b], self.group_headers[a]):
+            if all(self.rules.allows(header, d) for d in deps):
+                self.at |= dict.fromkeys(going, b)
+                if self.crossing(tensors) < now:
+                    self.members[a] = [i for i in self.members[a] if i not in there]
+                    self.members[b] += going
+                    self.group_headers[b] = header
+                    return True
+                self.at |= dict.fromkeys(going, a)
+        return False
+
+    def needed_from(self, a: int, b: int) -> list[int]:
+        """The items of group ``a`` whose users are among them or in groups from ``b`` on."""
+        going: list[int] = []
+        for item in sorted(self.members[a], reverse=True):
+            ends = [e.target for e in self.after[item]]
+            if ends and all(self.at[end] >= b or end in going for end in ends):
+                going.append(item)
+        return going
+
+    def drained(self) -> bool:
+        """Try every pair of groups once."""
+        pairs = itertools.combinations(range(len(self.members)), 2)
+        return any([self.drain(a, b) for a, b in pairs if self.members[b]])
+
     def merged(self) -> bool:
         """Try every pair of groups once."""
         pairs = itertools.combinations(range(len(self.members)), 2)
@@ -172,7 +209,7 @@ def cluster(
         state.place(item)
     for _ in range(ROUNDS):
         moved = [state.move(item) for item in reversed(range(len(headers)))]
-        if not any(moved) and not state.merged():
+        if not any(moved) and not state.merged() and not state.drained():
             break
     return [
         (header, sorted(items))
