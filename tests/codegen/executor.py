@@ -34,6 +34,7 @@ from ostinato.codegen.tree import (
     Call,
     Calling,
     Contraction,
+    SLICES,
     DriverLoop,
     Fill,
     Kernel,
@@ -104,6 +105,7 @@ class Worker:
         self.memory, self.number, self.count = memory, number, count
         self.plan = memory.plan
         self.registers: Registers = {}
+        self.is_sliced = False
 
     def run(self, steps: Sequence[Step], point: Point) -> Iterator[bool]:
         for step in steps:
@@ -117,8 +119,9 @@ class Worker:
                     yield from self.call(self.plan.kernels[kernel], point)
 
     def call(self, kernel: Kernel, point: Point) -> Iterator[bool]:
+        self.is_sliced = kernel.sliced
         if kernel.parallel is None:
-            if self.number == 0:
+            if self.number == 0 or kernel.sliced:
                 yield from self.trees(kernel.body, point)
             return
         tiles = values(kernel.parallel, False, point)
@@ -146,10 +149,20 @@ class Worker:
                     continue
             yield False
 
+    def mine(self, size: int) -> range:
+        """The positions of an outermost axis that this worker computes."""
+        if not self.is_sliced:
+            return range(size)
+        each, rest = divmod(size, SLICES)
+        assert not rest, f"{size} positions are no {SLICES} slices"
+        first, end = (n * SLICES // self.count for n in (self.number, self.number + 1))
+        return range(each * first, each * end)
+
     # ------------------------------------------------------------ leaves
 
     def fill(self, s: Statement, point: Point) -> None:
         sizes = [range(evaluate(a.pad, point)) for a in s.result_axes]
+        sizes[:1] = [self.mine(len(size)) for size in sizes[:1]]
         for axes in itertools.product(*sizes):
             here = point | {a.index: k for a, k in zip(s.result_axes, axes, strict=True)}
             self.store(s, here, fold_unit(s.fold, s.dtype))
@@ -165,7 +178,8 @@ class Worker:
         self, nest: Nest, axes: list[Any], point: Point, clause: int, started: set[Any]
     ) -> None:
         if axes:
-            for k in range(evaluate(axes[0].size, point)):
+            size, is_first = evaluate(axes[0].size, point), axes[0] is nest.axes[0]
+            for k in self.mine(size) if is_first else range(size):
                 self.loops(nest, axes[1:], point | {axes[0].index: k}, clause, started)
             return
         for name in nest.moving(clause):

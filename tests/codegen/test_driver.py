@@ -11,7 +11,7 @@ from tests.codegen.programs import reinforce
 
 
 def shape(steps: tuple[Step, ...], planned: Plan) -> str:
-    """``p`` a parallel call, ``s`` a serial one, ``|`` a barrier, loops in brackets."""
+    """``p`` a parallel call, ``s`` serial, ``c`` in slices, ``|`` a barrier, loops in brackets."""
     out = ""
     for step in steps:
         if isinstance(step, DriverLoop):
@@ -19,13 +19,14 @@ def shape(steps: tuple[Step, ...], planned: Plan) -> str:
         elif isinstance(step, Barrier):
             out += "|"
         else:
-            out += "p" if planned.kernels[step.kernel].parallel else "s"
+            kernel = planned.kernels[step.kernel]
+            out += "p" if kernel.parallel else "c" if kernel.sliced else "s"
     return out
 
 
 def test_a_barrier_stands_between_tiles_and_what_needs_all_of_them() -> None:
     planned = plan(reinforce({}, 64).system())
-    assert shape(planned.driver, planned) == "[s|p|s|p|s|]"
+    assert shape(planned.driver, planned) == "[s|p|s|p|sc|]"
 
 
 def test_work_over_the_same_tiles_is_one_kernel() -> None:

@@ -13,16 +13,18 @@ from ostinato.pdg.index import Dim, Expr
 
 SLOTS = ("full", "circular", "one")
 PLACES = ("global", "local", "register")
+PARTS = 8  # of the first axis of what is cut
 
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Where the accumulator of a fold is set to its unit: loops, time and call as of a `Step`."""
+    """Where the accumulator of a fold is set to its unit: loops to cut as of a `Step`."""
 
     of: str
     loops: tuple[Loop, ...]
     time: tuple[Moment, ...]
     call: int
+    cut: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

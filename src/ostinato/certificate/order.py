@@ -53,6 +53,8 @@ class Step:
     ``axes`` are those of what is computed at one point. Statements whose times differ only at the
     last place run in turns, at every position of the axes ``inner``. ``moves`` are reads whose
     values are the step's own and lie in its place already: where they hold, nothing is written.
+    Where it is ``cut``, the elements are shared out: the first axis, of so many positions, consists
+    of equal parts, as many for each step, and a worker computes the same ones of every step.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Step:
     inner: tuple[Dim, ...]
     reads: tuple[Read, ...]
     moves: tuple[Read, ...] = ()
+    cut: Expr | None = None
 
     @property
     def kept(self) -> tuple[Dim, ...]:

@@ -95,9 +95,10 @@ def _check_apart(storage: Storage, use: Use, other: Step, known: dict[Hashable, 
 
 def _question(use: Use, other: Step) -> Hashable:
     events = tuple(
-        (e.loops, e.time, e.call) for e in (use.reader, use.begun, use.written, written(other))
+        (e.loops, e.time, e.call, e.cut)
+        for e in (use.reader, use.begun, use.written, written(other))
     )
-    read = use.read.at, use.read.when, use.read.ranges
+    read = use.read.at, use.read.when, use.read.ranges, use.along
     dims = use.reader.step.dims, use.written.step.dims, other.dims
     turns = _in_turn(use, other), _side_by_side(use.written.step, other)
     moves = tuple(move.when for move in other.moves)
@@ -109,9 +110,9 @@ def _disturbing(storage: Storage, use: Use, other: Step) -> Relation:
     waits, source, event = storage.waits, use.written.step, written(other)
     needed = needed_points(use.reader.step, use.read, source)
     near = _side_by_side(source, other)
-    writes = _same_slot(use, other) - waits.before(event, use.begun, near)
+    writes = _same_slot(use, other) - waits.before(event, use.begun, near, True)
     in_turn = _in_turn(use, other)
-    early = needed.then(writes) - waits.before(use.reader, event, in_turn).reverse()
+    early = needed.then(writes) - waits.before(use.reader, event, in_turn, use.along).reverse()
     if in_turn and use.reader.step is other:
         early = early - isl.relation(other.dims, other.dims, [expr(d) for d in other.dims])
     return early

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ostinato.certificate.memory import PLACES, SLOTS, Memory, Slot, Tensor
-from ostinato.certificate.order import Moment, Read, Step, box_of, needed_points
-from ostinato.certificate.waits import Event, Fork, Waits, filled, forks, written
+from ostinato.certificate.memory import PARTS, PLACES, SLOTS, Memory, Slot, Tensor
+from ostinato.certificate.order import Loop, Moment, Read, Step, box_of, needed_points
+from ostinato.certificate.waits import Cut, Event, Fork, Waits, filled, forks, written
 from ostinato.pdg import isl
 from ostinato.pdg.condition import Cond, at_least, equal, every, some
 from ostinato.pdg.index import Dim, Expr, expr, mod, substitute
@@ -49,6 +49,21 @@ class Use:
         here = (d for d in writer.axes if reader is writer or d in writer.inner)
         at = dict(zip(writer.axes, self.read.axes, strict=True))
         return all(at[d] == expr(d) for d in here)
+
+    @property
+    def along(self) -> bool:
+        """Whether a reader that is cut reads within the part of the element that it computes."""
+        step, axes, sizes = self.reader.step, self.read.axes, self.tensor.axes
+        if step.cut is None or not axes or not sizes[0].is_const:
+            return False
+        here = expr(step.axes[0])
+        if sizes[0] == step.cut:
+            return axes[0] == here
+        rows = sizes[0].const // PARTS
+        inner = (axes[0] - here * rows).as_dim()  # one of the rows of a part
+        return step.cut == expr(PARTS) and any(
+            d is inner and size == expr(rows) for d, size in self.read.ranges
+        )
 
     def gap(self, dim: Dim) -> int | None:
         """The distance from what is read along a dimension, if it is the same at every point."""
@@ -108,6 +123,8 @@ def storage_of(steps: Sequence[Step], memory: Memory) -> Storage:
         if tensor.of not in known and tensor.name not in memory.given:
             raise Misplaced(f"nothing writes `{tensor.name}`")
         _check_form(tensor, known.get(tensor.of))
+    for event in (*map(written, steps), *begun.values()):
+        _check_cut(event, tensors[event.step.name])
     return Storage(known, begun, tensors, Waits(memory.barriers))
 
 
@@ -130,6 +147,18 @@ def _check_form(tensor: Tensor, step: Step | None) -> None:
             outside = isl.condition_set(step.dims, at_least(slot.dim, size))
             if not (box_of(step) & outside).is_empty():
                 raise Misplaced(f"`{tensor.name}` has {size} slots along `{slot.dim}`: too few")
+
+
+def _check_cut(event: Event, tensor: Tensor) -> None:
+    """What is cut is the first axis of what is computed, over which the leaf runs."""
+    if event.cut is None:
+        return
+    step = event.step
+    runs = bool(step.axes) and step.axes[0] in step.inner and tensor.axes[0] == event.cut
+    equal_parts = event.cut.is_const and event.cut.const % PARTS == 0
+    shared = any(loop.parallel for loop in event.loops) or tensor.place == "local"
+    if not runs or not equal_parts or shared:
+        raise Misplaced(f"`{step.name}` is cut, but not into parts of its own")
 
 
 def check_storage(storage: Storage) -> str:
@@ -164,7 +193,7 @@ def _check_fill(storage: Storage, name: str, begun: Event) -> None:
         raise Misplaced(f"the loops that set `{name}` to its unit are others than its own")
     identity = isl.relation(step.dims, step.dims, [expr(d) for d in step.dims])
     here = identity.intersect_in(box_of(step))
-    before = storage.waits.before(begun, written(step), False)
+    before = storage.waits.before(begun, written(step), False, True)
     if not (here - before).is_empty():
         raise Misplaced(f"`{name}` is added to before it is set to its unit")
 
@@ -180,8 +209,8 @@ def _asked(storage: Storage, use: Use, ask: Question) -> None:
 
 def _question(use: Use) -> Hashable:
     slots = tuple((slot.dim, slot.kind, slot.extent) for slot in use.tensor.slots)
-    events = tuple((e.loops, e.time, e.call) for e in (use.reader, use.begun, use.written))
-    read = use.read.at, use.read.when, use.read.ranges
+    events = tuple((e.loops, e.time, e.call, e.cut) for e in (use.reader, use.begun, use.written))
+    read = use.read.at, use.read.when, use.read.ranges, use.along
     dims = use.reader.step.dims, use.written.step.dims, use.written.step.folded
     return slots, events, read, dims, use.tensor.place, use.in_step
 
@@ -191,7 +220,7 @@ def _arrives(storage: Storage, use: Use) -> str:
     if _arrives_evidently(storage, use):
         return ""
     needed = needed_points(use.reader.step, use.read, use.written.step)
-    late = needed - storage.waits.before(use.written, use.reader, use.in_step)
+    late = needed - storage.waits.before(use.written, use.reader, use.in_step, use.along)
     return "" if late.is_empty() else "before it is computed, or no barrier stands between"
 
 
@@ -215,6 +244,8 @@ def _meet(storage: Storage, use: Use, fork: Fork) -> bool:
     if storage.waits.part(use.written, use.reader, fork.level):
         return True
     one, two = use.written.worker, use.reader.worker
+    if isinstance(one, Cut) or isinstance(two, Cut):
+        return one == two and use.along
     if one is None or two is None:
         return one is two
     return one == two and use.gap(one.dim) == 0
@@ -232,7 +263,7 @@ def _check_local(use: Use) -> None:
     calls = {(e.call, e.time[: e.call]) for e in (use.reader, use.begun, use.written)}
     shared = [t for t in use.written.time[: use.written.call] if isinstance(t, Dim)]
     worker = use.written.worker
-    shared += [worker.dim] if worker is not None else []
+    shared += [worker.dim] if isinstance(worker, Loop) else []
     loops = {e.worker for e in (use.reader, use.begun, use.written)}
     if len(calls) > 1 or len(loops) > 1 or not all(_is_same(use, d) for d in shared):
         raise Misplaced(f"{use} in the memory of another worker, or of another call")
@@ -252,8 +283,9 @@ def _stays(storage: Storage, use: Use) -> str:
         return ""
     waits, step = storage.waits, use.written.step
     needed = needed_points(use.reader.step, use.read, step)
-    other = _same_slot(use) - waits.before(use.written, use.begun, False)
-    early = needed.then(other) - waits.before(use.reader, use.begun, use.in_step).reverse()
+    other = _same_slot(use) - waits.before(use.written, use.begun, False, True)
+    done = waits.before(use.reader, use.begun, use.in_step, use.along)
+    early = needed.then(other) - done.reverse()
     if use.in_step and use.reader.step is step and use.begun.time == use.written.time:
         early = early - isl.relation(step.dims, step.dims, [expr(d) for d in step.dims])
     return "" if early.is_empty() else "after another value may have taken its slot"
@@ -273,6 +305,8 @@ def _stays_evidently(storage: Storage, use: Use) -> bool:
     if use.tensor.place == "local":
         return True
     alone = len({e.worker for e in (use.reader, use.begun, use.written)}) == 1
+    if isinstance(worker, Cut):  # who writes an element is the same at every point
+        alone, worker = alone and use.along, None
     for dim in reused:
         level = use.written.time.index(dim)
         before = around[: around.index(dim)]
@@ -309,7 +343,7 @@ def _same_slot(use: Use) -> Relation:
     same = [_together(slot, expr(slot.dim) - other[slot.dim]) for slot in use.tensor.slots]
     if use.tensor.place == "local":
         mine = [t for t in use.written.time[: use.written.call] if isinstance(t, Dim)]
-        mine += [worker.dim] if worker is not None else []
+        mine += [worker.dim] if isinstance(worker, Loop) else []
         same += [equal(d, other[d]) for d in mine]
     gaps = [expr(d) - other[d] for d in step.kept]
     cond = every(*same, some(*(at_least(gap * k, 1) for gap in gaps for k in (1, -1))))

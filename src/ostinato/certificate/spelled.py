@@ -31,6 +31,7 @@ def timeline_data(found: Timeline) -> Plain:
             "loops": _loops_data(fill.loops, names),
             "time": _time_data(fill.time, names),
             "call": fill.call,
+            "cut": _cut_data(fill.cut, names),
         }
         for fill in memory.fills
     ]
@@ -60,7 +61,12 @@ def _step_data(step: Step, names: Spelling) -> Plain:
         "inner": [names.name(d) for d in step.inner],
         "reads": reads,
         "moves": moves,
+        "cut": _cut_data(step.cut, names),
     }
+
+
+def _cut_data(cut: Expr | None, names: Spelling) -> Plain:
+    return None if cut is None else names.expr(cut)
 
 
 def _read_data(read: Read, names: Spelling) -> Plain:
@@ -159,8 +165,8 @@ def _read_layout(data: Plain) -> Layout:
 
 
 def _read_step(data: Plain, names: Spelling) -> Step:
-    names_of = "name dims folded loops time call axes inner reads moves".split()
-    name, dims, folded, loops, time, call, axes, inner, reads, moves = fields(
+    names_of = "name dims folded loops time call axes inner reads moves cut".split()
+    name, dims, folded, loops, time, call, axes, inner, reads, moves, cut = fields(
         data, "a step", *names_of
     )
     what = f"the step `{text(name, 'a step')}`"
@@ -175,6 +181,7 @@ def _read_step(data: Plain, names: Spelling) -> Step:
         _dims(inner, names, what),
         tuple(_read_read(read, names, what) for read in items(reads, what)),
         tuple(_read_read(read, names, what) for read in items(moves, what)),
+        None if cut is None else names.read_expr(cut, what),
     )
 
 
@@ -192,13 +199,14 @@ def _read_barrier(data: Plain, names: Spelling) -> tuple[Moment, ...]:
 
 
 def _read_fill(data: Plain, names: Spelling) -> Fill:
-    of, loops, time, call = fields(data, "a fill", "of", "loops", "time", "call")
+    of, loops, time, call, cut = fields(data, "a fill", "of", "loops", "time", "call", "cut")
     what = f"the fill of `{text(of, 'a fill')}`"
     return Fill(
         text(of, what),
         tuple(_read_loop(loop, names, what) for loop in items(loops, what)),
         _read_time(time, names, what),
         natural(call, what),
+        None if cut is None else names.read_expr(cut, what),
     )
 
 

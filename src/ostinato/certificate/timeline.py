@@ -116,10 +116,17 @@ def _called(plan: Plan, kernel: Kernel, here: _Here) -> Iterator[Step | Fill]:
     for leaf, _, time in leaves(kernel.body):
         at = _timed(here, time)
         if isinstance(leaf, TreeFill):
-            yield Fill(leaf.tensor, at.loops, at.time, at.call)
+            cut = _cut(plan.statements[leaf.tensor], kernel)
+            yield Fill(leaf.tensor, at.loops, at.time, at.call, cut)
             continue
         for k, name in enumerate(computed(leaf)):
-            yield _step(plan.statements[name], at.at(k), leaf)
+            found = _step(plan.statements[name], at.at(k), leaf)
+            yield replace(found, cut=_cut(plan.statements[name], kernel))
+
+
+def _cut(statement: Statement, kernel: Kernel) -> Expr | None:
+    """The size of the axis of which every worker computes a part."""
+    return statement.result_axes[0].pad if kernel.sliced else None
 
 
 def _timed(here: _Here, time: TreeTime) -> _Here:

@@ -1,8 +1,9 @@
 """What has certainly happened before what, for any number of workers and in any order of tiles.
 
 Workers run the same loops of the driver. The iterations of a parallel loop are shared out by their
-number, all other work is left to the first worker. So two events are in order if one worker does
-both, the earlier one first, or if all workers wait for each other between the two.
+number, the parts of an array by theirs where a step is cut; all other work is left to the first
+worker. So two events are in order if one worker does both, the earlier one first, or if all workers
+wait for each other between the two.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ from ostinato.pdg.isl import Relation
 
 
 @dataclass(frozen=True)
+class Cut:
+    """Work on the parts of an array: who does the first ones of one does those of every other."""
+
+
+@dataclass(frozen=True)
 class Event:
     """A statement at each of its points, or the fill of its accumulator for that point."""
 
@@ -26,21 +32,24 @@ class Event:
     loops: tuple[Loop, ...]
     time: tuple[Moment, ...]
     call: int
+    cut: Expr | None = None
 
     @property
-    def worker(self) -> Loop | None:
-        """The loop whose iterations are shared out among the workers; None: the first one."""
+    def worker(self) -> Loop | Cut | None:
+        """The loop or array that is shared out among the workers; None: the first one."""
+        if self.cut is not None:
+            return Cut()
         found = self.time[self.call] if len(self.time) > self.call else None
         loop = next((x for x in self.loops if x.dim is found), None)
         return loop if loop is not None and loop.parallel else None
 
 
 def written(step: Step) -> Event:
-    return Event(step, step.loops, step.time, step.call)
+    return Event(step, step.loops, step.time, step.call, step.cut)
 
 
 def filled(fill: Fill, step: Step) -> Event:
-    return Event(step, fill.loops, fill.time, fill.call)
+    return Event(step, fill.loops, fill.time, fill.call, fill.cut)
 
 
 @dataclass(frozen=True)
@@ -86,15 +95,17 @@ class Waits:
                     return True
         return False
 
-    def before(self, first: Event, second: Event, in_step: bool) -> Relation:
+    def before(self, first: Event, second: Event, in_step: bool, along: bool) -> Relation:
         """Points of the second event, and those of the first that have certainly happened then.
 
-        ``in_step``: where both take turns at every element, only that element matters.
+        ``in_step``: where both take turns at every element, only that element matters. ``along``:
+        both touch elements of their own part.
         """
         other = {d: Dim(d.name) for d in first.step.dims}
         renamed: dict[Dim, Expr] = {d: expr(x) for d, x in other.items()}
         ways = (
-            self._in_order(first, second, fork, renamed) for fork in forks(first, second, in_step)
+            self._in_order(first, second, fork, renamed, along)
+            for fork in forks(first, second, in_step)
         )
         cond = some(*ways)
         sizes = [(other[x.dim], substitute(x.hi, renamed)) for x in first.step.loops]
@@ -103,7 +114,12 @@ class Waits:
         return found.intersect_in(box_of(second.step)).intersect_out(box_of(first.step))
 
     def _in_order(
-        self, first: Event, second: Event, fork: Fork, renamed: Mapping[Dim, Expr]
+        self,
+        first: Event,
+        second: Event,
+        fork: Fork,
+        renamed: Mapping[Dim, Expr],
+        along: bool,
     ) -> Cond:
         """The condition on two points that part at a fork, the first one earlier."""
         conds = [equal(d, renamed[d]) for d in fork.same]
@@ -112,7 +128,7 @@ class Waits:
             gap = expr(d) - renamed[d]
             conds.append(at_least(-gap if fork.loop.reverse else gap, 1))
         if not self.part(first, second, fork.level):
-            conds.append(same_worker(first, second, renamed))
+            conds.append(same_worker(first, second, renamed, along))
         return every(*conds)
 
 
@@ -137,9 +153,11 @@ def forks(first: Event, second: Event, in_step: bool) -> Iterator[Fork]:
             return
 
 
-def same_worker(first: Event, second: Event, renamed: Substitution) -> Cond:
+def same_worker(first: Event, second: Event, renamed: Substitution, along: bool) -> Cond:
     """The condition on two points that one worker does both, whatever the number of workers."""
     one, two = first.worker, second.worker
+    if isinstance(one, Cut) or isinstance(two, Cut):
+        return ALWAYS if along and one == two else NEVER
     if one is None or two is None:
         return ALWAYS if one is two else NEVER
     if one.lo != two.lo or dims_of(one.lo):

@@ -1,11 +1,12 @@
 """The driver: which trees become kernels, and where workers wait for each other.
 
 A parallel loop is one kernel that every worker runs for its share of the tiles; a run of trees
-without parallel work is one kernel of worker 0. A sequential loop around parallel work, and a
-published one that hosts other loops, is a loop of the driver; so is one with more statements than
-one kernel should have. A barrier stands before a call that conflicts with one since the last
-barrier, and at the end of every loop body with parallel work or published records. The outermost
-loops over the first dim of an output are published: their iterations complete records.
+without parallel work is kernels of worker 0, and kernels of which every worker computes a slice. A
+sequential loop around parallel work, and a published one that hosts other loops, is a loop of the
+driver; so is one with more statements than one kernel should have. A barrier stands before a call
+that conflicts with one since the last barrier, and at the end of every loop body with parallel work
+or published records. The outermost loops over the first dim of an output are published: their
+iterations complete records.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 
 from ostinato.codegen.deps import HERE, Dep
 from ostinato.codegen.scratch import scratch
+from ostinato.codegen.slices import Slicer
 from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Statement, loads
 from ostinato.codegen.tree import (
@@ -37,10 +39,14 @@ LARGEST = 32  # statements of one kernel: compiling takes longer than their numb
 
 @dataclass(frozen=True)
 class Access:
-    """The stored tensors that a kernel writes and reads, by the owners of their memory."""
+    """The stored tensors that a kernel writes and reads, by the owners of their memory.
+
+    Of those that are ``apart`` a slice of the kernel may touch any element.
+    """
 
     writes: frozenset[str]
     reads: frozenset[str]
+    apart: frozenset[str] = frozenset()
 
     @property
     def all(self) -> frozenset[str]:
@@ -53,6 +59,7 @@ class _Driver:
     storage: Mapping[str, Storage]
     readers: Mapping[str, Sequence[Dep]]
     published: frozenset[Dim]
+    slicer: Slicer | None  # where there is other work for several workers
     kernels: list[Kernel] = field(default_factory=list[Kernel])
     accesses: list[Access] = field(default_factory=list[Access])
 
@@ -75,23 +82,34 @@ class _Driver:
         return out + self.serial(run, outer)
 
     def serial(self, run: Sequence[Tree], outer: tuple[Dim, ...]) -> list[Step]:
-        """Kernels of worker 0; of a loop with too many statements the driver has the loop."""
+        """Kernels of worker 0, and those of which every worker computes a slice."""
+        groups = self.slicer.groups(run) if self.slicer else [(False, tuple(run))]
+        return [s for sliced, trees in groups for s in self.straight(trees, outer, sliced)]
+
+    def straight(self, run: Sequence[Tree], outer: tuple[Dim, ...], sliced: bool) -> list[Step]:
+        """Kernels of limited size; of a loop with too many statements the driver has the loop."""
         out: list[Step] = []
         part: list[Tree] = []
         for tree in run:
             if part and sum(map(_weight, part)) + _weight(tree) > LARGEST:
-                out.append(self.call(tuple(part), outer, None))
+                out.append(self.call(tuple(part), outer, None, sliced))
                 part = []
-            if isinstance(tree, Loop) and _weight(tree) > LARGEST:
-                body = self.serial(tree.body, (*outer, tree.dim))
+            if isinstance(tree, Loop) and _weight(tree) > LARGEST and not sliced:
+                body = self.straight(tree.body, (*outer, tree.dim), False)
                 out.append(DriverLoop(tree.span, tree.reverse, False, tuple(body)))
             else:
                 part.append(tree)
-        return [*out, self.call(tuple(part), outer, None)] if part else out
+        return [*out, self.call(tuple(part), outer, None, sliced)] if part else out
 
-    def call(self, body: tuple[Tree, ...], outer: tuple[Dim, ...], loop: Loop | None) -> Call:
+    def call(
+        self,
+        body: tuple[Tree, ...],
+        outer: tuple[Dim, ...],
+        loop: Loop | None,
+        sliced: bool = False,
+    ) -> Call:
         number = len(self.kernels)
-        self.kernels.append(Kernel(f"k{number}", body, outer, loop.span if loop else None))
+        self.kernels.append(Kernel(f"k{number}", body, outer, loop.span if loop else None, sliced))
         self.accesses.append(self.access(body))
         return Call(number)
 
@@ -107,7 +125,8 @@ class _Driver:
                 for name in computed(leaf):
                     clauses = self.statements[name].clauses
                     reads.update(x.tensor for _, value in clauses for x in loads(value))
-        return Access(self.memory(writes), self.memory(reads))
+        apart = self.slicer.joined(body).apart if self.slicer else frozenset[str]()
+        return Access(self.memory(writes), self.memory(reads), apart)
 
     def memory(self, names: Iterable[str]) -> frozenset[str]:
         """The tensors in whose memory some tensors lie."""
@@ -117,10 +136,12 @@ class _Driver:
     def conflict(self, a: int, b: int) -> bool:
         """Whether two kernels that may run at once on different workers share written memory."""
         first, second = self.kernels[a], self.kernels[b]
-        if first.parallel is None and second.parallel is None:
+        if not first.is_shared and not second.is_shared:
             return False
         x, y = self.accesses[a], self.accesses[b]
         shared = (x.writes & y.all) | (x.reads & y.writes)
+        if first.sliced and second.sliced:
+            return bool(shared & (x.apart | y.apart))
         same = first.parallel is not None and first.parallel == second.parallel
         dim = first.parallel.dim if first.parallel else None
         return any(
@@ -136,8 +157,8 @@ class _Driver:
 
     def is_shared(self, loop: DriverLoop) -> bool:
         """Whether workers have to meet in every iteration of a loop."""
-        parallel = any(self.kernels[k].parallel is not None for k in calls(loop.body))
-        return parallel or loop.outermost
+        shared = any(self.kernels[k].is_shared for k in calls(loop.body))
+        return shared or loop.outermost
 
     def guarded(self, steps: Sequence[Step], since: set[int]) -> list[Step]:
         """The steps with barriers; ``since`` are the calls since the last one, updated."""
@@ -203,7 +224,8 @@ def drive(
     readers: dict[str, list[Dep]] = {}
     for d in deps:
         readers.setdefault(storage[d.tensor].owner, []).append(d)
-    driver = _Driver(statements, storage, readers, frozenset(published))
+    slicer = Slicer(statements, storage) if any(map(has_parallel, trees)) else None
+    driver = _Driver(statements, storage, readers, frozenset(published), slicer)
     steps = driver.guarded(driver.steps(trees, ()), set())
     return Driven(tuple(driver.kernels), tuple(driver.accesses), tuple(steps))
 

@@ -156,7 +156,8 @@ class _Walk:
             name for leaf, _, _ in leaves(kernel.body) for name in computed(leaf)
         )
         if kernel.parallel is None:
-            return start + self.trees(kernel.body, point)
+            parts = self.workers if kernel.sliced else 1
+            return start + self.trees(kernel.body, point) / parts
         tiles, inner = middle(kernel.parallel, point)
         rounds = -(-tiles // self.workers)
         return rounds * (start + self.trees(kernel.body, inner))

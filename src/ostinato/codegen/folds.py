@@ -1,7 +1,9 @@
 """Folds in parts: one partial result per tile and per lane, then a combination in a fixed order.
 
 Partial results belong to tiles, not to workers, so that results do not depend on the number of
-workers; and to lanes where they are the innermost axis, so that a fold over points adds vectors.
+workers; and to lanes where they are the innermost axis, so that a fold over points adds vectors. So
+does a fold over a matrix, slice by slice: numbers that are added up in one place wait for each
+other.
 """
 
 from __future__ import annotations
@@ -12,23 +14,58 @@ from dataclasses import replace
 from ostinato.codegen.axes import long_axes
 from ostinato.codegen.fresh import fresh
 from ostinato.codegen.system import Axis, Load, Statement
-from ostinato.codegen.tree import Contraction, Fill, Leaf, Loop, Nest, Path, Tree, leaves
+from ostinato.codegen.tree import SLICES, Contraction, Fill, Leaf, Loop, Nest, Path, Tree, leaves
+from ostinato.codegen.values import Rewrite
 from ostinato.pdg.condition import ALWAYS
+from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Dim, dims_of, expr
+
+VECTOR = 16  # numbers of a row: fewer fill no vector
 
 
 def split_folds(statements: Mapping[str, Statement], tiles: frozenset[Dim]) -> dict[str, Statement]:
     """Split every fold over tiles, and over lanes where it also runs over points."""
     out: dict[str, Statement] = {}
-    for name, s in statements.items():
-        apart = _apart(s, tiles)
-        if apart:
+    for name, whole in statements.items():
+        s = whole
+        while True:
+            s = _in_slices(s)
+            apart = _apart(s, tiles)
+            if not apart:
+                break
             part = _partial(s, apart, fresh(f"{name}_part", {*statements, *out}))
             out[part.name] = part
-            out[name] = _combined(s, part, apart)
-        else:
-            out[name] = s
+            s = _combined(s, part, apart)
+        out[name] = s
     return out
+
+
+def _matrix(s: Statement) -> tuple[Axis, Axis] | None:
+    """The last two loops of a fold of floats, if it folds both: rows of whole vectors."""
+    last = long_axes(s)[-2:]
+    if s.kind != "fold" or s.dtype not in FLOATS or s.fold.startswith("arg") or len(last) < 2:
+        return None
+    row, lane = last
+    whole = lane.size == lane.pad and (not lane.size.is_const or lane.size.const >= VECTOR)
+    return (row, lane) if {row.index, lane.index} <= s.reduced and whole else None
+
+
+def _in_slices(s: Statement) -> Statement:
+    """A fold over a matrix with the rows of every slice as an axis of their own."""
+    found = _matrix(s)
+    if found is None or not found[0].size.is_const or found[0].size != found[0].pad:
+        return s
+    row = found[0]
+    rows, rest = divmod(row.size.as_int(), SLICES)
+    if rest or rows < 2:
+        return s
+    outer, inner = Dim(f"{row.index.name}_s"), Dim(f"{row.index.name}_r")
+    pair = (Axis(outer, expr(SLICES), expr(SLICES)), Axis(inner, expr(rows), expr(rows)))
+    axes = tuple(x for a in s.axes for x in (pair if a is row else (a,)))
+    lanes = s.lanes - {row.index}
+    reduced = (s.reduced - {row.index}) | {outer, inner}
+    moved = Rewrite({row.index: expr(outer) * rows + inner}).clauses(s)
+    return replace(moved, axes=axes, reduced=reduced, lanes=lanes)
 
 
 def _apart(s: Statement, tiles: frozenset[Dim]) -> frozenset[Dim]:
@@ -39,6 +76,9 @@ def _apart(s: Statement, tiles: frozenset[Dim]) -> frozenset[Dim]:
     points = {d for d in s.dims if d in s.reduced} - tiles
     if s.kind == "fold" and points:
         apart |= {a.index for a in long_axes(s)[-1:] if a.index in s.reduced & s.lanes}
+    if not apart and (found := _matrix(s)):
+        slices = {a.index for a in long_axes(s)[:-2] if a.index in s.reduced}
+        apart = frozenset({found[1].index, *slices})
     return apart if s.reduced - apart else frozenset()
 
 

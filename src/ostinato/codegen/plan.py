@@ -69,7 +69,8 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
     storage |= scratches(found.trees, statements)
     needed = guards(statements, outputs, spans)
     driven = drive(filled, statements, storage, deps, outputs)
-    ends = early_ends(driven.kernels, statements, storage, outputs)
+    whole = [k for k in driven.kernels if not k.sliced]
+    ends = early_ends(whole, statements, storage, outputs)
     return Plan(
         statements,
         storage,

@@ -70,7 +70,8 @@ def _steps(plan: Plan, steps: Sequence[Step], depth: int) -> Iterator[str]:
                 yield from _steps(plan, body, depth + 1)
             case KernelCall(number):
                 kernel = plan.kernels[number]
-                where = _head("parallel", kernel.parallel, False) if kernel.parallel else "serial:"
+                alone = "in slices:" if kernel.sliced else "serial:"
+                where = _head("parallel", kernel.parallel, False) if kernel.parallel else alone
                 yield _line(depth, f"{kernel.name} {where}")
                 yield from show_trees(
                     kernel.body, plan.statements, depth + 1, plan.guards, plan.ends

@@ -19,6 +19,7 @@ from ostinato.pdg.index import Dim, Expr
 
 UNROLL = 4  # axes of at most this many positions are unrolled into scalars
 COPIES = 16  # of a statement, at most, where several axes are unrolled
+SLICES = 8  # of an array, at most one for each of as many workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,18 +167,25 @@ class Kernel:
     """A run of trees, compiled to one function.
 
     ``outer`` are the dims that the driver binds (its loops, then the parallel dim if any): they are
-    arguments, like the extents in ``extents``.
+    arguments, like the extents in ``extents``. Of a ``sliced`` one every worker computes some of
+    `SLICES` equal slices of every array, along its outermost axis.
     """
 
     name: str
     body: tuple[Tree, ...]
     outer: tuple[Dim, ...]
     parallel: Span | None
+    sliced: bool = False
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether more than one worker runs it."""
+        return self.parallel is not None or self.sliced
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call a kernel: worker 0 alone, or every worker for its share of the kernel's span."""
+    """Call a kernel: worker 0 alone, or every worker for its share of the span or the elements."""
 
     kernel: int
 

@@ -126,6 +126,8 @@ class _Walk:
         if kernel.parallel is not None:
             tiles, inner = middle(kernel.parallel, point)
             into.share = max(into.share, min(self.workers, tiles))
+        if kernel.sliced:
+            into.share = max(into.share, self.workers)
         into.calls += times * tiles
         self.trees(kernel.body, inner, times * tiles, into.statements)
 

@@ -7,6 +7,7 @@ STOP before the last barrier of an iteration, so that all workers leave together
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -116,13 +117,14 @@ class _Driver:
 
     def call(self, number: int, dims: Inside) -> None:
         kernel = self.plan.kernels[number]
-        inner, head = dims, "if tid == 0"
+        inner, head = dims, "" if kernel.sliced else "if tid == 0"
         if kernel.parallel is not None:
             dim = kernel.parallel.dim
             inner = {**dims, dim: self.names.copy().fresh(dim.name)}
             head = loop_head(kernel.parallel, False, inner, "tid")
-        integers = (LOCAL, KEY, *self.plan.extents, *(inner[d] for d in kernel.outer))
-        with self.out.block(head):
+        parts = ("tid", "nt") if kernel.sliced else ()
+        integers = (LOCAL, KEY, *self.plan.extents, *(inner[d] for d in kernel.outer), *parts)
+        with self.out.block(head) if head else nullcontext():
             call = f"invoke(kernels[{number}], {ARENA}, {OFFSETS}, ({', '.join(integers)}))"
             self.out.line(f"{call}  # {kernel.name}")
             self.stamp(number)

@@ -16,9 +16,11 @@ from ostinato.codegen.emit.value import Scope, print_index
 from ostinato.codegen.planned import Plan
 from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Load, Statement
+from ostinato.codegen.tree import SLICES
 from ostinato.pdg.index import Dim, Extent
 
 ARENA, OFFSETS, LOCAL, KEY = "arena", "at", "local", "key"
+PART, PARTS = "part", "parts"  # which slice of the elements a worker computes, and of how many
 
 
 @dataclass
@@ -30,9 +32,11 @@ class Function:
     places: dict[str, int]  # tensor -> its entry in the offset table
     names: Names
     dims: dict[Dim | Extent, str]
+    is_sliced: bool = False
     tensors: dict[str, str] = field(default_factory=dict[str, str])  # tensor -> local name
     products: list[str] = field(default_factory=list[str])  # definitions of matmul kernels
     blocks: list[dict[tuple[str, str], str]] = field(default_factory=lambda: [{}])
+    bounds: tuple[str, ...] = ()  # the first slice of this worker, and the one behind its last
 
     @contextmanager
     def block(self) -> Generator[None]:
@@ -42,6 +46,14 @@ class Function:
             yield
         finally:
             self.blocks.pop()
+
+    def slice(self, size: int) -> str:
+        """The bounds of this worker's part of so many positions."""
+        if not self.bounds:
+            self.bounds = self.names.fresh("first"), self.names.fresh("end")
+        first, end = self.bounds
+        each = size // SLICES
+        return f"{first}, {end}" if each == 1 else f"{each} * {first}, {each} * {end}"
 
     def base(self, tensor: str, text: str) -> tuple[str, bool]:
         """The variable that holds an offset here, and whether it is new."""
@@ -76,7 +88,10 @@ class Function:
         return f"{self.access('st', tensor)}({ARENA}, {offset}, {value})"
 
     def prologue(self) -> Iterable[str]:
-        """Lines that fetch the start of every tensor that the body used."""
+        """Lines that find this worker's slices, and the start of every tensor that is used."""
+        for place, name in enumerate(self.bounds):
+            part = f"({PART} + 1)" if place else PART
+            yield f"{name} = {part} * {SLICES} // {PARTS}"
         for tensor, name in self.tensors.items():
             storage = self.storage(tensor)
             where = f"{OFFSETS}[{self.places[tensor]}]"

@@ -10,7 +10,16 @@ from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.emit.calling import emit_call
 from ostinato.codegen.emit.contraction import emit_contraction
 from ostinato.codegen.emit.ending import emit_end
-from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS, Body, Function
+from ostinato.codegen.emit.function import (
+    ARENA,
+    KEY,
+    LOCAL,
+    OFFSETS,
+    PART,
+    PARTS,
+    Body,
+    Function,
+)
 from ostinato.codegen.emit.index import condition, expression
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.nest import emit_nest
@@ -85,16 +94,18 @@ def dims_of_trees(kernel: Kernel, plan: Plan) -> list[Dim]:
 
 def emit_kernel(plan: Plan, kernel: Kernel, number: int, reserved: frozenset[str]) -> EmittedKernel:
     """Return the text of one kernel."""
-    names = Names(reserved | set(plan.extents) | {ARENA, OFFSETS, LOCAL, KEY, "memory", "table"})
+    taken = {ARENA, OFFSETS, LOCAL, KEY, PART, PARTS, "memory", "table"}
+    names = Names(reserved | set(plan.extents) | taken)
     dims: dict[Dim | Extent, str] = {}
     for dim in dims_of_trees(kernel, plan):
         dims[dim] = names.fresh(dim.name)
     places = {tensor: k for k, tensor in enumerate(stored(plan))}
-    function = Function(plan, number, places, names, dims)
+    function = Function(plan, number, places, names, dims, kernel.sliced)
     body = Source()
     for tree in kernel.body:
         emit_tree(tree, function, body)
-    integers = (LOCAL, KEY, *plan.extents, *(dims[d] for d in kernel.outer))
+    parts = (PART, PARTS) if kernel.sliced else ()
+    integers = (LOCAL, KEY, *plan.extents, *(dims[d] for d in kernel.outer), *parts)
     out = Source()
     out.lines(describe(kernel, plan))
     out.line(f"@kernel({len(integers)}{', exact=True' if plan.exact else ''})")
@@ -176,8 +187,12 @@ def emit_fill(tensor: str, function: Function, out: Source) -> None:
     if size == expr(1):
         out.line(function.store(tensor, start, unit))
         return
+    if function.is_sliced:
+        positions = function.slice(size.as_int())
+    else:
+        positions = expression(size, function.dims).code
     element = function.names.fresh("e")
-    with out.block(f"for {element} in range({expression(size, function.dims)})"):
+    with out.block(f"for {element} in range({positions})"):
         out.line(f"{function.access('st', tensor)}({ARENA}, {start} + {element}, {unit})")
 
 
@@ -194,7 +209,8 @@ def describe(kernel: Kernel, plan: Plan) -> list[str]:
 
 
 def schedule(kernel: Kernel) -> str:
-    return f"parallel {kernel.parallel}" if kernel.parallel else "one worker"
+    alone = "every worker a slice" if kernel.sliced else "one worker"
+    return f"parallel {kernel.parallel}" if kernel.parallel else alone
 
 
 def equation(s: Statement, storage: Storage, path: tuple[Loop, ...]) -> str:

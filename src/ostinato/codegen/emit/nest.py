@@ -123,13 +123,19 @@ class _Clause:
             for depth, axis in enumerate(self.nest.axes):
                 out.extend(before[depth])
                 stack = open_loops.enter_context(ExitStack())
-                size = expression(self._extent(axis), self.function.dims)
-                stack.enter_context(out.block(f"for {self._name(axis.index)} in range({size})"))
+                name = self._name(axis.index)
+                stack.enter_context(out.block(f"for {name} in range({self._range(axis)})"))
                 stacks.append(stack)
             out.extend(inside)
             for depth in reversed(range(len(stacks))):
                 stacks[depth].close()
                 out.extend(after[depth])
+
+    def _range(self, axis: Axis) -> str:
+        """The positions of an axis; of the outermost one in a slice those of this worker."""
+        if self.function.is_sliced and axis is self.nest.axes[0]:
+            return self.function.slice(axis.size.as_int())
+        return expression(self._extent(axis), self.function.dims).code
 
     def _extent(self, axis: Axis) -> Expr:
         statements = map(self.function.statement, self.nest.moving(self.clause))

@@ -1,0 +1,198 @@
+"""Slices: work on arrays that every worker does for its part of the elements.
+
+Between kernels that run in tiles stands work on arrays without tiles, such as sums of the gradients
+of groups of tiles, and the steps of an optimizer. All workers do it, each some of the slices of
+such arrays along their outermost axis: neighbours in memory, so that no worker writes where another
+one fetches ahead. No element depends on who computes it, so results do not; and where one value
+after the other is computed at the same element, no worker waits for another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ostinato.codegen.storage import Storage
+from ostinato.codegen.system import Load, Statement, loads
+from ostinato.codegen.tree import SLICES, Fill, Leaf, Loop, Nest, Tree, active, computed, leaves
+from ostinato.pdg.index import Dim, Expr, expr
+
+WORTH = 8192  # elements of one kernel: less is done before others have come
+REPEATED = 4  # how often a loop around runs, at least
+
+
+@dataclass(frozen=True)
+class Touched:
+    """The memory that a tree writes and reads, by owner; of some only elements in turn."""
+
+    writes: frozenset[str]
+    reads: frozenset[str]
+    apart: frozenset[str]  # those of which other elements than the one in turn are touched
+
+    def shared(self, other: Touched) -> frozenset[str]:
+        """What one of two trees writes and the other touches."""
+        return (self.writes & (other.writes | other.reads)) | (self.reads & other.writes)
+
+
+@dataclass
+class Piece:
+    """A tree of a straight run: what it touches, whether slices of it may run at once."""
+
+    tree: Tree
+    touched: Touched
+    is_cut: bool
+    group: int = 0  # slices have odd numbers, what is left to one worker has even ones
+
+
+Group = tuple[bool, tuple[Tree, ...]]
+
+
+@dataclass(frozen=True)
+class Slicer:
+    """What may run in slices, among trees with their statements and storage."""
+
+    statements: Mapping[str, Statement]
+    storage: Mapping[str, Storage]
+
+    def groups(self, run: Sequence[Tree]) -> list[Group]:
+        """A straight run in an order that keeps what is done in slices together.
+
+        Nothing that touches the same memory changes its order, unless both only read.
+        """
+        pieces = [Piece(t, self.touched(t), self.is_cut(t)) for t in self.apart(run)]
+        while True:
+            _number(pieces)
+            small = [p for p in pieces if p.is_cut and self.is_small(p, pieces)]
+            if not small:
+                break
+            for piece in small:
+                piece.is_cut = False
+        numbers = sorted({p.group for p in pieces})
+        return [
+            (number % 2 == 1, tuple(p.tree for p in pieces if p.group == number))
+            for number in numbers
+        ]
+
+    def is_small(self, piece: Piece, pieces: Sequence[Piece]) -> bool:
+        return sum(self.work(p.tree) for p in pieces if p.group == piece.group) < WORTH
+
+    def work(self, tree: Tree) -> int:
+        """The elements that a tree computes."""
+        out = 0
+        for leaf, path, _ in leaves((tree,)):
+            if isinstance(leaf, Nest):
+                each = len(active(leaf)) * REPEATED ** len(path)
+                for axis in leaf.axes:
+                    each *= axis.pad.const if axis.pad.is_const else SLICES
+                out += each
+        return out
+
+    def apart(self, run: Sequence[Tree]) -> Iterator[Tree]:
+        """The trees, loops of which only a part can be cut as two where these are independent."""
+        for tree in run:
+            if not isinstance(tree, Loop) or tree.parallel:
+                yield tree
+                continue
+            cut = tuple(t for t in tree.body if self.is_cut(t))
+            rest = tuple(t for t in tree.body if not self.is_cut(t))
+            both = cut and rest
+            if both and not self.joined(cut).shared(self.joined(rest)):
+                yield replace(tree, body=cut)
+                yield replace(tree, body=rest)
+            else:
+                yield tree
+
+    def is_cut(self, tree: Tree) -> bool:
+        """Whether slices of a tree may run at once."""
+        every = [leaf for leaf, _, _ in leaves((tree,))]
+        loops = isinstance(tree, Loop) and any(x.parallel for _, p, _ in leaves((tree,)) for x in p)
+        if loops or any(self.lane(leaf) is None for leaf in every):
+            return False
+        found = self.touched(tree)
+        return not found.writes & found.apart
+
+    def joined(self, trees: Sequence[Tree]) -> Touched:
+        found = [self.touched(t) for t in trees]
+        none = frozenset[str]()
+        return Touched(
+            none.union(*(f.writes for f in found)),
+            none.union(*(f.reads for f in found)),
+            none.union(*(f.apart for f in found)),
+        )
+
+    def lane(self, leaf: Leaf) -> Dim | None:
+        """The axis of a leaf that is cut: the outermost one, of all that it computes."""
+        if isinstance(leaf, Fill):
+            axes = self.statements[leaf.tensor].result_axes
+        elif isinstance(leaf, Nest) and active(leaf):
+            axes = leaf.axes
+        else:
+            return None
+        if len(axes) < 2 or not all(a.size == a.pad and a.size.is_const for a in axes):
+            return None
+        lane, size = axes[0].index, axes[0].size.as_int()
+        own = all(self.is_along(name, lane, axes[0].size) for name in computed(leaf))
+        return lane if size % SLICES == 0 and own else None
+
+    def is_along(self, name: str, lane: Dim, size: Expr) -> bool:
+        """Whether the outermost axis of what a statement computes is cut, in memory of all."""
+        s, storage = self.statements[name], self.storage[name]
+        if not s.result_axes or s.result_axes[0].index is not lane or storage.place == "local":
+            return False
+        return not s.fold.startswith("arg") and storage.axes[0].pad == size
+
+    def touched(self, tree: Tree) -> Touched:
+        """What a tree touches."""
+        writes, reads, apart = set[str](), set[str](), set[str]()
+        for leaf, _, _ in leaves((tree,)):
+            lane = self.lane(leaf)
+            mine = {self.storage[n].owner for n in computed(leaf) if self.in_memory(n)}
+            writes |= mine
+            if lane is None:
+                apart |= mine
+            if isinstance(leaf, Fill):
+                continue
+            for load in self.loads(leaf):
+                owner = self.storage[load.tensor].owner
+                reads.add(owner)
+                if lane is None or not self.is_in_turn(load, lane, leaf):
+                    apart.add(owner)
+        return Touched(frozenset(writes), frozenset(reads), frozenset(apart))
+
+    def in_memory(self, name: str) -> bool:
+        return self.storage[name].place != "register"
+
+    def loads(self, leaf: Leaf) -> Iterator[Load]:
+        """What a leaf reads from memory."""
+        for name in computed(leaf):
+            for _, value in self.statements[name].clauses:
+                yield from (x for x in loads(value) if self.in_memory(x.tensor))
+
+    def is_in_turn(self, load: Load, lane: Dim, leaf: Leaf) -> bool:
+        """Whether a load stays in the slice that is computed.
+
+        It reads the row in turn, or one of the rows that make one slice.
+        """
+        axes, s = self.storage[load.tensor].axes, self.statements[computed(leaf)[0]]
+        if not axes or not axes[0].pad.is_const:
+            return False
+        size = s.result_axes[0].size.as_int()
+        if axes[0].pad.const == size and load.axes[0].as_dim() is lane:
+            return True
+        rows, rest = divmod(axes[0].pad.const, SLICES)
+        inner = (load.axes[0] - expr(lane) * rows).as_dim()
+        whole = any(a.index is inner and a.size == expr(rows) for a in s.axes)
+        return size == SLICES and not rest and whole
+
+
+def _number(pieces: Sequence[Piece]) -> None:
+    """Give every piece the first group in which it comes after what it has to follow."""
+    for k, piece in enumerate(pieces):
+        first = int(piece.is_cut)
+        for other in pieces[:k]:
+            shared = piece.touched.shared(other.touched)
+            if shared:
+                apart = shared & (piece.touched.apart | other.touched.apart)
+                together = piece.is_cut == other.is_cut and not (piece.is_cut and apart)
+                first = max(first, other.group + (0 if together else 1))
+        piece.group = first + (first % 2 != int(piece.is_cut))
