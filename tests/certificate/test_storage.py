@@ -152,6 +152,32 @@ def test_a_value_is_replaced_in_place_element_by_element_only() -> None:
     assert "its slot" in refusal((replace(mine, reads=(turned,)),), found)
 
 
+def test_a_worker_reads_its_own_part_of_an_array_without_a_barrier() -> None:
+    k, r, size = Dim("k"), Dim("r"), expr(16)
+    mine = Step("x", (T,), (), (LOOPS[T],), (0, T, 0, 0), 1, (k,), (k,), (), cut=size)
+
+    def reader(axis: ExprLike, cut: int = 16) -> str:
+        read = Read("x", (expr(T),), (expr(axis),), ALWAYS, ((r, expr(2)),))
+        of = Step("y", (T,), (), (LOOPS[T],), (0, T, 1, 0), 1, (k,), (k,), (read,), cut=expr(cut))
+        found = memory(*(tensor(n, slot(T), axes=(expr(e),)) for n, e in (("x", 16), ("y", cut))))
+        return refusal((mine, of), found)
+
+    assert reader(k) == reader(expr(k) * 2 + r, 8) == ""
+    assert "no barrier" in reader(15 - expr(k))
+    assert "no barrier" in reader(expr(k) + r, 8)
+    assert reader(k, 20) == "`y` is cut, but not into parts of its own"
+
+
+def test_what_is_cut_is_not_ready_for_one_worker() -> None:
+    k = Dim("k")
+    cut = Step("x", (T,), (), (LOOPS[T],), (0, T, 0, 0), 1, (k,), (k,), (), cut=expr(8))
+    read = Read("x", (expr(T),), (expr(k),), ALWAYS, ())
+    alone = Step("y", (T,), (), (LOOPS[T],), (0, T, 2, 0), 1, (k,), (k,), (read,))
+    arrays = [tensor(n, slot(T), axes=(expr(8),)) for n in "xy"]
+    assert "no barrier" in refusal((cut, alone), memory(*arrays))
+    assert refusal((cut, alone), memory(*arrays, barriers=((0, T, 1),))) == ""
+
+
 TOTAL = replace(step("total", (1, T, 0), 0), folded=(T,))
 
 

@@ -30,11 +30,11 @@ from ostinato.codegen.system import (
     Value,
 )
 from ostinato.codegen.tree import (
+    SLICES,
     Barrier,
     Call,
     Calling,
     Contraction,
-    SLICES,
     DriverLoop,
     Fill,
     Kernel,

@@ -26,16 +26,16 @@ VECTOR = 16  # numbers of a row: fewer fill no vector
 def split_folds(statements: Mapping[str, Statement], tiles: frozenset[Dim]) -> dict[str, Statement]:
     """Split every fold over tiles, and over lanes where it also runs over points."""
     out: dict[str, Statement] = {}
-    for name, whole in statements.items():
-        s = whole
+    for name, s in statements.items():
+        apart = _apart(s, tiles)
         while True:
-            s = _in_slices(s)
-            apart = _apart(s, tiles)
+            if not apart and (found := _matrix(s)):
+                s, apart = _in_slices(s, *found)
             if not apart:
                 break
             part = _partial(s, apart, fresh(f"{name}_part", {*statements, *out}))
             out[part.name] = part
-            s = _combined(s, part, apart)
+            s, apart = _combined(s, part, apart), frozenset[Dim]()
         out[name] = s
     return out
 
@@ -50,22 +50,18 @@ def _matrix(s: Statement) -> tuple[Axis, Axis] | None:
     return (row, lane) if {row.index, lane.index} <= s.reduced and whole else None
 
 
-def _in_slices(s: Statement) -> Statement:
-    """A fold over a matrix with the rows of every slice as an axis of their own."""
-    found = _matrix(s)
-    if found is None or not found[0].size.is_const or found[0].size != found[0].pad:
-        return s
-    row = found[0]
-    rows, rest = divmod(row.size.as_int(), SLICES)
-    if rest or rows < 2:
-        return s
+def _in_slices(s: Statement, row: Axis, lane: Axis) -> tuple[Statement, frozenset[Dim]]:
+    """A fold over a matrix, and the indices that stay: the lane, and the slice of the rows."""
+    rows, rest = divmod(row.size.const, SLICES)
+    if not row.size.is_const or row.size != row.pad or rest or rows < 2:
+        return s, frozenset({lane.index})
     outer, inner = Dim(f"{row.index.name}_s"), Dim(f"{row.index.name}_r")
     pair = (Axis(outer, expr(SLICES), expr(SLICES)), Axis(inner, expr(rows), expr(rows)))
     axes = tuple(x for a in s.axes for x in (pair if a is row else (a,)))
-    lanes = s.lanes - {row.index}
     reduced = (s.reduced - {row.index}) | {outer, inner}
     moved = Rewrite({row.index: expr(outer) * rows + inner}).clauses(s)
-    return replace(moved, axes=axes, reduced=reduced, lanes=lanes)
+    moved = replace(moved, axes=axes, reduced=reduced, lanes=s.lanes - {row.index})
+    return moved, frozenset({lane.index, outer})
 
 
 def _apart(s: Statement, tiles: frozenset[Dim]) -> frozenset[Dim]:
@@ -76,9 +72,6 @@ def _apart(s: Statement, tiles: frozenset[Dim]) -> frozenset[Dim]:
     points = {d for d in s.dims if d in s.reduced} - tiles
     if s.kind == "fold" and points:
         apart |= {a.index for a in long_axes(s)[-1:] if a.index in s.reduced & s.lanes}
-    if not apart and (found := _matrix(s)):
-        slices = {a.index for a in long_axes(s)[:-2] if a.index in s.reduced}
-        apart = frozenset({found[1].index, *slices})
     return apart if s.reduced - apart else frozenset()
 
 
