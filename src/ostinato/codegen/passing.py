@@ -103,9 +103,11 @@ def _bytes(
 def _share(stored: Storage, writer: _Called, reader: _Called, workers: int) -> float:
     """The part of it that the busiest reader gets from others."""
     wrote, reads = writer.kernel.parallel, reader.kernel.parallel
-    of_others = 1.0 if wrote is None else (workers - 1) / workers
+    of_others = (workers - 1) / workers if writer.kernel.is_shared else 1.0
+    if reader.kernel.sliced:
+        return 0.0 if writer.kernel.sliced else of_others / workers
     if reads is None:
-        return 0.0 if wrote is None else of_others
+        return of_others if writer.kernel.is_shared else 0.0
     if not any(s.dim is reads.dim for s in stored.slots):
         return of_others
     return 0.0 if wrote is not None and wrote.dim is reads.dim else of_others / workers
