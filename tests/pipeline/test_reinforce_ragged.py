@@ -55,6 +55,7 @@ def test_products_pass_over_episodes_that_have_ended() -> None:
     source = compiled().executable.artifact.source
     assert source.count("living='m'") == 4  # two layers, and what flows back through two
     assert source.count("living='k'") == 3  # the gradients of the weights
+    assert "begun=" not in source  # a loop that ends at once leaves zeros
     assert "where alive" in str(compiled().explain().schedule)
 
 

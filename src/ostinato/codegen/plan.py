@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from ostinato.codegen.begin import beginnings
 from ostinato.codegen.coalesce import coalesced
 from ostinato.codegen.dead import dead_rows
 from ostinato.codegen.deps import Spans
@@ -90,6 +91,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
         same=found.same,
         ends=ends,
         living=dead_rows(driven.kernels, statements, storage, ends, outputs),
+        begun=beginnings(driven.kernels, statements, storage, needed, ends),
     )
 
 

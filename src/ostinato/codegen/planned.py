@@ -40,7 +40,8 @@ class Plan:
     ``lives`` gives the phases of the driver in which a global tensor's memory is in use,
     ``accesses`` the tensors that each kernel touches; ``guards`` where statements are needed that
     are not needed at every point; ``ends`` the loops that stop where nothing lives any more,
-    ``living`` the products that pass over dead rows before that, by the mask of their rows.
+    ``living`` the products that pass over dead rows before that, by the mask of their rows;
+    ``begun`` the products that need no zeros to add to, by the loop whose first turn begins them.
     """
 
     statements: dict[str, Statement]  # tiled and laid out: what the leaves compute
@@ -59,6 +60,7 @@ class Plan:
     same: Mapping[str, str] = field(default_factory=dict[str, str])  # not computed -> its equal
     ends: dict[Loop, End] = field(default_factory=dict[Loop, End])
     living: dict[str, Load] = field(default_factory=dict[str, Load])
+    begun: dict[str, Loop] = field(default_factory=dict[str, Loop])
 
     def __str__(self) -> str:
         from ostinato.codegen.show import show_plan

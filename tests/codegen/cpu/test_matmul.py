@@ -73,6 +73,7 @@ def results(problem: Problem, spec: Matmul) -> tuple[Array, Array, Array]:
     arena = np.concatenate([part.ravel() for part in parts])
     offsets = (0, *(int(end) for end in ends[:-1]))
     known = {"M": problem.m, "N": problem.n, "K": problem.k, "N2": 2 * problem.n, "R": 5}
+    known |= {"never": 0, "twice": 2}
     sizes = tuple(known[name] for name in spec.runtime)
     product = matmul(spec)
 
@@ -176,6 +177,16 @@ def test_a_large_product_is_right_from_copied_panels(
     spec = problem.spec("auto", start)
     assert is_large(spec)
     assert_right(problem, spec)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(5, 40, 7), (64, 512, 64), (64, 512, 130)])
+def test_sums_that_have_not_begun_start_from_zero(m: int, n: int, k: int) -> None:
+    problem = Problem(m, n, k, dtype="float32", is_transposed=False)
+    spec = problem.spec("broadcast", "c")
+    assert_right(problem, replace(spec, begun="twice"))
+    found = results(problem, replace(spec, begun="never"))
+    for each, wanted in zip(found, problem.expected(None), strict=True):
+        np.testing.assert_allclose(each, wanted, rtol=2e-5, atol=2e-5)
 
 
 @pytest.mark.parametrize(("k", "most"), [(0, 128), (7, 128), (128, 128), (130, 300), (300, 300)])

@@ -29,7 +29,7 @@ from ostinato.codegen.cpu.matmul_frame import (
     Tile,
     emit_blocks,
     load_lanes,
-    start_value,
+    start_sums,
     store_value,
 )
 from ostinato.codegen.cpu.matmul_packed import emit_packed, is_large
@@ -141,8 +141,7 @@ def _emit_tile(frame: Frame, v: Vector, tile: Tile) -> None:
     b, spec = frame.builder, frame.spec
     at = [(r, j) for r in range(tile.rows) for j in range(tile.columns)]
     sums = {each: alloca(b, v.type) for each in at}
-    for each in at:
-        b.store(start_value(frame, v, tile, each), sums[each])
+    start_sums(frame, v, tile, sums)
     a_rows = [
         frame.pointer(frame.offsets[0], frame.scaled(frame.row(tile.m, r), spec.a[0]))
         for r in range(tile.rows)

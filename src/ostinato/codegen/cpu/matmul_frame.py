@@ -214,6 +214,22 @@ def store_value(
     store_lanes(frame, v, value, place, operand.n, tile.mask_of(at[1]))
 
 
+def start_sums(frame: Frame, v: Vector, tile: Tile, places: dict[tuple[int, int], Value]) -> None:
+    """Set the sums of a tile to what they start from."""
+    b = frame.builder
+
+    def read() -> None:
+        for at, place in places.items():
+            v.store(start_value(frame, v, tile, at), place)
+
+    if not frame.spec.begun:
+        read()
+        return
+    for place in places.values():
+        v.store(v.const(0.0), place)
+    emit_if(b, b.icmp_signed("!=", frame.sizes[frame.spec.begun], i64(0)), read)
+
+
 def start_value(frame: Frame, v: Vector, tile: Tile, at: tuple[int, int]) -> Value:
     """Return what the accumulator holds before the products."""
     if frame.spec.start is None:

@@ -19,7 +19,7 @@ from ostinato.codegen.cpu.matmul_frame import (
     Tile,
     emit_blocks,
     load_lanes,
-    start_value,
+    start_sums,
 )
 from ostinato.codegen.cpu.matmul_spec import Matmul
 from ostinato.codegen.cpu.prefetch import LINE_BYTES, emit_prefetch
@@ -132,9 +132,8 @@ class _Packed:
         """Set the sums of a panel to what they start from."""
 
         def begin(tile: Tile, row: Value) -> None:
-            for at in _cells(tile):
-                value = start_value(self.frame, p.v, tile, at)
-                p.v.store(value, self.sum_place(p, row, at))
+            places = {at: self.sum_place(p, row, at) for at in _cells(tile)}
+            start_sums(self.frame, p.v, tile, places)
 
         self.tiles(p, begin)
 
@@ -186,10 +185,11 @@ class _Packed:
         b, frame, v = self.b, self.frame, p.v
         first, count = steps
         sums = {at: alloca(b, v.type) for at in _cells(tile)}
-        for at, total in sums.items():
-            kept = self.blocks > 1
-            value = v.load(self.sum_place(p, row, at)) if kept else start_value(frame, v, tile, at)
-            b.store(value, total)
+        if self.blocks == 1:
+            start_sums(frame, v, tile, sums)
+        else:
+            for at, total in sums.items():
+                b.store(v.load(self.sum_place(p, row, at)), total)
         self.ask_for_next(p, row, first, tile.rows)
         a_rows = [
             frame.pointer(

@@ -44,7 +44,8 @@ class Matmul:
     earlier steps, ``acc``, and operands; an operand's value is the one in memory on entry, even
     if a step stores there. ``rows`` is the number of rows that anybody reads, where that is less
     than ``m`` at times; the others are 0 then, or what they should be. ``most`` bounds a run-time
-    ``k`` (0: nothing is known). ``living`` names an axis of a product in broadcast form of which
+    ``k`` (0: nothing is known). Where the number ``begun`` is 0, the sums start from 0 instead of
+    what ``start`` holds. ``living`` names an axis of a product in broadcast form of which
     only listed positions count (see `ostinato.codegen.cpu.living`): other terms along ``k`` are
     left out, whatever they are; other rows along ``m`` are 0, or what they should be. ``lanes`` 0
     means the vector width of the machine. The printed form is Python source for the same record.
@@ -62,6 +63,7 @@ class Matmul:
     form: Form = "auto"
     rows: str = ""
     most: int = 0
+    begun: str = ""
     living: Literal["", "m", "k"] = ""
     lanes: int = 0
 
@@ -128,6 +130,7 @@ class Matmul:
             known.add(step.name)
             if step.store is not None:
                 self._check_store(step.store)
+        _require(not self.begun or self.start is not None, "nothing begins without a start")
         _require(bool(self.stored()), "no step stores anything")
         self._check_form()
 
@@ -151,7 +154,8 @@ class Matmul:
         _require(is_power, f"lanes must be a power of two or 0, not {self.lanes}")
 
     def _sizes(self) -> Iterator[Size]:
-        yield from (self.m, self.n, self.k, *self.a, *self.b, self.rows or 0)
+        yield from (self.m, self.n, self.k, *self.a, *self.b)
+        yield from (self.rows or 0, self.begun or 0)
         for each in self.operands:
             yield from (each.m, each.n)
 

@@ -80,6 +80,7 @@ class _Product:
             rows=self._rows(leaf.m),
             most=self._most(leaf.k),
             living=living,
+            begun=self._begun(),
         )
 
     def _living(self) -> Literal["", "m", "k"]:
@@ -146,6 +147,13 @@ class _Product:
         """What bounds the number of terms, where that is known at run time only."""
         is_bounded = axis.pad.is_const and not axis.size.is_const
         return axis.pad.as_int() if is_bounded and self.leaf.form == "broadcast" else 0
+
+    def _begun(self) -> str:
+        """The number of turns of the loop before, where the first begins the sums."""
+        loop = self.function.plan.begun.get(self.result.name)
+        if loop is None:
+            return ""
+        return str(self._size("turn", expr(loop.dim) - loop.span.lo))
 
     def _stride(self, name: str, load: Load, axis: Axis | None) -> Size:
         """How far one step along the axis moves the load, in elements."""
@@ -247,6 +255,7 @@ def definition(name: str, spec: Matmul) -> list[str]:
     out.line(f"    Matmul({spec.dtype!r}, m={spec.m!r}, n={spec.n!r}, k={spec.k!r},")
     form = f"form={spec.form!r}, rows={spec.rows!r}" if spec.rows else f"form={spec.form!r}"
     form += f", most={spec.most!r}" if spec.most else ""
+    form += f", begun={spec.begun!r}" if spec.begun else ""
     form += f", living={spec.living!r}" if spec.living else ""
     out.line(f"           a={spec.a!r}, b={spec.b!r}, start={spec.start!r}, {form},")
     out.line("           operands=(")

@@ -25,6 +25,7 @@ from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.nest import emit_nest
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.sweep import emit_sweep
+from ostinato.codegen.emit.text import Text
 from ostinato.codegen.emit.value import LONG
 from ostinato.codegen.guards import guard_of
 from ostinato.codegen.planned import Plan
@@ -183,6 +184,17 @@ def emit_fill(tensor: str, function: Function, out: Source) -> None:
     start = body.offset(first)
     unit = target.literal(fold_unit(s.fold, s.dtype), s.dtype)
     out.lines(body.hoisted)
+    loop = function.plan.begun.get(tensor)
+    if loop is None:
+        _emit_units(tensor, start, unit, function, out)
+        return
+    lo, hi = (expression(e, function.dims) for e in (loop.span.lo, loop.span.hi))
+    with out.block(f"if {hi} <= {lo}"):
+        _emit_units(tensor, start, unit, function, out)
+
+
+def _emit_units(tensor: str, start: Text, unit: Text, function: Function, out: Source) -> None:
+    storage = function.storage(tensor)
     size = product(a.pad for a in storage.axes)
     if size == expr(1):
         out.line(function.store(tensor, start, unit))
