@@ -49,7 +49,7 @@ def _found(trees: Sequence[Tree]) -> Iterator[tuple[Contraction, Loop]]:
 
 
 def _is_whole(leaf: Contraction, loop: Loop, s: Statement, kept: Storage) -> bool:
-    """Whether each turn of a loop that runs upwards adds to every slot, and no other loop does."""
-    dims = {d for d in s.dims if d in s.reduced}
+    """Whether one product in each turn of a loop that runs upwards adds to every slot."""
+    alone = s.reduced == {loop.dim, leaf.k.index} and not loop.reverse
     full = all(a.size == a.pad and a.size.is_const for a in (*s.result_axes, *kept.axes))
-    return leaf.form == "broadcast" and dims == {loop.dim} and full and not loop.reverse
+    return leaf.form == "broadcast" and alone and full
