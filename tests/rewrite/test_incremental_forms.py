@@ -143,15 +143,16 @@ def sliding(name: str, part: slice) -> ot.Tensor:
             return ot.softmax(logit[part], 0) @ v[part]
 
 
-@pytest.mark.parametrize("name", ["logsumexp", "mean", "vectors"])
-@pytest.mark.parametrize("side", WINDOWS)
-def test_a_softmax_over_a_sliding_window_is_joined_from_halves(side: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "side"), [("logsumexp", "coming"), ("mean", "past"), ("vectors", "coming")]
+)
+def test_a_softmax_over_a_sliding_window_is_joined_from_halves(name: str, side: str) -> None:
     short, long = (price(sliding(name, WINDOWS[side](n)), 100_000) for n in (1000, 16_000))
     assert long < 2 * short
 
 
 @pytest.mark.parametrize("special", [False, True], ids=["numbers", "infinities"])
-@pytest.mark.parametrize("name", ["logsumexp", "mean", "vectors"])
+@pytest.mark.parametrize("name", ["mean", "vectors"])
 def test_a_compiled_softmax_over_windows_agrees(name: str, special: bool) -> None:
     side = "coming" if special else "past"
     program = ot.Program(y=sliding(name, WINDOWS[side](33)), z=sliding(name, WINDOWS[side](8)))
