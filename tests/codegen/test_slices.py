@@ -6,7 +6,7 @@ import pytest
 
 from ostinato.codegen import slices
 from ostinato.codegen.plan import Plan, PlanOptions, plan
-from ostinato.codegen.tree import Barrier, Call, DriverLoop, Step
+from ostinato.codegen.tree import Barrier, DriverLoop, Step
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, Cases, call, number
@@ -30,7 +30,7 @@ def order(steps: tuple[Step, ...], planned: Plan) -> str:
             out += f"[{order(step.body, planned)}]"
         elif isinstance(step, Barrier):
             out += "|"
-        elif isinstance(step, Call):
+        else:
             kernel = planned.kernels[step.kernel]
             out += "t" if kernel.parallel else "s" if kernel.sliced else "a"
     return out

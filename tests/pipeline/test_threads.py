@@ -63,6 +63,7 @@ def test_the_threads_of_a_compilation_do_not_change_results(name: str) -> None:
 @pytest.mark.xdist_group("reinforce")
 def test_training_does_not_depend_on_threads() -> None:
     sizes = {"B": 70, "T": 40, "I": 3, "seed": 1}
-    first, *others = (run_with(training(), n, **sizes) for n in (1, 2, 3, 2))
+    assert "every worker a slice" in training().executable.artifact.source
+    first, *others = (run_with(training(), n, **sizes) for n in (1, 2, 3, 5, 2))
     for other in others:
         assert_same_bits(first, other)
