@@ -77,7 +77,7 @@ def times(function: Function, dtype: str) -> tuple[float, float]:
 
 def best(call: Callable[[], None]) -> float:
     """Nanoseconds per element of the fastest of a few calls."""
-    taken = []
+    taken: list[float] = []
     for _ in range(9):
         start = time.perf_counter()
         call()
@@ -110,7 +110,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="replace the table of the document")
     parser.add_argument("--untimed", action="store_true", help="errors only")
     asked = parser.parse_args(given)
-    found = []
+    found: list[Row] = []
     for row in rows(asked.stride, timed=not asked.untimed):
         found.append(row)
         print(table([row]).splitlines()[-1], flush=True)

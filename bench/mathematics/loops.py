@@ -45,7 +45,7 @@ def loop_text(function: Written) -> str:
     made = text.Function(module, function_type(VOID, [I64] * 3), SYMBOL)
     b = cast(Builder, text.Builder(made.append_basic_block("entry")))
     table, count, times = made.args
-    kinds = [_number(each) for each in (*function.arguments, function.result)]
+    kinds: list[Dtype] = [*map(_number, function.arguments), _number(function.result)]
     words = b.inttoptr(table, I64.as_pointer())
     places = [
         b.inttoptr(b.load(b.gep(words, [i64(k)])), STORED[kind].as_pointer())
@@ -66,8 +66,8 @@ def loop_text(function: Written) -> str:
 
 
 def _number(kind: Argument | Result) -> Dtype:
-    assert kind not in ("array", "indices", "void"), f"a function of {kind} has no loop"
-    return cast(Dtype, kind)
+    assert kind != "array" and kind != "indices" and kind != "void", f"no loop over {kind}"
+    return kind
 
 
 @cache

@@ -2,6 +2,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ostinato.codegen.cluster import Edge, Rules, cluster
+from ostinato.codegen.deps import Dep
 
 SIZES = {"x": 0.5, "spread": 0.0, "scale": 0.0, "wide": 2.0, "narrow": 1.0}
 
@@ -11,6 +12,14 @@ def edge(source: int, target: int, tensor: str) -> Edge:
     return Edge(source, target, dep)
 
 
+def together(a: str, b: str) -> list[str]:
+    return [a] if a == b else []
+
+
+def anything(_header: str, _dep: Dep) -> bool:
+    return True
+
+
 def test_a_chain_moves_as_a_whole_to_where_its_end_is_needed() -> None:
     """Item 5 needs a whole sum over rows; the chain 3, 4 that it reads does not."""
     headers = ["rows", "rows", "whole", "rows", "rows", "rows"]
@@ -18,5 +27,5 @@ def test_a_chain_moves_as_a_whole_to_where_its_end_is_needed() -> None:
         *(edge(0, 1, "x"), edge(1, 2, "spread"), edge(2, 5, "scale")),
         *(edge(0, 3, "x"), edge(3, 4, "wide"), edge(4, 5, "narrow")),
     ]
-    rules = Rules[str](lambda a, b: [a] if a == b else [], lambda *_: True, SIZES.__getitem__)
+    rules = Rules[str](together, anything, SIZES.__getitem__)
     assert [items for _, items in cluster(headers, edges, rules)] == [[0, 1], [2], [3, 4, 5]]

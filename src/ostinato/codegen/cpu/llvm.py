@@ -273,7 +273,8 @@ def new_function(
     if isinstance(function, text.Function):
         function.attributes = tuple(attributes)
     else:
-        set.update(function.attributes, attributes)  # llvmlite does not know all of them
+        known: set[str] = function.attributes
+        set[str].update(known, attributes)  # llvmlite's own method knows few of them
     write: Any = text.Builder if isinstance(builder, text.Builder) else _ir.IRBuilder
     inner: Builder = write(function.append_basic_block("entry"))
     body(inner, list(function.args))
