@@ -35,6 +35,8 @@ def rarely(v: Vector, name: str, is_rare: Value, args: Sequence[Value], slow: Sl
     b, full = v.builder, f"{name}_{v.dtype}"
     scalar = b.module.globals.get(full) or _define(b, full, v.dtype, len(args), slow)
     if v.lanes:
+        if _form(full, v.lanes) not in b.module.globals:
+            _define_form(b, scalar, full, v, len(args))
         return b.call(b.module.globals[_form(full, v.lanes)], [*args, is_rare])
     return _if(b, is_rare, scalar, args)
 
@@ -43,7 +45,7 @@ def _define(b: Builder, name: str, dtype: Float, count: int, slow: Slow) -> Valu
     """Write the function of one element, and its forms for the widths that loops have here."""
     element = FORMATS[dtype].element
     widest = vector_bits(host_features())
-    lanes = [bits // FORMATS[dtype].bits for bits in (widest // 2, widest)]
+    lanes = [n for bits in (widest // 2, widest) if (n := bits // FORMATS[dtype].bits) > 1]
     forms = ",".join(f"_ZGV_LLVM_M{x}{'v' * count}_{name}({_form(name, x)})" for x in lanes)
     told = (*_ASIDE, *_PURE, f'"vector-function-abi-variant"="{forms}"')
 
