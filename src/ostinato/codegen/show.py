@@ -152,11 +152,6 @@ def _sweep(leaf: Sweep, statements: Mapping[str, Statement]) -> str:
     return f"{_brackets(leaf.rows)}{s.name} = {AXIS_FUNCTIONS[s.fold].shown}({names}){along}"
 
 
-def _operands(value: Value) -> tuple[Load, ...]:
-    assert isinstance(value, Call), "a leaf of operands is a call"
-    return tuple(x for x in value.args if isinstance(x, Load))
-
-
 def show_storage(plan: Plan) -> Iterator[str]:
     """One line per tensor: place, stored points, axes, the phases in which it is in use."""
     width = max(map(len, plan.storage), default=0)
