@@ -59,8 +59,10 @@ def _rows(profile: Profile) -> list[tuple[str, float]]:
         ("start of a vector loop", profile.leaf_ns),
         ("point of a loop without vectors", profile.point_ns),
         ("step that waits for the one before", profile.serial_ns),
+        *((f"waiting for {fn}", profile.waits[fn]) for fn in Profile().waits),
         ("elementwise operation", profile.step_ns),
         ("element added to a number", profile.fold_ns),
+        ("number alone, in elements of a vector", profile.alone),
         *((fn, profile.functions[fn]) for fn in Profile().functions),
         ("start of a matrix product", profile.product_ns),
         *(

@@ -84,12 +84,13 @@ class Leaves:
         work.in_order = any(in_order(self.statements[name], inner) for name in leaf.statements)
         for name in moving:
             work.statement(self.statements[name], clause, loops, name in leaf.memory)
-        times = 1 if leaf.axes else len(moving)  # numbers are moved one by one
-        return starts * (times * self.start(leaf.axes, work.in_order) + work.time)
+        if not leaf.axes:  # numbers are moved one by one
+            return len(moving) * self.profile.point_ns + work.time
+        return starts * (self.start(leaf.axes, work.in_order) + work.time)
 
     def start(self, axes: Sequence[Axis], in_order: bool) -> float:
         """Starting an innermost loop: less without vectors, or if it becomes straight code."""
-        if in_order or not axes:
+        if in_order:
             return 2 * self.profile.point_ns
         short = axes[-1].size.is_const and axes[-1].size.as_int() <= UNROLLED
         return self.profile.leaf_ns / (3 if short else 1)
@@ -217,10 +218,13 @@ class _Row:
             self.time += self.steps(s.dtype) * profile.step_ns
 
     def steps(self, dtype: str) -> float:
-        """Elements that the loop takes the time of: whole vectors."""
+        """Elements that the loop takes the time of: whole vectors, unless numbers are alone."""
         wide = dtype in WIDE
         lanes = LANES // (8 if wide else 4)
-        elements = self.length * lanes if self.in_order else _whole(self.length, lanes)
+        if self.in_order or self.inner is None:
+            elements = self.length * min(self.leaves.profile.alone, lanes)
+        else:
+            elements = _whole(self.length, lanes)
         return elements * (self.leaves.profile.wide if wide else 1.0)
 
     def value(self, value: Value) -> None:

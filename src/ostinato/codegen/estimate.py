@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, assert_never
 from ostinato.codegen.arena import ITEM_BYTES
 from ostinato.codegen.effort import Leaves, Point
 from ostinato.codegen.passing import middle, passing_ns
-from ostinato.codegen.system import Statement, loads
 from ostinato.codegen.tree import (
     Barrier,
     Call,
@@ -27,8 +26,9 @@ from ostinato.codegen.tree import (
     computed,
     leaves,
 )
+from ostinato.codegen.waits import waiting_ns
 from ostinato.machine.profile import TYPICAL_EXTENT, Profile
-from ostinato.pdg.index import Extent, dims_of, evaluate
+from ostinato.pdg.index import Extent, evaluate
 
 if TYPE_CHECKING:
     from ostinato.codegen.planned import Plan, Port
@@ -169,21 +169,8 @@ class _Walk:
                 length, inner = middle(tree.span, point)
                 if length:
                     each = self.profile.point_ns + self.trees(tree.body, inner)
-                    if carries(tree, self.plan.statements):
-                        each = max(each, self.profile.serial_ns)
-                    total += length * each
+                    waiting = waiting_ns(tree, self.plan.statements, self.profile)
+                    total += length * max(each, waiting)
             else:
                 total += self.leaves.time(tree, point)
         return total
-
-
-def carries(loop: Loop, statements: Mapping[str, Statement]) -> bool:
-    """Whether a step of the loop waits for the step before."""
-    own = {name for leaf, _, _ in leaves(loop.body) for name in computed(leaf)}
-    found = (x for name in own for _, value in statements[name].clauses for x in loads(value))
-    return any(
-        loop.dim in dims_of(at) and at.as_dim() is None
-        for x in found
-        if x.tensor in own
-        for at in x.dims
-    )

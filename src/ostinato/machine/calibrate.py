@@ -28,6 +28,8 @@ from ostinato.runtime.workers import available_cores
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 MOST_L3 = 64 << 20  # bytes: a part of a large cache that many share
 MOST_STEPS = 1 << 22
+LANES = 16  # numbers of a vector
+CHAINS = 16  # of divisions: more than a processor has in flight
 ROWS = 512  # of a matrix that is read in strides: a power of two, as many extents are
 TILE = 32  # rows of a tile, when nobody says how many there are
 PASSES = 4  # of a step of `streamed`: it writes the new value, and moves it to where it is read
@@ -94,6 +96,7 @@ def stages(effort: Effort) -> Iterator[Stage]:
         yield f"memory, {LEVELS[level]}", _memory(level, size)
     yield "matrix products", _products
     yield "single numbers", _scalars
+    yield "operations that wait", _waits
     yield "strides", _strides
     yield "draws", _draws
     yield "sorting", _sorting
@@ -174,6 +177,25 @@ def _scalars(watch: Stopwatch, found: dict[str, Any]) -> None:
     )
     found["serial_ns"] = one
     found["point_ns"] = max((many - one) / SCALARS, one / 8)
+
+
+def _waits(watch: Stopwatch, found: dict[str, Any]) -> None:
+    """From operand to result; then divisions of so many chains that their number limits them."""
+
+    def step_ns(*changes: programs.Change) -> float:
+        return watch.step_ns(programs.waiting(*changes)) / HISTORY
+
+    least = LANES * found["step_ns"]
+    multiplied = max(step_ns(programs.multiplied), least)
+    waits = {"add": max(step_ns(lambda h: h + 0.01), least), "mul": multiplied}
+    for fn, change in programs.WAITING.items():
+        more = step_ns(lambda h, change=change: change(programs.multiplied(h))) - multiplied
+        waits[fn] = max(more, least)
+    waits["div"] = max(waits["div"] - waits["add"], least)  # the divisor is a sum
+    found["waits"] = waits
+    many, few = (step_ns(*map(programs.quotient, range(n))) for n in (CHAINS, CHAINS // 2))
+    each = (many - few) / (CHAINS // 2)
+    found["alone"] = min(max(each / found["functions"]["div"], 1.0), float(LANES))
 
 
 def _strides(watch: Stopwatch, found: dict[str, Any]) -> None:

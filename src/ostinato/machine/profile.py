@@ -25,11 +25,19 @@ _FUNCTIONS = {
 }  # fmt: skip
 
 
+_WAITS = {
+    "add": 0.57, "mul": 1.05, "maximum": 1.5, "where": 0.7, "div": 2.9, "sqrt": 3.2, "exp": 13.4,
+    "tanh": 10.4,
+}  # fmt: skip
+_SAME = {"sub": "add", "minimum": "maximum", "abs": "maximum", "cast": "add"}
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """Nanoseconds per unit of work on one core, and bytes per level of memory.
 
     Functions and steps are of float32 in a vector loop; float64 takes ``wide`` times as long.
+    ``waits`` are the times from operand to result of operations that depend on each other.
     """
 
     name: str = "default"
@@ -39,6 +47,8 @@ class Profile:
     leaf_ns: float = 5.5  # starting a vector loop
     point_ns: float = 0.38  # one point of a loop without vectors
     serial_ns: float = 3.0  # a step that waits for the one before
+    waits: Mapping[str, float] = field(default_factory=lambda: dict(_WAITS))
+    alone: float = 6.0  # elements of a vector that take as long as one number alone
     step_ns: float = 0.0066  # an elementwise operation
     functions: Mapping[str, float] = field(default_factory=lambda: dict(_FUNCTIONS))
     fold_ns: float = 0.5  # adding one element to a number, in order
@@ -56,6 +66,18 @@ class Profile:
     def function_ns(self, fn: str) -> float:
         """An elementwise function of one float32 element."""
         return self.functions.get(fn, self.step_ns)
+
+    def wait_ns(self, fn: str) -> float:
+        """The time from an operand to the result; a product's includes a sum that follows.
+
+        A function that was not measured takes as much longer than an exponential as in a vector.
+        """
+        name = _SAME.get(fn, fn)
+        if name in self.waits:
+            return self.waits[name]
+        if name in self.functions:
+            return self.waits["exp"] * self.functions[name] / self.functions["exp"]
+        return self.waits["add"]
 
     def level(self, size_bytes: float) -> int:
         """The number of the smallest level that holds so many bytes."""

@@ -44,6 +44,15 @@ FUNCTIONS: Mapping[str, Change] = {
     "mod": lambda h: (h * 3.0) % 1.0,
 }
 
+WAITING: Mapping[str, Change] = {
+    "maximum": lambda h: ot.maximum(h, 0.1),
+    "where": lambda h: ot.where(h > 0.5, h, 0.6),
+    "div": lambda h: 1.0 / (h + 1.0),
+    "sqrt": ot.sqrt,
+    "exp": lambda h: ot.exp(h - 1.0),
+    "tanh": ot.tanh,
+}
+
 
 @dataclass(frozen=True)
 class Repetition:
@@ -151,6 +160,28 @@ def kept(count: int, start: Array) -> Repetition:
         start_of[0], start_of[i + 1] = x, backward[i, 0]
         made[f"y{k}"] = start_of[i.size - 1]
     return repetition(ot.Program(**made), T=HISTORY, x=start)
+
+
+def waiting(*changes: Change) -> Repetition:
+    """Chains of single numbers, side by side: every step of one needs its step before.
+
+    Every repetition takes `HISTORY` steps of each, and starts from where the one before ended.
+    """
+    i, t = ot.dims("i t")
+    x = ot.input("x", shape=())
+    made: dict[str, Tensor] = {}
+    for k, change in enumerate(changes):
+        h = ot.recurrent(f"h{k}", shape=(), over=(i, t))
+        start_of = ot.recurrent(f"start{k}", shape=(), over=i)
+        h[i, 0], h[i, t + 1] = start_of, change(h)
+        start_of[0], start_of[i + 1] = x, multiplied(h[i, t.size - 1])
+        made[f"y{k}"] = start_of[i.size - 1]
+    return repetition(ot.Program(**made), T=HISTORY, x=numbers(1)[0])
+
+
+def quotient(k: int) -> Change:
+    """A division, unlike those with another number."""
+    return lambda h: 1.0 / (h + (0.5 + 0.1 * k))
 
 
 def drawn(draw: Callable[..., Tensor], change: Change) -> Repetition:
