@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import pytest
 
 import ostinato as ot
@@ -27,6 +29,29 @@ def kernels(found: Estimate) -> float:
 
 def rows(dtype: str = "float32", size: int = 256) -> Tensor:
     return ot.input("x", shape=(size,), dtype=dtype, over=ot.dims("b"))
+
+
+def waiting(change: Callable[[Tensor], Tensor]) -> float:
+    """Nanoseconds of a step of a chain of single numbers."""
+    t = ot.dims("t")
+    h = ot.recurrent("h", over=t)
+    h[0], h[t + 1] = 0.5, change(h)
+    return kernels(of(ot.Program(h=h), T=10_000)) / 10_000
+
+
+def test_a_step_waits_for_the_operations_between_a_value_and_the_next() -> None:
+    x = ot.input("x")
+    once = PROFILE.wait_ns("exp")
+    twice = 2 * once
+    assert waiting(lambda h: ot.exp(-h)) == pytest.approx(once, rel=0.1)
+    assert waiting(lambda h: ot.exp(-ot.exp(-h))) == pytest.approx(twice, rel=0.1)
+    assert waiting(lambda h: 0.5 * h + ot.exp(x)) < 0.5 * once  # it does not depend on the step
+
+
+def test_a_sum_after_a_product_waits_no_longer() -> None:
+    alone, both = waiting(lambda h: ot.sqrt(0.5 * h)), waiting(lambda h: ot.sqrt(0.5 * h + 0.1))
+    expected = PROFILE.wait_ns("mul") + PROFILE.wait_ns("sqrt")
+    assert alone == both == pytest.approx(expected, rel=0.01)
 
 
 def chain(steps: int) -> ot.Program:

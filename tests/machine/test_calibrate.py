@@ -68,7 +68,8 @@ def test_the_table_shows_measured_beside_shipped() -> None:
 def test_a_calibration_is_stored_and_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OSTINATO_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv("OSTINATO_PROFILE")
-    monkeypatch.setattr(programs, "FUNCTIONS", {"exp": FUNCTIONS["exp"]})
+    monkeypatch.setattr(programs, "FUNCTIONS", {"div": FUNCTIONS["div"]})
+    monkeypatch.setattr(programs, "WAITING", {"div": programs.WAITING["div"]})
     console = Console(file=StringIO(), width=120)
     profile = calibrate_machine(tmp_path / "profile.json", console, HASTY)
     assert from_json((tmp_path / "profile.json").read_text()) == profile

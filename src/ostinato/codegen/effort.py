@@ -257,10 +257,10 @@ class _Row:
         profile = self.leaves.profile
         indices = (*load.dims, *load.axes)
         named = frozenset[Dim]().union(*map(dims_of, indices))
-        picked = {pick.axis.index for pick in load.picks}
+        picked = {p.axis.index for p in load.picks if self.varies(p.at)}
         again = positions([a for a in self.outer if a.index not in named], self.point)
         along = [e for e in indices if self.inner is not None and self.inner in dims_of(e)]
-        elements, strided = self.length, 0.0
+        elements, strided = self.length, float(bool(named & {p.axis.index for p in load.picks}))
         if named & picked:
             strided = self.length
         elif not along:
@@ -269,6 +269,18 @@ class _Row:
             strided = self.length
         self.time += strided * profile.strided_ns / again
         self.time += self.leaves.moved(load.tensor, elements, self.point, again)
+
+    def varies(self, value: Value) -> bool:
+        """Whether a value is another one at every element of the loop."""
+        match value:
+            case Position(of):
+                return self.inner in dims_of(of)
+            case Load(_, dims, axes) if any(self.inner in dims_of(e) for e in (*dims, *axes)):
+                return True
+            case Draw():
+                return True
+            case _:
+                return any(map(self.varies, children(value)))
 
 
 def in_order(s: Statement, inner: Dim | None) -> bool:

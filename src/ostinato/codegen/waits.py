@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ostinato.codegen.system import Call, Choice, Load, Statement, Value, children
-from ostinato.codegen.tree import Loop, computed, leaves
+from ostinato.codegen.tree import Loop, Nest, computed, leaves
 from ostinato.machine.profile import Profile
 from ostinato.pdg.index import Dim, dims_of
 
@@ -22,10 +22,13 @@ def waiting_ns(loop: Loop, statements: Mapping[str, Statement], profile: Profile
 
     0.0 if no step of the loop needs the one before.
     """
-    found = (name for leaf, _, _ in leaves(loop.body) for name in computed(leaf))
-    own = {name: statements[name] for name in found}
+    inside = [leaf for leaf, _, _ in leaves(loop.body)]
+    own = {name: statements[name] for leaf in inside for name in computed(leaf)}
     ways = _Ways(loop.dim, own, profile)
-    return max((ways.to(name).get(name, 0.0) for name in own), default=0.0)
+    found = [ways.to(name).get(name, 0.0) for name in own]
+    added = (name for leaf in inside if isinstance(leaf, Nest) for name in leaf.memory)
+    found += [ways.fold(own[name]) for name in added]
+    return max(found, default=0.0)
 
 
 @dataclass
@@ -43,9 +46,13 @@ class _Ways:
             self.known[name] = {}  # a way that comes back in the same step is none
             s = self.own[name]
             longest = _longest(*(self.value(value, {}) for _, value in s.clauses))
-            added = self.profile.wait_ns("add") if s.kind == "fold" else 0.0
+            added = self.fold(s) if s.kind == "fold" else 0.0
             self.known[name] = {source: ns + added for source, ns in longest.items()}
         return self.known[name]
+
+    def fold(self, s: Statement) -> float:
+        """Adding a value to what was added before, or comparing it with that."""
+        return self.profile.wait_ns("maximum" if s.fold in ("max", "min") else "add")
 
     def value(self, value: Value, seen: dict[Value, Mapping[str, float]]) -> Mapping[str, float]:
         if isinstance(value, Load):

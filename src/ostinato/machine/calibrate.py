@@ -171,12 +171,12 @@ def _products(watch: Stopwatch, found: dict[str, Any]) -> None:
 
 
 def _scalars(watch: Stopwatch, found: dict[str, Any]) -> None:
-    one, many = (
+    one, few, many = (
         watch.step_ns(programs.kept(count, numbers(1)[0])) / (2 * HISTORY)
-        for count in (1, 1 + SCALARS)
+        for count in (1, SCALARS, 2 * SCALARS)  # many take the units' time, not each other's
     )
     found["serial_ns"] = one
-    found["point_ns"] = max((many - one) / SCALARS, one / 8)
+    found["point_ns"] = max((many - few) / SCALARS, LANES * found["step_ns"])
 
 
 def _waits(watch: Stopwatch, found: dict[str, Any]) -> None:
@@ -192,7 +192,7 @@ def _waits(watch: Stopwatch, found: dict[str, Any]) -> None:
         more = step_ns(lambda h, change=change: change(programs.multiplied(h))) - multiplied
         waits[fn] = max(more, least)
     waits["div"] = max(waits["div"] - waits["add"], least)  # the divisor is a sum
-    found["waits"] = waits
+    found["waits"] = {**Profile().waits, **waits}
     many, few = (step_ns(*map(programs.quotient, range(n))) for n in (CHAINS, CHAINS // 2))
     each = (many - few) / (CHAINS // 2)
     found["alone"] = min(max(each / found["functions"]["div"], 1.0), float(LANES))

@@ -26,8 +26,8 @@ _FUNCTIONS = {
 
 
 _WAITS = {
-    "add": 0.57, "mul": 1.05, "maximum": 1.5, "where": 0.7, "div": 2.9, "sqrt": 3.2, "exp": 13.4,
-    "tanh": 10.4,
+    "add": 0.57, "mul": 1.1, "maximum": 1.6, "where": 0.9, "div": 3.2, "sqrt": 3.3, "exp": 15.0,
+    "tanh": 11.5,
 }  # fmt: skip
 _SAME = {"sub": "add", "minimum": "maximum", "abs": "maximum", "cast": "add"}
 
@@ -45,10 +45,10 @@ class Profile:
     kernel_ns: float = 18.0  # calling a kernel
     barrier_ns: float = 500.0  # all workers wait for each other
     leaf_ns: float = 5.5  # starting a vector loop
-    point_ns: float = 0.38  # one point of a loop without vectors
+    point_ns: float = 0.24  # one point of a loop without vectors
     serial_ns: float = 3.0  # a step that waits for the one before
     waits: Mapping[str, float] = field(default_factory=lambda: dict(_WAITS))
-    alone: float = 6.0  # elements of a vector that take as long as one number alone
+    alone: float = 5.5  # elements of a vector that take as long as one number alone
     step_ns: float = 0.0066  # an elementwise operation
     functions: Mapping[str, float] = field(default_factory=lambda: dict(_FUNCTIONS))
     fold_ns: float = 0.5  # adding one element to a number, in order
@@ -72,12 +72,10 @@ class Profile:
 
         A function that was not measured takes as much longer than an exponential as in a vector.
         """
-        name = _SAME.get(fn, fn)
-        if name in self.waits:
-            return self.waits[name]
-        if name in self.functions:
-            return self.waits["exp"] * self.functions[name] / self.functions["exp"]
-        return self.waits["add"]
+        name, waits = _SAME.get(fn, fn), {**_WAITS, **self.waits}
+        if name not in waits and name in self.functions:
+            return waits["exp"] * self.functions[name] / self.function_ns("exp")
+        return waits.get(name, waits["add"])
 
     def level(self, size_bytes: float) -> int:
         """The number of the smallest level that holds so many bytes."""

@@ -18,7 +18,7 @@ STEPS = "I"  # the extent of the loop whose steps are timed
 VECTOR = 2048  # float32 elements that stay in the smallest level
 FEW = 16  # elements: one vector
 HISTORY = 256  # steps of a history that stays in the smallest level
-SCALARS = 4  # further recurrences, side by side
+SCALARS = 4  # recurrences, side by side
 ROWS = 256  # of a batch that two or more workers share
 BARRIERS = 2  # per step of `shared`: after the mean, and after the step
 
