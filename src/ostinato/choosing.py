@@ -8,7 +8,7 @@ Only where the sizes are given: the fastest form at a few dozen may be the slowe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -21,11 +21,6 @@ from ostinato.rewrite.optimize import Optimized, Rewriting
 from ostinato.rewrite.sizes import Sizes
 
 CHEAPEST = "cheapest operators"
-SPARING = {
-    "few reads of other points": frozenset(("at", "part")),
-    "few folds": frozenset(("red",)),
-    "few axes": frozenset(("sl",)),
-}
 DEAR = 1e3  # how much dearer an operator is that should be spared
 MOST_NODES = 256  # of all forms that are scheduled: it takes a millisecond per node
 GAIN = 0.97  # another form has to be faster than the cheapest by more than predictions are worth
@@ -39,8 +34,27 @@ class Sparing(Pricing):
         self._ops = ops
 
     def price(self, cls: int, node: ENode) -> float:
-        dear = node.op in self._ops
+        dear = self.is_dear(cls, node)
         return super().price(cls, node) * (DEAR if dear else 1.0) + dear
+
+    def is_dear(self, cls: int, node: ENode) -> bool:
+        """Whether an operator should be spared."""
+        return node.op in self._ops
+
+
+class SparingRows(Sparing):
+    """Rows stay at their points: they are vectors. Numbers may come from other points."""
+
+    def is_dear(self, cls: int, node: ENode) -> bool:
+        return super().is_dear(cls, node) and self._sizes.numel(cls) > 1
+
+
+SPARING: Mapping[str, Callable[[EGraph, Sizes, Profile], Sparing]] = {
+    "few reads of other points": partial(Sparing, frozenset(("at", "part"))),
+    "few folds": partial(Sparing, frozenset(("red",))),
+    "few axes": partial(Sparing, frozenset(("sl",))),
+    "few reads of other rows": partial(SparingRows, frozenset(("at", "part"))),
+}
 
 
 def fastest(forms: Rewriting, predicted_ns: Callable[[Optimized], float]) -> Optimized:
@@ -68,11 +82,11 @@ def fastest(forms: Rewriting, predicted_ns: Callable[[Optimized], float]) -> Opt
 def _others(forms: Rewriting, cheapest: Pdg) -> Iterator[tuple[str, Optimized]]:
     """Other forms, by prices under which some operators are spared."""
     seen, nodes = [cheapest], len(cheapest.nodes())
-    for name, ops in SPARING.items():
+    for name, pricing in SPARING.items():
         nodes += len(cheapest.nodes())
         if nodes > MOST_NODES:
             return
-        found = forms.best(partial(Sparing, ops))
+        found = forms.best(pricing)
         if not found.report.left and found.pdg not in seen:
             seen.append(found.pdg)
             yield name, found

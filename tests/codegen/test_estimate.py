@@ -90,6 +90,14 @@ def test_what_stays_where_it_is_costs_no_copy() -> None:
     assert of(ot.Program(y=y), B=256, T=256).arguments >= 256 * 256 * PROFILE.copy_ns
 
 
+def test_a_row_that_is_looked_up_is_read_in_order() -> None:
+    b = ot.dims("b")
+    place = ot.input("place", dtype="int32", over=b)
+    table = ot.input("table", shape=(64, 64))
+    found = of(ot.Program(y=ot.take(table, place, axis=0)), B=4096)
+    assert kernels(found) < 4096 * 64 * PROFILE.strided_ns / 4
+
+
 def test_workers_share_tiles() -> None:
     program = ot.Program(y=ot.exp(rows()))
     assert kernels(of(program, 2, B=4096)) == pytest.approx(kernels(of(program, 1, B=4096)) / 2)

@@ -65,6 +65,14 @@ def test_what_was_compared_is_explained_and_the_least_is_compiled() -> None:
     assert predicted * GAIN <= min(compared.values())
 
 
+def test_numbers_may_be_vectors_where_rows_stay_at_their_points() -> None:
+    b = ot.dims("b")
+    place = (ot.input("x", over=b) * 63.0).cast("int32")
+    rows = ot.tanh(ot.take(ot.input("table", shape=(64, 16)), place, axis=0))
+    forms = ot.Program(y=rows).compile(hints={"B": 4096}, threads=1).explain().forms
+    assert forms["few reads of other rows"] == min(forms.values()) < forms[CHEAPEST]
+
+
 def test_every_form_of_a_sum_is_right() -> None:
     x = np.random.default_rng(0).normal(size=(5, 7)).astype(np.float32)
     expected = discounted().interpret(x=x)["y"]
