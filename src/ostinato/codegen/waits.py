@@ -25,7 +25,9 @@ def waiting_ns(loop: Loop, statements: Mapping[str, Statement], profile: Profile
     inside = [leaf for leaf, _, _ in leaves(loop.body)]
     own = {name: statements[name] for leaf in inside for name in computed(leaf)}
     ways = _Ways(loop.dim, own, profile)
-    found = [ways.to(name).get(name, 0.0) for name in own]
+    for s in own.values():  # in the order in which they are computed
+        ways.add(s)
+    found = [ways.known[name].get(name, 0.0) for name in own]
     added = (name for leaf in inside if isinstance(leaf, Nest) for name in leaf.memory)
     found += [ways.fold(own[name]) for name in added]
     return max(found, default=0.0)
@@ -40,15 +42,11 @@ class _Ways:
     profile: Profile
     known: dict[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
 
-    def to(self, name: str) -> Mapping[str, float]:
-        """The ways to what a statement computes."""
-        if name not in self.known:
-            self.known[name] = {}  # a way that comes back in the same step is none
-            s = self.own[name]
-            longest = _longest(*(self.value(value, {}) for _, value in s.clauses))
-            added = self.fold(s) if s.kind == "fold" else 0.0
-            self.known[name] = {source: ns + added for source, ns in longest.items()}
-        return self.known[name]
+    def add(self, s: Statement) -> None:
+        """The ways to what a statement computes from what was computed before."""
+        longest = _longest(*(self.value(value, {}) for _, value in s.clauses))
+        added = self.fold(s) if s.kind == "fold" else 0.0
+        self.known[s.name] = {source: ns + added for source, ns in longest.items()}
 
     def fold(self, s: Statement) -> float:
         """Adding a value to what was added before, or comparing it with that."""
@@ -69,7 +67,7 @@ class _Ways:
             return {}
         if any(self.dim in dims_of(at) and at.as_dim() is None for at in load.dims):
             return {load.tensor: 0.0}
-        return self.to(load.tensor)
+        return self.known.get(load.tensor, {})
 
     def step(self, value: Value, child: Value) -> float:
         """What one operation waits for an operand; a sum is one operation with its product."""
