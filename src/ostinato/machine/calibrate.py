@@ -189,8 +189,7 @@ def _waits(watch: Stopwatch, found: dict[str, Any]) -> None:
     multiplied = max(step_ns(programs.multiplied), least)
     waits = {"add": max(step_ns(lambda h: h + 0.01), least), "mul": multiplied}
     for fn, change in programs.WAITING.items():
-        more = step_ns(lambda h, change=change: change(programs.multiplied(h))) - multiplied
-        waits[fn] = max(more, least)
+        waits[fn] = max(step_ns(programs.after_product(change)) - multiplied, least)
     waits["div"] = max(waits["div"] - waits["add"], least)  # the divisor is a sum
     found["waits"] = {**Profile().waits, **waits}
     many, few = (step_ns(*map(programs.quotient, range(n))) for n in (CHAINS, CHAINS // 2))

@@ -179,6 +179,11 @@ def waiting(*changes: Change) -> Repetition:
     return repetition(ot.Program(**made), T=HISTORY, x=numbers(1)[0])
 
 
+def after_product(change: Change) -> Change:
+    """The change of a multiply-add, which brings values back to where they were."""
+    return lambda h: change(multiplied(h))
+
+
 def quotient(k: int) -> Change:
     """A division, unlike those with another number."""
     return lambda h: 1.0 / (h + (0.5 + 0.1 * k))
