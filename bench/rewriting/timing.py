@@ -14,7 +14,7 @@ from typing import Protocol, cast
 from bench.rewriting.compiling import FormRecord
 from bench.rewriting.corpus import Case
 from ostinato.arguments import signature
-from ostinato.codegen.estimate import estimate
+from ostinato.codegen.cost.estimate import estimate
 from ostinato.codegen.plan import Plan
 from ostinato.compiler import Compiled
 from ostinato.machine.profile import Profile

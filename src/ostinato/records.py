@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ostinato.codegen.estimate import estimate
+from ostinato.codegen.cost.estimate import estimate
+from ostinato.codegen.cost.work import KernelWork, limit_ns, work
 from ostinato.codegen.planned import Plan
 from ostinato.codegen.tree import Kernel, computed, leaves
-from ostinato.codegen.work import KernelWork, limit_ns, work
 from ostinato.machine.profile import Profile
 from ostinato.pdg.index import dims_of
 from ostinato.report.kernels import KernelRecord, Served

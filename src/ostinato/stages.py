@@ -39,6 +39,14 @@ if TYPE_CHECKING:
     from ostinato.fitting import Taken
     from ostinato.rewrite.optimize import Optimized
 
+STAGES = (  # what follows rewriting
+    "ostinato.codegen.memory.lighter",
+    "ostinato.codegen.lowering.lower",
+    "ostinato.codegen.lowering.bounds",
+    "ostinato.codegen.memory.arena",
+    "ostinato.codegen.emit.program",
+    "ostinato.codegen.cost.estimate",
+)
 YOUNG = 50_000  # objects more than before, until somebody looks for garbage
 
 
@@ -67,18 +75,17 @@ def _seldom_collecting() -> Generator[None]:
 
 def _import_stages() -> None:
     """Import what comes after rewriting: the engine of the rules leaves Python free meanwhile."""
-    for name in ("lighter", "lower", "bounds", "arena", "emit.program", "estimate"):
-        importlib.import_module(f"ostinato.codegen.{name}")
-    importlib.import_module(READER)
+    for name in (*STAGES, READER):
+        importlib.import_module(name)
 
 
 def assemble(pdg: Pdg, optimized: Optimized, options: Options, rewrite_s: float) -> Artifact:
     """Run the stages after rewriting, which took ``rewrite_s``."""
-    from ostinato.codegen.arena import layout
+    from ostinato.codegen.cost.estimate import predicted
     from ostinato.codegen.emit.driver import CONTROL_WORDS, DONE, STOP
     from ostinato.codegen.emit.interface import interface
     from ostinato.codegen.emit.program import emit
-    from ostinato.codegen.estimate import predicted
+    from ostinato.codegen.memory.arena import layout
     from ostinato.operations import operations
     from ostinato.records import Records
     from ostinato.serving import shares
@@ -207,8 +214,8 @@ def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized
 
 def _taken(optimized: Optimized, options: Options) -> Taken:
     """The arena and the time of a form at the hinted extents."""
-    from ostinato.codegen.arena import layout
-    from ostinato.codegen.estimate import estimate
+    from ostinato.codegen.cost.estimate import estimate
+    from ostinato.codegen.memory.arena import layout
     from ostinato.fitting import Taken
 
     plan, _ = plan_of(optimized, options)
@@ -221,7 +228,7 @@ def _taken(optimized: Optimized, options: Options) -> Taken:
 
 def _predicted_ns(optimized: Optimized, options: Options, extents: Mapping[str, int]) -> float:
     """The time of a form by its schedule."""
-    from ostinato.codegen.estimate import estimate
+    from ostinato.codegen.cost.estimate import estimate
 
     plan, _ = plan_of(optimized, options)
     workers = _workers(plan, extents, options)
@@ -247,8 +254,8 @@ class Rewritten(Protocol):
 
 def system_of(optimized: Rewritten, options: Options) -> System:
     """Lower a rewritten program."""
-    from ostinato.codegen.bounds import prove_bounds
-    from ostinato.codegen.lower import lower
+    from ostinato.codegen.lowering.bounds import prove_bounds
+    from ostinato.codegen.lowering.lower import lower
 
     return prove_bounds(lower(optimized.pdg, optimized.batched, options.hints))
 
@@ -262,7 +269,7 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
     """Schedule a system; also the values of its literal arrays."""
     import numpy as np
 
-    from ostinato.codegen.lighter import Room, fitted
+    from ostinato.codegen.memory.lighter import Room, fitted
     from ostinato.codegen.plan import PlanOptions
 
     workers = options.threads or available_cores()

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.codegen.arena import ITEM_BYTES, Layout, layout
-from ostinato.codegen.guards import guard_of
+from ostinato.codegen.demand.guards import guard_of
+from ostinato.codegen.memory.arena import ITEM_BYTES, Layout, layout
+from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.plan import Plan, Port
-from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import (
     Call as Function,
 )
@@ -29,6 +29,7 @@ from ostinato.codegen.system import (
     Statement,
     Value,
 )
+from ostinato.codegen.systems.whole import operands, walked
 from ostinato.codegen.tree import (
     SLICES,
     Barrier,
@@ -44,7 +45,6 @@ from ostinato.codegen.tree import (
     Sweep,
     Tree,
 )
-from ostinato.codegen.whole import operands, walked
 from ostinato.pdg.condition import holds
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Extent, evaluate

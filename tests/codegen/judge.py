@@ -22,7 +22,7 @@ from ostinato.codegen.system import (
     System,
     Value,
 )
-from ostinato.codegen.whole import operands, walked
+from ostinato.codegen.systems.whole import operands, walked
 from ostinato.pdg.along import AXIS_FUNCTIONS, along_axis
 from ostinato.pdg.condition import holds
 from ostinato.pdg.functions import FUNCTIONS, fold_unit

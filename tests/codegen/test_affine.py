@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.lower import lower
+from ostinato.codegen.lowering.lower import lower
 from ostinato.codegen.system import System
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6)

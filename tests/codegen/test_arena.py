@@ -8,7 +8,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.codegen.arena import ALIGN, layout, sizes_bytes
+from ostinato.codegen.memory.arena import ALIGN, layout, sizes_bytes
 from ostinato.codegen.plan import plan
 from tests.codegen.programs import reinforce
 
@@ -49,7 +49,7 @@ def test_offsets_are_whole_cache_lines() -> None:
 def test_a_plan_is_loaded_without_the_integer_sets() -> None:
     text = pickle.dumps(PLAN).hex()
     code = (
-        "import pickle, sys; from ostinato.codegen.arena import layout;"
+        "import pickle, sys; from ostinato.codegen.memory.arena import layout;"
         f"layout(pickle.loads(bytes.fromhex('{text}')), dict(B=7, I=3, T=5), 2);"
         "assert 'islpy' not in sys.modules"
     )

@@ -1,6 +1,6 @@
 """Which axes are loops."""
 
-from ostinato.codegen.axes import coefficient, long_axes
+from ostinato.codegen.systems.axes import coefficient, long_axes
 from ostinato.codegen.tree import COPIES
 from ostinato.pdg.index import Dim, expr, mod
 from tests.codegen.builder import Builder

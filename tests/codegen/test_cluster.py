@@ -1,8 +1,8 @@
 from types import SimpleNamespace
 from typing import Any
 
-from ostinato.codegen.cluster import Edge, Rules, cluster
-from ostinato.codegen.deps import Dep
+from ostinato.codegen.scheduling.cluster import Edge, Rules, cluster
+from ostinato.codegen.scheduling.deps import Dep
 
 SIZES = {"x": 0.5, "spread": 0.0, "scale": 0.0, "wide": 2.0, "narrow": 1.0}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ostinato.codegen.delay import delay
+from ostinato.codegen.systems.delay import delay
 from ostinato.pdg.condition import ALWAYS, at_least
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, call

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ostinato.codegen.deps import ANY, Box, Dep, Unit, dependences, quick_gap
+from ostinato.codegen.scheduling.deps import ANY, Box, Dep, Unit, dependences, quick_gap
 from ostinato.codegen.system import Axis
-from ostinato.codegen.tile import tile
+from ostinato.codegen.systems.tile import tile
 from ostinato.codegen.tree import Span
 from ostinato.pdg.condition import ALWAYS, at_least, equal
 from ostinato.pdg.index import Dim, Expr, expr, minimum

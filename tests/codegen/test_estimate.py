@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.estimate import LARGE, Estimate, estimate, predicted
+from ostinato.codegen.cost.estimate import LARGE, Estimate, estimate, predicted
 from ostinato.codegen.plan import Plan
 from ostinato.machine.profile import Profile
 from ostinato.options import Options

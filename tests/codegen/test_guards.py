@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.codegen.guards import guards
+from ostinato.codegen.demand.guards import guards
 from ostinato.codegen.tree import Span
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal
 from ostinato.pdg.index import Dim, Expr, expr

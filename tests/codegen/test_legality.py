@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from ostinato.codegen.legality import check_schedule
-from ostinato.codegen.schedule import Scheduled, schedule
-from ostinato.codegen.tile import tile
+from ostinato.codegen.scheduling.legality import check_schedule
+from ostinato.codegen.scheduling.schedule import Scheduled, schedule
+from ostinato.codegen.systems.tile import tile
 from ostinato.codegen.tree import Loop, Tree
 from tests.codegen.programs import reinforce, toy
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ostinato.codegen.bounds import prove_bounds
-from ostinato.codegen.lower import lower
+from ostinato.codegen.lowering.bounds import prove_bounds
+from ostinato.codegen.lowering.lower import lower
 from ostinato.codegen.system import Call, Load, Statement, System
 from ostinato.pdg import build
 from ostinato.pdg.condition import at_least, equal

@@ -26,9 +26,10 @@ def test_a_scalar_chain_is_right() -> None:
     assert_right(toy(), {"I": 3, "T": 7})
 
 
-def test_a_policy_gradient_is_five_kernels() -> None:
-    planned = plan(reinforce(SIZES, 64).system())
-    assert [k.parallel is not None for k in planned.kernels] == [False, True, False, True, False]
+def test_a_policy_gradient_is_six_kernels() -> None:
+    kernels = plan(reinforce(SIZES, 64).system()).kernels
+    assert [k.parallel is not None for k in kernels] == [False, True, False, True, False, False]
+    assert [k.sliced for k in kernels] == [False] * 5 + [True], "large weights in slices"
 
 
 def test_all_of_acting_is_one_loop_over_steps_inside_a_tile() -> None:

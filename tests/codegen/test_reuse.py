@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from ostinato.codegen.reuse import check_storage, prover
-from ostinato.codegen.schedule import Scheduled, schedule
-from ostinato.codegen.storage import Slot, Storage, place_tensors
-from ostinato.codegen.tile import Tiled, tile
+from ostinato.codegen.memory.reuse import check_storage, prover
+from ostinato.codegen.memory.storage import Slot, Storage, place_tensors
+from ostinato.codegen.scheduling.schedule import Scheduled, schedule
+from ostinato.codegen.systems.tile import Tiled, tile
 from ostinato.pdg.condition import ALWAYS, at_least
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, number

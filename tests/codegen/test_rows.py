@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.arena import layout, sizes_bytes
+from ostinato.codegen.memory.arena import layout, sizes_bytes
 from ostinato.codegen.plan import Plan
-from ostinato.codegen.tile import WIDTH, balanced_width
+from ostinato.codegen.systems.tile import WIDTH, balanced_width
 from ostinato.options import Options
 from ostinato.stages import optimize_pdg, plan_of
 from ostinato.tensor import Tensor

@@ -8,10 +8,10 @@ from typing import assert_never
 
 from ostinato.certificate.memory import Fill, Layout, Memory, Slot, Tensor, Timeline
 from ostinato.certificate.order import Loop, Moment, Read, Step
-from ostinato.codegen.arena import ITEM_BYTES, layout
+from ostinato.codegen.memory.arena import ITEM_BYTES, layout
+from ostinato.codegen.memory.scratch import scratch
+from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planned import Plan
-from ostinato.codegen.scratch import scratch
-from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Load, Statement
 from ostinato.codegen.tree import (
     Barrier,

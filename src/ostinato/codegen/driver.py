@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ostinato.codegen.deps import HERE, Dep
-from ostinato.codegen.scratch import scratch
+from ostinato.codegen.memory.scratch import scratch
+from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.slices import Slicer
-from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Statement, loads
 from ostinato.codegen.tree import (
     Barrier,

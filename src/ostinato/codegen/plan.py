@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ostinato.codegen.begin import beginnings
-from ostinato.codegen.coalesce import coalesced
-from ostinato.codegen.dead import dead_rows
-from ostinato.codegen.deps import Spans
+from ostinato.codegen.demand.begin import beginnings
+from ostinato.codegen.demand.dead import dead_rows
+from ostinato.codegen.demand.ends import early_ends
+from ostinato.codegen.demand.guards import guards
 from ostinato.codegen.driver import drive
-from ostinato.codegen.ends import early_ends
-from ostinato.codegen.folds import with_fills
-from ostinato.codegen.guards import guards
-from ostinato.codegen.liveness import lifetimes
-from ostinato.codegen.padding import pad_outputs
+from ostinato.codegen.memory.coalesce import coalesced
+from ostinato.codegen.memory.liveness import lifetimes
+from ostinato.codegen.memory.reuse import check_storage, prover
+from ostinato.codegen.memory.scratch import scratches
+from ostinato.codegen.memory.storage import input_storage, place_tensors, sites
+from ostinato.codegen.memory.tighten import tightened
 from ostinato.codegen.planned import Plan as Plan
 from ostinato.codegen.planned import Port as Port
-from ostinato.codegen.reuse import check_storage, prover
-from ostinato.codegen.rows import long_rows
-from ostinato.codegen.schedule import schedule
-from ostinato.codegen.scratch import scratches
-from ostinato.codegen.storage import input_storage, place_tensors, sites
+from ostinato.codegen.scheduling.deps import Spans
+from ostinato.codegen.scheduling.schedule import schedule
 from ostinato.codegen.system import Statement, System
-from ostinato.codegen.tighten import tightened
-from ostinato.codegen.tile import Tiled, tile
+from ostinato.codegen.systems.folds import with_fills
+from ostinato.codegen.systems.padding import pad_outputs
+from ostinato.codegen.systems.rows import long_rows
+from ostinato.codegen.systems.tile import Tiled, tile
+from ostinato.codegen.systems.whole import whole_operands
 from ostinato.codegen.values import value_symbols
-from ostinato.codegen.whole import whole_operands
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import Dim, Extent, expr, symbols
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ostinato.codegen.ends import End
-from ostinato.codegen.storage import Storage
+from ostinato.codegen.demand.ends import End
+from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.system import Load, Statement
 from ostinato.codegen.tree import Kernel, Loop, Step
 from ostinato.pdg.condition import Cond
@@ -15,7 +15,7 @@ from ostinato.pdg.index import Dim, Expr
 
 if TYPE_CHECKING:
     from ostinato.codegen.driver import Access
-    from ostinato.codegen.liveness import Life
+    from ostinato.codegen.memory.liveness import Life
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, assert_never
 
-from ostinato.codegen.ends import End
-from ostinato.codegen.guards import guard_of
-from ostinato.codegen.living import factors, mask_of
+from ostinato.codegen.demand.ends import End
+from ostinato.codegen.demand.guards import guard_of
 from ostinato.codegen.system import (
     Axis,
     Call,
@@ -20,6 +19,7 @@ from ostinato.codegen.system import (
     Value,
     loads,
 )
+from ostinato.codegen.systems.living import factors, mask_of
 from ostinato.codegen.tree import (
     Barrier,
     Calling,
@@ -41,7 +41,7 @@ from ostinato.pdg.index import Expr, expr
 
 if TYPE_CHECKING:
     from ostinato.codegen.planned import Plan
-from ostinato.codegen.storage import Storage
+from ostinato.codegen.memory.storage import Storage
 
 INFIX = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ostinato.codegen.storage import Storage
+from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.system import Load, Statement, loads
 from ostinato.codegen.tree import SLICES, Fill, Leaf, Loop, Nest, Tree, active, computed, leaves
 from ostinato.pdg.index import Dim, Expr, expr

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ostinato.codegen.arena import layout
-from ostinato.codegen.estimate import Estimate, estimate
+from ostinato.codegen.cost.estimate import Estimate, estimate
+from ostinato.codegen.memory.arena import layout
 from ostinato.codegen.planned import Plan
 from ostinato.codegen.system import System
 from ostinato.experiment import Experiment

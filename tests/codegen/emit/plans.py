@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from ostinato.codegen.cpu.flags import BYTES
+from ostinato.codegen.memory.storage import Place, Slot, Storage
 from ostinato.codegen.plan import Plan, Port
-from ostinato.codegen.storage import Place, Slot, Storage
 from ostinato.codegen.system import Axis, Load, Pick, Statement, Value
 from ostinato.codegen.tree import Call, Kernel, Loop, Span, Step, Tree
 from ostinato.pdg.condition import ALWAYS

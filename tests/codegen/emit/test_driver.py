@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.emit.program import emit
+from ostinato.codegen.memory.storage import Slot
 from ostinato.codegen.plan import Plan
-from ostinato.codegen.storage import Slot
 from ostinato.codegen.system import Call as Apply
 from ostinato.codegen.system import Load, Position, Statement, Value
 from ostinato.codegen.tree import Barrier, Call, DriverLoop, Fill, Kernel, Nest, Span

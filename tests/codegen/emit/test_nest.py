@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from ostinato.codegen.memory.storage import Slot
 from ostinato.codegen.plan import Plan
-from ostinato.codegen.storage import Slot
 from ostinato.codegen.system import Axis, Call, Choice, Literal_, Position, Statement
 from ostinato.codegen.tree import Fill, Nest
 from ostinato.pdg.condition import ALWAYS, at_least, equal, negation

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ostinato.codegen.arena import layout
 from ostinato.codegen.emit.program import emit
+from ostinato.codegen.memory.arena import layout
 from ostinato.codegen.plan import PlanOptions, plan
 from ostinato.pdg.along import AXIS_FUNCTIONS, along_axis
 from ostinato.pdg.index import Extent, expr

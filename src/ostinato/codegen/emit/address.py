@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ostinato.codegen.emit.index import Names, expression
 from ostinato.codegen.emit.text import PRODUCT, SUM, Text, binary, call
-from ostinato.codegen.storage import Slot, Storage
+from ostinato.codegen.memory.storage import Slot, Storage
 from ostinato.pdg.index import Atom, Dim, Expr, dims_of, expr, product
 
 

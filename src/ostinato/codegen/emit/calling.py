@@ -11,9 +11,9 @@ from dataclasses import replace
 from ostinato.codegen.emit.function import OFFSETS, Body, Function
 from ostinato.codegen.emit.index import condition, expression
 from ostinato.codegen.emit.source import Source
+from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planned import Plan
 from ostinato.codegen.ports import Python, View
-from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Call, Load, Operand, Statement
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Expr, expr, product, substitute

@@ -17,8 +17,8 @@ from ostinato.codegen.emit.names import Names, identifier
 from ostinato.codegen.emit.padding import extent
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.text import ATOM, PRODUCT, SUM, Text, binary
-from ostinato.codegen.living import factors, mask_of
 from ostinato.codegen.system import Axis, Call, Literal_, Load, Statement, Value
+from ostinato.codegen.systems.living import factors, mask_of
 from ostinato.codegen.tree import UNROLL, Contraction
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
 

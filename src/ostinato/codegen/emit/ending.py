@@ -1,14 +1,14 @@
-"""The end of a loop whose later steps do nothing: see `ostinato.codegen.ends`."""
+"""The end of a loop whose later steps do nothing: see `ostinato.codegen.demand.ends`."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
 
 from ostinato.codegen.cpu import target
+from ostinato.codegen.demand.ends import End
 from ostinato.codegen.emit.function import Body, Function
 from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.source import Source
-from ostinato.codegen.ends import End
 from ostinato.codegen.system import Load
 from ostinato.codegen.tree import Loop
 from ostinato.pdg.index import Dim, Expr, expr

@@ -13,8 +13,8 @@ from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.text import Text, call
 from ostinato.codegen.emit.value import Scope, print_index
+from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planned import Plan
-from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Load, Statement
 from ostinato.codegen.tree import SLICES
 from ostinato.pdg.index import Dim, Extent

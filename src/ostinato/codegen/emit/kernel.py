@@ -7,6 +7,7 @@ from typing import assert_never
 
 from ostinato.codegen.cpu import target
 from ostinato.codegen.cpu.flags import BYTES
+from ostinato.codegen.demand.guards import guard_of
 from ostinato.codegen.emit.calling import emit_call
 from ostinato.codegen.emit.contraction import emit_contraction
 from ostinato.codegen.emit.ending import emit_end
@@ -27,11 +28,11 @@ from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.sweep import emit_sweep
 from ostinato.codegen.emit.text import Text
 from ostinato.codegen.emit.value import LONG
-from ostinato.codegen.guards import guard_of
+from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planned import Plan
 from ostinato.codegen.show import show_value
-from ostinato.codegen.storage import Storage
 from ostinato.codegen.system import Load, Statement, loads
+from ostinato.codegen.systems.whole import operands
 from ostinato.codegen.tree import (
     Calling,
     Contraction,
@@ -45,7 +46,6 @@ from ostinato.codegen.tree import (
     computed,
     leaves,
 )
-from ostinato.codegen.whole import operands
 from ostinato.pdg.along import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import fold_unit

@@ -17,11 +17,11 @@ from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.text import BITS, Text, call
 from ostinato.codegen.emit.value import at_literals, bind, print_value, shared
-from ostinato.codegen.scratch import scratch
+from ostinato.codegen.memory.scratch import scratch
 from ostinato.codegen.system import Axis, Load, Statement, Value
+from ostinato.codegen.systems.whole import JUMPING, operands, walked
 from ostinato.codegen.tree import Sweep
 from ostinato.codegen.values import value_symbols
-from ostinato.codegen.whole import JUMPING, operands, walked
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
 

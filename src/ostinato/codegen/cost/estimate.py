@@ -1,0 +1,176 @@
+"""What a plan takes to run: its loops walked at the middle of every range.
+
+A loop costs its body at the middle, times its length. Time is the sum of starts, arithmetic,
+traffic between memory and registers, and waiting; work that all workers share takes the longest
+share. `ostinato.codegen.cost.effort` prices one leaf.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, assert_never
+
+from ostinato.codegen.cost.effort import Leaves, Point
+from ostinato.codegen.cost.passing import middle, passing_ns
+from ostinato.codegen.cost.waits import waiting_ns
+from ostinato.codegen.memory.arena import ITEM_BYTES
+from ostinato.codegen.tree import (
+    Barrier,
+    Call,
+    DriverLoop,
+    Kernel,
+    Loop,
+    Step,
+    Tree,
+    computed,
+    leaves,
+)
+from ostinato.machine.profile import TYPICAL_EXTENT, Profile
+from ostinato.pdg.index import Extent, evaluate
+
+if TYPE_CHECKING:
+    from ostinato.codegen.planned import Plan, Port
+
+JOINING_NS = 20_000.0  # until other workers have begun a run, and found its memory
+LARGE = 1 << 18  # bytes of an argument or a result from which it may stay where it is
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Nanoseconds of a run: of every kernel by name, of waiting, of moving arguments and results.
+
+    ``passing`` is waiting for what other workers wrote, ``run`` what any run takes.
+    """
+
+    kernels: Mapping[str, float]
+    barriers: float
+    passing: float
+    arguments: float
+    run: float
+
+    @property
+    def total(self) -> float:
+        shared = self.barriers + self.passing
+        return sum(self.kernels.values()) + shared + self.arguments + self.run
+
+
+def estimate(plan: Plan, profile: Profile, extents: Mapping[str, int], workers: int) -> Estimate:
+    """The predicted time of a run with these extents; a missing one counts as `TYPICAL_EXTENT`."""
+    found = _Walk(plan, profile, workers)
+    point: Point = {Extent(name): extents.get(name, TYPICAL_EXTENT) for name in plan.extents}
+    found.steps(plan.driver, point, 1.0)
+    ports = (*plan.inputs, *plan.outputs)
+    copied = sum(_copied(plan, port, profile, point) for port in ports)
+    return Estimate(
+        {k.name: found.kernels.get(k.name, 0.0) for k in plan.kernels},
+        found.barriers,
+        passing_ns(plan, point, workers),
+        copied,
+        profile.run_ns + (JOINING_NS if workers > 1 else 0.0),
+    )
+
+
+def predicted(
+    plan: Plan, profile: Profile, extents: Mapping[str, int], workers: int
+) -> dict[str, float]:
+    """An estimate as named numbers: the whole first, then its parts."""
+    found = estimate(plan, profile, extents, workers)
+    return {
+        "predicted_ns": found.total,
+        **{f"{name}_ns": taken for name, taken in found.kernels.items()},
+        "barriers_ns": found.barriers,
+        "passing_ns": found.passing,
+        "arguments_ns": found.arguments,
+        "call_ns": found.run,
+    }
+
+
+def _copied(plan: Plan, port: Port, profile: Profile, point: Point) -> float:
+    """Copying an argument or a result; one that lies in another order is gathered by strides."""
+    if _stays(plan, port, point):
+        return 0.0
+    size = _bytes(plan, port, point)
+    elements = size / ITEM_BYTES[plan.storage[port.tensor].dtype]
+    turned = 0.0 if _is_in_order(port) else elements * profile.copy_ns
+    return 2 * size * profile.move_ns(size) + turned
+
+
+def _stays(plan: Plan, port: Port, point: Point) -> bool:
+    """Whether compiled code reads an argument, or writes a result, where the user has it."""
+    both = [other.tensor for other in (*plan.inputs, *plan.outputs)]
+    stored = [evaluate(size, point) for size in plan.storage[port.tensor].shape]
+    together = [math.prod(stored[k] for k in axes) for axes in port.axes]
+    return (
+        _is_in_order(port)
+        and together == [evaluate(size, point) for size in port.shape]
+        and both.count(port.tensor) == 1
+        and _bytes(plan, port, point) >= LARGE
+    )
+
+
+def _is_in_order(port: Port) -> bool:
+    order = [axis for axes in port.axes for axis in axes]
+    return order == sorted(order)
+
+
+def _bytes(plan: Plan, port: Port, point: Point) -> float:
+    """The bytes of an argument or a result."""
+    elements = math.prod(max(0, evaluate(size, point)) for size in port.shape)
+    return float(elements * ITEM_BYTES[plan.storage[port.tensor].dtype])
+
+
+class _Walk:
+    """Sums up kernels and barriers over the driver."""
+
+    def __init__(self, plan: Plan, profile: Profile, workers: int) -> None:
+        self.plan, self.profile, self.workers = plan, profile, workers
+        self.leaves = Leaves(plan.statements, plan.storage, profile)
+        self.kernels: dict[str, float] = {}
+        self.barriers = 0.0
+
+    def steps(self, steps: Sequence[Step], point: Point, times: float) -> None:
+        for step in steps:
+            match step:
+                case Barrier():
+                    self.barriers += times * self.waiting()
+                case DriverLoop(span, _, outermost, body):
+                    length, inner = middle(span, point)
+                    self.barriers += outermost * times * length * self.waiting()
+                    self.steps(body, inner, times * length)
+                case Call(number):
+                    kernel = self.plan.kernels[number]
+                    taken = times * self.call(kernel, point)
+                    self.kernels[kernel.name] = self.kernels.get(kernel.name, 0.0) + taken
+                case unknown:
+                    assert_never(unknown)
+
+    def waiting(self) -> float:
+        return self.profile.barrier_ns if self.workers > 1 else 0.0
+
+    def call(self, kernel: Kernel, point: Point) -> float:
+        """The time until the last worker is done with a kernel."""
+        start = self.profile.kernel_ns
+        self.leaves.near = frozenset(
+            name for leaf, _, _ in leaves(kernel.body) for name in computed(leaf)
+        )
+        if kernel.parallel is None:
+            parts = self.workers if kernel.sliced else 1
+            return start + self.trees(kernel.body, point) / parts
+        tiles, inner = middle(kernel.parallel, point)
+        rounds = -(-tiles // self.workers)
+        return rounds * (start + self.trees(kernel.body, inner))
+
+    def trees(self, trees: Sequence[Tree], point: Point) -> float:
+        total = 0.0
+        for tree in trees:
+            if isinstance(tree, Loop):
+                length, inner = middle(tree.span, point)
+                if length:
+                    each = self.profile.point_ns + self.trees(tree.body, inner)
+                    waiting = waiting_ns(tree, self.plan.statements, self.profile)
+                    total += length * max(each, waiting)
+            else:
+                total += self.leaves.time(tree, point)
+        return total

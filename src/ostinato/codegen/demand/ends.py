@@ -1,0 +1,250 @@
+"""Loops over steps that end early: where nothing lives any more, no later step is computed.
+
+A mask such as "the episode goes on" is a tensor of booleans that never turn true again. The loop
+over its steps may end at the first step at which it is false for all rows of the tile, if what the
+loop computes afterwards is nothing: folds would combine units, and values would be read under the
+mask only, or by loops that end at the same step. What is left of the mask itself is filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.system import Call, Choice, Literal_, Load, Statement, Value, children, loads
+from ostinato.codegen.tree import Kernel, Loop, Tree, computed, leaves
+from ostinato.pdg.condition import ALWAYS, equal
+from ostinato.pdg.functions import fold_unit
+from ostinato.pdg.index import Dim, expr
+from ostinato.pdg.node import Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A loop ends before this part of its body where a mask is false for all rows.
+
+    ``fills`` says that the loop computes the mask, whose later steps must still be written.
+    """
+
+    mask: str
+    place: int
+    fills: bool
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A loop that may end early: the dims around it, and what it computes."""
+
+    loop: Loop
+    around: frozenset[Dim]
+    names: frozenset[str]
+
+
+def early_ends(
+    kernels: Sequence[Kernel],
+    statements: Mapping[str, Statement],
+    storage: Mapping[str, Storage],
+    outputs: frozenset[str],
+) -> dict[Loop, End]:
+    """How each loop that may end early does so."""
+    runs = [run for k in kernels for run in _runs(k.body, frozenset(k.outer))]
+    masks = [s for s in statements.values() if s.kind == "map" and s.dtype == "bool"]
+    facts = _Facts(statements, storage, outputs)
+    found: dict[Loop, End] = {}
+    for mask in masks:
+        for dim in mask.result_dims if runs else ():
+            if not facts.never_returns(mask, dim):
+                continue
+            ends = {r: e for r in runs if r.loop not in found and (e := facts.end(r, mask, dim))}
+            while ends:  # loops that end together, until none relies on one that does not
+                sound = {r: e for r, e in ends.items() if facts.is_sound(r, mask, dim, [*ends])}
+                if len(sound) == len(ends):
+                    break
+                ends = sound
+            found |= {r.loop: e for r, e in ends.items()}
+    return found
+
+
+def _runs(trees: Sequence[Tree], around: frozenset[Dim]) -> Iterator[_Run]:
+    for tree in trees:
+        if isinstance(tree, Loop):
+            span, inside = tree.span, around | {tree.dim}
+            whole = span.lo == expr(0) and span.hi == expr(tree.dim.extent)
+            if whole and not (tree.reverse or tree.parallel):
+                names = (name for leaf, _, _ in leaves(tree.body) for name in computed(leaf))
+                yield _Run(tree, inside, frozenset(names))
+            yield from _runs(tree.body, inside)
+
+
+@dataclass
+class _Facts:
+    statements: Mapping[str, Statement]
+    storage: Mapping[str, Storage]
+    outputs: frozenset[str]
+    readers: dict[str, list[tuple[Statement, Load]]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.readers = {name: [] for name in self.statements}
+        for s in self.statements.values():
+            for load in (x for _, value in s.clauses for x in loads(value)):
+                self.readers[load.tensor].append((s, load))
+
+    # ------------------------------------------------------------ masks
+
+    def never_returns(self, mask: Statement, dim: Dim) -> bool:
+        """Whether a mask is true only where it was true one step earlier."""
+        later = [value for cond, value in mask.clauses if cond != equal(dim, 0)]
+        before = {d: expr(d) - (d is dim) for d in mask.result_dims}
+        at = tuple(before[d] for d in mask.result_dims)
+        return bool(later) and all(self._implies(value, mask.name, at, dim) for value in later)
+
+    def _implies(self, value: Value, mask: str, at: tuple[object, ...], dim: Dim) -> bool:
+        """Whether a value is true only where the mask is, at a point."""
+        match value:
+            case Literal_(x):
+                return not x
+            case Call("and", args):
+                return any(self._implies(a, mask, at, dim) for a in args)
+            case Load(tensor, dims) if tensor == mask:
+                return dims == at and not value.picks
+            case Load(tensor, dims) if not value.picks and dims == at:
+                s = self.statements[tensor]
+                whole = [v for cond, v in s.clauses if cond == ALWAYS]
+                here = tuple(map(expr, s.result_dims))
+                same = s.result_dims == self.statements[mask].result_dims
+                plain = same and s.kind == "map" and len(s.clauses) == len(whole) == 1
+                return plain and self._implies(whole[0], mask, here, dim)
+            case _:
+                return False
+
+    def end(self, run: _Run, mask: Statement, dim: Dim) -> End | None:
+        """Where a loop can look at a mask, if its memory has what is needed."""
+        kept = self.storage.get(mask.name)
+        if run.loop.dim is not dim or not run.around.issuperset(mask.result_dims):
+            return None
+        if kept is None or kept.place == "register":
+            return None
+        kind = next(slot.kind for slot in kept.slots if slot.dim is dim)
+        if mask.name not in run.names:
+            asks = any(
+                r.name in run.names and _is_here(x, mask) for r, x in self.readers[mask.name]
+            )
+            return End(mask.name, 0, False) if asks and kind == "full" else None
+        for place, tree in enumerate(run.loop.body):
+            if not isinstance(tree, Loop) and mask.name in computed(tree) and kind != "circular":
+                return End(mask.name, place + 1, kind == "full")
+        return None
+
+    # ------------------------------------------------------------ what later steps would do
+
+    def is_sound(self, run: _Run, mask: Statement, dim: Dim, ends: Sequence[_Run]) -> bool:
+        """Whether nothing sees that the steps of a loop after its end are missing."""
+        for name in run.names - {mask.name}:
+            s = self.statements[name]
+            if s.kind == "host":
+                return False
+            if dim in s.reduced:
+                if not self._adds_nothing(s, mask):
+                    return False
+            elif name in self.outputs or not all(
+                self._is_unseen(s, reader, load, mask, ends) for reader, load in self.readers[name]
+            ):
+                return False
+        return True
+
+    def _adds_nothing(self, s: Statement, mask: Statement) -> bool:
+        """Whether the terms of a fold are its unit where the mask is false."""
+        if s.kind not in ("fold", "matmul") or s.fold.startswith("arg"):
+            return False
+        unit = fold_unit(s.fold, s.dtype)
+        return all(self._off(value, mask) == unit for _, value in s.clauses)
+
+    def _off(self, value: Value, mask: Statement) -> Scalar | None:
+        """What a value is where the mask is false at its point; None if that is not known."""
+        match value:
+            case Literal_(x):
+                return x
+            case Load(tensor) if tensor == mask.name:
+                return False if _is_here(value, mask) else None
+            case Load(tensor):
+                s = self.statements[tensor]
+                if s.kind != "map" or not _is_here(value, s):
+                    return None
+                found = [self._off(v, mask) for _, v in s.clauses]
+                return found[0] if found and found.count(found[0]) == len(found) else None
+            case Call(fn, args):
+                return self._off_call(fn, [self._off(a, mask) for a in args])
+            case Choice(_, then, other):
+                found = [self._off(x, mask) for x in (then, other)]
+                return found[0] if found[0] == found[1] else None
+            case _:
+                return None
+
+    def _off_call(self, fn: str, args: list[Scalar | None]) -> Scalar | None:
+        match fn, args:
+            case "where", [bool(test), chosen, other]:
+                return chosen if test else other
+            case "and", _ if any(a is False for a in args):
+                return False
+            case "not", [bool(x)]:
+                return not x
+            case (("cast" | "stop_gradient"), [x]):
+                return x
+            case "mul", [x, y] if x == 0 and y == 0:
+                return x
+            case _:
+                return None
+
+    def _is_unseen(
+        self, s: Statement, reader: Statement, load: Load, mask: Statement, ends: Sequence[_Run]
+    ) -> bool:
+        """Whether a reader meets a value at no step after the end."""
+        if any(reader.name in run.names for run in ends):
+            if _is_earlier(load, s, mask, ends[0].loop.dim):
+                return True
+        return all(self._is_masked(v, load, s, mask, ()) for _, v in reader.clauses)
+
+    def _is_masked(
+        self, value: Value, load: Load, s: Statement, mask: Statement, tests: tuple[Value, ...]
+    ) -> bool:
+        """Whether every such load stands where a test has the mask at the same point."""
+        if value == load:
+            return any(self._asks(test, load, s, mask) for test in tests)
+        match value:
+            case Call("where", (test, chosen, other)):
+                return (
+                    self._is_masked(test, load, s, mask, tests)
+                    and self._is_masked(chosen, load, s, mask, (*tests, test))
+                    and self._is_masked(other, load, s, mask, tests)
+                )
+            case Choice(_, then, other):
+                return all(self._is_masked(x, load, s, mask, tests) for x in (then, other))
+            case _:
+                return all(self._is_masked(x, load, s, mask, tests) for x in children(value))
+
+    def _asks(self, test: Value, load: Load, s: Statement, mask: Statement) -> bool:
+        """Whether a test is true only where the mask is, at the point that a load reads."""
+        match test:
+            case Call("and", args):
+                return any(self._asks(a, load, s, mask) for a in args)
+            case Load(tensor, dims) if tensor == mask.name and not (test.picks or load.picks):
+                read = dict(zip(s.result_dims, load.dims, strict=True))
+                return all(read.get(d) == e for d, e in zip(mask.result_dims, dims, strict=True))
+            case _:
+                return False
+
+
+def _is_here(load: Load, s: Statement) -> bool:
+    """Whether a load reads a tensor at the point of its reader."""
+    return not load.picks and load.dims == tuple(map(expr, s.result_dims))
+
+
+def _is_earlier(load: Load, s: Statement, mask: Statement, dim: Dim) -> bool:
+    """Whether a load reads this step or one before it, in the rows of the same tile."""
+    read = dict(zip(s.result_dims, load.dims, strict=True))
+    if load.picks or dim not in read or not read.keys() >= {*mask.result_dims}:
+        return False
+    back = expr(dim) - read[dim]
+    same = all(read[d] == expr(d) for d in mask.result_dims if d is not dim)
+    return same and back.is_const and back.const >= 0

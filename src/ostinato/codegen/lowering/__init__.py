@@ -1,0 +1,1 @@
+"""From nodes to equations: the extracted graph as a system."""

@@ -1,0 +1,231 @@
+"""Elements of nodes as values: movement dissolves into the indices of loads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ostinato.codegen.lowering.affine import applied, clamped, literal
+from ostinato.codegen.lowering.picks import Picks
+from ostinato.codegen.lowering.places import Point, is_of_nothing
+from ostinato.codegen.lowering.structure import ONE, Digit, Digits, linear, match_products, respell
+from ostinato.codegen.system import (
+    Call,
+    Choice,
+    Literal_,
+    Load,
+    Position,
+    Statement,
+    Value,
+)
+from ostinato.pdg.condition import ALWAYS, Cond, substitute_cond
+from ostinato.pdg.errors import ShapeError
+from ostinato.pdg.functions import fold_unit
+from ostinato.pdg.index import Dim, Expr, Slice, expr, substitute
+from ostinato.pdg.node import (
+    Affine,
+    Broadcast,
+    Case,
+    Const,
+    Gather,
+    Iota,
+    Map,
+    Node,
+    Part,
+    Pdg,
+    Read,
+    Reduce,
+    Reshape,
+    Transpose,
+)
+
+
+class Elements(Picks):
+    """Reads of any node at any indices, and the statements made so far."""
+
+    def __init__(self, pdg: Pdg, batched: dict[str, tuple[Dim, ...]]) -> None:
+        super().__init__(pdg, batched)
+        self.statements: dict[str, Statement] = {}
+        self.copies: dict[Node, Node] = {}
+
+    def load(self, node: Node, point: Point, digits: Sequence[Digits]) -> Load:
+        """Read a stored node; the digits are respelled to its own components."""
+        frame = self.frame(node)
+        at = dict(point)
+        axes: list[Expr] = []
+        for position, spelled in zip(frame.positions, digits, strict=True):
+            sizes = [substitute(c.size, point) for _, c in position]
+            own = respell(spelled, sizes)
+            if own is None:
+                raise _unknown_split(node, spelled)
+            for (index, c), digit in zip(position, own, strict=True):
+                if c.label is index:
+                    at[index] = digit.at
+                else:
+                    axes.append(digit.at)
+        dims = tuple(at[d] for d in frame.dims)
+        clamp = any(e != expr(d) for d, e in zip(frame.dims, dims, strict=True))
+        picks = self.mentioned((*dims, *axes))
+        return Load(self.name(node), dims, tuple(axes), node.dtype, clamp, picks)
+
+    def gathered(self, node: Node, point: Point, digits: Sequence[Digits]) -> Value:
+        """The element of a gather: its operand at an index that is computed.
+
+        What is no read of one stored tensor becomes one first: an index expression of a computed
+        index stands nowhere but in loads.
+        """
+        assert isinstance(node.op, Gather), f"{node} is no gather"
+        (x, index), axis = node.args, node.op.axis
+        chosen = self.value(index, point, narrow(index, digits, axis))
+        inner = list(narrow(x, digits, axis))
+        inner[axis] = self.position(chosen, x, axis, point)
+        found = self.value(x, point, inner)
+        if isinstance(found, Literal_ | Load) and not self.is_loose(found):
+            return found
+        return self.load(self.copied(x), point, inner)
+
+    def copied(self, x: Node) -> Node:
+        """A stored node equal to ``x``."""
+        if self.stored(x):
+            return x
+        if x not in self.copies:
+            copy = Node(Map("stop_gradient"), (x,), x.domain, x.shape, x.dtype, x.where, x.label)
+            self.copies[x] = copy
+            self.structures[copy] = self.structures[x]
+            self.copy(copy, x)
+        return self.copies[x]
+
+    def copy(self, copy: Node, x: Node, inside: Cond = ALWAYS) -> None:
+        """Store ``x`` where the condition holds, and zeros elsewhere."""
+        frame = self.frame(copy)
+        body = self.value(x, frame.point(), narrow(x, frame.digits()))
+        padding = () if inside == ALWAYS else ((ALWAYS, Literal_(0, x.dtype)),)
+        self.statements[self.name(copy)] = Statement(
+            self.name(copy), "map", frame.dims, frame.axes, ((inside, body), *padding), x.dtype,
+            frame.lanes, where=x.where, label=x.label,
+        )  # fmt: skip
+
+    def value(self, node: Node, point: Point, digits: Sequence[Digits]) -> Value:
+        """The element of a node at a point and a position of each axis."""
+        if self.stored(node):
+            return self.load(node, point, digits)
+        match node.op:
+            case Const(values):
+                return Literal_(values[0], node.dtype)
+            case Affine(of):
+                return Position(substitute(of, point))
+            case Iota():
+                return Position(linear(digits[0]))
+            case Reduce(fn) if is_of_nothing(node):
+                unit = 0 if fn.startswith("arg") else fold_unit(fn, node.dtype)
+                return Literal_(unit, node.dtype)
+            case Map("stop_gradient"):
+                return self.value(node.args[0], point, digits)
+            case Map(fn):
+                args = tuple(self.value(a, point, narrow(a, digits)) for a in node.args)
+                return Call(fn, args, node.dtype)
+            case Case(cond):
+                a, b = (self.value(x, point, digits) for x in node.args)
+                return Choice(substitute_cond(cond, point), a, b, node.dtype)
+            case Gather() if not self.is_elsewhere(node):
+                return self.gathered(node, point, digits)
+            case _:
+                return self.moved(node, point, digits)
+
+    def moved(self, node: Node, point: Point, digits: Sequence[Digits]) -> Value:
+        """The value of a movement operator: the operand elsewhere."""
+        return self.value(node.args[0], *self.source(node, point, digits))
+
+    def affine(self, node: Node, point: Point, digits: Sequence[Digits]) -> Expr:
+        """The index expression of an integer node that is one."""
+        match node.op:
+            case Const():
+                return literal(node, tuple(digits))
+            case Affine(of):
+                return substitute(of, point)
+            case Iota():
+                return linear(digits[0])
+            case Map(fn):
+                args = [self.affine(a, point, narrow(a, digits)) for a in node.args]
+                return applied(fn, args)
+            case _:
+                return self.affine(node.args[0], *self.source(node, point, digits))
+
+    def source(
+        self, node: Node, point: Point, digits: Sequence[Digits]
+    ) -> tuple[Point, Sequence[Digits]]:
+        """The point and the digits at which a movement operator reads its operand."""
+        x = node.args[0]
+        inner = list(digits)
+        match node.op:
+            case Read(at):
+                there = dict(point)
+                for dim, index in at:
+                    if isinstance(index, Slice):
+                        k = linear(inner.pop(0))
+                        there[dim] = substitute(index.lo, point) + k * index.step
+                    else:
+                        there[dim] = substitute(index, point)
+                return there, inner
+            case Reshape(rank, shape):
+                keep = len(inner) - len(shape)
+                flat = tuple(d for p in inner[keep:] for d in p)
+                old = [substitute(s, point) for s in x.shape[x.rank - rank :]]
+                return point, (*inner[:keep], *_spread(flat, old, node))
+            case Transpose(perm):
+                keep = len(inner) - len(perm)
+                back = [inner[keep + perm.index(k)] for k in range(-len(perm), 0)]
+                return point, (*inner[:keep], *back)
+            case Broadcast():
+                return point, narrow(x, digits)
+            case Part(axis, Slice(lo, _, step)):
+                size = substitute(x.shape[axis], point)
+                start = substitute(lo, point)
+                at_slice = Digit(start + linear(inner[axis]) * step, size)
+                inner[axis] = () if size == ONE else (at_slice,)
+                return point, inner
+            case Part(axis, at_):
+                assert isinstance(at_, Expr), "slices are handled above"
+                digit = Digit(substitute(at_, point), substitute(x.shape[axis], point))
+                inner.insert(len(inner) + axis + 1, () if digit.size == ONE else (digit,))
+                return point, inner
+            case Gather(axis, _):
+                by = node.args[1]
+                where = self.affine(by, point, narrow(by, digits, axis))
+                size = substitute(x.shape[axis], point)
+                taken = list(narrow(x, digits, axis))
+                inside = Digit(clamped(where, size, self.axis_sizes), size)
+                taken[axis] = () if size == ONE else (inside,)
+                return point, taken
+            case _:
+                raise AssertionError(f"{node} is stored, not moved")
+
+
+def narrow(x: Node, digits: Sequence[Digits], keep: int = 0) -> tuple[Digits, ...]:
+    """The digits of an operand: none where its axis has size 1 and repeats."""
+    return tuple(
+        () if size == ONE and k - x.rank != keep else d
+        for k, (size, d) in enumerate(zip(x.shape, digits, strict=True))
+    )
+
+
+def _spread(flat: Digits, sizes: Sequence[Expr], node: Node) -> tuple[Digits, ...]:
+    """Regroup the digits of a reshape result into the operand's axes."""
+    wanted = [s for s in sizes if s != ONE]
+    groups = match_products([d.size for d in flat], wanted)
+    if groups is not None:  # whole axes merged: the operand may know the same components
+        runs = iter(tuple(flat[k] for k in run) for run, _ in groups)
+    else:
+        spelled = respell(flat, wanted)
+        if spelled is None:
+            raise _unknown_split(node, flat)
+        runs = iter((digit,) for digit in spelled)
+    return tuple(() if s == ONE else next(runs) for s in sizes)
+
+
+def _unknown_split(node: Node, digits: Digits) -> ShapeError:
+    sizes = ", ".join(str(d.size) for d in digits)
+    return ShapeError(
+        f"`{node}` is reshaped across axes of sizes {sizes}, which are known only at run time",
+        "Reshape so that whole axes merge or split.",
+        node.where,
+    )

@@ -1,0 +1,1 @@
+"""Where values live and for how long: slots, shared places, the arena, values computed again."""

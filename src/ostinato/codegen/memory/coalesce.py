@@ -1,0 +1,316 @@
+"""Copies that cost nothing: what is copied and its copy share memory, where a proof allows.
+
+A parameter carried through nested loops is a tensor per loop, and each begins as a copy of what the
+loop around it or the step before left. Where they share memory such a copy has nothing to do, and
+the update at the end of a step takes place where the parameter lies.
+
+The proof is by time. A read finds its value unless another statement of the shared memory writes
+its slot between. A clause that copies from the same memory writes nothing: its own read, which
+finds its value, shows that the memory holds what it would write. All other clauses count as writes,
+and isl shows for every read that none of them comes between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ostinato.codegen.memory.reuse import Prover, orders_of, ranked
+from ostinato.codegen.memory.storage import Site, Storage, sites
+from ostinato.codegen.scheduling.deps import HERE, Dep
+from ostinato.codegen.scheduling.leaves import reads_same_element
+from ostinato.codegen.scheduling.legality import Moment, schedule_map
+from ostinato.codegen.system import Call, Load, Statement, Value
+from ostinato.codegen.tree import Contraction, Loop, Nest, Tree
+from ostinato.codegen.values import alone
+from ostinato.pdg.condition import Cond, cond_symbols, equal, every, substitute_cond
+from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
+
+if TYPE_CHECKING:
+    from ostinato.pdg.isl import Relation
+
+
+@dataclass(frozen=True)
+class Move:
+    """A clause that copies what it reads, element by element."""
+
+    to: str
+    clause: int
+    read: Dep
+
+    @property
+    def ends(self) -> frozenset[str]:
+        return frozenset((self.to, self.read.tensor))
+
+
+@dataclass(frozen=True)
+class Write:
+    """A clause of a statement of shared memory that writes: where its condition holds."""
+
+    by: Statement
+    cond: Cond
+
+
+def coalesced(
+    trees: Sequence[Tree],
+    storage: Mapping[str, Storage],
+    deps: Sequence[Dep],
+    proofs: Prover,
+    outputs: frozenset[str],
+) -> tuple[tuple[Tree, ...], dict[str, Storage]]:
+    """The trees without copies inside shared memory, and the storage that says what is shared."""
+    found = _Coalescing(storage, deps, proofs, outputs, sites(trees))
+    still: dict[str, set[int]] = {}
+    out = dict(storage)
+    for group, moves in found.groups():
+        owner = found.owner(group, moves)
+        for name in group - {owner}:
+            out[name] = replace(storage[name], shares=owner)
+        for move in moves:
+            still.setdefault(move.to, set()).add(move.clause)
+    return tuple(_tree(t, still) for t in trees) if still else tuple(trees), out
+
+
+def updates_last(trees: Sequence[Tree], deps: Sequence[Dep]) -> tuple[Tree, ...]:
+    """The trees in whose nests what a later step begins with comes last, if that is free.
+
+    Others then read the value of before while it is still there.
+    """
+    updates = {d.tensor for d in deps if _begins(d)}
+    pairs = {(d.tensor, d.reader.name) for d in deps}
+
+    def tree(t: Tree) -> Tree:
+        if isinstance(t, Loop):
+            return replace(t, body=tuple(map(tree, t.body)))
+        if not isinstance(t, Nest) or not updates & set(t.statements):
+            return t
+        return replace(t, statements=_reordered(t.statements, updates, pairs))
+
+    return tuple(map(tree, trees))
+
+
+def _begins(d: Dep) -> bool:
+    """Whether a read only copies the value of an earlier step."""
+    moved = d.load.dims != tuple(map(expr, d.source.result_dims))
+    return moved and any(_copied(value) == d.load for _, value in d.reader.clauses)
+
+
+def _reordered(
+    names: Sequence[str], updates: set[str], pairs: set[tuple[str, str]]
+) -> tuple[str, ...]:
+    """Statements in an order that keeps that of any two of which one reads the other."""
+    left, out = list(names), list[str]()
+    while left:
+        free = [
+            n
+            for k, n in enumerate(left)
+            if not any((m, n) in pairs or (n, m) in pairs for m in left[:k])
+        ]
+        chosen = next((n for n in free if n not in updates), free[0])
+        left.remove(chosen)
+        out.append(chosen)
+    return tuple(out)
+
+
+def _tree(tree: Tree, still: Mapping[str, set[int]]) -> Tree:
+    match tree:
+        case Loop(body=body):
+            return replace(tree, body=tuple(_tree(t, still) for t in body))
+        case Nest(statements):
+            kept = {(n, k) for n in statements for k in still.get(n, ())}
+            return replace(tree, still=frozenset(kept)) if kept else tree
+        case _:
+            return tree
+
+
+@dataclass
+class _Coalescing:
+    storage: Mapping[str, Storage]
+    deps: Sequence[Dep]
+    proofs: Prover
+    outputs: frozenset[str]
+    sites: Mapping[str, Site]
+    known: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
+
+    def __post_init__(self) -> None:
+        self.by_name: dict[str, Statement] = {}
+        self.readers: dict[str, list[Dep]] = {}
+        for d in self.deps:
+            for unit in (d.consumer, d.producer):
+                self.by_name |= {s.name: s for s in unit.statements}
+            self.readers.setdefault(d.tensor, []).append(d)
+
+    def groups(self) -> Iterator[tuple[frozenset[str], list[Move]]]:
+        """What shares memory, with the copies that this saves."""
+        moves = [m for d in self.deps for m in self.moves(d)]
+        of: dict[str, frozenset[str]] = {}
+        for move in moves:
+            group = frozenset[str]().union(*(of.get(n, {n}) for n in move.ends))
+            if of.get(move.to) != group and self.may_share(group, moves):
+                of |= dict.fromkeys(group, group)
+        for group in dict.fromkeys(of.values()):
+            yield group, [m for m in moves if m.ends <= group]
+
+    def owner(self, group: frozenset[str], moves: Sequence[Move]) -> str:
+        """Whose place it is: that of the innermost copy, if it has a name."""
+        copies = {m.to for m in moves}
+
+        def rank(name: str) -> tuple[int, bool, bool, str]:
+            s = self.by_name[name]
+            return -len(s.dims), not s.label, name not in copies, name
+
+        return min(group, key=rank)
+
+    # ------------------------------------------------------------ candidates
+
+    def moves(self, d: Dep) -> Iterator[Move]:
+        """The clauses that copy with a read."""
+        s = d.reader
+        if s.name == d.tensor or not self.is_free(s) or not self.is_free(d.source):
+            return
+        if not isinstance(self.sites[s.name].leaf, Nest) or not self.is_copy(d):
+            return
+        for k, clause in enumerate(alone(s)):
+            ((cond, value),) = clause.clauses
+            if cond == d.cond and _copied(value) == d.load:
+                yield Move(s.name, k, d)
+
+    def is_free(self, s: Statement) -> bool:
+        """Whether a tensor may share its memory: all workers see it, and nobody keeps it."""
+        storage = self.storage[s.name]
+        if s.kind != "map" or s.name in self.outputs or storage.place != "global":
+            return False
+        kept = {slot.dim for slot in storage.slots if slot.kind == "full"}
+        parallel = {loop.dim for loop in self.sites[s.name].path if loop.parallel}
+        return parallel <= kept and all(slot.kind != "circular" for slot in storage.slots)
+
+    def is_copy(self, d: Dep) -> bool:
+        """Whether a read is of the same element, and both tensors lie alike."""
+        s, load, mine, other = d.reader, d.load, self.storage[d.reader.name], self.storage[d.tensor]
+        alike = mine.dtype == other.dtype and _kept(mine) == _kept(other)
+        at = dict(zip(d.source.result_dims, load.dims, strict=True))
+        return (
+            alike
+            and [a.pad for a in mine.axes] == [a.pad for a in other.axes]
+            and load.axes == tuple(expr(a.index) for a in s.result_axes)
+            and all(at[dim] == expr(dim) for dim, _ in _kept(other))
+        )
+
+    # ------------------------------------------------------------ the proof
+
+    def may_share(self, group: frozenset[str], moves: Sequence[Move]) -> bool:
+        """Whether every read of a group finds its value in the shared memory."""
+        still = {(m.to, m.clause) for m in moves if m.ends <= group}
+        writes = [
+            Write(self.by_name[n], cond)
+            for n in sorted(group)
+            for k, clause in enumerate(alone(self.by_name[n]))
+            for cond, _ in clause.clauses
+            if (n, k) not in still
+        ]
+        reads = [d for n in sorted(group) for d in self.readers.get(n, ())]
+        return all(self.is_safe(d, w) for d in reads for w in writes)
+
+    def is_safe(self, d: Dep, w: Write) -> bool:
+        """Whether a write never comes between a value and its read."""
+        if not self.is_in_turn(d, w):
+            return False
+        when = self.proofs.when
+        times = when[d.tensor], when[w.by.name], when[d.reader.name]
+        if _is_evident(d, *times):
+            return True
+        key = self.question(d, w, times)
+        if key not in self.known:
+            found = (self.between(d, w, times, turned) for turned in orders_of(times))
+            self.known[key] = all(r.is_empty() for r in found)
+        return self.known[key]
+
+    def is_in_turn(self, d: Dep, w: Write) -> bool:
+        """Whether a reader in the leaf of a write reads the element that is written in turn."""
+        leaf = self.sites[w.by.name].leaf
+        if self.sites[d.reader.name].leaf is not leaf:
+            return True
+        if isinstance(leaf, Contraction) and d.reader.name == leaf.statement:
+            return False
+        return reads_same_element(d, at_any_point=True, every_axis=d.reader.name == w.by.name)
+
+    def question(self, d: Dep, w: Write, times: tuple[Moment, Moment, Moment]) -> Hashable:
+        """Everything that the answer depends on."""
+        used = {x for e in d.load.dims for x in dims_of(e)} | cond_symbols(d.cond)
+        return (
+            d.consumer.dims,
+            d.producer.dims,
+            d.source.result_dims,
+            d.load.dims,
+            d.cond,
+            tuple(a for a in d.reader.axes if a.index in used),
+            tuple(pick.axis for pick in d.load.picks),
+            (w.by.dims, w.cond),
+            _kept(self.storage[w.by.name]),
+            ranked([m.time for m in times]),
+        )
+
+    def between(
+        self, d: Dep, w: Write, times: tuple[Moment, Moment, Moment], turned: bool
+    ) -> Relation:
+        """Reading points, and points of the write between the value that is read and the read."""
+        from ostinato.pdg import isl
+
+        length = max(len(m.time) for m in times)
+        later = isl.lex_later(length)
+        begun = schedule_map(d.producer.dims, times[0], length, turned)
+        writing = schedule_map(w.by.dims, times[1], length, turned)
+        reading = schedule_map(d.consumer.dims, times[2], length, turned)
+        after = self.same_slot(d, w) & begun.then(later.reverse()).then(writing.reverse())
+        return d.relation.then(after) & reading.then(later).then(writing.reverse())
+
+    def same_slot(self, d: Dep, w: Write) -> Relation:
+        """Points of a tensor, and points of a write that share their slot."""
+        from ostinato.pdg import isl
+
+        dims = w.by.dims
+        other = {x: Dim(x.name) for x in dims}
+        renamed: dict[Dim, Expr] = {x: expr(y) for x, y in other.items()}
+        same = [equal(x, renamed[x]) for x, _ in _kept(self.storage[w.by.name])]
+        cond = every(*same, substitute_cond(w.cond, renamed))
+        sizes = [(other[x], substitute(d.spans[x].hi, renamed)) for x in dims]
+        return isl.relation(d.producer.dims, dims, [renamed[x] for x in dims], cond, sizes)
+
+
+def _copied(value: Value) -> Load | None:
+    while isinstance(value, Call) and value.fn == "stop_gradient":
+        (value,) = value.args
+    return value if isinstance(value, Load) and not value.picks else None
+
+
+def _kept(s: Storage) -> tuple[tuple[Dim, Expr], ...]:
+    """The dims of which every point has a slot of its own."""
+    return tuple((slot.dim, slot.extent) for slot in s.slots if slot.kind == "full")
+
+
+def _is_evident(d: Dep, value: Moment, write: Moment, read: Moment) -> bool:
+    """Whether the places of value, write and read in their loops alone show the order.
+
+    A value is read in the iteration that computes it, and the write stands outside of all that lies
+    between the two.
+    """
+    level = 0
+    for a, b in zip(value.time, read.time, strict=False):
+        if a is not b and a != b:
+            break
+        if isinstance(a, Loop) and d.gap(a.dim) != HERE:
+            return False
+        level += 1
+    if level >= min(len(value.time), len(read.time)):
+        return False
+    first, last = value.time[level], read.time[level]
+    if not isinstance(first, int) or not isinstance(last, int) or first > last:
+        return False
+    if len(write.time) <= level or write.time[:level] != value.time[:level]:
+        return True  # in other iterations of the loops around, or outside of them
+    here = write.time[level]
+    if not isinstance(here, int):
+        return False
+    alone = level == len(write.time) - 1
+    return here < first or here > last or (alone and here in (first, last))

@@ -1,0 +1,1 @@
+"""From equations to proved trees of loops: dependences, regions, leaves."""

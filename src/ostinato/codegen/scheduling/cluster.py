@@ -1,0 +1,218 @@
+"""Typed fusion: items in topological order become ordered groups of one header each.
+
+An item joins the first group at or after its producers whose header is compatible; then items move
+between feasible groups while that shrinks what crosses groups (or takes them closer to their
+readers at no cost), whole groups merge, and chains move to where their end is needed. Loop fusion
+and elementwise fusion are both this function, with other headers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from ostinato.codegen.scheduling.deps import Dep
+
+H = TypeVar("H")
+ROUNDS = 20  # local moves converge in two or three rounds; the limit only guards against cycles
+
+
+@dataclass(frozen=True)
+class Rules(Generic[H]):
+    """What a header means.
+
+    ``merge`` gives the headers that two merged items may have, best first (none: they cannot share
+    a group), ``allows`` says whether a dependence may stay inside a group, ``size`` what a tensor
+    that crosses groups costs.
+    """
+
+    merge: Callable[[H, H], Sequence[H]]
+    allows: Callable[[H, Dep], bool]
+    size: Callable[[str], float]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A dependence from item ``source`` to item ``target``."""
+
+    source: int
+    target: int
+    dep: Dep
+
+
+@dataclass
+class _Clusters(Generic[H]):
+    headers: Sequence[H]
+    edges: Sequence[Edge]
+    rules: Rules[H]
+    members: list[list[int]] = field(default_factory=list[list[int]])
+    group_headers: list[H] = field(default_factory=list[H])
+    at: dict[int, int] = field(default_factory=dict[int, int])
+
+    def __post_init__(self) -> None:
+        count = len(self.headers)
+        self.before: list[list[Edge]] = [[] for _ in range(count)]
+        self.after: list[list[Edge]] = [[] for _ in range(count)]
+        self.users: dict[str, list[Edge]] = {}
+        for edge in self.edges:
+            self.before[edge.target].append(edge)
+            self.after[edge.source].append(edge)
+            self.users.setdefault(edge.dep.tensor, []).append(edge)
+
+    def touching(self, item: int, group: int) -> list[Dep]:
+        """The dependences between an item and a group."""
+        near = [e.dep for e in self.before[item] if self.at.get(e.source) == group]
+        return near + [e.dep for e in self.after[item] if self.at.get(e.target) == group]
+
+    def inside(self, group: int) -> list[Dep]:
+        return [
+            e.dep
+            for item in self.members[group]
+            for e in self.before[item]
+            if self.at[e.source] == group
+        ]
+
+    def joined(self, item: int, group: int) -> H | None:
+        """The group's header with the item in it, or None if it does not fit."""
+        old = self.group_headers[group]
+        touched = self.touching(item, group)
+        for header in self.rules.merge(old, self.headers[item]):
+            deps = touched if header == old else [*touched, *self.inside(group)]
+            if all(self.rules.allows(header, d) for d in deps):
+                return header
+        return None
+
+    def place(self, item: int) -> None:
+        """Join the first group that fits at or after all producers, or open a group."""
+        first = max((self.at[e.source] for e in self.before[item]), default=0)
+        for group in range(first, len(self.members)):
+            header = self.joined(item, group)
+            if header is not None:
+                self.members[group].append(item)
+                self.group_headers[group] = header
+                self.at[item] = group
+                return
+        self.members.append([item])
+        self.group_headers.append(self.headers[item])
+        self.at[item] = len(self.members) - 1
+
+    def crossing(self, tensors: set[str]) -> float:
+        return sum(
+            self.rules.size(t)
+            for t in sorted(tensors)
+            if any(self.at[e.source] != self.at[e.target] for e in self.users[t])
+        )
+
+    def move(self, item: int) -> bool:
+        """Move an item to another group if less crosses groups then."""
+        tensors = {e.dep.tensor for e in (*self.before[item], *self.after[item])}
+        here, now = self.at[item], self.crossing(tensors)
+        low = max((self.at[e.source] for e in self.before[item]), default=0)
+        high = min((self.at[e.target] for e in self.after[item]), default=len(self.members) - 1)
+        for group in range(low, high + 1):
+            if group == here or not self.members[group]:
+                continue
+            header = self.joined(item, group)
+            if header is None:
+                continue
+            self.at[item] = group
+            after = self.crossing(tensors)
+            if after < now or (after == now and group > here and self.after[item]):
+                self.members[here].remove(item)
+                self.members[group].append(item)
+                self.group_headers[group] = header
+                return True
+            self.at[item] = here
+        return False
+
+    def merge_groups(self, a: int, b: int) -> bool:
+        """Move all of group ``a`` to the later group ``b``, or the other way round, if allowed."""
+        if not self.members[a] or not self.members[b]:
+            return False
+        ends = [self.at[e.target] for item in self.members[a] for e in self.after[item]]
+        starts = [self.at[e.source] for item in self.members[b] for e in self.before[item]]
+        later = all(end == a or end >= b for end in ends)
+        if not later and not all(start == b or start <= a for start in starts):
+            return False
+        deps = [*self.between(a, b), *self.inside(a), *self.inside(b)]
+        for header in self.rules.merge(self.group_headers[a], self.group_headers[b]):
+            if all(self.rules.allows(header, d) for d in deps):
+                self.absorb(*((a, b) if later else (b, a)), header)
+                return True
+        return False
+
+    def between(self, a: int, b: int) -> list[Dep]:
+        into = (e for item in self.members[b] for e in self.before[item])
+        return [e.dep for e in into if self.at[e.source] == a]
+
+    def absorb(self, source: int, target: int, header: H) -> None:
+        for item in self.members[source]:
+            self.at[item] = target
+        self.members[target] += self.members[source]
+        self.members[source] = []
+        self.group_headers[target] = header
+
+    def drain(self, a: int, b: int) -> bool:
+        """Move what no group before ``b`` needs there from group ``a``, if less crosses then.
+
+        A chain of items that lies in ``a`` although its end is in ``b`` does not move item by item:
+        a cut through its middle costs as much as the one at its end.
+        """
+        going = self.needed_from(a, b)
+        if not going:
+            return False
+        tensors = {e.dep.tensor for i in going for e in (*self.before[i], *self.after[i])}
+        now, there = self.crossing(tensors), {*going, *self.members[b]}
+        deps = [e.dep for i in there for e in self.before[i] if e.source in there]
+        for header in self.rules.merge(self.group_headers[b], self.group_headers[a]):
+            if all(self.rules.allows(header, d) for d in deps):
+                self.at |= dict.fromkeys(going, b)
+                if self.crossing(tensors) < now:
+                    self.members[a] = [i for i in self.members[a] if i not in there]
+                    self.members[b] += going
+                    self.group_headers[b] = header
+                    return True
+                self.at |= dict.fromkeys(going, a)
+        return False
+
+    def needed_from(self, a: int, b: int) -> list[int]:
+        """The items of group ``a`` whose users are among them or in groups from ``b`` on."""
+        going: list[int] = []
+        for item in sorted(self.members[a], reverse=True):
+            ends = [e.target for e in self.after[item]]
+            if ends and all(self.at[end] >= b or end in going for end in ends):
+                going.append(item)
+        return going
+
+    def drained(self) -> bool:
+        """Try every pair of groups once."""
+        pairs = itertools.combinations(range(len(self.members)), 2)
+        return any([self.drain(a, b) for a, b in pairs if self.members[b]])
+
+    def merged(self) -> bool:
+        """Try every pair of groups once."""
+        pairs = itertools.combinations(range(len(self.members)), 2)
+        return any([self.merge_groups(a, b) for a, b in pairs])
+
+
+def cluster(
+    headers: Sequence[H], edges: Sequence[Edge], rules: Rules[H]
+) -> list[tuple[H, list[int]]]:
+    """Groups in order, each with its header and its items (topologically ordered numbers).
+
+    ``headers[k]`` is the header of item ``k`` on its own; items are numbered topologically.
+    """
+    state = _Clusters(headers, edges, rules)
+    for item in range(len(headers)):
+        state.place(item)
+    for _ in range(ROUNDS):
+        moved = [state.move(item) for item in reversed(range(len(headers)))]
+        if not any(moved) and not state.merged() and not state.drained():
+            break
+    return [
+        (header, sorted(items))
+        for header, items in zip(state.group_headers, state.members, strict=True)
+        if items
+    ]

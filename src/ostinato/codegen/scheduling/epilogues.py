@@ -1,0 +1,160 @@
+"""Epilogues: elementwise statements over a product's own elements join it.
+
+Their values are then computed in registers, before the product is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from ostinato.codegen.scheduling.align import renamed
+from ostinato.codegen.scheduling.deps import Unit
+from ostinato.codegen.system import (
+    Call,
+    Choice,
+    Draw,
+    Literal_,
+    Load,
+    Position,
+    Statement,
+    Value,
+    loads,
+)
+from ostinato.codegen.systems.axes import coefficient
+from ostinato.codegen.tree import Contraction
+from ostinato.pdg.condition import ALWAYS
+from ostinato.pdg.functions import FLOATS
+from ostinato.pdg.index import Dim, Expr, dims_of, expr
+
+VECTOR_FUNCTIONS = frozenset(
+    "add sub mul div neg minimum maximum where lt le gt ge eq ne and or not exp log tanh sigmoid "
+    "sin cos tan sqrt abs floor ceil round sign log1p expm1 stop_gradient".split()
+)
+
+
+@dataclass
+class _Joining:
+    statements: dict[str, Statement]
+    products: dict[str, Contraction]
+    owner: dict[str, str] = field(default_factory=dict[str, str])  # statement -> its product
+
+    def run(self) -> None:
+        for name in list(self.products):
+            if not self.products[name].accumulate:
+                while any(self.try_join(name, s) for s in list(self.statements.values())):
+                    pass
+
+    def try_join(self, name: str, s: Statement) -> bool:
+        """Join a statement to a product if it fits and is not needed for its operands."""
+        product = self.products[name]
+        own = {name, *product.epilogues}
+        apart = s.later and s.later != self.statements[name].later
+        if apart or s.name in self.owner or not self.fits(self.statements[name], own, s):
+            return False
+        others = {x.tensor for _, v in s.clauses for x in loads(v)} - own
+        if any(self.needs(t, own) for t in sorted(others)):
+            return False
+        axes = self.statements[name].result_axes
+        mapping = dict(zip((a.index for a in s.axes), axes, strict=True))
+        self.statements[s.name] = renamed(s, mapping)
+        self.products[name] = replace(product, epilogues=(*product.epilogues, s.name))
+        self.owner[s.name] = name
+        return True
+
+    def fits(self, product: Statement, own: set[str], s: Statement) -> bool:
+        """Whether a statement is a vectorisable map over exactly the product's elements."""
+        if s.kind != "map" or s.dims != product.dims or s.dtype != product.dtype:
+            return False
+        sizes = [a.size for a in product.result_axes]
+        if [a.size for a in s.axes] != sizes or len(s.clauses) != 1:
+            return False
+        cond, value = s.clauses[0]
+        found = list(loads(value))
+        mine = [x for x in found if x.tensor in own]
+        here = (tuple(map(expr, s.dims)), tuple(expr(a.index) for a in s.axes))
+        return (
+            cond == ALWAYS
+            and bool(mine)
+            and all((x.dims, x.axes) == here for x in mine)
+            and all(_is_operand(x, s) for x in found if x.tensor not in own)
+            and is_vectorisable(value)
+        )
+
+    def needs(self, tensor: str, own: set[str]) -> bool:
+        """Whether a tensor may depend on the product at the same point."""
+        seen: set[str] = set()
+        open_ = [tensor]
+        while open_:
+            name = open_.pop()
+            if name in own:
+                return True
+            if name not in seen:
+                seen.add(name)
+                open_.extend(self.read_here(name))
+        return False
+
+    def read_here(self, name: str) -> Iterator[str]:
+        """The tensors that a leaf with this statement may read at its own point."""
+        product = self.owner.get(name, name)
+        members = (product, *getattr(self.products.get(product), "epilogues", ()))
+        for member in members:
+            for _, value in self.statements[member].clauses:
+                for load in loads(value):
+                    if load.tensor not in members and not self.is_elsewhere(load):
+                        yield load.tensor
+
+    def is_elsewhere(self, load: Load) -> bool:
+        """Whether a load is at a constant distance, and so never at the same point."""
+        dims = self.statements[load.tensor].result_dims
+        gaps = [e - expr(d) for d, e in zip(dims, load.dims, strict=True)]
+        return any(gap.is_const and gap.const != 0 for gap in gaps)
+
+
+def _is_operand(load: Load, s: Statement) -> bool:
+    """Whether rows and columns of a load are strides, and its columns contiguous or constant."""
+    axes = {a.index for a in s.axes}
+    indices = [*load.dims, *load.axes]
+    if load.dtype not in FLOATS or load.dtype != s.dtype or load.clamp or load.picks:
+        return False
+    for index in indices:
+        if any(coefficient(index, d) is None for d in dims_of(index) & axes):
+            return False
+    return not s.axes or _is_contiguous(indices, s.axes[-1].index)
+
+
+def _is_contiguous(indices: list[Expr], index: Dim) -> bool:
+    along = [e for e in indices if index in dims_of(e)]
+    return not along or (along == [indices[-1]] and coefficient(along[0], index) == 1)
+
+
+def is_vectorisable(value: Value) -> bool:
+    """Whether a value is a chain of functions that a product's registers can compute."""
+    match value:
+        case Literal_():
+            return value.dtype in FLOATS
+        case Load():
+            return True
+        case Call(fn, args, dtype):
+            known = fn in VECTOR_FUNCTIONS and (dtype in FLOATS or dtype == "bool")
+            return known and all(map(is_vectorisable, args))
+        case Position() | Draw() | Choice():
+            return False
+        case unknown:
+            assert_never(unknown)
+
+
+def join_epilogues(
+    statements: Mapping[str, Statement], products: Mapping[str, Contraction]
+) -> tuple[dict[str, Statement], dict[str, Contraction], list[Unit]]:
+    """Statements (joined ones with the product's axes), products with epilogues, and all units."""
+    state = _Joining(dict(statements), dict(products))
+    state.run()
+    units: list[Unit] = []
+    for s in state.statements.values():
+        if s.kind != "input" and s.name not in state.owner:
+            product = state.products.get(s.name)
+            joined = product.epilogues if product else ()
+            units.append(Unit(s, tuple(state.statements[e] for e in joined)))
+    return state.statements, state.products, units

@@ -1,0 +1,188 @@
+"""The straight runs inside loops: nests fused on vector axes, products, and their costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from ostinato.codegen.scheduling.cluster import Edge, Rules, cluster
+from ostinato.codegen.scheduling.deps import Dep, Spans, Unit, stored_points
+from ostinato.codegen.scheduling.scc import components
+from ostinato.codegen.system import Call, Draw, Statement, Value, children
+from ostinato.codegen.systems.axes import long_axes
+from ostinato.codegen.systems.whole import rows
+from ostinato.codegen.tree import Calling, Contraction, Leaf, Nest, Span, Sweep
+from ostinato.pdg.condition import Cond
+from ostinato.pdg.functions import FLOATS
+from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr, symbols
+
+LONG = frozenset(
+    "exp exp2 log log2 log1p expm1 tanh sigmoid sin cos tan pow erf erfc lgamma digamma arcsinh "
+    "arctan2".split()
+)  # functions of many instructions: much is lost where they take one element at a time
+HINT = 32  # steps assumed for an extent without a hint
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Typical sizes of tensors and spans, and the products among the units."""
+
+    statements: Mapping[str, Statement]
+    hints: Mapping[str, int]
+    spans: Spans = field(default_factory=dict[Dim, Span])
+    products: Mapping[str, Contraction] = field(default_factory=dict[str, Contraction])
+
+    def steps(self, size: Expr) -> int:
+        """A size for typical extents."""
+        point: dict[Dim | Extent, int] = {
+            e: self.hints.get(e.name, HINT) for e in symbols(size) if isinstance(e, Extent)
+        }
+        return max(1, evaluate(size, point))
+
+    def history(self, tensor: str, done: frozenset[Dim]) -> float:
+        """The elements of a tensor over all dims that have no loop yet."""
+        out = self.elements(tensor)
+        for dim in self.statements[tensor].result_dims:
+            if dim not in done:
+                out *= self.steps(stored_points(self.spans[dim].hi))
+        return out
+
+    def elements(self, tensor: str) -> float:
+        """The elements of one point of a tensor; one of 16 bits counts half."""
+        out = 1.0
+        for axis in self.statements[tensor].result_axes:
+            out *= self.steps(axis.pad)
+        return out / 2 if self.statements[tensor].dtype == "uint16" else out
+
+
+@dataclass(frozen=True)
+class LeafHeader:
+    """A nest's loop sizes and clause conditions; a product or sweep is alone in its leaf.
+
+    ``work`` keeps long computations out of loops that add up numbers in order, one at a time.
+    """
+
+    sizes: tuple[Expr, ...]
+    conds: tuple[Cond, ...]
+    alone: str = ""
+    work: Literal["light", "long", "in order"] = "light"
+
+
+def _together(a: LeafHeader, b: LeafHeader) -> tuple[LeafHeader, ...]:
+    """The header of two nests as one, if they may be one."""
+    if a.alone or replace(a, work=b.work) != b:
+        return ()
+    if a.work == b.work or b.work == "light":
+        return (a,)
+    return (b,) if a.work == "light" else ()
+
+
+def is_register_fold(statement: Statement) -> bool:
+    """Whether a fold's reduced indices are a run of innermost loops (or only unrolled axes)."""
+    reduced = [a.index in statement.reduced for a in long_axes(statement)]
+    trailing = reduced == sorted(reduced)
+    return trailing and not any(d in statement.reduced for d in statement.dims)
+
+
+def _header(unit: Unit, sizes: Sizes) -> LeafHeader:
+    s = unit.main
+    if s.name in sizes.products or s.kind in ("along", "host"):
+        return LeafHeader((), (), s.name)
+    return LeafHeader(_shape(s), tuple(c for c, _ in s.clauses), "", _work(s))
+
+
+def _work(s: Statement) -> Literal["light", "long", "in order"]:
+    loops = long_axes(s)
+    if s.dtype in FLOATS and loops and loops[-1].index in s.reduced:
+        return "in order"
+    return "long" if any(_is_long(value) for _, value in s.clauses) else "light"
+
+
+def _is_long(value: Value) -> bool:
+    is_own = isinstance(value, Draw) or (isinstance(value, Call) and value.fn in LONG)
+    return is_own or any(map(_is_long, children(value)))
+
+
+def _shape(statement: Statement) -> tuple[Expr, ...]:
+    """Loop sizes; a size that mentions another axis is unlike every other statement's."""
+    own = {a.index for a in statement.axes}
+    sizes = tuple(a.size for a in long_axes(statement))
+    if any(dims_of(size) & own for size in sizes):
+        return (*sizes, expr(Extent(f"only {statement.name}")))
+    return sizes
+
+
+def _completes_late(statement: Statement) -> bool:
+    """A result that exists only after loops of its leaf."""
+    if statement.kind == "along":
+        return True
+    reduced = {a.index for a in long_axes(statement)} | set(statement.dims)
+    return statement.kind != "map" and bool(reduced & statement.reduced)
+
+
+def reads_same_element(dep: Dep, at_any_point: bool = False, every_axis: bool = False) -> bool:
+    """Whether a read inside a nest is of the element that the nest computes in this iteration.
+
+    ``at_any_point`` compares axes only; ``every_axis`` the unrolled axes too.
+    """
+    producer, load = dep.producer.main, dep.load
+    moved = any(e.as_dim() is not d for d, e in zip(producer.result_dims, load.dims, strict=True))
+    if _completes_late(producer) or (moved and not at_any_point):
+        return False
+    at = {a.index: k for k, a in enumerate(long_axes(dep.reader))}
+    place = {a.index: k for k, a in enumerate(long_axes(producer))}
+    picked = {pick.axis.index for pick in load.picks}
+    matched = 0
+    for axis, index in zip(producer.result_axes, load.axes, strict=True):
+        if dims_of(index) & picked:
+            return False
+        if axis.index in place:
+            dim = index.as_dim()
+            if dim is None or at.get(dim) != place[axis.index]:
+                return False
+            matched += 1
+        elif every_axis and index.as_dim() is not axis.index:
+            return False
+        elif dims_of(index) & (at.keys() | set(dep.reader.dims)):
+            return False
+    return matched == len(place)
+
+
+def leaf_nodes(units: Sequence[Unit], deps: Sequence[Dep], sizes: Sizes) -> tuple[Leaf, ...]:
+    """Leaves in an order that respects ``deps``, all of which are at the same point."""
+    succ: dict[str, list[str]] = {u.name: [] for u in units}
+    for d in deps:
+        succ[d.producer.name].append(d.consumer.name)
+    by_name = {u.name: u for u in units}
+    ordered = [by_name[n] for group in components(list(by_name), succ) for n in group]
+    number = {u.name: k for k, u in enumerate(ordered)}
+    edges = [
+        Edge(number[d.producer.name], number[d.consumer.name], d)
+        for d in deps
+        if d.producer is not d.consumer
+    ]
+    rules = Rules[LeafHeader](
+        _together,
+        lambda header, dep: not header.alone and reads_same_element(dep),
+        sizes.elements,
+    )
+    groups = cluster([_header(u, sizes) for u in ordered], edges, rules)
+    return tuple(_leaf(header, [ordered[k] for k in items], sizes) for header, items in groups)
+
+
+def _leaf(header: LeafHeader, units: list[Unit], sizes: Sizes) -> Leaf:
+    statements = [u.main for u in units]
+    if statements[0].kind == "along":
+        return Sweep(statements[0].name, rows(statements[0]))
+    if statements[0].kind == "host":
+        return Calling(header.alone)
+    if header.alone:
+        return sizes.products[header.alone]
+    memory = {s.name for s in statements if _completes_late(s) and not is_register_fold(s)}
+    return Nest(
+        tuple(s.name for s in statements),
+        long_axes(statements[0]),
+        header.conds,
+        frozenset(memory),
+    )

@@ -1,0 +1,243 @@
+"""Scheduling by regions: recursively choose the loop that hosts each component.
+
+Per loop level: strongly connected components, the distances of their inner dependences along every
+dim, typed fusion of components that agree on a loop, and again inside each loop with the
+dependences that remain between equal values of its dim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ostinato.codegen.scheduling.cluster import Edge, Rules, cluster
+from ostinato.codegen.scheduling.deps import HERE, Dep, Spans, Unit
+from ostinato.codegen.scheduling.leaves import Sizes, leaf_nodes
+from ostinato.codegen.scheduling.scc import components
+from ostinato.codegen.tree import Loop, Tree
+from ostinato.pdg.errors import CycleError
+from ostinato.pdg.index import Dim, dims_of
+
+Sign = Literal["any", "forward", "backward"]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The loop of a group: its dim, whether it is parallel, and the order it needs."""
+
+    dim: Dim
+    parallel: bool
+    sign: Sign
+
+
+class Unordered(Exception):
+    """A component has no loop that respects its inner dependences."""
+
+    def __init__(self, units: Sequence[Unit], inner: Sequence[Dep]) -> None:
+        self.units, self.inner = tuple(units), tuple(inner)
+        super().__init__(", ".join(u.name for u in units))
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(s.name for u in self.units for s in u.statements)
+
+
+Heading = Header | Literal["straight"]
+STRAIGHT: Heading = "straight"  # leaves one after the other, no loop around them
+
+
+@dataclass(frozen=True)
+class Item:
+    """A strongly connected component and the loops that it could run in."""
+
+    units: tuple[Unit, ...]
+    inner: tuple[Dep, ...]
+    options: dict[Dim, Header]
+
+    @property
+    def is_stuck(self) -> bool:
+        return bool(self.inner) and not self.options
+
+    def preferred(self, forced: frozenset[Dim]) -> Heading:
+        """The loop to open around the component, or the heading of a straight run."""
+        pulled = [h for d, h in self.options.items() if d in forced]
+        free = [h for h in self.options.values() if h.sign == "any"]
+        kept = [h for h in free if not any(h.dim in u.main.reduced for u in self.units)]
+        parallel = [h for h in free if h.parallel]
+        ranked = [*pulled, *parallel, *kept, *free, *self.options.values()]
+        return ranked[0] if ranked else STRAIGHT
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    """What scheduling knows besides units and dependences: loop spans, tiles, costs."""
+
+    spans: Spans
+    tiles: frozenset[Dim]
+    sizes: Sizes
+
+    def trees(
+        self, units: Sequence[Unit], deps: Sequence[Dep], done: frozenset[Dim] = frozenset()
+    ) -> tuple[Tree, ...]:
+        """Loops and leaves that compute the units in an order that respects ``deps``.
+
+        Errors: Unordered if no order of loops computes a component.
+        """
+        deps, items = self.ordered(units, deps, done)
+        forced = self.forced(items, done)
+        headers: list[Heading] = [item.preferred(forced) for item in items]
+        of = {u.name: k for k, item in enumerate(items) for u in item.units}
+        edges = [
+            Edge(of[d.producer.name], of[d.consumer.name], d)
+            for d in deps
+            if of[d.producer.name] != of[d.consumer.name]
+        ]
+        rules = Rules[Heading](_merge, _allows, lambda tensor: self.sizes.history(tensor, done))
+        out: list[Tree] = []
+        for header, numbers in cluster(headers, edges, rules):
+            members = [u for k in numbers for u in items[k].units]
+            out += self.group(header, members, deps, done)
+        return tuple(out)
+
+    def group(
+        self, header: Heading, units: list[Unit], deps: Sequence[Dep], done: frozenset[Dim]
+    ) -> tuple[Tree, ...]:
+        """One loop, or the leaves of one straight run."""
+        names = {u.name for u in units}
+        inside = [d for d in deps if d.consumer.name in names and d.producer.name in names]
+        if not isinstance(header, Header):
+            return leaf_nodes(units, inside, self.sizes)
+        kept = [same for d in inside if (same := d.at_same(header.dim)) is not None]
+        body = self.trees(units, kept, done | {header.dim})
+        reverse = header.sign == "backward"
+        return (Loop(self.spans[header.dim], reverse, header.parallel, body),)
+
+    def ordered(
+        self, units: Sequence[Unit], deps: Sequence[Dep], done: frozenset[Dim]
+    ) -> tuple[Sequence[Dep], list[Item]]:
+        """The components; where one has no loop, isl first removes what conditions exclude."""
+        items = self.items(units, deps, done)
+        stuck = {u.name for item in items if item.is_stuck for u in item.units}
+        if not stuck:
+            return deps, items
+        exact: list[Dep] = []
+        for d in deps:
+            if d.consumer.name in stuck and d.producer.name in stuck:
+                d = d.exact()
+                if d.relation.is_empty():
+                    continue
+            exact.append(d)
+        items = self.items(units, exact, done)
+        for item in items:
+            if item.is_stuck:
+                raise Unordered(item.units, item.inner)
+        return exact, items
+
+    def items(self, units: Sequence[Unit], deps: Sequence[Dep], done: frozenset[Dim]) -> list[Item]:
+        """The components in topological order, with their options."""
+        by_name = {u.name: u for u in units}
+        succ: dict[str, list[str]] = {name: [] for name in by_name}
+        for d in deps:
+            succ[d.producer.name].append(d.consumer.name)
+        groups = components(list(by_name), succ)
+        of = {name: k for k, names in enumerate(groups) for name in names}
+        inside: list[list[Dep]] = [[] for _ in groups]
+        for d in deps:
+            k = of[d.producer.name]
+            if of[d.consumer.name] == k:
+                inside[k].append(d)
+        out: list[Item] = []
+        for names, inner in zip(groups, inside, strict=True):
+            own = [by_name[n] for n in names]
+            out.append(Item(tuple(own), tuple(inner), self.options(own, inner, done)))
+        return out
+
+    def options(
+        self, units: Sequence[Unit], inner: Sequence[Dep], done: frozenset[Dim]
+    ) -> dict[Dim, Header]:
+        """Every dim that the component may run in next, with the order it demands."""
+        out: dict[Dim, Header] = {}
+        dims = [
+            d
+            for d, span in self.spans.items()
+            if d not in done and dims_of(span.hi) <= done and all(d in u.dims for u in units)
+        ]
+        for dim in dims:
+            gaps = [d.gap(dim) for d in inner]
+            is_fold = any(dim in u.main.reduced for u in units)
+            if all(g == HERE for g in gaps):
+                out[dim] = Header(dim, dim in self.tiles and not is_fold, "any")
+            elif all(lo is not None and lo >= 0 for lo, _ in gaps):
+                out[dim] = Header(dim, False, "forward")
+            elif all(hi is not None and hi <= 0 for _, hi in gaps):
+                out[dim] = Header(dim, False, "backward")
+        return out
+
+    def forced(self, items: Sequence[Item], done: frozenset[Dim]) -> frozenset[Dim]:
+        """Dims that carry a component with tiles inside: they draw their neighbours in.
+
+        Otherwise the neighbours' histories would grow with the run. So does the outermost dim that
+        carries calls of Python: what they give can then be seen while the loop runs.
+        """
+        out: set[Dim] = set()
+        for item in items:
+            parallel = any(h.parallel for h in item.options.values())
+            tiled = any((set(u.main.result_dims) - done) & self.tiles for u in item.units)
+            serial = [d for d in item.options if d not in self.tiles]
+            calls = not done and any(u.main.kind == "host" for u in item.units)
+            if (tiled or calls) and serial and not parallel:
+                out.add(serial[0])
+        return frozenset(out)
+
+
+def _merge(a: Heading, b: Heading) -> tuple[Heading, ...]:
+    """The headings of one group for both, best first: a free loop may take a direction."""
+    if not isinstance(a, Header) or not isinstance(b, Header):
+        return (a,) if a == b else ()
+    if (a.dim, a.parallel) != (b.dim, b.parallel):
+        return ()
+    signs = {a.sign, b.sign} - {"any"}
+    if len(signs) > 1:
+        return ()
+    if signs:
+        return (a if a.sign != "any" else b,)
+    directed = (replace(a, sign="forward"), replace(a, sign="backward"))
+    return (a,) if a.parallel else (a, *directed)
+
+
+def _allows(header: Heading, dep: Dep) -> bool:
+    """Whether a dependence may stay inside one group."""
+    if not isinstance(header, Header):
+        return True
+    if header.dim in dep.reader.later and header.dim not in dep.source.later:
+        return False  # what is computed again belongs to the loop of its readers
+    lo, hi = dep.gap(header.dim)
+    if header.parallel or header.sign == "any":
+        return (lo, hi) == HERE
+    return lo is not None and lo >= 0 if header.sign == "forward" else hi is not None and hi <= 0
+
+
+def cycle_error(found: Unordered) -> CycleError:
+    """The error for a component without an order, in the user's names and lines."""
+    units, inner = {u.name: u for u in found.units}, found.inner
+    reads = {(d.consumer.name, d.producer.name) for d in inner}
+    order = [units[name].main for name in _loop(sorted(units), reads)]
+    named = [s for s in order if s.label] or order
+    shown = list(dict.fromkeys(f"`{s.label or s.name}` ({s.where})" for s in named))
+    why = "they need each other" if len(shown) > 1 else "its points need each other"
+    return CycleError(
+        f"no order of loops computes {', '.join(shown)}: {why}",
+        "Read an earlier step of one of them, or split the cases so that no point needs itself.",
+        named[0].where,
+    )
+
+
+def _loop(names: Sequence[str], reads: set[tuple[str, str]]) -> list[str]:
+    """A closed walk of readers through the component."""
+    walk = [names[0]]
+    while True:
+        step = min(p for c, p in reads if c == walk[-1])
+        if step in walk:
+            return walk[walk.index(step) :]
+        walk.append(step)

@@ -1,0 +1,1 @@
+"""Passes over systems of equations, before they are scheduled: cases, tiles, folds, layouts."""

@@ -1,0 +1,113 @@
+"""Layout: the order of axes in memory.
+
+The innermost axis decides whether a loop vectorises. Rows of a tile are innermost where the other
+axes are few elements (a state of four numbers is four vectors of rows), outermost otherwise (a
+layer of 64 units is rows of 64). Tiny axes come first: they are unrolled, not loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ostinato.codegen.system import Load, Statement, loads
+from ostinato.codegen.systems.axes import coefficient, is_tiny, long_axes
+from ostinato.codegen.systems.whole import JUMPING
+from ostinato.codegen.values import Rewrite
+from ostinato.pdg.index import Dim, dims_of
+
+FEW = 16  # elements per row up to which rows are the innermost axis
+
+
+def lay_out(statements: Mapping[str, Statement]) -> dict[str, Statement]:
+    """Reorder the axes of every computed statement, and the loads of it.
+
+    The loops of a fold then follow what it reads: adding vectors beats adding numbers.
+    """
+    orders = {n: _order(s, _is_few(s)) for n, s in statements.items() if s.kind != "along"}
+    for name, s in statements.items():
+        if s.kind == "along":
+            orders[name] = _order(s, _is_few(s) or _is_beside(s, statements, orders))
+    out = {name: _ordered(s, statements, orders) for name, s in statements.items()}
+    return {name: _contiguous(s) for name, s in out.items()}
+
+
+def _order(s: Statement, few: bool) -> tuple[int, ...]:
+    """The new order of the axes, as old positions; lanes are innermost where rows are ``few``."""
+    numbers = range(len(s.axes))
+    own = {a.index for a in s.axes}
+    if s.kind in ("input", "host") or any(dims_of(a.size) & own for a in s.axes):
+        return tuple(numbers)
+    late = s.reduced if s.fold.startswith("arg") else frozenset[Dim]()
+
+    def rank(k: int) -> tuple[bool, bool, bool, int]:
+        axis = s.axes[k]
+        is_lane = axis.index in s.lanes
+        return (axis.index in late, not is_tiny(axis), is_lane == few, k)
+
+    return tuple(sorted(numbers, key=rank))
+
+
+def _is_few(s: Statement) -> bool:
+    """Whether a row has few elements; a fold lies like what it folds, others by themselves."""
+    count = 1
+    for axis in s.result_axes if s.kind in ("matmul", "along") else s.axes:
+        if axis.index in s.lanes:
+            continue
+        if not axis.pad.is_const:
+            return False
+        count *= axis.pad.const
+    return count <= FEW
+
+
+def _is_beside(
+    s: Statement, statements: Mapping[str, Statement], orders: Mapping[str, tuple[int, ...]]
+) -> bool:
+    """Whether what a function of whole axes reads in order has rows as neighbours."""
+    lanes = [a.index for a in s.axes if a.index in s.lanes]
+    found = [
+        _permuted(x, statements[x.tensor], orders[x.tensor])
+        for x in loads(s.clauses[0][1])
+        if x.tensor in orders
+    ]
+    return s.fold not in JUMPING and any(_contiguity(lane, found) > 0 for lane in lanes)
+
+
+def _ordered(
+    s: Statement, statements: Mapping[str, Statement], orders: Mapping[str, tuple[int, ...]]
+) -> Statement:
+    def load(x: Load) -> Load:
+        return _permuted(x, statements[x.tensor], orders[x.tensor])
+
+    moved = replace(s, axes=tuple(s.axes[k] for k in orders[s.name]))
+    return Rewrite({}, load).clauses(moved)
+
+
+def _permuted(load: Load, producer: Statement, order: tuple[int, ...]) -> Load:
+    """The same element under the producer's new order of axes."""
+    at = dict(zip((a.index for a in producer.result_axes), load.axes, strict=True))
+    axes = tuple(at[producer.axes[k].index] for k in order if producer.axes[k].index in at)
+    return replace(load, axes=axes)
+
+
+def _contiguous(s: Statement) -> Statement:
+    """A fold with a kept axis innermost, where its loads are contiguous along that axis."""
+    own = {a.index for a in s.axes}
+    if s.kind != "fold" or s.fold.startswith("arg") or any(dims_of(a.size) & own for a in s.axes):
+        return s
+    found = [load for _, value in s.clauses for load in loads(value)]
+    last = s.result_axes[-1] if s.result_axes else None  # the stored order stays
+    if last is None or last not in long_axes(s) or _contiguity(last.index, found) <= 0:
+        return s
+    return replace(s, axes=(*(a for a in s.axes if a is not last), last))
+
+
+def _contiguity(index: Dim, found: Sequence[Load]) -> int:
+    """Loads that are contiguous along an axis, less those that are strided along it."""
+    score = 0
+    for load in found:
+        along = [e for e in (*load.dims, *load.axes) if index in dims_of(e)]
+        if along:
+            is_last = bool(load.axes) and along == [load.axes[-1]]
+            score += 1 if is_last and coefficient(along[0], index) == 1 else -1
+    return score

@@ -1,0 +1,124 @@
+"""What holds of every system before it is tiled.
+
+Only statements that outputs need remain; conditions that mention axes are choices inside values, so
+that clause conditions select whole nests; a "matmul" is a product of two loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from ostinato.codegen.system import (
+    Axis,
+    Call,
+    Choice,
+    Literal_,
+    Load,
+    Pick,
+    Statement,
+    Value,
+    loads,
+)
+from ostinato.codegen.systems.axes import is_tiny
+from ostinato.codegen.values import Rewrite
+from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols
+from ostinato.pdg.index import dims_of, expr, substitute
+
+
+def needed(statements: Mapping[str, Statement], roots: Iterable[str]) -> dict[str, Statement]:
+    """The statements that the roots depend on, and all inputs, in order."""
+    found = {name for name, s in statements.items() if s.kind == "input"}
+    open_ = list(roots)
+    while open_:
+        name = open_.pop()
+        if name not in found:
+            found.add(name)
+            values = (value for _, value in statements[name].clauses)
+            open_.extend(load.tensor for value in values for load in loads(value))
+    return {name: s for name, s in statements.items() if name in found}
+
+
+def prepare(statements: dict[str, Statement]) -> dict[str, Statement]:
+    """The same equations in the form that the passes after this one expect."""
+    selected = select_tiny(statements)
+    return {name: _matmul_or_fold(choose(along_axis(s))) for name, s in selected.items()}
+
+
+def along_axis(s: Statement) -> Statement:
+    """An arg fold over a dim as one over an axis: the best value stays in a variable."""
+    if not s.fold.startswith("arg"):
+        return s
+    moved = [d for d in s.dims if d in s.reduced]
+    axes = (*s.axes, *(Axis(d, expr(d.extent), expr(d.extent)) for d in moved))
+    return replace(s, dims=s.result_dims, axes=axes, lanes=s.lanes - set(moved))
+
+
+def choose(statement: Statement) -> Statement:
+    """Turn clauses into one choice where a condition mentions an axis or a fold has several."""
+    axes = {a.index for a in statement.axes}
+    inside = statement.kind == "fold" or any(
+        cond_symbols(cond) & axes for cond, _ in statement.clauses
+    )
+    if not inside:
+        return statement
+    return replace(statement, clauses=((ALWAYS, _choice(statement.clauses)),))
+
+
+def _choice(clauses: tuple[tuple[Cond, Value], ...]) -> Value:
+    value = clauses[-1][1]  # a point that no clause covers is never demanded
+    for cond, earlier in reversed(clauses[:-1]):
+        value = Choice(cond, earlier, value, earlier.dtype)
+    return value
+
+
+def _matmul_or_fold(statement: Statement) -> Statement:
+    if statement.kind != "matmul" or is_product(statement):
+        return statement
+    return replace(statement, kind="fold")
+
+
+def is_product(statement: Statement) -> bool:
+    """Whether the value is ``mul(load, load)`` of floats with no computed index."""
+    if len(statement.clauses) != 1 or statement.dtype not in ("float32", "float64"):
+        return False
+    cond, value = statement.clauses[0]
+    match value:
+        case Call("mul", (Load() as a, Load() as b)):
+            plain = not a.picks and not b.picks
+            same = a.dtype == b.dtype == statement.dtype
+            return plain and same and cond == ALWAYS and len(list(loads(value))) == 2
+        case _:
+            return False
+
+
+def select_tiny(statements: Mapping[str, Statement]) -> dict[str, Statement]:
+    """Turn computed positions of tiny axes into choices, which need no memory."""
+
+    def select(load: Load) -> Value:
+        tiny = next((pick for pick in load.picks if _is_selectable(pick, load)), None)
+        return load if tiny is None else _selected(load, tiny)
+
+    return {name: Rewrite({}, select).clauses(s) for name, s in statements.items()}
+
+
+def _is_selectable(pick: Pick, load: Load) -> bool:
+    """Whether a computed index is the position along one tiny axis."""
+    index, others = expr(pick.axis.index), (p.axis.size for p in load.picks)
+    mentioning = [e for e in (*load.dims, *others) if pick.axis.index in dims_of(e)]
+    return is_tiny(pick.axis) and index in load.axes and not mentioning
+
+
+def _selected(load: Load, pick: Pick) -> Value:
+    """The element at a clamped position, by comparing with every position."""
+    index, size = pick.at, pick.axis.size.const
+
+    def at(k: int) -> Value:
+        axes = tuple(substitute(e, {pick.axis.index: expr(k)}) for e in load.axes)
+        return replace(load, axes=axes, picks=tuple(p for p in load.picks if p is not pick))
+
+    value = at(size - 1)
+    for k in reversed(range(size - 1)):
+        before = Call("le", (index, Literal_(k, index.dtype)), "bool")
+        value = Call("where", (before, at(k), value), load.dtype)
+    return value

@@ -1,0 +1,195 @@
+"""Equal statements become one: value numbering of a system.
+
+A value gets a number by what it is made of: two values with one number are equal at every point. A
+map that is read counts as its equation, so it does not matter which parts of a value are stored.
+What is read at other steps of a recurrence counts by its name. Draws are equal if they are the same
+draw: the same operator at the same point.
+
+Rewriting makes such statements where a recurrence needs a value step by step and others want all
+steps of it at once: both are in the same loop in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import assert_never
+
+from ostinato.codegen.memory.storage import sites
+from ostinato.codegen.scheduling.scc import components
+from ostinato.codegen.system import (
+    Call,
+    Choice,
+    Draw,
+    Literal_,
+    Load,
+    Position,
+    Statement,
+    System,
+    Value,
+    loads,
+)
+from ostinato.codegen.systems.prepare import needed
+from ostinato.codegen.tree import Tree
+from ostinato.codegen.values import Rewrite
+from ostinato.pdg.condition import ALWAYS, Cond, substitute_cond
+from ostinato.pdg.index import Dim, Expr, expr, substitute
+
+Indices = Mapping[Dim, Expr]
+DEEPEST = 32  # equations that are read through one another: more are told apart by name
+
+
+def joined(system: System, same: Mapping[str, str]) -> System:
+    """The system in which some statements stand for others."""
+    known = {a: b for a, b in same.items() if {a, b} <= system.statements.keys()}
+    outputs = frozenset(system.outputs.values())
+    return replace(system, statements=merged(system.statements, known, outputs))
+
+
+def merged(
+    statements: Mapping[str, Statement], same: Mapping[str, str], outputs: frozenset[str]
+) -> dict[str, Statement]:
+    """The statements that are needed where some stand for others."""
+
+    def load(x: Load) -> Value:
+        return replace(x, tensor=same.get(x.tensor, x.tensor))
+
+    rewrite = Rewrite({}, load)
+    return needed({n: rewrite.clauses(s) for n, s in statements.items()}, outputs)
+
+
+def same_in_loops(
+    statements: Mapping[str, Statement], trees: Sequence[Tree], outputs: frozenset[str]
+) -> dict[str, str]:
+    """For statements that need not be computed the equal one in the same loops that stays.
+
+    An equal value in another loop would have to be kept for it, which may take more than computing
+    it again.
+    """
+    numbers, places = _Numbers(statements), sites(trees)
+    groups: dict[Hashable, list[str]] = {}
+    for name, s in statements.items():
+        if s.kind not in ("input", "host") and name in places:
+            loops = tuple(id(loop) for loop in places[name].path)
+            groups.setdefault((numbers.statement(name), loops), []).append(name)
+    out: dict[str, str] = {}
+    for names in groups.values():
+        best = min(names, key=lambda n: (n not in outputs, not statements[n].label))
+        out |= {n: best for n in names if n is not best and n not in outputs}
+    return out
+
+
+@cache
+def _place(number: int) -> Dim:
+    """The name of an own index, the same for every statement."""
+    return Dim(f"x{number}", serial=-1 - number)
+
+
+@dataclass
+class _Numbers:
+    """Numbers for values, statements, and everything else that they are made of."""
+
+    statements: Mapping[str, Statement]
+    known: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    done: dict[str, int] = field(default_factory=dict[str, int])
+    read: dict[Load, int] = field(default_factory=dict[Load, int])
+    open: set[str] = field(default_factory=set[str])
+    picked: int = 0
+
+    def __post_init__(self) -> None:
+        reads = {
+            n: [x.tensor for _, value in s.clauses for x in loads(value)]
+            for n, s in self.statements.items()
+        }
+        groups = components(list(reads), reads)
+        around = (set(group) for group in groups if len(group) > 1)
+        self.cyclic = {n for n, found in reads.items() if n in found}.union(*around)
+        for name in (name for group in reversed(groups) for name in group):
+            self.statement(name)
+
+    def number(self, key: Hashable) -> int:
+        return self.known.setdefault(key, len(self.known))
+
+    def statement(self, name: str) -> int:
+        """The number of all values of a statement."""
+        s = self.statements[name]
+        is_carried = name in self.cyclic and len(s.clauses) > 1
+        if s.kind in ("input", "host") or is_carried or name in self.open:
+            return self.number(("named", name))
+        if name not in self.done:
+            self.open.add(name)
+            self.done[name] = self.number(self.key(s))
+            self.open.discard(name)
+        return self.done[name]
+
+    def key(self, s: Statement) -> Hashable:
+        at: Indices = {a.index: expr(_place(k)) for k, a in enumerate(s.axes)}
+        axes = tuple(
+            (substitute(a.size, at), a.pad, a.index in s.reduced, a.index in s.lanes)
+            for a in s.axes
+        )
+        dims = tuple((d, d in s.reduced, d in s.lanes) for d in s.dims)
+        along = None if s.along is None else at[s.along]
+        values = tuple((_at(cond, at), self.value(value, at)) for cond, value in s.clauses)
+        return s.kind, s.fold, s.dtype, along, s.later, dims, axes, values
+
+    def value(self, value: Value, at: Indices) -> int:
+        """The number of a value where its indices stand for expressions."""
+        match value:
+            case Literal_(x, dtype):
+                return self.number(("literal", repr(x), dtype))
+            case Position(of, dtype):
+                return self.number(("position", substitute(of, at), dtype))
+            case Draw(fn, stream, point, element, dtype):
+                where = tuple(substitute(e, at) for e in point)
+                return self.number((fn, stream, where, substitute(element, at), dtype))
+            case Call("stop_gradient", (x,)):
+                return self.value(x, at)
+            case Call(fn, args, dtype):
+                return self.number(("call", fn, *(self.value(x, at) for x in args), dtype))
+            case Choice(cond, then, other, dtype):
+                sides = self.value(then, at), self.value(other, at)
+                return self.number(("choice", _at(cond, at), *sides, dtype))
+            case Load():
+                return self.load(value, at)
+            case unknown:
+                assert_never(unknown)
+
+    def load(self, x: Load, at: Indices) -> int:
+        """The number of an element that is read: that of its equation, where it has one."""
+        inner, picks, before = dict(at), list[Hashable](), self.picked
+        for pick in x.picks:
+            found = self.value(pick.at, at)
+            self.picked += 1
+            inner[pick.axis.index] = expr(_place(-self.picked))
+            picks.append((substitute(pick.axis.size, inner), pick.axis.pad, found))
+        self.picked = before
+        dims = tuple(substitute(e, inner) for e in x.dims)
+        axes = tuple(substitute(e, inner) for e in x.axes)
+        element = Load(x.tensor, dims, axes, x.dtype)
+        if not picks and self.is_plain(element):
+            return self.element(element)
+        of = self.statement(x.tensor)
+        return self.number(("load", of, dims, axes, x.dtype, tuple(picks)))
+
+    def element(self, x: Load) -> int:
+        """The number of an element of a map at the point of its reader."""
+        if x not in self.read:
+            s = self.statements[x.tensor]
+            at = dict(zip((a.index for a in s.axes), x.axes, strict=True))
+            self.open.add(s.name)
+            self.read[x] = self.value(s.clauses[0][1], at)
+            self.open.discard(s.name)
+        return self.read[x]
+
+    def is_plain(self, x: Load) -> bool:
+        """Whether an element counts as its equation."""
+        s = self.statements[x.tensor]
+        is_map = s.kind == "map" and len(s.clauses) == 1 and s.clauses[0][0] == ALWAYS
+        is_here = x.dims == tuple(map(expr, s.dims))
+        return is_map and is_here and s.name not in self.open and len(self.open) < DEEPEST
+
+
+def _at(cond: Cond, at: Indices) -> Cond:
+    return substitute_cond(cond, at)

@@ -1,0 +1,446 @@
+"""Strip-mining: a dim that rewriting made a lane becomes a loop over tiles and an axis inside.
+
+A tiled dim ``d`` of width ``w`` is ``w * d_o + d_i``. A statement meets it in one of three forms:
+
+- "lane": loop over tiles ``d_o``, axis ``d_i`` (the statements that rewriting vectorised);
+- "split": loops over ``d_o`` and ``d_i`` (point by point, but able to share the loop over tiles);
+- "whole": one loop over ``d`` (recurrences along ``d``, statements tiled along another dim).
+
+Every tile keeps its own partial sums. Where these are large beside the work of a tile, tiles share
+them: ``d`` is ``w * (g * d_o + d_g) + d_i`` for ``g`` groups. Groups run in parallel; each adds up
+its tiles one after the other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isqrt
+from typing import Literal, NamedTuple
+
+from ostinato.codegen.scheduling.scc import components
+from ostinato.codegen.system import Axis, Load, Statement, System, loads
+from ostinato.codegen.systems.prepare import needed
+from ostinato.codegen.tree import Span
+from ostinato.codegen.values import Rewrite
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    Extent,
+    evaluate,
+    expr,
+    floordiv,
+    minimum,
+    mod,
+    symbols,
+)
+
+Form = Literal["lane", "split", "whole"]
+WIDTH = 32  # rows per tile: measured equal to 64 and 128 for layers of 64, and in the L1 cache
+NARROW_WIDTH = 128  # where a row is a few numbers, so that loops are long enough to pay
+FEW = 16  # numbers in such a row
+NARROWEST = 8
+MANY = 1 << 20  # numbers in partial sums: more fill the caches
+WORKERS = 4  # that a dim of constant extent has tiles for
+BESIDE = (
+    (1 << 14, 32),
+    (1 << 16, 64),
+)  # numbers in a matrix, rows that read it: the nearer, the fewer
+MOST = 128  # rows beside a matrix that is in no near cache
+CACHED = 1 << 18  # numbers in a tile: more would not stay in the cache
+GROUPS = 8  # of tiles that share partial sums: enough for as many threads
+GROUPED = 1024  # numbers in partial sums: fewer cost less than a second loop
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A tiled dim and the indices that replace it; ``group`` if tiles share partial sums."""
+
+    dim: Dim
+    width: int
+    outer: Dim
+    inner: Dim
+    group: Dim | None = None
+
+    @property
+    def count(self) -> Expr:
+        return floordiv(expr(self.dim.extent) + (self.width - 1), self.width)
+
+    @property
+    def number(self) -> Expr:
+        """Which tile it is."""
+        return expr(self.outer) if self.group is None else expr(self.outer) * GROUPS + self.group
+
+    @property
+    def size(self) -> Expr:
+        """The rows of a tile; the last one may have fewer."""
+        if self.width == 1:
+            return expr(1)
+        return minimum(self.width, expr(self.dim.extent) - self.number * self.width)
+
+    @property
+    def point(self) -> Expr:
+        return self.number * self.width + self.inner
+
+    @property
+    def indices(self) -> tuple[Dim, ...]:
+        """What replaces the dim: loops, then the place in a tile."""
+        loops = (self.outer,) if self.group is None else (self.group, self.outer)
+        return (*loops, self.inner)
+
+    @property
+    def pieces(self) -> tuple[Dim, ...]:
+        """The same, the most significant first."""
+        groups = () if self.group is None else (self.group,)
+        return (self.outer, *groups, self.inner)
+
+    @property
+    def parallel(self) -> Dim:
+        return self.outer if self.group is None else self.group
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The loops: no more groups than tiles, each with as many tiles as others, or one fewer."""
+        last = Span(self.inner, expr(0), self.size)
+        if self.group is None:
+            return Span(self.outer, expr(0), self.count), last
+        most = floordiv(self.count + (GROUPS - 1), GROUPS)
+        mine = floordiv(self.count - self.group + (GROUPS - 1), GROUPS)
+        groups = Span(self.group, expr(0), minimum(GROUPS, self.count))
+        return groups, Span(self.outer, expr(0), minimum(most, mine)), last
+
+    def split(self, e: Expr) -> tuple[Expr, ...]:
+        """The indices of position ``e``."""
+        if e == self.point:
+            return tuple(map(expr, self.indices))
+        tile, place = floordiv(e, self.width), mod(e, self.width)
+        if self.group is None:
+            return tile, place
+        return mod(tile, GROUPS), floordiv(tile, GROUPS), place
+
+
+@dataclass(frozen=True)
+class Tiled:
+    """Statements over tiles, the loop spans of all dims (in order), and the parallel ones.
+
+    ``pieces`` gives what replaces a tiled dim, the most significant index first.
+    """
+
+    statements: dict[str, Statement]
+    spans: dict[Dim, Span]
+    tiles: frozenset[Dim]
+    pieces: dict[Dim, tuple[Dim, ...]]
+
+
+def tile(system: System, widths: Mapping[str, int], workers: int) -> Tiled:
+    """Split every dim that some statement has as a lane; loads follow their tensors."""
+    statements = needed(system.statements, system.outputs.values())
+    chosen = _chosen(statements, system.hints, _nearest(system))
+    tiles: dict[Dim, Tile] = {}
+    for d in _dims(chosen):
+        own = [s for name, s in statements.items() if chosen[name] is d]
+        tiles[d] = _tile(d, own, system.hints, widths.get(d.name, 0), workers)
+    carried = carried_dims(statements)
+    forms: dict[str, dict[Dim, Form]] = {
+        name: {d: _form(s, d, chosen[name], carried[name]) for d in tiles if d in s.dims}
+        for name, s in statements.items()
+    }
+    return Tiled(
+        {name: _rewritten(s, forms, statements, tiles) for name, s in statements.items()},
+        _spans(statements, tiles),
+        frozenset(t.parallel for t in tiles.values()),
+        {d: t.pieces for d, t in tiles.items()},
+    )
+
+
+def _dims(chosen: Mapping[str, Dim | None]) -> list[Dim]:
+    return sorted({d for d in chosen.values() if d}, key=lambda d: d.serial)
+
+
+def carried_dims(statements: Mapping[str, Statement]) -> dict[str, frozenset[Dim]]:
+    """For every statement the dims along which its component reads other points.
+
+    What an outer loop carries binds no dim inside it: all rows of the step before may be read.
+    """
+    return {
+        name: frozenset(dims)
+        for group, inner in _components(frozenset(statements), _reads(statements))
+        for dims in [_carriers(group, inner)]
+        for name in group
+    }
+
+
+class Read(NamedTuple):
+    """A read between two statements: along which dims, and how far back where that is fixed."""
+
+    reader: str
+    tensor: str
+    back: Mapping[Dim, int | None]
+
+
+def _reads(statements: Mapping[str, Statement]) -> list[Read]:
+    return [
+        Read(name, load.tensor, _back(load, statements[load.tensor], s))
+        for name, s in statements.items()
+        for _, value in s.clauses
+        for load in loads(value)
+    ]
+
+
+def _back(load: Load, producer: Statement, reader: Statement) -> dict[Dim, int | None]:
+    gaps = ((d, expr(d) - e) for d, e in zip(producer.result_dims, load.dims, strict=True))
+    return {d: g.const if g.is_const and d in reader.dims else None for d, g in gaps}
+
+
+def _components(
+    names: frozenset[str], reads: Sequence[Read]
+) -> Iterator[tuple[list[str], list[Read]]]:
+    """Statements that need each other, with the reads between them."""
+    succ: dict[str, list[str]] = {name: [] for name in sorted(names)}
+    for r in reads:
+        succ[r.tensor].append(r.reader)
+    for group in components(list(succ), succ):
+        members = set(group)
+        yield group, [r for r in reads if r.reader in members and r.tensor in members]
+
+
+def _carriers(group: Sequence[str], reads: Sequence[Read]) -> set[Dim]:
+    """The dims of the loops that carry a component, from the outermost one inwards."""
+    moved = {d: None for r in reads for d, back in r.back.items() if back != 0}
+    for dim in moved:
+        for sign in (1, -1):
+            gaps = [_signed(r.back.get(dim), sign) for r in reads]
+            if any(gap is None or gap < 0 for gap in gaps) or not any(gaps):
+                continue
+            rest = [r for r, gap in zip(reads, gaps, strict=True) if not gap]
+            inner = (_carriers(*part) for part in _components(frozenset(group), rest))
+            return {dim}.union(*inner)
+    return set(moved)
+
+
+def _signed(back: int | None, sign: int) -> int | None:
+    return None if back is None else back * sign
+
+
+def serial_dims(
+    statements: Mapping[str, Statement], carried: Mapping[str, frozenset[Dim]]
+) -> frozenset[Dim]:
+    """The dims whose every step waits for a fold over rows, such as training iterations.
+
+    Nested loops, such as minibatches in epochs, count with a fold of any kind. Such loops are the
+    outermost ones: what is computed inside them needs no history of the run, and its results can be
+    read while it runs. So nothing is tiled along them.
+    """
+    out: set[Dim] = set()
+    for name, s in statements.items():
+        if s.reduced & (s.lanes - carried[name]) or (s.reduced and len(carried[name]) > 1):
+            out |= carried[name]
+    return frozenset(out)
+
+
+def _lanes(statement: Statement, carried: frozenset[Dim]) -> frozenset[Dim]:
+    """The lanes that may become tiles: an arg fold keeps its position along a whole axis."""
+    if statement.kind in ("input", "host"):
+        return frozenset()
+    taken = statement.reduced if statement.fold.startswith("arg") else frozenset[Dim]()
+    return statement.lanes - carried - taken
+
+
+def _nearest(system: System) -> Counter[Dim]:
+    """The dims along which arguments and results lie point by point, and how many do."""
+    ends = {*system.inputs.values(), *system.outputs.values()}
+    dims = (system.statements[name].result_dims for name in ends)
+    return Counter(found[-1] for found in dims if found)
+
+
+def _chosen(
+    statements: Mapping[str, Statement], hints: Mapping[str, int], near: Counter[Dim]
+) -> dict[str, Dim | None]:
+    """One lane per statement: the dim that serves most statements, unless known to be short.
+
+    Of dims that serve equally many it is the one whose rows lie side by side in memory.
+    """
+    carried = carried_dims(statements)
+    serial = serial_dims(statements, carried)
+    lanes = {name: _lanes(s, carried[name] | serial) for name, s in statements.items()}
+    chosen: dict[str, Dim | None] = dict.fromkeys(statements)
+    left = {name for name, found in lanes.items() if found}
+    while left:
+        votes = Counter(d for name in left for d in lanes[name])
+        best = min(votes, key=lambda d: (_is_short(d, hints), -votes[d], -near[d], d.serial))
+        for name in [n for n in left if best in lanes[n]]:
+            chosen[name] = best
+            left.discard(name)
+    return chosen
+
+
+def _is_short(dim: Dim, hints: Mapping[str, int]) -> bool:
+    hinted = _hinted(dim, hints)
+    return hinted is not None and hinted < NARROWEST
+
+
+def _hinted(dim: Dim, hints: Mapping[str, int]) -> int | None:
+    """The typical extent of a dim, as far as hints tell it."""
+    if isinstance(dim.extent, Extent):
+        return hints.get(dim.extent.name)
+    values: dict[Dim | Extent, int] = {Extent(name): size for name, size in hints.items()}
+    return evaluate(dim.extent, values) if symbols(dim.extent) <= values.keys() else None
+
+
+def _tile(
+    dim: Dim, own: Sequence[Statement], hints: Mapping[str, int], width: int, workers: int
+) -> Tile:
+    """The tiles of a dim along which ``own`` statements run; ``width`` 0 leaves the width open."""
+    alone = all(s.reduced <= {dim} | {a.index for a in s.axes} for s in own if dim in s.reduced)
+    group = Dim(f"{dim.name}_g") if alone and _sums(dim, own) >= GROUPED else None
+    width = width or _width(dim, own, hints, workers)
+    return Tile(dim, width, Dim(f"{dim.name}_o"), Dim(f"{dim.name}_i"), group)
+
+
+def _sums(dim: Dim, own: Sequence[Statement]) -> int:
+    """The numbers in the partial sums of a tile."""
+    return sum(_row(s, s.reduced) for s in own if dim in s.reduced)
+
+
+def _width(dim: Dim, own: Sequence[Statement], hints: Mapping[str, int], workers: int) -> int:
+    widest = WIDTH if max(map(_row, own), default=1) > FEW else NARROW_WIDTH
+    beside = rows_beside(max((_row(s) for s in own if s.kind == "matmul"), default=0))
+    widest, steps = max(widest, beside), _hinted(dim, hints)
+    if not symbols(dim.extent):
+        workers = WORKERS  # without a hint no result depends on the number of threads
+    if steps is None:
+        return max(WIDTH, beside)
+    lines = sum(_row(s) for s in own if dim not in s.reduced)
+    widest = max(widest, balanced_width(steps, lines, _sums(dim, own), workers))
+    return default_width(steps, workers, widest)
+
+
+def _row(s: Statement, without: frozenset[Dim] = frozenset()) -> int:
+    """The numbers that a row of a statement holds; a run-time size counts as many."""
+    count = 1
+    for axis in s.axes:
+        if axis.index not in without:
+            count *= axis.pad.const if axis.pad.is_const else FEW + 1
+    return count
+
+
+def rows_beside(numbers: int) -> int:
+    """The rows per tile beside a matrix of so many numbers: a larger one should serve more of them.
+
+    >>> [rows_beside(width * width) for width in (64, 128, 256, 512)]
+    [32, 32, 64, 128]
+    """
+    return next((rows for limit, rows in BESIDE if numbers <= limit), MOST)
+
+
+def balanced_width(steps: int, line: int, sums: int, workers: int) -> int:
+    """The rows per tile with which partial sums and tiles of every worker take least memory.
+
+    A row has ``line`` numbers, the partial sums of a tile have ``sums``. Where sums of the usual
+    tiles fit into the caches, or tiles would not, nothing is to be won: the answer is small.
+
+    >>> [balanced_width(steps, 64, 128, 2) for steps in (10**5, 10**6, 10**7, 10**9)]
+    [32, 1000, 3162, 4096]
+    """
+    if sums * steps < MANY * WIDTH:
+        return WIDTH
+    return max(WIDTH, min(isqrt(sums * steps // (workers * max(1, line))), CACHED // max(1, line)))
+
+
+def default_width(steps: int | None, workers: int, widest: int = WIDTH) -> int:
+    """The rows per tile for a dim of about ``steps``: workers should have equally many tiles.
+
+    >>> [default_width(steps, 2) for steps in (None, 1, 40, 64, 96, 4096)]
+    [32, 1, 24, 32, 24, 32]
+    """
+    if steps is None:
+        return WIDTH
+    if steps < NARROWEST:
+        return steps
+    rounds = -(-steps // (workers * widest))
+    share = -(-steps // (workers * rounds))
+    return min(widest, -(-share // NARROWEST) * NARROWEST)
+
+
+def _form(statement: Statement, dim: Dim, lane: Dim | None, carried: frozenset[Dim]) -> Form:
+    if lane is dim:
+        return "lane"
+    if statement.kind in ("input", "host") or lane is not None or dim in carried:
+        return "whole"
+    return "whole" if statement.fold.startswith("arg") and dim in statement.reduced else "split"
+
+
+def _spans(statements: Mapping[str, Statement], tiles: Mapping[Dim, Tile]) -> dict[Dim, Span]:
+    """Every loop dim in declaration order, tiles in the place of the dim they split."""
+    dims = sorted({d for s in statements.values() for d in s.dims}, key=lambda d: d.serial)
+    out: dict[Dim, Span] = {}
+    for d in dims:
+        t = tiles.get(d)
+        if t is not None:
+            out |= {span.dim: span for span in t.spans}
+        out[d] = Span(d, expr(0), expr(d.extent))
+    return out
+
+
+def _rewritten(
+    statement: Statement,
+    forms: Mapping[str, Mapping[Dim, Form]],
+    statements: Mapping[str, Statement],
+    tiles: Mapping[Dim, Tile],
+) -> Statement:
+    own = forms[statement.name]
+    split = {d: tiles[d] for d, form in own.items() if form != "whole"}
+
+    def at_tile(load: Load) -> Load:
+        return _load(load, statements[load.tensor], forms[load.tensor], tiles)
+
+    rewrite = Rewrite({d: t.point for d, t in split.items()}, at_tile)
+    dims: list[Dim] = []
+    axes: list[Axis] = []
+    for d in statement.dims:
+        if d not in split:
+            dims.append(d)
+            continue
+        *loops, place = split[d].indices
+        dims += loops
+        if own[d] == "split":
+            dims.append(place)
+        else:
+            axes.append(Axis(split[d].inner, split[d].size, expr(split[d].width)))
+    reduced = {x for d in statement.reduced for x in _indices(d, split)}
+    axes += [Axis(a.index, rewrite.expr(a.size), a.pad) for a in statement.axes]
+    tiled = replace(
+        statement,
+        dims=tuple(dims),
+        axes=tuple(axes),
+        lanes=frozenset(t.inner for d, t in split.items() if own[d] == "lane"),
+        reduced=frozenset(reduced),
+        later=frozenset(x for d in statement.later for x in _loops(d, split)),
+    )
+    return rewrite.clauses(tiled)
+
+
+def _indices(index: Dim, split: Mapping[Dim, Tile]) -> tuple[Dim, ...]:
+    return split[index].indices if index in split else (index,)
+
+
+def _loops(index: Dim, split: Mapping[Dim, Tile]) -> tuple[Dim, ...]:
+    return split[index].indices[:-1] if index in split else (index,)
+
+
+def _load(
+    load: Load, producer: Statement, forms: Mapping[Dim, Form], tiles: Mapping[Dim, Tile]
+) -> Load:
+    """A load at the producer's tiles: the place in a tile is an axis or a dim of it."""
+    dims: list[Expr] = []
+    axes: list[Expr] = []
+    for d, e in zip(producer.result_dims, load.dims, strict=True):
+        form = forms.get(d, "whole")
+        if form == "whole":
+            dims.append(e)
+            continue
+        *loops, place = tiles[d].split(e)
+        dims += loops
+        (axes if form == "lane" else dims).append(place)
+    return replace(load, dims=tuple(dims), axes=(*axes, *load.axes))
