@@ -21,7 +21,7 @@ _FUNCTIONS = {
     "div": 0.13, "sqrt": 0.16, "exp": 0.35, "exp2": 0.34, "log": 0.4, "log2": 0.36, "log1p": 0.48,
     "expm1": 0.44, "tanh": 0.22, "sigmoid": 0.38, "sin": 0.36, "cos": 0.37, "tan": 0.43,
     "pow": 2.6, "erf": 0.9, "erfc": 0.9, "lgamma": 6.0, "digamma": 6.0, "arcsinh": 0.95,
-    "arctan2": 0.61, "mod": 0.092, "floordiv": 0.092,
+    "arctan2": 0.61, "mod": 0.94, "floordiv": 0.94,
 }  # fmt: skip
 
 
