@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ostinato.codegen.planned import Plan
 
 LINE_BYTES = 64
-LINE_NS = 9.0  # of many lines at once, from the cache of one core to another; 4 to 14 were seen
+LINE_NS = 4.5  # of many lines at once, from the cache of one core to another; 4 to 14 were seen
 
 
 @dataclass(frozen=True)
