@@ -32,10 +32,12 @@ from ostinato.pdg.node import (
     Pdg,
     Random,
     Rec,
+    Writing,
     give_name,
     intern,
     postorder,
 )
+from ostinato.pdg.origin import another_program
 from ostinato.place import calling_place, place
 from ostinato.proved import once
 from ostinato.rebuild import rebuild
@@ -77,9 +79,17 @@ class Program:
                 give_name(tensor.node, name)
         found = reachable(merged(*tensors.values()))
         collected = _collect({name: x.node for name, x in tensors.items()}, found, where)
-        self.pdg: Pdg = once(collected.pdg, _checked)
+        self._pdg = once(collected.pdg, _checked)
         self.hosts, self.notes = collected.hosts, collected.notes
-        self.signature: Signature = signature(self.pdg)
+        self.signature: Signature = signature(self._pdg)
+        self._writing = Writing(self._pdg.nodes())
+        another_program()
+
+    @property
+    def pdg(self) -> Pdg:
+        """The graph, with the places and names that this program gave to what it shares."""
+        self._writing.restore()
+        return self._pdg
 
     @property
     def outputs(self) -> tuple[str, ...]:

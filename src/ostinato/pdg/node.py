@@ -20,14 +20,14 @@ Conventions that every stage relies on:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 from weakref import WeakValueDictionary
 
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.index import Dim, Expr, Index, Slice
-from ostinato.pdg.origin import in_loss, made_here
+from ostinato.pdg.origin import in_loss, made_here, program_of
 
 # uint16 holds the bits of a half in memory: programs cannot name it.
 Dtype = Literal[
@@ -265,7 +265,11 @@ _LIVE: WeakValueDictionary[tuple[object, ...], Node] = WeakValueDictionary()
 
 
 def intern(key: _Key, where: str = "", label: str = "") -> Node:
-    """Return the only node with these fields; the first place and name it was given stay."""
+    """Return the only node with these fields.
+
+    The first place and name that a program gave it stay, until another program makes it: those of
+    an earlier one, which may be in use still, are in its `Writing`.
+    """
     op = key[0]
     exact: tuple[object, ...] = key
     if isinstance(op, Const):  # True == 1 == 1.0 and 0.0 == -0.0: a literal's spelling counts
@@ -273,7 +277,26 @@ def intern(key: _Key, where: str = "", label: str = "") -> Node:
     found = _LIVE.get(exact)
     if found is None:
         found = _LIVE[exact] = Node(*key, where=made_here(where), label=label)
+    elif where and program_of(found.where) != program_of(where):
+        _remark(found, made_here(where), label)
     return found
+
+
+def _remark(node: Node, where: str, label: str) -> None:
+    object.__setattr__(node, "where", where)
+    object.__setattr__(node, "label", label)
+
+
+class Writing:
+    """Places and names of one program's nodes, which other programs may give others."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self._of = tuple((node, node.where, node.label) for node in nodes)
+
+    def restore(self) -> None:
+        """Give the nodes these places and names again."""
+        for node, where, label in self._of:
+            _remark(node, where, label)
 
 
 def give_name(node: Node, label: str) -> Node:
