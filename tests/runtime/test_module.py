@@ -22,6 +22,18 @@ def k{k}(memory, table, n):
     for i in range(n):
         at[n] = at[n] + {k}
 """
+PRODUCT = """
+
+product_{k} = matmul(
+    Matmul("float32", m=1, n=8, k=3, a=(3, 1), b=(8, 1), form="broadcast",
+           operands=(Operand("{name}", 8, 1),), steps=(Step("z", ("name", "acc"), "{name}"),)))
+
+
+@kernel(1)
+def k{k}(memory, table, n):
+    arena, at = carray(memory, 1), carray(table, 1)
+    product_{k}(arena, (at[0] + {k}, at[1], at[2]), ())
+"""
 DRIVER = """
 
 @driver("int64[::1]", "uint8[::1]", "int64[::1]")
@@ -154,3 +166,32 @@ def test_a_module_that_does_not_compile_says_why(tmp_path: Path) -> None:
         pytest.raises(NameError, match="undefined"),
     ):
         load_module(tmp_path, "broken")
+
+
+def products(directory: Path, *names: str) -> Loaded:
+    """A module of kernels with one product each, whose results have these names."""
+    head = HEAD.replace("carray", "Matmul, Operand, Step, carray, matmul")
+    parts = [PRODUCT.format(k=k, name=name) for k, name in enumerate(names)]
+    given = "".join(f"k{k}, " for k in range(len(names)))
+    directory.mkdir()
+    text = head + "".join(parts) + DRIVER.format(names=given, count=len(names))
+    (directory / "program.py").write_text(text)
+    return load_module(directory, "any")
+
+
+def test_kernels_and_programs_share_equal_products(tmp_path: Path, compiled: list[str]) -> None:
+    loaded = products(tmp_path / "a", "mean", "deviation")
+    assert len(compiled) == 4  # two kernels, their driver, one product
+    arena = np.arange(40, dtype=np.float32)
+    loaded.entry(loaded.kernels, arena.view(np.uint8), np.array([0, 4, 32]))
+    assert arena[32:].tolist() == (np.arange(1, 4) @ np.arange(4, 28).reshape(3, 8)).tolist()
+    products(tmp_path / "b", "other")
+    assert len(compiled) == 5  # another driver
+
+
+def test_an_evicted_product_is_compiled_again(tmp_path: Path, compiled: list[str]) -> None:
+    products(tmp_path / "a", "mean")
+    (gone,) = json.loads((tmp_path / "a" / KEYS).read_text())["parts"]
+    objects.path_of(gone).unlink()
+    load_module(tmp_path / "a", "any")
+    assert len(compiled) == 4

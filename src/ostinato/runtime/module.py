@@ -13,7 +13,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -41,14 +41,15 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Keys:
-    """The names of a program's machine code: its driver's, and its kernels' in order."""
+    """The names of a program's machine code: driver, kernels in order, and what these call."""
 
     driver: str
     kernels: tuple[str, ...]
+    parts: tuple[str, ...]
 
     @property
     def all(self) -> set[str]:
-        return {self.driver, *self.kernels}
+        return {self.driver, *self.kernels, *self.parts}
 
 
 def load_module(directory: Path, key: str, cores: int = 1, team: Team | None = None) -> Loaded:
@@ -74,7 +75,8 @@ def load_module(directory: Path, key: str, cores: int = 1, team: Team | None = N
 def _keys(directory: Path) -> Keys | None:
     try:
         found = json.loads(trust.read(directory / KEYS))
-        return Keys(str(found["driver"]), tuple(map(str, found["kernels"])))
+        kernels, parts = (tuple(map(str, found[name])) for name in ("kernels", "parts"))
+        return Keys(str(found["driver"]), kernels, parts)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as failure:
@@ -83,7 +85,7 @@ def _keys(directory: Path) -> Keys | None:
 
 
 def _remember(directory: Path, keys: Keys) -> None:
-    text = json.dumps({"driver": keys.driver, "kernels": keys.kernels})
+    text = json.dumps(asdict(keys))
     try:
         trust.write(directory / KEYS, text.encode())
     except OSError as failure:
@@ -121,7 +123,8 @@ def _compiled(
         made = team.compile(missing())
     for key, body in made.items():
         objects.store(key, body)
-    keys = Keys(names[reader.DRIVER], tuple(names[name] for name in module.kernels))
+    parts = tuple(key for name, key in names.items() if name not in module.functions)
+    keys = Keys(names[reader.DRIVER], tuple(names[name] for name in module.kernels), parts)
     return keys, {**found, **made}
 
 

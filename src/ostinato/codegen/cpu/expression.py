@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from ostinato.codegen.cpu import elementary, gamma, gauss, inverse, periodic, power
@@ -128,6 +128,17 @@ def _apply(v: Vector, op: str, operands: list[Value]) -> Value:
             return TERNARY[op](v, x, y, z)
         case _:
             raise ValueError(f"{op} cannot have {len(operands)} operands")
+
+
+def renamed(expr: Expr, known: Mapping[str, str]) -> Expr:
+    """A well-formed expression with other names."""
+    match expr:
+        case ("name", str(name)):
+            return ("name", known[name])
+        case ("const", _):
+            return expr
+        case _:
+            return tuple(renamed(x, known) if isinstance(x, tuple) else x for x in expr)
 
 
 def names(expr: Expr) -> Iterator[str]:

@@ -259,6 +259,23 @@ def internal_function(
     return new_function(builder, name, VOID, args, write)
 
 
+def function_apart(
+    builder: Builder, name: str, args: Sequence[Type], body: Callable[[Builder, list[Value]], None]
+) -> Value:
+    """Return a void function that is compiled by itself, so that kernels can share it.
+
+    Written as `internal_function` is; Numba compiles it with each kernel.
+    """
+    module: Any = builder.module
+    if not isinstance(module, text.Module):
+        return internal_function(builder, name, args, body)
+
+    def write(inner: text.Builder) -> None:
+        body(typed(Builder, inner), list(inner.function.args))
+
+    return typed(Value, module.apart(name, function_type(VOID, args), write))
+
+
 def new_function(
     builder: Builder,
     name: str,

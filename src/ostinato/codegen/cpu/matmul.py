@@ -16,8 +16,8 @@ from ostinato.codegen.cpu.llvm import (
     alloca,
     emit_if,
     emit_loop,
+    function_apart,
     i64,
-    internal_function,
     primitive,
 )
 from ostinato.codegen.cpu.matmul_blocks import emit_columns, emit_steps, rows_beside, widest
@@ -53,7 +53,8 @@ def matmul(spec: Matmul) -> Primitive:
     """
     spec.check()
     counts = 2 + len(spec.operands) + bool(spec.living), len(spec.runtime)
-    digest = hashlib.sha256(f"{spec!r} {_width(spec)}".encode()).hexdigest()[:16]
+    same = spec.nameless()
+    digest = hashlib.sha256(f"{same!r} {_width(spec)}".encode()).hexdigest()[:16]
     element = FORMATS[spec.dtype].element.as_pointer()
 
     def emit(builder: Builder, args: list[Value]) -> None:
@@ -61,7 +62,7 @@ def matmul(spec: Matmul) -> Primitive:
             raise ValueError(f"matmul takes {counts[0]} offsets and {counts[1]} run-time sizes")
         kinds = [element, *(I64 for _ in args[1:])]
         name = f"ostinato.matmul.{digest}"
-        function = internal_function(builder, name, kinds, partial(_emit_body, spec))
+        function = function_apart(builder, name, kinds, partial(_emit_body, same))
         builder.call(function, [builder.bitcast(args[0], element), *args[1:]])
 
     return primitive(f"matmul_{digest}", "void", ("array", "indices", "indices"), emit)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from ostinato.codegen.cpu.expression import Expr, names
+from ostinato.codegen.cpu.expression import Expr, names, renamed
 from ostinato.codegen.cpu.vector import Float
 
 Size: TypeAlias = int | str
@@ -102,6 +102,35 @@ class Matmul:
         operands = tuple(Operand(each.name, each.n, each.m) for each in self.operands)
         a, b = (self.b[1], self.b[0]), (self.a[1], self.a[0])
         return replace(self, m=self.n, n=self.m, a=a, b=b, operands=operands, rows="")
+
+    def nameless(self) -> "Matmul":
+        """Return the same product with names that say nothing: equal ones are computed alike."""
+        sizes = {name: f"size_{k:03}" for k, name in enumerate(self.runtime)}  # in the same order
+        operands = {each.name: f"operand_{k}" for k, each in enumerate(self.operands)}
+        known = {ACCUMULATOR: ACCUMULATOR, **operands}
+        steps: list[Step] = []
+        for k, step in enumerate(self.steps):
+            steps.append(
+                Step(f"step_{k}", renamed(step.expr, known), step.store and operands[step.store])
+            )
+            known[step.name] = f"step_{k}"
+
+        def size(given: Size) -> Size:
+            return sizes[given] if isinstance(given, str) else given
+
+        return replace(
+            self,
+            m=size(self.m),
+            n=size(self.n),
+            k=size(self.k),
+            a=(size(self.a[0]), size(self.a[1])),
+            b=(size(self.b[0]), size(self.b[1])),
+            operands=tuple(Operand(operands[x.name], size(x.m), size(x.n)) for x in self.operands),
+            steps=tuple(steps),
+            start=self.start and operands[self.start],
+            rows=self.rows and sizes[self.rows],
+            begun=self.begun and sizes[self.begun],
+        )
 
     def operand(self, name: str) -> Operand:
         return next(each for each in self.operands if each.name == name)

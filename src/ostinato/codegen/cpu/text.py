@@ -13,6 +13,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from typing import cast as typed
 
+from ostinato.codegen.cpu.part import NAME, Part
+
 _ir = importlib.import_module("llvmlite.ir")
 _BIT = _ir.IntType(1)
 _FLOATS = ("float", "double")
@@ -193,10 +195,16 @@ class Function:
 
 
 class Module:
-    """A module under construction; its floats have the ``freedom`` of all kernels, or none."""
+    """A module under construction; its floats have the ``freedom`` of all kernels, or none.
 
-    def __init__(self, triple: str, freedom: Sequence[str] = ()) -> None:
+    ``parts`` are the functions that are modules of their own, which several modules may share.
+    """
+
+    def __init__(
+        self, triple: str, freedom: Sequence[str] = (), parts: dict[str, Part] | None = None
+    ) -> None:
         self.triple, self.freedom = triple, frozenset(freedom)
+        self.parts = {} if parts is None else parts
         self.free = "".join(f"{flag} " for flag in sorted(freedom))
         self.globals: dict[str, Function] = {}
         self.nodes: dict[str, Node] = {}
@@ -209,6 +217,21 @@ class Module:
 
     def node(self, text: str) -> Node:
         return self.nodes.setdefault(text, Node(f"!{len(self.nodes)}"))
+
+    def apart(self, name: str, kind: Any, write: Callable[[Builder], object]) -> Function:
+        """A function that is defined in a module of its own, written when first asked for.
+
+        The name and the freedom of floats decide; the symbol tells what the function is.
+        """
+        key = f"{self.free}{name}"
+        if key not in self.parts:
+            inner = Module(self.triple, sorted(self.freedom), self.parts)
+            builder = Builder(Function(inner, kind, NAME).append_basic_block("entry"))
+            write(builder)
+            builder.ret_void()
+            self.parts[key] = Part.of(str(inner))
+        symbol = self.parts[key].symbol
+        return self.globals.get(symbol) or Function(self, kind, symbol)
 
     def __str__(self) -> str:
         nodes = (f"{node.ref} = !{{{text}}}" for text, node in self.nodes.items())

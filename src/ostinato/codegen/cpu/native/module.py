@@ -15,6 +15,7 @@ from ostinato.codegen.cpu.native.function import Writer, carray
 from ostinato.codegen.cpu.native.numbers import Number
 from ostinato.codegen.cpu.native.numbers import UnreadableError as UnreadableError
 from ostinato.codegen.cpu.native.scope import Memory, Scope, assigned_often
+from ostinato.codegen.cpu.part import Part
 
 DRIVER = "main"
 SYMBOL = "ostinato.entry"
@@ -73,27 +74,33 @@ def read(source: str) -> Source:
 
 
 def units(source: Source) -> Iterator[Unit]:
-    """Write the functions as LLVM modules, those with most to do first.
+    """Write the functions as LLVM modules, and the parts that they share when first needed.
 
     Errors: UnreadableError.
     """
     lengths = {name: _length(node) for name, node in source.functions.items()}
+    parts: dict[str, Part] = {}
+    given = 0
     for name in sorted(lengths, key=lambda name: -lengths[name]):
-        yield Unit(name, written(source, name))
+        made = written(source, name, parts)
+        for part in list(parts.values())[given:]:
+            yield Unit(part.symbol, part.text)
+        given = len(parts)
+        yield Unit(name, made)
 
 
 def _length(node: ast.FunctionDef) -> int:
     return (node.end_lineno or 0) - node.lineno
 
 
-def written(source: Source, name: str) -> str:
-    """One function as the text of an LLVM module.
+def written(source: Source, name: str, parts: dict[str, Part] | None = None) -> str:
+    """One function as the text of an LLVM module; ``parts`` gets the functions that it shares.
 
     Errors: UnreadableError.
     """
     node = source.functions[name]
     kinds, exact = _signature(node)
-    module = text.Module(_binding.get_process_triple(), () if exact else FASTMATH)
+    module = text.Module(_binding.get_process_triple(), () if exact else FASTMATH, parts)
     function = text.Function(module, function_type(VOID, kinds), SYMBOL)
     builder = typed(Builder, text.Builder(function.append_basic_block("entry")))
     writer = Writer(Scope(builder, source.names, assigned_often(node.body)))
