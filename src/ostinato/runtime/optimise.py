@@ -58,7 +58,7 @@ def optimised(text: str) -> Any:
     manager.run(module, cheap)
     full = _passes(EFFORT, vectors=True)
     full.getModulePassManager().run(module, full)
-    if "vector-function-abi-variant" in text:
+    if "alwaysinline" in text:
         _join_forms(module)
     return module
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, NoReturn, Protocol
 from typing import cast as typed
 
 from ostinato.codegen.cpu import text
+from ostinato.codegen.cpu.part import THIS
 from ostinato.pdg.node import Dtype
 
 _ir = importlib.import_module("llvmlite.ir")
@@ -270,10 +271,16 @@ def function_apart(
     if not isinstance(module, text.Module):
         return internal_function(builder, name, args, body)
 
-    def write(inner: text.Builder) -> None:
-        body(typed(Builder, inner), list(inner.function.args))
+    kind = function_type(VOID, args)
 
-    return typed(Value, module.apart(name, function_type(VOID, args), write))
+    def write(inner: text.Module) -> None:
+        made = text.Function(inner, kind, THIS)
+        b = typed(Builder, text.Builder(made.append_basic_block("entry")))
+        body(b, typed("list[Value]", made.args))
+        b.ret_void()
+
+    symbol = module.apart(name, write)
+    return typed(Value, module.globals.get(symbol) or text.Function(module, kind, symbol))
 
 
 def new_function(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-NAME = "ostinato.part"
-"""The name of such a function while it is written."""
+THIS = "ostinato.this"
+"""The name of such a function while it is written; others of its module begin with it."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,6 @@ class Part:
 
     @classmethod
     def of(cls, text: str) -> Part:
-        """The part whose function has the name `NAME` in the text."""
-        symbol = f"{NAME}.{hashlib.sha256(text.encode()).hexdigest()[:32]}"
-        return cls(symbol, text.replace(f'@"{NAME}"', f'@"{symbol}"'))
+        """The part that a text with the function `THIS` is."""
+        symbol = f"ostinato.part.{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+        return cls(symbol, text.replace(THIS, symbol))

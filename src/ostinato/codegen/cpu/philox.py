@@ -4,21 +4,24 @@ The law of keys and counters is in `ostinato.pdg.philox`, which gives the same b
 Every argument is an integer taken modulo 2**32.
 """
 
+from collections.abc import Sequence
+
 from ostinato.codegen.cpu import elementary, periodic
+from ostinato.codegen.cpu.forms import call_form
 from ostinato.codegen.cpu.llvm import (
-    F32,
-    F64,
     I32,
     I64,
     Builder,
     Emit,
     Primitive,
+    Type,
     Value,
     constant,
     i64,
     primitive,
+    vector_type,
 )
-from ostinato.codegen.cpu.vector import Vector
+from ostinato.codegen.cpu.vector import Float, Vector
 from ostinato.pdg.node import Dtype
 
 _ROUNDS = 10
@@ -26,38 +29,52 @@ _MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 _WEYL = 0x9E3779B9, 0xBB67AE85
 
 
-def _block(b: Builder, args: list[Value]) -> list[Value]:
+def _block(b: Builder, args: Sequence[Value], lanes: int = 0) -> list[Value]:
     """Return the four words of the block with counter args[:4] and key args[4:]."""
-    x0, x1, x2, x3, k0, k1 = (b.trunc(each, I32) for each in args)
+    x0, x1, x2, x3, k0, k1 = args
+    wide = vector_type(I64, lanes)
     for _ in range(_ROUNDS):
-        first = b.mul(b.zext(x0, I64), i64(_MULTIPLIERS[0]))
-        second = b.mul(b.zext(x2, I64), i64(_MULTIPLIERS[1]))
+        first = b.mul(b.zext(x0, wide), _same(wide, lanes, _MULTIPLIERS[0]))
+        second = b.mul(b.zext(x2, wide), _same(wide, lanes, _MULTIPLIERS[1]))
         x0, x1, x2, x3 = (
-            b.xor(b.xor(_high(b, second), x1), k0),
-            b.trunc(second, I32),
-            b.xor(b.xor(_high(b, first), x3), k1),
-            b.trunc(first, I32),
+            b.xor(b.xor(_high(b, second, lanes), x1), k0),
+            b.trunc(second, x0.type),
+            b.xor(b.xor(_high(b, first, lanes), x3), k1),
+            b.trunc(first, x0.type),
         )
-        k0 = b.add(k0, constant(I32, _WEYL[0]))
-        k1 = b.add(k1, constant(I32, _WEYL[1]))
+        k0 = b.add(k0, _same(x0.type, lanes, _WEYL[0]))
+        k1 = b.add(k1, _same(x0.type, lanes, _WEYL[1]))
     return [x0, x1, x2, x3]
 
 
-def _high(b: Builder, product: Value) -> Value:
-    return b.trunc(b.lshr(product, i64(32)), I32)
+def _same(kind: Type, lanes: int, value: int) -> Value:
+    """A number, in every lane."""
+    return constant(kind, [value] * lanes if lanes else value)
 
 
-def _unit_f32(b: Builder, word: Value) -> Value:
+def _words(b: Builder, args: Sequence[Value]) -> list[Value]:
+    return [b.trunc(each, I32) for each in args]
+
+
+def _high(b: Builder, product: Value, lanes: int) -> Value:
+    shifted = b.lshr(product, _same(product.type, lanes, 32))
+    return b.trunc(shifted, vector_type(I32, lanes))
+
+
+def _unit_f32(v: Vector, word: Value) -> Value:
     """Return (word >> 8) * 2**-24, in [0, 1)."""
-    whole = b.sitofp(b.lshr(word, constant(I32, 8)), F32)
-    return b.fmul(whole, constant(F32, 2.0**-24))
+    whole = v.builder.sitofp(v.builder.lshr(word, v.int_const(8)), v.type)
+    return v.builder.fmul(whole, v.const(2.0**-24))
 
 
-def _unit_f64(b: Builder, first: Value, second: Value) -> Value:
+def _unit_f64(v: Vector, first: Value, second: Value) -> Value:
     """Return ((first >> 5) * 2**26 + (second >> 6)) * 2**-53, in [0, 1)."""
-    high = b.shl(b.zext(b.lshr(first, constant(I32, 5)), I64), i64(26))
-    whole = b.or_(high, b.zext(b.lshr(second, constant(I32, 6)), I64))
-    return b.fmul(b.sitofp(whole, F64), constant(F64, 2.0**-53))
+    b, kind = v.builder, first.type
+    left = b.lshr(first, _same(kind, v.lanes, 5))
+    right = b.lshr(second, _same(kind, v.lanes, 6))
+    high = b.shl(b.zext(left, v.int_type), v.int_const(26))
+    whole = b.or_(high, b.zext(right, v.int_type))
+    return b.fmul(b.sitofp(whole, v.type), v.const(2.0**-53))
 
 
 def _box_muller(v: Vector, radius: Value, angle: Value) -> Value:
@@ -73,28 +90,37 @@ def _draw(name: str, dtype: Dtype, emit: Emit) -> Primitive:
 
 
 def _word(index: int) -> Primitive:
-    return _draw(f"philox_bits_{index}", "uint32", lambda b, args: _block(b, args)[index])
+    return _draw(
+        f"philox_bits_{index}", "uint32", lambda b, args: _block(b, _words(b, args))[index]
+    )
 
 
-def _emit_uniform_f64(b: Builder, args: list[Value]) -> Value:
-    return _unit_f64(b, *_block(b, args)[:2])
+def _uniform(v: Vector, words: list[Value]) -> Value:
+    block = _block(v.builder, words, v.lanes)
+    return _unit_f32(v, block[0]) if v.dtype == "float32" else _unit_f64(v, *block[:2])
 
 
-def _emit_normal_f32(b: Builder, args: list[Value]) -> Value:
-    words = _block(b, args)
-    return _box_muller(Vector(b, "float32"), _unit_f32(b, words[0]), _unit_f32(b, words[1]))
+def _normal(v: Vector, words: list[Value]) -> Value:
+    block = _block(v.builder, words, v.lanes)
+    if v.dtype == "float32":
+        return _box_muller(v, _unit_f32(v, block[0]), _unit_f32(v, block[1]))
+    return _box_muller(v, _unit_f64(v, *block[:2]), _unit_f64(v, *block[2:]))
 
 
-def _emit_normal_f64(b: Builder, args: list[Value]) -> Value:
-    words = _block(b, args)
-    return _box_muller(Vector(b, "float64"), _unit_f64(b, *words[:2]), _unit_f64(b, *words[2:]))
+def _emit_uniform(dtype: Float) -> Emit:
+    """Written at its place: what loops need not repeat of a block is a quarter of a simulator."""
+    return lambda b, args: _uniform(Vector(b, dtype), _words(b, args))
+
+
+def _emit_normal(dtype: Float) -> Emit:
+    return lambda b, args: call_form(b, "normal", dtype, _words(b, args), _normal)
 
 
 philox_bits, philox_bits_1, philox_bits_2, philox_bits_3 = (_word(index) for index in range(4))
-uniform_f32 = _draw("uniform_f32", "float32", lambda b, args: _unit_f32(b, _block(b, args)[0]))
-uniform_f64 = _draw("uniform_f64", "float64", _emit_uniform_f64)
-normal_f32 = _draw("normal_f32", "float32", _emit_normal_f32)
-normal_f64 = _draw("normal_f64", "float64", _emit_normal_f64)
+uniform_f32 = _draw("uniform_f32", "float32", _emit_uniform("float32"))
+uniform_f64 = _draw("uniform_f64", "float64", _emit_uniform("float64"))
+normal_f32 = _draw("normal_f32", "float32", _emit_normal("float32"))
+normal_f64 = _draw("normal_f64", "float64", _emit_normal("float64"))
 
 
 def _emit_fold(b: Builder, args: list[Value]) -> Value:

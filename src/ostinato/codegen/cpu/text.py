@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from typing import cast as typed
 
-from ostinato.codegen.cpu.part import NAME, Part
+from ostinato.codegen.cpu.part import Part
 
 _ir = importlib.import_module("llvmlite.ir")
 _BIT = _ir.IntType(1)
@@ -178,13 +178,13 @@ class Function:
 
     def __str__(self) -> str:
         result = spelled(self.function_type.return_type)
+        told = "".join(f" {each}" for each in self.attributes)
         if not self.blocks:
             kinds = ", ".join(map(spelled, self.function_type.args))
-            return f"declare {result} {self.ref}({kinds})\n"
+            return f"declare {result} {self.ref}({kinds}){told}\n"
         given = ", ".join(f"{spelled(a.type)} {a.ref}" for a in self.args)
         linkage = f"{self.linkage} " if self.linkage else ""
-        told = "".join(f"{each} " for each in self.attributes)
-        head = f"define {linkage}{result} {self.ref}({given}) {told}{{"
+        head = f"define {linkage}{result} {self.ref}({given}){told} {{"
         return "\n".join((head, *self._lines(), "}\n"))
 
     def _lines(self) -> Iterator[str]:
@@ -218,20 +218,17 @@ class Module:
     def node(self, text: str) -> Node:
         return self.nodes.setdefault(text, Node(f"!{len(self.nodes)}"))
 
-    def apart(self, name: str, kind: Any, write: Callable[[Builder], object]) -> Function:
-        """A function that is defined in a module of its own, written when first asked for.
+    def apart(self, name: str, write: Callable[[Module], object]) -> str:
+        """The symbol of a function that is written in a module of its own when first asked for.
 
-        The name and the freedom of floats decide; the symbol tells what the function is.
+        ``write`` names it `part.THIS`. The name and the freedom of floats decide what it is.
         """
         key = f"{self.free}{name}"
         if key not in self.parts:
             inner = Module(self.triple, sorted(self.freedom), self.parts)
-            builder = Builder(Function(inner, kind, NAME).append_basic_block("entry"))
-            write(builder)
-            builder.ret_void()
+            write(inner)
             self.parts[key] = Part.of(str(inner))
-        symbol = self.parts[key].symbol
-        return self.globals.get(symbol) or Function(self, kind, symbol)
+        return self.parts[key].symbol
 
     def __str__(self) -> str:
         nodes = (f"{node.ref} = !{{{text}}}" for text, node in self.nodes.items())

@@ -1,0 +1,58 @@
+"""Long functions are compiled by themselves, and loops call their vector forms."""
+
+import importlib
+from typing import cast
+
+import numpy as np
+import pytest
+
+from ostinato.codegen.cpu import philox, text
+from ostinato.codegen.cpu.llvm import (
+    F32,
+    I64,
+    VOID,
+    Builder,
+    Value,
+    Written,
+    emit_loop,
+    function_type,
+    i64,
+)
+from ostinato.runtime import optimise
+from ostinato.runtime.linking import SYMBOL, Library
+
+ENTRY = f"{SYMBOL}.k"
+
+
+@pytest.fixture(scope="module")
+def draws() -> text.Module:
+    """The LLVM module of ``f(x, n)``: so many normal numbers."""
+    module = text.Module(importlib.import_module("llvmlite.binding").get_process_triple())
+    made = text.Function(module, function_type(VOID, [F32.as_pointer(), I64]), ENTRY)
+    b = cast(Builder, text.Builder(made.append_basic_block()))
+    x, count = cast("list[Value]", made.args)
+    normal = cast(Written, philox.normal_f32)
+
+    def draw(i: Value) -> None:
+        number = normal.emit(b, [i, *(i64(0) for _ in range(5))])
+        assert number is not None
+        b.store(number, b.gep(x, [i]))
+
+    emit_loop(b, count, draw)
+    b.ret_void()
+    return module
+
+
+def test_a_loop_calls_a_vector_form(draws: text.Module) -> None:
+    (part,) = draws.parts.values()
+    assert f"@{part.symbol}_x" in str(optimise.optimised(str(draws))).partition("declare")[0]
+
+
+def test_the_forms_give_the_bits_of_one_element(draws: text.Module) -> None:
+    modules = [str(draws), *(part.text for part in draws.parts.values())]
+    library = Library({str(k): optimise.machine_code(each) for k, each in enumerate(modules)})
+    many, few = np.zeros(70, np.float32), np.zeros(3, np.float32)
+    for numbers in (many, few):
+        library.entry("k")(numbers, len(numbers))
+    assert np.unique(many).size == 70
+    assert many[:3].tolist() == few.tolist()
