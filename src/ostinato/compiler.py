@@ -27,6 +27,7 @@ from ostinato.runtime import cache
 from ostinato.runtime.compiling import Team
 from ostinato.runtime.executor import Bound, Executable
 from ostinato.runtime.explain import Drawn, Explanation
+from ostinato.runtime.making import Making
 from ostinato.runtime.stream import Stream
 from ostinato.runtime.workers import available_cores
 from ostinato.stages import build, code_digest
@@ -184,9 +185,10 @@ def compile_program(
     key = _key(pdg, rules, chosen)
     artifact = cache.load(key)
     with _team(pdg, chosen) if artifact is None else nullcontext() as team:
+        making = None if team is None else Making(team)
         if artifact is None:
             try:
-                artifact = build(pdg, rules, chosen)
+                artifact = build(pdg, rules, chosen, None if making is None else making.add)
             except CycleError as unordered:
                 from ostinato.cycle import find_cycle
 
@@ -197,7 +199,7 @@ def compile_program(
         for note in artifact.explanation.notes:
             warnings.warn(note, stacklevel=3)
         artifact = replace(artifact, claims=claims)  # their texts are no part of the key
-        executable = Executable(artifact, directory, key, chosen.threads, team)
+        executable = Executable(artifact, directory, key, chosen.threads, making)
     return Compiled(executable, takes, beside, Request(pdg, rules, chosen))
 
 

@@ -8,7 +8,7 @@ import importlib
 import sys
 import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache as cached
@@ -50,13 +50,15 @@ STAGES = (  # what follows rewriting
 YOUNG = 50_000  # objects more than before, until somebody looks for garbage
 
 
-def build(pdg: Pdg, rules: RuleSet | None, options: Options) -> Artifact:
-    """Run every stage of the compiler."""
+def build(
+    pdg: Pdg, rules: RuleSet | None, options: Options, told: Callable[[str], object] | None = None
+) -> Artifact:
+    """Run every stage of the compiler; ``told`` gets the pieces of source while it is emitted."""
     started = time.perf_counter()
     threading.Thread(target=_import_stages, name="ostinato-imports", daemon=True).start()
     with _seldom_collecting():
         optimized = optimize_pdg(encoded(pdg), rules, options)
-        return assemble(pdg, optimized, options, time.perf_counter() - started)
+        return assemble(pdg, optimized, options, time.perf_counter() - started, told)
 
 
 @contextmanager
@@ -79,7 +81,13 @@ def _import_stages() -> None:
         importlib.import_module(name)
 
 
-def assemble(pdg: Pdg, optimized: Optimized, options: Options, rewrite_s: float) -> Artifact:
+def assemble(
+    pdg: Pdg,
+    optimized: Optimized,
+    options: Options,
+    rewrite_s: float,
+    told: Callable[[str], object] | None = None,
+) -> Artifact:
     """Run the stages after rewriting, which took ``rewrite_s``."""
     from ostinato.codegen.cost.estimate import predicted
     from ostinato.codegen.emit.driver import CONTROL_WORDS, DONE, STOP
@@ -95,7 +103,7 @@ def assemble(pdg: Pdg, optimized: Optimized, options: Options, rewrite_s: float)
     system = system_of(optimized, options)
     plan, constants = scheduled(system, options)
     planned = time.perf_counter()
-    source = emit(plan)
+    source = emit(plan, told=told)
     serving = shares(optimized.pdg, system, operations(pdg), profile)
     if debug().rules:
         print(optimized.report, file=sys.stderr)

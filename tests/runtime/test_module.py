@@ -10,6 +10,7 @@ import pytest
 
 from ostinato.runtime import objects, optimise
 from ostinato.runtime.compiling import Team
+from ostinato.runtime.making import Making
 from ostinato.runtime.module import KEYS, Loaded, load_module, load_with_numba
 
 HEAD = "from ostinato.codegen.cpu.prelude import carray, driver, invoke, kernel\n"
@@ -94,20 +95,22 @@ def test_the_work_of_a_process_that_dies_is_done_here() -> None:
     text = 'define void @"ostinato.entry"() { ret void }'
     with Team(2) as team:
         team.workers[0].process.kill()
-        made = team.compile([("a", text), ("b", text)])
-    assert made.keys() == {"a", "b"}
+        team.put("a", text)
+        team.put("b", text)
+        assert team.finish().keys() == {"a", "b"}
 
 
-def test_a_team_that_is_there_already_compiles(
+def test_kernels_are_compiled_while_the_others_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_team(_: int) -> Team:
-        raise AssertionError("another team")
-
-    monkeypatch.setattr("ostinato.runtime.module.Team", no_team)
-    (tmp_path / "program.py").write_text(source(1, 5))
+    text = source(1, 5)
+    (tmp_path / "program.py").write_text(text)
     with Team(2) as team:
-        assert run(load_module(tmp_path, "any", 1, team)) == [0, 5, 0]
+        making = Making(team)
+        for piece in text.removeprefix(HEAD).split("\n\n\n"):
+            making.add(piece)
+        monkeypatch.setattr("ostinato.runtime.making.READER", "no_such_module")
+        assert run(load_module(tmp_path, "any", 1, making)) == [0, 5, 0]
 
 
 def test_programs_share_the_machine_code_of_equal_kernels(
@@ -134,7 +137,7 @@ def test_a_program_seen_before_is_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load(tmp_path / "a", 1, 5)
-    monkeypatch.setattr("ostinato.runtime.module.READER", "no_such_module")
+    monkeypatch.setattr("ostinato.runtime.making.READER", "no_such_module")
     assert run(load(tmp_path / "a", 1, 5)) == [0, 5, 0]
 
 
@@ -162,7 +165,7 @@ def test_numba_compiles_what_is_outside_the_language_and_says_so(tmp_path: Path)
 def test_a_module_that_does_not_compile_says_why(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text("KERNELS = (undefined,)\n")
     with (
-        pytest.warns(UserWarning, match="without a driver"),
+        pytest.warns(UserWarning, match="no driver `main`"),
         pytest.raises(NameError, match="undefined"),
     ):
         load_module(tmp_path, "broken")

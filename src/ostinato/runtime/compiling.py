@@ -10,13 +10,14 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import Empty, PriorityQueue
 
 from ostinato.runtime import optimise
 
 MOST = 8  # processes: kernels are few
+TURN_S = 5e-4  # a process waits no longer for Python, which writes the other kernels meanwhile
 
 
 class Worker:
@@ -63,55 +64,80 @@ class Team:
         """Start a process for each core but this one's: they are ready a moment later."""
         count = min(cores, MOST) - 1 if sys.executable else 0
         self.workers = [Worker() for _ in range(count)]
+        self._jobs: PriorityQueue[Job] = PriorityQueue()
+        self._made: dict[str, bytes] = {}
+        self._threads: list[threading.Thread] = []
+        self._interval = 0.0
 
     def __enter__(self) -> Team:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._dismiss()
         for worker in self.workers:
             worker.close()
 
-    def compile(self, modules: Iterable[tuple[str, str]]) -> dict[str, bytes]:
-        """The machine code of modules by key; each is begun as soon as the iterable gives it."""
-        jobs: SimpleQueue[tuple[str, str] | None] = SimpleQueue()
-        made: dict[str, bytes] = {}
-        threads = [
-            threading.Thread(target=_work, args=(worker, jobs, made), daemon=True)
-            for worker in self.workers
-        ]
-        for thread in threads:
-            thread.start()
-        try:
-            for job in modules:
-                jobs.put(job)
-            _finish(jobs, made)
-        finally:
-            for _ in threads:
-                jobs.put(None)
+    def put(self, key: str, text: str) -> None:
+        """Let a module be compiled, from now on, unless a longer one is waiting."""
+        self._jobs.put(Job(-len(text), key, text))
+        if not self._threads:
+            self._interval = sys.getswitchinterval()
+            sys.setswitchinterval(TURN_S)
+            self._threads = [
+                threading.Thread(target=_work, args=(worker, self._jobs, self._made), daemon=True)
+                for worker in self.workers
+            ]
+            for thread in self._threads:
+                thread.start()
+
+    def finish(self) -> dict[str, bytes]:
+        """The machine code of all modules by key: this process compiles what nobody has begun."""
+        _finish(self._jobs, self._made)
+        threads = self._dismiss()
         for thread in threads:
             thread.join()
-        _finish(jobs, made)
-        return made
+        _finish(self._jobs, self._made)
+        return self._made
+
+    def _dismiss(self) -> list[threading.Thread]:
+        """Let the threads end after what they are doing."""
+        threads, self._threads = self._threads, []
+        if self._interval:
+            sys.setswitchinterval(self._interval)
+            self._interval = 0.0
+        for _ in threads:
+            self._jobs.put(END)
+        return threads
 
 
-def _work(
-    worker: Worker, jobs: SimpleQueue[tuple[str, str] | None], made: dict[str, bytes]
-) -> None:
+@dataclass(frozen=True, order=True)
+class Job:
+    """A module to compile; what takes longest comes first."""
+
+    order: int
+    key: str
+    text: str = field(compare=False)
+
+
+END = Job(0, "", "")  # after all others
+
+
+def _work(worker: Worker, jobs: PriorityQueue[Job], made: dict[str, bytes]) -> None:
     """Let a process do jobs; one that it does not finish is left to this process."""
-    while (job := jobs.get()) is not None:
+    while (job := jobs.get()) is not END:
         try:
-            made[job[0]] = worker.machine_code(job[1])
+            made[job.key] = worker.machine_code(job.text)
         except OSError:
             jobs.put(job)
             return
 
 
-def _finish(jobs: SimpleQueue[tuple[str, str] | None], made: dict[str, bytes]) -> None:
+def _finish(jobs: PriorityQueue[Job], made: dict[str, bytes]) -> None:
     """Do the jobs that nobody has taken."""
     while True:
         try:
             job = jobs.get_nowait()
         except Empty:
             return
-        if job is not None:
-            made[job[0]] = optimise.machine_code(job[1])
+        if job is not END:
+            made[job.key] = optimise.machine_code(job.text)

@@ -29,7 +29,7 @@ from ostinato.runtime.workers import Workers, available_cores
 
 if TYPE_CHECKING:
     from ostinato.report.profile import RunProfile
-    from ostinato.runtime.compiling import Team
+    from ostinato.runtime.making import Making
     from ostinato.runtime.timing import Log, Stamping
 
 GRACE_S = 1.0  # how long workers that were interrupted may take to leave
@@ -150,9 +150,9 @@ class Executable:
         directory: Path,
         key: str,
         threads: int = 0,
-        team: Team | None = None,
+        making: Making | None = None,
     ) -> None:
-        """Compile or load the module in ``directory``; a ``team`` that is there compiles it.
+        """Compile or load the module in ``directory``; ``making`` has begun with it.
 
         ``threads`` 0 means all cores, or one where that is predicted to be faster.
         """
@@ -161,7 +161,7 @@ class Executable:
         self._measured: tuple[Mapping[str, int], tuple[float, ...]] | None = None
         self.threads = threads or available_cores()
         self.crowd = None if threads else Crowd(artifact.price, directory)
-        self.loaded: Loaded = load_module(directory, key, self.threads, team)
+        self.loaded: Loaded = load_module(directory, key, self.threads, making)
         self._free: list[Frame] = []
         self._extents: Mapping[str, int] = {}
         self._placed: tuple[Mapping[str, int], int, Layout] | None = None

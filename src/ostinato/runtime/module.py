@@ -12,22 +12,22 @@ import json
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ostinato.runtime import objects, trust
 from ostinato.runtime.compiling import Team
-from ostinato.runtime.linking import Library, key_of, named
+from ostinato.runtime.linking import Library
+from ostinato.runtime.making import READER as READER
+from ostinato.runtime.making import Keys, Making
 
 FILE = "program.py"
 KEYS = "kernels.json"
-READER = "ostinato.codegen.cpu.native.module"  # named, not imported: a cached program needs none
 WORTH_A_TEAM = 15_000  # characters of source: below, starting Python takes longer
 
 
@@ -39,23 +39,10 @@ class Loaded:
     kernels: npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Keys:
-    """The names of a program's machine code: driver, kernels in order, and what these call."""
-
-    driver: str
-    kernels: tuple[str, ...]
-    parts: tuple[str, ...]
-
-    @property
-    def all(self) -> set[str]:
-        return {self.driver, *self.kernels, *self.parts}
-
-
-def load_module(directory: Path, key: str, cores: int = 1, team: Team | None = None) -> Loaded:
+def load_module(directory: Path, key: str, cores: int = 1, making: Making | None = None) -> Loaded:
     """Return the compiled module in the directory, from the cache if its kernels are there.
 
-    A damaged or foreign file is told, and made again.
+    ``making`` has begun to compile it. A damaged or foreign file is told, and made again.
     """
     keys = _keys(directory)
     found = _cached(keys) if keys is not None else {}
@@ -63,7 +50,7 @@ def load_module(directory: Path, key: str, cores: int = 1, team: Team | None = N
         reader = importlib.import_module(READER)
         source = (directory / FILE).read_text(encoding="utf-8")
         try:
-            keys, found = _compiled(reader, source, cores, team)
+            keys, found = _compiled(source, cores, making)
         except reader.UnreadableError as failure:
             warnings.warn(f"Numba compiles the program, slowly: {failure}", stacklevel=2)
             return load_with_numba(directory, key)
@@ -97,41 +84,19 @@ def _cached(keys: Keys) -> dict[str, bytes]:
     return {key: body for key, body in loaded.items() if body is not None}
 
 
-def _compiled(
-    reader: Any, source: str, cores: int, team: Team | None
-) -> tuple[Keys, dict[str, bytes]]:
+def _compiled(source: str, cores: int, making: Making | None) -> tuple[Keys, dict[str, bytes]]:
     """Compile what is not in the cache, and keep it there."""
-    module = reader.read(source)
-    names: dict[str, str] = {}
-    found: dict[str, bytes] = {}
-
-    def missing() -> Iterator[tuple[str, str]]:
-        for unit in reader.units(module):
-            key = names[unit.name] = key_of(unit.text)
-            body = objects.load(key)
-            if body is not None:
-                found[key] = body
-            elif key not in started:
-                started.add(key)
-                yield key, named(unit.text, key)
-
-    started: set[str] = set()
-    if team is None:
-        with Team(cores if len(source) > WORTH_A_TEAM else 1) as own:
-            made = own.compile(missing())
-    else:
-        made = team.compile(missing())
-    for key, body in made.items():
-        objects.store(key, body)
-    parts = tuple(key for name, key in names.items() if name not in module.functions)
-    keys = Keys(names[reader.DRIVER], tuple(names[name] for name in module.kernels), parts)
-    return keys, {**found, **made}
+    if making is not None:
+        return making.finish()
+    with Team(cores if len(source) > WORTH_A_TEAM else 1) as team:
+        own = Making(team)
+        own.add(source)
+        return own.finish()
 
 
 def load_driver(source: str) -> Callable[..., None]:
     """The driver of a module that has no kernels of its own."""
-    reader = importlib.import_module(READER)
-    keys, found = _compiled(reader, source, 1, None)
+    keys, found = _compiled(source, 1, None)
     return Library(found).entry(keys.driver)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ostinato.codegen.cpu import prelude, target
 from ostinato.codegen.cpu.digest import digest
@@ -15,19 +17,33 @@ MODULE = "ostinato.codegen.cpu.prelude"
 STAMPING, STAMPS = "ostinato.codegen.cpu.stamps", ("begin", "mark", "stamp")
 
 
-def emit(plan: Plan, title: str = "") -> str:
+Told: TypeAlias = Callable[[str], object]
+
+
+def emit(plan: Plan, title: str = "", told: Told | None = None) -> str:
     """Return the Numba source of a plan; the same plan always gives the same text.
 
     Importing it under a name in ``sys.modules`` compiles ``main``, which each worker calls.
+    ``told`` gets the pieces that follow the imports, each as soon as it is written.
     """
     known = prelude.NAMES
     taken = {"np", *target.SUFFIX.values(), *dir(builtins)}
     reserved = known | frozenset(k.name for k in plan.kernels) | taken
-    kernels = [emit_kernel(plan, kernel, k, reserved) for k, kernel in enumerate(plan.kernels)]
-    driver = emit_driver(plan, reserved)
-    table = f"KERNELS = ({''.join(f'{k.name}, ' for k in kernels)})\n"
-    body = "\n\n".join([*(_kernel(k) for k in kernels), driver, table])
+    pieces: list[str] = []
+    for piece in _pieces(plan, reserved):
+        if told is not None:
+            told(piece)
+        pieces.append(piece)
+    body = "\n\n".join(pieces)
     return "\n".join([*_header(plan, title, body, known), "", ""]) + body
+
+
+def _pieces(plan: Plan, reserved: frozenset[str]) -> Iterator[str]:
+    """The kernels, the driver, and the table of kernels."""
+    for k, kernel in enumerate(plan.kernels):
+        yield _kernel(emit_kernel(plan, kernel, k, reserved))
+    yield emit_driver(plan, reserved)
+    yield f"KERNELS = ({''.join(f'{k.name}, ' for k in plan.kernels)})\n"
 
 
 def _kernel(kernel: EmittedKernel) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast as typed
 
+import numpy as np
+
 from ostinato.codegen.cpu import prelude, text
 from ostinato.codegen.cpu.flags import FASTMATH
 from ostinato.codegen.cpu.llvm import I8, I64, VOID, Builder, Type, function_type
@@ -16,6 +18,7 @@ from ostinato.codegen.cpu.native.numbers import Number
 from ostinato.codegen.cpu.native.numbers import UnreadableError as UnreadableError
 from ostinato.codegen.cpu.native.scope import Memory, Scope, assigned_often
 from ostinato.codegen.cpu.part import Part
+from ostinato.codegen.cpu.target import ALIASES
 
 DRIVER = "main"
 SYMBOL = "ostinato.entry"
@@ -47,7 +50,11 @@ def read(source: str) -> Source:
 
     Errors: UnreadableError if it is not of the form that `emit` writes.
     """
-    names: dict[str, object] = {"carray": carray}
+    return _parsed(source, {"carray": carray})
+
+
+def _parsed(source: str, names: dict[str, object]) -> Source:
+    """Parse a part of a module; ``names`` gets what it defines."""
     functions: dict[str, ast.FunctionDef] = {}
     definitions: list[ast.stmt] = []
     kernels: tuple[str, ...] = ()
@@ -67,21 +74,18 @@ def read(source: str) -> Source:
                 pass
             case _:
                 raise UnreadableError(f"`{ast.unparse(node)}` at the top of the module")
-    if DRIVER not in functions:
-        raise UnreadableError(f"a module without a driver `{DRIVER}`")
     exec(compile(ast.Module(definitions, []), "<definitions>", "exec"), names)  # noqa: S102
     return Source(functions, names, kernels)
 
 
-def units(source: Source) -> Iterator[Unit]:
-    """Write the functions as LLVM modules, and the parts that they share when first needed.
+def units(source: Source, parts: dict[str, Part] | None = None) -> Iterator[Unit]:
+    """Write the functions as LLVM modules, and the ``parts`` that they share when first needed.
 
     Errors: UnreadableError.
     """
-    lengths = {name: _length(node) for name, node in source.functions.items()}
-    parts: dict[str, Part] = {}
-    given = 0
-    for name in sorted(lengths, key=lambda name: -lengths[name]):
+    parts = {} if parts is None else parts
+    given = len(parts)
+    for name in source.functions:
         made = written(source, name, parts)
         for part in list(parts.values())[given:]:
             yield Unit(part.symbol, part.text)
@@ -89,8 +93,27 @@ def units(source: Source) -> Iterator[Unit]:
         yield Unit(name, made)
 
 
-def _length(node: ast.FunctionDef) -> int:
-    return (node.end_lineno or 0) - node.lineno
+class Pieces:
+    """A module that comes piece by piece: what a function uses stands before it."""
+
+    driver = DRIVER
+
+    def __init__(self) -> None:
+        """Start with what every generated module may import."""
+        self.kernels: tuple[str, ...] = ()
+        self._parts: dict[str, Part] = {}
+        self._names: dict[str, object] = {"carray": carray, "np": np}
+        self._names |= {x: getattr(prelude, x) for x in prelude.NAMES - {*prelude.OF_NUMBA}}
+        _parsed("\n".join(ALIASES), self._names)
+
+    def units(self, piece: str) -> Iterator[Unit]:
+        """Write the functions of a piece, and the parts that they are the first to use.
+
+        Errors: UnreadableError.
+        """
+        found = _parsed(piece, self._names)
+        self.kernels = found.kernels or self.kernels
+        yield from units(found, self._parts)
 
 
 def written(source: Source, name: str, parts: dict[str, Part] | None = None) -> str:
