@@ -48,8 +48,9 @@ class Read:
 class Step:
     """A statement: its loops from outside inwards, its time, folded dimensions, and reads.
 
-    The first ``call`` parts of the time say which call of a kernel computes it: a loop that comes
-    next and is parallel is shared out among the workers, all else is left to the first one.
+    The first ``call`` parts of the time say which call of a kernel computes it: loops that come
+    next, with no place between, and are parallel are shared out among the workers, all else is left
+    to the first one.
     ``axes`` are those of what is computed at one point. Statements whose times differ only at the
     last place run in turns, at every position of the axes ``inner``. ``moves`` are reads whose
     values are the step's own and lie in its place already: where they hold, nothing is written.

@@ -152,7 +152,7 @@ class _Users:
         return is_before and self._meet(x, y, level)
 
     def _meet(self, x: Event, y: Event, level: int) -> bool:
-        alone = x.worker is None and y.worker is None
+        alone = x.worker == y.worker == ()
         return alone or self.waits.part(x, y, level)
 
 

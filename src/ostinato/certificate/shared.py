@@ -155,7 +155,7 @@ def _side_by_side(step: Step, other: Step) -> bool:
 def _apart_evidently(use: Use, other: Step) -> bool:
     """Whether the times of value, write and read alone show it, all by the first worker."""
     events: tuple[Event, ...] = (use.reader, use.begun, use.written, written(other))
-    if any(e.worker is not None for e in events):
+    if any(e.worker != () for e in events):
         return False
     value, read, write = use.written.time, use.reader.time, other.time
     level = 0

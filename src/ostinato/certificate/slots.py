@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.certificate.memory import PARTS, PLACES, SLOTS, Memory, Slot, Tensor
-from ostinato.certificate.order import Loop, Moment, Read, Step, box_of, needed_points
+from ostinato.certificate.order import Moment, Read, Step, box_of, needed_points
 from ostinato.certificate.waits import Cut, Event, Fork, Waits, filled, forks, written
 from ostinato.pdg import isl
 from ostinato.pdg.condition import Cond, at_least, equal, every, some
@@ -246,9 +246,7 @@ def _meet(storage: Storage, use: Use, fork: Fork) -> bool:
     one, two = use.written.worker, use.reader.worker
     if isinstance(one, Cut) or isinstance(two, Cut):
         return one == two and use.along
-    if one is None or two is None:
-        return one is two
-    return one == two and use.gap(one.dim) == 0
+    return one == two and all(use.gap(loop.dim) == 0 for loop in one)
 
 
 def _check_register(use: Use) -> None:
@@ -263,7 +261,7 @@ def _check_local(use: Use) -> None:
     calls = {(e.call, e.time[: e.call]) for e in (use.reader, use.begun, use.written)}
     shared = [t for t in use.written.time[: use.written.call] if isinstance(t, Dim)]
     worker = use.written.worker
-    shared += [worker.dim] if isinstance(worker, Loop) else []
+    shared += [] if isinstance(worker, Cut) else [loop.dim for loop in worker]
     loops = {e.worker for e in (use.reader, use.begun, use.written)}
     if len(calls) > 1 or len(loops) > 1 or not all(_is_same(use, d) for d in shared):
         raise Misplaced(f"{use} in the memory of another worker, or of another call")
@@ -306,13 +304,13 @@ def _stays_evidently(storage: Storage, use: Use) -> bool:
         return True
     alone = len({e.worker for e in (use.reader, use.begun, use.written)}) == 1
     if isinstance(worker, Cut):  # who writes an element is the same at every point
-        alone, worker = alone and use.along, None
+        alone, worker = alone and use.along, ()
     for dim in reused:
         level = use.written.time.index(dim)
         before = around[: around.index(dim)]
-        if worker is not None and worker.dim is dim:
+        if any(loop.dim is dim for loop in worker):
             return False  # tiles are in no order
-        mine = worker is None or worker.dim in before or worker.dim not in reused
+        mine = all(loop.dim in before or loop.dim not in reused for loop in worker)
         if not (alone and mine) and not (
             waits.part(use.written, use.begun, level) and waits.part(use.reader, use.begun, level)
         ):
@@ -343,7 +341,7 @@ def _same_slot(use: Use) -> Relation:
     same = [_together(slot, expr(slot.dim) - other[slot.dim]) for slot in use.tensor.slots]
     if use.tensor.place == "local":
         mine = [t for t in use.written.time[: use.written.call] if isinstance(t, Dim)]
-        mine += [worker.dim] if isinstance(worker, Loop) else []
+        mine += [] if isinstance(worker, Cut) else [loop.dim for loop in worker]
         same += [equal(d, other[d]) for d in mine]
     gaps = [expr(d) - other[d] for d in step.kept]
     cond = every(*same, some(*(at_least(gap * k, 1) for gap in gaps for k in (1, -1))))

@@ -113,7 +113,10 @@ def _called(plan: Plan, kernel: Kernel, here: _Here) -> Iterator[Step | Fill]:
     here = replace(here, call=len(here.time))
     if kernel.parallel is not None:
         here = here.inside(kernel.parallel, False, True)
-    for leaf, _, time in leaves(kernel.body):
+    body = kernel.body
+    if kernel.along is not None and isinstance(body[0], TreeLoop):
+        here, body = here.inside(kernel.along, False, True), body[0].body
+    for leaf, _, time in leaves(body):
         at = _timed(here, time)
         if isinstance(leaf, TreeFill):
             cut = _cut(plan.statements[leaf.tensor], kernel)

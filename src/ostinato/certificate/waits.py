@@ -1,9 +1,9 @@
 """What has certainly happened before what, for any number of workers and in any order of tiles.
 
 Workers run the same loops of the driver. The iterations of a parallel loop are shared out by their
-number, the parts of an array by theirs where a step is cut; all other work is left to the first
-worker. So two events are in order if one worker does both, the earlier one first, or if all workers
-wait for each other between the two.
+number, of two such loops, one directly inside the other, by both; the parts of an array by theirs
+where a step is cut; all other work is left to the first worker. So two events are in order if one
+worker does both, the earlier one first, or if all workers wait for each other between the two.
 """
 
 from __future__ import annotations
@@ -35,13 +35,16 @@ class Event:
     cut: Expr | None = None
 
     @property
-    def worker(self) -> Loop | Cut | None:
-        """The loop or array that is shared out among the workers; None: the first one."""
+    def worker(self) -> tuple[Loop, ...] | Cut:
+        """The loops or the array that are shared out among the workers; (): the first one."""
         if self.cut is not None:
             return Cut()
-        found = self.time[self.call] if len(self.time) > self.call else None
-        loop = next((x for x in self.loops if x.dim is found), None)
-        return loop if loop is not None and loop.parallel else None
+        loops, out = {x.dim: x for x in self.loops}, list[Loop]()
+        for moment in self.time[self.call :]:
+            if not isinstance(moment, Dim) or not loops[moment].parallel:
+                break
+            out.append(loops[moment])
+        return tuple(out)
 
 
 def written(step: Step) -> Event:
@@ -158,8 +161,12 @@ def same_worker(first: Event, second: Event, renamed: Substitution, along: bool)
     one, two = first.worker, second.worker
     if isinstance(one, Cut) or isinstance(two, Cut):
         return ALWAYS if along and one == two else NEVER
-    if one is None or two is None:
-        return ALWAYS if one is two else NEVER
-    if one.lo != two.lo or dims_of(one.lo):
+    if len(one) != len(two):
         return NEVER
-    return equal(substitute(expr(one.dim), renamed), expr(two.dim))
+    for a, b in zip(one, two, strict=True):
+        if a.lo != b.lo or dims_of(a.lo):
+            return NEVER
+        if len(one) > 1 and (a.hi != b.hi or dims_of(a.hi)):
+            return NEVER  # how they are shared out depends on how many there are
+    pairs = zip(one, two, strict=True)
+    return every(*(equal(substitute(expr(a.dim), renamed), expr(b.dim)) for a, b in pairs))

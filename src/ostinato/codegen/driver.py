@@ -26,13 +26,14 @@ from ostinato.codegen.tree import (
     Fill,
     Kernel,
     Loop,
+    Span,
     Step,
     Tree,
     active,
     computed,
     leaves,
 )
-from ostinato.pdg.index import Dim
+from ostinato.pdg.index import Dim, dims_of
 
 LARGEST = 32  # statements of one kernel: compiling takes longer than their number grows
 
@@ -109,7 +110,8 @@ class _Driver:
         sliced: bool = False,
     ) -> Call:
         number = len(self.kernels)
-        self.kernels.append(Kernel(f"k{number}", body, outer, loop.span if loop else None, sliced))
+        span, along = (loop.span, shared_steps(loop)) if loop else (None, None)
+        self.kernels.append(Kernel(f"k{number}", body, outer, span, sliced, along))
         self.accesses.append(self.access(body))
         return Call(number)
 
@@ -143,6 +145,7 @@ class _Driver:
         if first.sliced and second.sliced:
             return bool(shared & (x.apart | y.apart))
         same = first.parallel is not None and first.parallel == second.parallel
+        same = same and first.along is second.along is None
         dim = first.parallel.dim if first.parallel else None
         return any(
             self.storage[n].place == "global" and not (same and self.stays(n, dim)) for n in shared
@@ -197,6 +200,14 @@ def is_driven(loop: Loop, published: bool) -> bool:
     if has_parallel(loop):
         return True
     return published and any(isinstance(t, Loop) for t in loop.body)
+
+
+def shared_steps(loop: Loop) -> Span | None:
+    """The steps of a parallel loop over tiles that several workers may share out."""
+    if len(loop.body) != 1 or not isinstance(loop.body[0], Loop) or not loop.body[0].parallel:
+        return None
+    span = loop.body[0].span
+    return None if dims_of(span.lo) | dims_of(span.hi) else span
 
 
 def has_parallel(tree: Tree) -> bool:

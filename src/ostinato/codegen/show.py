@@ -72,6 +72,8 @@ def _steps(plan: Plan, steps: Sequence[Step], depth: int) -> Iterator[str]:
                 kernel = plan.kernels[number]
                 alone = "in slices:" if kernel.sliced else "serial:"
                 where = _head("parallel", kernel.parallel, False) if kernel.parallel else alone
+                if kernel.along:
+                    where = f"{where[:-1]}, and the steps of {kernel.along.dim}:"
                 yield _line(depth, f"{kernel.name} {where}")
                 yield from show_trees(
                     kernel.body, plan.statements, depth + 1, plan.guards, plan.ends

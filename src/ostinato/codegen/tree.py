@@ -168,7 +168,8 @@ class Kernel:
 
     ``outer`` are the dims that the driver binds (its loops, then the parallel dim if any): they are
     arguments, like the extents in ``extents``. Of a ``sliced`` one every worker computes some of
-    `SLICES` equal slices of every array, along its outermost axis.
+    `SLICES` equal slices of every array, along its outermost axis. Where there are fewer tiles than
+    workers, these share out the steps of a tile ``along`` the dim of the loop that is the body.
     """
 
     name: str
@@ -176,6 +177,7 @@ class Kernel:
     outer: tuple[Dim, ...]
     parallel: Span | None
     sliced: bool = False
+    along: Span | None = None
 
     @property
     def is_shared(self) -> bool:

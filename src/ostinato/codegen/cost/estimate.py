@@ -160,7 +160,8 @@ class _Walk:
             return start + self.trees(kernel.body, point) / parts
         tiles, inner = middle(kernel.parallel, point)
         rounds = -(-tiles // self.workers)
-        return rounds * (start + self.trees(kernel.body, inner))
+        together = max(1, self.workers // max(1, tiles)) if kernel.along else 1
+        return rounds * (start + self.trees(kernel.body, inner) / together)
 
     def trees(self, trees: Sequence[Tree], point: Point) -> float:
         total = 0.0

@@ -45,7 +45,7 @@ def passing_ns(plan: Plan, point: Mapping[Dim | Extent, int], workers: int) -> f
         for stored in map(plan.storage.__getitem__, sorted(reader.reads)):
             found = (
                 _bytes(stored, writer, reader, point, lengths)
-                * _share(stored, writer, reader, workers)
+                * _share(stored, writer, reader, point, workers)
                 for writer in called
                 if stored.place == "global" and stored.tensor in writer.writes
             )
@@ -100,7 +100,13 @@ def _bytes(
     return float(times * numbers * ITEM_BYTES[stored.dtype])
 
 
-def _share(stored: Storage, writer: _Called, reader: _Called, workers: int) -> float:
+def _share(
+    stored: Storage,
+    writer: _Called,
+    reader: _Called,
+    point: Mapping[Dim | Extent, int],
+    workers: int,
+) -> float:
     """The part of it that the busiest reader gets from others."""
     wrote, reads = writer.kernel.parallel, reader.kernel.parallel
     of_others = (workers - 1) / workers if writer.kernel.is_shared else 1.0
@@ -110,4 +116,7 @@ def _share(stored: Storage, writer: _Called, reader: _Called, workers: int) -> f
         return of_others if writer.kernel.is_shared else 0.0
     if not any(s.dim is reads.dim for s in stored.slots):
         return of_others
+    apart = (writer.kernel.along is None) != (reader.kernel.along is None)
+    if apart and middle(reads, point)[0] < workers:
+        return of_others / workers  # the steps of a tile are shared out
     return 0.0 if wrote is not None and wrote.dim is reads.dim else of_others / workers

@@ -125,7 +125,8 @@ class _Walk:
         tiles, inner = 1, point
         if kernel.parallel is not None:
             tiles, inner = middle(kernel.parallel, point)
-            into.share = max(into.share, min(self.workers, tiles))
+            steps = middle(kernel.along, inner)[0] if kernel.along else 1
+            into.share = max(into.share, min(self.workers, tiles * steps))
         if kernel.sliced:
             into.share = max(into.share, self.workers)
         into.calls += times * tiles

@@ -66,6 +66,13 @@ def early_ends(
     return found
 
 
+def ends_rows(statements: Mapping[str, Statement], dim: Dim) -> bool:
+    """Whether a loop over the steps of a dim may end early: some mask along it never returns."""
+    facts = _Facts(statements, {}, frozenset())
+    masks = (s for s in statements.values() if s.kind == "map" and s.dtype == "bool")
+    return any(dim in s.result_dims and facts.never_returns(s, dim) for s in masks)
+
+
 def _runs(trees: Sequence[Tree], around: frozenset[Dim]) -> Iterator[_Run]:
     for tree in trees:
         if isinstance(tree, Loop):

@@ -26,6 +26,7 @@ CONTROL_WORDS = 32
 
 ENTRY = "main"
 LOG, OWN = "log", "own"
+SHARED = "shared"  # how many workers share out the steps of a tile
 Inside = dict[Dim | Extent, str]
 PARAMETERS = {
     "tid": "int64",
@@ -63,7 +64,7 @@ def emit_driver(plan: Plan, reserved: frozenset[str], stamps: Stamps | None = No
     out.line("@driver(")
     out.lines(f'    "{kind}",  # {name}' for name, kind in types.items())
     out.line(")")
-    names = Names(reserved | types.keys() | {LOCAL, KEY, "last", OWN})
+    names = Names(reserved | types.keys() | {LOCAL, KEY, "last", OWN, SHARED})
     with out.block(f"def {ENTRY}({', '.join(types)})"):
         out.line(f"{LOCAL} = tid * stride")
         out.line(f"{KEY} = fold_seed(seed)")
@@ -118,11 +119,16 @@ class _Driver:
     def call(self, number: int, dims: Inside) -> None:
         kernel = self.plan.kernels[number]
         inner, head = dims, "" if kernel.sliced else "if tid == 0"
-        if kernel.parallel is not None:
-            dim = kernel.parallel.dim
-            inner = {**dims, dim: self.names.copy().fresh(dim.name)}
-            head = loop_head(kernel.parallel, False, inner, "tid")
         parts = ("tid", "nt") if kernel.sliced else ()
+        if kernel.parallel is not None:
+            span, mine = kernel.parallel, ("tid", "nt")
+            inner = {**dims, span.dim: self.names.copy().fresh(span.dim.name)}
+            if kernel.along:
+                tiles = expression(span.hi - span.lo, dims)
+                self.out.line(f"{SHARED} = max(1, nt // max(1, {tiles}))")
+                mine = f"tid // {SHARED}", f"nt // {SHARED}"
+                parts = f"tid % {SHARED}", SHARED
+            head = loop_head(span, False, inner, *mine)
         integers = (LOCAL, KEY, *self.plan.extents, *(inner[d] for d in kernel.outer), *parts)
         with self.out.block(head) if head else nullcontext():
             call = f"invoke(kernels[{number}], {ARENA}, {OFFSETS}, ({', '.join(integers)}))"

@@ -16,7 +16,7 @@ from ostinato.codegen.emit.value import Scope, print_index
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planned import Plan
 from ostinato.codegen.system import Load, Statement
-from ostinato.codegen.tree import SLICES
+from ostinato.codegen.tree import SLICES, Span
 from ostinato.pdg.index import Dim, Extent
 
 ARENA, OFFSETS, LOCAL, KEY = "arena", "at", "local", "key"
@@ -33,6 +33,7 @@ class Function:
     names: Names
     dims: dict[Dim | Extent, str]
     is_sliced: bool = False
+    along: Span | None = None  # of the loop whose steps are shared out
     tensors: dict[str, str] = field(default_factory=dict[str, str])  # tensor -> local name
     products: list[str] = field(default_factory=list[str])  # definitions of matmul kernels
     blocks: list[dict[tuple[str, str], str]] = field(default_factory=lambda: [{}])

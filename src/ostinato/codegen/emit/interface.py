@@ -9,23 +9,29 @@ from ostinato.codegen.emit.driver import published_loop
 from ostinato.codegen.emit.kernel import stored
 from ostinato.codegen.planned import Plan, Port
 from ostinato.codegen.ports import Field, Interface
-from ostinato.codegen.tree import computed, leaves
+from ostinato.codegen.tree import Kernel, computed, leaves
+from ostinato.pdg.index import Expr, product
 
 
 def interface(plan: Plan) -> Interface:
     """Return what the runtime needs besides the source."""
     tensors = tuple((n, BYTES[plan.storage[n].dtype]) for n in stored(plan))
-    spans = [k.parallel for k in plan.kernels if k.parallel is not None]
     return Interface(
         extents=plan.extents,
         tensors=tensors,
         inputs=tuple(_field(plan, p) for p in plan.inputs if _has_memory(plan, p)),
         outputs=tuple(_field(plan, p) for p in plan.outputs),
-        tiles=tuple(s.hi - s.lo for s in spans),
+        tiles=tuple(map(_tiles, (k for k in plan.kernels if k.parallel))),
         streamed=_streamed(plan),
         late=_late(plan),
         calls=python_calls(plan),
     )
+
+
+def _tiles(kernel: Kernel) -> Expr:
+    """How many workers a kernel can employ."""
+    spans = [s for s in (kernel.parallel, kernel.along) if s]
+    return product(s.hi - s.lo for s in spans)
 
 
 def _has_memory(plan: Plan, port: Port) -> bool:

@@ -61,8 +61,10 @@ class EmittedKernel:
     text: str
 
 
-def loop_head(span: Span, reverse: bool, names: dict[Dim | Extent, str], first: str = "") -> str:
-    """The ``for`` statement of a span; ``first`` is added to the lower bound."""
+def loop_head(
+    span: Span, reverse: bool, names: dict[Dim | Extent, str], first: str = "", by: str = "nt"
+) -> str:
+    """The ``for`` statement of a span; ``first`` is added to the lower bound, then ``by``."""
     lo, hi = expression(span.lo, names), expression(span.hi, names)
     name = names[span.dim]
     if reverse:
@@ -71,9 +73,9 @@ def loop_head(span: Span, reverse: bool, names: dict[Dim | Extent, str], first: 
         )
     if first:
         return (
-            f"for {name} in range({lo} + {first}, {hi}, nt)"
+            f"for {name} in range({lo} + {first}, {hi}, {by})"
             if lo.code != "0"
-            else (f"for {name} in range({first}, {hi}, nt)")
+            else (f"for {name} in range({first}, {hi}, {by})")
         )
     return f"for {name} in range({hi})" if lo.code == "0" else f"for {name} in range({lo}, {hi})"
 
@@ -101,11 +103,11 @@ def emit_kernel(plan: Plan, kernel: Kernel, number: int, reserved: frozenset[str
     for dim in dims_of_trees(kernel, plan):
         dims[dim] = names.fresh(dim.name)
     places = {tensor: k for k, tensor in enumerate(stored(plan))}
-    function = Function(plan, number, places, names, dims, kernel.sliced)
+    function = Function(plan, number, places, names, dims, kernel.sliced, kernel.along)
     body = Source()
     for tree in kernel.body:
         emit_tree(tree, function, body)
-    parts = (PART, PARTS) if kernel.sliced else ()
+    parts = (PART, PARTS) if kernel.sliced or kernel.along else ()
     integers = (LOCAL, KEY, *plan.extents, *(dims[d] for d in kernel.outer), *parts)
     out = Source()
     out.lines(describe(kernel, plan))
@@ -138,7 +140,8 @@ def _emit_tree(tree: Tree, function: Function, out: Source) -> None:
     match tree:
         case Loop(span, reverse, _, body):
             end = function.plan.ends.get(tree)
-            with out.block(loop_head(span, reverse, function.dims)), function.block():
+            part = (PART, PARTS) if span is function.along else ()
+            with out.block(loop_head(span, reverse, function.dims, *part)), function.block():
                 for place, inner in enumerate(body):
                     if end and end.place == place:
                         emit_end(end, tree, function, out)
@@ -222,7 +225,10 @@ def describe(kernel: Kernel, plan: Plan) -> list[str]:
 
 def schedule(kernel: Kernel) -> str:
     alone = "every worker a slice" if kernel.sliced else "one worker"
-    return f"parallel {kernel.parallel}" if kernel.parallel else alone
+    if kernel.parallel is None:
+        return alone
+    shared = f" and {kernel.along}" if kernel.along else ""
+    return f"parallel {kernel.parallel}{shared}"
 
 
 def equation(s: Statement, storage: Storage, path: tuple[Loop, ...]) -> str:

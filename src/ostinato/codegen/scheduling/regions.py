@@ -8,27 +8,17 @@ dependences that remain between equal values of its dim.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.scheduling.cluster import Edge, Rules, cluster
 from ostinato.codegen.scheduling.deps import HERE, Dep, Spans, Unit
+from ostinato.codegen.scheduling.items import Header, Heading, Item
 from ostinato.codegen.scheduling.leaves import Sizes, leaf_nodes
 from ostinato.codegen.scheduling.scc import components
+from ostinato.codegen.scheduling.spread import spread
 from ostinato.codegen.tree import Loop, Tree
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.index import Dim, dims_of
-
-Sign = Literal["any", "forward", "backward"]
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The loop of a group: its dim, whether it is parallel, and the order it needs."""
-
-    dim: Dim
-    parallel: bool
-    sign: Sign
 
 
 class Unordered(Exception):
@@ -43,32 +33,6 @@ class Unordered(Exception):
         return frozenset(s.name for u in self.units for s in u.statements)
 
 
-Heading = Header | Literal["straight"]
-STRAIGHT: Heading = "straight"  # leaves one after the other, no loop around them
-
-
-@dataclass(frozen=True)
-class Item:
-    """A strongly connected component and the loops that it could run in."""
-
-    units: tuple[Unit, ...]
-    inner: tuple[Dep, ...]
-    options: dict[Dim, Header]
-
-    @property
-    def is_stuck(self) -> bool:
-        return bool(self.inner) and not self.options
-
-    def preferred(self, forced: frozenset[Dim]) -> Heading:
-        """The loop to open around the component, or the heading of a straight run."""
-        pulled = [h for d, h in self.options.items() if d in forced]
-        free = [h for h in self.options.values() if h.sign == "any"]
-        kept = [h for h in free if not any(h.dim in u.main.reduced for u in self.units)]
-        parallel = [h for h in free if h.parallel]
-        ranked = [*pulled, *parallel, *kept, *free, *self.options.values()]
-        return ranked[0] if ranked else STRAIGHT
-
-
 @dataclass(frozen=True)
 class Scheduler:
     """What scheduling knows besides units and dependences: loop spans, tiles, costs."""
@@ -76,6 +40,8 @@ class Scheduler:
     spans: Spans
     tiles: frozenset[Dim]
     sizes: Sizes
+    spreads: bool = False  # whether work leaves loops over steps where tiles may be few
+    wishes: list[Dim] = field(default_factory=list[Dim])  # the loops over which it would be spread
 
     def trees(
         self, units: Sequence[Unit], deps: Sequence[Dep], done: frozenset[Dim] = frozenset()
@@ -93,6 +59,10 @@ class Scheduler:
             for d in deps
             if of[d.producer.name] != of[d.consumer.name]
         ]
+        leaving = spread(items, headers, edges, self.sizes, self.spans)
+        self.wishes.extend(h.along for h in leaving.values() if h.along)
+        if self.spreads:
+            headers = [leaving.get(k, header) for k, header in enumerate(headers)]
         rules = Rules[Heading](_merge, _allows, lambda tensor: self.sizes.history(tensor, done))
         out: list[Tree] = []
         for header, numbers in cluster(headers, edges, rules):
@@ -110,6 +80,8 @@ class Scheduler:
             return leaf_nodes(units, inside, self.sizes)
         kept = [same for d in inside if (same := d.at_same(header.dim)) is not None]
         body = self.trees(units, kept, done | {header.dim})
+        if header.along is not None:
+            body = tuple(_shared_out(tree, header.along) for tree in body)
         reverse = header.sign == "backward"
         return (Loop(self.spans[header.dim], reverse, header.parallel, body),)
 
@@ -191,11 +163,17 @@ class Scheduler:
         return frozenset(out)
 
 
+def _shared_out(tree: Tree, dim: Dim) -> Tree:
+    """The loop of a tile over independent steps."""
+    assert isinstance(tree, Loop) and tree.dim is dim, f"there is no loop over {dim}"
+    return replace(tree, parallel=True)
+
+
 def _merge(a: Heading, b: Heading) -> tuple[Heading, ...]:
     """The headings of one group for both, best first: a free loop may take a direction."""
     if not isinstance(a, Header) or not isinstance(b, Header):
         return (a,) if a == b else ()
-    if (a.dim, a.parallel) != (b.dim, b.parallel):
+    if (a.dim, a.parallel, a.along) != (b.dim, b.parallel, b.along):
         return ()
     signs = {a.sign, b.sign} - {"any"}
     if len(signs) > 1:

@@ -25,6 +25,7 @@ from ostinato.codegen.systems.tile import Tiled
 from ostinato.codegen.systems.untwin import untwin
 from ostinato.codegen.tree import Tree
 from ostinato.pdg.errors import CycleError
+from ostinato.pdg.index import Dim
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Scheduled:
     """Statements in their final form, the trees that compute them, and what these respect.
 
     ``placed`` are the statements as they are stored, with the axes named as in the system. ``same``
-    gives for statements that are not computed the equal one that is.
+    gives for statements that are not computed the equal one that is. ``wishes`` are dims over whose
+    steps work would be spread (see `ostinato.codegen.scheduling.spread`).
     """
 
     statements: dict[str, Statement]
@@ -41,10 +43,13 @@ class Scheduled:
     deps: list[Dep]
     trees: tuple[Tree, ...]
     same: Mapping[str, str] = field(default_factory=dict[str, str])
+    wishes: tuple[Dim, ...] = ()
 
 
 def schedule(tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int]) -> Scheduled:
     """Order all statements; of equal ones in the same loops one is left.
+
+    Only then work leaves loops over steps: before, what is computed twice would.
 
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
@@ -52,9 +57,9 @@ def schedule(tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int]) ->
     found = _ordered(tiled, statements, outputs, hints)
     same = same_in_loops(statements, found.trees, outputs)
     if not same:
-        return found
+        return _ordered(tiled, statements, outputs, hints, True) if found.wishes else found
     try:
-        fewer = _ordered(tiled, merged(statements, same, outputs), outputs, hints)
+        fewer = _ordered(tiled, merged(statements, same, outputs), outputs, hints, True)
     except CycleError:
         return found
     return replace(fewer, same=same)
@@ -65,6 +70,7 @@ def _ordered(
     statements: dict[str, Statement],
     outputs: frozenset[str],
     hints: Mapping[str, int],
+    spreads: bool = False,
 ) -> Scheduled:
     """Order statements.
 
@@ -74,7 +80,7 @@ def _ordered(
     assembled: frozenset[str] = frozenset()
     while True:
         try:
-            return _scheduled(tiled, statements, outputs, hints)
+            return _scheduled(tiled, statements, outputs, hints, spreads)
         except Unordered as found:
             renamed = untwin(statements, found.names - outputs)
             if renamed is not None:
@@ -96,6 +102,7 @@ def _scheduled(
     prepared: Mapping[str, Statement],
     outputs: frozenset[str],
     hints: Mapping[str, int],
+    spreads: bool,
 ) -> Scheduled:
     split = split_folds(lay_out(prepared), tiled.tiles)
     split, products = find_products(split, Sizes(split, hints))
@@ -103,7 +110,8 @@ def _scheduled(
     statements, products, units = join_epilogues(split, products)
     deps = dependences(units, tiled.spans)
     sizes = Sizes(statements, hints, tiled.spans, products)
-    trees = updates_last(Scheduler(tiled.spans, tiled.tiles, sizes).trees(units, deps), deps)
+    scheduler = Scheduler(tiled.spans, tiled.tiles, sizes, spreads)
+    trees = updates_last(scheduler.trees(units, deps), deps)
     check_schedule(trees, units, deps)
     trees, statements = aligned(trees, statements)
-    return Scheduled(statements, split, units, deps, trees)
+    return Scheduled(statements, split, units, deps, trees, wishes=tuple(scheduler.wishes))
