@@ -20,6 +20,7 @@ from ostinato.pdg.errors import CertificateError
 from ostinato.rewrite.registry import Rule, every_rule
 from tests.certificate.programs import certificate, refusal
 from tests.pipeline.programs import SMALL
+from tests.pipeline.test_spread import judged
 
 FORBIDDEN = ("saturate", "extract", "improve", "legality", "optimize", "rebuild", "load")
 
@@ -87,7 +88,7 @@ def discounts() -> ot.Program:
     )
 
 
-FURTHER = (moved_parts, affine_steps, halves_and_calls, variances, discounts)
+FURTHER = (moved_parts, affine_steps, halves_and_calls, variances, discounts, judged)
 
 
 @pytest.mark.parametrize("make", FURTHER)

@@ -75,6 +75,19 @@ def test_what_a_worker_reads_in_its_own_tiles_needs_no_barrier() -> None:
     assert refusal((X, step("y", (2, B, 0), 1, reads("x", B))), memory(*BOTH)) == ""
 
 
+def test_steps_that_workers_share_out_are_not_all_of_the_worker_of_their_tile() -> None:
+    def both(found: Step) -> Step:
+        return replace(found, loops=(LOOPS[B], replace(LOOPS[T], parallel=True)))
+
+    x, there = both(step("x", (0, B, T, 0), 1)), reads("x", B, T)
+    found = memory(tensor("x", slot(B), slot(T)), tensor("y", slot(B), slot(T)))
+    assert refusal((x, both(step("y", (2, B, T, 0), 1, there))), found) == ""
+    assert refusal((x, both(step("y", (2, B, T, 0), 1, reads("x", B, 0)))), found) != ""
+    alone = step("y", (2, B, 0, T, 0), 1, there)
+    assert "no barrier stands between" in refusal((x, alone), found)
+    assert refusal((x, alone), replace(found, barriers=((1,),))) == ""
+
+
 # in every step the first worker computes s, then all workers compute u
 S, U = step("s", (0, T, 0, 0), 3), step("u", (0, T, 2, B, 0), 3, reads("s", T))
 ONE_S = tensor("s", slot(T, 1)), tensor("u", slot(T), slot(B))

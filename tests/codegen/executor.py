@@ -106,6 +106,7 @@ class Worker:
         self.plan = memory.plan
         self.registers: Registers = {}
         self.is_sliced = False
+        self.steps: tuple[Span | None, int, int] = (None, 0, 1)  # of a tile, those of this worker
 
     def run(self, steps: Sequence[Step], point: Point) -> Iterator[bool]:
         for step in steps:
@@ -125,7 +126,9 @@ class Worker:
                 yield from self.trees(kernel.body, point)
             return
         tiles = values(kernel.parallel, False, point)
-        for k in tiles[self.number :: self.count]:
+        shared = max(1, self.count // max(1, len(tiles))) if kernel.along else 1
+        self.steps = kernel.along, self.number % shared, shared
+        for k in tiles[self.number // shared :: self.count // shared]:
             yield from self.trees(kernel.body, point | {kernel.parallel.dim: k})
 
     def trees(self, trees: Sequence[Tree], point: Point) -> Iterator[bool]:
@@ -144,7 +147,9 @@ class Worker:
                 case Calling(name):
                     raise AssertionError(f"{name} calls Python")
                 case _:
-                    for k in values(tree.span, tree.reverse, point):
+                    found = values(tree.span, tree.reverse, point)
+                    along, first, by = self.steps
+                    for k in found[first::by] if tree.span is along else found:
                         yield from self.trees(tree.body, point | {tree.dim: k})
                     continue
             yield False

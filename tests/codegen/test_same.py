@@ -40,6 +40,16 @@ def test_a_recurrence_whose_history_is_read_computes_its_body_once() -> None:
     assert planned.same == {"f_again": "f", "g": "out"}
 
 
+def test_what_copies_a_value_does_not_take_its_place() -> None:
+    p = played()
+    p.statements["f"] = replace(p.statements["f"], label="")
+    p.add("copy", "b t", "h", p("f"))
+    p.add("seen", "b t", "h", p("copy") * 2.0)
+    p.outputs.append("seen")
+    planned = assert_right(p, SIZES, {"b": 2})
+    assert planned.same["g"] == "out" and "copy" not in planned.same.values()
+
+
 def test_without_equal_statements_nothing_is_dropped() -> None:
     assert assert_right(played(also=False), SIZES).same == {}
 

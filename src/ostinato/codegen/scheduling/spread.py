@@ -18,7 +18,8 @@ from ostinato.codegen.scheduling.cluster import Edge
 from ostinato.codegen.scheduling.deps import Spans, stored_points
 from ostinato.codegen.scheduling.items import Header, Heading, Item
 from ostinato.codegen.scheduling.leaves import Sizes
-from ostinato.pdg.index import Dim
+from ostinato.codegen.tree import Span
+from ostinato.pdg.index import Dim, dims_of
 
 FEW = 8  # tiles: more of them occupy the workers that there are
 PASSED = 512  # multiply-adds that are worth writing a number and reading it again
@@ -34,18 +35,24 @@ def spread(
 ) -> dict[int, Header]:
     """The items that leave the loop over the steps of a tile, each with its new loop."""
     out: dict[int, Header] = {}
-    tiles = [h.dim for h in headers if isinstance(h, Header) and h.parallel]
+    tiles = (h.dim for h in headers if isinstance(h, Header) and h.parallel)
     for tile in dict.fromkeys(tiles):
-        if sizes.steps(spans[tile].hi) >= FEW:
+        if _typical(sizes, spans[tile]) >= FEW:
             continue
         group = _Group(items, headers, edges, sizes, tile)
         for step in group.carried():
-            if sizes.steps(stored_points(spans[step].hi)) < FEW:
+            if _typical(sizes, spans[step]) < FEW or dims_of(spans[step].hi):
                 continue
             for going in group.leaving(step):
                 if group.pays(going, step):
                     out |= dict.fromkeys(going, Header(tile, True, "any", step))
     return out
+
+
+def _typical(sizes: Sizes, span: Span) -> int:
+    """How often a loop typically runs; one whose range other loops decide counts as often."""
+    most = stored_points(span.hi)
+    return FEW if dims_of(most) else sizes.steps(most)
 
 
 @dataclass

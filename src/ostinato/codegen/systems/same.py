@@ -75,7 +75,8 @@ def same_in_loops(
             groups.setdefault((numbers.statement(name), loops), []).append(name)
     out: dict[str, str] = {}
     for names in groups.values():
-        best = min(names, key=lambda n: (n not in outputs, not statements[n].label))
+        copies = {n for n in names if not numbers.reads[n].isdisjoint(names)}  # of one that stays
+        best = min(names, key=lambda n: (n in copies, n not in outputs, not statements[n].label))
         out |= {n: best for n in names if n is not best and n not in outputs}
     return out
 
@@ -96,12 +97,14 @@ class _Numbers:
     read: dict[Load, int] = field(default_factory=dict[Load, int])
     open: set[str] = field(default_factory=set[str])
     picked: int = 0
+    reads: dict[str, frozenset[str]] = field(init=False)
 
     def __post_init__(self) -> None:
         reads = {
             n: [x.tensor for _, value in s.clauses for x in loads(value)]
             for n, s in self.statements.items()
         }
+        self.reads = {n: frozenset(found) for n, found in reads.items()}
         groups = components(list(reads), reads)
         around = (set(group) for group in groups if len(group) > 1)
         self.cyclic = {n for n, found in reads.items() if n in found}.union(*around)
