@@ -61,8 +61,8 @@ class Scheduler:
         ]
         leaving = spread(items, headers, edges, self.sizes, self.spans)
         self.wishes.extend(h.along for h in leaving.values() if h.along)
-        for k, header in leaving.items() if self.spreads else ():
-            headers[k] = header
+        for k, own in leaving.items() if self.spreads else ():
+            headers[k] = own
         rules = Rules[Heading](_merge, _allows, lambda tensor: self.sizes.history(tensor, done))
         out: list[Tree] = []
         for header, numbers in cluster(headers, edges, rules):
