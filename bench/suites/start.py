@@ -17,9 +17,10 @@ SUITE = Suite(
     title="from an empty process to the first iteration of PPO",
     text=(
         "Every sample is a fresh process: *cold* with an empty cache, *warm* with what a process\n"
-        "before it has compiled (JAX: its persistent compilation cache). *start* runs from before\n"
-        "the import to the end of the first iteration; *trace* is making the program, in JAX the\n"
-        "initial parameters; *compile* is the rest up to machine code. Peak is resident memory."
+        "before it has compiled and run at these sizes (JAX: its persistent compilation cache).\n"
+        "*start* runs from before the import to the end of the first iteration; *trace* is making\n"
+        "the program, in JAX the initial parameters; *compile* is the rest up to machine code.\n"
+        "Peak is resident memory."
     ),
     cases=tuple(
         Case(program, {"envs": 64, "steps": 128}, "start_s", entries(state), state == "warm")

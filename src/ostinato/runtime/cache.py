@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 import shutil
 import tempfile
 import warnings
 from pathlib import Path
 
-from ostinato.runtime import trust
+from ostinato.runtime import later, trust
 from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.folder import VARIABLE as VARIABLE
 from ostinato.runtime.folder import require_root
@@ -71,7 +70,7 @@ def store(key: str, artifact: Artifact) -> Path:
 
 def _write(directory: Path, artifact: Artifact) -> None:
     trust.write(directory / FILE, artifact.source.encode())
-    body = pickle.dumps(artifact, protocol=5)
+    body = later.dumps(artifact)
     head = hashlib.sha256(body).hexdigest().encode()
     trust.write(directory / ARTIFACT, head + b"\n" + body)
 
@@ -103,7 +102,7 @@ def _read(place: Path) -> Artifact:
     head, _, body = trust.read(place / ARTIFACT).partition(b"\n")
     if hashlib.sha256(body).hexdigest().encode() != head:
         raise ValueError("its digest is wrong")
-    artifact = pickle.loads(body)
+    artifact = later.loads(body)
     if not isinstance(artifact, Artifact):
         raise ValueError(f"it holds a {type(artifact).__name__}")
     if trust.read(place / FILE).decode() != artifact.source:

@@ -25,6 +25,7 @@ from ostinato.runtime.explain import Explanation, MemoryUse
 from ostinato.runtime.frame import Frame, Outcome, empty_result
 from ostinato.runtime.linking import Entry
 from ostinato.runtime.module import Loaded, load_module
+from ostinato.runtime.placing import Placing
 from ostinato.runtime.workers import Workers, available_cores
 
 if TYPE_CHECKING:
@@ -161,6 +162,7 @@ class Executable:
         self._measured: tuple[Mapping[str, int], tuple[float, ...]] | None = None
         self.threads = threads or available_cores()
         self.crowd = None if threads else Crowd(artifact.price, directory)
+        self._placing = Placing(artifact.place, directory)
         self.loaded: Loaded = load_module(directory, key, self.threads, making)
         self._free: list[Frame] = []
         self._extents: Mapping[str, int] = {}
@@ -186,7 +188,7 @@ class Executable:
         """Where every tensor lies; that of the last extents is remembered."""
         workers, known = self.workers(extents), self._placed
         if known is None or known[:2] != (extents, workers):
-            placed = self.artifact.place(extents, workers)
+            placed = self._placing.layout(extents, workers)
             known = self._placed = (dict(extents), workers, placed)
         return known[2]
 
