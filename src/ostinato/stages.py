@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ostinato.fitting import Taken
     from ostinato.rewrite.optimize import Optimized
 
+REWRITING = "ostinato.rewrite.optimize"
 STAGES = (  # what follows rewriting
     "ostinato.codegen.memory.lighter",
     "ostinato.codegen.lowering.lower",
@@ -55,6 +56,7 @@ def build(
 ) -> Artifact:
     """Run every stage of the compiler; ``told`` gets the pieces of source while it is emitted."""
     started = time.perf_counter()
+    importlib.import_module(REWRITING)
     threading.Thread(target=_import_stages, name="ostinato-imports", daemon=True).start()
     with _seldom_collecting():
         optimized = optimize_pdg(encoded(pdg), rules, options)
@@ -76,7 +78,7 @@ def _seldom_collecting() -> Generator[None]:
 
 
 def _import_stages() -> None:
-    """Import what comes after rewriting: the engine of the rules leaves Python free meanwhile."""
+    """Import what comes after rewriting, while the engine of the rules leaves Python free."""
     for name in (*STAGES, READER):
         importlib.import_module(name)
 

@@ -46,10 +46,11 @@ class Rewrite:
                 return value
             case Position(of, dtype):
                 return Position(self.expr(of), dtype)
-            case Load(_, dims, axes):
-                at = tuple(map(self.expr, dims)), tuple(map(self.expr, axes))
-                picks = tuple(map(self.pick, value.picks))
-                return self.load(replace(value, dims=at[0], axes=at[1], picks=picks))
+            case Load(tensor, dims, axes, dtype, clamp, picks):
+                if self.by or picks:
+                    at = tuple(map(self.expr, dims)), tuple(map(self.expr, axes))
+                    value = Load(tensor, *at, dtype, clamp, tuple(map(self.pick, picks)))
+                return self.load(value)
             case Call(fn, args, dtype):
                 return Call(fn, tuple(map(self.value, args)), dtype)
             case Draw(fn, stream, point, element, dtype):

@@ -9,9 +9,9 @@ then to its box, so its demand may be too large but never too small.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import assert_never
 
 from ostinato.pdg.condition import equal
@@ -82,6 +82,16 @@ def _span(dims: tuple[Dim, ...], dim: Dim, reverse: bool) -> Relation:
     return relation(dims, dims, exprs, within=[(steps, size)])
 
 
+def _united(known: Set, points: Set) -> Set:
+    """Both sets as one: the known one itself where nothing is new."""
+    return known if points.is_subset(known) else known | points
+
+
+def _widened(known: Set, grown: Set, inside: Set) -> Set:
+    """A grown set with what the known one's remaining limits leave room for."""
+    return grown | (known.widened(grown) & inside)
+
+
 @dataclass(eq=False)
 class Demand:
     """The demanded points of every node of a program, for extents from ``minimum`` on."""
@@ -90,10 +100,24 @@ class Demand:
     minimum: LowerBounds
     _sets: dict[Node, Set] = field(init=False)
     _growths: dict[str, int] = field(init=False)
+    _known: dict[Hashable, Set] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._sets, self._growths = {}, {}
+        self._sets, self._growths, self._known = {}, {}, {}
         self._propagate()
+        self._known.clear()
+
+    def _once(self, made: Callable[[], Set], *of: Hashable) -> Set:
+        """A set by what it is made of: equal ones are one, so that few questions go to isl.
+
+        Sets count by identity: whoever makes one here keeps those that it is made of.
+        """
+        found = self._known.get(of)
+        if found is None:
+            found = made()
+            found = self._known.setdefault((found.dims, found.raw), found)
+            self._known[of] = found
+        return found
 
     def of(self, node: Node) -> Set:
         """The points of a node's domain at which its value is needed."""
@@ -124,15 +148,17 @@ class Demand:
             case Const() | Affine() | Iota() | Random() | Input():
                 return
             case Rec(name):
-                yield from self._cases(name, points & box(node.domain))
+                within = partial(points.__and__, box(node.domain))
+                yield from self._cases(name, self._once(within, "box", points))
             case Read(at):
                 (x,) = node.args
-                reached = read_relation(at, node.domain, x.domain).apply(points)
-                yield x, reached.assume(self.minimum)
+                across = read_relation(at, node.domain, x.domain)
+                reached = partial(self._reached, across, points)
+                yield x, self._once(reached, "reached", across, points)
             case Case(cond):
                 holds = condition_set(points.dims, cond)
-                yield node.args[0], points & holds
-                yield node.args[1], points - holds
+                yield node.args[0], self._once(lambda: points & holds, "and", cond, points)
+                yield node.args[1], self._once(lambda: points - holds, "not", cond, points)
             case Scan(_, dim, reverse):
                 yield node.args[0], _span(points.dims, dim, reverse).apply(points)
             case Linear(dim, reverse):
@@ -153,8 +179,8 @@ class Demand:
         equation = self.pdg.equations.get(name)
         for cond, right in equation.cases if equation else ():
             holds = condition_set(points.dims, cond)
-            yield right, points & holds
-            points = points - holds
+            yield right, self._once(partial(points.__and__, holds), "and", cond, points)
+            points = self._once(partial(points.__sub__, holds), "not", cond, points)
 
     def _propagate(self) -> None:
         order = {node: k for k, node in enumerate(self.pdg.nodes())}
@@ -180,23 +206,29 @@ class Demand:
         known = self._sets.get(node)
         if points is known:
             return False
-        points = points.onto(node.domain)
+        if points.dims != node.domain:
+            given = points
+            points = self._once(lambda: given.onto(node.domain), "onto", node.domain, given)
         if known is None:
             self._sets[node] = points
             return not points.is_empty()
-        if points.is_subset(known):
+        grown = self._once(partial(_united, known, points), "or", known, points)
+        if grown is known:
             return False
-        grown = known | points
         if isinstance(node.op, Rec):
             grown = self._settle(node, known, grown)
         self._sets[node] = grown
         return True
 
+    def _reached(self, across: Relation, points: Set) -> Set:
+        return across.apply(points).assume(self.minimum)
+
     def _settle(self, node: Node, known: Set, grown: Set) -> Set:
-        name = str(node.op)
+        name, inside = str(node.op), box(node.domain)
         self._growths[name] = rounds = self._growths.get(name, 0) + 1
         if rounds >= _WIDEN_ROUNDS:
-            return grown | box(node.domain)
+            return self._once(lambda: grown | inside, "whole", grown)
         if rounds >= _SETTLE_ROUNDS:
-            return grown | (known.widened(grown) & box(node.domain))
+            wider = partial(_widened, known, grown, inside)
+            return self._once(wider, "widened", known, grown)
         return grown

@@ -11,8 +11,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import gcd
-from typing import assert_never
+from typing import assert_never, cast
 
 _serial = itertools.count()
 
@@ -119,7 +120,7 @@ class Expr:
     const: int
 
     def __add__(self, other: ExprLike) -> Expr:
-        right = expr(other)
+        right = other if isinstance(other, Expr) else expr(other)
         if not right.terms or not self.terms:
             return Expr(self.terms or right.terms, self.const + right.const)
         total = dict(self.terms)
@@ -133,7 +134,13 @@ class Expr:
         return Expr(tuple((a, -k) for a, k in self.terms), -self.const)
 
     def __sub__(self, other: ExprLike) -> Expr:
-        return self + (-expr(other))
+        right = other if isinstance(other, Expr) else expr(other)
+        if not right.terms:
+            return Expr(self.terms, self.const - right.const)
+        total = dict(self.terms)
+        for atom, k in right.terms:
+            total[atom] = total.get(atom, 0) - k
+        return _canonical(total, self.const - right.const)
 
     def __rsub__(self, other: ExprLike) -> Expr:
         return expr(other) - self
@@ -301,28 +308,33 @@ def product(sizes: Iterable[ExprLike]) -> Expr:
 def symbols(value: ExprLike) -> frozenset[Dim | Extent]:
     """All dimensions and extents that the expression mentions."""
     out: set[Dim | Extent] = set()
-    for atom, _ in expr(value).terms:
-        if isinstance(atom, Dim | Extent):  # nearly always
+    for atom, _ in value.terms if isinstance(value, Expr) else expr(value).terms:
+        if isinstance(atom, (Dim, Extent)):  # nearly always
             out.add(atom)
-            continue
-        match atom:
-            case FloorDiv(of, _) | Mod(of, _):
-                out |= symbols(of)
-            case Extremum(_, of) | Product(of):
-                out = out.union(*(symbols(e) for e in of))
-            case other:
-                assert_never(other)
+        else:
+            out |= _mentioned(atom)
     return frozenset(out)
+
+
+@lru_cache(maxsize=4096)
+def _mentioned(atom: FloorDiv | Mod | Extremum | Product) -> frozenset[Dim | Extent]:
+    match atom:
+        case FloorDiv(of, _) | Mod(of, _):
+            return symbols(of)
+        case Extremum(_, of) | Product(of):
+            return frozenset[Dim | Extent]().union(*map(symbols, of))
+        case other:
+            assert_never(other)
 
 
 def dims_of(value: ExprLike) -> frozenset[Dim]:
     """The dimensions that the expression mentions."""
     out: set[Dim] = set()
-    for atom, _ in expr(value).terms:
+    for atom, _ in value.terms if isinstance(value, Expr) else expr(value).terms:
         if isinstance(atom, Dim):
             out.add(atom)
         elif not isinstance(atom, Extent):
-            out.update(s for s in symbols(Expr(((atom, 1),), 0)) if isinstance(s, Dim))
+            out.update(s for s in _mentioned(atom) if isinstance(s, Dim))
     return frozenset(out)
 
 
@@ -351,13 +363,15 @@ Substitution = Mapping[Dim, Expr] | Mapping[Dim | Extent, Expr]
 
 def substitute(value: ExprLike, by: Substitution) -> Expr:
     """Replace dimensions or extents by expressions, all at once."""
-    table: dict[Dim | Extent, Expr] = {symbol: e for symbol, e in by.items()}
     e = expr(value)
+    table = cast("Mapping[Dim | Extent, Expr]", by)
+    if all(isinstance(atom, (Dim, Extent)) and atom not in table for atom, _ in e.terms):
+        return e
     total = expr(e.const)
     for atom, k in e.terms:
         match atom:
             case Dim() | Extent():
-                part = table.get(atom, expr(atom))
+                part = table.get(atom) or expr(atom)
             case FloorDiv(of, by_):
                 part = floordiv(substitute(of, table), by_)
             case Mod(of, by_):
@@ -368,7 +382,7 @@ def substitute(value: ExprLike, by: Substitution) -> Expr:
                 part = product(substitute(x, table) for x in of_)
             case other:
                 assert_never(other)
-        total = total + part * k
+        total = total + (part if k == 1 else part * k)
     return total
 
 

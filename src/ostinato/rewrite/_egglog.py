@@ -70,8 +70,25 @@ class Engine:
         self._graph: Any = _bindings().EGraph()
         self.filled = set[str]()  # the relations that were given rows in this scope
         self.declared = set[tuple[str, ...]]()  # rules that were declared since
-        for command in program:  # as one text they take ten times longer
-            self.execute(command)
+        self._commands = list[str]()
+        self.declare(program)
+
+    def declare(self, commands: Sequence[str]) -> None:
+        """Run commands that have no outputs; other threads run Python meanwhile.
+
+        Each is parsed by itself, because one text of all takes ten times longer. Where one is
+        refused they run again one after the other, to tell which.
+        """
+        self._commands += commands
+        try:
+            parsed = [each for text in commands for each in self._graph.parse_program(text)]
+            self._graph.run_program(*parsed)
+        except BaseException as problem:  # Rust panics derive from BaseException
+            if isinstance(problem, KeyboardInterrupt | SystemExit | MemoryError):
+                raise
+            self._graph = _bindings().EGraph()
+            for text in self._commands:
+                self.execute(text)
 
     def execute(self, text: str) -> list[Any]:
         """Run commands and return their outputs."""
@@ -177,13 +194,16 @@ class Session:
         self._program, self._declared = (base, every) if is_brief else (base + rules, ())
         self._gated, self._of = ((), ()) if is_brief else (gated, of)
 
+    def declare(self) -> None:
+        """Make the engine before there is a program: meanwhile other threads run Python."""
+        engine(self._program, self._of)
+
     def __enter__(self) -> Engine:
         found = engine(self._program, self._of)
         try:
             for group in self._gated:
                 if group not in found.declared:
-                    for command in group:
-                        found.execute(command)
+                    found.declare(group)
                     found.declared.add(group)
             found.execute("(push)")
             found.filled.clear()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from ostinato.machine.profile import Profile
@@ -127,6 +128,9 @@ class Rewriting:
 
     def __init__(self, pdg: Pdg, options: RewriteOptions) -> None:
         self._options, self._clock = options, _Clock(options.clock)
+        with _well_formed(options.rules):
+            Session(program(options.rules.rules, ())).declare()
+        self._clock.lap("declare")
         self._loaded = load(pdg)
         self._clock.lap("load")
         self._graph, self._saturation = _saturated(self._loaded, options, self._clock)
@@ -189,21 +193,28 @@ def _saturated(loaded: Loaded, chosen: RewriteOptions, clock: _Clock) -> tuple[E
 
     Errors: OptionError for a rule that is not well formed.
     """
+    filled = {name for name, rows in loaded.rows.items() if rows}
+    families = {r.name: r.family for r in chosen.rules}
+    with _well_formed(chosen.rules), Session(program(chosen.rules.rules, filled)) as engine:
+        engine.insert(loaded.rows)
+        saturation = saturate(engine, chosen.budget, families)
+        clock.lap("saturate")
+        graph = export(engine, loaded)
+        clock.lap("export")
+    return graph, saturation
+
+
+@contextmanager
+def _well_formed(rules: RuleSet) -> Generator[None]:
+    """Tell a rule that the engine refuses by its name."""
     try:
-        filled = {name for name, rows in loaded.rows.items() if rows}
-        with Session(program(chosen.rules.rules, filled)) as engine:
-            engine.insert(loaded.rows)
-            saturation = saturate(engine, chosen.budget, {r.name: r.family for r in chosen.rules})
-            clock.lap("saturate")
-            graph = export(engine, loaded)
-            clock.lap("export")
+        yield
     except EngineError as problem:
         name = re.search(r':name "([^"]*)"', problem.command)
-        if name is None or name[1] not in [r.name for r in chosen.rules]:
+        if name is None or name[1] not in [r.name for r in rules]:
             raise
         fact = f"the rule `{name[1]}` is not well formed: {problem.fact}"
         raise OptionError(fact, "Compare with `ostinato rules show` of a similar rule.") from None
-    return graph, saturation
 
 
 def _cheapest(extractor: Extractor, graph: EGraph, loaded: Loaded, sizes: Sizes) -> Selection:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ostinato.codegen.memory.reuse import Prover, orders_of, ranked
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from ostinato.pdg.isl import Relation
 
 
+Pair = tuple[int, str, int]  # a dependence by identity, a statement, and its writing clause
+
+
 @dataclass(frozen=True)
 class Move:
     """A clause that copies what it reads, element by element."""
@@ -39,7 +43,7 @@ class Move:
     clause: int
     read: Dep
 
-    @property
+    @cached_property
     def ends(self) -> frozenset[str]:
         return frozenset((self.to, self.read.tensor))
 
@@ -49,6 +53,7 @@ class Write:
     """A clause of a statement of shared memory that writes: where its condition holds."""
 
     by: Statement
+    clause: int
     cond: Cond
 
 
@@ -132,6 +137,8 @@ class _Coalescing:
     outputs: frozenset[str]
     sites: Mapping[str, Site]
     known: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
+    asked: dict[Pair, bool] = field(default_factory=dict[Pair, bool])
+    clauses: dict[str, list[Write]] = field(default_factory=dict[str, list[Write]])
 
     def __post_init__(self) -> None:
         self.by_name: dict[str, Statement] = {}
@@ -202,18 +209,28 @@ class _Coalescing:
     def may_share(self, group: frozenset[str], moves: Sequence[Move]) -> bool:
         """Whether every read of a group finds its value in the shared memory."""
         still = {(m.to, m.clause) for m in moves if m.ends <= group}
-        writes = [
-            Write(self.by_name[n], cond)
-            for n in sorted(group)
-            for k, clause in enumerate(alone(self.by_name[n]))
-            for cond, _ in clause.clauses
-            if (n, k) not in still
-        ]
+        of = (w for n in sorted(group) for w in self.writes(n))
+        writes = [w for w in of if (w.by.name, w.clause) not in still]
         reads = [d for n in sorted(group) for d in self.readers.get(n, ())]
         return all(self.is_safe(d, w) for d in reads for w in writes)
 
+    def writes(self, name: str) -> list[Write]:
+        """All clauses of a statement, each where its place among them lets it write."""
+        if name not in self.clauses:
+            s = self.by_name[name]
+            apart = enumerate(alone(s))
+            self.clauses[name] = [Write(s, k, c) for k, one in apart for c, _ in one.clauses]
+        return self.clauses[name]
+
     def is_safe(self, d: Dep, w: Write) -> bool:
         """Whether a write never comes between a value and its read."""
+        pair = (id(d), w.by.name, w.clause)
+        if pair not in self.asked:
+            self.asked[pair] = self.is_proved(d, w)
+        return self.asked[pair]
+
+    def is_proved(self, d: Dep, w: Write) -> bool:
+        """The same, by the order of time; alike questions are asked of isl once."""
         if not self.is_in_turn(d, w):
             return False
         when = self.proofs.when
@@ -273,9 +290,10 @@ class _Coalescing:
         other = {x: Dim(x.name) for x in dims}
         renamed: dict[Dim, Expr] = {x: expr(y) for x, y in other.items()}
         same = [equal(x, renamed[x]) for x, _ in _kept(self.storage[w.by.name])]
-        cond = every(*same, substitute_cond(w.cond, renamed))
-        sizes = [(other[x], substitute(d.spans[x].hi, renamed)) for x in dims]
-        return isl.relation(d.producer.dims, dims, [renamed[x] for x in dims], cond, sizes)
+        sizes = {other[x]: substitute(d.spans[x].hi, renamed) for x in dims}
+        others = tuple(other.values())
+        cond = every(*same, substitute_cond(w.cond, renamed), isl.box_cond(others, sizes))
+        return isl.pairs(d.producer.dims, others, cond)
 
 
 def _copied(value: Value) -> Load | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ostinato.codegen.memory.storage import Storage
@@ -105,16 +106,12 @@ def orders_of(moments: Sequence[Moment]) -> tuple[bool, ...]:
 def ranked(times: Sequence[Time]) -> Hashable:
     """Times up to what matters: the loops, and the order of the constants at each depth."""
     out: list[Hashable] = []
-    for depth in range(max(map(len, times))):
-        here = [t[depth] if depth < len(t) else 0 for t in times]
-        order = sorted({x for x in here if isinstance(x, int)})
-        out.append(
-            tuple(
-                (x.dim, x.reverse, x.parallel) if isinstance(x, Loop) else order.index(x)
-                for x in here
-            )
-        )
-    return tuple(out)
+    for here in zip_longest(*times, fillvalue=0):
+        order = sorted({x for x in here if not isinstance(x, Loop)})
+        out += [
+            (x.dim, x.reverse, x.parallel) if isinstance(x, Loop) else order.index(x) for x in here
+        ]
+    return len(times), tuple(out)
 
 
 def check_storage(proofs: Prover, storage: Mapping[str, Storage], deps: Sequence[Dep]) -> None:
@@ -137,9 +134,10 @@ def same_slot(dep: Dep, s: Storage) -> Relation:
         gap = expr(slot.dim) - other[slot.dim]
         if slot.kind == "full":
             conds.append(equal(gap, 0))
-        elif slot.kind == "circular":
+            continue
+        if slot.kind == "circular":
             conds.append(equal(mod(gap, slot.extent.as_int()), 0))
         moved += [at_least(gap, 1), at_least(-gap, 1)]
-    sizes = [(other[d], substitute(dep.spans[d].hi, renamed)) for d in dims]
-    cond = every(*conds, some(*moved))
-    return isl.relation(dims, dims, [renamed[d] for d in dims], cond, sizes)
+    sizes = {other[d]: substitute(dep.spans[d].hi, renamed) for d in dims}
+    others = tuple(other.values())
+    return isl.pairs(dims, others, every(*conds, some(*moved), isl.box_cond(others, sizes)))

@@ -107,13 +107,15 @@ class _Clusters(Generic[H]):
 
     def move(self, item: int) -> bool:
         """Move an item to another group if less crosses groups then."""
-        tensors = {e.dep.tensor for e in (*self.before[item], *self.after[item])}
-        here, now = self.at[item], self.crossing(tensors)
+        here = self.at[item]
         low = max((self.at[e.source] for e in self.before[item]), default=0)
         high = min((self.at[e.target] for e in self.after[item]), default=len(self.members) - 1)
-        for group in range(low, high + 1):
-            if group == here or not self.members[group]:
-                continue
+        others = [g for g in range(low, high + 1) if g != here and self.members[g]]
+        if not others:
+            return False
+        tensors = {e.dep.tensor for e in (*self.before[item], *self.after[item])}
+        now = self.crossing(tensors)
+        for group in others:
             header = self.joined(item, group)
             if header is None:
                 continue

@@ -70,14 +70,18 @@ class Box:
         out = {d: stored_points(s.hi) - 1 for d, s in self.spans.items()}
         return out | {a.index: _top(a) - 1 for a in self.axes}
 
+    @cached_property
+    def mentioned(self) -> frozenset[Dim]:
+        """The indices that ranges of others mention."""
+        return frozenset(d for last in self.last.values() for d in dims_of(last))
+
     def extreme(self, e: Expr, upper: bool) -> Expr | None:
         """The extreme of an expression over the box; indices whose range mentions others first."""
-        mentioned = {d for last in self.last.values() for d in dims_of(last)}
         while True:
             dims = [a for a, _ in e.terms if isinstance(a, Dim)]
             if not dims:
                 return None if dims_of(e) else e
-            free = [d for d in dims if d not in mentioned] or dims
+            free = [d for d in dims if d not in self.mentioned] or dims
             chosen = next((d for d in free if dims_of(self.last[d])), free[0])
             k = dict(e.terms)[chosen]
             at = self.last[chosen] if upper == (k > 0) else expr(0)

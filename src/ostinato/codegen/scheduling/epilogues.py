@@ -48,10 +48,13 @@ class _Joining:
 
     def try_join(self, name: str, s: Statement) -> bool:
         """Join a statement to a product if it fits and is not needed for its operands."""
+        main = self.statements[name]
+        if s.kind != "map" or s.dims != main.dims or s.dtype != main.dtype or s.name in self.owner:
+            return False
         product = self.products[name]
         own = {name, *product.epilogues}
-        apart = s.later and s.later != self.statements[name].later
-        if apart or s.name in self.owner or not self.fits(self.statements[name], own, s):
+        apart = s.later and s.later != main.later
+        if apart or not self.fits(main, own, s):
             return False
         others = {x.tensor for _, v in s.clauses for x in loads(v)} - own
         if any(self.needs(t, own) for t in sorted(others)):
@@ -64,9 +67,7 @@ class _Joining:
         return True
 
     def fits(self, product: Statement, own: set[str], s: Statement) -> bool:
-        """Whether a statement is a vectorisable map over exactly the product's elements."""
-        if s.kind != "map" or s.dims != product.dims or s.dtype != product.dtype:
-            return False
+        """Whether a map is vectorisable and over exactly the product's elements."""
         sizes = [a.size for a in product.result_axes]
         if [a.size for a in s.axes] != sizes or len(s.clauses) != 1:
             return False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal
 
 from ostinato.codegen.scheduling.cluster import Edge, Rules, cluster
@@ -71,7 +72,7 @@ class LeafHeader:
 
 def _together(a: LeafHeader, b: LeafHeader) -> tuple[LeafHeader, ...]:
     """The header of two nests as one, if they may be one."""
-    if a.alone or replace(a, work=b.work) != b:
+    if a.alone or b.alone or a.sizes != b.sizes or a.conds != b.conds:
         return ()
     if a.work == b.work or b.work == "light":
         return (a,)
@@ -165,7 +166,7 @@ def leaf_nodes(units: Sequence[Unit], deps: Sequence[Dep], sizes: Sizes) -> tupl
     rules = Rules[LeafHeader](
         _together,
         lambda header, dep: not header.alone and reads_same_element(dep),
-        sizes.elements,
+        cache(sizes.elements),
     )
     groups = cluster([_header(u, sizes) for u in ordered], edges, rules)
     return tuple(_leaf(header, [ordered[k] for k in items], sizes) for header, items in groups)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 from ostinato.codegen.scheduling.cluster import Edge, Rules, cluster
 from ostinato.codegen.scheduling.deps import HERE, Dep, Spans, Unit
@@ -63,7 +64,7 @@ class Scheduler:
         self.wishes.extend(h.along for h in leaving.values() if h.along)
         for k, own in leaving.items() if self.spreads else ():
             headers[k] = own
-        rules = Rules[Heading](_merge, _allows, lambda tensor: self.sizes.history(tensor, done))
+        rules = Rules[Heading](_merge, _allows, cache(partial(self.sizes.history, done=done)))
         out: list[Tree] = []
         for header, numbers in cluster(headers, edges, rules):
             members = [u for k in numbers for u in items[k].units]
@@ -119,23 +120,22 @@ class Scheduler:
             k = of[d.producer.name]
             if of[d.consumer.name] == k:
                 inside[k].append(d)
+        open_ = [d for d, span in self.spans.items() if d not in done and dims_of(span.hi) <= done]
         out: list[Item] = []
         for names, inner in zip(groups, inside, strict=True):
             own = [by_name[n] for n in names]
-            out.append(Item(tuple(own), tuple(inner), self.options(own, inner, done)))
+            out.append(Item(tuple(own), tuple(inner), self.options(own, inner, open_)))
         return out
 
     def options(
-        self, units: Sequence[Unit], inner: Sequence[Dep], done: frozenset[Dim]
+        self, units: Sequence[Unit], inner: Sequence[Dep], open_: Sequence[Dim]
     ) -> dict[Dim, Header]:
-        """Every dim that the component may run in next, with the order it demands."""
+        """Every dim that the component may run in next, with the order it demands.
+
+        ``open_`` are the dims whose loops may begin here.
+        """
         out: dict[Dim, Header] = {}
-        dims = [
-            d
-            for d, span in self.spans.items()
-            if d not in done and dims_of(span.hi) <= done and all(d in u.dims for u in units)
-        ]
-        for dim in dims:
+        for dim in (d for d in open_ if all(d in u.dims for u in units)):
             gaps = [d.gap(dim) for d in inner]
             is_fold = any(dim in u.main.reduced for u in units)
             if all(g == HERE for g in gaps):
@@ -180,8 +180,10 @@ def _merge(a: Heading, b: Heading) -> tuple[Heading, ...]:
         return ()
     if signs:
         return (a if a.sign != "any" else b,)
-    directed = (replace(a, sign="forward"), replace(a, sign="backward"))
-    return (a,) if a.parallel else (a, *directed)
+    if a.parallel:
+        return (a,)
+    forward = Header(a.dim, False, "forward", a.along)
+    return (a, forward, Header(a.dim, False, "backward", a.along))
 
 
 def _allows(header: Heading, dep: Dep) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.memory.coalesce import updates_last
@@ -47,7 +48,7 @@ class Scheduled:
 
 
 def schedule(tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int]) -> Scheduled:
-    """Order all statements; of equal ones in the same loops one is left.
+    """Order all statements, and prove the order; of equal ones in the same loops one is left.
 
     Only then work leaves loops over steps: before, what is computed twice would.
 
@@ -56,13 +57,14 @@ def schedule(tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int]) ->
     statements = prepare(tiled.statements)
     found = _ordered(tiled, statements, outputs, hints)
     same = same_in_loops(statements, found.trees, outputs)
-    if not same:
-        return _ordered(tiled, statements, outputs, hints, True) if found.wishes else found
-    try:
-        fewer = _ordered(tiled, merged(statements, same, outputs), outputs, hints, True)
-    except CycleError:
-        return found
-    return replace(fewer, same=same)
+    if same:
+        with suppress(CycleError):
+            fewer = _ordered(tiled, merged(statements, same, outputs), outputs, hints, True)
+            found = replace(fewer, same=same)
+    elif found.wishes:
+        found = _ordered(tiled, statements, outputs, hints, True)
+    check_schedule(found.trees, found.units, found.deps)
+    return found
 
 
 def _ordered(
@@ -112,6 +114,5 @@ def _scheduled(
     sizes = Sizes(statements, hints, tiled.spans, products)
     scheduler = Scheduler(tiled.spans, tiled.tiles, sizes, spreads)
     trees = updates_last(scheduler.trees(units, deps), deps)
-    check_schedule(trees, units, deps)
     trees, statements = aligned(trees, statements)
     return Scheduled(statements, split, units, deps, trees, wishes=tuple(scheduler.wishes))

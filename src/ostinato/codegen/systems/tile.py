@@ -189,8 +189,12 @@ def _reads(statements: Mapping[str, Statement]) -> list[Read]:
 
 
 def _back(load: Load, producer: Statement, reader: Statement) -> dict[Dim, int | None]:
-    gaps = ((d, expr(d) - e) for d, e in zip(producer.result_dims, load.dims, strict=True))
-    return {d: g.const if g.is_const and d in reader.dims else None for d, g in gaps}
+    out: dict[Dim, int | None] = {}
+    for d, e in zip(producer.result_dims, load.dims, strict=True):
+        here = e.as_dim() is d  # nearly always
+        gap = expr(0) if here else expr(d) - e
+        out[d] = gap.const if gap.is_const and d in reader.dims else None
+    return out
 
 
 def _components(
@@ -200,9 +204,13 @@ def _components(
     succ: dict[str, list[str]] = {name: [] for name in sorted(names)}
     for r in reads:
         succ[r.tensor].append(r.reader)
-    for group in components(list(succ), succ):
-        members = set(group)
-        yield group, [r for r in reads if r.reader in members and r.tensor in members]
+    groups = components(list(succ), succ)
+    of = {name: k for k, group in enumerate(groups) for name in group}
+    inside: list[list[Read]] = [[] for _ in groups]
+    for r in reads:
+        if of[r.reader] == of[r.tensor]:
+            inside[of[r.reader]].append(r)
+    yield from zip(groups, inside, strict=True)
 
 
 def _carriers(group: Sequence[str], reads: Sequence[Read]) -> set[Dim]:

@@ -1,6 +1,6 @@
 """Integer sets and relations: the only door to islpy. Import it where a check runs, not before."""
 
-from ostinato.pdg.isl.relations import Relation, anonymous, lex_later, relation
+from ostinato.pdg.isl.relations import Relation, anonymous, lex_later, pairs, relation
 from ostinato.pdg.isl.sets import (
     Interval,
     LowerBounds,
@@ -24,6 +24,7 @@ __all__ = [
     "condition_set",
     "domain_set",
     "lex_later",
+    "pairs",
     "proves",
     "relation",
     "universe",

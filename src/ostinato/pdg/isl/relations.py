@@ -9,7 +9,7 @@ from functools import lru_cache
 import islpy
 
 from ostinato.pdg.condition import ALWAYS, Cond, equal, every
-from ostinato.pdg.index import Dim, ExprLike
+from ostinato.pdg.index import Dim, Expr, ExprLike, expr
 from ostinato.pdg.isl.sets import (
     Interval,
     LowerBounds,
@@ -19,7 +19,16 @@ from ostinato.pdg.isl.sets import (
     condition_set,
     least,
 )
-from ostinato.pdg.isl.terms import IN, OUT, SET, Dims, frame_for, integer, places_of
+from ostinato.pdg.isl.terms import (
+    CONTEXT,
+    IN,
+    OUT,
+    SET,
+    Dims,
+    frame_for,
+    integer,
+    places_of,
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -141,6 +150,9 @@ def relation(
     >>> relation((t,), (t,), (t + expr(-1),)).distance(t)
     Interval(lo=1, hi=1)
     """
+    found = _copies(tuple(ins), list(map(expr, exprs)))
+    if found is not None and cond == ALWAYS and not within:
+        return Relation(tuple(ins), tuple(outs), found)
     results = anonymous(len(outs), "out")
     inner = tuple(w for w, _ in within)
     limits = [box_cond((w,), {w: size}) for w, size in within]
@@ -149,6 +161,37 @@ def relation(
     raw = raw.project_out(SET, len(ins) + len(outs), len(inner))
     paired = islpy.Map.from_domain(raw).move_dims(OUT, 0, IN, len(ins), len(outs))
     return Relation(tuple(ins), tuple(outs), paired)
+
+
+def pairs(ins: Sequence[Dim], outs: Sequence[Dim], cond: Cond) -> Relation:
+    """``{ [ins] -> [outs] : cond }``; the condition mentions both, which share no dim.
+
+    >>> s, t = Dim("s"), Dim("t")
+    >>> pairs((s,), (t,), equal(t, s + expr(2))).distance(s, t)
+    Interval(lo=-2, hi=-2)
+    """
+    raw = islpy.Map.from_domain(condition_set((*ins, *outs), cond).raw)
+    return Relation(tuple(ins), tuple(outs), raw.move_dims(OUT, 0, IN, len(ins), len(outs)))
+
+
+def _copies(ins: Dims, exprs: Sequence[Expr]) -> islpy.Map | None:
+    """The relation where every result is a number or one of ``ins`` up to its sign, else None.
+
+    Schedules are such relations; as constraints they would take ten times longer.
+    """
+    places = places_of(ins)
+    raw = islpy.Map.universe(islpy.Space.alloc(CONTEXT, 0, len(ins), len(exprs)))
+    for k, e in enumerate(exprs):
+        match e.terms:
+            case ():
+                raw = raw.fix_val(OUT, k, e.const)
+            case ((Dim() as dim, 1),) if e.const == 0 and dim in places:
+                raw = raw.equate(IN, places[dim], OUT, k)
+            case ((Dim() as dim, -1),) if e.const == 0 and dim in places:
+                raw = raw.oppose(IN, places[dim], OUT, k)
+            case _:
+                return None
+    return raw
 
 
 def lex_later(dims: int | Sequence[Dim]) -> Relation:

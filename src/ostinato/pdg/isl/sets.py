@@ -207,8 +207,13 @@ def renaming(source: Dims, target: Dims) -> islpy.Map:
 
 def condition_set(dims: Sequence[Dim], cond: Cond) -> Set:
     """``{ [dims] : cond }``."""
-    frame = frame_of(tuple(dims), cond)
-    return Set(frame.dims, raw_set(cond, frame))
+    return _condition_set(tuple(dims), cond)
+
+
+@lru_cache(maxsize=16384)
+def _condition_set(dims: Dims, cond: Cond) -> Set:
+    frame = frame_of(dims, cond)
+    return Set(dims, raw_set(cond, frame))
 
 
 def universe(dims: Sequence[Dim]) -> Set:
