@@ -88,8 +88,9 @@ def _tag(
     instruction.set_metadata("noalias", others)
 
 
-_known: WeakKeyDictionary[Module, dict[tuple[int, int, str], tuple[object, object]]]
-_known = WeakKeyDictionary()
+Nodes = dict[tuple[int, int, str], tuple[object, object]]
+_known: WeakKeyDictionary[Module, Nodes] = WeakKeyDictionary()
+_each: WeakKeyDictionary[Module, dict[tuple[int, str], list[object]]] = WeakKeyDictionary()
 
 
 def _scopes(module: Module, number: int, count: int, domain: str) -> tuple[object, object]:
@@ -97,9 +98,19 @@ def _scopes(module: Module, number: int, count: int, domain: str) -> tuple[objec
     known = _known.setdefault(module, {})
     key = (number, count, domain)
     if key not in known:
-        root = module.add_metadata([domain])
-        # The domain is in the name too: equal nodes of two linked modules become one.
-        nodes = [module.add_metadata([f"{domain}.{each}", root]) for each in range(count)]
+        nodes = _nodes(module, count, domain)
         others = [node for each, node in enumerate(nodes) if each != number]
         known[key] = module.add_metadata([nodes[number]]), module.add_metadata(others)
     return known[key]
+
+
+def _nodes(module: Module, count: int, domain: str) -> list[object]:
+    """The scopes of all tensors, in a module."""
+    known = _each.setdefault(module, {})
+    if (count, domain) not in known:
+        root = module.add_metadata([domain])
+        # The domain is in the name too: equal nodes of two linked modules become one.
+        known[count, domain] = [
+            module.add_metadata([f"{domain}.{each}", root]) for each in range(count)
+        ]
+    return known[count, domain]

@@ -85,21 +85,24 @@ def assigned_often(body: Sequence[ast.stmt]) -> frozenset[str]:
     """The names that statements assign at several places, or again: ``x += 1``."""
     once: set[str] = set()
     often: set[str] = set()
-    for statement in body:
-        for node in ast.walk(statement):
-            names = _targets(node)
-            often |= names & once
-            once |= names
-            if isinstance(node, ast.AugAssign):
-                often |= names
+    waiting = [*body]
+    while waiting:
+        match waiting.pop():
+            case ast.Assign(targets=[ast.Tuple(elts=elements)]):
+                names = {x.id for x in elements if isinstance(x, ast.Name)}
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                names = {name}
+            case ast.AugAssign(target=ast.Name(id=name)):
+                names = {name}
+                often.add(name)
+            case ast.If(body=inside, orelse=other) | ast.For(body=inside, orelse=other):
+                waiting += [*inside, *other]
+                continue
+            case ast.While(body=inside, orelse=other):
+                waiting += [*inside, *other]
+                continue
+            case _:
+                continue
+        often |= names & once
+        once |= names
     return frozenset(often)
-
-
-def _targets(node: ast.AST) -> set[str]:
-    match node:
-        case ast.Assign(targets=[ast.Tuple(elts=elements)]):
-            return {x.id for x in elements if isinstance(x, ast.Name)}
-        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AugAssign(target=ast.Name(id=name)):
-            return {name}
-        case _:
-            return set()
