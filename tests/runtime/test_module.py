@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,18 @@ def test_the_work_of_a_process_that_dies_is_done_here() -> None:
         team.put("a", text)
         team.put("b", text)
         assert team.finish().keys() == {"a", "b"}
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_threads_take_turns_as_before_when_teams_are_done(cores: int) -> None:
+    before = sys.getswitchinterval()
+    text = 'define void @"ostinato.entry"() { ret void }'
+    with Team(cores) as team, Team(cores) as left:
+        for key in "abc":
+            team.put(key, text)
+            left.put(key, text)
+        team.finish()
+    assert sys.getswitchinterval() == before
 
 
 def test_kernels_are_compiled_while_the_others_are_written(

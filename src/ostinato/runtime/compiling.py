@@ -57,6 +57,30 @@ class Worker:
         self.process.communicate()
 
 
+class _Turns:
+    """How long a thread keeps Python while another one waits: less while teams are at work."""
+
+    def __init__(self) -> None:
+        self._teams, self._before = 0, 0.0
+        self._lock = threading.Lock()
+
+    def shorten(self) -> None:
+        with self._lock:
+            if not self._teams:
+                self._before = sys.getswitchinterval()
+                sys.setswitchinterval(min(self._before, TURN_S))
+            self._teams += 1
+
+    def restore(self) -> None:
+        with self._lock:
+            self._teams -= 1
+            if not self._teams:
+                sys.setswitchinterval(self._before)
+
+
+_turns = _Turns()
+
+
 class Team:
     """The processes that compile for one program."""
 
@@ -67,7 +91,6 @@ class Team:
         self._jobs: PriorityQueue[Job] = PriorityQueue()
         self._made: dict[str, bytes] = {}
         self._threads: list[threading.Thread] = []
-        self._interval = 0.0
 
     def __enter__(self) -> Team:
         return self
@@ -80,9 +103,8 @@ class Team:
     def put(self, key: str, text: str) -> None:
         """Let a module be compiled, from now on, unless a longer one is waiting."""
         self._jobs.put(Job(-len(text), key, text))
-        if not self._threads:
-            self._interval = sys.getswitchinterval()
-            sys.setswitchinterval(TURN_S)
+        if self.workers and not self._threads:
+            _turns.shorten()
             self._threads = [
                 threading.Thread(target=_work, args=(worker, self._jobs, self._made), daemon=True)
                 for worker in self.workers
@@ -102,9 +124,8 @@ class Team:
     def _dismiss(self) -> list[threading.Thread]:
         """Let the threads end after what they are doing."""
         threads, self._threads = self._threads, []
-        if self._interval:
-            sys.setswitchinterval(self._interval)
-            self._interval = 0.0
+        if threads:
+            _turns.restore()
         for _ in threads:
             self._jobs.put(END)
         return threads
