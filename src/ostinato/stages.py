@@ -48,7 +48,7 @@ STAGES = (  # what follows rewriting
     "ostinato.codegen.emit.program",
     "ostinato.codegen.cost.estimate",
 )
-YOUNG = 50_000  # objects more than before, until somebody looks for garbage
+YOUNG = 2_000_000  # objects more than before, until somebody looks for garbage
 
 
 def build(
@@ -65,7 +65,10 @@ def build(
 
 @contextmanager
 def _seldom_collecting() -> Generator[None]:
-    """Look for garbage seldom: nearly all that the stages make stays until they end."""
+    """Look for garbage seldom: nearly all that the stages make stays until they end.
+
+    What is left then counts as old: it would be looked through at once otherwise.
+    """
     before = gc.get_threshold()
     if before[0] >= YOUNG or not gc.isenabled():
         yield
@@ -74,6 +77,9 @@ def _seldom_collecting() -> Generator[None]:
     try:
         yield
     finally:
+        if not gc.get_freeze_count():  # else somebody keeps objects apart, and they stay so
+            gc.freeze()
+            gc.unfreeze()
         gc.set_threshold(*before)
 
 

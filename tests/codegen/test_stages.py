@@ -1,9 +1,11 @@
-"""What a thread imports while the rules run."""
+"""What a thread imports while the rules run, and what compiling leaves as it was."""
 
+import gc
 import importlib
 
 import pytest
 
+import ostinato as ot
 from ostinato.runtime.module import READER
 from ostinato.stages import STAGES
 
@@ -11,3 +13,9 @@ from ostinato.stages import STAGES
 @pytest.mark.parametrize("name", (*STAGES, READER))
 def test_every_stage_can_be_imported(name: str) -> None:
     assert importlib.import_module(name).__name__ == name
+
+
+def test_compiling_leaves_the_collector_of_garbage_as_it_was() -> None:
+    before = gc.get_threshold(), gc.get_freeze_count()
+    ot.Program(y=ot.input("x", over=ot.dims("t")) + 17.25).compile()
+    assert (gc.get_threshold(), gc.get_freeze_count()) == before

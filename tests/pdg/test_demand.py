@@ -75,3 +75,10 @@ def test_two_recurrences_that_feed_each_other_settle() -> None:
     second = Equation(y, ((ALWAYS, add(x, x)),))
     demand = Demand(program(first, second, last=build.read(y, [(T, n - 1)])), {})
     assert points(demand, x, T=3) == points(demand, y, T=3) == [(0,), (1,), (2,)]
+
+
+def test_equal_demands_are_one_set() -> None:
+    x, y = series("x"), series("y")
+    both = add(window(x, expr(t), expr(n)), window(y, expr(t), expr(n)))
+    demand = Demand(program(both=both), {})
+    assert demand.of(x) is demand.of(y)

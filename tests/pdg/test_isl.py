@@ -15,7 +15,17 @@ from ostinato.pdg.condition import (
     negation,
     some,
 )
-from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, maximum, minimum, product
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    ExprLike,
+    Extent,
+    evaluate,
+    expr,
+    maximum,
+    minimum,
+    product,
+)
 from ostinato.pdg.isl import (
     Interval,
     Relation,
@@ -174,3 +184,12 @@ def test_a_product_in_an_index_is_refused() -> None:
 def test_a_condition_over_a_foreign_dimension_is_refused() -> None:
     with pytest.raises(AssertionError, match=r"k >= 0 mentions k, not in \(t\)"):
         condition_set((T,), at_least(K, 0))
+
+
+@pytest.mark.parametrize("exprs", [(T, B), (-expr(B), expr(3)), (expr(0), T), (expr(T), expr(T))])
+def test_a_relation_that_only_copies_is_the_one_that_equations_define(
+    exprs: tuple[ExprLike, ExprLike],
+) -> None:
+    anywhere = negation(every(at_least(B, 0), at_least(-expr(B), 1)))  # true, and isl is asked
+    copied, defined = (relation((B, T), (B, T), exprs, cond) for cond in (ALWAYS, anywhere))
+    assert copied.is_subset(defined) and defined.is_subset(copied)
