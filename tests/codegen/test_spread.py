@@ -66,6 +66,21 @@ def test_the_steps_that_follow_each_other_stay_in_one_loop() -> None:
     assert [loop.reverse for loop in loops] == [False, True]
 
 
+def test_what_reads_another_step_of_what_leaves_gets_another_loop() -> None:
+    p = judged(hints=SIZES)
+    t, g, h = p.d["t"], p.a["g"], p.a["h"]
+    p.add("k", "b t", "h", call("tanh", p("q")))
+    before: Cases = [(equal(t, 0), 0.0), (ALWAYS, p("k", t=t - expr(1)))]
+    p.add("m", "b t", "h", before)
+    p.add("n", "b t", "g h", p("m") * call("cos", number(g) - number(h)), over="h")
+    p.add("r", "", "g h", call("cos", number(g) - number(h)), lanes="")
+    p.add("o", "b t", "h g", p("m") * p("r"), "matmul", "h")
+    p.outputs += ["n", "o"]
+    planned = assert_right(p, SIZES, {"b": 3})
+    assert {"q", "o"} <= shared(planned)
+    assert sum(k.along is not None for k in planned.kernels) == 2
+
+
 def test_many_tiles_keep_what_judges_them() -> None:
     assert not shared(plan(judged(hints={"B": 4096}).system(), PlanOptions(widths={"b": 32})))
 

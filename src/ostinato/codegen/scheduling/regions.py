@@ -8,7 +8,7 @@ dependences that remain between equal values of its dim.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, partial
 
 from ostinato.codegen.scheduling.cluster import Edge, Rules, cluster
@@ -80,9 +80,12 @@ class Scheduler:
         if not isinstance(header, Header):
             return leaf_nodes(units, inside, self.sizes)
         kept = [same for d in inside if (same := d.at_same(header.dim)) is not None]
-        body = self.trees(units, kept, done | {header.dim})
-        if header.along is not None:
-            body = tuple(_shared_out(tree, header.along) for tree in body)
+        if header.along is None:
+            body = self.trees(units, kept, done | {header.dim})
+        else:
+            steps = [same for d in kept if (same := d.at_same(header.along)) is not None]
+            inner = self.trees(units, steps, done | {header.dim, header.along})
+            body = (Loop(self.spans[header.along], False, True, inner),)
         reverse = header.sign == "backward"
         return (Loop(self.spans[header.dim], reverse, header.parallel, body),)
 
@@ -163,12 +166,6 @@ class Scheduler:
         return frozenset(out)
 
 
-def _shared_out(tree: Tree, dim: Dim) -> Tree:
-    """The loop of a tile over independent steps."""
-    assert isinstance(tree, Loop) and tree.dim is dim, f"there is no loop over {dim}"
-    return replace(tree, parallel=True)
-
-
 def _merge(a: Heading, b: Heading) -> tuple[Heading, ...]:
     """The headings of one group for both, best first: a free loop may take a direction."""
     if not isinstance(a, Header) or not isinstance(b, Header):
@@ -192,6 +189,8 @@ def _allows(header: Heading, dep: Dep) -> bool:
         return True
     if header.dim in dep.reader.later and header.dim not in dep.source.later:
         return False  # what is computed again belongs to the loop of its readers
+    if header.along is not None and dep.gap(header.along) != HERE:
+        return False
     lo, hi = dep.gap(header.dim)
     if header.parallel or header.sign == "any":
         return (lo, hi) == HERE
