@@ -6,6 +6,7 @@ from typing import cast
 import numpy as np
 import pytest
 
+import ostinato as ot
 from ostinato.codegen.cpu import philox, text
 from ostinato.codegen.cpu.llvm import (
     F32,
@@ -31,7 +32,7 @@ def draws() -> text.Module:
     made = text.Function(module, function_type(VOID, [F32.as_pointer(), I64]), ENTRY)
     b = cast(Builder, text.Builder(made.append_basic_block()))
     x, count = cast("list[Value]", made.args)
-    normal = cast(Written, philox.normal_f32)
+    normal = cast(Written, philox.normal_apart_f32)
 
     def draw(i: Value) -> None:
         number = normal.emit(b, [i, *(i64(0) for _ in range(5))])
@@ -56,3 +57,14 @@ def test_the_forms_give_the_bits_of_one_element(draws: text.Module) -> None:
         library.entry("k")(numbers, len(numbers))
     assert np.unique(many).size == 70
     assert many[:3].tolist() == few.tolist()
+
+
+@pytest.mark.parametrize(("size", "is_apart"), [(64, True), (1 << 15, False)])
+def test_few_draws_once_in_a_run_call_it(size: int, is_apart: bool) -> None:
+    once = ot.Program(y=ot.random.normal((size,))).compile()
+    assert ("normal_apart_f32(" in once.explain().source) == is_apart
+
+
+def test_draws_in_a_loop_are_written_at_their_place() -> None:
+    often = ot.Program(y=ot.random.normal((8,), over=ot.dims("t"))).compile()
+    assert "= normal_f32(" in often.explain().source

@@ -7,7 +7,7 @@ Every argument is an integer taken modulo 2**32.
 from collections.abc import Sequence
 
 from ostinato.codegen.cpu import elementary, periodic
-from ostinato.codegen.cpu.forms import call_form
+from ostinato.codegen.cpu.forms import Pure, call_form
 from ostinato.codegen.cpu.llvm import (
     I32,
     I64,
@@ -107,20 +107,23 @@ def _normal(v: Vector, words: list[Value]) -> Value:
     return _box_muller(v, _unit_f64(v, *block[:2]), _unit_f64(v, *block[2:]))
 
 
-def _emit_uniform(dtype: Float) -> Emit:
-    """Written at its place: what loops need not repeat of a block is a quarter of a simulator."""
-    return lambda b, args: _uniform(Vector(b, dtype), _words(b, args))
+def _here(dtype: Float, draw: Pure) -> Emit:
+    """Written at its place: loops repeat a part of a block only, and that is what they do most."""
+    return lambda b, args: draw(Vector(b, dtype), _words(b, args))
 
 
-def _emit_normal(dtype: Float) -> Emit:
-    return lambda b, args: call_form(b, "normal", dtype, _words(b, args), _normal)
+def _apart(dtype: Float, draw: Pure) -> Emit:
+    return lambda b, args: call_form(b, "normal", dtype, _words(b, args), draw)
 
 
 philox_bits, philox_bits_1, philox_bits_2, philox_bits_3 = (_word(index) for index in range(4))
-uniform_f32 = _draw("uniform_f32", "float32", _emit_uniform("float32"))
-uniform_f64 = _draw("uniform_f64", "float64", _emit_uniform("float64"))
-normal_f32 = _draw("normal_f32", "float32", _emit_normal("float32"))
-normal_f64 = _draw("normal_f64", "float64", _emit_normal("float64"))
+uniform_f32 = _draw("uniform_f32", "float32", _here("float32", _uniform))
+uniform_f64 = _draw("uniform_f64", "float64", _here("float64", _uniform))
+normal_f32 = _draw("normal_f32", "float32", _here("float32", _normal))
+normal_f64 = _draw("normal_f64", "float64", _here("float64", _normal))
+normal_apart_f32 = _draw("normal_apart_f32", "float32", _apart("float32", _normal))
+"""``normal_f32``, compiled by itself: for the few draws of initial parameters."""
+normal_apart_f64 = _draw("normal_apart_f64", "float64", _apart("float64", _normal))
 
 
 def _emit_fold(b: Builder, args: list[Value]) -> Value:

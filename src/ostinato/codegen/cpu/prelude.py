@@ -51,6 +51,8 @@ from ostinato.codegen.cpu.memory import (
 )
 from ostinato.codegen.cpu.philox import (
     fold_seed,
+    normal_apart_f32,
+    normal_apart_f64,
     normal_f32,
     normal_f64,
     philox_bits,
@@ -274,6 +276,8 @@ __all__ = [
     "mod_i32",
     "mod_i64",
     "mod_u32",
+    "normal_apart_f32",
+    "normal_apart_f64",
     "normal_f32",
     "normal_f64",
     "np",

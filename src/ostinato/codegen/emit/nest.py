@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from math import prod
 
 from ostinato.codegen.cpu import target
 from ostinato.codegen.emit.function import Body, Function
@@ -29,6 +30,7 @@ COMBINE = {
     "any": "or",
     "all": "and",
 }
+FEW = 1 << 14  # elements that take no time, drawn once in a run
 Literals = dict[Dim, Expr]
 
 
@@ -108,6 +110,9 @@ class _Clause:
             return
         inside = Source()
         scope = self.body.scope(inside)
+        scope.few = all(a.size.is_const for a in self.nest.axes) and (
+            prod(a.size.as_int() for a in self.nest.axes) <= FEW
+        )
         scope.shared = shared(tuple(c.value for _, group in todo for c in group))
         before, after = self._accumulators(todo)
         for statement, group in todo:

@@ -71,12 +71,11 @@ class Scope:
     shared: frozenset[Value] = frozenset()
     load: Callable[[Load, Scope], Text] = field(default=lambda load, scope: Text("?"))
     key: str = "key"  # the variable that holds the folded seed
+    few: bool = False  # whether this is done for few elements only
 
     def inner(self) -> Scope:
         """A scope for one branch: what it names is unknown outside."""
-        return Scope(
-            self.out, self.fresh, self.names, dict(self.known), self.shared, self.load, self.key
-        )
+        return replace(self, known=dict(self.known))
 
     def under(self, names: Names) -> Scope:
         """The same place with more indices; what mentions them is unknown outside."""
@@ -197,7 +196,8 @@ def _draw(value: Draw, scope: Scope) -> Text:
         scope.out.line(f"{high} = philox_bits_1({words_})")
         key = (low, high)
     counter = (expression(value.element, scope.names), *first, *[Text("0")] * (3 - len(first)))
-    return target.draw(value.fn, value.dtype, counter, key)
+    is_apart = value.fn == "normal" and scope.few and not value.point  # once in a run
+    return target.draw("normal_apart" if is_apart else value.fn, value.dtype, counter, key)
 
 
 def _choice(value: Choice, scope: Scope) -> Text:
