@@ -201,7 +201,7 @@ def tanh(v: Vector, x: Value) -> Value:
 
 # Odd degree 13 over even degree 6, minimax inside the limit (the coefficients that Eigen and XLA also
 # use), times 256: a product with them then loses nothing where x is tiny.
-_TANH_LIMIT = 7.99881172180175781  # the first place where the quotient is exactly 1
+_TANH_LIMIT = 7.99881172180175781  # from here on 1; the first place where the quotient is just that
 _TANH_ABOVE = tuple(
     256.0 * each
     for each in (
@@ -227,10 +227,11 @@ _TANH_BELOW = tuple(
 
 def _rational_tanh(v: Vector, x: Value) -> Value:
     b = v.builder
-    x = v.clamp(x, -_TANH_LIMIT, _TANH_LIMIT)
     x2 = b.fmul(x, x)
-    # The quotient last: its latency then is nobody's but the result's.
-    return b.fdiv(b.fmul(x, v.polynomial(x2, _TANH_ABOVE)), v.polynomial(x2, _TANH_BELOW))
+    # The quotient last: nothing but the result waits for it.
+    inside = b.fdiv(b.fmul(x, v.polynomial(x2, _TANH_ABOVE)), v.polynomial(x2, _TANH_BELOW))
+    is_far = b.fcmp_ordered(">", x2, v.const(_TANH_LIMIT * _TANH_LIMIT))
+    return b.select(is_far, v.call("copysign", v.const(1.0), x), inside)
 
 
 _ALMOST_ALL = 40.0  # the sigmoid from here is 1
