@@ -199,9 +199,9 @@ def tanh(v: Vector, x: Value) -> Value:
     return v.call("copysign", b.fdiv(e, b.fadd(e, v.const(2.0))), x)
 
 
-# Odd degree 13 over even degree 6, minimax inside the limit (the coefficients that Eigen and XLA also
-# use), times 256: a product with them then loses nothing where x is tiny.
-_TANH_LIMIT = 7.99881172180175781  # from here on 1; the first place where the quotient is just that
+# Odd degree 13 over even degree 6, minimax inside the limit (the coefficients that Eigen and
+# XLA also use), times 256: a product with them then loses nothing where x is tiny.
+_TANH_LIMIT = 7.99881172180175781  # the first place where the quotient is 1: so is all beyond
 _TANH_ABOVE = tuple(
     256.0 * each
     for each in (
