@@ -9,6 +9,7 @@ import pytest
 
 from ostinato.codegen.cpu.flags import DRIVER
 from ostinato.codegen.cpu.living import living
+from ostinato.codegen.cpu.llvm import i64
 from ostinato.codegen.cpu.matmul import matmul
 from ostinato.codegen.cpu.matmul_blocks import chosen_rows, split
 from ostinato.codegen.cpu.matmul_packed import is_large
@@ -261,6 +262,17 @@ def test_blocks_hide_the_latency_of_a_multiply_add_within_the_registers() -> Non
         for columns in range(1, most + 1):
             rows = chosen_rows(sums, columns, 32)
             assert 8 <= rows * columns <= sums
+
+
+def test_rows_that_are_counted_at_run_time_keep_sums_enough_in_flight() -> None:
+    rows = [chosen_rows(16, columns, i64(32)) for columns in (1, 2, 4)]
+    assert rows == [8, 4, 4]
+
+
+def test_narrow_products_of_any_number_of_rows_are_right() -> None:
+    for m in (3, 7, 13, 16):
+        problem = Problem(m, 16, 5, "float32", is_transposed=False)
+        assert_right(problem, replace(problem.spec("broadcast"), m="M"))
 
 
 def test_a_printed_spec_is_source_for_the_same_spec() -> None:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from ostinato.codegen.cpu.flags import vector_registers
 from ostinato.codegen.cpu.llvm import Builder, Value, emit_loop, i64
-from ostinato.codegen.cpu.matmul_frame import Frame, Mask, power_above
+from ostinato.codegen.cpu.matmul_frame import FEW_ROWS, Frame, Mask, power_above
 from ostinato.codegen.cpu.vector import Vector
 
 UNROLL = 4  # steps along k in one turn of a loop
@@ -37,12 +37,14 @@ def rows_beside(frame: Frame, columns: int) -> int:
 def chosen_rows(sums: int, columns: int, m: int | Value) -> int:
     """Return the rows that leave no shorter block, if sums enough are in flight; else all that fit.
 
+    Of a number of rows that is not known no more than those sums need, or four.
+
     >>> [chosen_rows(16, columns, 32) for columns in (1, 2, 3, 4)]
     [16, 8, 4, 4]
     """
     most = max(1, sums // columns)
     if not isinstance(m, int):
-        return min(most, 4)  # what is left over is computed row by row
+        return min(most, max(FEW_ROWS, CHAINS // columns))
     even = [r for r in range(most, 0, -1) if m % r == 0 and r * columns >= CHAINS]
     return even[0] if even else most
 

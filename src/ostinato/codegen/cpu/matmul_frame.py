@@ -26,6 +26,8 @@ from ostinato.codegen.cpu.vector import Vector
 
 Body: TypeAlias = Callable[[Value, int], None]
 
+FEW_ROWS = 4  # rows that are worth a block of their own at the end of a number not known before
+
 
 def power_above(count: int) -> int:
     """Return the smallest power of two that is not below a positive count."""
@@ -280,7 +282,8 @@ class Epilogue:
 def emit_blocks(b: Builder, size: int | Value, block: int, body: Body) -> None:
     """Emit ``body(first, length)`` for blocks that cover ``range(size)``.
 
-    The rest of a literal size is one shorter block, that of a run-time size blocks of one.
+    The rest of a literal size is one shorter block, that of a run-time size blocks of one, after a
+    block of four where four may be left.
     """
     if isinstance(size, int):
         whole = size // block
@@ -294,5 +297,10 @@ def emit_blocks(b: Builder, size: int | Value, block: int, body: Body) -> None:
     count = b.sdiv(size, i64(block))
     covered = b.mul(count, i64(block))
     emit_loop(b, count, lambda i: body(b.mul(i, i64(block)), block))
+    if FEW_ROWS < block <= 2 * FEW_ROWS:
+        first = covered
+        some = b.icmp_signed(">=", b.sub(size, first), i64(FEW_ROWS))
+        emit_if(b, some, lambda: body(first, FEW_ROWS))
+        covered = b.add(first, b.mul(b.zext(some, I64), i64(FEW_ROWS)))
     if block > 1:
         emit_loop(b, b.sub(size, covered), lambda i: body(b.add(covered, i), 1))
