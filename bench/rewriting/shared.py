@@ -1,8 +1,8 @@
-"""Products that share an operand, apart and joined by hand: ``python -m bench.rewriting.shared``.
+"""Products that share an operand, apart and joined: ``python -m bench.rewriting.shared``.
 
-``x @ W1`` and ``x @ W2`` are what people write, ``x @ [W1 | W2]`` is what they could write. Joined,
-the weights lie side by side from the beginning: packing costs nothing, so that the joined form is
-at least as fast as any that a compiler could make of the other one by joining products.
+``x @ W1`` and ``x @ W2`` are what people write, ``x @ [W1 | W2]`` is what they could write. Joined
+by hand, the weights lie side by side from the beginning. The rules of the family *fuse* join narrow
+products in the program as it is written, and copy the weights.
 """
 
 from __future__ import annotations
@@ -91,6 +91,31 @@ def lstm(width: int, is_joined: bool) -> ot.Program:
     return ot.Program(y=hidden[b, t.size - 1])
 
 
+def policy_and_value(width: int, is_joined: bool) -> ot.Program:
+    """Six scores and a value of each row."""
+    b = ot.dims("b")
+    x = ot.input("x", (width,), over=b)
+    if is_joined:
+        together = x @ ot.input("w", (width, 7))
+        return ot.Program(scores=together[..., :6], value=together[..., 6])
+    value = (x @ ot.input("v", (width, 1)))[..., 0]
+    return ot.Program(scores=x @ ot.input("u", (width, 6)), value=value)
+
+
+def twins(width: int, is_joined: bool) -> ot.Program:
+    """The last states of two recurrences with one matrix; joined they are rows of one."""
+    t = ot.dims("t")
+    w, x = ot.input("w", (width, width)), ot.input("x", (width,), over=t)
+    shapes = {"both": (2, width)} if is_joined else {"first": (width,), "last": (width,)}
+    ends: dict[str, Tensor] = {}
+    for name, shape in shapes.items():
+        state = ot.recurrent(name, shape, over=t)
+        state[0] = 0.0
+        state[t + 1] = ot.tanh(state @ w + x)
+        ends[name] = state[t.size - 1]
+    return ot.Program(**ends)
+
+
 @dataclass(frozen=True)
 class Pair:
     """A program in both spellings, and the extents of a run for a width."""
@@ -108,57 +133,65 @@ PAIRS = (
     Pair("two heads, trained: 64 rows", trained_heads, lambda _: {"B": 64, "I": UPDATES}),
     Pair("two heads, trained: 1024 rows", trained_heads, lambda _: {"B": 1024, "I": UPDATES}),
     Pair("lstm: 64 rows, 16 steps", lstm, lambda _: {"B": 64, "T": 16}),
+    Pair("policy and value: 64 rows", policy_and_value, lambda _: {"B": 64}),
+    Pair("policy and value: 2048 rows", policy_and_value, lambda _: {"B": 2048}),
+    Pair("two loops: 64 steps", twins, lambda _: {"T": 64}),
 )
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """Microseconds apart and joined, and the median over the rounds of apart / joined."""
+    """Microseconds apart, joined by rules and by hand, and medians of apart / joined."""
 
     pair: str
     width: int
     apart_us: float
-    joined_us: float
-    ratio: float
+    rules_us: float
+    hand_us: float
+    rules: float
+    hand: float
     low: float
     high: float
     predicted: float
 
     def __str__(self) -> str:
         spread = f"{self.low:.2f} to {self.high:.2f}"
-        times = f"{self.apart_us:.1f} | {self.joined_us:.1f}"
-        return f"| {self.pair} | {self.width} | {times} | {self.ratio:.2f} | {spread} | " + (
-            f"{self.predicted:.2f} |"
-        )
+        times = f"{self.apart_us:.1f} | {self.rules_us:.1f} | {self.hand_us:.1f}"
+        ratios = f"{self.rules:.2f} | {spread} | {self.predicted:.2f} | {self.hand:.2f}"
+        return f"| {self.pair} | {self.width} | {times} | {ratios} |"
 
 
-HEADER = """| products | width | apart, us | joined, us | apart / joined | of 9 | predicted |
-|---|---|---|---|---|---|---|"""
+HEADER = """| products | width | apart | rules | by hand | a / r | rounds | predicted | a / h |
+|---|---|---|---|---|---|---|---|---|"""
+FORMS = ((False, "fuse"), (False, ""), (True, "fuse"))  # joined by hand; rules left out
 
 
-def compiled(pair: Pair, width: int, is_joined: bool) -> Compiled:
+def compiled(pair: Pair, width: int, is_joined: bool, without: str) -> Compiled:
     program = pair.build(width, is_joined)
-    return program.compile(hints=dict(pair.extents(width)), threads=1)
+    rules = ot.rules.without(without) if without else ot.rules
+    return program.compile(hints=dict(pair.extents(width)), threads=1, rules=rules)
 
 
 def compare(pair: Pair, width: int, rounds: int, clock: Callable[[], float]) -> Ratio:
-    """Both spellings in turns; every round has memory of its own."""
-    forms = [compiled(pair, width, is_joined) for is_joined in (False, True)]
+    """All forms in turns; every round has memory of its own."""
+    forms = [compiled(pair, width, *which) for which in FORMS]
     runs: list[FormRun] = []
-    for form, is_joined in zip(forms, (False, True), strict=True):
+    for form, (is_joined, _) in zip(forms, FORMS, strict=True):
         case = Case(pair.name, partial(pair.build, width, is_joined), pair.extents(width))
         runs.append(FormRun(form, case.arguments(case.build())))
     sampling = Sampling(1, clock)
     rounds_ = [[each / 1e3 for each in sampling.medians(runs)] for _ in range(rounds)]
-    ratios = sorted(apart / joined for apart, joined in rounds_)
-    apart, joined = (statistics.median(column) for column in zip(*rounds_, strict=True))
+    ratios = sorted(apart / rules for apart, rules, _ in rounds_)
+    apart_us, rules_us, hand_us = map(statistics.median, zip(*rounds_, strict=True))
     predicted = [form.explain(**pair.extents(width)).cost["predicted_ns"] for form in forms]
     return Ratio(
         pair.name,
         width,
-        apart,
-        joined,
+        apart_us,
+        rules_us,
+        hand_us,
         statistics.median(ratios),
+        statistics.median(apart / hand for apart, _, hand in rounds_),
         ratios[0],
         ratios[-1],
         predicted[0] / predicted[1],
@@ -188,8 +221,8 @@ def main() -> None:
     for pair in chosen_pairs(options.only):
         for width in options.widths:
             if options.compile_only:
-                for is_joined in (False, True):
-                    compiled(pair, width, is_joined)
+                for which in FORMS:
+                    compiled(pair, width, *which)
                 continue
             found.append(compare(pair, width, options.rounds, clock))
             print(found[-1], flush=True)

@@ -16,6 +16,7 @@ from ostinato.rewrite.registry import every_rule
 from ostinato.stages import optimize_pdg
 from tests.rewrite.test_decays import ATTENTION, SUMS, attention, decaying
 from tests.rewrite.test_ends import ADVANTAGES, WEIGHTED, advantage, weighted
+from tests.rewrite.test_joins import heads
 from tests.rewrite.test_positions import POSITIONS, turned
 from tests.rewrite.test_spellings import SPELLINGS
 
@@ -33,6 +34,7 @@ DECAYS: dict[str, Callable[[], ot.Program]] = {
     **{name: _attention(name) for name in ("keys", "scores", "one query")},
     "a choice outside of a step": lambda: advantage(ADVANTAGES["one choice outside"]),
     "positions of a window": lambda: turned(POSITIONS["first and count"]),
+    "heads of one trunk": lambda: heads(6, 1),
     "values with powers and ends": lambda: weighted(WEIGHTED["live values"]),
 }
 

@@ -6,6 +6,7 @@ from a certificate. Those that say nothing a rule relies on (``live``) may hold 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -185,6 +186,17 @@ def _box(numbers: Numbers) -> list[Row]:
     return [*_within(numbers), *((numbers.bit(d), numbers.of(whole(d))) for d in numbers.dims)]
 
 
+def _halves(numbers: Numbers) -> list[Row]:
+    """Slices that follow each other from 0 on, after their sizes."""
+    parts = [s for s in numbers.slices() if s.step == 1]
+    out: list[Row] = []
+    for first, last in itertools.product(parts, repeat=2):
+        if first.lo == expr(0) and last.lo == first.hi:
+            sizes = first.size, last.size, first.size + last.size
+            out.append((*map(numbers.of, sizes), numbers.of(first), numbers.of(last)))
+    return out
+
+
 def _pins(numbers: Numbers) -> list[Row]:
     """Conditions that fix a dimension, and the index that they fix it to."""
     out: list[Row] = []
@@ -265,6 +277,7 @@ _PLAIN: dict[str, Callable[[Numbers], list[Row]]] = {
     "within": _within,
     "box": _box,
     "pins": _pins,
+    "halves": _halves,
     "start": _start,
     "follows": _following_where(lambda part: True),
     "from_zero": _following_where(lambda part: part.lo == expr(0)),

@@ -113,12 +113,32 @@ class Extractor:
         if search.run([*roots.values()]):
             space.settle_again([*roots.values()])
             search.run([*roots.values()], together=False)
+        if any([search.attempt(takings) for takings in self._joined_products(space)]):
+            search.run([*roots.values()], together=False)
         searched = self._selection(space, roots) if search.switches else tree
         best = searched if searched.price < tree.price else tree
         visited = self._steps - search.steps
         return replace(
             best, switches=search.switches, is_searched=search.is_complete, steps=visited
         )
+
+    def _joined_products(self, space: Space) -> list[list[tuple[int, int]]]:
+        """For every product of joined operands the places, and options, that are parts of it.
+
+        The cheaper ones come first: they may be parts of others.
+        """
+        found: dict[int, list[tuple[int, int]]] = {}
+        prices: dict[int, float] = {}
+        for place, options in enumerate(space.options if self._loaded.rows.get("halves") else ()):
+            for option in options:
+                enode = space.chosen[option].enode
+                if enode.op == "cut":
+                    (whole,) = enode.kids
+                    made = [c.price for c in self._candidates[whole] if c.enode.op == "mm"]
+                    if made:
+                        found.setdefault(whole, []).append((place, option))
+                        prices[whole] = min(made)
+        return [found[whole] for whole in sorted(found, key=lambda whole: prices[whole])]
 
     def _settled(self, forms: frozenset[int], shares: bool) -> tuple[Space, dict[Name, int]]:
         """All places with the choices of the tree program, and those of definitions and outputs."""

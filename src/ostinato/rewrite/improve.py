@@ -142,14 +142,33 @@ class LocalSearch:
         gain = self._turn(place, option)
         if gain <= LEAST_GAIN_NS:
             gain = self._follow_all(sharing, gain, undo)
+        self._settle(gain, undo)
+
+    def attempt(self, takings: Sequence[Taking]) -> bool:
+        """After a run: take several options at once if that is a gain; returns whether it was.
+
+        What is paid for from several places is saved only where all of them leave it.
+        """
+        gain, undo = 0.0, list[Taking]()
+        self._log = []
+        for place, option in takings:
+            current = self.best[place]
+            if self._uses[place] and current != option and not self._is_circle(place, option):
+                gain += self._turn(place, option)
+                undo.append((place, current))
+        return self._settle(gain, undo)
+
+    def _settle(self, gain: float, undo: Sequence[Taking]) -> bool:
+        """Keep what an attempt has changed if it is a gain, else take it back."""
         if gain > LEAST_GAIN_NS:
             self.switches += len(undo)
             self._now += 1
-            return
+            return True
         for changed, before in reversed(undo):
             self._turn(changed, before)
         for key, at in reversed(self._log):
             self._changed[key] = at
+        return False
 
     def _rooms(self, own: int, fresh: Sequence[int]) -> dict[int, tuple[float, list[int]]]:
         """Places that may gain by sharing items, the most that each may, and by which options.

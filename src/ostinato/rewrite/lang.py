@@ -28,6 +28,7 @@ Index expressions, slices, conditions and permutations are ids of a table kept o
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Container, Iterable
 from functools import cache, lru_cache
 
@@ -112,7 +113,7 @@ _DECLARATIONS = """
 (relation some (i64 T)) (relation raw_some (i64 i64))
 (relation factor (String T)) (function scaled (i64 T) T :merge old)
 (sort Line) (constructor line (T T) Line) (function affine (i64 T) Line :merge old)
-(relation closed (i64))
+(relation closed (i64)) (relation halves (i64 i64 i64 i64 i64))
  (relation batch (i64 i64 i64)) (relation live (i64))
 (function dom (T) i64 :merge (& old new)) (function sdom (T) i64 :merge (& old new))
 (function rank (T) i64 :no-merge) (function shape (T) H :merge old)
@@ -143,7 +144,7 @@ GATES = (
         "suffix",
     ),
     *("growing", "first", "known", "indicator", "both", "pins", "here", "counts", "only"),
-    *("neighbour", "body", "batch"),
+    *("neighbour", "body", "batch", "halves"),
 )
 
 _LOADING = """
@@ -232,6 +233,24 @@ def _shape_rules() -> list[str]:
             shape = f"(cons {name} {shape})"
         row = f"(axes{rank} x {' '.join(names)})"
         out.append(f'(rule ((= (shape x) {shape})) ({row}) :ruleset analysis :name "axes/{rank}")')
+    return [*out, *_joined_shapes()]
+
+
+def _joined_shapes() -> list[str]:
+    """Shapes of what is joined along one of the last two axes."""
+    out: list[str] = []
+    for rank, axis in itertools.product((2, 3), (1, 2)):
+        names = [f"z{k}" for k in range(rank)]
+        parts = [
+            [f"(size {n})" if k == rank - axis else z for k, z in enumerate(names)] for n in "nmt"
+        ]
+        x, y = (f"(axes{rank} {name} {' '.join(z)})" for name, z in zip("xy", parts, strict=False))
+        shape = "(nil)"
+        for z in reversed(parts[2]):
+            shape = f"(cons {z} {shape})"
+        facts = f"(halves n m t s q) (= l (cat {axis} x y)) {x} {y}"
+        rule = f"(rule ({facts}) ((set (shape l) {shape})) :ruleset analysis"
+        out.append(f'{rule} :name "shape/cat-{axis}-of-{rank}")')
     return out
 
 

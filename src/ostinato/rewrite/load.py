@@ -40,6 +40,7 @@ from ostinato.pdg.node import (
 from ostinato.rewrite.choices import add_choices
 from ostinato.rewrite.components import Chain, Vertex, chains
 from ostinato.rewrite.dependence import Reaches, contained, reaches
+from ostinato.rewrite.joins import add_joins, find_joins
 from ostinato.rewrite.loaded import Loaded
 from ostinato.rewrite.merge import batched_cases
 from ostinato.rewrite.orders import order_rows
@@ -60,8 +61,10 @@ def load(pdg: Pdg) -> Loaded:
         if changed is not pdg:
             pdg, reach = changed, reaches(changed)
             chained = chains(pdg, reach)
+    partly = partial_dims(pdg)
+    joins, chained = find_joins(pdg, partly, reach, chained)
     carried = _carried(pdg, chained)
-    loaded = Loaded(pdg, Tables(_all_dims(pdg)), chained, carried, partial_dims(pdg))
+    loaded = Loaded(pdg, Tables(_all_dims(pdg)), chained, carried, partly)
     order = nest_order(loaded.tables.dims, carried.keys() | run_dims(pdg), _split_dims(pdg))
     loaded.tables.nest.update({loaded.tables.bit(d): k for k, d in enumerate(order)})
     for name, equation in pdg.equations.items():
@@ -78,6 +81,7 @@ def load(pdg: Pdg) -> Loaded:
     _load_units(loaded)
     add_choices(loaded, reach, partial(_load_node, loaded))
     add_steps(loaded, reach, partial(_load_node, loaded))
+    add_joins(loaded, joins, partial(_load_node, loaded))
     _load_twins(loaded)
     _load_wishes(loaded, reach)
     name_ranges(loaded.tables, loaded.ids)

@@ -28,11 +28,11 @@ def batched_cases(pdg: Pdg, _: Mapping[Node, Reaches], found: Mapping[Vertex, Ch
     No recurrence may be carried by another dimension than before.
     """
     dims = candidates(pdg, found)
-    before = _directions(found)
+    before = directions(found)
     while dims:
         out = merged(pdg, dims)
         partial = partial_dims(out)
-        after = _directions(chains(out, reaches(out)))
+        after = directions(chains(out, reaches(out)))
         worse = {name for name, ways in after.items() if not ways <= before[name]}
         kept: dict[str, frozenset[Dim]] = {}
         for name, free in dims.items() if worse <= dims.keys() else ():
@@ -47,7 +47,7 @@ def batched_cases(pdg: Pdg, _: Mapping[Node, Reaches], found: Mapping[Vertex, Ch
     return pdg
 
 
-def _directions(found: Mapping[Vertex, Chain]) -> dict[str, frozenset[tuple[Dim, int]]]:
+def directions(found: Mapping[Vertex, Chain]) -> dict[str, frozenset[tuple[Dim, int]]]:
     """The dimensions that carry each recurrence, and which way."""
     out: dict[str, frozenset[tuple[Dim, int]]] = {}
     for (name, _), chain in found.items():

@@ -12,6 +12,7 @@ from ostinato.rewrite.instances import (
     decays,
     domain,
     factors,
+    fuse,
     history,
     incremental,
     matmul,
@@ -43,6 +44,7 @@ _MODULES = (
     factors,
     view,
     matmul,
+    fuse,
     domain,
     algebra,
 )

@@ -23,7 +23,7 @@ _ANALYSES = {
     **dict.fromkeys(("dtype", "real_cast"), "types"),
     **dict.fromkeys(("empty", "exactly", "rounded"), "folds"),
     **dict.fromkeys(("prefix", "suffix", "shortened", "rest", "growing"), "ranges"),
-    **dict.fromkeys(("counts", "counter", "tally", "begins", *RELATIONS), "ranges"),
+    **dict.fromkeys(("counts", "counter", "tally", "begins", "halves", *RELATIONS), "ranges"),
     **dict.fromkeys(("follows", "from_zero", "starts"), "ranges"),
     **dict.fromkeys(("around", "around_pair", "around_alone"), "permutations"),
     **dict.fromkeys(("holds_low", "holds_high", "both", "pins"), "conditions"),

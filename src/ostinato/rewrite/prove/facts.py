@@ -35,7 +35,7 @@ _BOOKKEEPING = (
         + ("suffix", "counts", "real_cast", "unit", "holds_low", "holds_high")
         + ("both", "box", "indicator", "known", "start", "exactly", "rounded", "empty")
         + ("pins", "neighbour", "body", "first", "only", "clear", "gone", "some")
-        + ("zero", "equal", "closed", "here", "factor", "shortened", "rest", "begins")
+        + ("zero", "equal", "closed", "here", "factor", "shortened", "rest", "begins", "halves")
     )
     | RELATIONS
     | ORDERS.keys()
@@ -211,6 +211,9 @@ def _assume_steps(setting: Setting, fact: Tree) -> None:
             setting.known[str(index)] = (where, setting.dims[str(dim)])
         case (("first" | "only") as what, cond, dim, _):
             setting.known[str(cond)] = (what, setting.dims[str(dim)])
+        case ("halves", str(first), str(last), _, low, high):
+            setting.known[str(low)] = ("first part", first)
+            setting.known[str(high)] = ("last part", first, last)
         case ("body", name, cond, start, right):
             setting.bodies[str(name)] = ("case", cond, start, right)
         case _:

@@ -74,6 +74,8 @@ def law(rule: Rule) -> Law:
             if named and any(named[0] in words(tree) for tree in others):
                 facts.remove(fact)
                 by = {named[0]: named[1]}
+                if named[0] not in words(left) and _is_matched(fact):
+                    facts.append(fact)  # the term is there, so it has a meaning
                 left, right = replaced(left, by), replaced(right, by)
                 facts, also = [replaced(f, by) for f in facts], [replaced(f, by) for f in also]
                 changed = True
@@ -125,6 +127,15 @@ def _equality(fact: Tree, before: Mapping[str, Tree]) -> Tree:
             return ("equal", y, ("map2", '"add"', a, scaled))
         case _:
             return fact
+
+
+def _is_matched(fact: Tree) -> bool:
+    """Whether a fact names an operator of the graph."""
+    match fact:
+        case ("=", _, (op, *_)):
+            return op in SIGNATURE
+        case _:
+            return False
 
 
 def _named_part(fact: Tree) -> tuple[str, Tree] | None:

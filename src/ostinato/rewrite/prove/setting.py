@@ -345,6 +345,8 @@ class Setting:
                 return self.extent(dim) - point[dim] - 1
             case ("shifted", base, _):
                 return self.length(base, point)
+            case ("first part", size) | ("last part", _, size):
+                return self.size(self.sizes.setdefault(size, Size(size)), point)
             case _:
                 return self._function(f"|{name}|", self.avoids.get(name, set()), point)
 
@@ -414,8 +416,10 @@ class Setting:
     def element(self, name: str, point: Point, i: Poly) -> Poly:
         """Index number ``i`` of a slice."""
         match self.known.get(name):
-            case ("full" | "prefix" | "start", _):
+            case ("full" | "prefix" | "start" | "first part", _):
                 return i
+            case ("last part", before, _):
+                return self.size(self.sizes.setdefault(before, Size(before)), point) + i
             case ("cut", part):
                 return self._cut(name, part, point)[0] + i
             case ("suffix" | "shortened", dim):

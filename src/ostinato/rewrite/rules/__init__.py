@@ -5,6 +5,7 @@ from ostinato.rewrite.rules.algebra import ALGEBRA
 from ostinato.rewrite.rules.decays import DECAYS
 from ostinato.rewrite.rules.domain import DOMAIN
 from ostinato.rewrite.rules.factors import FACTORS
+from ostinato.rewrite.rules.fuse import FUSE
 from ostinato.rewrite.rules.history import HISTORY
 from ostinato.rewrite.rules.incremental import INCREMENTAL
 from ostinato.rewrite.rules.matmul import MATMUL
@@ -34,6 +35,7 @@ FAMILIES = (
     FACTORS,
     VIEW,
     MATMUL,
+    FUSE,
     DOMAIN,
     ALGEBRA,
 )
