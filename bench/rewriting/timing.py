@@ -23,6 +23,7 @@ from ostinato.results import Beside
 from ostinato.runtime import cache
 from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.executor import Executable
+from ostinato.runtime.later import Later
 
 M_MMAP_THRESHOLD, MAPPED_BYTES = -3, 1 << 16  # of the GNU C library: arrays from 64 KiB on
 SAMPLE_S = 4e-3  # shorter runs are repeated within a sample
@@ -124,7 +125,8 @@ def _priced(
     artifact: Artifact, profile: Profile, extents: Mapping[str, int], workers: int
 ) -> float:
     """The estimate of the artifact's plan, by another profile than it was compiled with."""
-    price = cast("partial[Mapping[str, float]]", artifact.price)
+    found = artifact.price.function if isinstance(artifact.price, Later) else artifact.price
+    price = cast("partial[Mapping[str, float]]", found)
     return estimate(cast(Plan, price.args[0]), profile, extents, workers).total
 
 

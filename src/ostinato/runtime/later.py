@@ -36,8 +36,13 @@ class Later:
         """Unpickle nothing yet."""
         self._rest, self._name = rest, name
 
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function itself."""
+        return self._rest.found[self._name]
+
     def __call__(self, *args: object) -> Any:
-        return self._rest.found[self._name](*args)
+        return self.function(*args)
 
 
 def dumps(artifact: object) -> bytes:
