@@ -21,6 +21,7 @@ from ostinato.rewrite.optimize import Optimized, Rewriting
 from ostinato.rewrite.sizes import Sizes
 
 CHEAPEST = "cheapest operators"
+TILES = "tiles of long ranges"
 DEAR = 1e3  # how much dearer an operator is that should be spared
 MOST_NODES = 256  # of all forms that are scheduled: it takes a millisecond per node
 GAIN = 0.97  # another form has to be faster than the cheapest by more than predictions are worth
@@ -49,7 +50,15 @@ class SparingRows(Sparing):
         return super().is_dear(cls, node) and self._sizes.numel(cls) > 1
 
 
+class SparingLongRanges(Sparing):
+    """Rows of long ranges are computed in tiles."""
+
+    def is_dear(self, cls: int, node: ENode) -> bool:
+        return self.row(cls, node)[1] > 0
+
+
 SPARING: Mapping[str, Callable[[EGraph, Sizes, Profile], Sparing]] = {
+    TILES: partial(SparingLongRanges, frozenset[str]()),
     "few reads of other points": partial(Sparing, frozenset(("at", "part"))),
     "few folds": partial(Sparing, frozenset(("red",))),
     "few axes": partial(Sparing, frozenset(("sl",))),
@@ -83,6 +92,8 @@ def _others(forms: Rewriting, cheapest: Pdg) -> Iterator[tuple[str, Optimized]]:
     """Other forms, by prices under which some operators are spared."""
     seen, nodes = [cheapest], len(cheapest.nodes())
     for name, pricing in SPARING.items():
+        if name == TILES and not forms.has_tiles:
+            continue
         nodes += len(cheapest.nodes())
         if nodes > MOST_NODES:
             return

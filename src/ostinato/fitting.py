@@ -8,10 +8,10 @@ least time is taken.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from math import sqrt
 
 from ostinato.machine.profile import Profile
 from ostinato.pdg.errors import MemoryLimitError
@@ -46,15 +46,18 @@ class Room:
 
 
 class Scarce(Pricing):
-    """Prices where memory is short: a byte that is kept costs more than the time of moving it."""
+    """Prices where memory is short: a byte that is kept costs more than the time of moving it.
+
+    So does a byte of a row that could be computed in tiles.
+    """
 
     def __init__(self, byte_ns: float, graph: EGraph, sizes: Sizes, profile: Profile) -> None:
         super().__init__(graph, sizes, profile)
         self._byte_ns = byte_ns
 
     def price(self, cls: int, node: ENode) -> float:
-        points, each = self.kept(cls, node)
-        return super().price(cls, node) + self._byte_ns * points * each
+        bytes = math.prod(self.kept(cls, node)) + math.prod(self.row(cls, node))
+        return super().price(cls, node) + self._byte_ns * bytes
 
 
 def fitting(forms: Rewriting, room: Room) -> Optimized:
@@ -94,7 +97,7 @@ def _between(
 ) -> Iterator[tuple[Taken, Optimized]]:
     """Forms at lower prices, closer and closer to the least one that is enough."""
     for _ in range(HALVINGS):
-        middle = sqrt(low * high) if low else high / 3
+        middle = math.sqrt(low * high) if low else high / 3
         found = forms.best(partial(Scarce, middle))
         taken = room.taken(found)
         yield taken, found

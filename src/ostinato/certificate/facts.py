@@ -338,6 +338,10 @@ KNOWN = frozenset(
         "lag",
         "facing",
         "ramp",
+        "tiled",
+        "tile",
+        "piece",
+        "final",
     )
     + ("zmask", "hmask", "hlen", "axis", "axes2", "axes3", "axes4", "axes5")
 )

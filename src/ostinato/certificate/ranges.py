@@ -10,9 +10,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ostinato.certificate.facts import Numbers, Ranges, mentioned
+from ostinato.pdg import isl
 from ostinato.pdg.bounds import is_never_negative
-from ostinato.pdg.condition import Cond, at_least
-from ostinato.pdg.index import Dim, Expr, Extremum, Slice, expr, maximum, minimum
+from ostinato.pdg.condition import ALWAYS, Cond, at_least
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    Extremum,
+    Slice,
+    dims_of,
+    expr,
+    is_quasi_affine,
+    maximum,
+    minimum,
+)
 from ostinato.rewrite._egglog import Row
 
 
@@ -177,7 +188,81 @@ def _after(numbers: Numbers) -> list[Row]:
     return [(numbers.bit(d), numbers.of(index), numbers.of(cond)) for d, index, cond in ends]
 
 
+@dataclass(frozen=True)
+class _Tiling:
+    """A range, and which positions of it every step of a dimension has: so many, one by one."""
+
+    part: Slice
+    dim: Dim
+    width: int
+
+    @property
+    def tile(self) -> Slice:
+        start, end = self.part.lo + expr(self.dim) * self.width, self.part.hi
+        low, high = minimum(start, end), minimum(start + self.width, end)
+        return Slice(low - self.part.lo, high - self.part.lo)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the tiles make up the range, which has a position at every point."""
+        rest = expr(self.dim.extent) * self.width - self.part.size
+        if not is_never_negative(self.part.size - 1) or not is_quasi_affine(rest):
+            return False
+        dims = tuple(sorted(dims_of(rest), key=lambda d: d.serial))
+        box = isl.domain_set(dims, {}, ALWAYS).assume({})
+        return box.is_subset(isl.condition_set(dims, at_least(rest, 0)))
+
+
+def _tilings(numbers: Numbers) -> list[_Tiling]:
+    ranges = [s for s in numbers.slices() if s.step == 1 and mentioned(s)]
+    found = [
+        _Tiling(part, dim, width)
+        for dim in numbers.dims
+        for width in sorted(_widths(ranges, dim))
+        for part in ranges
+        if dim not in mentioned(part)
+    ]
+    return [each for each in found if each.is_whole]
+
+
+def _widths(ranges: list[Slice], dim: Dim) -> set[int]:
+    """The steps between the beginnings of ranges along a dimension."""
+    edges = [e for s in ranges for a, _ in s.lo.terms if isinstance(a, Extremum) for e in a.of]
+    return {k for edge in edges for atom, k in edge.terms if atom == dim and k > 0}
+
+
+def _tiled(numbers: Numbers) -> list[Row]:
+    """Sizes, the tiles that make them up, and the dimension that counts these."""
+    return [
+        (numbers.of(t.part.size), numbers.of(t.tile), numbers.bit(t.dim)) for t in _tilings(numbers)
+    ]
+
+
+def _tile(numbers: Numbers) -> list[Row]:
+    return list(dict.fromkeys((size, tile) for size, tile, _ in _tiled(numbers)))
+
+
+def _pieces(numbers: Numbers) -> list[Row]:
+    """The parts of ranges that tiles of their size have."""
+    tilings = _tilings(numbers)
+    return [
+        (numbers.of(s), numbers.of(t.tile), numbers.of(Slice(s.lo + t.tile.lo, s.lo + t.tile.hi)))
+        for t in tilings
+        for s in dict.fromkeys(t.part for t in tilings)
+        if s.size == t.part.size
+    ]
+
+
+def _final(numbers: Numbers) -> list[Row]:
+    """The last step of every dimension."""
+    return [(numbers.bit(d), numbers.of(expr(d.extent) - 1)) for d in numbers.dims]
+
+
 RANGES: Ranges = {
+    "tiled": _tiled,
+    "tile": _tile,
+    "piece": _pieces,
+    "final": _final,
     "before": _before,
     "after": _after,
     "always_until": from_the_start(True),

@@ -423,6 +423,9 @@ def upper_bound(value: ExprLike) -> Expr:
 
 
 def _extreme(e: Expr, upper: bool) -> Expr:
+    paired = _paired(e) if upper else None
+    if paired is not None:
+        return _extreme(paired, upper)
     options = _options(e)
     if options is not None:
         return _extremum(options[0], tuple(_extreme(x, upper) for x in options[1]))
@@ -446,6 +449,25 @@ def _extreme(e: Expr, upper: bool) -> Expr:
                 assert_never(other)
         total = total + part * k
     return total
+
+
+def _paired(e: Expr) -> Expr | None:
+    """The most that a difference of two minima may be whose operands differ by constants.
+
+    ``min(8 * c + 8, t) - min(8 * c, t)`` is at most 8: whichever operand is the lesser one on the
+    right, one on the left is as much greater at most.
+    """
+    for atom, k in e.terms:
+        if not (isinstance(atom, Extremum) and atom.kind == "min" and k == 1):
+            continue
+        for other, j in e.terms:
+            if not (isinstance(other, Extremum) and other.kind == "min" and j == -1):
+                continue
+            gaps = [[(x - y).const for x in atom.of if (x - y).is_const] for y in other.of]
+            if all(gaps):
+                rest = e - Expr(((atom, 1),), 0) + Expr(((other, 1),), 0)
+                return rest + max(map(min, gaps))
+    return None
 
 
 def _options(e: Expr) -> tuple[str, tuple[Expr, ...]] | None:

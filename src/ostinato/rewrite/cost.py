@@ -69,12 +69,31 @@ def _inlined(graph: EGraph) -> set[int]:
     return found
 
 
+def _rows(graph: EGraph, tiles: frozenset[int]) -> frozenset[int]:
+    """Classes along whose ranges there may be tiles instead."""
+    cuts = (n for nodes in graph.classes.values() for n in nodes if n.op == "cut")
+    return frozenset(n.kids[0] for n in cuts if int(n.fields[1]) in tiles)
+
+
 class Pricing:
     """The cost of every e-node over a whole run, at typical sizes."""
 
     def __init__(self, graph: EGraph, sizes: Sizes, profile: Profile) -> None:
         self._graph, self._sizes, self.profile = graph, sizes, profile
         self._inlined = _inlined(graph)
+        self._rows = _rows(graph, sizes.tiles) if sizes.tiles else frozenset[int]()
+
+    def row(self, cls: int, node: ENode) -> tuple[float, float]:
+        """At how many points a row of a long range is computed or read, and its bytes.
+
+        A row that could be computed in tiles lies in memory as a whole.
+        """
+        if not self._rows or node.op in VIEWS or node.op in ("sl", "leaf", "rec"):
+            return 0.0, 0.0
+        rows = [c for c in (cls, *node.kids) if c in self._rows]
+        numel = max(map(self._sizes.numel, rows), default=0)
+        trips = float(self._sizes.trips(self._graph.dom[cls])) if rows else 0.0
+        return trips, self._item(cls) * numel
 
     def price(self, cls: int, node: ENode) -> float:
         """What a choice weighs."""

@@ -101,6 +101,8 @@ _DECLARATIONS = """
 (relation indicator (i64 T)) (relation raw_indicator (i64 i64))
 (relation known (T i64 i64 i64)) (relation raw_known (i64 i64 i64 i64))
 (relation counter (i64 T)) (relation raw_counter (i64 i64)) (relation begins (i64 i64))
+(relation tiled (i64 i64 i64)) (relation tile (i64 i64)) (relation piece (i64 i64 i64))
+(relation final (i64 i64))
 (relation tally (i64 T)) (relation raw_tally (i64 i64)) (relation centre (i64 i64 T T T))
 (relation lag (T i64 i64)) (relation facing (T i64 i64)) (relation ramp (T i64 i64 T))
 (relation raw_unit (String i64)) (relation raw_ones (i64 i64))
@@ -131,6 +133,7 @@ _DECLARATIONS = """
 # Relations that only loading fills, the rarest first: a rule that asks for one which is empty can
 # never fire, but trying it takes as long as if it could.
 GATES = (
+    *("tiled", "tile"),
     *("doubled", "overlapping", "lengthened", "moved", "until", "always_until", "from"),
     *("always_from", "tally", "counter", "begins", "before", "after", "shortened", "rest"),
     *(
@@ -212,6 +215,12 @@ _ANALYSIS = """
 (rule ((= l (map2 f x y)) (= h (shape x)) (= h (shape y))) ((set (shape l) h))
   :ruleset analysis :name "shape/map2")
 (rule ((= l (case c x y)) (= h (shape x))) ((set (shape l) h)) :ruleset analysis :name "shape/case")
+(rule ((= l (cut k i x)) (tile n i) (= e (dtype x))) ((set (dtype l) e))
+  :ruleset analysis :name "dtype/tile")
+(rule ((= l (red "max" m x)) (= e (dtype x))) ((set (dtype l) e))
+  :ruleset analysis :name "dtype/max")
+(rule ((= l (reshape r h x)) (= e (dtype x))) ((set (dtype l) e))
+  :ruleset analysis :name "dtype/reshape")
 (rule ((= 0 (rank l))) ((set (shape l) (nil))) :ruleset analysis :name "shape/number")
 """
 
@@ -226,6 +235,16 @@ def _shape_rules() -> list[str]:
             shape = f"(cons {name} {shape})"
         facts = f"(= (shape x) {shape}) (= r (rank x)) (= k (- r {place}))"
         out.append(f'(rule ({facts}) ((axis x k z{place})) :ruleset analysis :name "axis/{place}")')
+    for rank in range(4):
+        names = [f"z{k}" for k in range(rank)]
+        shape, wide = "(nil)", "(cons z (nil))"
+        for name in reversed(names):
+            shape, wide = f"(cons {name} {shape})", f"(cons {name} {wide})"
+        facts = f"(= l (reshape 0 (cons z (nil)) x)) (= (shape x) {shape})"
+        out.append(
+            f"(rule ({facts}) ((set (shape l) {wide})) "
+            f':ruleset analysis :name "shape/beside-{rank}")'
+        )
     for rank in range(2, 6):
         names = [f"z{k}" for k in range(rank)]
         shape = "(nil)"

@@ -49,6 +49,7 @@ from ostinato.rewrite.ranges import constants_of_ranges, range_rows
 from ostinato.rewrite.steps import add_distances, add_positions, add_steps, run_dims
 from ostinato.rewrite.tables import Recurrence, Tables, nest_order, rows
 from ostinato.rewrite.tallies import name_ranges, tallies
+from ostinato.rewrite.tiles import tile_dims, tile_rows
 from ostinato.rewrite.whole import partial_dims
 
 
@@ -64,7 +65,9 @@ def load(pdg: Pdg) -> Loaded:
     partly = partial_dims(pdg)
     joins, chained = find_joins(pdg, partly, reach, chained)
     carried = _carried(pdg, chained)
-    loaded = Loaded(pdg, Tables(_all_dims(pdg)), chained, carried, partly)
+    tiles = tile_dims(pdg)
+    dims = (*_all_dims(pdg), *tiles.values())
+    loaded = Loaded(pdg, Tables(dims), chained, carried, partly)
     order = nest_order(loaded.tables.dims, carried.keys() | run_dims(pdg), _split_dims(pdg))
     loaded.tables.nest.update({loaded.tables.bit(d): k for k, d in enumerate(order)})
     for name, equation in pdg.equations.items():
@@ -85,6 +88,7 @@ def load(pdg: Pdg) -> Loaded:
     _load_twins(loaded)
     _load_wishes(loaded, reach)
     name_ranges(loaded.tables, loaded.ids)
+    loaded.rows |= tile_rows(loaded.tables, pdg, tiles)
     for relation, more in {**rows(loaded.tables, range_rows), **order_rows(loaded.tables)}.items():
         loaded.rows.setdefault(relation, []).extend(more)
     beside = constants_of_ranges(loaded.ids, loaded.rows), tallies(loaded.tables, loaded.ids)

@@ -137,6 +137,11 @@ class Rewriting:
         self._sizes = Sizes(self._graph, self._loaded, options.hints)
         self._clock.lap("sizes")
 
+    @property
+    def has_tiles(self) -> bool:
+        """Whether long ranges may be computed in tiles."""
+        return bool(self._sizes.tiles)
+
     def best(self, prices_by: Prices | None = None) -> Optimized:
         """The cheapest form, by the prices of the options or by others."""
         graph, loaded, clock = self._graph, self._loaded, self._clock

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import product
 
 from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, expr, symbols
@@ -12,6 +13,7 @@ from ostinato.rewrite.loaded import Loaded
 from ostinato.rewrite.tables import Tables
 
 Shape = tuple[int, ...]
+SOME = 16  # steps of a dimension that are looked at for a mean
 
 
 class Sizes:
@@ -20,6 +22,7 @@ class Sizes:
     def __init__(self, graph: EGraph, loaded: Loaded, hints: Mapping[str, int]) -> None:
         self.tables: Tables = loaded.tables
         self.masks = loaded.tables.masks()
+        self.tiles = frozenset(int(tile) for _, tile in loaded.rows.get("tile", ()))
         self._hints = hints
         self._values: dict[Expr, int] = {}
         self._trips: dict[int, int] = {}
@@ -37,14 +40,23 @@ class Sizes:
         found = self._values.get(e)
         if found is None:
             point: dict[Dim | Extent, int] = {}
+            tiles: list[Dim] = []
             for s in symbols(e):
                 match s:
-                    case Dim():
+                    case Dim(size=None):
                         point[s] = self.extent(s) // 2
+                    case Dim():
+                        tiles.append(s)
                     case Extent(name):
                         point[s] = self._hints.get(name, TYPICAL_EXTENT)
-            found = self._values[e] = max(1, evaluate(e, point))
+            found = self._values[e] = max(1, self._mean(e, point, tiles))
         return found
+
+    def _mean(self, e: Expr, point: dict[Dim | Extent, int], tiles: Sequence[Dim]) -> int:
+        """The value at some points of dimensions that others define: not all tiles are full."""
+        steps = [range(0, n, 1 + n // SOME) for n in map(self.extent, tiles)]
+        values = [evaluate(e, point | dict(zip(tiles, at, strict=True))) for at in product(*steps)]
+        return -(-sum(values) // len(values))
 
     def trips(self, mask: int) -> int:
         """How many points the dimensions of a mask have."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from fractions import Fraction
 
@@ -19,7 +19,7 @@ from ostinato.rewrite.prove.reading import (
     defined_numbers,
     is_about_dims,
 )
-from ostinato.rewrite.prove.setting import Impossible, Setting, Size, Unsupported, one
+from ostinato.rewrite.prove.setting import WIDTH, Impossible, Setting, Size, Unsupported, one
 from ostinato.rewrite.prove.spans import RELATIONS, cases
 from ostinato.rewrite.prove.text import Tree, show
 
@@ -39,13 +39,20 @@ _BOOKKEEPING = (
     )
     | RELATIONS
     | ORDERS.keys()
-    | {"from_zero", "follows", "starts"}
+    | {"from_zero", "follows", "starts", "tiled", "tile", "piece", "final"}
 )
 
 
 def situations(found: Law, setting: Setting) -> Iterator[Setting]:
     """The cases of a law about ranges that follow the point, or about a definition; else one."""
     heads = {f[0]: f for f in found.facts if isinstance(f, tuple)}
+    if "tiled" in heads:
+        yield _in_tiles(heads, setting)
+        return
+    if "tile" in heads:
+        whole = str(heads["tile"][1])
+        setting.known[whole] = ("total", whole)
+        setting.totals[whole] = poly(Var(whole, None, True))
     about = next((heads[name] for name in heads if name in RELATIONS), None)
     if about is not None:
         yield from cases(about, setting)
@@ -55,6 +62,20 @@ def situations(found: Law, setting: Setting) -> Iterator[Setting]:
         yield from _first_and_later(found, setting)
     else:
         yield setting
+
+
+def _in_tiles(heads: Mapping[Tree, tuple[Tree, ...]], setting: Setting) -> Setting:
+    """Tiles that make up a size of at least 1; some positions may lie behind it."""
+    _, whole, tile, dim = map(str, heads["tiled"])
+    case, place = deepcopy(setting), setting.dims[dim]
+    count = poly(Var("tiles", None, True))
+    case.extents[place] = count
+    case.totals[whole] = count * WIDTH - Var("unused", count * WIDTH)
+    case.known |= {whole: ("total", whole), tile: ("tile", place, whole)}
+    if "before" in heads:
+        _, _, index, later = map(str, heads["before"])
+        case.known |= {index: ("step before", place), later: ("later", place)}
+    return case
 
 
 def about_orders(found: Law) -> bool:
@@ -166,6 +187,10 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
             for slice_, part in ((whole, "whole"), (low, "low"), (high, "high")):
                 setting.known[str(slice_)] = ("cut", part)
                 setting.avoids[str(slice_)] = setting.avoids.get(str(whole), set())
+        case ("final", dim, index):
+            setting.known[str(index)] = ("last", setting.dims[str(dim)])
+        case ("piece", whole, tile, piece):
+            setting.known[str(piece)] = ("piece", str(whole), str(tile))
         case ("both", cond, first, second):
             setting.known[str(cond)] = ("both", str(first), str(second))
         case ("known", _, _, dim, str(slice_)) | ("start", dim, str(slice_)):

@@ -59,6 +59,21 @@ class Quotient:
 
 
 @dataclass(frozen=True)
+class Clip:
+    """``of``, at least 0 and at most ``most``: the positions of a tile that are in a range."""
+
+    of: Poly
+    most: Poly
+
+    @cached_property
+    def key(self) -> str:
+        return f"[{self.of.key}]^[{self.most.key}]"
+
+    def renamed(self, by: Renaming) -> Poly:
+        return poly(Clip(self.of.renamed(by), self.most.renamed(by)))
+
+
+@dataclass(frozen=True)
 class Opaque:
     """An integer that is the value of a tensor, clamped to an axis."""
 
@@ -81,7 +96,7 @@ class Opaque:
         return poly(self.rename(by))
 
 
-Atom = Var | Apply | Quotient | Opaque
+Atom = Var | Apply | Quotient | Clip | Opaque
 Renaming = Mapping[Var, "Poly"]
 Monomial = tuple[Atom, ...]
 
@@ -163,6 +178,8 @@ def _inside(atom: Atom) -> frozenset[Var]:
             return frozenset[Var]().union(*(a.variables() for a in args))
         case Quotient(of, by):
             return of.variables() | by.variables()
+        case Clip(of, most):
+            return of.variables() | most.variables()
         case Opaque(_, free):
             return free
 
@@ -218,7 +235,7 @@ def _named_sizes(p: Poly) -> Poly:
 def _nonnegative(atom: Atom) -> bool:
     if isinstance(atom, Var):
         return atom.is_size or atom.size is not None
-    return isinstance(atom, Opaque)
+    return isinstance(atom, Opaque | Clip)
 
 
 def divide(p: Poly, by: Poly) -> tuple[Poly, Poly]:

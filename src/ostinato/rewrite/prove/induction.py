@@ -16,7 +16,17 @@ from ostinato.rewrite.prove.normal import real
 from ostinato.rewrite.prove.operators import Element, Tensor, thin
 from ostinato.rewrite.prove.setting import Point
 from ostinato.rewrite.prove.text import Tree
-from ostinato.rewrite.prove.value import Call, Choice, Fold, Recursion, Value, free, key, rename
+from ostinato.rewrite.prove.value import (
+    Call,
+    Choice,
+    Fold,
+    Less,
+    Recursion,
+    Value,
+    free,
+    key,
+    rename,
+)
 
 
 def by_induction(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -> bool:
@@ -74,6 +84,32 @@ def by_steps(left: Value, right: Value) -> bool:
         return False
     later = poly(Var("later", None, True))
     return follows(size - 1 - later if reverse else later)
+
+
+def telescoped(value: Value) -> Value:
+    """Linear recurrences whose factors are ``exp(h[c - 1] - h[c])`` as sums.
+
+    ``y[e] = sum_{c <= e} exp(h[c] - h[e]) a[c]``. The first step reads no factor, so a factor of
+    its own is none.
+    """
+    match value:
+        case Call(fn, args):
+            return Call(fn, tuple(map(telescoped, args)))
+        case Recursion(False, step, Choice(Less(a, b), power, _), body, at) if b - a == poly(step):
+            match power:
+                case Call("exp", (Call("sub", (before, here)),)):
+                    pass
+                case _:
+                    return value
+            if key(real(before)) != key(real(rename(here, {step: poly(step) - 1}))):
+                return value
+            there = Var(f"{step.name}c", at + 1)
+            inner, last = rename(here, {step: poly(there)}), rename(here, {step: at})
+            weight = Call("exp", (Call("sub", (inner, last)),))
+            terms = Call("mul", (weight, rename(body, {step: poly(there)})))
+            return Fold("sum", (there,), terms)
+        case _:
+            return value
 
 
 def _by_definition(

@@ -211,6 +211,8 @@ class Meaning:
                 return length_of(self.setting, str(name))
             case ("size", str(name)):
                 known = self.setting.known.get(name, ("", ""))
+                if known[0] == "total":
+                    return Size(name, fixed=Fixed("total", name))
                 return (
                     Size(name, fixed=Fixed("length", known[1]))
                     if known[0] == "length"
@@ -325,6 +327,8 @@ class Meaning:
         match self.setting.known.get(name):
             case ("both", first, second):
                 return self._where(first, point, lambda: self._where(second, point, yes, no), no)
+            case ("later", dim):
+                return self.choose(Less(poly(0), point[dim]), yes, no)
             case ("below", dim):
                 return self.choose(Less(point[dim], CUT), yes, no)
             case ("above", dim):

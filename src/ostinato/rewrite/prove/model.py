@@ -15,7 +15,7 @@ from typing import assert_never
 import numpy as np
 
 from ostinato.pdg.functions import FUNCTIONS
-from ostinato.rewrite.prove.index import Apply, Atom, Opaque, Poly, Quotient, Var, poly
+from ostinato.rewrite.prove.index import Apply, Atom, Clip, Opaque, Poly, Quotient, Var, poly
 from ostinato.rewrite.prove.value import (
     Call,
     Choice,
@@ -116,6 +116,8 @@ class Model:
                 return self.draw(f"{name}{at}").randint(1 if is_size else -2, 3)
             case Quotient(of, by):
                 return self.integer(of) // self.integer(by)
+            case Clip(of, most):
+                return max(0, min(self.integer(of), self.integer(most)))
             case Opaque():
                 return int(atom.value(self.value, self.integer))
             case other:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from ostinato.rewrite.prove.index import Poly, Var, is_less, never_negative, poly
+from ostinato.rewrite.prove.index import Clip, Poly, Var, is_less, never_negative, poly
 from ostinato.rewrite.prove.value import (
     Call,
     Choice,
@@ -53,6 +53,24 @@ def unit_of(fn: str) -> Value:
 
 def _is_of_nothing(over: Iterable[Var]) -> bool:
     return any(v.size is not None and never_negative(-v.size) for v in over)
+
+
+def _untiled(over: Sequence[Var], parts: Sequence[Value]) -> tuple[list[Var], list[Value]]:
+    """Positions of tiles as positions of what the tiles make up, where only these count."""
+    for c, v in itertools.permutations(over, 2):
+        size = v.size.terms[0][0] if v.size is not None and len(v.size.terms) == 1 else ()
+        if c.size is None or len(size) != 1 or not isinstance(clip := size[0], Clip):
+            continue
+        total = clip.of + clip.most * c
+        if c in total.variables() or not never_negative(c.size * clip.most - total):
+            continue
+        whole = Var(f"{v.name}.", total)
+        moved = [rename(part, {v: poly(whole) - clip.most * c}) for part in parts]
+        others = [w for w in over if w not in (c, v)]
+        used = [free(part) for part in moved] + [w.size.variables() for w in others if w.size]
+        if not any({c, v} & names for names in used):
+            return _untiled([*others, whole], moved)
+    return list(over), list(parts)
 
 
 def _named(over: Sequence[Var], body: Value) -> tuple[tuple[Var, ...], Value]:
@@ -99,6 +117,8 @@ def _exact(value: Value, loose: bool) -> Value:
             inner = _exact(inner, loose)
             if not left and over:
                 return ZERO if fn.startswith("arg") else inner
+            if bare in EXACT and isinstance(inner, Fold) and inner.fn == bare:
+                left, (inner,) = _untiled(*_flat(left, inner))
             if loose and fn in _ADDS and isinstance(inner, Call) and inner.fn == "neg":
                 return Call("neg", (Fold(fn, *_named(left, inner.args[0])),))
             return Fold(_plain(fn), *_named(left, inner))
@@ -107,6 +127,12 @@ def _exact(value: Value, loose: bool) -> Value:
         case Choice(test, yes, no):
             a, b = _exact(yes, loose), _exact(no, loose)
             return a if key(a) == key(b) else Choice(test, a, b)
+
+
+def _flat(over: Sequence[Var], inner: Fold) -> tuple[list[Var], list[Value]]:
+    """A fold of folds of the same kind as one."""
+    fresh = {v: Var(f"~m{len(over) + k}", v.size) for k, v in enumerate(inner.over)}
+    return [*over, *fresh.values()], [rename(inner.body, {v: poly(w) for v, w in fresh.items()})]
 
 
 def _recursion(value: Recursion, factor: Value, body: Value) -> Value:
@@ -421,7 +447,7 @@ def _connected(
 
 def _total(over: Sequence[Var], factors: Sequence[Value]) -> Ring:
     """One sum whose variables are named so that no order of them matters."""
-    return term((_best("sum", over, factors, "*"),), Fraction(1))
+    return term((_best("sum", *_untiled(over, factors), "*"),), Fraction(1))
 
 
 def _best(fn: str, over: Sequence[Var], parts: Sequence[Value], joined: str) -> Value:
@@ -459,4 +485,4 @@ def _fold(fn: str, over: Sequence[Var], body: Value) -> Ring:
         fresh = {v: Var(f"~m{len(variables) + k}", v.size) for k, v in enumerate(inner.over)}
         variables += fresh.values()
         inner = rename(inner.body, {v: poly(w) for v, w in fresh.items()})
-    return term((_best(fn, variables, [inner], "*"),), Fraction(1))
+    return term((_best(fn, *_untiled(variables, [inner]), "*"),), Fraction(1))

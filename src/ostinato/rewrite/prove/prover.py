@@ -19,7 +19,7 @@ from ostinato.rewrite.prove.fractions import fractions_in_segments
 from ostinato.rewrite.prove.guarded import computed
 from ostinato.rewrite.prove.halves import equal_in_parts
 from ostinato.rewrite.prove.index import Poly, Var, poly
-from ostinato.rewrite.prove.induction import by_induction, by_steps
+from ostinato.rewrite.prove.induction import by_induction, by_steps, telescoped
 from ostinato.rewrite.prove.meaning import Meaning, Undecided
 from ostinato.rewrite.prove.model import difference, rounding
 from ostinato.rewrite.prove.normal import exact, real, signless
@@ -281,6 +281,9 @@ def _is_proved(
         found.methods.add("ranges cut where they end")  # what folds have in common is outside
         return True
     if form is real and (by_induction(meaning, sides, element) or by_steps(*values)):
+        found.methods.add("induction")
+        return True
+    if form is real and key(real(values[0])) == key(real(telescoped(values[1]))):
         found.methods.add("induction")
         return True
     if form is real and equal_in_parts(*values):

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ostinato.rewrite.prove.index import Apply, Poly, Var, never_negative, poly
+from ostinato.rewrite.prove.index import Apply, Clip, Poly, Var, never_negative, poly
 from ostinato.rewrite.prove.text import Tree
 from ostinato.rewrite.prove.value import Unknown
 
 CUT = poly(Var("cut"))  # where a condition changes
 _RANGES = ("full", "prefix", "suffix", "shortened", "rest")
+WIDTH = poly(Var("width", None, True))  # of a tile
 REST = "rest"  # all dimensions that a law does not name
 
 
@@ -40,11 +41,11 @@ class Unsupported(Exception):
 class Fixed:
     """A size that is known.
 
-    One, the extent of a dimension, the length of a slice, a product or sum, or another size at a
-    moved point.
+    One, what tiles make up, the extent of a dimension, the length of a slice, a product or sum, or
+    another size at a moved point.
     """
 
-    kind: str  # "one" | "extent" | "length" | "times" | "plus" | "moved"
+    kind: str  # "one" | "total" | "extent" | "length" | "times" | "plus" | "moved"
     name: str = ""
     factors: tuple[Size, ...] = ()
 
@@ -126,6 +127,7 @@ class Setting:
     - ``bodies``: the definitions of recurrences; ``is_first``: whether the point is the first
       step of one, where a proof goes case by case;
     - ``orders``: permutations, where a proof goes order by order;
+    - ``totals``: sizes that tiles make up, whose width is `WIDTH`;
     - ``batch``: recurrences that are another one with a dimension as their first axis.
     """
 
@@ -157,6 +159,7 @@ class Setting:
     offsets: dict[str, Poly] = field(default_factory=dict[str, Poly])
     indices: dict[str, Poly] = field(default_factory=dict[str, Poly])
     decided: dict[str, bool] = field(default_factory=dict[str, bool])
+    totals: dict[str, Poly] = field(default_factory=dict[str, Poly])
     inside: bool = False  # coordinates lie inside the box
     frozen: bool = False  # the left side is read: sizes may no longer be taken as equal
 
@@ -307,6 +310,8 @@ class Setting:
                 return self.extent(dim)
             case Fixed("length", name):
                 return self.length(name, point)
+            case Fixed("total", name):
+                return self.totals[name]
             case Fixed("moved", read, (inner,)):
                 dim, _, index = read.partition(" ")
                 return self.size(inner, point.moved(dim, self.index(index, point)))
@@ -332,6 +337,10 @@ class Setting:
             case ("span", dim):
                 lo, hi = self._span(name, point, dim)
                 return hi - lo
+            case ("tile", dim, whole):
+                return poly(Clip(self.totals[whole] - point[dim] * WIDTH, WIDTH))
+            case ("piece", _, of):
+                return self.length(of, point)
             case ("cut", part):
                 lo, hi = self._cut(name, part, point)
                 return hi - lo
@@ -359,6 +368,8 @@ class Setting:
                 return point[dim]
             case ("moved", dim):
                 return point[dim] + poly(Var(f"{name}.by"))
+            case ("last", dim):
+                return self.extent(dim) - 1
             case ("offset", dim):
                 return point[dim] + self.offsets[name]
             case ("given", _):
@@ -422,6 +433,10 @@ class Setting:
                 return self.size(self.sizes.setdefault(before, Size(before)), point) + i
             case ("cut", part):
                 return self._cut(name, part, point)[0] + i
+            case ("tile", dim, _):
+                return point[dim] * WIDTH + i
+            case ("piece", base, of):
+                return self.element(base, point, self.element(of, point, i))
             case ("suffix" | "shortened", dim):
                 return point[dim] + i
             case ("rest", dim):

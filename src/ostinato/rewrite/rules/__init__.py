@@ -15,6 +15,7 @@ from ostinato.rewrite.rules.ramps import RAMPS
 from ostinato.rewrite.rules.ranges import RANGES
 from ostinato.rewrite.rules.sliding import SLIDING
 from ostinato.rewrite.rules.spread import SPREAD
+from ostinato.rewrite.rules.tiles import TILES
 from ostinato.rewrite.rules.vectorize import VECTORIZE
 from ostinato.rewrite.rules.view import VIEW
 from ostinato.rewrite.rules.weighted import WEIGHTED
@@ -26,6 +27,7 @@ FAMILIES = (
     RANGES,
     ONLINE,
     SLIDING,
+    TILES,
     WEIGHTED,
     SPREAD,
     RAMPS,
