@@ -25,7 +25,7 @@ def tile_dims(pdg: Pdg) -> dict[Expr, Dim]:
     out: dict[Expr, Dim] = {}
     for size in dict.fromkeys(lengths):
         most = upper_bound(size)
-        is_short = most.is_const and most.const <= 2 * WIDTH
+        is_short = is_never_negative(2 * WIDTH - most)
         if size not in ranges or is_short or not is_never_negative(size - 1):
             continue
         name = next(n for k in range(len(used) + 1) if (n := f"tile{k or ''}") not in used)

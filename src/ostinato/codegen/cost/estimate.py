@@ -1,6 +1,7 @@
 """What a plan takes to run: its loops walked at the middle of every range.
 
-A loop costs its body at the middle, times its length. Time is the sum of starts, arithmetic,
+A loop costs its body at the middle, times its length; one over tiles, of which some may be empty,
+the mean of its body at some points. Time is the sum of starts, arithmetic,
 traffic between memory and registers, and waiting; work that all workers share takes the longest
 share. `ostinato.codegen.cost.effort` prices one leaf.
 """
@@ -22,6 +23,7 @@ from ostinato.codegen.tree import (
     DriverLoop,
     Kernel,
     Loop,
+    Span,
     Step,
     Tree,
     computed,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 JOINING_NS = 20_000.0  # until other workers have begun a run, and found its memory
 LARGE = 1 << 18  # bytes of an argument or a result from which it may stay where it is
+SOME = 4  # points of a loop whose extent is defined
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +172,19 @@ class _Walk:
             if isinstance(tree, Loop):
                 length, inner = middle(tree.span, point)
                 if length:
-                    each = self.profile.point_ns + self.trees(tree.body, inner)
+                    steps = _some(tree.span, inner, length)
+                    times = (self.trees(tree.body, at) for at in steps)
+                    each = self.profile.point_ns + sum(times) / len(steps)
                     waiting = waiting_ns(tree, self.plan.statements, self.profile)
                     total += length * max(each, waiting)
             else:
                 total += self.leaves.time(tree, point)
         return total
+
+
+def _some(span: Span, middle: Point, length: int) -> list[Point]:
+    """The middle of a loop; a few points where its extent is defined: some tiles are empty."""
+    if span.dim.size is None:
+        return [middle]
+    first, some = evaluate(span.lo, middle), min(SOME, length)
+    return [{**middle, span.dim: first + (2 * k + 1) * length // (2 * some)} for k in range(some)]

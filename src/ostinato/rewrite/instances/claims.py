@@ -14,7 +14,7 @@ import numpy as np
 
 from ostinato.pdg.errors import DomainError, OstinatoError
 from ostinato.pdg.functions import Array
-from ostinato.pdg.index import Dim, dims_of
+from ostinato.pdg.index import Dim, Extent, dims_of, evaluate, expr
 from ostinato.pdg.interpret import Coordinates, Interpreter, Request, Step, junk
 from ostinato.pdg.meaning import check_part, sizes
 from ostinato.pdg.node import Concat, Node, Part, Pdg
@@ -177,8 +177,9 @@ def _value(judge: Judge, node: Node, point: Point) -> Array:
 
 def _points(dims: Sequence[Dim], extents: Mapping[str, int], inside: bool) -> Iterator[Point]:
     columns: list[list[int]] = []
+    known: dict[Dim | Extent, int] = {Extent(name): size for name, size in extents.items()}
     for dim in dims:
-        last = extents[dim.symbol.name] - 1
+        last = evaluate(expr(dim.extent), known) - 1
         columns.append(sorted({0, last // 2, last} | (set() if inside else {-2, last + 2})))
     for values in itertools.product(*columns):
         yield dict(zip(dims, values, strict=True))

@@ -169,6 +169,7 @@ _FOLDS = (
         right='(map2 "div" (mm a b) y)',
         when=("(tile n p)", "(axis a 1 (size n))", "(axis y 1 (size 1))"),
         exact="reassociates",
+        valid="inside the box",
         proof=PROOF,
     ),
 )
