@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import ostinato as ot
 from ostinato import nn
 from ostinato.choosing import SPARING, TILES
+from ostinato.compiler import Compiled
 from ostinato.pdg.functions import Array
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Pdg
@@ -144,7 +145,7 @@ def generation() -> ot.Program:
     return ot.Program(y=token)
 
 
-def peak(run: ot.Compiled) -> int:
+def peak(run: Compiled) -> int:
     return run.explain(**LONG).memory.predicted_peak_bytes
 
 

@@ -16,7 +16,7 @@ from ostinato.pdg.build import (
     transpose,
 )
 from ostinato.pdg.index import expr
-from ostinato.pdg.node import Node, Pdg
+from ostinato.pdg.node import Dtype, Node, Pdg
 from ostinato.rewrite.instances.history import COLUMNS, two_points
 from ostinato.rewrite.instances.incremental import until_now
 from ostinato.rewrite.instances.instance import B, Instance, Sizes, T, all_of, program, tensor
@@ -137,7 +137,8 @@ _FUNCTION = {1: "tanh", 2: "mul", 3: "where"}
 
 def _mapped(z: Sizes, past: Past, long: tuple[bool, ...]) -> Node:
     """A function of rows of which some are as long as the range, and others have one element."""
-    types = ("bool" if len(long) == 3 else "float32", "float32", "float32")
+    first: Dtype = "bool" if len(long) == 3 else "float32"
+    types: tuple[Dtype, ...] = (first, "float32", "float32")
     inputs = [tensor(n, (), (T,), types[k]) for k, n in zip(range(len(long)), "abc", strict=False)]
     pairs = zip(inputs, long, strict=True)
     return map_node(

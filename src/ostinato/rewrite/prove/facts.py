@@ -187,10 +187,6 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
             for slice_, part in ((whole, "whole"), (low, "low"), (high, "high")):
                 setting.known[str(slice_)] = ("cut", part)
                 setting.avoids[str(slice_)] = setting.avoids.get(str(whole), set())
-        case ("final", dim, index):
-            setting.known[str(index)] = ("last", setting.dims[str(dim)])
-        case ("piece", whole, tile, piece):
-            setting.known[str(piece)] = ("piece", str(whole), str(tile))
         case ("both", cond, first, second):
             setting.known[str(cond)] = ("both", str(first), str(second))
         case ("known", _, _, dim, str(slice_)) | ("start", dim, str(slice_)):
@@ -214,6 +210,10 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
 def _assume_steps(setting: Setting, fact: Tree) -> None:
     """Facts about conditions at points, and about recurrences and the step before."""
     match fact:
+        case ("final", dim, index):
+            setting.known[str(index)] = ("last", setting.dims[str(dim)])
+        case ("piece", whole, tile, piece):
+            setting.known[str(piece)] = ("piece", str(whole), str(tile))
         case ("zero", _, name):
             setting.values[str(name)] = Fraction(0)
             setting.shapes[str(name)] = []
