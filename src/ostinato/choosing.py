@@ -22,6 +22,7 @@ from ostinato.rewrite.sizes import Sizes
 
 CHEAPEST = "cheapest operators"
 TILES = "tiles of long ranges"
+NEAREST = 1 << 15  # bytes: a shorter row stays in the nearest cache, and is as fast or faster
 DEAR = 1e3  # how much dearer an operator is that should be spared
 MOST_NODES = 256  # of all forms that are scheduled: it takes a millisecond per node
 GAIN = 0.97  # another form has to be faster than the cheapest by more than predictions are worth
@@ -92,7 +93,7 @@ def _others(forms: Rewriting, cheapest: Pdg) -> Iterator[tuple[str, Optimized]]:
     """Other forms, by prices under which some operators are spared."""
     seen, nodes = [cheapest], len(cheapest.nodes())
     for name, pricing in SPARING.items():
-        if name == TILES and not forms.has_tiles:
+        if name == TILES and forms.longest_row() < NEAREST:
             continue
         nodes += len(cheapest.nodes())
         if nodes > MOST_NODES:

@@ -95,6 +95,10 @@ class Pricing:
         trips = float(self._sizes.trips(self._graph.dom[cls])) if rows else 0.0
         return trips, self._item(cls) * numel
 
+    def longest_row(self) -> float:
+        """The bytes of the longest row that could be computed in tiles, or 0."""
+        return max((self._item(cls) * self._sizes.numel(cls) for cls in self._rows), default=0.0)
+
     def price(self, cls: int, node: ENode) -> float:
         """What a choice weighs."""
         return self.time(cls, node)

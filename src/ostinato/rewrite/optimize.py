@@ -137,10 +137,9 @@ class Rewriting:
         self._sizes = Sizes(self._graph, self._loaded, options.hints)
         self._clock.lap("sizes")
 
-    @property
-    def has_tiles(self) -> bool:
-        """Whether long ranges may be computed in tiles."""
-        return bool(self._sizes.tiles)
+    def longest_row(self) -> float:
+        """The bytes of the longest row that could be computed in tiles, or 0."""
+        return Pricing(self._graph, self._sizes, self._options.profile).longest_row()
 
     def best(self, prices_by: Prices | None = None) -> Optimized:
         """The cheapest form, by the prices of the options or by others."""

@@ -258,7 +258,7 @@ class _Row:
         indices = (*load.dims, *load.axes)
         named = frozenset[Dim]().union(*map(dims_of, indices))
         picked = {p.axis.index for p in load.picks if self.varies(p.at)}
-        again = positions([a for a in self.outer if a.index not in named], self.point)
+        again = max(1, positions([a for a in self.outer if a.index not in named], self.point))
         along = [e for e in indices if self.inner is not None and self.inner in dims_of(e)]
         elements, strided = self.length, float(bool(named & {p.axis.index for p in load.picks}))
         if named & picked:
