@@ -96,8 +96,11 @@ class Pricing:
         return trips, self._item(cls) * numel
 
     def longest_row(self) -> float:
-        """The bytes of the longest row that could be computed in tiles, or 0."""
-        return max((self._item(cls) * self._sizes.numel(cls) for cls in self._rows), default=0.0)
+        """The bytes of the longest scores that could be computed in tiles, or 0."""
+        nodes = (n for found in self._graph.classes.values() for n in found)
+        greatest = (n.kids[0] for n in nodes if n.op == "red" and n.fields[:2] == ("max", 1))
+        scores = self._rows.intersection(greatest)
+        return max((self._item(cls) * self._sizes.numel(cls) for cls in scores), default=0.0)
 
     def price(self, cls: int, node: ENode) -> float:
         """What a choice weighs."""

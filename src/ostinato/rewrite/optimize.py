@@ -138,7 +138,7 @@ class Rewriting:
         self._clock.lap("sizes")
 
     def longest_row(self) -> float:
-        """The bytes of the longest row that could be computed in tiles, or 0."""
+        """The bytes of the longest scores that could be computed in tiles, or 0."""
         return Pricing(self._graph, self._sizes, self._options.profile).longest_row()
 
     def best(self, prices_by: Prices | None = None) -> Optimized:
