@@ -457,17 +457,12 @@ def _paired(e: Expr) -> Expr | None:
     ``min(8 * c + 8, t) - min(8 * c, t)`` is at most 8: whichever operand is the lesser one on the
     right, one on the left is as much greater at most.
     """
-    for atom, k in e.terms:
-        if not (isinstance(atom, Extremum) and atom.kind == "min" and k == 1):
-            continue
-        for other, j in e.terms:
-            if not (isinstance(other, Extremum) and other.kind == "min" and j == -1):
-                continue
-            gaps = [[(x - y).const for x in atom.of if (x - y).is_const] for y in other.of]
-            if all(gaps):
-                rest = e - Expr(((atom, 1),), 0) + Expr(((other, 1),), 0)
-                return rest + max(map(min, gaps))
-    return None
+    minima = {k: a for a, k in e.terms if isinstance(a, Extremum) and a.kind == "min"}
+    if not {1, -1} <= minima.keys():
+        return None
+    gaps = [[(x - y).const for x in minima[1].of if (x - y).is_const] for y in minima[-1].of]
+    rest = e - Expr(((minima[1], 1),), 0) + Expr(((minima[-1], 1),), 0)
+    return rest + max(map(min, gaps)) if all(gaps) else None
 
 
 def _options(e: Expr) -> tuple[str, tuple[Expr, ...]] | None:

@@ -28,7 +28,6 @@ Index expressions, slices, conditions and permutations are ids of a table kept o
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Container, Iterable
 from functools import cache, lru_cache
 

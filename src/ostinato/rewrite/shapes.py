@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 
 def shape_rules() -> list[str]:
     """Sizes of single axes, and of all axes for the ranks that laws of matrices name."""
