@@ -454,8 +454,7 @@ def _extreme(e: Expr, upper: bool) -> Expr:
 def _paired(e: Expr) -> Expr | None:
     """The most that a difference of two minima may be whose operands differ by constants.
 
-    ``min(8 * c + 8, t) - min(8 * c, t)`` is at most 8: whichever operand is the lesser one on the
-    right, one on the left is as much greater at most.
+    ``min(8 * c + 8, t) - min(8 * c, t)`` is at most 8, whichever operand on the right is the least.
     """
     minima = {k: a for a, k in e.terms if isinstance(a, Extremum) and a.kind == "min"}
     if not {1, -1} <= minima.keys():

@@ -21,7 +21,6 @@ def tile_dims(pdg: Pdg) -> dict[Expr, Dim]:
     lengths = [size for node in pdg.nodes() for size in _softmax_lengths(node)]
     ranges = {s.size for s in _ranges(pdg)}
     used = {d.name for d in pdg.dims()}
-    serial = max((d.serial for d in pdg.dims()), default=0)
     out: dict[Expr, Dim] = {}
     for size in dict.fromkeys(lengths):
         most = upper_bound(size)
@@ -30,8 +29,7 @@ def tile_dims(pdg: Pdg) -> dict[Expr, Dim]:
             continue
         name = next(n for k in range(len(used) + 1) if (n := f"tile{k or ''}") not in used)
         used.add(name)
-        serial += 1
-        out[size] = Dim(name, serial, "", floordiv(most + (WIDTH - 1), WIDTH))
+        out[size] = Dim(name, size=floordiv(most + (WIDTH - 1), WIDTH))
     return out
 
 
