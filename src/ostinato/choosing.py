@@ -92,13 +92,16 @@ def fastest(forms: Rewriting, predicted_ns: Callable[[Optimized], float]) -> Opt
 def _others(forms: Rewriting, cheapest: Pdg) -> Iterator[tuple[str, Optimized]]:
     """Other forms, by prices under which some operators are spared."""
     seen, nodes = [cheapest], len(cheapest.nodes())
+    is_long = forms.longest_row() >= NEAREST
     for name, pricing in SPARING.items():
-        if name == TILES and forms.longest_row() < NEAREST:
+        if name == TILES and not is_long:
             continue
         nodes += len(cheapest.nodes())
         if nodes > MOST_NODES:
             return
         found = forms.best(pricing)
+        if forms.is_tiled(found) and not is_long:
+            continue
         if not found.report.left and found.pdg not in seen:
             seen.append(found.pdg)
             yield name, found

@@ -42,6 +42,7 @@ class Cost:
         return self.starts + self.arithmetic + self.products + self.traffic + self.serial
 
 
+TILED = 4.0  # how much dearer operators of tiles are: their loops are short, which schedules tell
 VIEW_NS = 1e-3  # keeps every choice strictly cheaper than itself in a circle
 FEW = 16  # elements per row up to which rows are neighbours in memory
 LANES = 16  # float32 elements of a vector: fewer take as long
@@ -82,6 +83,7 @@ class Pricing:
         self._graph, self._sizes, self.profile = graph, sizes, profile
         self._inlined = _inlined(graph)
         self._rows = _rows(graph, sizes.tiles) if sizes.tiles else frozenset[int]()
+        self._tiles = sizes.tiled
 
     def row(self, cls: int, node: ENode) -> tuple[float, float]:
         """At how many points a row of a long range is computed or read, and its bytes.
@@ -103,8 +105,8 @@ class Pricing:
         return max((self._item(cls) * self._sizes.numel(cls) for cls in scores), default=0.0)
 
     def price(self, cls: int, node: ENode) -> float:
-        """What a choice weighs."""
-        return self.time(cls, node)
+        """What a choice weighs; tiles have to be worth it by more than predictions are."""
+        return self.time(cls, node) * (TILED if self._graph.dom[cls] & self._tiles else 1.0)
 
     def time(self, cls: int, node: ENode) -> float:
         """Predicted nanoseconds of a whole run."""

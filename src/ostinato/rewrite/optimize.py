@@ -141,6 +141,12 @@ class Rewriting:
         """The bytes of the longest scores that could be computed in tiles, or 0."""
         return Pricing(self._graph, self._sizes, self._options.profile).longest_row()
 
+    def is_tiled(self, form: Optimized) -> bool:
+        """Whether a form computes long ranges in tiles."""
+        masks = (int(mask) for _, _, mask in self._loaded.rows.get("tiled", ()))
+        tiles = {d for mask in masks for d in self._loaded.tables.dims_in(mask)}
+        return not tiles.isdisjoint(form.pdg.dims())
+
     def best(self, prices_by: Prices | None = None) -> Optimized:
         """The cheapest form, by the prices of the options or by others."""
         graph, loaded, clock = self._graph, self._loaded, self._clock

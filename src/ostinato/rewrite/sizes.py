@@ -23,6 +23,9 @@ class Sizes:
         self.tables: Tables = loaded.tables
         self.masks = loaded.tables.masks()
         self.tiles = frozenset(int(tile) for _, tile in loaded.rows.get("tile", ()))
+        self.tiled = 0  # the dimensions over tiles
+        for _, _, dim in loaded.rows.get("tiled", ()):
+            self.tiled |= int(dim)
         self._hints = hints
         self._values: dict[Expr, int] = {}
         self._trips: dict[int, int] = {}
