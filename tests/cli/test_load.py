@@ -1,3 +1,4 @@
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,3 +98,21 @@ def test_a_setting_without_a_value_is_an_error() -> None:
 def test_a_parameter_without_a_default_must_be_set() -> None:
     with pytest.raises(OptionError, match="`needs` needs a value for `episodes`"):
         read_settings(needs, [])
+
+
+def test_a_file_that_was_changed_at_once_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    file = tmp_path / "changing.py"
+    for number in (1, 2):  # of one length, within the second that Python tells files apart by
+        file.write_text(f"def main() -> int:\n    return {number}\n")
+        assert load_function(str(file))() == number
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x = 1\n")
+    with pytest.raises(
+        OptionError, match=r"notes.txt is not a Python file\.\n  Give the path of a "
+    ):
+        load_function(str(tmp_path / "notes.txt"))

@@ -1,8 +1,6 @@
 """From ``FILE[:FUNCTION]`` and ``--set name=value`` to what the function returns."""
 
-import importlib.util
 import inspect
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +9,7 @@ from typing import get_type_hints
 from ostinato.experiment import Experiment
 from ostinato.pdg.errors import OptionError, guess
 from ostinato.program import Program
+from ostinato.source_file import run_file
 
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
@@ -100,15 +99,10 @@ def _call(place: str, settings: Iterable[str]) -> object:
 def _load_module(path: Path) -> ModuleType:
     if not path.is_file():
         raise OptionError(f"There is no file {path}.", "Give the path of a Python file.")
-    name = f"_run_{path.stem}"  # a program called random.py must not replace the library module
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise OptionError(f"{path} is not a Python file.", "Give the path of a .py file.")
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.parent.resolve()))  # as Python does for a script it runs
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    # A program called random.py must not replace the library module.
+    return run_file(path, f"_run_{path.stem}")
 
 
 def _own_functions(module: ModuleType) -> dict[str, Callable[..., object]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import cast
 
 from ostinato.pdg.errors import OptionError
 from ostinato.rewrite.registry import Rule, RuleSet, every_rule
+from ostinato.source_file import run_file
 
 _HEAD = "rules"  # the name of the set, where a file makes several
 
@@ -103,18 +103,12 @@ def _parsed(path: Path) -> ast.Module:
 
 
 def _run(path: Path) -> ModuleType:
-    name = f"_rules_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise OptionError(f"{path} is not a Python file", "Give the path of a .py file.")
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.parent.resolve()))  # as Python does for a script it runs
-    sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        return run_file(path, f"_rules_{path.stem}")
     finally:
         sys.path.pop(0)
-    return module
 
 
 def _rules_in(values: Mapping[str, object]) -> Iterator[Rule]:
