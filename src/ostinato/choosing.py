@@ -22,7 +22,7 @@ from ostinato.rewrite.sizes import Sizes
 
 CHEAPEST = "cheapest operators"
 TILES = "tiles of long ranges"
-NEAREST = 1 << 15  # bytes: a shorter row stays in the nearest cache, and is as fast or faster
+NEAR = 1 << 17  # bytes: a shorter row stays in near caches, and is as fast or faster (measured)
 DEAR = 1e3  # how much dearer an operator is that should be spared
 MOST_NODES = 256  # of all forms that are scheduled: it takes a millisecond per node
 GAIN = 0.97  # another form has to be faster than the cheapest by more than predictions are worth
@@ -92,7 +92,7 @@ def fastest(forms: Rewriting, predicted_ns: Callable[[Optimized], float]) -> Opt
 def _others(forms: Rewriting, cheapest: Pdg) -> Iterator[tuple[str, Optimized]]:
     """Other forms, by prices under which some operators are spared."""
     seen, nodes = [cheapest], len(cheapest.nodes())
-    is_long = forms.longest_row() >= NEAREST
+    is_long = forms.longest_row() >= NEAR
     for name, pricing in SPARING.items():
         if name == TILES and not is_long:
             continue
