@@ -7,16 +7,23 @@ import ostinato as ot
 from ostinato import nn, optim, rl
 
 DISCOUNT, TRACE, CLIP = 0.99, 0.95, 0.2
+Steps = tuple[ot.Dimension, ot.Dimension, ot.Dimension]
 
 
 def ppo(
-    env: rl.Env, learning_rate: float = 1e-3, minibatches: int = 4, hidden: int = 64, depth: int = 2
+    env: rl.Env,
+    learning_rate: float = 1e-3,
+    minibatches: int = 4,
+    hidden: int = 64,
+    depth: int = 2,
+    cut_is_over: bool = False,
 ) -> ot.Program:
     """Clipped policy gradients in epochs of shuffled minibatches.
 
     Every iteration ``i`` plays ``t`` steps of ``b`` games that go on from iteration to iteration
     and start again when they are over. Then every epoch ``e`` takes the steps in another random
-    order, in minibatches ``m``, with one update each.
+    order, in minibatches ``m``, with one update each. A game that is cut after so many steps is
+    worth what the critic expects of it, or nothing more if ``cut_is_over``.
 
     Source: Schulman et al. 2017, Proximal policy optimization algorithms.
     """
@@ -36,12 +43,12 @@ def ppo(
     done = terminated | truncated
     state.step(ot.where(done, env.reset(over=(b, i, t)), following))
 
-    # How much better each action was than expected.
+    # What each step brought that was not expected.
     value, value_after = judging(seen)[..., 0], judging(env.observe(following))[..., 0]
+    if cut_is_over:  # so that steps are judged once, but for the last
+        terminated, value_after = done, shifted(value, value_after, (b, i, t))
     surprise = reward + DISCOUNT * ot.where(terminated, 0.0, value_after) - value
-    advantage = ot.recurrent("advantage", over=(b, i, t))
-    advantage[b, i, -1] = surprise[b, i, -1]
-    advantage[b, i, t] = surprise + DISCOUNT * TRACE * ot.where(done, 0.0, advantage[b, i, t + 1])
+    advantage = advantages(surprise, done, (b, i, t))
 
     # The rows of one minibatch.
     shuffled = ot.random.permutation(n.size, over=(i, e))
@@ -49,7 +56,6 @@ def ppo(
     rows = {"b": chosen // t.size, "t": chosen % t.size}
     x, played, before = seen.at(**rows), action.at(**rows), rl.log_prob(action).at(**rows)
     better, target = advantage.at(**rows), (advantage + value).at(**rows)
-
     policy = rl.Categorical(actor(x))
     ratio = ot.exp(policy.log_prob(played) - before)
     error = ((critic(x)[..., 0] - target) ** 2).mean()
@@ -57,6 +63,23 @@ def ppo(
     optimizer = optim.Clipped(optim.Adam(learning_rate * (1.0 - i / i.size), eps=1e-5), norm=0.5)
     optimizer.minimize(loss, [*actor.parameters, *critic.parameters])
     return ot.Program(episode_return=mean_length(done, following, i), loss=loss)
+
+
+def shifted(value: ot.Tensor, last: ot.Tensor, over: Steps) -> ot.Tensor:
+    """Return the value one step later, and ``last`` at the last step."""
+    b, i, t = over
+    later = ot.recurrent("value_after", over=over)
+    later[b, i, -1], later[b, i, t] = last[b, i, -1], value[b, i, t + 1]
+    return later
+
+
+def advantages(surprise: ot.Tensor, done: ot.Tensor, over: Steps) -> ot.Tensor:
+    """Return how much better each action was than expected, by all that followed it."""
+    b, i, t = over
+    advantage = ot.recurrent("advantage", over=over)
+    advantage[b, i, -1] = surprise[b, i, -1]
+    advantage[b, i, t] = surprise + DISCOUNT * TRACE * ot.where(done, 0.0, advantage[b, i, t + 1])
+    return advantage
 
 
 def clipped(ratio: ot.Tensor, advantage: ot.Tensor) -> ot.Tensor:
@@ -80,10 +103,11 @@ def main(
     steps: int = 128,
     epochs: int = 4,
     learning_rate: float = 1e-3,
+    cut_is_over: bool = False,
 ) -> ot.Experiment:
     """Train until the mean return of the last 100 iterations is at least 475."""
     return ot.Experiment(
-        program=ppo(rl.CartPole(), learning_rate),
+        program=ppo(rl.CartPole(), learning_rate, cut_is_over=cut_is_over),
         over="i",
         arguments={"B": games, "I": iterations, "T": steps, "E": epochs},
         steps_per_record=games * steps,

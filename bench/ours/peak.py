@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from bench.handwritten.multiply_adds import peak_flops
-from bench.ours.compiled import EXAMPLES
+from bench.ours.compiled import EXAMPLES, PPO
 from ostinato.cli.load import load_experiment
 from ostinato.pdg.origin import GRADIENT, OPTIMIZER
 from ostinato.report.kernels import KernelRecord
@@ -15,7 +15,7 @@ UPDATE = (GRADIENT, OPTIMIZER)
 
 def ppo(envs: int, steps: int, iterations: int) -> Callable[[], dict[str, float]]:
     """Return a sampler of one thread: the fraction of the peak that is measured beside the run."""
-    experiment = load_experiment(str(EXAMPLES / "ppo_cartpole.py"), [])
+    experiment = load_experiment(str(EXAMPLES / "ppo_cartpole.py"), PPO)
     compiled = experiment.program.compile(threads=1)
     extents = {"B": envs, "T": steps, "E": 4, "I": iterations}
     arguments = {**experiment.arguments, **extents}

@@ -9,8 +9,7 @@ SUITE = Suite(
         "The programs of the suite `ppo` train, every time with another seed. *return* is the\n"
         "mean length of the games that ended in the last fifth of the updates, at most 500. The\n"
         "ranges should overlap: no program may be fast because it learns less. Programs differ in\n"
-        "initial weights, and in whether a game that is cut after 500 steps counts as over: in\n"
-        "ostinato's it does not."
+        "initial weights, and SB3's in what a game is worth that is cut after 500 steps."
     ),
     cases=(
         Case(

@@ -48,3 +48,11 @@ def test_parameters_are_not_kept_per_update() -> None:
 def test_games_last_longer_after_some_iterations() -> None:
     found = compiled()(B=8, T=64, I=30, E=4, seed=0)["episode_return"]
     assert found[-5:].mean() > 2 * found[:3].mean()
+
+
+def test_games_may_be_over_where_they_are_cut() -> None:
+    other = load_function(f"{EXAMPLE}:ppo")(rl.CartPole(), hidden=8, cut_is_over=True)
+    assert isinstance(other, ot.Program)
+    found = other.compile(threads=2)(seed=5, **SIZES[0])  # too few steps for any to be cut
+    for name, value in program().interpret(seed=5, **SIZES[0]).items():
+        np.testing.assert_allclose(found[name], value, rtol=2e-3, atol=1e-4, err_msg=name)
