@@ -3,6 +3,8 @@
 Run it with ``ostinato run examples/ppo_cartpole.py``.
 """
 
+from collections.abc import Sequence
+
 import ostinato as ot
 from ostinato import nn, optim, rl
 
@@ -14,25 +16,22 @@ def ppo(
     env: rl.Env,
     learning_rate: float = 1e-3,
     minibatches: int = 4,
-    hidden: int = 64,
-    depth: int = 2,
+    hidden: Sequence[int] = (64, 64),
     cut_is_over: bool = False,
 ) -> ot.Program:
     """Clipped policy gradients in epochs of shuffled minibatches.
 
-    Every iteration ``i`` plays ``t`` steps of ``b`` games that go on from iteration to iteration
-    and start again when they are over. Then every epoch ``e`` takes the steps in another random
-    order, in minibatches ``m``, with one update each. A game that is cut after so many steps is
-    worth what the critic expects of it, or nothing more if ``cut_is_over``.
+    Every iteration ``i`` plays ``t`` steps of ``b`` games that go on with the next one and start
+    again when they are over. Every epoch ``e`` takes the steps in another random order, in
+    minibatches ``m``. A game that is cut is worth what the critic expects, unless ``cut_is_over``.
 
     Source: Schulman et al. 2017, Proximal policy optimization algorithms.
     """
     b, i, e, t = ot.dims("b i e t")
     m, n = ot.dim("m", size=minibatches), ot.dim("n", size=b.size * t.size)
     updates = ot.carried(i, e, m)
-    sizes = [hidden] * depth
-    actor = nn.MLP(env.observation_size, sizes, env.num_actions, updates, name="actor")
-    critic = nn.MLP(env.observation_size, sizes, 1, updates, name="critic")
+    actor = nn.MLP(env.observation_size, hidden, env.num_actions, updates, name="actor")
+    critic = nn.MLP(env.observation_size, hidden, 1, updates, name="critic")
     acting, judging = actor.at(e=0, m=0), critic.at(e=0, m=0)
 
     # One step of one game.
@@ -118,5 +117,5 @@ def main(
 if __name__ == "__main__":
     import numpy as np
 
-    tiny = ppo(rl.CartPole(), hidden=8).interpret(B=2, I=2, T=8, E=2)
+    tiny = ppo(rl.CartPole(), hidden=(8, 8)).interpret(B=2, I=2, T=8, E=2)
     print("losses of two iterations of two epochs:", np.round(tiny["loss"], 2))

@@ -51,7 +51,9 @@ def ragged() -> ot.Program:
 
 
 def ppo() -> ot.Program:
-    return _made(load_function(f"{EXAMPLES / 'ppo_cartpole.py'}:ppo")(rl.CartPole(), hidden=32))
+    return _made(
+        load_function(f"{EXAMPLES / 'ppo_cartpole.py'}:ppo")(rl.CartPole(), hidden=(32, 32))
+    )
 
 
 def _made(program: object) -> ot.Program:

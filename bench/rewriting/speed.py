@@ -49,7 +49,7 @@ class Speed:
 
 def deeper(layers: int) -> Pdg:
     """The graph of the PPO example with so many hidden layers, as rewriting gets it."""
-    program = load_function(f"{EXAMPLE}:ppo")(rl.CartPole(), depth=layers)
+    program = load_function(f"{EXAMPLE}:ppo")(rl.CartPole(), hidden=(64,) * layers)
     assert isinstance(program, ot.Program)
     return encoded(program.pdg)
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.xdist_group("ppo")
 
 @cache
 def program() -> ot.Program:
-    made = load_function(f"{EXAMPLE}:ppo")(rl.CartPole(), hidden=8)
+    made = load_function(f"{EXAMPLE}:ppo")(rl.CartPole(), hidden=(8, 8))
     assert isinstance(made, ot.Program)
     return made
 
@@ -51,7 +51,7 @@ def test_games_last_longer_after_some_iterations() -> None:
 
 
 def test_games_may_be_over_where_they_are_cut() -> None:
-    other = load_function(f"{EXAMPLE}:ppo")(rl.CartPole(), hidden=8, cut_is_over=True)
+    other = load_function(f"{EXAMPLE}:ppo")(rl.CartPole(), hidden=(8, 8), cut_is_over=True)
     assert isinstance(other, ot.Program)
     found = other.compile(threads=2)(seed=5, **SIZES[0])  # too few steps for any to be cut
     for name, value in program().interpret(seed=5, **SIZES[0]).items():
