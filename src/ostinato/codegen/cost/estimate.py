@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from ostinato.codegen.cost.effort import Leaves, Point
+from ostinato.codegen.cost.needed import Needed
 from ostinato.codegen.cost.passing import middle, passing_ns
 from ostinato.codegen.cost.waits import waiting_ns
 from ostinato.codegen.memory.arena import ITEM_BYTES
@@ -130,6 +131,7 @@ class _Walk:
     def __init__(self, plan: Plan, profile: Profile, workers: int) -> None:
         self.plan, self.profile, self.workers = plan, profile, workers
         self.leaves = Leaves(plan.statements, plan.storage, profile)
+        self.needed = Needed(plan.guards)
         self.kernels: dict[str, float] = {}
         self.barriers = 0.0
 
@@ -141,6 +143,7 @@ class _Walk:
                 case DriverLoop(span, _, outermost, body):
                     length, inner = middle(span, point)
                     self.barriers += outermost * times * length * self.waiting()
+                    self.needed.enter(span)
                     self.steps(body, inner, times * length)
                 case Call(number):
                     kernel = self.plan.kernels[number]
@@ -162,6 +165,7 @@ class _Walk:
             parts = self.workers if kernel.sliced else 1
             return start + self.trees(kernel.body, point) / parts
         tiles, inner = middle(kernel.parallel, point)
+        self.needed.enter(kernel.parallel)
         rounds = -(-tiles // self.workers)
         together = max(1, self.workers // max(1, tiles)) if kernel.along else 1
         return rounds * (start + self.trees(kernel.body, inner) / together)
@@ -172,13 +176,15 @@ class _Walk:
             if isinstance(tree, Loop):
                 length, inner = middle(tree.span, point)
                 if length:
+                    self.needed.enter(tree.span)
                     steps = _some(tree.span, inner, length)
                     times = (self.trees(tree.body, at) for at in steps)
                     each = self.profile.point_ns + sum(times) / len(steps)
                     waiting = waiting_ns(tree, self.plan.statements, self.profile)
                     total += length * max(each, waiting)
             else:
-                total += self.leaves.time(tree, point)
+                part = self.needed.part(tree, point)
+                total += part * self.leaves.time(tree, point) if part else 0.0
         return total
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from ostinato.codegen.cost.effort import FREE, WIDE, Leaves, Point, clause_at, positions, size_at
+from ostinato.codegen.cost.needed import Needed
 from ostinato.codegen.cost.passing import middle
 from ostinato.codegen.memory.arena import ITEM_BYTES
 from ostinato.codegen.planned import Plan
@@ -101,6 +102,7 @@ class _Walk:
     def __init__(self, plan: Plan, profile: Profile, workers: int) -> None:
         self.plan, self.profile, self.workers = plan, profile, workers
         self.leaves = Leaves(plan.statements, plan.storage, profile)
+        self.needed = Needed(plan.guards)
         self.kernels = [KernelWork() for _ in plan.kernels]
 
     def steps(self, steps: Sequence[Step], point: Point, times: float) -> None:
@@ -110,6 +112,7 @@ class _Walk:
                     pass
                 case DriverLoop(span, _, _, body):
                     length, inner = middle(span, point)
+                    self.needed.enter(span)
                     self.steps(body, inner, times * length)
                 case KernelCall(number):
                     self.call(number, point, times)
@@ -125,6 +128,7 @@ class _Walk:
         tiles, inner = 1, point
         if kernel.parallel is not None:
             tiles, inner = middle(kernel.parallel, point)
+            self.needed.enter(kernel.parallel)
             steps = middle(kernel.along, inner)[0] if kernel.along else 1
             into.share = max(into.share, min(self.workers, tiles * steps))
         if kernel.sliced:
@@ -139,11 +143,13 @@ class _Walk:
             if isinstance(tree, Loop):
                 length, inner = middle(tree.span, point)
                 if length:
+                    self.needed.enter(tree.span)
                     self.trees(tree.body, inner, times * length, into)
                 continue
+            runs = times * self.needed.part(tree, point)
             for name, part in parts(tree):
                 found = self.leaf(part, point)
-                into.setdefault(name, Work()).add(found, times)
+                into.setdefault(name, Work()).add(found, runs)
 
     def leaf(self, leaf: Leaf, point: Point) -> Work:
         """What a leaf of one statement does at a point."""
