@@ -35,7 +35,7 @@ def call_form(b: Builder, name: str, dtype: Float, words: Sequence[Value], emit:
         return emit(Vector(b, dtype), list(words))
 
     def write(inner: text.Module) -> None:
-        for lanes in (0, *_widths(dtype)):
+        for lanes in (0, *widths(dtype)):
             made = text.Function(inner, _kind(dtype, lanes, len(words)), _named(THIS, lanes))
             made.attributes = _PURE
             builder = cast(Builder, text.Builder(made.append_basic_block("entry")))
@@ -46,7 +46,7 @@ def call_form(b: Builder, name: str, dtype: Float, words: Sequence[Value], emit:
     return b.call(cast(Value, scalar), words)
 
 
-def _widths(dtype: Float) -> list[int]:
+def widths(dtype: Float) -> list[int]:
     """The lanes of the vectors that loops have here."""
     widest = vector_bits(host_features())
     counts = (bits // FORMATS[dtype].bits for bits in (widest // 2, widest))
@@ -67,7 +67,7 @@ def _declared(
 ) -> text.Function:
     """Declare the function of one element, which tells of its forms, and these."""
     told: list[str] = []
-    for lanes in _widths(dtype):
+    for lanes in widths(dtype):
         form = text.Function(module, _kind(dtype, lanes, count), _named(symbol, lanes))
         keep(b, cast(Value, form))
         told.append(f"_ZGV_LLVM_N{lanes}{'v' * count}_{symbol}({form.name})")

@@ -7,7 +7,7 @@ form of its width, which asks for all lanes at once whether any is rare, and is 
 
 from collections.abc import Callable, Sequence
 
-from ostinato.codegen.cpu.flags import host_features, vector_bits
+from ostinato.codegen.cpu.forms import widths
 from ostinato.codegen.cpu.llvm import (
     I1,
     I64,
@@ -44,8 +44,7 @@ def rarely(v: Vector, name: str, is_rare: Value, args: Sequence[Value], slow: Sl
 def _define(b: Builder, name: str, dtype: Float, count: int, slow: Slow) -> Value:
     """Write the function of one element, and its forms for the widths that loops have here."""
     element = FORMATS[dtype].element
-    widest = vector_bits(host_features())
-    lanes = [n for bits in (widest // 2, widest) if (n := bits // FORMATS[dtype].bits) > 1]
+    lanes = widths(dtype)
     forms = ",".join(f"_ZGV_LLVM_M{x}{'v' * count}_{name}({_form(name, x)})" for x in lanes)
     told = (*_ASIDE, *_PURE, f'"vector-function-abi-variant"="{forms}"')
 
