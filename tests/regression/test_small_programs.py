@@ -129,3 +129,11 @@ def test_log_probability_gradient_of_a_discrete_policy() -> None:
     z, a = np.random.default_rng(0).normal(size=(4, 3)), np.array([0, 2, 1, 2], np.int32)
     p = np.exp(z) / np.exp(z).sum(1, keepdims=True)
     np.testing.assert_allclose(run(gradient, logits=z, action=a), np.eye(3)[a] - p, atol=1e-9)
+
+
+def test_either_of_two_and_a_third() -> None:
+    """Once written without its parentheses, which binds the third to the second."""
+    check(
+        lambda x: ot.where(((x > 0.5) | (x < 0.2)) & (x < 0.6), x, 0.0),
+        lambda x: np.where(((x > 0.5) | (x < 0.2)) & (x < 0.6), x, 0.0),
+    )

@@ -69,6 +69,7 @@ BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "maximum": ot.maximum,
     "where": lambda x, y: ot.where(x > 0.1, y, x * 0.3),
     "where_both": lambda x, y: ot.where((x > y) | ~(x < 0.5), x, y * 0.5),
+    "where_mixed": lambda x, y: ot.where(((x > y) | (x < -0.5)) & ~(y > 0.5), x, y * 0.5),
     "arctan2": lambda x, y: ot.arctan2(x + 1.5, y),
     "hypot": lambda x, y: ot.hypot(x, y + 0.1) * 0.7,
     "logaddexp": ot.logaddexp,

@@ -9,7 +9,17 @@ from __future__ import annotations
 import math
 import re
 
-from ostinato.codegen.emit.text import BITS, COMPARISON, PRODUCT, SUM, UNARY, Text, binary, call
+from ostinato.codegen.emit.text import (
+    BOTH,
+    COMPARISON,
+    EITHER,
+    PRODUCT,
+    SUM,
+    UNARY,
+    Text,
+    binary,
+    call,
+)
 from ostinato.pdg.node import Dtype, Scalar
 
 SUFFIX: dict[Dtype, str] = {
@@ -29,6 +39,7 @@ ALIASES = (
 )
 
 _OPERATORS = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
+_LOGIC = {"and": ("&", BOTH), "or": ("|", EITHER)}
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 
@@ -55,11 +66,11 @@ def function(fn: str, dtype: Dtype, args: tuple[Text, ...]) -> Text:
     if fn in _OPERATORS:
         op, level = _OPERATORS[fn]
         return _narrowed(binary(op, level, *args), dtype)
+    if fn in _LOGIC:
+        return binary(*_LOGIC[fn], *args)
     if fn in _COMPARISONS:
-        left, right = (a.within(BITS) for a in args)
+        left, right = (a.within(EITHER) for a in args)
         return Text(f"{left} {_COMPARISONS[fn]} {right}", COMPARISON)
-    if fn in ("and", "or"):
-        return binary("&" if fn == "and" else "|", BITS, *args)
     match fn:
         case "not":
             return Text(f"not {args[0].within(COMPARISON)}", 0)
@@ -88,7 +99,7 @@ def cast(text: Text, source: Dtype, to: Dtype) -> Text:
     if source == to:
         return text
     if to == "bool":
-        return Text(f"{text.within(BITS)} != {literal(0, source)}", COMPARISON)
+        return Text(f"{text.within(EITHER)} != {literal(0, source)}", COMPARISON)
     if source in FLOATS and to not in FLOATS:
         return call(f"cast_{SUFFIX[to]}_{SUFFIX[source]}", text)
     return call(SUFFIX[to], text)

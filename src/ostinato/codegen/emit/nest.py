@@ -13,7 +13,7 @@ from ostinato.codegen.emit.function import Body, Function
 from ostinato.codegen.emit.index import condition, expression
 from ostinato.codegen.emit.padding import extent
 from ostinato.codegen.emit.source import Source
-from ostinato.codegen.emit.text import BITS, Text, call
+from ostinato.codegen.emit.text import EITHER, Text, call
 from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
 from ostinato.codegen.system import Axis, Load, Statement, Value
 from ostinato.codegen.tree import Nest, active
@@ -237,7 +237,7 @@ class _Clause:
         test = target.function("gt" if s.fold == "argmax" else "lt", dtype, (value, best))
         if dtype in target.FLOATS:  # the first NaN wins, as in NumPy
             first_nan = f"({value} != {value}) & ({best} == {best})"
-            test = Text(f"{test.within(BITS)} | ({first_nan})", BITS)
+            test = Text(f"{test.within(EITHER)} | ({first_nan})", EITHER)
         better = bind(test, "better", scope)
         axis = next(iter(s.reduced))
         at = expression(cell.literals.get(axis, expr(axis)), self.function.dims)

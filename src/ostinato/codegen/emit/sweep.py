@@ -15,7 +15,7 @@ from ostinato.codegen.emit.address import strides
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.source import Source
-from ostinato.codegen.emit.text import BITS, Text, call
+from ostinato.codegen.emit.text import EITHER, Text, call
 from ostinato.codegen.emit.value import at_literals, bind, print_value, shared
 from ostinato.codegen.memory.scratch import scratch
 from ostinato.codegen.system import Axis, Load, Statement, Value
@@ -169,7 +169,7 @@ class _Sweep:
         at = expr(axis.index)
         with ExitStack() as stack:
             if not (axis.size.is_const and axis.size.const > 0):
-                stack.enter_context(out.block(f"if {self.size(axis).within(BITS)} > 0"))
+                stack.enter_context(out.block(f"if {self.size(axis).within(EITHER)} > 0"))
             stack.enter_context(self.loop(lane, out))
             out.line(self.store(expr(0), self.step(unit, expr(0), out)))
         with self.loop(axis, out, first=1), self.loop(lane, out):
@@ -220,7 +220,7 @@ class _Sweep:
         """Read a position; what follows is for positions inside the result."""
         name = self.function.dims[place]
         out.line(f"{name} = i64({self.value(index, expr(axis.index), out)})")
-        with out.block(f"if {name} >= 0 and {name} < {self.size(row).within(BITS)}"):
+        with out.block(f"if {name} >= 0 and {name} < {self.size(row).within(EITHER)}"):
             yield
 
     def add(self, updates: Value, place: Dim, axis: Axis, out: Source) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ATOM, UNARY, PRODUCT, SUM, BITS, COMPARISON = 6, 5, 4, 3, 2, 1
+ATOM, UNARY, PRODUCT, SUM, BOTH, EITHER, COMPARISON = 7, 6, 5, 4, 3, 2, 1  # both: &, either: |
 
 
 @dataclass(frozen=True, slots=True)
