@@ -1,52 +1,79 @@
 """Parentheses stand where Python would group otherwise: the text means what the tree means."""
 
+from __future__ import annotations
+
 import itertools
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
 
-import pytest
-
-from ostinato.codegen.cpu.target import function
+from ostinato.codegen.cpu.target import cast, function
 from ostinato.codegen.emit.text import Text
 
-LOGIC = {"and": lambda a, b: a & b, "or": lambda a, b: a | b}
-ARITHMETIC = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
+Tree = tuple[Any, ...]  # a function and its operands, or a name
+Meaning = Callable[..., Any]
+LOGIC: dict[str, Meaning] = {"and": bool.__and__, "or": bool.__or__}
+TESTS: dict[str, Meaning] = {"lt": operator.lt, "ge": operator.ge, "eq": operator.eq}
+SUMS: dict[str, Meaning] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
+VALUES = {"a": 7.0, "b": -3.0, "c": 11.0, "yes": True, "no": False}
+
+
+def where(test: bool, yes: float, no: float) -> float:
+    return yes if test else no
+
+
+MEANING: dict[str, Meaning] = {
+    **LOGIC,
+    **TESTS,
+    **SUMS,
+    "not": operator.not_,
+    "neg": operator.neg,
+    "where": where,
+    "count": float,  # a truth value as a number
 }
 
 
-@pytest.mark.parametrize("first", LOGIC)
-@pytest.mark.parametrize("then", LOGIC)
-@pytest.mark.parametrize("on_the_left", [True, False])
-def test_truth_values_group_as_they_were_joined(first: str, then: str, on_the_left: bool) -> None:
-    inner = function(first, "bool", (Text("a"), Text("b")))
-    pair = (inner, Text("c")) if on_the_left else (Text("c"), inner)
-    text = str(function(then, "bool", pair))
-    for a, b, c in itertools.product((False, True), repeat=3):
-        of = LOGIC[first](a, b)
-        expected = LOGIC[then](*((of, c) if on_the_left else (c, of)))
-        assert eval(text, {"a": a, "b": b, "c": c}) == expected, text
+def means(tree: Tree) -> Any:
+    fn, *args = tree
+    return MEANING[fn](*map(means, args)) if args else VALUES[fn]
 
 
-@pytest.mark.parametrize("first", ARITHMETIC)
-@pytest.mark.parametrize("then", ARITHMETIC)
-@pytest.mark.parametrize("on_the_left", [True, False])
-def test_numbers_group_as_they_were_joined(first: str, then: str, on_the_left: bool) -> None:
-    inner = function(first, "float64", (Text("a"), Text("b")))
-    pair = (inner, Text("c")) if on_the_left else (Text("c"), inner)
-    of = ARITHMETIC[first](7.0, 3.0)
-    expected = ARITHMETIC[then](*((of, 11.0) if on_the_left else (11.0, of)))
-    assert eval(str(function(then, "float64", pair)), {"a": 7.0, "b": 3.0, "c": 11.0}) == expected
+def text(tree: Tree) -> Text:
+    fn, *args = tree
+    if not args:
+        return Text(fn)
+    if fn == "count":
+        return cast(text(args[0]), "bool", "float64")
+    return function(fn, "bool" if fn in LOGIC else "float64", tuple(map(text, args)))
 
 
-@pytest.mark.parametrize("compared", ["lt", "ge", "eq"])
-def test_a_comparison_of_truth_values_and_one_within_them_keep_apart(compared: str) -> None:
-    either = function("or", "bool", (Text("a"), Text("b")))
-    outer = function(compared, "bool", (either, Text("c")))
-    inner = function("and", "bool", (function(compared, "bool", (Text("a"), Text("b"))), Text("c")))
-    tests = {"lt": lambda a, b: a < b, "ge": lambda a, b: a >= b, "eq": lambda a, b: a == b}
-    for a, b, c in itertools.product((False, True), repeat=3):
-        names = {"a": a, "b": b, "c": c}
-        assert eval(str(outer), names) == tests[compared](a | b, c)
-        assert eval(str(inner), names) == (tests[compared](a, b) & c)
+def grown(truths: list[Tree], numbers: list[Tree]) -> tuple[list[Tree], list[Tree]]:
+    """Every truth value and every number made of these."""
+    more: list[Tree] = [("not", x) for x in truths]
+    more += itertools.product(LOGIC, truths, truths)
+    more += itertools.product(TESTS, numbers, numbers)
+    sums: list[Tree] = [("neg", x) for x in numbers] + [("count", x) for x in truths]
+    sums += itertools.product(SUMS, numbers, numbers)
+    return more, [*sums, *(("where", test, *numbers[:2]) for test in truths)]
+
+
+def trees() -> Iterator[Tree]:
+    names: list[Tree] = [("yes",), ("no",)]
+    constants: list[Tree] = [("a",), ("b",), ("c",)]
+    truths, numbers = grown(names, constants)
+    for found in grown([*names, *truths], [*constants[:1], *numbers]):
+        yield from found
+
+
+def test_every_text_of_three_levels_means_its_tree() -> None:
+    known = {**VALUES, "where": where, "f64": float}
+    for tree in trees():
+        assert eval(str(text(tree)), known) == means(tree), text(tree)
+
+
+def test_differences_and_quotients_group_to_the_left() -> None:
+    a, b, c = (Text(name) for name in "abc")
+    quotient, product = function("div", "float64", (a, b)), function("mul", "float64", (a, b))
+    assert str(function("div", "float64", (quotient, c))) == "a / b / c"
+    assert str(function("div", "float64", (c, quotient))) == "c / (a / b)"
+    assert str(function("div", "float64", (c, product))) == "c / (a * b)"
