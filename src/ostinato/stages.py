@@ -6,7 +6,6 @@ import gc
 import hashlib
 import importlib
 import sys
-import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -29,6 +28,7 @@ from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.explain import Explanation
 from ostinato.runtime.module import READER
 from ostinato.runtime.workers import available_cores
+from ostinato.runtime.yielding import short_turns
 from ostinato.switches import debug
 
 if TYPE_CHECKING:
@@ -57,8 +57,7 @@ def build(
     """Run every stage of the compiler; ``told`` gets the pieces of source while it is emitted."""
     started = time.perf_counter()
     importlib.import_module(REWRITING)
-    threading.Thread(target=_import_stages, name="ostinato-imports", daemon=True).start()
-    with _seldom_collecting():
+    with _seldom_collecting(), short_turns():
         optimized = optimize_pdg(encoded(pdg), rules, options)
         return assemble(pdg, optimized, options, time.perf_counter() - started, told)
 
@@ -205,7 +204,8 @@ def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized
     chosen = rules if rules is not None else every_rule()
     chosen = chosen.exact() if options.exact else chosen
     profile = options.profile or Profile()
-    forms = Rewriting(pdg, RewriteOptions(chosen, dict(options.hints), profile=profile))
+    asked = RewriteOptions(chosen, dict(options.hints), profile=profile, meanwhile=_import_stages)
+    forms = Rewriting(pdg, asked)
     if options.memory_limit:
         from ostinato.fitting import Room, fitting
 

@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import sys
 
 import pytest
 
@@ -15,7 +16,7 @@ def test_every_stage_can_be_imported(name: str) -> None:
     assert importlib.import_module(name).__name__ == name
 
 
-def test_compiling_leaves_the_collector_of_garbage_as_it_was() -> None:
-    before = gc.get_threshold(), gc.get_freeze_count()
+def test_compiling_leaves_the_collector_and_the_turns_of_threads_as_they_were() -> None:
+    before = gc.get_threshold(), gc.get_freeze_count(), sys.getswitchinterval()
     ot.Program(y=ot.input("x", over=ot.dims("t")) + 17.25).compile()
-    assert (gc.get_threshold(), gc.get_freeze_count()) == before
+    assert (gc.get_threshold(), gc.get_freeze_count(), sys.getswitchinterval()) == before

@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from ostinato.machine.profile import Profile
 from ostinato.pdg.errors import OptionError
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Node, Pdg
 from ostinato.rewrite._egglog import EngineError, Session
+from ostinato.rewrite.ahead import Ahead
 from ostinato.rewrite.cost import VIEWS, Cost, Pricing
 from ostinato.rewrite.export import EGraph, ENode, export
 from ostinato.rewrite.extract import Extractor, NoTerm, Selection
@@ -33,7 +35,7 @@ class RewriteOptions:
     """Which rules run, typical extents by name for cost decisions, bounds, and the machine.
 
     ``pricing`` makes the prices that choose; the report has those of the machine. ``clock`` times
-    the stages, in seconds.
+    the stages, in seconds. ``meanwhile`` is called once, in a thread, while the rules run.
     """
 
     rules: RuleSet = field(default_factory=every_rule)
@@ -42,6 +44,7 @@ class RewriteOptions:
     profile: Profile = Profile()
     pricing: Prices = Pricing
     clock: Callable[[], float] = time.perf_counter
+    meanwhile: Callable[[], object] | None = None
 
 
 @dataclass(frozen=True)
@@ -128,10 +131,11 @@ class Rewriting:
 
     def __init__(self, pdg: Pdg, options: RewriteOptions) -> None:
         self._options, self._clock = options, _Clock(options.clock)
+        loading = Ahead(partial(load, pdg), options.meanwhile)
         with _well_formed(options.rules):
             Session(program(options.rules.rules, ())).declare()
         self._clock.lap("declare")
-        self._loaded = load(pdg)
+        self._loaded = loading.value()
         self._clock.lap("load")
         self._graph, self._saturation = _saturated(self._loaded, options, self._clock)
         self._sizes = Sizes(self._graph, self._loaded, options.hints)

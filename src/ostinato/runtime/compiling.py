@@ -15,9 +15,9 @@ from pathlib import Path
 from queue import Empty, PriorityQueue
 
 from ostinato.runtime import optimise
+from ostinato.runtime.yielding import turns
 
 MOST = 8  # processes: kernels are few
-TURN_S = 5e-4  # a process waits no longer for Python, which writes the other kernels meanwhile
 
 
 class Worker:
@@ -57,30 +57,6 @@ class Worker:
         self.process.communicate()
 
 
-class _Turns:
-    """How long a thread keeps Python while another one waits: less while teams are at work."""
-
-    def __init__(self) -> None:
-        self._teams, self._before = 0, 0.0
-        self._lock = threading.Lock()
-
-    def shorten(self) -> None:
-        with self._lock:
-            if not self._teams:
-                self._before = sys.getswitchinterval()
-                sys.setswitchinterval(min(self._before, TURN_S))
-            self._teams += 1
-
-    def restore(self) -> None:
-        with self._lock:
-            self._teams -= 1
-            if not self._teams:
-                sys.setswitchinterval(self._before)
-
-
-_turns = _Turns()
-
-
 class Team:
     """The processes that compile for one program."""
 
@@ -104,7 +80,7 @@ class Team:
         """Let a module be compiled, from now on, unless a longer one is waiting."""
         self._jobs.put(Job(-len(text), key, text))
         if self.workers and not self._threads:
-            _turns.shorten()
+            turns.shorten()
             self._threads = [
                 threading.Thread(target=_work, args=(worker, self._jobs, self._made), daemon=True)
                 for worker in self.workers
@@ -125,7 +101,7 @@ class Team:
         """Let the threads end after what they are doing."""
         threads, self._threads = self._threads, []
         if threads:
-            _turns.restore()
+            turns.restore()
         for _ in threads:
             self._jobs.put(END)
         return threads

@@ -51,3 +51,15 @@ def test_an_elementwise_nest_is_vector_code(size: str) -> None:
     assert "divps" in text  # packed, of whatever width LLVM prefers here
     if size != "run-time":  # no remainder
         assert "divss" not in text
+
+
+@pytest.mark.skipif(not host_is_x86(), reason="reads x86 mnemonics")
+def test_a_short_row_is_vector_code() -> None:
+    """LLVM alone makes one number after the other of a body as small as this."""
+    j = axis("j", 32)
+    x = given("x", (T,), (j,))
+    y = mapped("y", (T,), (j,), load(x, (T,), j.index))
+    kernel = serial("k", loop(T, Nest(("y",), (j,))))
+    text = machine_code(whole([x, y], [kept(x), kept(y)], ["y"], [kernel]))
+    assert "movups" in text
+    assert "movss" not in text and "movl\t(" not in text

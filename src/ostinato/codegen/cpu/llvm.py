@@ -16,6 +16,8 @@ from ostinato.codegen.cpu import text
 from ostinato.codegen.cpu.part import THIS
 from ostinato.pdg.node import Dtype
 
+ROW = 16  # turns of a loop from which on vectors are faster than numbers one after the other
+
 _ir = importlib.import_module("llvmlite.ir")
 
 Compare = Literal["<", "<=", ">", ">=", "==", "!="]
@@ -233,7 +235,16 @@ def emit_range(
     following = builder.add(index, step, flags=("nsw",))
     index.add_incoming(following, builder.block)
     builder.branch(head)
+    last: object = builder.block
+    if isinstance(last, text.Block) and _is_row(last, inside, first, end, step):
+        last.end += f", !llvm.loop {last.parent.module.vector_loop().ref}"
     builder.position_at_end(after)
+
+
+def _is_row(last: text.Block, body: Any, first: Value, end: Value, step: Value) -> bool:
+    """Whether a loop has no branch, and a fixed number of turns that is worth vectors."""
+    known = [getattr(value, "constant", None) for value in (first, end, step)]
+    return last is body and None not in known and len(range(*typed("list[int]", known))) >= ROW
 
 
 def emit_if(builder: Builder, condition: Value, body: Callable[[], object]) -> None:

@@ -218,6 +218,17 @@ class Module:
     def node(self, text: str) -> Node:
         return self.nodes.setdefault(text, Node(f"!{len(self.nodes)}"))
 
+    def vector_loop(self) -> Node:
+        """What tells LLVM to unroll a loop as vectors only.
+
+        By default short loops become one number after the other before anybody looks for vectors.
+        """
+        unrolled = self.node('!"llvm.loop.unroll.disable"')
+        done = self.node('!"llvm.loop.isvectorized", i32 1')
+        then = self.node(f'!"llvm.loop.vectorize.followup_all", {done.ref}')
+        itself = f"!{len(self.nodes)}"  # first of its own operands, so that no two are one
+        return self.node(f"{itself}, {unrolled.ref}, {then.ref}")
+
     def apart(self, name: str, write: Callable[[Module], object]) -> str:
         """The symbol of a function that is written in a module of its own when first asked for.
 
