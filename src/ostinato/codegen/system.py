@@ -207,11 +207,12 @@ class Statement:
 
     @property
     def result_dims(self) -> tuple[Dim, ...]:
-        return tuple(d for d in self.dims if d not in self.reduced)
+        return tuple(d for d in self.dims if d not in self.reduced) if self.reduced else self.dims
 
     @property
     def result_axes(self) -> tuple[Axis, ...]:
-        return tuple(a for a in self.axes if a.index not in self.reduced)
+        reduced = self.reduced
+        return tuple(a for a in self.axes if a.index not in reduced) if reduced else self.axes
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,8 @@ class Dim:
 
     ``steps`` names the extent of a second index over the steps of another dimension. ``size``
     defines the extent by others; it is at least 1, which every run checks. ``remarks`` are what the
-    language notes while a program is written: no part of identity or of a stored plan.
+    language notes while a program is written: no part of identity or of a stored plan. ``lifted``
+    is the expression that is this dimension, once somebody has asked for it.
     """
 
     name: str
@@ -45,9 +46,18 @@ class Dim:
     steps: str = ""
     size: Expr | None = None
     remarks: list[object] = field(default_factory=list[object], compare=False, repr=False)
+    lifted: Expr | None = field(default=None, init=False, compare=False, repr=False)
 
     def __hash__(self) -> int:
         return self.serial  # schedulers ask for it a million times
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Dim):
+            return NotImplemented
+        same = self.serial == other.serial and self.name == other.name
+        return same and self.steps == other.steps and self.size == other.size
 
     def __reduce__(self) -> tuple[type[Dim], tuple[str, int, str, Expr | None]]:
         return Dim, (self.name, self.serial, self.steps, self.size)
@@ -212,13 +222,21 @@ def _canonical(total: Mapping[Atom, int], const: int) -> Expr:
     return Expr(tuple(kept), const)
 
 
+_SMALL = tuple(Expr((), number) for number in range(257))
+
+
 def expr(value: ExprLike) -> Expr:
     """Lift an integer, dimension or extent to an expression."""
     if isinstance(value, Expr):
         return value
     if isinstance(value, int):
-        return Expr((), int(value))
-    return Expr(((value, 1),), 0)
+        return _SMALL[value] if 0 <= value < len(_SMALL) else Expr((), int(value))
+    if isinstance(value, Extent):
+        return Expr(((value, 1),), 0)
+    if value.lifted is None:
+        object.__setattr__(value, "lifted", Expr(((value, 1),), 0))
+        assert value.lifted is not None
+    return value.lifted
 
 
 def _check_divisor(by: object) -> None:

@@ -287,7 +287,7 @@ class _Coalescing:
         from ostinato.pdg import isl
 
         dims = w.by.dims
-        other = {x: Dim(x.name) for x in dims}
+        other = dict(zip(dims, isl.anonymous(len(dims), "other"), strict=True))
         renamed: dict[Dim, Expr] = {x: expr(y) for x, y in other.items()}
         same = [equal(x, renamed[x]) for x, _ in _kept(self.storage[w.by.name])]
         sizes = {other[x]: substitute(d.spans[x].hi, renamed) for x in dims}

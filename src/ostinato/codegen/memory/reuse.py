@@ -126,7 +126,7 @@ def same_slot(dep: Dep, s: Storage) -> Relation:
     from ostinato.pdg import isl
 
     dims = dep.producer.dims
-    other = {d: Dim(d.name) for d in dims}
+    other = dict(zip(dims, isl.anonymous(len(dims), "other"), strict=True))
     renamed: dict[Dim, Expr] = {d: expr(x) for d, x in other.items()}
     conds: list[Cond] = []
     moved: list[Cond] = []

@@ -151,8 +151,9 @@ class Dep:
 
     def gap(self, dim: Dim) -> Gap:
         """The least and greatest of consumer minus producer along a dim they share."""
-        if dim in self.gaps:
-            return self.gaps[dim]
+        known = self.gaps.get(dim)
+        if known is not None:
+            return known
         if dim not in self.consumer.dims or dim not in self.producer.dims:
             return ANY
         if dim not in self.memo:
@@ -194,10 +195,12 @@ def point_relation(consumer: Statement, producer: Statement, dep: Dep, spans: Sp
     from ostinato.pdg import isl
 
     at = dict(zip(producer.result_dims, dep.load.dims, strict=True))
-    free = [(d, Dim(d.name)) for d in producer.dims if d in producer.reduced]
+    reduced = [d for d in producer.dims if d in producer.reduced]
+    free = list(zip(reduced, isl.anonymous(len(reduced), "free"), strict=True))
     renamed = {d: expr(x) for d, x in free}
     exprs = [at[d] if d in at else renamed[d] for d in producer.dims]
-    anywhere = [(d, Dim(d.name)) for d in at if not is_quasi_affine(at[d])]
+    unknown = [d for d in at if not is_quasi_affine(at[d])]
+    anywhere = list(zip(unknown, isl.anonymous(len(unknown), "anywhere"), strict=True))
     free += anywhere  # isl cannot follow a product of dims: any point may be meant
     renamed |= {d: expr(x) for d, x in anywhere}
     exprs = [renamed.get(d, e) for d, e in zip(producer.dims, exprs, strict=True)]
