@@ -128,7 +128,7 @@ def _span(gap: Expr, axes: Sequence[Axis]) -> tuple[int, int] | None:
     last = {a.index: a.size.const - 1 for a in axes if a.size.is_const and a.size.const > 0}
     ends = [gap.const, gap.const]
     for atom, k in gap.terms:
-        if atom not in last:
+        if not isinstance(atom, Dim) or atom not in last:
             return None
         ends[k > 0] += k * last[atom]
     return ends[0], ends[1]
