@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeGuard, cast, overload
 import numpy as np
 
 from ostinato.pdg import condition, index
+from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.condition import (
     ALWAYS,
     NEVER,
@@ -306,7 +307,7 @@ def dim(name: str, size: IndexExpression | int) -> Dimension:
 
 def check_index(of: Expr, what: str) -> Expr:
     """Return an index unchanged, or raise AffineError if it multiplies symbols."""
-    if not index.is_quasi_affine(of):
+    if not is_quasi_affine(of):
         fact = f"{what} `{of}` is not quasi-affine"
         raise AffineError(fact, "Multiply by constants only; products are for sizes.", place())
     return of

@@ -48,6 +48,14 @@ def moved_parts() -> ot.Program:
     return ot.Program(y=y, sum=(y * 0.5)[b, :].sum(0))
 
 
+def derivative_of_attention() -> ot.Program:
+    """Return a derivative that needs a second index: whose past holds a step."""
+    t = ot.dims("t")
+    x = ot.input("x", (3,), over=t)
+    past = x[: t + 1]
+    return ot.Program(slope=ot.grad((ot.softmax(past @ x) @ past)[:].sum(), x))
+
+
 def affine_steps() -> ot.Program:
     """Return an average and an advantage in steps of the user's own."""
     b, t = ot.dims("b t")
@@ -88,7 +96,10 @@ def discounts() -> ot.Program:
     )
 
 
-FURTHER = (moved_parts, affine_steps, halves_and_calls, variances, discounts, judged)
+FURTHER = (
+    moved_parts, derivative_of_attention, affine_steps, halves_and_calls, variances, discounts,
+    judged,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("make", FURTHER)

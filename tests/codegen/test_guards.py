@@ -6,9 +6,10 @@ import pytest
 
 from ostinato.codegen.demand.guards import guards
 from ostinato.codegen.tree import Span
-from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
 from ostinato.pdg.index import Dim, Expr, expr
-from tests.codegen.builder import Builder, V, call, choose
+from ostinato.pdg.twins import twin
+from tests.codegen.builder import Builder, V, call, choose, number
 from tests.codegen.compare import assert_right
 
 STEPS = 6
@@ -116,3 +117,14 @@ def test_a_slice_of_the_past_above_a_bound_is_needed_from_the_start() -> None:
     p.a["n"], p.axes = n, {**p.axes, "n": expr(t) + 1}
     p.add("y", "t", "n", choose(at_least(t, expr(t.extent) // 2), p("s", t=n), 0.5), over="n")
     assert "s" not in needed(p, "y")
+
+
+def test_a_second_index_of_the_reader_is_not_mistaken_for_the_first() -> None:
+    p = Builder("t u", {})
+    t, u = p.d["t"], twin(p.d["t"])
+    p.d["u"] = u
+    p.add("x", "t", "", number(t))
+    earlier = every(at_least(t, expr(u) + 1), at_least(expr(t.extent) - 1, expr(t) + expr(u)))
+    p.add("y", "t u", "", [(earlier, p("x", t=expr(t) + expr(u))), (ALWAYS, 0.5)])
+    p.outputs = ["y"]
+    assert_right(p, {"T": STEPS})

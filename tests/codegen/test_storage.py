@@ -1,8 +1,10 @@
 """How many points are stored, and for whom: each case was once a wrong answer."""
 
+from dataclasses import replace
+
 from ostinato.codegen.plan import Plan
 from ostinato.pdg.condition import ALWAYS, at_least, equal
-from ostinato.pdg.index import expr
+from ostinato.pdg.index import Dim, expr
 from tests.codegen.builder import Builder, V, number
 from tests.codegen.compare import assert_right
 
@@ -40,6 +42,16 @@ def test_a_window_is_a_circular_buffer() -> None:
     p.outputs = ["s"]
     planned = assert_right(p, SIZES)
     assert str(planned.storage["x"].slots[0].extent) == "4"
+
+
+def test_a_loop_over_a_dimension_that_is_made_twice_is_one_loop() -> None:
+    p = Builder("t", {})
+    recurrence(p, "t", "t", 1, number(0))
+    p.add("s", "t", "", p("x"), over="t")
+    p.d["t"] = Dim("t", p.d["t"].serial)
+    p.statements["x"] = replace(p.statements["x"], dims=(p.d["t"],))
+    p.outputs = ["s"]
+    assert kinds(assert_right(p, SIZES), "n") == ["one"]
 
 
 def iterated(p: Builder, dims: str, start: V) -> None:

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.index import (
     Dim,
     Expr,
@@ -11,7 +12,6 @@ from ostinato.pdg.index import (
     Point,
     evaluate,
     expr,
-    is_quasi_affine,
     maximum,
     minimum,
     product,

@@ -9,6 +9,7 @@ import pytest
 from ostinato.pdg.errors import OptionError
 from ostinato.rewrite.lang import rule_text
 from ostinato.rewrite.optimize import RewriteOptions, optimize
+from ostinato.rewrite.prove.text import parse, show
 from ostinato.rewrite.registry import Rule, every_rule
 from tests.rewrite import programs
 
@@ -66,3 +67,9 @@ def test_what_stands_twice_in_a_rule_is_made_once() -> None:
     text = rule_text(shared("(map2 f (map1 g x) (map1 g x))"))
     assert text.count("(map1 g x)") == 1 and "(map2 f made0 made0)" in text
     assert max(len(rule_text(rule)) for rule in every_rule()) < 8_000  # one had 33,000, and 0.5 GB
+
+
+def test_every_expression_of_a_rule_has_its_only_spelling() -> None:
+    """Certificates that name a rule of another spelling do not hold."""
+    texts = [x for r in every_rule() for x in (r.left, r.right, *r.when, *r.also)]
+    assert [x for x in texts if show(parse(x)) != x] == []

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ostinato.pdg import isl
+from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, every
-from ostinato.pdg.index import Dim, Expr, expr, is_quasi_affine, substitute
+from ostinato.pdg.index import Dim, Expr, expr, substitute
 from ostinato.pdg.isl import LowerBounds, Relation, Set
 
 Moment = int | Dim  # a place among siblings, or the loop at that place

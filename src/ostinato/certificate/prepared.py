@@ -16,9 +16,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ostinato.pdg import build
+from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.condition import Cond, equal, negation
 from ostinato.pdg.demand import box, read_relation
-from ostinato.pdg.index import Dim, Expr, Index, Slice, expr, is_quasi_affine
+from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
 from ostinato.pdg.isl import Set, proves, relation
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Case, Equation, Host, Linear, Node, Part, Pdg, Read, Rec, Scan

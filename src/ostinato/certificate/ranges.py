@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ostinato.certificate.facts import Numbers, Ranges, mentioned
 from ostinato.pdg import isl
+from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.condition import ALWAYS, Cond, at_least
 from ostinato.pdg.index import (
@@ -20,7 +21,6 @@ from ostinato.pdg.index import (
     Slice,
     dims_of,
     expr,
-    is_quasi_affine,
     maximum,
     minimum,
 )

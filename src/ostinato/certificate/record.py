@@ -40,7 +40,7 @@ from ostinato.pdg.spelling import (
 from ostinato.rewrite.registry import Rule
 
 FORMAT = "ostinato certificate"
-VERSION = 4
+VERSION = 5
 MOST_ROUNDS = 20
 _NAMES: tuple[str, ...] = (
     "format", "version", "made_with", "dims", "source", "prepared", "rules", "hints", "terms",

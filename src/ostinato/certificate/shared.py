@@ -147,7 +147,7 @@ def _side_by_side(step: Step, other: Step) -> bool:
     if step.time[:-1] != other.time[:-1] or len(step.axes) != len(other.axes):
         return False
     pairs = zip(step.axes, other.axes, strict=True)
-    return all(a is b or not {a, b} & set(step.inner) for a, b in pairs) and (
+    return all(a == b or not {a, b} & set(step.inner) for a, b in pairs) and (
         set(step.inner) <= set(step.axes)
     )
 

@@ -62,7 +62,7 @@ class Use:
         rows = sizes[0].const // PARTS
         inner = (axes[0] - here * rows).as_dim()  # one of the rows of a part
         return step.cut == expr(PARTS) and any(
-            d is inner and size == expr(rows) for d, size in self.read.ranges
+            d == inner and size == expr(rows) for d, size in self.read.ranges
         )
 
     def gap(self, dim: Dim) -> int | None:
@@ -308,7 +308,7 @@ def _stays_evidently(storage: Storage, use: Use) -> bool:
     for dim in reused:
         level = use.written.time.index(dim)
         before = around[: around.index(dim)]
-        if any(loop.dim is dim for loop in worker):
+        if any(loop.dim == dim for loop in worker):
             return False  # tiles are in no order
         mine = all(loop.dim in before or loop.dim not in reused for loop in worker)
         if not (alone and mine) and not (

@@ -154,7 +154,7 @@ class _Driver:
     def stays(self, tensor: str, dim: Dim | None) -> bool:
         """Whether every worker touches only its own tiles of a tensor."""
         slots = self.storage[tensor].slots
-        if not any(s.dim is dim and s.kind == "full" for s in slots) or dim is None:
+        if not any(s.dim == dim and s.kind == "full" for s in slots) or dim is None:
             return False
         return all(d.gap(dim) == HERE for d in self.readers.get(tensor, ()))
 

@@ -137,7 +137,7 @@ class Slicer:
     def is_along(self, name: str, lane: Dim, size: Expr) -> bool:
         """Whether the outermost axis of what a statement computes is cut, in memory of all."""
         s, storage = self.statements[name], self.storage[name]
-        if not s.result_axes or s.result_axes[0].index is not lane or storage.place == "local":
+        if not s.result_axes or s.result_axes[0].index != lane or storage.place == "local":
             return False
         return not s.fold.startswith("arg") and storage.axes[0].pad == size
 
@@ -177,11 +177,11 @@ class Slicer:
         if not axes or not axes[0].pad.is_const:
             return False
         size = s.result_axes[0].size.as_int()
-        if axes[0].pad.const == size and load.axes[0].as_dim() is lane:
+        if axes[0].pad.const == size and load.axes[0].as_dim() == lane:
             return True
         rows, rest = divmod(axes[0].pad.const, SLICES)
         inner = (load.axes[0] - expr(lane) * rows).as_dim()
-        whole = any(a.index is inner and a.size == expr(rows) for a in s.axes)
+        whole = any(a.index == inner and a.size == expr(rows) for a in s.axes)
         return size == SLICES and not rest and whole
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.condition import Cond, at_least, every
 from ostinato.pdg.demand import Demand, box, read_relation
 from ostinato.pdg.errors import CoverageError, DomainError, ShapeError
@@ -17,7 +18,6 @@ from ostinato.pdg.index import (
     dims_of,
     evaluate,
     expr,
-    is_quasi_affine,
     maximum,
     minimum,
     substitute,

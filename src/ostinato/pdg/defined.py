@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.condition import Cond, at_least, every
 from ostinato.pdg.demand import Demand, box, read_relation
-from ostinato.pdg.index import Slice, is_quasi_affine
+from ostinato.pdg.index import Slice
 from ostinato.pdg.isl import Set, condition_set, universe
 from ostinato.pdg.node import Case, Input, Node, Part, Read, Rec, postorder
 

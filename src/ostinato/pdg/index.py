@@ -356,26 +356,6 @@ def dims_of(value: ExprLike) -> frozenset[Dim]:
     return frozenset(out)
 
 
-def is_quasi_affine(value: ExprLike) -> bool:
-    """Whether no dimension is multiplied: products of extents alone are numbers of the run."""
-    for atom, k in expr(value).terms:
-        match atom:
-            case Dim() | Extent():
-                pass
-            case FloorDiv(of, _) | Mod(of, _):
-                if not is_quasi_affine(of):
-                    return False
-            case Extremum(_, of_):
-                if not all(map(is_quasi_affine, of_)):
-                    return False
-            case Product():
-                if dims_of(Expr(((atom, k),), 0)):
-                    return False
-            case other:
-                assert_never(other)
-    return True
-
-
 Substitution = Mapping[Dim, Expr] | Mapping[Dim | Extent, Expr]
 
 

@@ -26,8 +26,7 @@ from ostinato.pdg.errors import GradientError
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, floordiv, mod, substitute
 from ostinato.pdg.inverse import Dims, Preimage, Sum, preimages
 from ostinato.pdg.node import Node, Read
-
-_SERIALS = 10**9  # twins come after all declared dimensions, in the order of their originals
+from ostinato.pdg.twins import twin
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +35,6 @@ class Adjoint:
 
     guard: Cond
     value: Node
-
-
-def twin(dim: Dim) -> Dim:
-    """A second index over the steps of a dimension, the same one at each call."""
-    generation, serial = divmod(dim.serial, _SERIALS)
-    name = f"{dim.symbol.name.lower()}_{generation + 1}"
-    return Dim(name, (generation + 1) * _SERIALS + serial, dim.symbol.name, dim.size)
 
 
 def leaves_point(node: Node, held: Dims) -> bool:

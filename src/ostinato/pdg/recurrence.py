@@ -9,7 +9,8 @@ from ostinato.pdg.errors import GradientError
 from ostinato.pdg.index import expr
 from ostinato.pdg.inverse import Dims
 from ostinato.pdg.node import Linear, Node, Scan
-from ostinato.pdg.readback import Adjoint, collect, sum_missing, twin
+from ostinato.pdg.readback import Adjoint, collect, sum_missing
+from ostinato.pdg.twins import twin
 
 
 def scan_back(node: Node, up: Adjoint, held: Dims) -> list[Adjoint]:

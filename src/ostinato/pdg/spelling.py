@@ -30,6 +30,7 @@ from ostinato.pdg.index import (
     mod,
     product,
 )
+from ostinato.pdg.twins import generation, in_generation
 
 Plain = object  # None, bool, int, float, str, list and dict of these
 Found = TypeVar("Found")
@@ -136,6 +137,7 @@ class Spelling:
                     "name": self.names[d],
                     "called": d.name,
                     "steps": d.symbol.name,
+                    "generation": generation(d),
                     "size": None if d.size is None else self.expr(d.size),
                 }
                 for d in ordered
@@ -147,8 +149,8 @@ class Spelling:
         """New dimensions in the given order."""
         out = Spelling()
         for entry in items(data, "dims"):
-            name, called, steps, size = fields(
-                entry, "a dimension", "name", "called", "steps", "size"
+            name, called, steps, twins, size = fields(
+                entry, "a dimension", "name", "called", "steps", "generation", "size"
             )
             known = text(name, "the name of a dimension")
             if known in out.names.values():
@@ -160,7 +162,8 @@ class Spelling:
             dim = Dim(label, steps="" if symbol == label.upper() else symbol, size=length)
             if dim.symbol.name != symbol:
                 raise Unreadable(f"the steps of `{known}` are {symbol!r}")
-            out.names[dim] = known
+            number = natural(twins, f"the generation of `{known}`")
+            out.names[in_generation(dim, number)] = known
         return out
 
     def expr(self, value: Expr) -> Plain:

@@ -134,7 +134,7 @@ class Leaves:
         walked = [size_at(a, point) for a in s.axes if a.index in s.reduced]
         length = max(walked, default=1.0)
         out = (
-            1.0 if s.along is None else max(size_at(a, point) for a in s.axes if a.index is s.along)
+            1.0 if s.along is None else max(size_at(a, point) for a in s.axes if a.index == s.along)
         )
         if s.fold == "argsort":
             return count * (profile.leaf_ns + profile.order_ns * length * math.log2(1 + length))

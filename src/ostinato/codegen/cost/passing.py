@@ -86,14 +86,14 @@ def _bytes(
     """What is written and then read, as often as the loops around both run."""
     both = list[Dim]()
     for a, b in zip(writer.loops, reader.loops, strict=False):
-        if a is not b:
+        if a != b:
             break
         both.append(a)
     times = math.prod(lengths[dim] for dim in both)
     numbers = math.prod(max(0, evaluate(axis.pad, point)) for axis in stored.axes)
     shared = writer.kernel.parallel
     for slot in stored.slots:
-        if shared is not None and slot.dim is shared.dim:
+        if shared is not None and slot.dim == shared.dim:
             numbers *= middle(shared, point)[0]  # of a slot for every tile, groups use some
         elif slot.dim not in both:
             numbers *= max(0, evaluate(slot.extent, point))
@@ -114,9 +114,9 @@ def _share(
         return 0.0 if writer.kernel.sliced else of_others / workers
     if reads is None:
         return of_others if writer.kernel.is_shared else 0.0
-    if not any(s.dim is reads.dim for s in stored.slots):
+    if not any(s.dim == reads.dim for s in stored.slots):
         return of_others
     apart = (writer.kernel.along is None) != (reader.kernel.along is None)
     if apart and middle(reads, point)[0] < workers:
         return of_others / workers  # the steps of a tile are shared out
-    return 0.0 if wrote is not None and wrote.dim is reads.dim else of_others / workers
+    return 0.0 if wrote is not None and wrote.dim == reads.dim else of_others / workers

@@ -40,7 +40,7 @@ def dead_rows(
     found: dict[str, Load] = {}
     for loop, end in ends.items():
         mask, kept = statements[end.mask], storage[end.mask]
-        slot = next(slot for slot in kept.slots if slot.dim is loop.dim)
+        slot = next(slot for slot in kept.slots if slot.dim == loop.dim)
         is_kept = slot.kind == "full" and not kept.shares and mask.name not in shared
         if not is_kept or len(mask.result_axes) != 1:
             continue
@@ -110,7 +110,7 @@ class _Seen:
             return set()
         own = read[row].as_dim()
         back = expr(self.dim) - needed[self.dim]
-        same = all(e == expr(d) for d, e in needed.items() if d is not self.dim)
+        same = all(e == expr(d) for d, e in needed.items() if d != self.dim)
         if reader.kind not in ("map", "fold", "matmul") or not same or own is None:
             return None
         if not back.is_const or back.const < 0 or not self._has_rows(reader, own):

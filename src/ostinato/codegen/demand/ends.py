@@ -102,7 +102,7 @@ class _Facts:
     def never_returns(self, mask: Statement, dim: Dim) -> bool:
         """Whether a mask is true only where it was true one step earlier."""
         later = [value for cond, value in mask.clauses if cond != equal(dim, 0)]
-        before = {d: expr(d) - (d is dim) for d in mask.result_dims}
+        before = {d: expr(d) - (d == dim) for d in mask.result_dims}
         at = tuple(before[d] for d in mask.result_dims)
         return bool(later) and all(self._implies(value, mask.name, at, dim) for value in later)
 
@@ -128,11 +128,11 @@ class _Facts:
     def end(self, run: _Run, mask: Statement, dim: Dim) -> End | None:
         """Where a loop can look at a mask, if its memory has what is needed."""
         kept = self.storage.get(mask.name)
-        if run.loop.dim is not dim or not run.around.issuperset(mask.result_dims):
+        if run.loop.dim != dim or not run.around.issuperset(mask.result_dims):
             return None
         if kept is None or kept.place == "register":
             return None
-        kind = next(slot.kind for slot in kept.slots if slot.dim is dim)
+        kind = next(slot.kind for slot in kept.slots if slot.dim == dim)
         if mask.name not in run.names:
             asks = any(
                 r.name in run.names and _is_here(x, mask) for r, x in self.readers[mask.name]
@@ -253,5 +253,5 @@ def _is_earlier(load: Load, s: Statement, mask: Statement, dim: Dim) -> bool:
     if load.picks or dim not in read or not read.keys() >= {*mask.result_dims}:
         return False
     back = expr(dim) - read[dim]
-    same = all(read[d] == expr(d) for d in mask.result_dims if d is not dim)
+    same = all(read[d] == expr(d) for d in mask.result_dims if d != dim)
     return same and back.is_const and back.const >= 0

@@ -7,7 +7,7 @@ counts as needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from ostinato.codegen.scheduling.deps import Spans
@@ -27,8 +27,8 @@ from ostinato.pdg.condition import (
     some,
     substitute_cond,
 )
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
-from ostinato.pdg.readback import twin
+from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr
+from ostinato.pdg.twins import twin
 
 ROUNDS = 12  # each carries conditions one reader further at least; any number of them is right
 MOST = 3  # alternatives that are worth a test
@@ -102,10 +102,24 @@ def _seen(s: Statement, reader: Statement, load: Load, cond: Cond, spans: Spans)
             inner[index] = expr(dim) - e.const
             if index in axes and axes[index].size != spans[dim].hi:
                 asked += _within(axes[index])
-    elsewhere = {d: expr(twin(d)) for d in s.result_dims if d not in inner}
+    taken = {x for c in asked for x in cond_symbols(c)}.union(s.result_dims, reader.dims)
+    elsewhere: dict[Dim, Expr] = {}
+    for dim in s.result_dims:
+        if dim not in inner:
+            other = _beyond(dim, taken)
+            taken |= {other}
+            elsewhere[dim] = expr(other)
     moved = [substitute_cond(c, {**elsewhere, **inner}) for c in asked]
     found = _simplified(_without([*moved, *fixed], s))
     return every(*(c for c in conjuncts(found) if not _is_nearly_all(c)))
+
+
+def _beyond(dim: Dim, taken: Container[Dim | Extent]) -> Dim:
+    """A further index over the steps of a dim that nothing else is called by."""
+    found = twin(dim)
+    while found in taken:
+        found = twin(found)
+    return found
 
 
 def _without(conds: Sequence[Cond], s: Statement) -> Cond:

@@ -54,5 +54,5 @@ def _fill(end: End, loop: Loop, function: Function, out: Source) -> None:
 def _element(end: End, loop: Loop, function: Function, step: Expr) -> Load:
     """The mask's element at a step, for the rows that the loops give."""
     s = function.statement(end.mask)
-    dims = tuple(step if d is loop.dim else expr(d) for d in s.result_dims)
+    dims = tuple(step if d == loop.dim else expr(d) for d in s.result_dims)
     return Load(s.name, dims, tuple(expr(a.index) for a in s.result_axes), s.dtype)

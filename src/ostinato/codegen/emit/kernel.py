@@ -173,7 +173,7 @@ def swept(leaf: Sweep, function: Function) -> str:
     names = ", ".join(map(show_value, operands(s)))
     if len(names) > LONG:
         names = ", ".join(dict.fromkeys(x.tensor for x in loads(s.clauses[0][1])))
-    size = next((a.size for a in s.result_axes if a.index is s.along), expr(1))
+    size = next((a.size for a in s.result_axes if a.index == s.along), expr(1))
     return f"{s.name} = {AXIS_FUNCTIONS[s.fold].shown}({names}), rows of {size}"
 
 

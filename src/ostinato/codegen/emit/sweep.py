@@ -58,14 +58,14 @@ class _Sweep:
         self.s: Statement = self.function.statement(self.leaf.statement)
         self.operands = operands(self.s)
         self.body = Body(self.function, frozenset(a.index for a in self.s.axes))
-        self.row = next((a for a in self.s.result_axes if a.index is self.s.along), None)
+        self.row = next((a for a in self.s.result_axes if a.index == self.s.along), None)
         self.lane = self.neighbours()
         self.outer = tuple(a for a in self.leaf.rows if a is not self.lane)
 
     def neighbours(self) -> Axis | None:
         """The row axis whose rows are neighbours in memory, if a loop over them may be inside."""
         last = self.function.storage(self.s.name).axes[-1:]
-        found = [a for a in self.leaf.rows if last and a.index is last[0].index]
+        found = [a for a in self.leaf.rows if last and a.index == last[0].index]
         needed = {d for a in self.s.axes for d in dims_of(a.size)}
         whole = self.s.fold in JUMPING
         return found[0] if found and not whole and found[0].index not in needed else None
@@ -109,7 +109,7 @@ class _Sweep:
     def result(self, at: Expr) -> Load:
         """The result's element at a position of this row."""
         s = self.s
-        axes = tuple(at if a.index is s.along else expr(a.index) for a in s.result_axes)
+        axes = tuple(at if a.index == s.along else expr(a.index) for a in s.result_axes)
         return Load(s.name, tuple(map(expr, s.result_dims)), axes, s.dtype)
 
     def at(self, x: Value, at: Expr) -> Value:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ostinato.codegen.lowering.structure import Digits, linear
 from ostinato.pdg import isl
+from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.condition import at_least
 from ostinato.pdg.index import (
     Dim,
@@ -13,7 +14,6 @@ from ostinato.pdg.index import (
     dims_of,
     expr,
     floordiv,
-    is_quasi_affine,
     maximum,
     minimum,
     mod,

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from ostinato.codegen.system import Call, Choice, Load, Statement, System, Value
 from ostinato.pdg import isl
+from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, cond_symbols, every, negation
-from ostinato.pdg.index import Dim, Expr, dims_of, expr, is_quasi_affine, maximum
+from ostinato.pdg.index import Dim, Expr, dims_of, expr, maximum
 
 Sizes = dict[Dim, Expr]
 

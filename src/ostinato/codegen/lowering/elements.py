@@ -58,7 +58,7 @@ class Elements(Picks):
             if own is None:
                 raise _unknown_split(node, spelled)
             for (index, c), digit in zip(position, own, strict=True):
-                if c.label is index:
+                if c.label == index:
                     at[index] = digit.at
                 else:
                     axes.append(digit.at)

@@ -50,7 +50,7 @@ class Frame:
 
     @property
     def lanes(self) -> frozenset[Dim]:
-        return frozenset(i for p in self.positions for i, c in p if c.label is i)
+        return frozenset(i for p in self.positions for i, c in p if c.label == i)
 
     @property
     def dims(self) -> tuple[Dim, ...]:
@@ -62,7 +62,7 @@ class Frame:
             Axis(i, c.size, upper_bound(c.size))
             for p in self.positions
             for i, c in p
-            if c.label is not i
+            if c.label != i
         )
 
     def digits(self) -> tuple[Digits, ...]:

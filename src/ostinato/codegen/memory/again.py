@@ -67,7 +67,7 @@ class _Copies:
         fixed = tuple((d, e) for d, e in places if not dims_of(e))
         if load.tensor in self.open or len(self.open) > DEEPEST:
             raise Unavailable(load.tensor)
-        if self.open and any(dims_of(e) and e.as_dim() is not d for d, e in places):
+        if self.open and any(dims_of(e) and e.as_dim() != d for d, e in places):
             raise Unavailable(load.tensor)  # another step: all steps would be kept again
         name = self.copy(source, loop, fixed, of)
         away = {d for d, _ in fixed}

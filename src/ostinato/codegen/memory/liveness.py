@@ -97,5 +97,5 @@ def _life(s: Storage, users: set[int], readers: Sequence[Dep], phases: _Phases) 
 def _persists(s: Storage, is_inside: bool, readers: Sequence[Dep], loop: DriverLoop) -> bool:
     """Whether a value lives from one iteration of a loop to another, or beyond the loop."""
     dim = loop.span.dim
-    kept = any(slot.dim is dim and slot.kind != "one" for slot in s.slots)
+    kept = any(slot.dim == dim and slot.kind != "one" for slot in s.slots)
     return not is_inside or kept or any(d.gap(dim) != HERE for d in readers)

@@ -16,7 +16,7 @@ def scratch(leaf: Leaf, statements: Mapping[str, Statement]) -> Storage | None:
         return None
     s = statements[leaf.statement]
     single = Axis(Dim("k"), expr(1), expr(1))
-    row = next((a for a in s.result_axes if a.index is s.along), single)
+    row = next((a for a in s.result_axes if a.index == s.along), single)
     axis = Axis(row.index, row.pad, row.pad)
     return Storage(f"{s.name} scratch", "local", (), (axis,), s.dtype)
 

@@ -136,7 +136,7 @@ class Placer:
     def slot(self, s: Statement, dim: Dim, common: list[Loop]) -> Slot:
         full = Slot(dim, "full", stored_points(self.spans[dim].hi))
         one = Slot(dim, "one", expr(1))
-        place = next((k for k, loop in enumerate(common) if loop.dim is dim), None)
+        place = next((k for k, loop in enumerate(common) if loop.dim == dim), None)
         if place is None:
             return full
         readers = self.readers.get(s.name, ())

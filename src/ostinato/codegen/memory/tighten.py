@@ -39,7 +39,7 @@ class _Tightener:
         if s.place == "register" or not readers or not all(map(self.is_ordered, readers)):
             return s
         for loop in reversed(path):
-            place = next((k for k, slot in enumerate(s.slots) if slot.dim is loop.dim), None)
+            place = next((k for k, slot in enumerate(s.slots) if slot.dim == loop.dim), None)
             if place is not None and not loop.parallel and s.slots[place].kind != "one":
                 s = self.fewer(s, place, loop, readers)
         return s
@@ -70,7 +70,7 @@ class _Tightener:
 
         isl would take long to find that out where the loop is a part of a long row.
         """
-        if any(each.dim is loop.dim for each in shared_loops(d, self.proofs.when)):
+        if any(each.dim == loop.dim for each in shared_loops(d, self.proofs.when)):
             return False
         own = loop.dim in d.consumer.dims and _index(d, loop.dim) == expr(loop.dim)
         return own and loop.dim not in cond_symbols(d.cond)

@@ -38,7 +38,7 @@ def _tree(tree: Tree, out: dict[str, Statement]) -> Tree:
 
 def renamed(s: Statement, to: Mapping[Dim, Axis]) -> Statement:
     """The statement with some axes under other names."""
-    names = {old: expr(new.index) for old, new in to.items() if old is not new.index}
+    names = {old: expr(new.index) for old, new in to.items() if old != new.index}
     if not names:
         return s
     rewrite = Rewrite(names)

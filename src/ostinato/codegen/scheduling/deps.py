@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ostinato.codegen.system import Axis, Load, Statement
 from ostinato.codegen.tree import Span
 from ostinato.codegen.values import guarded_loads
+from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import (
     Dim,
@@ -24,7 +25,6 @@ from ostinato.pdg.index import (
     Mod,
     dims_of,
     expr,
-    is_quasi_affine,
     substitute,
 )
 

@@ -128,7 +128,7 @@ def reads_same_element(dep: Dep, at_any_point: bool = False, every_axis: bool = 
     ``at_any_point`` compares axes only; ``every_axis`` the unrolled axes too.
     """
     producer, load = dep.producer.main, dep.load
-    moved = any(e.as_dim() is not d for d, e in zip(producer.result_dims, load.dims, strict=True))
+    moved = any(e.as_dim() != d for d, e in zip(producer.result_dims, load.dims, strict=True))
     if _completes_late(producer) or (moved and not at_any_point):
         return False
     at = {a.index: k for k, a in enumerate(long_axes(dep.reader))}
@@ -143,7 +143,7 @@ def reads_same_element(dep: Dep, at_any_point: bool = False, every_axis: bool = 
             if dim is None or at.get(dim) != place[axis.index]:
                 return False
             matched += 1
-        elif every_axis and index.as_dim() is not axis.index:
+        elif every_axis and index.as_dim() != axis.index:
             return False
         elif dims_of(index) & (at.keys() | set(dep.reader.dims)):
             return False

@@ -71,7 +71,7 @@ class _Group:
         self.members = frozenset(
             k
             for k, h in enumerate(self.headers)
-            if isinstance(h, Header) and h.parallel and h.dim is self.tile
+            if isinstance(h, Header) and h.parallel and h.dim == self.tile
         )
         users: dict[str, list[Edge]] = {}
         for edge in self.edges:

@@ -29,7 +29,7 @@ def coefficient(e: Expr, index: Dim) -> int | None:
     """The factor of an index in an expression; None if the index is inside a compound term."""
     factor = 0
     for atom, k in e.terms:
-        if atom is index or atom == index:
+        if atom == index:
             factor = k
         elif index in dims_of(Expr(((atom, 1),), 0)):
             return None

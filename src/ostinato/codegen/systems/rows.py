@@ -92,7 +92,7 @@ def _whole(s: Statement) -> Iterator[Dim]:
     """The axes that a statement needs all positions of at once, or whose size varies."""
     for axis in s.axes:
         needs_all = axis.index in s.reduced and (s.kind == "along" or s.fold.startswith("arg"))
-        if needs_all or axis.index is s.along or s.kind == "host" or axis.size != axis.pad:
+        if needs_all or axis.index == s.along or s.kind == "host" or axis.size != axis.pad:
             yield axis.index
 
 
@@ -128,7 +128,7 @@ class _Worth:
         """
         names = [place.statement for place in family]
         firsts = all(
-            self.statements[name].axes[0].index is index
+            self.statements[name].axes[0].index == index
             for name, index in family
             if name in self.ends and index not in self.statements[name].reduced
         )
@@ -163,7 +163,7 @@ class _Worth:
 
 
 def _axis(s: Statement, index: Dim) -> Axis:
-    return next(a for a in s.axes if a.index is index)
+    return next(a for a in s.axes if a.index == index)
 
 
 def _with_dim(system: System, family: Sequence[_Place], name: str) -> System:
@@ -187,11 +187,11 @@ def _with_dim(system: System, family: Sequence[_Place], name: str) -> System:
         if index is None:
             return Rewrite({}, moved).clauses(s)
         s = Rewrite({index: expr(dim)}, moved).clauses(s)
-        reduced = {dim if d is index else d for d in s.reduced}
+        reduced = {dim if d == index else d for d in s.reduced}
         return replace(
             s,
             dims=(*s.dims, dim),
-            axes=tuple(a for a in s.axes if a.index is not index),
+            axes=tuple(a for a in s.axes if a.index != index),
             lanes=s.lanes | {dim},
             reduced=frozenset(reduced),
         )

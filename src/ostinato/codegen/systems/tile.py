@@ -139,7 +139,7 @@ def tile(system: System, widths: Mapping[str, int], workers: int) -> Tiled:
     chosen = _chosen(statements, system.hints, _nearest(system))
     tiles: dict[Dim, Tile] = {}
     for d in _dims(chosen):
-        own = [s for name, s in statements.items() if chosen[name] is d]
+        own = [s for name, s in statements.items() if chosen[name] == d]
         tiles[d] = _tile(d, own, system.hints, widths.get(d.name, 0), workers)
     carried = carried_dims(statements)
     forms: dict[str, dict[Dim, Form]] = {
@@ -191,7 +191,7 @@ def _reads(statements: Mapping[str, Statement]) -> list[Read]:
 def _back(load: Load, producer: Statement, reader: Statement) -> dict[Dim, int | None]:
     out: dict[Dim, int | None] = {}
     for d, e in zip(producer.result_dims, load.dims, strict=True):
-        here = e.as_dim() is d  # nearly always
+        here = e.as_dim() == d  # nearly always
         gap = expr(0) if here else expr(d) - e
         out[d] = gap.const if gap.is_const and d in reader.dims else None
     return out
@@ -372,7 +372,7 @@ def default_width(steps: int | None, workers: int, widest: int = WIDTH) -> int:
 
 
 def _form(statement: Statement, dim: Dim, lane: Dim | None, carried: frozenset[Dim]) -> Form:
-    if lane is dim:
+    if lane == dim:
         return "lane"
     if statement.kind in ("input", "host") or lane is not None or dim in carried:
         return "whole"

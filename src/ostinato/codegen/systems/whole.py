@@ -22,7 +22,7 @@ JUMPING = ("argsort", "searchleft", "searchright", "shuffle")
 
 def rows(s: Statement) -> tuple[Axis, ...]:
     """The axes of a function of whole axes that are on their own at every position."""
-    return tuple(a for a in s.result_axes if a.index is not s.along)
+    return tuple(a for a in s.result_axes if a.index != s.along)
 
 
 def operands(s: Statement) -> tuple[Value, ...]:
@@ -73,7 +73,7 @@ def _copy(s: Statement, x: Value, name: str) -> Statement:
     """An operand as a tensor of its own, over the indices that it varies with."""
     used = {d for d in value_symbols(x) if isinstance(d, Dim)}
     axis = walked(s, x)
-    order = [axis if a.index is s.along else a for a in s.result_axes]
+    order = [axis if a.index == s.along else a for a in s.result_axes]
     order += [] if axis in order else [axis]
     kept = [a for a in order if a is not None and a.index in used]
     for a in kept:

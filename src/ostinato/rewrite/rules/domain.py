@@ -13,14 +13,15 @@ from ostinato.rewrite.registry import Rule
 PROOF = "proofs/test_pointwise.py"
 
 
-def _lifted(op: str, fields: str) -> Rule:
+def _lifted(call: str) -> Rule:
+    op, *fields = call.split()
     steady = ("(= 0 (& d (hmask h)))",) if "h" in fields else ()
     return Rule(
         name=f"domain/lift-{op}",
         law=f"{op}(x[d = i]) = {op}(x)[d = i]",
         reason="Movement of inputs follows them out of a loop.",
-        left=f"({op} {fields} (at d a x))",
-        right=f"(at d a ({op} {fields} x))",
+        left=f"({call} (at d a x))",
+        right=f"(at d a ({call} x))",
         when=("(!= 0 (& d (free x)))", "(= 0 (& d (sdom x)))", *steady),
         proof=PROOF,
     )
@@ -45,8 +46,8 @@ def _split(side: str, first: str, second: str) -> Rule:
 
 
 DOMAIN: tuple[Rule, ...] = (
-    _lifted("tr", ""),
-    _lifted("reshape", "r h"),
+    _lifted("tr"),
+    _lifted("reshape r h"),
     Rule(
         name="domain/lift-product",
         law="x[d = i] @ W = (x @ W)[d = i]",
