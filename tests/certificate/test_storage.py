@@ -75,6 +75,16 @@ def test_what_a_worker_reads_in_its_own_tiles_needs_no_barrier() -> None:
     assert refusal((X, step("y", (2, B, 0), 1, reads("x", B))), memory(*BOTH)) == ""
 
 
+def test_tiles_that_are_counted_from_elsewhere_in_each_step_change_their_worker() -> None:
+    def both(found: Step, first: ExprLike) -> Step:
+        return replace(found, loops=(LOOPS[T], replace(LOOPS[B], lo=expr(first))))
+
+    x, y = step("x", (0, T, 0, B, 0), 3), step("y", (0, T, 2, B, 0), 3, reads("x", expr(T) - 1, B))
+    found = memory(tensor("x", slot(T), slot(B)), tensor("y", slot(T), slot(B)))
+    assert refusal((both(x, 0), both(y, 0)), found) == ""
+    assert "no barrier stands between" in refusal((both(x, T), both(y, T)), found)
+
+
 def test_steps_that_workers_share_out_are_not_all_of_the_worker_of_their_tile() -> None:
     def both(found: Step) -> Step:
         return replace(found, loops=(LOOPS[B], replace(LOOPS[T], parallel=True)))

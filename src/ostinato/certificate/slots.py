@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from ostinato.certificate.memory import PARTS, PLACES, SLOTS, Memory, Slot, Tensor
 from ostinato.certificate.order import Moment, Read, Step, box_of, needed_points
-from ostinato.certificate.waits import Cut, Event, Fork, Waits, filled, forks, written
+from ostinato.certificate.waits import Cut, Event, Fork, Waits, filled, forks, is_steady, written
 from ostinato.pdg import isl
 from ostinato.pdg.condition import Cond, at_least, equal, every, some
 from ostinato.pdg.index import Dim, Expr, expr, mod, substitute
@@ -246,7 +246,7 @@ def _meet(storage: Storage, use: Use, fork: Fork) -> bool:
     one, two = use.written.worker, use.reader.worker
     if isinstance(one, Cut) or isinstance(two, Cut):
         return one == two and use.along
-    return one == two and all(use.gap(loop.dim) == 0 for loop in one)
+    return one == two and is_steady(one) and all(use.gap(loop.dim) == 0 for loop in one)
 
 
 def _check_register(use: Use) -> None:
@@ -305,6 +305,7 @@ def _stays_evidently(storage: Storage, use: Use) -> bool:
     alone = len({e.worker for e in (use.reader, use.begun, use.written)}) == 1
     if isinstance(worker, Cut):  # who writes an element is the same at every point
         alone, worker = alone and use.along, ()
+    alone = alone and is_steady(worker)
     for dim in reused:
         level = use.written.time.index(dim)
         before = around[: around.index(dim)]

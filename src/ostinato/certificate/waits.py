@@ -145,7 +145,7 @@ def forks(first: Event, second: Event, in_step: bool) -> Iterator[Fork]:
     same: list[Dim] = []
     loops = {loop.dim: loop for loop in first.loops}
     for level, (a, b) in enumerate(zip(first.time, second.time, strict=False)):
-        if isinstance(a, Dim) and a is b:
+        if isinstance(a, Dim) and a == b:
             yield Fork(level, tuple(same), loops[a])
             same.append(a)
         elif a != b:
@@ -161,12 +161,18 @@ def same_worker(first: Event, second: Event, renamed: Substitution, along: bool)
     one, two = first.worker, second.worker
     if isinstance(one, Cut) or isinstance(two, Cut):
         return ALWAYS if along and one == two else NEVER
-    if len(one) != len(two):
+    if len(one) != len(two) or not (is_steady(one) and is_steady(two)):
         return NEVER
     for a, b in zip(one, two, strict=True):
-        if a.lo != b.lo or dims_of(a.lo):
+        if a.lo != b.lo or (len(one) > 1 and a.hi != b.hi):
             return NEVER
-        if len(one) > 1 and (a.hi != b.hi or dims_of(a.hi)):
-            return NEVER  # how they are shared out depends on how many there are
     pairs = zip(one, two, strict=True)
     return every(*(equal(substitute(expr(a.dim), renamed), expr(b.dim)) for a, b in pairs))
+
+
+def is_steady(worker: Sequence[Loop]) -> bool:
+    """Whether an iteration of loops that are shared out has one worker wherever they run.
+
+    That goes by its number from the first one, and with two loops by how many there are as well.
+    """
+    return not any(dims_of(x.lo) or (len(worker) > 1 and dims_of(x.hi)) for x in worker)
