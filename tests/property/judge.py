@@ -6,6 +6,8 @@ further checks rotate, so that each is common and a trial stays short.
 
 from __future__ import annotations
 
+import math
+import os
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,16 +15,20 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 import ostinato as ot
+from ostinato import choosing
 from ostinato.certificate.record import read
 from ostinato.certificate.verify import REFUSALS, checks_of
 from ostinato.compiler import Compiled
+from ostinato.pdg.errors import MemoryLimitError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Pdg
+from ostinato.rewrite import tiles as long_ranges
 from ostinato.rewrite.optimize import RewriteOptions, optimize
 from ostinato.rewrite.registry import RuleSet
 from tests.property.programs import Recipe, Replay, arguments, invent
@@ -191,6 +197,48 @@ def rewritten(bench: Bench, rules: RuleSet, given: Mapping[str, Any]) -> dict[st
     """The interpreter's results for the program that rewriting chose."""
     options = RewriteOptions(rules=rules, hints=bench.options["hints"])
     return bench.meaning(optimize(bench.program.pdg, options).pdg, given)
+
+
+@check
+def forms(bench: Bench) -> None:
+    """A form whose choice other prices make agrees, with long ranges in tiles of three steps."""
+    name = random.Random(bench.trial.seed).choice((choosing.TILES, *choosing.SPARING))
+    always = {"NEAR": 0, "GAIN": math.inf, "MOST_NODES": math.inf}
+    only = {name: choosing.SPARING[name]}
+    with (
+        TemporaryDirectory() as cache,
+        mock.patch.dict(os.environ, OSTINATO_CACHE_DIR=cache),
+        mock.patch.object(long_ranges, "WIDTH", 3),
+        mock.patch.multiple(choosing, SPARING=only, **always),
+    ):
+        hints = dict.fromkeys(bench.program.extents, 40)
+        other = bench.program.compile(rules=bench.rules, threads=2, hints=hints)
+        for k in bench.trial.extents[:2]:
+            given = bench.given(k)
+            bench.agree(f"the form with {name}", bench.run(other, given), given)
+
+
+@check
+def limited(bench: Bench) -> None:
+    """In less memory, if there is a form that takes less, it agrees."""
+    given = bench.given(bench.trial.extents[-1])
+    sizes = {n: given[n] for n in bench.program.extents}
+    usual = bench.compiled.explain(**sizes).memory.predicted_peak_bytes
+    try:
+        other = bench.program.compile(
+            rules=bench.rules, threads=2, hints=sizes, memory_limit=usual * 2 // 3 + 1
+        )
+    except MemoryLimitError:
+        return
+    bench.agree("in less memory", bench.run(other, given), given)
+
+
+@check
+def guarded(bench: Bench) -> None:
+    """Compiled with checks of every computed step, it agrees, and none of them fails."""
+    other = bench.program.compile(rules=bench.rules, threads=2, checks=True)
+    given = bench.given(bench.trial.extents[0])
+    bench.agree("with checks", bench.run(other, given), given)
 
 
 @check

@@ -121,7 +121,8 @@ def _frame(chance: random.Random) -> Recipe:
 def invent(seed: int, most_steps: int = 9, preferring: Sequence[str] = ()) -> Recipe:
     """Return the recipe of a seed, with preferred constructs in most places where they fit.
 
-    Constructs are drawn by kind first; a kind is as common as the root of its size.
+    Constructs are drawn by kind first; a kind is as common as the root of its size. Some programs
+    begin with a dim that ends, as later it cannot.
     """
     chance = random.Random(seed)
     kinds: dict[str, list[str]] = {}
@@ -133,9 +134,11 @@ def invent(seed: int, most_steps: int = 9, preferring: Sequence[str] = ()) -> Re
         wanted = chance.randint(min(2, most_steps), most_steps)
         replay = Replay(recipe, recipe.dtypes[0])
         steps: list[Step] = []
+        is_ragged = chance.random() < 0.15
         for _ in range(80):
             chosen = preferring and chance.random() < 0.85
             names = preferring if chosen else chance.choices(rows, weights)[0]
+            names = ["stopped"] if is_ragged and not steps else names
             step = _step(chance, names, len(replay.workshop.pool))
             if replay.take(step, len(steps)):
                 steps.append(step)

@@ -2,14 +2,17 @@
 
 from tests.property.constructs import (
     arrays,
+    attention,
     computed,
     conditions,
     draws,
+    ends,
     extents,
     gradients,
     halves,
     integers,
     pointwise,
+    products,
     reads,
     recurrences,
     slices,
@@ -18,7 +21,7 @@ from tests.property.constructs import (
 from tests.property.constructs.table import TABLE, Construct, Step, Workshop
 
 __all__ = [
-    "TABLE", "Construct", "Step", "Workshop", "arrays", "computed", "conditions", "draws",
-    "extents", "gradients", "halves", "integers", "pointwise", "reads", "recurrences", "slices",
-    "whole",
+    "TABLE", "Construct", "Step", "Workshop", "arrays", "attention", "computed", "conditions",
+    "draws", "ends", "extents", "gradients", "halves", "integers", "pointwise", "products", "reads",
+    "recurrences", "slices", "whole",
 ]  # fmt: skip
