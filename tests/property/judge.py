@@ -203,13 +203,15 @@ def rewritten(bench: Bench, rules: RuleSet, given: Mapping[str, Any]) -> dict[st
 def forms(bench: Bench) -> None:
     """A form whose choice other prices make agrees, with long ranges in tiles of three steps."""
     name = random.Random(bench.trial.seed).choice((choosing.TILES, *choosing.SPARING))
-    always = {"NEAR": 0, "GAIN": math.inf, "MOST_NODES": math.inf}
     only = {name: choosing.SPARING[name]}
     with (
         TemporaryDirectory() as cache,
         mock.patch.dict(os.environ, OSTINATO_CACHE_DIR=cache),
         mock.patch.object(long_ranges, "WIDTH", 3),
-        mock.patch.multiple(choosing, SPARING=only, **always),
+        mock.patch.object(choosing, "SPARING", only),
+        mock.patch.object(choosing, "NEAR", 0),
+        mock.patch.object(choosing, "GAIN", math.inf),
+        mock.patch.object(choosing, "MOST_NODES", math.inf),
     ):
         hints = dict.fromkeys(bench.program.extents, 40)
         other = bench.program.compile(rules=bench.rules, threads=2, hints=hints)

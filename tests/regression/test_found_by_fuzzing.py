@@ -55,6 +55,20 @@ def test_a_gradient_prints_the_same_whatever_was_written_before() -> None:
     assert not re.search(r"#\d", text())
 
 
+def test_a_product_of_a_forward_recurrence_takes_no_part_of_a_backward_one() -> None:
+    """One leaf computed both, so that no loop over ``t`` went the right way."""
+    b, (v, w) = ot.dims("b"), (ot.input(name, (2, 2)) for name in "vw")
+    x, h = ot.input("x", over=(t, b)), ot.recurrent("h", (2,), over=(t, b))
+    h[0, b] = ot.ones((2,))
+    h[t + 1, b] = (h @ v) * (h @ w) * x
+    slope = ot.grad((h[..., 1:] ** 2).sum()[:, :].sum(), x)
+    program = ot.Program(bend=ot.grad((slope[:, :] ** 2).sum(), x))
+    rng = np.random.default_rng(0)
+    given = {"x": rng.normal(size=(3, 4)), "v": rng.normal(size=(2, 2)), "w": np.eye(2)}
+    judged, found = (run(**given)["bend"] for run in methods(program))
+    assert np.allclose(found, judged, rtol=1e-4, atol=1e-5)
+
+
 def test_a_fixed_step_needs_an_extent_that_has_it_also_without_a_leaf_there() -> None:
     """A value of the dim alone was read at its third step, which a history did not have."""
     x, s = ot.input("x", over=t), ot.dims("s")

@@ -5,7 +5,7 @@ Their values are then computed in registers, before the product is stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -33,12 +33,18 @@ VECTOR_FUNCTIONS = frozenset(
     "sin cos tan sqrt abs floor ceil round sign log1p expm1 stop_gradient".split()
 )
 
+Ways = dict[Dim, tuple[int, ...]]
+
 
 @dataclass
 class _Joining:
     statements: dict[str, Statement]
     products: dict[str, Contraction]
     owner: dict[str, str] = field(default_factory=dict[str, str])  # statement -> its product
+    known: dict[str, list[tuple[str, Ways]]] = field(
+        default_factory=dict[str, list[tuple[str, Ways]]]
+    )
+    around: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     def run(self) -> None:
         for name in list(self.products):
@@ -57,13 +63,14 @@ class _Joining:
         if apart or not self.fits(main, own, s):
             return False
         others = {x.tensor for _, v in s.clauses for x in loads(v)} - own
-        if any(self.needs(t, own) for t in sorted(others)):
+        if any(self.needs(t, own) for t in sorted(others)) or self.turns(name, s.name, others):
             return False
         axes = self.statements[name].result_axes
         mapping = dict(zip((a.index for a in s.axes), axes, strict=True))
         self.statements[s.name] = renamed(s, mapping)
         self.products[name] = replace(product, epilogues=(*product.epilogues, s.name))
         self.owner[s.name] = name
+        self.around.pop(name, None)
         return True
 
     def fits(self, product: Statement, own: set[str], s: Statement) -> bool:
@@ -97,20 +104,85 @@ class _Joining:
         return False
 
     def read_here(self, name: str) -> Iterator[str]:
-        """The tensors that a leaf with this statement may read at its own point."""
-        product = self.owner.get(name, name)
-        members = (product, *getattr(self.products.get(product), "epilogues", ()))
-        for member in members:
-            for _, value in self.statements[member].clauses:
-                for load in loads(value):
-                    if load.tensor not in members and not self.is_elsewhere(load):
-                        yield load.tensor
+        """The tensors that a leaf with this statement may read at its own point.
 
-    def is_elsewhere(self, load: Load) -> bool:
-        """Whether a load is at a constant distance, and so never at the same point."""
+        A read at a constant distance is never at the same point.
+        """
+        return (t for t, ways in self.reads(name) if not any(len(w) == 1 for w in ways.values()))
+
+    def turns(self, product: str, joined: str, others: set[str]) -> bool:
+        """Whether one leaf of both would need its own values of earlier and of later steps.
+
+        So would parts of a forward recurrence and of a backward one that reads it: each has a loop
+        of its own. What needs each other has one loop anyway.
+        """
+        second = self.reached(others)
+        if product not in second or joined in (first := self.reached([product])):
+            return False
+        readers: dict[str, list[str]] = {}
+        for name in (found := {joined} | first | second):
+            for tensor in self.near(name):
+                readers.setdefault(self.owner.get(tensor, tensor), []).append(name)
+        circle = found & _closed([product, joined], lambda name: readers.get(name, ()))
+        both: dict[Dim, set[int]] = {}
+        for name in circle:
+            for tensor, ways in self.reads(name):
+                for dim, signs in ways.items() if self.owner.get(tensor, tensor) in circle else ():
+                    both.setdefault(dim, set()).update(signs)
+        return any(len(signs) > 1 for signs in both.values())
+
+    def reached(self, names: Iterable[str]) -> set[str]:
+        """The leaves with these statements, and all that they need, directly or not."""
+        leaf = self.owner.get
+        return _closed((leaf(n, n) for n in names), lambda n: (leaf(t, t) for t in self.near(n)))
+
+    def near(self, name: str) -> set[str]:
+        """The tensors that a leaf reads of others."""
+        if name not in self.around:
+            members = self.members(name)
+            values = (v for m in members for _, v in self.statements[m].clauses)
+            self.around[name] = {x.tensor for v in values for x in loads(v)}.difference(members)
+        return self.around[name]
+
+    def reads(self, name: str) -> list[tuple[str, Ways]]:
+        """What a leaf with this statement reads of others, and in which directions."""
+        members = self.members(name)
+        return [read for m in members for read in self.reads_of(m) if read[0] not in members]
+
+    def members(self, name: str) -> tuple[str, ...]:
+        """The statements of the leaf with this one."""
+        product = self.owner.get(name, name)
+        return (product, *getattr(self.products.get(product), "epilogues", ()))
+
+    def reads_of(self, name: str) -> list[tuple[str, Ways]]:
+        """What a statement reads."""
+        if name not in self.known:
+            values = (value for _, value in self.statements[name].clauses)
+            found = [(x.tensor, self.ways(x)) for value in values for x in loads(value)]
+            self.known[name] = found
+        return self.known[name]
+
+    def ways(self, load: Load) -> Ways:
+        """Whether steps are read that are earlier (-1) or later (1), by dim; both if unknown."""
         dims = self.statements[load.tensor].result_dims
-        gaps = [e - expr(d) for d, e in zip(dims, load.dims, strict=True)]
-        return any(gap.is_const and gap.const != 0 for gap in gaps)
+        gaps = ((d, e - expr(d)) for d, e in zip(dims, load.dims, strict=True))
+        return {d: _signs(gap) for d, gap in gaps if gap != expr(0)}
+
+
+def _signs(gap: Expr) -> tuple[int, ...]:
+    return ((gap.const > 0) - (gap.const < 0),) if gap.is_const else (-1, 1)
+
+
+def _closed(names: Iterable[str], after: Callable[[str], Iterable[str]]) -> set[str]:
+    """Names and all that follow from them."""
+    seen: set[str] = set()
+    todo = [*names]
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo += after(name)
+    return seen
 
 
 def _is_operand(load: Load, s: Statement) -> bool:
