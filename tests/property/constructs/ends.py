@@ -50,7 +50,7 @@ def shuffled(w: Workshop, s: Step) -> Tensor | None:
         return None
     *outer, d = loops
     order = ot.random.permutation(d.size, over=tuple(outer))
-    chosen = place(x, d, order[..., d])
+    chosen = x.at(**{d.name: order[..., d]})
     total = ot.carry(f"c{w.number}", ot.zeros(x.shape, x.dtype), over=loops)
     total.step(ot.tanh(total) * 0.5 + chosen)
     return total.after if s.c == 2 else total - chosen
