@@ -136,13 +136,15 @@ def reaches(pdg: Pdg) -> dict[Node, Reaches]:
             found[node] = {at_point: bit[node.op.name]}
             continue
         moves = _moves(node)
-        below = [pair for arg in node.args for pair in found[arg].items()]
+        below = [pair for arg in dict.fromkeys(node.args) for pair in found[arg].items()]
         for k, (along, recs) in enumerate(below) if moves else ():
             key = along, node.op
             if key not in seen:
                 seen[key] = _moved(along, moves)
             below[k] = seen[key], recs
-        found[node] = found[node.args[0]] if len(node.args) == 1 and not moves else _united(below)
+        others = [found[arg] for arg in node.args if found[arg]]
+        is_passed_on = not moves and all(other is others[0] for other in others)
+        found[node] = others[0] if is_passed_on and others else _united(below)
     return found
 
 

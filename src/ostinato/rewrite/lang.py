@@ -402,6 +402,8 @@ def _single(fact: str, verb: str) -> str:
 
 def _parts(form: str) -> list[str]:
     """The name and the fields of a parenthesised form."""
+    if form.rfind("(") <= 0:  # nearly always
+        return [part for part in form[1:-1].split(" ") if part]
     out, depth, start = list[str](), 0, 1
     for k, character in enumerate(form):
         depth += (character == "(") - (character == ")")

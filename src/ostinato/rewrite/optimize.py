@@ -131,9 +131,10 @@ class Rewriting:
 
     def __init__(self, pdg: Pdg, options: RewriteOptions) -> None:
         self._options, self._clock = options, _Clock(options.clock)
+        session = Session(program(options.rules.rules, ()))
         loading = Ahead(partial(load, pdg), options.meanwhile)
         with _well_formed(options.rules):
-            Session(program(options.rules.rules, ())).declare()
+            session.declare()
         self._clock.lap("declare")
         self._loaded = loading.value()
         self._clock.lap("load")
