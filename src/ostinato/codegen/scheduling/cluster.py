@@ -114,11 +114,13 @@ class _Clusters(Generic[H]):
         if not others:
             return False
         tensors = {e.dep.tensor for e in (*self.before[item], *self.after[item])}
-        now = self.crossing(tensors)
+        now: float | None = None
         for group in others:
             header = self.joined(item, group)
             if header is None:
                 continue
+            if now is None:
+                now = self.crossing(tensors)
             self.at[item] = group
             after = self.crossing(tensors)
             if after < now or (after == now and group > here and self.after[item]):

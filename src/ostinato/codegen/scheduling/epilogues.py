@@ -49,8 +49,17 @@ class _Joining:
     def run(self) -> None:
         for name in list(self.products):
             if not self.products[name].accumulate:
-                while any(self.try_join(name, s) for s in list(self.statements.values())):
+                while any(self.try_join(name, s) for s in self.alike(name)):
                     pass
+
+    def alike(self, name: str) -> list[Statement]:
+        """Maps over the steps of a product."""
+        main = self.statements[name]
+        return [
+            s
+            for s in self.statements.values()
+            if s.kind == "map" and s.dtype == main.dtype and s.dims == main.dims
+        ]
 
     def try_join(self, name: str, s: Statement) -> bool:
         """Join a statement to a product if it fits and is not needed for its operands."""

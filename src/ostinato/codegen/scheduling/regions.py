@@ -138,7 +138,8 @@ class Scheduler:
         ``open_`` are the dims whose loops may begin here.
         """
         out: dict[Dim, Header] = {}
-        for dim in (d for d in open_ if all(d in u.dims for u in units)):
+        shared = set(units[0].dims).intersection(*(u.dims for u in units[1:]))
+        for dim in (d for d in open_ if d in shared):
             gaps = [d.gap(dim) for d in inner]
             is_fold = any(dim in u.main.reduced for u in units)
             if all(g == HERE for g in gaps):

@@ -14,7 +14,8 @@ def is_tiny(axis: Axis) -> bool:
 
 def long_axes(statement: Statement) -> tuple[Axis, ...]:
     """The axes that are loops: not tiny, needed by the size of another axis, or too many copies."""
-    needed = frozenset[Dim]().union(*(dims_of(a.size) for a in statement.axes))
+    sizes = [a.size for a in statement.axes if not a.size.is_const]
+    needed = frozenset[Dim]().union(*map(dims_of, sizes))
     copies = 1
     out: list[Axis] = []
     for axis in statement.axes:

@@ -217,18 +217,15 @@ def _carriers(group: Sequence[str], reads: Sequence[Read]) -> set[Dim]:
     """The dims of the loops that carry a component, from the outermost one inwards."""
     moved = {d: None for r in reads for d, back in r.back.items() if back != 0}
     for dim in moved:
-        for sign in (1, -1):
-            gaps = [_signed(r.back.get(dim), sign) for r in reads]
-            if any(gap is None or gap < 0 for gap in gaps) or not any(gaps):
+        backs = [back for r in reads if (back := r.back.get(dim)) is not None]
+        for sign in (1, -1) if len(backs) == len(reads) else ():
+            gaps = [back * sign for back in backs]
+            if min(gaps) < 0 or not any(gaps):
                 continue
             rest = [r for r, gap in zip(reads, gaps, strict=True) if not gap]
             inner = (_carriers(*part) for part in _components(frozenset(group), rest))
             return {dim}.union(*inner)
     return set(moved)
-
-
-def _signed(back: int | None, sign: int) -> int | None:
-    return None if back is None else back * sign
 
 
 def serial_dims(
