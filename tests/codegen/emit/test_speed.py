@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ostinato.codegen.cpu.flags import host_is_x86
@@ -34,6 +36,7 @@ def chain(j: Axis) -> Plan:
 
 def machine_code(plan: Plan) -> str:
     """The assembly of the plan's first kernel."""
+    plan = replace(plan, extents=tuple(sorted({*plan.extents, "N"})))
     module = read(artifact(plan).source)
     text: str = optimise.code_generator().emit_assembly(
         optimise.optimised(written(module, module.kernels[0]))
@@ -63,3 +66,14 @@ def test_a_short_row_is_vector_code() -> None:
     text = machine_code(whole([x, y], [kept(x), kept(y)], ["y"], [kernel]))
     assert "movups" in text
     assert "movss" not in text and "movl\t(" not in text
+
+
+@pytest.mark.skipif(not host_is_x86(), reason="reads x86 mnemonics")
+def test_the_few_slots_that_are_computed_together_are_vectors_not_copies() -> None:
+    j = Axis(Dim("j"), minimum(32, expr(Dim("n").extent)), expr(32))
+    x = given("x", (T,), (j,))
+    more = Call("add", (load(x, (T,), j.index), Literal_(1.0, F)), F)
+    z = mapped("z", (T,), (j,), more)
+    kernel = serial("k", loop(T, Nest(("z",), (j,))))
+    text = machine_code(whole([x, z], [kept(x), kept(z)], ["z"], [kernel]))
+    assert "addps" in text and "addss" not in text

@@ -38,6 +38,16 @@ BYTES: Final = {
 """Size of one element in memory, by dtype."""
 
 
+def together(slots: int) -> int:
+    """How many slots of a tile are computed together: as many as some vectors have lanes.
+
+    >>> together(8), together(32), together(256)
+    (8, 16, 64)
+    """
+    each = max(16, slots // 4)
+    return each if slots % each == 0 else slots
+
+
 def vector_bits(features: Mapping[str, bool]) -> int:
     """Width in bits of the widest vector registers that a host with these features has.
 

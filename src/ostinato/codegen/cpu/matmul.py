@@ -15,12 +15,17 @@ from ostinato.codegen.cpu.llvm import (
     Value,
     alloca,
     emit_if,
-    emit_loop,
     function_apart,
     i64,
     primitive,
 )
-from ostinato.codegen.cpu.matmul_blocks import emit_columns, emit_steps, rows_beside, widest
+from ostinato.codegen.cpu.matmul_blocks import (
+    emit_columns,
+    emit_rows,
+    emit_steps,
+    rows_beside,
+    widest,
+)
 from ostinato.codegen.cpu.matmul_dots import emit_dots
 from ostinato.codegen.cpu.matmul_frame import (
     Epilogue,
@@ -28,9 +33,9 @@ from ostinato.codegen.cpu.matmul_frame import (
     Mask,
     Tile,
     emit_blocks,
+    emit_zeros,
     load_lanes,
     start_sums,
-    store_value,
 )
 from ostinato.codegen.cpu.matmul_packed import emit_packed, is_large
 from ostinato.codegen.cpu.matmul_spec import Matmul
@@ -113,28 +118,10 @@ def _panel(frame: Frame, v: Vector, columns: int, n: Value, mask: Mask | None = 
     def rows(m: Value, count: int) -> None:
         _emit_tile(frame, v, Tile(count, columns, m, n, mask))
 
-    b, length, block = frame.builder, frame.length(frame.spec.m), rows_beside(frame, columns)
-    read = frame.rows()
-    if read is not None and isinstance(length, int) and length % block == 0:
-        above = b.add(read, i64(block - 1))
-        read = b.sdiv(above, i64(block))
-        emit_loop(b, read, lambda k: rows(b.mul(k, i64(block)), block))
+    def blank(m: Value, count: int) -> None:
+        emit_zeros(frame, v, Tile(count, columns, m, n, mask))
 
-        def blank(k: Value) -> None:
-            first = b.mul(b.add(read, k), i64(block))
-            _emit_zeros(frame, v, Tile(block, columns, first, n, mask))
-
-        emit_loop(b, b.sub(i64(length // block), read), blank)
-    else:
-        emit_blocks(b, length, block, rows)
-
-
-def _emit_zeros(frame: Frame, v: Vector, tile: Tile) -> None:
-    """Store zeros: arithmetic on whatever memory holds, such as denormal numbers, may be slow."""
-    for row in range(tile.rows):
-        for column in range(tile.columns):
-            for name in sorted(frame.spec.stored()):
-                store_value(frame, v, frame.spec.operand(name), tile, (row, column), v.const(0.0))
+    emit_rows(frame, rows_beside(frame, columns), rows, blank)
 
 
 def _emit_tile(frame: Frame, v: Vector, tile: Tile) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ostinato.codegen.cpu.flags import vector_registers
+from ostinato.codegen.cpu.flags import together, vector_registers
 from ostinato.codegen.cpu.llvm import Builder, Value, emit_loop, i64
-from ostinato.codegen.cpu.matmul_frame import FEW_ROWS, Frame, Mask, power_above
+from ostinato.codegen.cpu.matmul_frame import FEW_ROWS, Body, Frame, Mask, emit_blocks, power_above
 from ostinato.codegen.cpu.vector import Vector
 
 UNROLL = 4  # steps along k in one turn of a loop
@@ -61,6 +61,32 @@ def split(vectors: int, most: int) -> tuple[int, list[int]]:
     if rest == 1 and whole and most > 2:
         return whole - 1, [most - 1, 2]
     return whole, [rest] if rest else []
+
+
+def emit_rows(frame: Frame, block: int, rows: Body, blank: Body) -> None:
+    """Emit ``rows(first, count)`` for blocks of rows.
+
+    Of a tile that has fewer rows than slots, blocks without a row get ``blank(first, count)``, as
+    far as slots are computed together.
+    """
+    b, length, read = frame.builder, frame.length(frame.spec.m), frame.rows()
+    if read is None or not isinstance(length, int) or length % block:
+        emit_blocks(b, length, block, rows)
+        return
+    each = together(length)
+    if frame.spec.living == "m" or each % block:  # rows that live are anywhere
+        most = i64(length // block)
+    else:
+        most = b.mul(_times(b, read, each), i64(each // block))
+    done = _times(b, read, block)
+    emit_loop(b, done, lambda k: rows(b.mul(k, i64(block)), block))
+    left = b.sub(most, done)
+    emit_loop(b, left, lambda k: blank(b.mul(b.add(done, k), i64(block)), block))
+
+
+def _times(b: Builder, count: Value, each: int) -> Value:
+    """Return how many blocks cover so many rows."""
+    return b.sdiv(b.add(count, i64(each - 1)), i64(each))
 
 
 def emit_columns(frame: Frame, length: int, panel: Panel) -> None:

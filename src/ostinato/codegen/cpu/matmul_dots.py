@@ -3,13 +3,14 @@
 from collections.abc import Callable
 
 from ostinato.codegen.cpu.llvm import Value, alloca, emit_if, emit_loop, i64
-from ostinato.codegen.cpu.matmul_blocks import rows_beside, widest
+from ostinato.codegen.cpu.matmul_blocks import emit_rows, rows_beside, widest
 from ostinato.codegen.cpu.matmul_frame import (
     Epilogue,
     Frame,
     Mask,
     Tile,
     emit_blocks,
+    emit_zeros,
     load_lanes,
     power_above,
     start_value,
@@ -25,7 +26,10 @@ def emit_dots(frame: Frame) -> None:
         def tile(m: Value, rows: int) -> None:
             _emit_tile(frame, Tile(rows, columns, m, n))
 
-        emit_blocks(b, frame.length(spec.m), min(4, rows_beside(frame, columns)), tile)
+        def blank(m: Value, rows: int) -> None:
+            emit_zeros(frame, Vector(b, spec.dtype), Tile(rows, columns, m, n))
+
+        emit_rows(frame, min(4, rows_beside(frame, columns)), tile, blank)
 
     emit_blocks(b, frame.length(spec.n), min(4, widest(frame)), panel)
 

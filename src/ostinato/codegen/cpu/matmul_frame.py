@@ -279,6 +279,14 @@ class Epilogue:
         return self.shared[key]
 
 
+def emit_zeros(frame: Frame, v: Vector, tile: Tile) -> None:
+    """Store zeros: arithmetic on whatever memory holds, such as denormal numbers, may be slow."""
+    for row in range(tile.rows):
+        for column in range(tile.columns):
+            for name in sorted(frame.spec.stored()):
+                store_value(frame, v, frame.spec.operand(name), tile, (row, column), v.const(0.0))
+
+
 def emit_blocks(b: Builder, size: int | Value, block: int, body: Body) -> None:
     """Emit ``body(first, length)`` for blocks that cover ``range(size)``.
 

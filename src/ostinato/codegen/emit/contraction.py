@@ -66,7 +66,9 @@ class _Product:
         steps += [self._epilogue(self.function.statement(e)) for e in leaf.epilogues]
         assert self.result.dtype in ("float32", "float64"), f"{self.result.name} is no float"
         living = self._living()
-        return Matmul(
+        rows = self._rows("m", leaf.m)
+        columns = "" if rows else self._rows("n", leaf.n)
+        found = Matmul(
             dtype=self.result.dtype,
             m=self._extent("m", leaf.m),
             n=self._extent("n", leaf.n),
@@ -77,11 +79,15 @@ class _Product:
             steps=tuple(steps),
             start=start,
             form=leaf.form,
-            rows=self._rows(leaf.m),
+            rows=rows,
             most=self._most(leaf.k),
             living=living,
             begun=self._begun(),
         )
+        if not columns:
+            return found
+        self.offsets[:2] = reversed(self.offsets[:2])  # what a tile has in columns is in rows then
+        return replace(found.swapped(), rows=columns)
 
     def _living(self) -> Literal["", "m", "k"]:
         """The axis of which the living positions count; their list follows the operands."""
@@ -136,10 +142,11 @@ class _Product:
         chain = map(self.function.statement, (self.result.name, *self.leaf.epilogues))
         return self._size(name, extent(axis, chain, self.function.plan))
 
-    def _rows(self, axis: Axis | None) -> str:
+    def _rows(self, name: str, axis: Axis | None) -> str:
         """The name of the number of rows that a tile has, where it runs over padding."""
-        padded = axis is not None and isinstance(self._extent("m", axis), int)
-        if axis is None or not padded or axis.size.is_const or self.leaf.form != "broadcast":
+        padded = axis is not None and isinstance(self._extent(name, axis), int)
+        forms = ("broadcast", "dots") if name == "m" else ("dots",)
+        if axis is None or not padded or axis.size.is_const or self.leaf.form not in forms:
             return ""
         return str(self._size("rows", axis.size))
 

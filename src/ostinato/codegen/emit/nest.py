@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from ostinato.codegen.cpu import target
+from ostinato.codegen.cpu.flags import together
 from ostinato.codegen.emit.function import Body, Function
 from ostinato.codegen.emit.index import condition, expression
 from ostinato.codegen.emit.padding import extent
@@ -128,19 +129,29 @@ class _Clause:
             for depth, axis in enumerate(self.nest.axes):
                 out.extend(before[depth])
                 stack = open_loops.enter_context(ExitStack())
-                name = self._name(axis.index)
-                stack.enter_context(out.block(f"for {name} in range({self._range(axis)})"))
+                self._open(axis, stack, out)
                 stacks.append(stack)
             out.extend(inside)
             for depth in reversed(range(len(stacks))):
                 stacks[depth].close()
                 out.extend(after[depth])
 
-    def _range(self, axis: Axis) -> str:
-        """The positions of an axis; of the outermost one in a slice those of this worker."""
+    def _open(self, axis: Axis, loops: ExitStack, out: Source) -> None:
+        """Open the loop over an axis: of the outermost one in a slice over this worker's part.
+
+        Slots of a tile that hold nothing are left out, as far as whole vectors of them do.
+        """
+        name, extent = self._name(axis.index), self._extent(axis)
+        positions = expression(extent, self.function.dims).code
         if self.function.is_sliced and axis is self.nest.axes[0]:
-            return self.function.slice(axis.size.as_int())
-        return expression(self._extent(axis), self.function.dims).code
+            positions = self.function.slice(axis.size.as_int())
+        each = together(extent.const) if extent != axis.size else 0
+        if 0 < each < extent.const:
+            first = self.function.names.fresh(f"{name}_first")
+            used = expression(axis.size, self.function.dims).code
+            loops.enter_context(out.block(f"for {first} in range(0, {used}, {each})"))
+            positions = f"{first}, {first} + {each}"
+        loops.enter_context(out.block(f"for {name} in range({positions})"))
 
     def _extent(self, axis: Axis) -> Expr:
         statements = map(self.function.statement, self.nest.moving(self.clause))

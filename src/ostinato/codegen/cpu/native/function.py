@@ -120,6 +120,7 @@ class Writer:
         values = [self.integer(each) for each in bounds]
         first, end = (i64(0), values[0]) if len(values) == 1 else values[:2]
         step = values[2] if len(values) == 3 else i64(1)
+        lanes = lanes_of(bounds)
         after = self.b.append_basic_block("left")
         if name in self.scope.often:
             raise UnreadableError(f"`{name}` is assigned in its loop")
@@ -129,8 +130,14 @@ class Writer:
                 self.scope.bind(name, Number("int64", index))
                 self.body(body)
 
+        def lane(index: Value) -> None:
+            inside(self.b.add(first, index, flags=("nsw",)))
+
         self.scope.after.append(after)
-        emit_range(self.b, first, end, step, inside)
+        if lanes:
+            emit_range(self.b, i64(0), i64(lanes), step, lane)
+        else:
+            emit_range(self.b, first, end, step, inside)
         self.scope.after.pop()
         self.b.branch(after)
         self.b.position_at_end(after)
@@ -338,6 +345,15 @@ def reading(function: Inner) -> Reading:
     closed = inspect.getclosurevars(python)
     around = {**closed.globals, **closed.nonlocals}
     return Reading(tuple(a.arg for a in node.args.args), tuple(node.body), around)
+
+
+def lanes_of(bounds: Sequence[ast.expr]) -> int:
+    """How many positions ``range(first, first + count)`` has, which are lanes of vectors; or 0."""
+    match bounds:
+        case [ast.Name(a), ast.BinOp(ast.Name(b), ast.Add(), ast.Constant(int() as count))]:
+            return count if a == b else 0
+        case _:
+            return 0
 
 
 def parts_of(value: object) -> tuple[Meaning, ...]:
