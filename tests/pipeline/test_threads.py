@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from ostinato.codegen.emit.alone import LITTLE
 from ostinato.compiler import Compiled
 from tests.pipeline.programs import SMALL, reinforce
 
@@ -41,6 +42,15 @@ def test_folds_over_tiles_do_not_depend_on_threads(name: str) -> None:
     first, *others = (run_with(program, n, seed=3, **extents) for n in (1, 2, 3, 7, 1))
     for other in others:
         assert_same_bits(first, other)
+
+
+def test_work_that_one_worker_does_alone_or_all_share_gives_the_same_bits() -> None:
+    program = tiled("crowd", 32)
+    assert f"<= {LITTLE}:" in program.executable.artifact.source
+    for rows in (LITTLE // 32, LITTLE // 4):  # ten numbers a row
+        first, *others = (run_with(program, n, seed=3, B=rows, T=4) for n in (1, 2, 3))
+        for other in others:
+            assert_same_bits(first, other)
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from ostinato.codegen.cpu.stamps import ENDED, SIZE
+from ostinato.codegen.emit.alone import LITTLE, pieces
 from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS
 from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.kernel import loop_head
@@ -91,6 +92,20 @@ class _Driver:
     stamps: Stamps | None
 
     def steps(self, steps: tuple[Step, ...], dims: Inside) -> None:
+        for piece in pieces(steps, self.plan):
+            if piece.elements is None:
+                self.shared(piece.steps, dims)
+                continue
+            elements = expression(piece.elements, dims)
+            with self.out.block(f"if {elements} <= {LITTLE}"), self.out.block("if tid == 0"):
+                for step in piece.steps:
+                    if isinstance(step, Call):
+                        self.call(step.kernel, dims, is_alone=True)
+            with self.out.block("else"):
+                self.shared(piece.steps[:-1], dims)
+            self.barrier()
+
+    def shared(self, steps: tuple[Step, ...], dims: Inside) -> None:
         for step in steps:
             match step:
                 case Call(number):
@@ -116,9 +131,10 @@ class _Driver:
                 self.steps(loop.body, inner)
         self.mark(number, str(ENDED))
 
-    def call(self, number: int, dims: Inside) -> None:
+    def call(self, number: int, dims: Inside, is_alone: bool = False) -> None:
+        """Call a kernel; one worker that ``is_alone`` does all tiles of it."""
         kernel = self.plan.kernels[number]
-        inner, head = dims, "" if kernel.sliced else "if tid == 0"
+        inner, head = dims, "" if kernel.sliced or is_alone else "if tid == 0"
         parts = ("tid", "nt") if kernel.sliced else ()
         if kernel.parallel is not None:
             span, mine = kernel.parallel, ("tid", "nt")
@@ -128,13 +144,13 @@ class _Driver:
                 self.out.line(f"{SHARED} = max(1, nt // max(1, {tiles}))")
                 mine = f"tid // {SHARED}", f"nt // {SHARED}"
                 parts = f"tid % {SHARED}", SHARED
-            head = loop_head(span, False, inner, *mine)
+            head = loop_head(span, False, inner, *(() if is_alone else mine))
         integers = (LOCAL, KEY, *self.plan.extents, *(inner[d] for d in kernel.outer), *parts)
         with self.out.block(head) if head else nullcontext():
             call = f"invoke(kernels[{number}], {ARENA}, {OFFSETS}, ({', '.join(integers)}))"
             self.out.line(f"{call}  # {kernel.name}")
             self.stamp(number)
-        if self.stamps:
+        if self.stamps and not is_alone:
             self.stamps.since.append(number)
 
     def barrier(self) -> None:
