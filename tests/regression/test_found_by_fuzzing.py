@@ -129,3 +129,16 @@ def test_a_fixed_step_that_few_steps_lack_is_not_read_without_its_condition() ->
     recipe = Recipe((((0, 1), (3,)),), steps, 2, 3, ("float32",), "second")
     program = Bench(Trial(recipe)).program
     check(optimize(program.pdg).pdg, program.pdg.minimum_extents)
+
+
+def test_a_second_gradient_keeps_the_condition_under_which_its_factors_exist() -> None:
+    """A sum over steps of ``t`` lost what was known of ``s``: a factor left its axis."""
+    s, u = ot.dims("s u")
+    x = ot.input("x", dtype="float64", over=(s, u))
+    whole = ot.logsumexp(x.at(u=slice(None)) * x, 0)
+    first = ot.cumprod(whole.at(s=slice(0, ot.minimum(1, s.size))), axis=0).sum(0)
+    slope = ot.grad((first[:] ** 2).sum(), x)
+    program = ot.Program(bend=ot.grad((slope[:, :] ** 2).sum(), x))
+    given = {"x": np.random.default_rng(0).normal(size=(3, 4))}
+    judged, found = (run(**given)["bend"] for run in methods(program))
+    assert np.allclose(found, judged) and np.any(judged[0]) and not np.any(judged[1:])

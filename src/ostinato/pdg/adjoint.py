@@ -7,11 +7,11 @@ evenly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from ostinato.pdg.algebra import Algebra, full, squeezed, zeros
-from ostinato.pdg.bounds import is_never_negative, simplified
+from ostinato.pdg.bounds import conjuncts, is_never_negative, simplified
 from ostinato.pdg.build import (
     ONE,
     affine,
@@ -24,7 +24,7 @@ from ostinato.pdg.build import (
     reshape,
     transpose,
 )
-from ostinato.pdg.condition import ALWAYS, every, negation
+from ostinato.pdg.condition import Cond, cond_symbols, every, negation
 from ostinato.pdg.custom import custom_back
 from ostinato.pdg.elementwise import CONSTANT, derivative
 from ostinato.pdg.errors import GradientError
@@ -101,12 +101,12 @@ def pull_back(
             chosen = cond if k == 0 else negation(cond)
             local = Adjoint(simplified(every(up.guard, chosen)), up.value)
         case Gather() if steps := collected(node, missing):
-            local = Adjoint(ALWAYS, collect_steps(node, steps, up))
+            local = Adjoint(_apart(up.guard, steps), collect_steps(node, steps, up))
             missing -= set(steps)
         case Part(axis, at):
             dim = None if isinstance(at, Slice) else _swept(node, axis, at, missing)
             if dim is not None and isinstance(at, Expr):
-                local = Adjoint(ALWAYS, _column(node, dim, axis, at - dim, up))
+                local = Adjoint(_apart(up.guard, {dim}), _column(node, dim, axis, at - dim, up))
                 missing -= {dim}
             else:
                 local = Adjoint(up.guard, _part(node, axis, at, up.value))
@@ -115,6 +115,11 @@ def pull_back(
     if live is not None and isinstance(node.op, Map | Reduce | Along | Custom):
         local = Adjoint(local.guard, only_where(live, local.value))
     return sum_missing(local, missing, node.where)
+
+
+def _apart(guard: Cond, swept: Iterable[Dim]) -> Cond:
+    """What a guard says without some dimensions: operands may exist only where it holds."""
+    return every(*(c for c in conjuncts(guard) if cond_symbols(c).isdisjoint(swept)))
 
 
 def read_dims(node: Node) -> Dims:
