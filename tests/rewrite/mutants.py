@@ -234,7 +234,7 @@ EQUIVALENT: tuple[tuple[str, str, str], ...] = (
      "the fold of a part without elements changes nothing; the case keeps reads inside the box"),
     (r"incremental/window-elsewhere", r"right -> \(at d a \(red f m \(sl d q x\)\)\)",
      "the fold of a range without elements is that of nothing; the case keeps reads inside"),
-    (r"incremental/(spread|quer|outer|ramp|row|facing|lag|chained|discounted-window).*",
+    (r"incremental/(spread|quer|outer|beyond|rungs|ladder|row|facing|lag|chained|discounted-window).*",
      r"(without \((= (\d|r|m|h|n) .*|axis .*)\)|\(axis z .*|(without )?\(!= 0 .*)",
      "what the left side is made of, or another fact, says this too, or it spares useless work"),
     (r"incremental/decayed-.*",

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.pdg.printer import show
+from ostinato.rewrite.optimize import RewriteOptions, optimize
 from ostinato.tensor import Tensor
 from tests.rewrite.test_spellings import extracted
 
@@ -70,6 +72,86 @@ def test_an_advantage_is_one_program_wherever_its_choices_stand(name: str) -> No
     given["done"] = rng.random((3, 6)) < 0.4
     expected = advantage(ADVANTAGES[INSIDE]).interpret(**given)["y"]
     np.testing.assert_allclose(program.interpret(**given)["y"], expected, rtol=1e-5, atol=1e-6)
+
+
+def _rows(t: Any) -> Tensor:
+    return ot.arange(t.size)[:, None]
+
+
+def _columns(t: Any) -> Tensor:
+    return ot.arange(t.size)[None, :]
+
+
+def _along_rows(b: Any, t: Any, g: Tensor, condition: Tensor) -> Tensor:
+    """Products of what is on the way from the row to the column."""
+    before = ot.concatenate([ot.ones(1), g[b, : t.size - 1]], 0)
+    return ot.cumprod(ot.where(condition, before[..., None, :], 1.0), 1)
+
+
+def _powers(t: Any) -> Tensor:
+    return DECAY ** (_columns(t) - _rows(t)).cast("float32")
+
+
+Matrix = Callable[[Any, Any, Tensor], Tensor]
+BACKWARDS: dict[str, Matrix] = {
+    "triu": lambda b, t, g: ot.triu(_along_rows(b, t, DECAY * g, _columns(t) > _rows(t))),
+    "distance": lambda b, t, g: ot.where(
+        _columns(t) - _rows(t) >= 0,
+        _along_rows(b, t, DECAY * g, _columns(t) - _rows(t) > 0),
+        0.0,
+    ),
+    "masks": lambda b, t, g: (
+        _along_rows(b, t, g * DECAY, _rows(t) < _columns(t))
+        * (_rows(t) <= _columns(t)).cast("float32")
+    ),
+    "powers inside": lambda b, t, g: ot.triu(
+        _powers(t) * _along_rows(b, t, g, _columns(t) > _rows(t))
+    ),
+    "powers outside": lambda b, t, g: (
+        ot.triu(_powers(t)) * _along_rows(b, t, g, _columns(t) > _rows(t))
+    ),
+}
+FORWARDS: dict[str, Matrix] = {
+    "down the columns": lambda b, t, g: ot.tril(
+        ot.cumprod(ot.where(_rows(t) > _columns(t), (DECAY * g)[b, :][..., :, None], 1.0), 0)
+    ),
+    "powers": lambda b, t, g: ot.tril(
+        ot.cumprod(ot.where(_rows(t) > _columns(t), g[b, :][..., :, None], 1.0), 0)
+        * DECAY ** (_rows(t) - _columns(t)).cast("float32")
+    ),
+}
+
+
+def multiplied(make: Matrix) -> ot.Program:
+    """A matrix of what lives on, with its powers, times what happens."""
+    b, t = ot.dims("b t")
+    x, live = ot.input("x", over=(b, t)), ot.input("live", over=(b, t))
+    return ot.Program(y=make(b, t, live) @ x[b, :])
+
+
+def stepwise(behind: bool) -> ot.Program:
+    b, t = ot.dims("b t")
+    x, live = ot.input("x", over=(b, t)), ot.input("live", over=(b, t))
+    y = ot.recurrent("y", over=(b, t))
+    if behind:
+        y[b, 0] = x[b, 0]
+        y[b, t] = x + DECAY * live * y[b, t - 1]
+    else:
+        y[b, -1] = x[b, -1]
+        y[b, t] = x + DECAY * live * y[b, t + 1]
+    return ot.Program(y=y)
+
+
+@pytest.mark.parametrize("name", [*BACKWARDS, *FORWARDS])
+def test_a_matrix_of_products_of_what_lives_on_is_one_factor_of_a_step(name: str) -> None:
+    program = multiplied((BACKWARDS | FORWARDS)[name])
+    found = show(optimize(program.pdg, RewriteOptions(hints={"T": 1024})).pdg)
+    assert "linear(" in found and "@" not in found and "prod(" not in found, found
+    rng = np.random.default_rng(0)
+    given = {"x": rng.normal(size=(3, 6)), "live": (rng.random((3, 6)) < 0.6).astype("float32")}
+    expected = stepwise(name in FORWARDS).interpret(**given)["y"]
+    np.testing.assert_allclose(program.interpret(**given)["y"], expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(program.compile()(**given)["y"], expected, rtol=1e-4, atol=1e-5)
 
 
 def weighted(make: Term) -> ot.Program:

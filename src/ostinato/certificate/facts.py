@@ -267,6 +267,7 @@ _PLAIN: dict[str, Callable[[Numbers], list[Row]]] = {
     "prefix": _equal_to(lambda d: Slice(expr(0), expr(d) + 1)),
     "suffix": _equal_to(lambda d: Slice(expr(d), expr(d.extent))),
     "shortened": _equal_to(lambda d: Slice(expr(d), expr(d.extent) - 1)),
+    "but_last": _equal_to(lambda d: Slice(expr(0), expr(d.extent) - 1)),
     "begins": lambda numbers: [
         (numbers.bit(d), numbers.of(s))
         for d in numbers.dims
@@ -337,7 +338,9 @@ KNOWN = frozenset(
         "centre",
         "lag",
         "facing",
-        "ramp",
+        "beyond",
+        "rungs",
+        "ladder",
         "tiled",
         "tile",
         "piece",

@@ -84,7 +84,7 @@ _DECLARATIONS = """
 (function inner (i64 i64 T) T :merge old)
 (relation around_pair (i64 i64 i64)) (relation around_alone (i64 i64 i64))
 (relation prefix (i64 i64)) (relation suffix (i64 i64))
-(relation shortened (i64 i64)) (relation rest (i64 i64)) (relation counts (i64 i64))
+(relation shortened (i64 i64)) (relation but_last (i64 i64)) (relation rest (i64 i64)) (relation counts (i64 i64))
 (relation always_until (i64 i64 i64)) (relation until (i64 i64 i64 i64))
 (relation always_from (i64 i64 i64)) (relation from (i64 i64 i64 i64))
 (relation moved (i64 i64 i64 i64 i64))
@@ -104,7 +104,8 @@ _DECLARATIONS = """
 (relation tiled (i64 i64 i64)) (relation tile (i64 i64)) (relation piece (i64 i64 i64))
 (relation final (i64 i64))
 (relation tally (i64 T)) (relation raw_tally (i64 i64)) (relation centre (i64 i64 T T T))
-(relation lag (T i64 i64)) (relation facing (T i64 i64)) (relation ramp (T i64 i64 T))
+(relation lag (T i64 i64)) (relation facing (T i64 i64)) (relation beyond (T i64 i64))
+(relation rungs (T i64 i64 T)) (relation ladder (T i64 i64 T))
 (relation raw_unit (String i64)) (relation raw_ones (i64 i64))
 (relation zero (String T)) (relation raw_zero (String i64))
 (relation neighbour (i64 i64 i64 i64)) (relation body (i64 i64 T T))
@@ -130,12 +131,12 @@ _DECLARATIONS = """
 (ruleset load) (ruleset analysis) (ruleset seed) (ruleset spread) (ruleset always)
 """
 
-# Relations that only loading fills, the rarest first: a rule that asks for one which is empty can
-# never fire, but trying it takes as long as if it could.
+# Relations that only loading fills, or only rules that ask for such a one, the rarest first: a rule
+# that asks for one which is empty can never fire, but trying it takes as long as if it could.
 GATES = (
     *("tiled", "tile"),
     *("doubled", "overlapping", "lengthened", "moved", "until", "always_until", "from"),
-    *("always_from", "tally", "counter", "begins", "before", "after", "shortened", "rest"),
+    *("always_from", "tally", "counter", "begins", "before", "after", "shortened", "but_last", "rest"),
     *(
         "around",
         "around_pair",
@@ -148,7 +149,10 @@ GATES = (
     ),
     *("growing", "first", "known", "indicator", "both", "pins", "here", "counts", "only"),
     *("neighbour", "body", "batch", "halves"),
+    *("lag", "facing", "beyond", "rungs", "ladder"),
 )
+# what rules make of counts alone
+_COUNTED = frozenset(("lag", "facing", "beyond", "rungs", "ladder"))
 
 _LOADING = """
 (rule ((raw_nil i)) ((union (hnode i) (nil))) :ruleset load :name "load/nil")
@@ -337,7 +341,8 @@ def opening(name: str, filled: Container[str]) -> str:
 
 def is_open(gate: str, filled: Container[str]) -> bool:
     """Whether loading gave the relation of a gate rows, or what makes them."""
-    return gate in filled or f"raw_{gate}" in filled
+    made = gate in _COUNTED and "counts" in filled
+    return made or gate in filled or f"raw_{gate}" in filled
 
 
 def _shared(term: str, made: dict[str, str]) -> str:

@@ -75,6 +75,8 @@ class _Ranges:
                 self._row("after", dim, here + 1, at_least(end - 1, here + 1))
             elif part == Slice(here, end - 1):
                 self._row("shortened", dim, number)
+            elif part == Slice(expr(0), end - 1):
+                self._row("but_last", dim, number)
             elif part.lo == expr(0) and dims_of(part.hi):
                 certain = is_never_negative(part.hi - 1)
                 conds = () if certain else (at_least(part.hi, 1),)

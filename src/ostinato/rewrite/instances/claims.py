@@ -44,7 +44,7 @@ class Saturated:
     matches: Mapping[str, int]
 
 
-def run(rules: Sequence[Rule], pdg: Pdg, rounds: int = 4) -> Saturated:
+def run(rules: Sequence[Rule], pdg: Pdg, rounds: int = 5) -> Saturated:
     """Load a program and run only these rules (and the analyses)."""
     loaded = load(pdg)
     numbered(pdg, loaded)

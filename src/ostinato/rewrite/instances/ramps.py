@@ -49,15 +49,33 @@ _FACING = _map("ge", _AHEAD, _ZERO)
 _POWER = _map("pow", _G, _real(_AHEAD))
 _RAMP = _map("where", _FACING, _POWER, _NONE)
 _LONGER = reshape(iota(_T + 1), (_T + 1, ONE))
+_BEYOND, _BEHIND_IT = _map("gt", _AHEAD, _ZERO), _map("lt", _AHEAD, _ZERO)
+_ONE = _number(1.0)
 
 
-def _exponents(*, first: bool) -> Node:
-    factors = (_G, _real(_AHEAD)) if first else (_real(_AHEAD), _G)
-    return _map("where", _FACING, _map("exp", _map("mul", *factors)), _NONE)
+def _exponents(g: Node, *, first: bool) -> Node:
+    factors = (g, _real(_AHEAD)) if first else (_real(_AHEAD), g)
+    return _map("exp", _map("mul", *factors))
 
 
 def _history(x: Node) -> Node:
     return ranged(x, 0, _T)
+
+
+def _along_rows(condition: Node, start: float = 1.0) -> Node:
+    g = concat([const([1.0], "float32", (ONE,)), ranged(tensor("g", (), (T,)), 0, _T - 1)], -1)
+    chosen = _map("where", condition, reshape(g, (ONE, _T)), _number(start))
+    return along("prod", [chosen], -1)
+
+
+def _along_columns(condition: Node, axis: int = -2) -> Node:
+    column = reshape(_history(tensor("g", (), (T,))), (_T, ONE))
+    return along("prod", [_map("where", condition, column, _ONE)], axis)
+
+
+_RUNGS = _along_rows(_BEYOND)
+_LADDER = _map("where", _FACING, _RUNGS, _NONE)
+_BEYOND_REAL = _real(_BEYOND)
 
 
 def _vectors(z: Sizes) -> Node:
@@ -81,12 +99,24 @@ _MADE: dict[str, tuple[Node, Node]] = {
     "facing-behind": (_map("ge", _ROWS, _COLUMNS), _map("ge", _LONGER, _COLUMNS)),
     "facing-not-behind": (_map("le", _ROWS, _COLUMNS), _map("le", _LONGER, _COLUMNS)),
     "facing-not-ahead": (_map("le", _COLUMNS, _ROWS), _map("le", _COLUMNS, _LONGER)),
-    "ramp": (_RAMP, _map("where", _FACING, _POWER, _number(1.0))),
-    "ramp-masked": (_map("mul", _POWER, _real(_FACING)), _map("add", _POWER, _real(_FACING))),
-    "ramp-masked-first": (_map("mul", _real(_FACING), _POWER), _map("mul", _POWER, _POWER)),
-    "ramp-of-exponents-last": (_exponents(first=False), _RAMP),
-    "ramp-of-exponents-first": (_exponents(first=True), _RAMP),
-    "ramp-transposed": (_tr(_RAMP), _tr(_POWER)),
+    "beyond-gt": (_BEYOND, _map("gt", _AHEAD, _number(1, "int32"))),
+    "beyond-lt": (_BEHIND_IT, _map("lt", _AHEAD, _number(1, "int32"))),
+    "beyond-ahead": (_map("gt", _COLUMNS, _ROWS), _map("gt", _COLUMNS, _LONGER)),
+    "beyond-behind": (_map("gt", _ROWS, _COLUMNS), _map("gt", _LONGER, _COLUMNS)),
+    "beyond-not-behind": (_map("lt", _ROWS, _COLUMNS), _map("lt", _LONGER, _COLUMNS)),
+    "beyond-not-ahead": (_map("lt", _COLUMNS, _ROWS), _map("lt", _COLUMNS, _LONGER)),
+    "rungs-power": (_POWER, _map("pow", _real(_AHEAD), _G)),
+    "rungs-exponents-last": (_exponents(_G, first=False), _exponents(_real(_AHEAD), first=True)),
+    "rungs-exponents-first": (_exponents(_G, first=True), _exponents(_real(_AHEAD), first=True)),
+    "rungs-along-rows": (_RUNGS, _along_rows(_BEYOND, 2.0)),
+    "rungs-along-columns": (_along_columns(_BEHIND_IT), _along_columns(_BEYOND)),
+    "rungs-product": (_map("mul", _POWER, _RUNGS), _map("mul", _POWER, _BEYOND_REAL)),
+    "ladder": (_LADDER, _map("where", _FACING, _RUNGS, _ONE)),
+    "ladder-masked": (_map("mul", _POWER, _real(_FACING)), _map("add", _POWER, _real(_FACING))),
+    "ladder-masked-first": (_map("mul", _real(_FACING), _POWER), _map("mul", _POWER, _POWER)),
+    "ladder-product": (_map("mul", _LADDER, _POWER), _map("mul", _RUNGS, _POWER)),
+    "ladder-product-last": (_map("mul", _POWER, _LADDER), _map("mul", _POWER, _RUNGS)),
+    "ladder-transposed": (_tr(_RAMP), _tr(_LADDER)),
 }
 
 
@@ -116,11 +146,13 @@ def _grid() -> Node:
 
 
 _PRODUCTS: dict[str, Callable[[Sizes, Node], Node]] = {
-    "ramp-times-vectors": lambda z, m: matmul(m, _vectors(z)),
-    "ramp-times-column": lambda z, m: matmul(m, reshape(_numbers(), (_T, ONE))),
-    "row-times-ramp": lambda z, m: matmul(reshape(_numbers(), (ONE, _T)), m),
-    "rows-times-ramp": lambda z, m: matmul(_grid(), m),
-    "ramp-times-columns": lambda z, m: matmul(m, _tr(_grid())),
+    "ladder-times-vectors": lambda z, m: matmul(m, _vectors(z)),
+    "ladder-times-column": lambda z, m: matmul(m, reshape(_numbers(), (_T, ONE))),
+    "ladder-times-columns": lambda z, m: matmul(m, _tr(_grid())),
+    "row-times-ladder": lambda z, m: matmul(reshape(_numbers(), (ONE, _T)), m),
+    "rows-times-ladder": lambda z, m: matmul(_grid(), m),
+    "row-times-ladder-transposed": lambda z, m: matmul(reshape(_numbers(), (ONE, _T)), _tr(m)),
+    "rows-times-ladder-transposed": lambda z, m: matmul(_grid(), _tr(m)),
 }
 
 
@@ -128,10 +160,16 @@ def _product(z: Sizes, make: Callable[[Sizes, Node], Node], m: Node) -> Pdg:
     return program(make(z, m))
 
 
+def _ladders_for(name: str) -> tuple[Node, Node]:
+    """A matrix whose product a rule knows, and one whose product it does not."""
+    turned = name.startswith("row") and not name.endswith("transposed")
+    return (_RAMP, _LADDER) if turned else (_LADDER, _RUNGS)
+
+
 PRODUCTS = tuple(
-    _about(name, m is _RAMP, partial(_product, make=make, m=m))
+    _about(name, is_it, partial(_product, make=make, m=m))
     for name, make in _PRODUCTS.items()
-    for m in (_RAMP, _POWER)
+    for is_it, m in zip((True, False), _ladders_for(name), strict=True)
 )
 
 

@@ -16,10 +16,12 @@ def by_cases(left: Value, right: Value) -> bool:
     )
 
 
-def _asked(value: Value) -> Leaf | None:
+def _asked(value: Value) -> Value | None:
     """A truth value, outside of folds, on which a choice depends."""
     match value:
-        case Call("where", (Leaf() as asked, _, _)):
+        case Call("where", (Leaf() | Call("ge") as asked, _, _)):
+            return asked
+        case Call("cast:real", (Call("ge") as asked,)):
             return asked
         case Call("cast:real", (Leaf() as asked,)) if asked.is_truth:
             return asked
@@ -29,12 +31,12 @@ def _asked(value: Value) -> Leaf | None:
             return None
 
 
-def _given(value: Value, asked: Leaf, holds: bool) -> Value:
+def _given(value: Value, asked: Value, holds: bool) -> Value:
     """The value where a truth is known."""
     match value:
-        case Call("where", (Leaf() as test, yes, no)) if test == asked:
+        case Call("where", (test, yes, no)) if test == asked:
             return _given(yes if holds else no, asked, holds)
-        case Call("cast:real", (Leaf() as test,)) if test == asked:
+        case Call("cast:real", (test,)) if test == asked:
             return number(int(holds))
         case Call(fn, args):
             return Call(fn, tuple(_given(a, asked, holds) for a in args))

@@ -35,7 +35,8 @@ _BOOKKEEPING = (
         + ("suffix", "counts", "real_cast", "unit", "holds_low", "holds_high")
         + ("both", "box", "indicator", "known", "start", "exactly", "rounded", "empty")
         + ("pins", "neighbour", "body", "first", "only", "clear", "gone", "some")
-        + ("zero", "equal", "closed", "here", "factor", "shortened", "rest", "begins", "halves")
+        + ("zero", "equal", "closed", "here", "factor", "shortened", "but_last", "rest", "begins")
+        + ("halves",)
     )
     | RELATIONS
     | ORDERS.keys()
@@ -174,7 +175,7 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
             setting.truths.add(name)
         case ("=", value, ("value", str(name))):
             setting.values[name] = Fraction(str(value))
-        case (("prefix" | "suffix" | "shortened" | "rest") as what, dim, slice_):
+        case (("prefix" | "suffix" | "shortened" | "but_last" | "rest") as what, dim, slice_):
             setting.known[str(slice_)] = (what, setting.dims[str(dim)])
         case (("exactly" | "rounded"), fold, joins):
             setting.texts[str(joins)] = JOINS[setting.texts[str(fold)]]

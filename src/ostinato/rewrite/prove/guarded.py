@@ -23,6 +23,12 @@ def restricted(value: Value) -> Value:
         case Fold(("sum" | "dot"), (v,), body) if v.size and _counts_down(computed(body), v):
             rest = Var(f"{v.name}<", v.size)
             return Fold("sum", (rest,), computed(rename(body, {v: v.size - 1 - rest})))
+        case Fold(("prod" | "scan prod") as fn, (v,), Call("where", (test, yes, Number(of)))) if (
+            of == 1 and (span := _span(v, computed(test))) is not None
+        ):
+            first, size, sign = span
+            rest = Var(f"{v.name}>", size)
+            return Fold(fn, (rest,), computed(rename(yes, {v: poly(rest) * sign + first})))
         case Call(fn, args):
             return Call(fn, tuple(map(restricted, args)))
         case _:
@@ -31,20 +37,25 @@ def restricted(value: Value) -> Value:
 
 def _cut(v: Var, test: Value, parts: tuple[Value, Value, Value]) -> Value | None:
     yes, no, other = parts
-    match test, no:
-        case Call(("ge" | "le") as fn, (a, b)), Number(of) if of == 0 and v.size is not None:
-            left, right = map(_integer, (a, b) if fn == "ge" else (b, a))
-            if left is None or right is None:
-                return None
-            span = _let_through(v, v.size, left - right)
-            if span is None:
-                return None
-            first, size, sign = span
+    match _span(v, test), no:
+        case (first, size, sign), Number(of) if of == 0:
             rest = Var(f"{v.name}>", size)
             body = rename(Call("mul", (yes, other)), {v: poly(rest) * sign + first})
             return Fold("sum", (rest,), computed(body))
         case _:
             return None
+
+
+def _span(v: Var, test: Value) -> tuple[Poly, Poly, int] | None:
+    """The values of a variable that a comparison lets through, as `_let_through` gives them."""
+    match test:
+        case Call(("ge" | "le") as fn, (a, b)) if v.size is not None:
+            left, right = map(_integer, (a, b) if fn == "ge" else (b, a))
+            if left is not None and right is not None:
+                return _let_through(v, v.size, left - right)
+        case _:
+            pass
+    return None
 
 
 def _counts_down(value: Value, v: Var) -> bool:
@@ -76,11 +87,12 @@ def _let_through(v: Var, size: Poly, gap: Poly) -> tuple[Poly, Poly, int] | None
 def computed(value: Value) -> Value:
     """The value with differences of indices as one index."""
     match value:
-        case Call(("ge" | "le") as fn, (a, b)):
+        case Call(("ge" | "le" | "gt" | "lt") as fn, (a, b)):
             left, right = _integer(a), _integer(b)
             if left is None or right is None:
                 return Call(fn, (computed(a), computed(b)))
-            gap = left - right if fn == "ge" else right - left
+            gap = left - right if fn in ("ge", "gt") else right - left
+            gap = gap - 1 if fn in ("gt", "lt") else gap
             return Call("ge", (Number(gap), Number(Fraction(0))))
         case Call(fn, args):
             found = _integer(value)

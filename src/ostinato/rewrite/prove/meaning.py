@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from ostinato.rewrite.prove.index import is_less, poly
+from ostinato.rewrite.prove.index import Poly, is_less, never_negative, poly
 from ostinato.rewrite.prove.normal import unit_of
 from ostinato.rewrite.prove.operators import (
     Element,
@@ -120,7 +120,7 @@ class Meaning:
                 return Tensor((), lambda at, _: Number(self.setting.length(str(fields[0]), at)))
             case "mean":
                 return self._mean(*fields)
-            case "lag" | "facing" | "ramp":
+            case "lag" | "facing" | "beyond" | "rungs" | "ladder":
                 return self._triangle(op, self.dim(fields[0]), self.number(fields[1]), fields[2:])
             case _:
                 raise Unsupported(f"the operator {op}")
@@ -137,22 +137,37 @@ class Meaning:
     def _triangle(self, what: str, dim: str, flag: int, factor: Sequence[Tree]) -> Tensor:
         """A matrix over steps: how far a column is ahead of (flag 0: behind) the row, or its like.
 
-        Where that is not negative, or a power of a factor to it there.
+        Where that is not negative, or positive; or the product of a factor over the steps from the
+        row to before the column, where that is not negative (elsewhere anything, or 0).
         """
         size = Size(dim, fixed=Fixed("extent", dim))
-        base = [self.of(x) for x in factor]
         if flag not in (0, 1):
             raise Misfit(f"{flag} says neither ahead nor behind")
+        base = self.of(factor[0]) if factor else None
+        if base is not None and base.rank:
+            raise Impossible("a factor that is no number")
+        zero = Number(Fraction(0))
+
+        def product(point: Point, row: Poly, lag: Poly) -> Value:
+            assert base is not None, f"{what} has a factor"
+            step = self.setting.fresh(lag)
+            there = point.moved(dim, row + step if flag else row - step)
+            return Fold("scan prod", (step,), base.at(there, ()))
 
         def at(point: Point, element: Element) -> Value:
             lag = element[1] - element[0] if flag else element[0] - element[1]
             if what == "lag":
                 return Number(lag)
-            test = Call("ge", (Number(lag), Number(Fraction(0))))
-            if what == "facing":
+            test = Call("ge", (Number(lag - 1 if what == "beyond" else lag), zero))
+            if what in ("facing", "beyond"):
                 return test
-            power = Call("pow", (base[0].at(point, (poly(0), poly(0))), Number(lag)))
-            return Call("where", (test, power, Number(Fraction(0))))
+            inner = product(point, element[0], lag)
+            if what == "ladder":
+                return Call("where", (test, inner, zero))
+            if never_negative(lag):
+                return inner
+            anything = Leaf(str(factor[1]), point.without(set()), element)
+            return Call("where", (test, inner, anything))
 
         return Tensor((size, size), at)
 

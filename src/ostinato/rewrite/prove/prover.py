@@ -16,7 +16,7 @@ from typing import Literal
 from ostinato.rewrite.prove.choices import by_cases
 from ostinato.rewrite.prove.facts import about_orders, assume, situations
 from ostinato.rewrite.prove.fractions import fractions_in_segments
-from ostinato.rewrite.prove.guarded import computed
+from ostinato.rewrite.prove.guarded import computed, restricted
 from ostinato.rewrite.prove.halves import equal_in_parts
 from ostinato.rewrite.prove.index import Poly, Var, poly
 from ostinato.rewrite.prove.induction import by_induction, by_steps, telescoped
@@ -24,6 +24,7 @@ from ostinato.rewrite.prove.meaning import Meaning, Undecided
 from ostinato.rewrite.prove.model import difference, rounding
 from ostinato.rewrite.prove.normal import exact, real, signless
 from ostinato.rewrite.prove.operators import Element, Tensor, factors
+from ostinato.rewrite.prove.products import spread
 from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, computes_with_masks, law, readings
 from ostinato.rewrite.prove.scalar import equal_scalars
 from ostinato.rewrite.prove.segments import equal_in_segments
@@ -227,7 +228,7 @@ def _unequal(
     """The two elements where they are not proved equal, splitting on tests."""
     meaning = Meaning(setting, assumed)
     try:
-        element = _element(meaning, sides[0], ranged)
+        element = _element(meaning, sides, ranged)
         values = _at(meaning, sides, element)
         proved = _is_proved(found, meaning, sides, values, element)
     except Undecided as split:
@@ -249,7 +250,7 @@ def _try_specials(found: Law, setting: Setting, sides: tuple[Tree, Tree], about:
         assumed = pending.pop()
         meaning = Meaning(setting, assumed)
         try:
-            values = _at(meaning, sides, _element(meaning, sides[0], True))
+            values = _at(meaning, sides, _element(meaning, sides, True))
         except Undecided as split:
             pending += [{**assumed, split.test: holds} for holds in (True, False)]
             continue
@@ -289,7 +290,10 @@ def _is_proved(
     if form is real and equal_in_parts(*values):
         found.methods.add("ranges cut where they end")
         return True
-    if form is real and by_cases(*values):
+    if form is real and key(real(_apart(values[0]))) == key(real(_apart(values[1]))):
+        found.methods.add("ranges cut where they end")
+        return True
+    if form is real and by_cases(*map(_apart, values)):
         found.methods.add("cases of truth values")
         return True
     if form is real and equal_scalars(*values):
@@ -298,16 +302,29 @@ def _is_proved(
     return False
 
 
+def _apart(value: Value) -> Value:
+    """The value with guarded folds cut, and products over ranges taken apart."""
+    return spread(computed(restricted(value)))
+
+
 def _at(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -> tuple[Value, Value]:
     point = meaning.setting.point()
     left, right = (meaning.of(side).at(point, element) for side in sides)
     return left, right
 
 
-def _element(meaning: Meaning, side: Tree, ranged: bool) -> Element:
+def _element(meaning: Meaning, sides: tuple[Tree, Tree], ranged: bool) -> Element:
     """A position in the shape of a term, of which nothing, or its range, is known."""
-    setting, a = meaning.setting, meaning.of(side)
+    setting, a = meaning.setting, meaning.of(sides[0])
     point = setting.point()
+    match sides[1]:
+        case ("rungs", dim, flag, *_):  # of one side of a matrix nothing is said
+            size = setting.extent(meaning.dim(dim))
+            one = Var("e0", size)
+            other = poly(one) + Var("lag", size - one)
+            return (poly(one), other) if meaning.number(flag) else (other, poly(one))
+        case _:
+            pass
     at: list[Poly] = []
     for k, size in enumerate(a.shape):
         index = poly(0)

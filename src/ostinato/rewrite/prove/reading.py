@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ostinato.pdg.functions import FOLDS
 from ostinato.rewrite.lang import SIGNATURE
 from ostinato.rewrite.prove.setting import Setting, Size, one
-from ostinato.rewrite.prove.text import Tree, parse, replaced, words
+from ostinato.rewrite.prove.text import Tree, parse, replaced, show, words
 from ostinato.rewrite.ranges import EXACT, ROUNDED
 from ostinato.rewrite.registry import Rule
 
@@ -111,8 +111,10 @@ def _counted(fact: Tree) -> tuple[Tree, ...]:
                 y,
                 ("mean", dim, part, x),
             )
-        case (("lag" | "facing" | "ramp") as what, m, *rest):
+        case (("lag" | "facing" | "beyond" | "ladder") as what, m, *rest):
             return (("equal", m, (what, *rest)),)
+        case ("rungs", m, *rest):
+            return (("equal", m, ("rungs", *rest, f"{show(m)} elsewhere")),)
         case _:
             return (fact,)
 
@@ -173,7 +175,7 @@ def _classify(out: Law, tree: Tree) -> None:
     elif op == "batch":
         for word, use in zip(fields, ("leaf", "D", "leaf"), strict=True):
             out.kinds.setdefault(str(word), use)
-    elif op in ("lag", "facing", "ramp"):
+    elif op in ("lag", "facing", "beyond", "rungs", "ladder"):
         for word, use in zip(fields, ("D", "flag", "T"), strict=False):
             if isinstance(word, str):
                 out.kinds.setdefault(word, use)

@@ -16,7 +16,7 @@ from ostinato.rewrite.prove.text import Tree
 from ostinato.rewrite.prove.value import Unknown
 
 CUT = poly(Var("cut"))  # where a condition changes
-_RANGES = ("full", "prefix", "suffix", "shortened", "rest")
+_RANGES = ("full", "prefix", "suffix", "shortened", "but_last", "rest")
 WIDTH = poly(Var("width", None, True))  # of a tile
 REST = "rest"  # all dimensions that a law does not name
 
@@ -352,6 +352,8 @@ class Setting:
                 return self.extent(dim) - point[dim] - 1
             case ("rest", dim):
                 return self.extent(dim) - point[dim] - 1
+            case ("but_last", dim):
+                return self.extent(dim) - 1
             case ("shifted", base, _):
                 return self.length(base, point)
             case ("first part", size) | ("last part", _, size):
@@ -427,7 +429,7 @@ class Setting:
     def element(self, name: str, point: Point, i: Poly) -> Poly:
         """Index number ``i`` of a slice."""
         match self.known.get(name):
-            case ("full" | "prefix" | "start" | "first part", _):
+            case ("full" | "prefix" | "start" | "but_last" | "first part", _):
                 return i
             case ("last part", before, _):
                 return self.size(self.sizes.setdefault(before, Size(before)), point) + i

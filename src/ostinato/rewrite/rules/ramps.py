@@ -1,9 +1,11 @@
-"""Incremental: products with triangular matrices of powers, which are discounted sums.
+"""Incremental: products with triangular matrices of weights, which are discounted sums.
 
 Row i and column j are steps of dimension d. ``lag x d b``: x is ``j - i`` where b is 1, ``i - j``
-where it is 0; ``facing c d b``: c says where that is not negative; ``ramp m d b g``: m is g to the
-power of it there, else 0. However such a matrix is spelled, a product with it is the linear
-recurrence ``y[d] = x[d] + g y[d + 1]``, or with ``d - 1``: T steps instead of T^2.
+where it is 0; ``facing c d b``: c says where that is not negative; ``beyond c d b``: where it is
+positive. ``rungs m d b g``: there m is the product of g over the steps from the row to before the
+column, such as ``g ** (j - i)``, and elsewhere anything; ``ladder m d b g``: elsewhere 0. However
+such a matrix is spelled, a product with it is the linear recurrence ``y[d] = x[d] + g y[d + 1]``,
+or with ``d - 1``: T steps instead of T^2. Where an episode ends, g is 0.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ _ROW = "(reshape 1 (cons (size 1) (cons n (nil))) (leaf k))"
 _COLUMN = "(reshape 1 (cons n (cons (size 1) (nil))) (leaf k))"
 _NUMBER = ("(= 2 (rank g))", "(axis g 1 (size 1))", "(axis g 2 (size 1))", "(= 0 (& d (dom g)))")
 _ZERO = ("(= 0.0 (value z))", "(= 2 (rank z))", "(axis z 1 (size 1))", "(axis z 2 (size 1))")
+_ONE_BY_ONE = ("(axis u 1 (size 1))", "(axis u 2 (size 1))")
 _OTHER = "(= e (- 1 b))"
 
 
@@ -53,6 +56,10 @@ def _facing(name: str, law: str, term: str, b: str, *when: str) -> Rule:
     return _seen(f"facing-{name}", law, term, f"(facing x d {b})", *when)
 
 
+def _beyond(name: str, law: str, term: str, b: str, *when: str) -> Rule:
+    return _seen(f"beyond-{name}", law, term, f"(beyond x d {b})", *when)
+
+
 _LAGS = (
     _lag("ahead", "columns - rows = j - i", _m2("sub", _ROW, _COLUMN), "1", *_COUNTED),
     _lag("behind", "rows - columns = i - j", _m2("sub", _COLUMN, _ROW), "0", *_COUNTED),
@@ -71,29 +78,59 @@ _FACINGS = (
 )
 
 
-def _ramps() -> Iterator[Rule]:
-    """Powers of the lag where it is not negative, chosen or multiplied by 0 and 1."""
-    power, lag = _m2("pow", "g", "y"), "(lag y d b)"
-    mask = "(map1 f c)"
-    chosen, first, last = (
-        f'(map3 "where" c {power} z)',
-        _m2("mul", power, mask),
-        _m2("mul", mask, power),
-    )
-    known = ("(facing c d b)", lag, *_NUMBER)
-    law = "where(j >= i, g^(j - i), 0)"
-    yield _seen("ramp", law, chosen, "(ramp x d b g)", *known, *_ZERO)
-    law = "g^(j - i) times 1 where j >= i, else 0"
-    yield _seen("ramp-masked", law, first, "(ramp x d b g)", *known, "(real_cast f)")
-    yield _seen("ramp-masked-first", law, last, "(ramp x d b g)", *known, "(real_cast f)")
-    law = "where(j >= i, exp(c (j - i)), 0) is a ramp of exp(c)"
+_BEYONDS = (
+    _beyond("gt", "j - i > 0", _m2("gt", "y", "z"), "b", *_LAG_Y),
+    _beyond("lt", "j - i < 0 says i - j > 0", _m2("lt", "y", "z"), "e", *_LAG_Y, _OTHER),
+    _beyond("ahead", "j > i says j - i > 0", _m2("gt", _ROW, _COLUMN), "1", *_COUNTED),
+    _beyond("behind", "i > j says i - j > 0", _m2("gt", _COLUMN, _ROW), "0", *_COUNTED),
+    _beyond("not-behind", "i < j says j - i > 0", _m2("lt", _COLUMN, _ROW), "1", *_COUNTED),
+    _beyond("not-ahead", "j < i says i - j > 0", _m2("lt", _ROW, _COLUMN), "0", *_COUNTED),
+)
+_RUNGS_Y, _LADDER_Y = "(rungs y d b g)", "(ladder y d b g)"
+_POWERS = "(reshape 2 (nil) g)"
+_BOTH = _m2("mul", "g", "h")
+
+
+def _rungs() -> Iterator[Rule]:
+    """Powers of the lag, products of factors along rows or columns, and products of these."""
+    law = "g^(j - i) is the product of g over the steps from i to before j"
+    power = _m2("pow", "g", "y")
+    yield _seen("rungs-power", law, power, f"(rungs x d b {_POWERS})", "(lag y d b)", *_NUMBER)
+    law = "exp(c (j - i)) is the product of exp(c) over the steps from i to before j"
+    concluded = f'(rungs x d b (map1 "exp" {_POWERS}))'
     for name, product in (("last", _m2("mul", "y", "g")), ("first", _m2("mul", "g", "y"))):
-        term = f'(map3 "where" c (map1 "exp" {product}) z)'
-        concluded = '(ramp x d b (map1 "exp" g))'
-        yield _seen(f"ramp-of-exponents-{name}", law, term, concluded, *known, *_ZERO)
-    law = "a ramp transposed faces the other way"
-    known = ("(ramp y d b g)", *_NUMBER, _OTHER)
-    yield _seen("ramp-transposed", law, "(tr y)", "(ramp x d e g)", *known)
+        term = f'(map1 "exp" {product})'
+        yield _seen(f"rungs-exponents-{name}", law, term, concluded, "(lag y d b)", *_NUMBER)
+    known = (*_STEPS, "(= 0 (rank g))", "(= 1.0 (value u))", "(= 2 (rank u))", *_ONE_BY_ONE)
+    law = "prod_{k <= j} where(k > i, g[k - 1], 1) is the product of g from i to before j"
+    before = "(reshape 1 (cons (size 1) (cons n (nil))) (cat 1 w (sl d q g)))"
+    term = f'(along1 "prod" 1 a (map3 "where" c {before} u))'
+    first = ("(but_last d q)", "(axis w 1 (size 1))", "(beyond c d 1)")
+    yield _seen("rungs-along-rows", law, term, "(rungs x d 1 g)", *first, *known)
+    law = "prod_{k <= i} where(k > j, g[k], 1) is the product of g from i down to behind j"
+    here = "(reshape 1 (cons n (cons (size 1) (nil))) (sl d s g))"
+    term = f'(along1 "prod" 2 a (map3 "where" c {here} u))'
+    yield _seen("rungs-along-columns", law, term, "(rungs x d 0 g)", "(beyond c d 0)", *known)
+    law = "products of g times products of h are products of g h"
+    known = (_RUNGS_Y, "(rungs w d b h)")
+    yield _seen("rungs-product", law, _m2("mul", "y", "w"), f"(rungs x d b {_BOTH})", *known)
+
+
+def _ladders() -> Iterator[Rule]:
+    """Such products where the lag is not negative, chosen or multiplied by 0 and 1."""
+    mask, known, seen = "(map1 f c)", ("(facing c d b)", _RUNGS_Y), "(ladder x d b g)"
+    law = "where(j >= i, products of g, 0)"
+    yield _seen("ladder", law, '(map3 "where" c y z)', seen, *known, *_ZERO)
+    law = "products of g times 1 where j >= i, else 0"
+    yield _seen("ladder-masked", law, _m2("mul", "y", mask), seen, *known, "(real_cast f)")
+    yield _seen("ladder-masked-first", law, _m2("mul", mask, "y"), seen, *known, "(real_cast f)")
+    law, known = "a ladder of g times products of h is a ladder of g h", "(rungs w d b h)"
+    seen = f"(ladder x d b {_BOTH})"
+    yield _seen("ladder-product", law, _m2("mul", "y", "w"), seen, _LADDER_Y, known)
+    yield _seen("ladder-product-last", law, _m2("mul", "w", "y"), seen, _LADDER_Y, known)
+    law = "a ladder of one factor, transposed, faces the other way"
+    known = (_LADDER_Y, "(= 0 (& d (dom g)))", _OTHER)
+    yield _seen("ladder-transposed", law, "(tr y)", "(ladder x d e g)", *known)
 
 
 def _product(name: str, law: str, left: str, right: str, *when: str) -> Rule:
@@ -103,7 +140,7 @@ def _product(name: str, law: str, left: str, right: str, *when: str) -> Rule:
         reason=ONE_STEP,
         left=left,
         right=right,
-        when=("(ramp m d b g)", *_STEPS, *_NUMBER, *when),
+        when=("(ladder m d b g)", *_STEPS, "(= 0 (rank g))", *when),
         exact="reassociates",
         valid="inside the box",
         proof=PROOF,
@@ -203,52 +240,39 @@ def _powered(name: str, law: str, left: str, right: str, *when: str) -> Rule:
 
 _COLUMN_OF = "(reshape 1 (cons n (cons (size 1) (nil))) (sl d s {}))"
 _ROW_OF = "(reshape 1 (cons (size 1) (cons n (nil))) (sl d s {}))"
-_SUM = "sum_j m[d, j] x[j] where m is a ramp = y where y[d] = x[d] + g y[d +- 1]"
-_SUM_OF_ROWS = "sum_i x[i] m[i, d] where m is a ramp = y where y[d] = x[d] + g y[d -+ 1]"
-_ALONG = "(lin d {} (reshape 2 (nil) g) x)"
-_BATCH = "(sl d s (lin d {} (reshape 2 (cons (size 1) (nil)) g) (sl q u x)))"
+_SUM = "sum_j m[d, j] x[j] where m is a ladder = y where y[d] = x[d] + g y[d +- 1]"
+_SUM_OF_ROWS = "sum_i x[i] m[i, d] where m is a ladder = y where y[d] = x[d] + g y[d -+ 1]"
+_ALONG = "(lin d {} g x)"
+_BATCH = "(sl d s (lin d {} (reshape 0 (cons (size 1) (nil)) g) (sl q u x)))"
 _TOGETHER = ("(= 0 (rank x))", "(!= d q)", "(= 0 (& d (mask u)))", "(= 0 (& q (dom g)))")
+_STEADY = ("(= 0 (& d (dom g)))", _OTHER)
+_ROW_X, _ROWS_X = _ROW_OF.format("x"), "(sl q u (sl d s x))"
+
+
+def _products() -> Iterator[Rule]:
+    numbers, number = "(reshape 0 (cons (size 1) (nil)) g)", "(= 0 (rank x))"
+    vectors = f"(sl d s (lin d b {numbers} x))"
+    yield _product("ladder-times-vectors", _SUM, "(mm m (sl d s x))", vectors, "(= 1 (rank x))")
+    column, found = (_COLUMN_OF.format(x) for x in ("x", _ALONG.format("b")))
+    yield _product("ladder-times-column", _SUM, f"(mm m {column})", found, number)
+    yield _product(
+        "ladder-times-columns", _SUM, f"(mm m (tr {_ROWS_X}))", _BATCH.format("b"), *_TOGETHER
+    )
+    for name, m, flag, steady in (("", "m", "e", _STEADY), ("-transposed", "(tr m)", "b", ())):
+        row, rows = _ROW_OF.format(_ALONG.format(flag)), f"(tr {_BATCH.format(flag)})"
+        sides = f"(mm {_ROW_X} {m})", row
+        yield _product(f"row-times-ladder{name}", _SUM_OF_ROWS, *sides, number, *steady)
+        sides = f"(mm {_ROWS_X} {m})", rows
+        yield _product(f"rows-times-ladder{name}", _SUM_OF_ROWS, *sides, *_TOGETHER, *steady)
+
+
 RAMPS: tuple[Rule, ...] = (
     *_LAGS,
     *_FACINGS,
-    *_ramps(),
-    _product(
-        "ramp-times-vectors",
-        _SUM,
-        "(mm m (sl d s x))",
-        "(sl d s (lin d b (reshape 2 (cons (size 1) (nil)) g) x))",
-        "(= 1 (rank x))",
-    ),
-    _product(
-        "ramp-times-column",
-        _SUM,
-        f"(mm m {_COLUMN_OF.format('x')})",
-        _COLUMN_OF.format(_ALONG.format("b")),
-        "(= 0 (rank x))",
-    ),
-    _product(
-        "row-times-ramp",
-        _SUM_OF_ROWS,
-        f"(mm {_ROW_OF.format('x')} m)",
-        _ROW_OF.format(_ALONG.format("e")),
-        "(= 0 (rank x))",
-        _OTHER,
-    ),
-    _product(
-        "rows-times-ramp",
-        _SUM_OF_ROWS,
-        "(mm (sl q u (sl d s x)) m)",
-        f"(tr {_BATCH.format('e')})",
-        *_TOGETHER,
-        _OTHER,
-    ),
-    _product(
-        "ramp-times-columns",
-        _SUM,
-        "(mm m (tr (sl q u (sl d s x))))",
-        _BATCH.format("b"),
-        *_TOGETHER,
-    ),
+    *_BEYONDS,
+    *_rungs(),
+    *_ladders(),
+    *_products(),
     *_chains(),
     *_discounted_chains(),
 )
