@@ -84,7 +84,8 @@ _DECLARATIONS = """
 (function inner (i64 i64 T) T :merge old)
 (relation around_pair (i64 i64 i64)) (relation around_alone (i64 i64 i64))
 (relation prefix (i64 i64)) (relation suffix (i64 i64))
-(relation shortened (i64 i64)) (relation but_last (i64 i64)) (relation rest (i64 i64)) (relation counts (i64 i64))
+(relation shortened (i64 i64)) (relation but_last (i64 i64)) (relation rest (i64 i64))
+(relation counts (i64 i64))
 (relation always_until (i64 i64 i64)) (relation until (i64 i64 i64 i64))
 (relation always_from (i64 i64 i64)) (relation from (i64 i64 i64 i64))
 (relation moved (i64 i64 i64 i64 i64))
@@ -136,7 +137,17 @@ _DECLARATIONS = """
 GATES = (
     *("tiled", "tile"),
     *("doubled", "overlapping", "lengthened", "moved", "until", "always_until", "from"),
-    *("always_from", "tally", "counter", "begins", "before", "after", "shortened", "but_last", "rest"),
+    *(
+        "always_from",
+        "tally",
+        "counter",
+        "begins",
+        "before",
+        "after",
+        "shortened",
+        "but_last",
+        "rest",
+    ),
     *(
         "around",
         "around_pair",

@@ -51,6 +51,9 @@ def constants_of_ranges(
         for dtype in FLOATS:
             if ("max", dtype) in reductions:
                 yield "raw_zero", (dtype,), const(0, dtype)
+    if any(rows.get(relation) for relation in ("before", "after")):
+        if any(fn in ("argmax", "argmin") for fn, _ in reductions):
+            yield "raw_zero", ("int32",), const(0, "int32")
 
 
 @dataclass

@@ -17,7 +17,7 @@ from ostinato.pdg.demand import box
 from ostinato.pdg.functions import has_derivative
 from ostinato.pdg.index import Dim, Slice, dims_of, expr
 from ostinato.pdg.isl import Set, condition_set
-from ostinato.pdg.node import Affine, Const, Iota, Node, Pdg, Read, Reshape, postorder
+from ostinato.pdg.node import Affine, Const, Iota, Node, Pdg, Read, Reduce, Reshape, postorder
 from ostinato.rewrite.components import Carried, Chain, Vertex
 from ostinato.rewrite.dependence import Reaches, contained
 from ostinato.rewrite.loaded import Loaded
@@ -74,16 +74,28 @@ def add_distances(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
 
 
 def add_positions(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
-    """The indices of dimensions that slices follow whose elements are counted from their first."""
-    sizes = {node.op.size for node in list(loaded.ids) if isinstance(node.op, Iota)}
+    """The indices of dimensions that slices follow whose elements are counted from their first.
+
+    And those at which the place of the greatest so far may be.
+    """
+    nodes = list(loaded.ids)
+    sizes = {node.op.size for node in nodes if isinstance(node.op, Iota)}
+    places = any(isinstance(n.op, Reduce) and n.op.fn in ("argmax", "argmin") for n in nodes)
     slices = [a for a in loaded.tables.attributes if isinstance(a, Slice)]
-    for part in slices if sizes else ():
+    for part in slices if sizes or places else ():
         begins = part.lo == expr(0) or build.affine(part.lo) in loaded.ids
-        if begins and part.step == 1 and part.size in sizes:
+        counted = begins and part.step == 1 and part.size in sizes
+        if counted or (places and _is_prefix(part)):
             for dim in sorted(dims_of(part.lo) | dims_of(part.hi), key=lambda d: d.serial):
                 here = build.affine(expr(dim))
                 if here not in loaded.ids:
                     add_node(here)
+
+
+def _is_prefix(part: Slice) -> bool:
+    """Whether a slice has all points up to the one of a dimension."""
+    dim = (part.hi - 1).as_dim()
+    return dim is not None and part == Slice(expr(0), expr(dim) + 1)
 
 
 def steps(

@@ -19,7 +19,7 @@ def by_cases(left: Value, right: Value) -> bool:
 def _asked(value: Value) -> Value | None:
     """A truth value, outside of folds, on which a choice depends."""
     match value:
-        case Call("where", (Leaf() | Call("ge") as asked, _, _)):
+        case Call("where", (Leaf() | Call("ge" | "and" | "or") as asked, _, _)):
             return asked
         case Call("cast:real", (Call("ge") as asked,)):
             return asked

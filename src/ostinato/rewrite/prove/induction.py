@@ -8,6 +8,7 @@ is what its definition says: at its first step, which reads no other, and at eve
 
 from __future__ import annotations
 
+from ostinato.rewrite.prove.choices import by_cases
 from ostinato.rewrite.prove.fractions import divides, fractions_in_segments
 from ostinato.rewrite.prove.guarded import restricted
 from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
@@ -21,10 +22,12 @@ from ostinato.rewrite.prove.value import (
     Choice,
     Fold,
     Less,
+    Number,
     Recursion,
     Value,
     free,
     key,
+    number,
     rename,
 )
 
@@ -144,7 +147,14 @@ def _equal(now: Value, carried: Value, entering: Value) -> bool:
     if divides(step):
         return fractions_in_segments(now, step)
     ends = ((first, last) for first in (None, True, False) for last in (None, True, False))
-    return any(key(real(split(now, a))) == key(real(split(step, b))) for a, b in ends)
+    pairs = [(split(now, a), split(step, b)) for a, b in ends]
+    if any(key(real(a)) == key(real(b)) for a, b in pairs):
+        return True
+    return _has_place(now) and any(by_cases(real(a), real(b)) for a, b in pairs)
+
+
+def _has_place(value: Value) -> bool:
+    return isinstance(value, Fold) and value.fn.startswith("arg")
 
 
 def split(value: Value, first: bool | None) -> Value:
@@ -158,10 +168,34 @@ def split(value: Value, first: bool | None) -> Value:
             inner = rename(body, {v: others})
             left = Fold(fn, (rest,), _with_first(inner) if first else inner)
             return Call("add", (rename(body, {v: at}), left))
+        case Fold(("argmax" | "argmin") as fn, (v,), body) if (
+            first is not None and v.size is not None and never_negative(v.size - 1)
+        ):
+            return _place(fn, v, v.size, body, first)
         case Call(fn, args):
             return Call(fn, tuple(split(a, first) for a in args))
         case _:
             return value
+
+
+def _place(fn: str, v: Var, size: Poly, body: Value, first: bool) -> Value:
+    """Where the best element is: at one end, or where it is among the others.
+
+    The last one has to be beyond the others, which the first one has to reach; a NaN is beyond all
+    numbers and reaches NaN.
+    """
+    rest = Var(f"{v.name}'", size - 1)
+    at, others = _ends(size, rest, first)
+    end, inner = rename(body, {v: at}), rename(body, {v: others})
+    best = Fold(fn.removeprefix("arg"), (rest,), inner)
+    elsewhere = Fold(fn, (rest,), inner)
+    reaches, passed = ("ge", "le") if fn == "argmax" else ("le", "ge")
+    if first:
+        found = Call("or", (Call(reaches, (end, best)), Call("ne", (end, end))))
+        return Call("where", (found, number(0), Call("add", (number(1), elsewhere))))
+    beyond = Call("not", (Call(passed, (end, best)),))
+    found = Call("and", (beyond, Call("eq", (best, best))))
+    return Call("where", (found, Number(at), elsewhere))
 
 
 def _with_first(value: Value) -> Value:

@@ -478,6 +478,8 @@ def _fold(fn: str, over: Sequence[Var], body: Value) -> Ring:
     inner, fn = real(body), fn.removeprefix("scan ")
     if _is_of_nothing(over) and fn in JOINS:
         return ring(unit_of(fn))
+    if fn.startswith("arg") and _is_of_nothing(over):
+        return {}
     if fn.startswith("arg") or fn == "row":
         return term((Fold(fn, *_named(over, inner)),), Fraction(1))
     variables = list(over)

@@ -319,10 +319,10 @@ def _element(meaning: Meaning, sides: tuple[Tree, Tree], ranged: bool) -> Elemen
     point = setting.point()
     match sides[1]:
         case ("rungs", dim, flag, *_):  # of one side of a matrix nothing is said
-            size = setting.extent(meaning.dim(dim))
-            one = Var("e0", size)
-            other = poly(one) + Var("lag", size - one)
-            return (poly(one), other) if meaning.number(flag) else (other, poly(one))
+            extent = setting.extent(meaning.dim(dim))
+            first = Var("e0", extent)
+            last = poly(first) + Var("lag", extent - poly(first))
+            return (poly(first), last) if meaning.number(flag) else (last, poly(first))
         case _:
             pass
     at: list[Poly] = []

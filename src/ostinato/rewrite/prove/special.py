@@ -38,7 +38,7 @@ VALUES = (-np.inf, np.inf, np.nan, 0.0, 2.0, -3.0)
 MOST_ELEMENTS = 4
 _SALTS = 16
 _SAMPLE = 3_000
-_ASKING = frozenset(('"isfinite"', '"isinf"', '"isnan"'))
+_ASKING = frozenset(('"isfinite"', '"isinf"', '"isnan"', '"argmax"', '"argmin"'))
 Element = tuple[str, tuple[int, ...], tuple[int, ...]]
 
 
@@ -178,11 +178,12 @@ class Trial:
 
     def _fold(self, fn: str, over: list[Var], body: Value) -> Array:
         name = "sum" if fn == "dot" else fn
-        if name not in FOLDS or name.startswith("arg"):
+        if name not in FOLDS:
             raise Undefined(fn)
         found = [self.value(body) for _ in self.model.steps(over)]
         if not found:
             empty = {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}
+            empty |= {"argmax": 0.0, "argmin": 0.0}
             if name not in empty:
                 raise Undefined(fn)
             return np.asarray([empty[name]])

@@ -11,6 +11,7 @@ from ostinato.rewrite.rules.incremental import INCREMENTAL
 from ostinato.rewrite.rules.matmul import MATMUL
 from ostinato.rewrite.rules.online import ONLINE
 from ostinato.rewrite.rules.outer import OUTER
+from ostinato.rewrite.rules.places import PLACES
 from ostinato.rewrite.rules.ramps import RAMPS
 from ostinato.rewrite.rules.ranges import RANGES
 from ostinato.rewrite.rules.sliding import SLIDING
@@ -25,6 +26,7 @@ FAMILIES = (
     INCREMENTAL,
     HISTORY,
     RANGES,
+    PLACES,
     ONLINE,
     SLIDING,
     TILES,

@@ -112,8 +112,8 @@ def _rungs() -> Iterator[Rule]:
     term = f'(along1 "prod" 2 a (map3 "where" c {here} u))'
     yield _seen("rungs-along-columns", law, term, "(rungs x d 0 g)", "(beyond c d 0)", *known)
     law = "products of g times products of h are products of g h"
-    known = (_RUNGS_Y, "(rungs w d b h)")
-    yield _seen("rungs-product", law, _m2("mul", "y", "w"), f"(rungs x d b {_BOTH})", *known)
+    seen, other = f"(rungs x d b {_BOTH})", "(rungs w d b h)"
+    yield _seen("rungs-product", law, _m2("mul", "y", "w"), seen, _RUNGS_Y, other)
 
 
 def _ladders() -> Iterator[Rule]:
@@ -124,13 +124,13 @@ def _ladders() -> Iterator[Rule]:
     law = "products of g times 1 where j >= i, else 0"
     yield _seen("ladder-masked", law, _m2("mul", "y", mask), seen, *known, "(real_cast f)")
     yield _seen("ladder-masked-first", law, _m2("mul", mask, "y"), seen, *known, "(real_cast f)")
-    law, known = "a ladder of g times products of h is a ladder of g h", "(rungs w d b h)"
+    law, other = "a ladder of g times products of h is a ladder of g h", "(rungs w d b h)"
     seen = f"(ladder x d b {_BOTH})"
-    yield _seen("ladder-product", law, _m2("mul", "y", "w"), seen, _LADDER_Y, known)
-    yield _seen("ladder-product-last", law, _m2("mul", "w", "y"), seen, _LADDER_Y, known)
+    yield _seen("ladder-product", law, _m2("mul", "y", "w"), seen, _LADDER_Y, other)
+    yield _seen("ladder-product-last", law, _m2("mul", "w", "y"), seen, _LADDER_Y, other)
     law = "a ladder of one factor, transposed, faces the other way"
-    known = (_LADDER_Y, "(= 0 (& d (dom g)))", _OTHER)
-    yield _seen("ladder-transposed", law, "(tr y)", "(ladder x d e g)", *known)
+    steady = (_LADDER_Y, "(= 0 (& d (dom g)))", _OTHER)
+    yield _seen("ladder-transposed", law, "(tr y)", "(ladder x d e g)", *steady)
 
 
 def _product(name: str, law: str, left: str, right: str, *when: str) -> Rule:
@@ -244,7 +244,7 @@ _SUM = "sum_j m[d, j] x[j] where m is a ladder = y where y[d] = x[d] + g y[d +- 
 _SUM_OF_ROWS = "sum_i x[i] m[i, d] where m is a ladder = y where y[d] = x[d] + g y[d -+ 1]"
 _ALONG = "(lin d {} g x)"
 _BATCH = "(sl d s (lin d {} (reshape 0 (cons (size 1) (nil)) g) (sl q u x)))"
-_TOGETHER = ("(= 0 (rank x))", "(!= d q)", "(= 0 (& d (mask u)))", "(= 0 (& q (dom g)))")
+_TOGETHER = ("(= 0 (rank x))", "(!= d q)", "(= 0 (& d (mask u)))")
 _STEADY = ("(= 0 (& d (dom g)))", _OTHER)
 _ROW_X, _ROWS_X = _ROW_OF.format("x"), "(sl q u (sl d s x))"
 

@@ -1,0 +1,20 @@
+"""Places of the greatest and the least of growing ranges, by induction; NaN and ties included."""
+
+import pytest
+
+from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
+
+RULES = (
+    "incremental/prefix-argmax",
+    "incremental/suffix-argmax",
+    "incremental/prefix-argmin",
+    "incremental/suffix-argmin",
+)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_law_holds_for_all_ranks_lengths_points_and_values(name: str) -> None:
+    verdict = prove(every_rule()[name])
+    assert verdict.outcome == "proved", str(verdict)
+    assert "infinities and NaN at a few steps" in verdict.methods
