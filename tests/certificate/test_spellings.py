@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -15,8 +15,16 @@ from ostinato.pdg.half import encoded
 from ostinato.rewrite.registry import every_rule
 from ostinato.stages import optimize_pdg
 from tests.rewrite.test_decays import ATTENTION, SUMS, attention, decaying
-from tests.rewrite.test_ends import ADVANTAGES, WEIGHTED, advantage, weighted
+from tests.rewrite.test_ends import (
+    ADVANTAGES,
+    BACKWARDS,
+    WEIGHTED,
+    advantage,
+    multiplied,
+    weighted,
+)
 from tests.rewrite.test_joins import heads
+from tests.rewrite.test_places import LONG, RANGES, places
 from tests.rewrite.test_positions import POSITIONS, turned
 from tests.rewrite.test_spellings import SPELLINGS
 
@@ -35,6 +43,7 @@ DECAYS: dict[str, Callable[[], ot.Program]] = {
     "a choice outside of a step": lambda: advantage(ADVANTAGES["one choice outside"]),
     "positions of a window": lambda: turned(POSITIONS["first and count"]),
     "heads of one trunk": lambda: heads(6, 1),
+    "a matrix of powers and ends": lambda: multiplied(BACKWARDS["powers outside"]),
     "values with powers and ends": lambda: weighted(WEIGHTED["live values"]),
 }
 
@@ -49,9 +58,14 @@ def test_the_equality_of_sums_that_decay_is_shown(name: str) -> None:
     shows(DECAYS[name]())
 
 
-def shows(program: ot.Program) -> None:
+@pytest.mark.parametrize("part", RANGES)
+def test_the_equality_of_places_is_shown(part: str) -> None:
+    shows(places("argmax", part), LONG)
+
+
+def shows(program: ot.Program, hints: Mapping[str, int] | None = None) -> None:
     """The terms of a certificate prove the program equal to what was scheduled."""
-    options = Options(threads=2)
+    options = Options(threads=2, hints=dict(hints or {}))
     optimized = optimize_pdg(encoded(program.pdg), every_rule(), options)
     schedule = planned(optimized, options, "0" * 32)
     made = certify(Compilation(program.pdg, every_rule(), optimized, schedule))
