@@ -184,6 +184,46 @@ def test_a_matrix_of_powers_times_steps_is_one_linear_recurrence(name: str) -> N
     np.testing.assert_allclose(program.compile()(delta=delta)["y"], expected, rtol=1e-4)
 
 
+GAMMA, LAMBDA = 0.99, 0.95
+POWERS: dict[str, Callable[[Any, Any], Any]] = {
+    "two powers": lambda k, x: (GAMMA**k * LAMBDA**k * x).sum(0),
+    "powers around": lambda k, x: (GAMMA**k * x * LAMBDA**k).sum(0),
+    "exponentials": lambda k, x: (ot.exp(k * math.log(DECAY)) * x).sum(0),
+}
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_powers_of_one_count_are_one_factor_of_a_step(name: str) -> None:
+    b, t, delta = _start()
+    later = delta[b, t:]
+    program = ot.Program(y=POWERS[name](ot.arange(later.shape[0]).cast("float32"), later))
+    found = extracted(program)
+    assert "linear(" in found and "sum(" not in found
+    given = np.random.default_rng(0).normal(size=(3, 6))
+    expected = suffix_sum().interpret(delta=given)["y"]
+    np.testing.assert_allclose(program.compile()(delta=given)["y"], expected, rtol=1e-4, atol=1e-6)
+
+
+WEIGHTED: dict[str, Callable[[Any, Any], Any]] = {
+    "lambda-weighted": lambda w, n_step: (1 - LAMBDA) * (w * n_step).sum(0),
+    "weights scaled": lambda w, n_step: (n_step * ((1 - LAMBDA) * w)).sum(0),
+    "normalised": lambda w, n_step: (n_step * w).sum(0) / w.sum(0),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_lambda_weighted_sums_of_n_step_advantages_are_two_recurrences(name: str) -> None:
+    b, t, delta = _start()
+    later = delta[b, t:]
+    k = ot.arange(later.shape[0]).cast("float32")
+    program = ot.Program(y=WEIGHTED[name](LAMBDA**k, ot.cumsum(GAMMA**k * later, 0)))
+    found = extracted(program)
+    assert found.count("linear(") == 2 and "sum(" not in found
+    given = np.random.default_rng(0).normal(size=(3, 6))
+    expected = program.interpret(delta=given)["y"]
+    np.testing.assert_allclose(program.compile()(delta=given)["y"], expected, rtol=1e-4, atol=1e-6)
+
+
 SHAPES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "vectors": lambda m, b, x: m @ x[:, :].T,
     "rows": lambda m, b, x: (x[:, :] @ m.T).T,

@@ -199,12 +199,15 @@ def _place(fn: str, v: Var, size: Poly, body: Value, first: bool) -> Value:
 
 
 def _with_first(value: Value) -> Value:
-    """Products of what surely has a first element, with it on its own."""
+    """Running products and sums of what surely has a first element, with it on its own."""
     match value:
-        case Fold("scan prod" as fn, (v,), body) if v.size and never_negative(v.size - 1):
+        case Fold(("scan prod" | "scan sum") as fn, (v,), body) if (
+            v.size is not None and never_negative(v.size - 1)
+        ):
             rest = Var(f"{v.name}'", v.size - 1)
             left = Fold(fn, (rest,), rename(body, {v: poly(rest) + 1}))
-            return Call("mul", (rename(body, {v: poly(0)}), left))
+            join = "mul" if fn == "scan prod" else "add"
+            return Call(join, (rename(body, {v: poly(0)}), left))
         case Call(fn, args):
             return Call(fn, tuple(map(_with_first, args)))
         case Choice(test, yes, no):

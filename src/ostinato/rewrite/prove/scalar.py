@@ -33,6 +33,8 @@ def _expression(value: Value) -> Any:
     match value:
         case Number(of) if isinstance(of, Fraction):
             return _sympy().Rational(of.numerator, of.denominator)
+        case Number():
+            return _sympy().Symbol(key(value), integer=True)
         case Call(fn, args) if fn in _OWN | _OTHER:
             a, b = map(_expression, (args[0], args[-1]))
             return _apply(fn, a, b)

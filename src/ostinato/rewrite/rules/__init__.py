@@ -12,6 +12,7 @@ from ostinato.rewrite.rules.matmul import MATMUL
 from ostinato.rewrite.rules.online import ONLINE
 from ostinato.rewrite.rules.outer import OUTER
 from ostinato.rewrite.rules.places import PLACES
+from ostinato.rewrite.rules.powers import POWERS
 from ostinato.rewrite.rules.ramps import RAMPS
 from ostinato.rewrite.rules.ranges import RANGES
 from ostinato.rewrite.rules.sliding import SLIDING
@@ -32,6 +33,7 @@ FAMILIES = (
     TILES,
     WEIGHTED,
     SPREAD,
+    POWERS,
     RAMPS,
     OUTER,
     DECAYS,
