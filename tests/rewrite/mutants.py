@@ -243,9 +243,10 @@ EQUIVALENT: tuple[tuple[str, str, str], ...] = (
     (r"incremental/decayed-.*",
      r"without \(growing s\)|(without )?\(!= 0 \(& d \(dom k\)\)\)( -> .*-1.*)?",
      "the fact spares useless work: the law holds for every range"),
-    (r"incremental/(pre|suf)fix-arg.*", r"right -> \(lin d [01] \(map3 .*\(reshape 0 o z\)\)\)|"
-     r"without \(= r .*",
-     "at the first step both sides of the case are 0; it keeps reads inside the box"),
+    (r"incremental/prefix-arg.*", r"right -> \(lin d 0 .*\(leaf k\)\) \(reshape 0 o z\)\)\)",
+     "at the first step its index is 0 as well; the case keeps reads inside the box"),
+    (r"incremental/suffix-arg.*", r"right -> \(lin d 1 .*",
+     "factor and step differ at the first step only, which is 0 by either side of the case"),
     (r"domain/mask", r"without (\(= 0 \(& \(mask c\) \(gap [xy]\)\)\)|\(box d s\))",
      "the fact says where a value is defined, which the extracted program is checked for"),
     (r"domain/mask", r"without \(= 0 \(rank m\)\)", "the truth value of a condition is one number"),
