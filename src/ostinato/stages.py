@@ -58,8 +58,11 @@ def build(
     started = time.perf_counter()
     importlib.import_module(REWRITING)
     with _seldom_collecting(), short_turns():
-        optimized = optimize_pdg(encoded(pdg), rules, options)
-        return assemble(pdg, optimized, options, time.perf_counter() - started, told)
+        optimized = _chosen(encoded(pdg), rules, options)
+        try:
+            return assemble(pdg, optimized, options, time.perf_counter() - started, told)
+        finally:  # other processes compile meanwhile; who is undefined may fail in any stage
+            _require_defined(optimized, pdg)
 
 
 @contextmanager
@@ -197,7 +200,19 @@ def _notes(optimized: Optimized) -> tuple[str, ...]:
 
 def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
     """Rewrite a program and prove that the result is still defined everywhere it is demanded."""
+    optimized = _chosen(pdg, rules, options)
+    _require_defined(optimized, pdg)
+    return optimized
+
+
+def _require_defined(optimized: Optimized, given: Pdg) -> None:
     from ostinato.pdg.check import check
+
+    check(optimized.pdg, given.minimum_extents)
+
+
+def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
+    """The form of a program that is predicted to be the fastest."""
     from ostinato.rewrite.optimize import RewriteOptions, Rewriting
     from ostinato.rewrite.registry import every_rule
 
@@ -224,7 +239,6 @@ def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized
         from ostinato.pdg.verify import verify
 
         verify(optimized.pdg)
-    check(optimized.pdg, pdg.minimum_extents)
     return optimized
 
 
