@@ -36,12 +36,12 @@ def whole(w: Workshop, s: Step) -> Tensor | None:
 
 
 def stretch(w: Workshop, s: Step) -> tuple[Tensor, Dimension] | None:
-    """A slice of a dim as the leading axis, of any size from 1."""
+    """A slice of a dim as the leading axis, of any size from 1; steps beyond an end are 0."""
     d, x = w.along(s), w.real(s)
     if d is None or x.ndim > 1 or any(not n.is_const for n in x.node.shape):
         return None
     names = sorted(SPANS)
-    return place(x, d, SPANS[names[s.b % len(names)]](d, s.c)), d
+    return place(x, d, SPANS[names[s.b % len(names)]](d, s.c)).filled(0.0), d
 
 
 @construct("whole axes", "whole_of_slice")
