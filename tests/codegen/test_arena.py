@@ -8,7 +8,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.codegen.memory.arena import ALIGN, layout, sizes_bytes
+from ostinato.codegen.memory.arena import ALIGN, PAGE, layout, sizes_bytes
 from ostinato.codegen.plan import plan
 from tests.codegen.programs import reinforce
 
@@ -44,6 +44,14 @@ def test_memory_is_reused_between_phases() -> None:
 
 def test_offsets_are_whole_cache_lines() -> None:
     assert all(o % ALIGN == 0 for o in layout(PLAN, {"B": 7, "I": 3, "T": 5}, 2).offsets.values())
+
+
+def test_most_tensors_of_whole_pages_start_at_different_places_of_a_page() -> None:
+    extents = {"B": 512, "I": 3, "T": 512}
+    place, sizes = layout(PLAN, extents, 1), sizes_bytes(PLAN, extents)
+    large = [n for n in PLAN.lives if sizes[n] % PAGE == 0]
+    starts = {place.offsets[n]: place.offsets[n] % PAGE for n in large}
+    assert len({*starts.values()}) > 0.8 * len(starts) > 2
 
 
 def test_a_plan_is_loaded_without_the_integer_sets() -> None:

@@ -14,6 +14,8 @@ from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.node import Dtype
 
 ALIGN = 64  # bytes: one cache line, and the widest vector
+PAGE = 4096  # bytes: a load waits for an earlier store to the same place of another page
+APART = 5 * ALIGN  # what follows a tensor of a page or more, which would start at the same place
 ITEM_BYTES: dict[Dtype, int] = {
     "bool": 1,
     "int32": 4,
@@ -52,7 +54,7 @@ def layout(plan: Plan, extents: Mapping[str, int], workers: int) -> Layout:
     """Place every tensor of a plan."""
     sizes = sizes_bytes(plan, extents)
     local, stride = _local(plan, sizes)
-    blocks = [_Block(n, sizes[n], life) for n, life in plan.lives.items()]
+    blocks = [_Block(n, _apart(sizes[n]), life) for n, life in plan.lives.items()]
     everywhere = Life(0, max((b.life.last for b in blocks), default=0))
     if stride:
         blocks.append(_Block("", stride * workers, everywhere))
@@ -83,6 +85,11 @@ def sizes_bytes(plan: Plan, extents: Mapping[str, int]) -> dict[str, int]:
     return out
 
 
+def _apart(size: int) -> int:
+    """The bytes that a tensor takes, so that rows of the next ones lie elsewhere in their pages."""
+    return size + APART if size >= PAGE else size
+
+
 def _local(plan: Plan, sizes: Mapping[str, int]) -> tuple[dict[str, int], int]:
     """Offsets of worker-local tensors in a worker's part; kernels use the part in turns."""
     offsets: dict[str, int] = {}
@@ -92,7 +99,7 @@ def _local(plan: Plan, sizes: Mapping[str, int]) -> tuple[dict[str, int], int]:
         for name in sorted(access.all):
             if plan.storage[name].place == "local":
                 offsets[name] = end
-                end += sizes[name]
+                end += _apart(sizes[name])
         stride = max(stride, end)
     return offsets, stride
 
