@@ -98,7 +98,9 @@ def telescoped(value: Value) -> Value:
     match value:
         case Call(fn, args):
             return Call(fn, tuple(map(telescoped, args)))
-        case Recursion(False, step, Choice(Less(a, b), power, _), body, at) if b - a == poly(step):
+        case Recursion(False, step, Choice(Less(a, b), power, _), body, at, size) if b - a == poly(
+            step
+        ) and never_negative(size - at - 1):
             match power:
                 case Call("exp", (Call("sub", (before, here)),)):
                     pass

@@ -58,8 +58,8 @@ def _is_of_nothing(over: Iterable[Var]) -> bool:
 def _untiled(over: Sequence[Var], parts: Sequence[Value]) -> tuple[list[Var], list[Value]]:
     """Positions of tiles as positions of what the tiles make up, where only these count."""
     for c, v in itertools.permutations(over, 2):
-        size = v.size.terms[0][0] if v.size is not None and len(v.size.terms) == 1 else ()
-        if c.size is None or len(size) != 1 or not isinstance(clip := size[0], Clip):
+        clip = next((a for m, _ in v.size.terms for a in m), None) if v.size is not None else None
+        if c.size is None or not isinstance(clip, Clip) or v.size != poly(clip):
             continue
         total = clip.of + clip.most * c
         if c in total.variables() or not never_negative(c.size * clip.most - total):
