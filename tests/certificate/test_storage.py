@@ -71,6 +71,12 @@ def test_what_another_worker_reads_waits_for_a_barrier() -> None:
     assert refusal(steps, memory(*BOTH, barriers=[(1,)])) == ""
 
 
+def test_workers_do_not_wait_for_each_other_inside_of_a_call() -> None:
+    steps = X, step("y", (0, B, 2), 1, reads("x", 0))
+    found = memory(*BOTH, barriers=[(0, B, 1)])
+    assert refusal(steps, found) == "a barrier stands inside of a call, of which workers do parts"
+
+
 def test_what_a_worker_reads_in_its_own_tiles_needs_no_barrier() -> None:
     assert refusal((X, step("y", (2, B, 0), 1, reads("x", B))), memory(*BOTH)) == ""
 
@@ -193,9 +199,9 @@ def test_a_worker_reads_its_own_part_of_an_array_without_a_barrier() -> None:
 
 def test_what_is_cut_is_not_ready_for_one_worker() -> None:
     k = Dim("k")
-    cut = Step("x", (T,), (), (LOOPS[T],), (0, T, 0, 0), 1, (k,), (k,), (), cut=expr(8))
+    cut = Step("x", (T,), (), (LOOPS[T],), (0, T, 0, 0), 3, (k,), (k,), (), cut=expr(8))
     read = Read("x", (expr(T),), (expr(k),), ALWAYS, ())
-    alone = Step("y", (T,), (), (LOOPS[T],), (0, T, 2, 0), 1, (k,), (k,), (read,))
+    alone = Step("y", (T,), (), (LOOPS[T],), (0, T, 2, 0), 3, (k,), (k,), (read,))
     arrays = [tensor(n, slot(T), axes=(expr(8),)) for n in "xy"]
     assert "no barrier" in refusal((cut, alone), memory(*arrays))
     assert refusal((cut, alone), memory(*arrays, barriers=((0, T, 1),))) == ""

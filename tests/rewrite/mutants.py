@@ -235,8 +235,9 @@ EQUIVALENT: tuple[tuple[str, str, str], ...] = (
      "the fold of a part without elements changes nothing; the case keeps reads inside the box"),
     (r"incremental/window-elsewhere", r"right -> \(at d a \(red f m \(sl d q x\)\)\)",
      "the fold of a range without elements is that of nothing; the case keeps reads inside"),
-    (r"incremental/(spread|quer|outer|beyond|rungs|ladder|row|facing|lag|chained|discounted-window).*",
-     r"(without \((= (\d|r|m|h|n) .*|axis .*)\)|\(axis [uz] .*|(without )?\(!= 0 .*)",
+    (r"incremental/(spread|quer|outer|beyond|rungs|ladder|row|facing|lag|chained|discounted-window).*"
+     r"|incremental/softmax-(product|sum-of-vectors)-in-tiles",
+     r"(without \((= (\d|r|m|h|n|\(\+ 1 r\)) .*|axis .*)\)|\(axis [uz] .*|(without )?\(!= 0 .*)",
      "what the left side is made of, or another fact, says this too, or it spares useless work"),
     (r"incremental/decayed-.*",
      r"without \((= [01] \(rank [gkqvwxyz]\)|= n \(size .*\)|axis [kwyz] 1 .*|axis v 1 c)\)",

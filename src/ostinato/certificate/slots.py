@@ -123,6 +123,10 @@ def storage_of(steps: Sequence[Step], memory: Memory) -> Storage:
         if tensor.of not in known and tensor.name not in memory.given:
             raise Misplaced(f"nothing writes `{tensor.name}`")
         _check_form(tensor, known.get(tensor.of))
+    calls = {step.time[: step.call] for step in steps}
+    for time in memory.barriers:
+        if any(time[:k] in calls for k in range(len(time))):
+            raise Misplaced("a barrier stands inside of a call, of which workers do parts")
     for event in (*map(written, steps), *begun.values()):
         _check_cut(event, tensors[event.step.name])
     return Storage(known, begun, tensors, Waits(memory.barriers))
