@@ -41,6 +41,11 @@ def test_a_part_of_the_steps_counts_as_such_a_part() -> None:
     assert part(at_least(expr(t), 75), T=100, E=4) == pytest.approx(0.25, abs=0.05)
 
 
+def test_few_steps_are_looked_at_one_by_one() -> None:
+    assert part(at_least(expr(t), 1), T=3, E=4) == pytest.approx(2 / 3)
+    assert part(equal(expr(t), 2), T=5, E=4) == pytest.approx(1 / 5)
+
+
 def test_the_products_of_a_last_step_are_counted_once() -> None:
     b, t = ot.dims("b t")
     x, w, u = ot.input("x", shape=(16,), over=b), square("w"), square("u")
