@@ -74,7 +74,7 @@ def test_a_mutant_that_nobody_refuses_is_seen() -> None:
 
 
 def test_the_mutants_that_hold_are_a_few_kinds_with_a_reason() -> None:
-    assert len(EQUIVALENT) < 50 and all(reason for _, _, reason in EQUIVALENT)
+    assert len(EQUIVALENT) < 60 and all(reason for _, _, reason in EQUIVALENT)
     assert sum(bool(equivalent(m)) for m in every_mutant()) < 0.15 * len(every_mutant())
 
 
