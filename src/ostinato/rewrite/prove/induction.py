@@ -98,11 +98,12 @@ def telescoped(value: Value) -> Value:
     match value:
         case Call(fn, args):
             return Call(fn, tuple(map(telescoped, args)))
-        case Recursion(False, step, Choice(Less(a, b), power, _), body, at, size) if b - a == poly(
-            step
-        ) and never_negative(size - at - 1):
+        case Recursion(False, step, Choice(Less(a, b), power, _), body, at, size):
+            is_inside = never_negative(size - at - 1)
             match power:
-                case Call("exp", (Call("sub", (before, here)),)):
+                case Call("exp", (Call("sub", (before, here)),)) if is_inside and b - a == poly(
+                    step
+                ):
                     pass
                 case _:
                     return value
