@@ -99,11 +99,9 @@ def telescoped(value: Value) -> Value:
         case Call(fn, args):
             return Call(fn, tuple(map(telescoped, args)))
         case Recursion(False, step, Choice(Less(a, b), power, _), body, at, size):
-            is_inside = never_negative(size - at - 1)
+            from_second = b - a == poly(step) and never_negative(size - at - 1)
             match power:
-                case Call("exp", (Call("sub", (before, here)),)) if is_inside and b - a == poly(
-                    step
-                ):
+                case Call("exp", (Call("sub", (before, here)),)) if from_second:
                     pass
                 case _:
                     return value
