@@ -132,38 +132,20 @@ _DECLARATIONS = """
 (ruleset load) (ruleset analysis) (ruleset seed) (ruleset spread) (ruleset always)
 """
 
+_COUNTED = ("lag", "facing", "beyond", "rungs", "ladder")  # made by rules, of counts alone
+
 # Relations that only loading fills, or only rules that ask for such a one, the rarest first: a rule
 # that asks for one which is empty can never fire, but trying it takes as long as if it could.
 GATES = (
     *("tiled", "tile"),
     *("doubled", "overlapping", "lengthened", "moved", "until", "always_until", "from"),
-    *(
-        "always_from",
-        "tally",
-        "counter",
-        "begins",
-        "before",
-        "after",
-        "shortened",
-        "but_last",
-        "rest",
-    ),
-    *(
-        "around",
-        "around_pair",
-        "around_alone",
-        "from_zero",
-        "starts",
-        "follows",
-        "prefix",
-        "suffix",
-    ),
+    *("always_from", "tally", "counter", "begins", "before", "after"),
+    *("shortened", "but_last", "rest", "around", "around_pair", "around_alone"),
+    *("from_zero", "starts", "follows", "prefix", "suffix"),
     *("growing", "first", "known", "indicator", "both", "pins", "here", "counts", "only"),
     *("neighbour", "body", "batch", "halves"),
-    *("lag", "facing", "beyond", "rungs", "ladder"),
+    *_COUNTED,
 )
-# what rules make of counts alone
-_COUNTED = frozenset(("lag", "facing", "beyond", "rungs", "ladder"))
 
 _LOADING = """
 (rule ((raw_nil i)) ((union (hnode i) (nil))) :ruleset load :name "load/nil")

@@ -47,6 +47,10 @@ def _weighted(h: Node, inner_last: bool, outer_last: bool) -> Node:
     return _sum(_map("mul", *((sums, _power(h)) if outer_last else (_power(h), sums))))
 
 
+def _weighted_pair(inner: bool, last: bool) -> tuple[Node, Node]:
+    return _weighted(_H, inner, last), _weighted(_MOVING, inner, last)
+
+
 # a name of a rule, what it must see, and something like it that it must not
 _MADE: dict[str, Callable[[], tuple[Node, Node]]] = {
     "powers-of-one-count": lambda: (
@@ -64,11 +68,7 @@ _MADE: dict[str, Callable[[], tuple[Node, Node]]] = {
     ),
     "powers-of-rest": lambda: (_sum(_power(_H)), _sum(_power(_MOVING))),
     **{
-        f"weighted-sums{'-last' * last}{'-of-values' * inner}": partial(
-            lambda inner, last: (_weighted(_H, inner, last), _weighted(_MOVING, inner, last)),
-            inner,
-            last,
-        )
+        f"weighted-sums{'-last' * last}{'-of-values' * inner}": partial(_weighted_pair, inner, last)
         for inner in (False, True)
         for last in (False, True)
     },
