@@ -327,7 +327,9 @@ CASES: dict[str, tuple[Edit, str]] = {
     "a smaller arena": (lambda d: d["schedule"]["layouts"][0].update(total=64), "storage"),
     "no arena": (lambda d: d["schedule"].update(layouts=[]), "storage"),
     "a place for a scalar that is free": (
-        lambda d: d["schedule"]["layouts"][0]["offsets"].update(loss=67064),
+        lambda d: (places := d["schedule"]["layouts"][0]["offsets"]).update(
+            loss=places["gain"] + 64 * 64 * 4  # behind it, before what starts elsewhere in its page
+        ),
         "schedule",
     ),
     "the reads of a statement": (

@@ -37,7 +37,7 @@ from ostinato.pdg.index import (
 )
 
 Form = Literal["lane", "split", "whole"]
-WIDTH = 32  # rows per tile: measured equal to 64 and 128 for layers of 64, and in the L1 cache
+WIDTH = 32  # rows per tile: with layers of 64 numbers they stay in the L1 cache
 NARROW_WIDTH = 128  # where a row is a few numbers, so that loops are long enough to pay
 FEW = 16  # numbers in such a row
 NARROWEST = 8
@@ -48,6 +48,7 @@ BESIDE = (
     (1 << 16, 64),
 )  # numbers in a matrix, rows that read it: the nearer, the fewer
 MOST = 128  # rows beside a matrix that is in no near cache
+ADDING = 64  # rows of a tile that adds to partial sums of matrices: it reads and writes them once
 CACHED = 1 << 18  # numbers in a tile: more would not stay in the cache
 GROUPS = 8  # of tiles that share partial sums: enough for as many threads
 GROUPED = 1024  # numbers in partial sums: fewer cost less than a second loop
@@ -311,11 +312,12 @@ def _sums(dim: Dim, own: Sequence[Statement]) -> int:
 def _width(dim: Dim, own: Sequence[Statement], hints: Mapping[str, int], workers: int) -> int:
     widest = WIDTH if max(map(_row, own), default=1) > FEW else NARROW_WIDTH
     beside = rows_beside(max((_row(s) for s in own if s.kind == "matmul"), default=0))
+    beside = max(beside, ADDING if _sums(dim, own) >= GROUPED else WIDTH)
     widest, steps = max(widest, beside), _hinted(dim, hints)
     if not symbols(dim.extent):
         workers = WORKERS  # without a hint no result depends on the number of threads
     if steps is None:
-        return max(WIDTH, beside)
+        return beside
     lines = sum(_row(s) for s in own if dim not in s.reduced)
     widest = max(widest, balanced_width(steps, lines, _sums(dim, own), workers))
     return default_width(steps, workers, widest)
