@@ -25,6 +25,7 @@ from ostinato.rewrite.cost import VIEWS, Pricing
 from ostinato.rewrite.export import ENode
 from ostinato.rewrite.optimize import RewriteOptions, optimize
 from tests.property.constructs import TABLE, Step, Workshop
+from tests.property.constructs.attention import RANGES
 
 WORK = Map | Reduce | Matmul | Concat | Gather | Along | Scan | Linear
 FREE = VIEWS | {"leaf", "rec", "sl", "part", "at"}
@@ -55,8 +56,14 @@ LEFT: dict[str, tuple[set[str], str]] = {
         for name in (
             "prefix suffix window future around half_open blocks strided strided_past mirrored "
             "doubling strict slice_and_point slice_of_slice fold_kept whole_of_slice "
-            "scatter_history"
+            "scatter_history discount_with_ends sum_with_ends recurrence_with_ends tied"
         ).split()
+    },
+    **{
+        f"{name}_over_{span}": ({"t"}, GROWING)
+        for name in ("attention", "weights")
+        for span in RANGES
+        if span != "full"
     },
 }
 NAMES = [n for n, made in TABLE.items() if made.kind not in ("recurrences", "nested loops")]
