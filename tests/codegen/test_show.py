@@ -35,7 +35,7 @@ def test_a_plan_is_a_schedule_and_a_table() -> None:
 
 def test_products_say_what_they_multiply() -> None:
     text = str(plan(reinforce({}, 64).system()))
-    assert "[b_i < min(-64*b_o+B, 64), g < 64] z2 = h1 @ W2 over h (broadcast), h2" in text
+    assert "[b_i < min(-32*b_o+B, 32), g < 64] z2 = h1 @ W2 over h (broadcast), h2" in text
 
 
 def test_the_same_system_gives_the_same_text() -> None:

@@ -95,15 +95,21 @@ def test_tiles_suffice_for_the_workers() -> None:
     assert [default_width(n, 4) for n in (40, 64, 4096)] == [16, 16, 32]
 
 
-def test_tiles_that_add_to_sums_of_a_matrix_have_more_rows() -> None:
-    def slots(width: int) -> int:
-        p = Builder("b", {"h": width, "g": width})
-        p.add("x", "b", "h", number(p.d["b"]) + number(p.a["h"]))
-        p.add("w", "b", "h g", p("x", "h") * p("x", "g"), over="b")
-        p.outputs = ["w"]
-        return tile(p.system(), {}, 2).statements["x"].axes[0].pad.as_int()
+def slots(width: int, hints: dict[str, int]) -> int:
+    """Of tiles that add to sums of ``width`` times ``width`` numbers."""
+    p = Builder("b", {"h": width, "g": width}, hints)
+    p.add("x", "b", "h", number(p.d["b"]) + number(p.a["h"]))
+    p.add("w", "b", "h g", p("x", "h") * p("x", "g"), over="b")
+    p.outputs = ["w"]
+    return tile(p.system(), {}, 2).statements["x"].axes[0].pad.as_int()
 
-    assert [slots(width) for width in (8, 64)] == [32, 64]
+
+def test_many_tiles_that_add_to_sums_of_a_matrix_have_more_rows() -> None:
+    assert [slots(width, {"B": 1024}) for width in (8, 64)] == [32, 64]
+
+
+def test_few_tiles_that_add_to_sums_are_enough_for_the_workers() -> None:
+    assert [slots(64, hints) for hints in ({}, {"B": 64})] == [32, 32]
 
 
 def test_rows_that_only_an_outer_loop_carries_are_tiled() -> None:

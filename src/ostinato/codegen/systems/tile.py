@@ -24,6 +24,7 @@ from ostinato.codegen.system import Axis, Load, Statement, System, loads
 from ostinato.codegen.systems.prepare import needed
 from ostinato.codegen.tree import Span
 from ostinato.codegen.values import Rewrite
+from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.index import (
     Dim,
     Expr,
@@ -48,7 +49,7 @@ BESIDE = (
     (1 << 16, 64),
 )  # numbers in a matrix, rows that read it: the nearer, the fewer
 MOST = 128  # rows beside a matrix that is in no near cache
-ADDING = 64  # rows of a tile that adds to partial sums of matrices: it reads and writes them once
+ADDING = 64  # rows of a tile that adds to partial sums of matrices, if there are enough for workers
 CACHED = 1 << 18  # numbers in a tile: more would not stay in the cache
 GROUPS = 8  # of tiles that share partial sums: enough for as many threads
 GROUPED = 1024  # numbers in partial sums: fewer cost less than a second loop
@@ -294,6 +295,12 @@ def _hinted(dim: Dim, hints: Mapping[str, int]) -> int | None:
     return evaluate(dim.extent, values) if symbols(dim.extent) <= values.keys() else None
 
 
+def _typical(dim: Dim, hints: Mapping[str, int]) -> int:
+    """What the extent of a dim usually is; 0 where that follows from another dim."""
+    usual = {x.name: TYPICAL_EXTENT for x in symbols(dim.extent) if isinstance(x, Extent)}
+    return _hinted(dim, {**usual, **hints}) or 0
+
+
 def _tile(
     dim: Dim, own: Sequence[Statement], hints: Mapping[str, int], width: int, workers: int
 ) -> Tile:
@@ -312,12 +319,13 @@ def _sums(dim: Dim, own: Sequence[Statement]) -> int:
 def _width(dim: Dim, own: Sequence[Statement], hints: Mapping[str, int], workers: int) -> int:
     widest = WIDTH if max(map(_row, own), default=1) > FEW else NARROW_WIDTH
     beside = rows_beside(max((_row(s) for s in own if s.kind == "matmul"), default=0))
-    beside = max(beside, ADDING if _sums(dim, own) >= GROUPED else WIDTH)
+    if _sums(dim, own) >= GROUPED and _typical(dim, hints) >= ADDING * WORKERS:
+        beside = max(beside, ADDING)
     widest, steps = max(widest, beside), _hinted(dim, hints)
     if not symbols(dim.extent):
         workers = WORKERS  # without a hint no result depends on the number of threads
     if steps is None:
-        return beside
+        return max(WIDTH, beside)
     lines = sum(_row(s) for s in own if dim not in s.reduced)
     widest = max(widest, balanced_width(steps, lines, _sums(dim, own), workers))
     return default_width(steps, workers, widest)
