@@ -39,12 +39,13 @@ BYTES: Final = {
 
 
 def together(slots: int) -> int:
-    """How many slots of a tile are computed together: all, also those that hold no row.
+    """How many slots of a tile are computed together: as many as some vectors have lanes.
 
-    >>> together(32)
-    32
+    >>> together(8), together(32), together(256)
+    (8, 16, 64)
     """
-    return slots
+    each = max(16, slots // 4)
+    return each if slots % each == 0 else slots
 
 
 def vector_bits(features: Mapping[str, bool]) -> int:
