@@ -4,12 +4,16 @@ import itertools
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.codegen.memory.arena import ALIGN, PAGE, layout, sizes_bytes
+from ostinato.codegen.memory.storage import Slot
 from ostinato.codegen.plan import plan
+from ostinato.pdg.index import Extent, expr
 from tests.codegen.programs import reinforce
 
 PLAN = plan(reinforce({"B": 7, "I": 3, "T": 5}).system())
@@ -34,6 +38,17 @@ def test_local_copies_stay_apart_from_everything_else() -> None:
     assert all(low <= place.offsets[n] < low + place.local_stride for n in local)
     shared = [(place.offsets[n], sizes[n]) for n in PLAN.lives]
     assert all(at + size <= low or at >= high for at, size in shared)
+
+
+@pytest.mark.parametrize("name", ["x0", "r"])  # of all workers, and of each
+def test_a_tensor_with_less_than_no_rows_takes_no_memory_from_others(name: str) -> None:
+    """Of ``B`` rows the first ``B-8`` are none, also where ``B`` is 1: its bytes were negative."""
+    whole = PLAN.storage[name]
+    few = replace(whole, slots=(Slot(whole.slots[-1].dim, "full", expr(Extent("B")) - 8),))
+    changed = replace(PLAN, storage={**PLAN.storage, name: few})
+    usual = sizes_bytes(PLAN, {"B": 1, "I": 3, "T": 5})
+    assert sizes_bytes(changed, {"B": 1, "I": 3, "T": 5}) == {**usual, name: 0}
+    assert sizes_bytes(changed, {"B": 9, "I": 3, "T": 5})[name] > 0
 
 
 def test_memory_is_reused_between_phases() -> None:

@@ -27,7 +27,7 @@ class Block:
     end: int
 
     def meets(self, other: Block) -> bool:
-        return self.start < other.end and other.start < self.end
+        return max(self.start, other.start) < min(self.end, other.end)
 
 
 def check_places(storage: Storage, memory: Memory, layout: Layout, workers: int) -> str:
@@ -56,7 +56,7 @@ def _blocks(memory: Memory, layout: Layout) -> Iterator[tuple[str, Block]]:
             continue
         size = t.item
         for extent in (*(slot.extent for slot in t.slots), *t.axes):
-            size *= evaluate(extent, env)
+            size *= max(0, evaluate(extent, env))
         start = layout.offsets.get(t.name, -1)
         if start < 0 or start % t.item or start + size > layout.total:
             raise Misplaced(f"`{t.name}` lies at byte {start} of {layout.total}")

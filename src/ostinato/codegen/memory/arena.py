@@ -69,7 +69,10 @@ def layout(plan: Plan, extents: Mapping[str, int], workers: int) -> Layout:
 
 
 def sizes_bytes(plan: Plan, extents: Mapping[str, int]) -> dict[str, int]:
-    """The bytes of one copy of every stored tensor, rounded up to whole cache lines."""
+    """The bytes of one copy of every stored tensor, rounded up to whole cache lines.
+
+    A tensor that has no elements at these extents takes none: ``B-3`` of its rows may be less.
+    """
     point: dict[Dim | Extent, int] = {Extent(name): steps for name, steps in extents.items()}
     known: dict[object, int] = {}
     out: dict[str, int] = {}
@@ -79,7 +82,7 @@ def sizes_bytes(plan: Plan, extents: Mapping[str, int]) -> dict[str, int]:
         count = 1
         for size in s.shape:
             if size not in known:
-                known[size] = evaluate(size, point)
+                known[size] = max(0, evaluate(size, point))
             count *= known[size]
         out[name] = -(-count * ITEM_BYTES[s.dtype] // ALIGN) * ALIGN
     return out
