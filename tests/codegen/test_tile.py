@@ -112,6 +112,18 @@ def test_few_tiles_that_add_to_sums_are_enough_for_the_workers() -> None:
     assert [slots(64, hints) for hints in ({}, {"B": 64})] == [32, 32]
 
 
+def test_tiles_that_run_a_loop_of_their_own_keep_their_rows_near() -> None:
+    p = Builder("b t", {"h": 64, "g": 64}, {"B": 1024})
+    p.add("x", "b t", "h", number(p.d["b"]), lanes="b")
+    before = p("x", "h", t=p.d["t"] - expr(1))
+    p.add("x", "b t", "h", [(equal(p.d["t"], 0), 1.0), (ALWAYS, before * 0.5)], lanes="b")
+    p.add("w", "", "h g", p("x", "h") * p("x", "g"), over="b t")
+    p.outputs = ["w"]
+    tiled = tile(p.system(), {}, 2)
+    assert [str(d) for d in tiled.statements["x"].dims] == ["b_o", "t"]
+    assert tiled.statements["x"].axes[0].pad.as_int() == 32
+
+
 def test_rows_that_only_an_outer_loop_carries_are_tiled() -> None:
     p = Builder("b i", {"h": 3})
     b, i = p.d["b"], p.d["i"]

@@ -2,8 +2,8 @@
 
 The last tile of a dim may be ragged: its axis has fewer positions than slots. Computing the slots
 that hold nothing is harmless where every tensor that moves with the axis has them too, and nothing
-is folded along it. It takes time, so `flags.together` says how many slots go together, and only
-those go that some row is among: what is left out nobody reads who leaves out the same.
+is folded along it. It takes time, so of the groups of `flags.together` slots only those are
+computed that hold some row. Readers leave out the same groups.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ BESIDE = (
     (1 << 16, 64),
 )  # numbers in a matrix, rows that read it: the nearer, the fewer
 MOST = 128  # rows beside a matrix that is in no near cache
-ADDING = 64  # rows of a tile that adds to partial sums of matrices, if there are enough for workers
+ADDING = 64  # rows of a tile that adds once to sums of matrices, if there are enough for workers
 CACHED = 1 << 18  # numbers in a tile: more would not stay in the cache
 GROUPS = 8  # of tiles that share partial sums: enough for as many threads
 GROUPED = 1024  # numbers in partial sums: fewer cost less than a second loop
@@ -138,12 +138,16 @@ class Tiled:
 def tile(system: System, widths: Mapping[str, int], workers: int) -> Tiled:
     """Split every dim that some statement has as a lane; loads follow their tensors."""
     statements = needed(system.statements, system.outputs.values())
-    chosen = _chosen(statements, system.hints, _nearest(system))
+    carried = carried_dims(statements)
+    serial = serial_dims(statements, carried)
+    lanes = {name: _lanes(s, carried[name] | serial) for name, s in statements.items()}
+    chosen = _chosen(lanes, system.hints, _nearest(system))
     tiles: dict[Dim, Tile] = {}
     for d in _dims(chosen):
         own = [s for name, s in statements.items() if chosen[name] == d]
-        tiles[d] = _tile(d, own, system.hints, widths.get(d.name, 0), workers)
-    carried = carried_dims(statements)
+        has_steps = _has_steps(d, own, carried)
+        width = widths.get(d.name, 0) or _width(d, own, system.hints, workers, has_steps)
+        tiles[d] = _tile(d, own, width)
     forms: dict[str, dict[Dim, Form]] = {
         name: {d: _form(s, d, chosen[name], carried[name]) for d in tiles if d in s.dims}
         for name, s in statements.items()
@@ -262,16 +266,13 @@ def _nearest(system: System) -> Counter[Dim]:
 
 
 def _chosen(
-    statements: Mapping[str, Statement], hints: Mapping[str, int], near: Counter[Dim]
+    lanes: Mapping[str, frozenset[Dim]], hints: Mapping[str, int], near: Counter[Dim]
 ) -> dict[str, Dim | None]:
     """One lane per statement: the dim that serves most statements, unless known to be short.
 
     Of dims that serve equally many it is the one whose rows lie side by side in memory.
     """
-    carried = carried_dims(statements)
-    serial = serial_dims(statements, carried)
-    lanes = {name: _lanes(s, carried[name] | serial) for name, s in statements.items()}
-    chosen: dict[str, Dim | None] = dict.fromkeys(statements)
+    chosen: dict[str, Dim | None] = dict.fromkeys(lanes)
     left = {name for name, found in lanes.items() if found}
     while left:
         votes = Counter(d for name in left for d in lanes[name])
@@ -301,13 +302,10 @@ def _typical(dim: Dim, hints: Mapping[str, int]) -> int:
     return _hinted(dim, {**usual, **hints}) or 0
 
 
-def _tile(
-    dim: Dim, own: Sequence[Statement], hints: Mapping[str, int], width: int, workers: int
-) -> Tile:
-    """The tiles of a dim along which ``own`` statements run; ``width`` 0 leaves the width open."""
+def _tile(dim: Dim, own: Sequence[Statement], width: int) -> Tile:
+    """The tiles of a dim along which ``own`` statements run."""
     alone = all(s.reduced <= {dim} | {a.index for a in s.axes} for s in own if dim in s.reduced)
     group = Dim(f"{dim.name}_g") if alone and _sums(dim, own) >= GROUPED else None
-    width = width or _width(dim, own, hints, workers)
     return Tile(dim, width, Dim(f"{dim.name}_o"), Dim(f"{dim.name}_i"), group)
 
 
@@ -316,10 +314,20 @@ def _sums(dim: Dim, own: Sequence[Statement]) -> int:
     return sum(_row(s, s.reduced) for s in own if dim in s.reduced)
 
 
-def _width(dim: Dim, own: Sequence[Statement], hints: Mapping[str, int], workers: int) -> int:
+def _has_steps(dim: Dim, own: Sequence[Statement], carried: Mapping[str, frozenset[Dim]]) -> bool:
+    """Whether a tile runs a loop that adds to the same sums at every step, such as time."""
+    outside = {d for s in own if dim in s.reduced for d in s.result_dims}
+    return any((carried[s.name] & {*s.dims}) - outside for s in own)
+
+
+def _width(
+    dim: Dim, own: Sequence[Statement], hints: Mapping[str, int], workers: int, has_steps: bool
+) -> int:
+    """The rows per tile; one that ``has_steps``, a loop of its own, keeps all of them near."""
     widest = WIDTH if max(map(_row, own), default=1) > FEW else NARROW_WIDTH
     beside = rows_beside(max((_row(s) for s in own if s.kind == "matmul"), default=0))
-    if _sums(dim, own) >= GROUPED and _typical(dim, hints) >= ADDING * WORKERS:
+    enough = _typical(dim, hints) >= ADDING * WORKERS
+    if enough and not has_steps and _sums(dim, own) >= GROUPED:
         beside = max(beside, ADDING)
     widest, steps = max(widest, beside), _hinted(dim, hints)
     if not symbols(dim.extent):
