@@ -13,6 +13,7 @@ ENTRIES = (
 TORCH = (
     Entry("sb3", "bench.peers.in_torch.sb3:sampler", "torch"),
     Entry("cleanrl", "bench.peers.in_torch.cleanrl:sampler", "torch"),
+    Entry("torch", "bench.peers.in_torch.cleanrl:sampler_in_numpy", "torch"),
 )
 
 SUITE = Suite(
@@ -22,7 +23,8 @@ SUITE = Suite(
         "128 steps per iteration, 4 epochs of 4 minibatches, actor and critic MLP 64x64, clipped\n"
         "objective, entropy, norm clip, annealed Adam; environments start again when they end.\n"
         "*env_steps/s* includes learning. A game that is cut after 500 steps counts as over, but\n"
-        "for SB3's program: ostinato's is the example with `cut_is_over=true`."
+        "for SB3's program: ostinato's is the example with `cut_is_over=true`. *torch* is the\n"
+        "program in CleanRL's style with its environments in NumPy arrays."
     ),
     cases=tuple(
         Case("ppo_cartpole", {"envs": n, "steps": 128}, UNIT, ENTRIES + (TORCH if n == 64 else ()))

@@ -2,12 +2,14 @@ import re
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 import ostinato as ot
 from ostinato.cli.calibrate import calibrate as calibrate_machine
 from ostinato.cli.calibrate import table
+from ostinato.codegen.emit.alone import LITTLE
 from ostinato.machine import programs
 from ostinato.machine.calibrate import Effort, Stopwatch, level_bytes, stages
 from ostinato.machine.profile import Profile, from_json
@@ -44,6 +46,13 @@ def test_a_repeated_function_stays_finite(fn: str) -> None:
     h[i + 1] = programs.multiplied(0.0 * FUNCTIONS[fn](h) + h)
     found = ot.Program(y=h[i.size - 1]).interpret(I=50)["y"]
     assert ((found > 0.5) & (found < 1.0)).all()
+
+
+def test_the_batch_that_workers_share_is_too_much_for_one() -> None:
+    """One worker did all of it: nobody waited for anybody, and a barrier seemed to be free."""
+    shared = programs.shared(2)
+    (elements,) = re.findall(rf"if (.+) <= {LITTLE}:", shared.run.explain().source)
+    assert eval(elements, {"B": len(np.asarray(shared.arguments["x"]))}) > LITTLE
 
 
 def test_levels_grow() -> None:

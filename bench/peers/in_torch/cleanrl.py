@@ -1,4 +1,7 @@
-"""PPO as one plain PyTorch script: a vector of Gymnasium environments, updates in eager mode."""
+"""PPO as one plain PyTorch script in CleanRL's style, with updates in eager mode.
+
+CleanRL steps its environments one after the other. ``in_numpy`` has all of them in NumPy arrays.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +34,13 @@ def network(outputs: int) -> nn.Sequential:
 class Training:
     """One agent and its environments."""
 
-    def __init__(self, envs: int, steps: int, updates: int = 1000, seed: int = 0) -> None:
+    def __init__(
+        self, envs: int, steps: int, updates: int = 1000, seed: int = 0, in_numpy: bool = False
+    ) -> None:
         warnings.simplefilter("ignore")
         torch.manual_seed(seed)
         self.envs, self.steps, self.updates, self.seed = envs, steps, updates, seed
-        mode = "vector_entry_point"  # in NumPy: faster than environments one after another
+        mode = "vector_entry_point" if in_numpy else "sync"
         self.games = gymnasium.make_vec("CartPole-v1", num_envs=envs, vectorization_mode=mode)
         self.games = gymnasium.wrappers.vector.RecordEpisodeStatistics(self.games)
         self.seen, _ = self.games.reset(seed=seed)
@@ -110,6 +115,10 @@ class Training:
 
 def sampler(envs: int, steps: int) -> Callable[[], float]:
     return rates(Training(envs, steps).run, envs * steps)
+
+
+def sampler_in_numpy(envs: int, steps: int) -> Callable[[], float]:
+    return rates(Training(envs, steps, in_numpy=True).run, envs * steps)
 
 
 def returns(envs: int, steps: int, iterations: int, seed: int) -> list[float]:

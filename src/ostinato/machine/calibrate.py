@@ -233,9 +233,11 @@ def _calls(watch: Stopwatch, found: dict[str, Any]) -> None:
     watch = Stopwatch(watch.effort, time.perf_counter)
     found["run_ns"] = watch.run_s(programs.empty(), 2) * 1e9
     alone = watch.step_ns(programs.shared(1))
-    tiles = programs.ROWS // TILE
-    work = programs.ROWS * found["fold_ns"] + 2 * tiles * found["leaf_ns"]  # sums, then steps
+    few = watch.step_ns(programs.shared(1, TILE))
+    work = (alone - few) * programs.ROWS / (programs.ROWS - TILE)
     found["kernel_ns"] = max(alone - work, 1.0) / (programs.BARRIERS + 1)
     if available_cores() > 1:
-        together = watch.step_ns(programs.shared(available_cores()))
+        together = (
+            watch.step_ns(programs.shared(available_cores())) + work / 2
+        )  # two do a half each
         found["barrier_ns"] = max(together - alone, 1.0) / programs.BARRIERS

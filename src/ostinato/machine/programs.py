@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import ostinato as ot
+from ostinato.codegen.emit.alone import LITTLE
 from ostinato.compiler import Compiled
 from ostinato.machine.profile import Profile
 from ostinato.pdg.functions import Array
@@ -19,7 +20,7 @@ VECTOR = 2048  # float32 elements that stay in the smallest level
 FEW = 16  # elements: one vector
 HISTORY = 256  # steps of a history that stays in the smallest level
 SCALARS = 4  # recurrences, side by side
-ROWS = 256  # of a batch that two or more workers share
+ROWS = LITTLE  # of a batch that two workers share: more than one of them would do alone
 BARRIERS = 2  # per step of `shared`: after the mean, and after the step
 
 FUNCTIONS: Mapping[str, Change] = {
@@ -198,15 +199,18 @@ def drawn(draw: Callable[..., Tensor], change: Change) -> Repetition:
     return repetition(ot.Program(y=h[i.size - 1]))
 
 
-def shared(threads: int) -> Repetition:
-    """A batch that all workers step; the mean of all rows makes them wait for each other."""
+def shared(threads: int, rows: int = ROWS) -> Repetition:
+    """A batch that all workers step; the mean of all rows makes them wait for each other.
+
+    Two workers have ``rows``, more of them as many more.
+    """
     b, i = ot.dims("b i")
     x = ot.input("x", over=b)
     h = ot.recurrent("h", over=(b, i))
     h[b, 0] = x
     h[b, i + 1] = 0.5 * h + 0.25 * h[:, i].mean(0)
-    rows = ROWS * max(1, threads // 2)
-    return repetition(ot.Program(y=h[b, i.size - 1]), threads, x=numbers(rows))
+    given = numbers(rows * max(1, threads // 2))
+    return repetition(ot.Program(y=h[b, i.size - 1]), threads, x=given)
 
 
 def empty() -> Repetition:
