@@ -38,6 +38,9 @@ BYTES: Final = {
 """Size of one element in memory, by dtype."""
 
 
+SQUARE = 8  # rows and columns that are transposed at once, in registers
+
+
 def together(slots: int) -> int:
     """How many slots of a tile are computed together: as many as some vectors have lanes.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ostinato.codegen.emit.index import Names, expression
 from ostinato.codegen.emit.text import PRODUCT, SUM, Text, binary, call
 from ostinato.codegen.memory.storage import Slot, Storage
-from ostinato.pdg.index import Atom, Dim, Expr, dims_of, expr, product
+from ostinato.pdg.index import Atom, Dim, Expr, dims_of, expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +20,12 @@ class Part:
     is_inner: bool  # depends on an axis of the nest: stays in the loop
 
 
-def strides(storage: Storage) -> tuple[Expr, ...]:
-    """Elements between neighbours along each stored axis, slots first."""
-    shape = storage.shape
-    return tuple(product(shape[k + 1 :]) for k in range(len(shape)))
-
-
 def slot_parts(
     storage: Storage, dims: Sequence[Expr], inner: frozenset[Dim], names: Names, clamp: bool
 ) -> list[Part]:
     """The summands for a tensor's slots."""
     out: list[Part] = []
-    steps = strides(storage)[: len(storage.slots)]
+    steps = storage.strides[: len(storage.slots)]
     for slot, stride, at in zip(storage.slots, steps, dims, strict=True):
         if slot.kind == "one":
             continue

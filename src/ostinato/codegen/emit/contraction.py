@@ -10,7 +10,6 @@ from typing import Literal
 from ostinato.codegen.cpu.expression import Expr as StepExpr
 from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.cpu.matmul_spec import Matmul, Operand, Size, Step
-from ostinato.codegen.emit.address import strides
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.names import Names, identifier
@@ -169,7 +168,7 @@ class _Product:
     def _step_of(self, load: Load, axis: Axis) -> Expr:
         storage, total = self.function.storage(load.tensor), expr(0)
         kept = [s.kind != "one" for s in storage.slots] + [True] * len(storage.axes)
-        for is_kept, step, at in zip(kept, strides(storage), (*load.dims, *load.axes), strict=True):
+        for is_kept, step, at in zip(kept, storage.strides, (*load.dims, *load.axes), strict=True):
             if is_kept:
                 total = total + step * _coefficient(at, axis.index)
         return total

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu.flags import BYTES
-from ostinato.codegen.emit.address import Part, axis_parts, slot_parts, strides, total
+from ostinato.codegen.emit.address import Part, axis_parts, slot_parts, total
 from ostinato.codegen.emit.index import Names as IndexNames
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.source import Source
@@ -145,7 +145,7 @@ class Body:
         storage = self.function.storage(load.tensor)
         inner = self.inner | {pick.axis.index for pick in load.picks}
         out = slot_parts(storage, load.dims, inner, names, load.clamp)
-        steps = strides(storage)[len(storage.slots) :]
+        steps = storage.strides[len(storage.slots) :]
         for stride, at in zip(steps, load.axes, strict=True):
             out.extend(axis_parts(at, stride, names))
         return out

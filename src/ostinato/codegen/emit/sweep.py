@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu import target
-from ostinato.codegen.emit.address import strides
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.source import Source
@@ -140,7 +139,7 @@ class _Sweep:
         """Elements between neighbours of a row that lies in memory."""
         assert isinstance(row, Load), f"an operand of {self.s.name} has no memory"
         storage = self.function.storage(row.tensor)
-        steps = strides(storage)[len(storage.slots) :]
+        steps = storage.strides[len(storage.slots) :]
         for step, at in zip(steps, row.axes, strict=True):
             if dims_of(at) & {*self.s.reduced, self.s.along}:
                 return expression(step, self.function.dims)

@@ -61,6 +61,12 @@ class Storage:
         return (*(s.extent for s in self.slots), *(a.pad for a in self.axes))
 
     @property
+    def strides(self) -> tuple[Expr, ...]:
+        """Elements between neighbours along each stored axis, slots first."""
+        shape = self.shape
+        return tuple(product(shape[k + 1 :]) for k in range(len(shape)))
+
+    @property
     def elements(self) -> Expr:
         """The number of stored elements (of one copy)."""
         return product(self.shape)
