@@ -55,6 +55,12 @@ def test_the_batch_that_workers_share_is_too_much_for_one() -> None:
     assert eval(elements, {"B": len(np.asarray(shared.arguments["x"]))}) > LITTLE
 
 
+def test_the_matrix_that_is_read_in_strides_is_not_transposed_by_squares() -> None:
+    square = numbers(64 * 64).reshape(64, 64)
+    source = programs.repeated(programs.turned, square).run.explain().source
+    assert "transpose" not in source and "a1 * 64 + a0)" in source
+
+
 def test_levels_grow() -> None:
     sizes = programs.level_sizes(level_bytes(), most_bytes=1 << 40)
     assert sizes == sorted(set(sizes)) and len(sizes) == len(Profile().byte_ns)

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from ostinato.codegen.memory.arena import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.memory.turned import turned_copies
+from ostinato.codegen.memory.transposed import transposed_copies
 from ostinato.codegen.system import (
     Axis,
     Call,
@@ -82,7 +82,7 @@ class Leaves:
         inner = leaf.axes[-1].index if leaf.axes else None
         work = _Row(self, point, inner, length, leaf.axes[:-1])
         loops = {a.index for a in leaf.axes}
-        work.turned = bool(turned_copies(leaf, clause, self.statements, self.storage))
+        work.transposed = bool(transposed_copies(leaf, clause, self.statements, self.storage))
         work.in_order = any(in_order(self.statements[name], inner) for name in leaf.statements)
         for name in moving:
             work.statement(self.statements[name], clause, loops, name in leaf.memory)
@@ -193,7 +193,7 @@ class _Row:
     length: float
     outer: tuple[Axis, ...] = ()  # the loops around the innermost one
     in_order: bool = False  # a number is accumulated: no two elements at once
-    turned: bool = False  # squares are transposed in registers: no read is far from the last
+    transposed: bool = False  # squares are transposed in registers: no read is far from the last
     time: float = 0.0
     seen: set[Value] = field(default_factory=set[Value])
 
@@ -268,7 +268,7 @@ class _Row:
             strided = self.length
         elif not along:
             elements = 1.0
-        elif not self.turned and (
+        elif not self.transposed and (
             along != list(indices[-1:]) or not _is_next(along[0], self.inner)
         ):
             strided = self.length

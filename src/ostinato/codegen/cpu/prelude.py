@@ -179,9 +179,9 @@ from ostinato.codegen.cpu.sorting import (
     searchright,
     shuffle,
 )
-from ostinato.codegen.cpu.turn import (
-    turn_f32,
-    turn_f64,
+from ostinato.codegen.cpu.transpose import (
+    transpose_f32,
+    transpose_f64,
 )
 
 __all__ = [
@@ -329,8 +329,8 @@ __all__ = [
     "tan_f64",
     "tanh_f32",
     "tanh_f64",
-    "turn_f32",
-    "turn_f64",
+    "transpose_f32",
+    "transpose_f64",
     "uniform_f32",
     "uniform_f64",
     "where",

@@ -16,7 +16,7 @@ from ostinato.codegen.emit.padding import extent
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.text import EITHER, Text, call
 from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
-from ostinato.codegen.memory.turned import Turned, turned_copies
+from ostinato.codegen.memory.transposed import Transposed, transposed_copies
 from ostinato.codegen.system import Axis, Load, Statement, Value
 from ostinato.codegen.tree import SLICES, Nest, active
 from ostinato.pdg.condition import ALWAYS, Cond
@@ -97,17 +97,17 @@ class _Clause:
     function: Function
     body: Body = field(init=False)
     accumulators: dict[Load, str] = field(default_factory=dict[Load, str])
-    turned: dict[str, Turned] = field(init=False)
+    transposed: dict[str, Transposed] = field(init=False)
 
     def __post_init__(self) -> None:
         self.loops = [a.index for a in self.nest.axes]
         self.body = Body(self.function, frozenset(self.loops))
-        self.turned = self._turned()
+        self.transposed = self._transposed()
 
-    def _turned(self) -> dict[str, Turned]:
+    def _transposed(self) -> dict[str, Transposed]:
         """The copies that go by squares; those of a slice only if it has whole ones."""
         plan, first = self.function.plan, self.nest.axes[:1]
-        found = turned_copies(self.nest, self.clause, plan.statements, plan.storage)
+        found = transposed_copies(self.nest, self.clause, plan.statements, plan.storage)
         if not found or not self.function.is_sliced:
             return found
         return found if first[0].size.as_int() % (SLICES * SQUARE) == 0 else {}
@@ -128,8 +128,8 @@ class _Clause:
         scope.shared = shared(tuple(c.value for _, group in todo for c in group))
         before, after = self._accumulators(todo)
         for statement, group in todo:
-            if statement.name in self.turned:
-                self._turn(self.turned[statement.name], group[0], scope)
+            if statement.name in self.transposed:
+                self._transpose(self.transposed[statement.name], group[0], scope)
             else:
                 self._statement(statement, group, scope)
         self._assemble(out, inside, before, after)
@@ -165,15 +165,15 @@ class _Clause:
             used = expression(axis.size, self.function.dims).code
             loops.enter_context(out.block(f"for {first} in range(0, {used}, {each})"))
             positions = f"{first}, {first} + {each}"
-        if any(axis.index in (copy.row, copy.column) for copy in self.turned.values()):
+        if any(axis.index in (copy.row, copy.column) for copy in self.transposed.values()):
             positions = f"{positions if ',' in positions else f'0, {positions}'}, {SQUARE}"
         loops.enter_context(out.block(f"for {name} in range({positions})"))
 
-    def _turn(self, copy: Turned, cell: Cell, scope: Scope) -> None:
+    def _transpose(self, copy: Transposed, cell: Cell, scope: Scope) -> None:
         """Copy a square."""
         to, source = self.body.offset(cell.result()), self.body.offset(copy.source)
         steps = f"{to}, {copy.to_step}, {source}, {copy.source_step}"
-        scope.out.line(f"turn_{target.SUFFIX[cell.statement.dtype]}({ARENA}, {steps})")
+        scope.out.line(f"transpose_{target.SUFFIX[cell.statement.dtype]}({ARENA}, {steps})")
 
     def _extent(self, axis: Axis) -> Expr:
         statements = map(self.function.statement, self.nest.moving(self.clause))

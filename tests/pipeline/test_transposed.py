@@ -32,11 +32,11 @@ def test_any_matrix_is_transposed(m: int, n: int, dtype: Dtype, threads: int) ->
     np.testing.assert_array_equal(found["w"][2:], turned[2:])
     assert not found["w"][:2].any()
     is_square = m % 8 == n % 8 == 0 and dtype != "int32"
-    assert (" turn_f" in compiled.explain().source) == is_square
+    assert (" transpose_f" in compiled.explain().source) == is_square
 
 
 @pytest.mark.parametrize("size", [64, 72])
-def test_workers_that_share_a_matrix_turn_whole_squares(size: int) -> None:
+def test_workers_that_share_a_matrix_transpose_whole_squares(size: int) -> None:
     """Of 72 rows an eighth is nine, which are no squares."""
     b, i = ot.dims("b i")
     model = nn.MLP(size, [size] * 3, 1, over=i)
@@ -48,6 +48,6 @@ def test_workers_that_share_a_matrix_turn_whole_squares(size: int) -> None:
     given = {"x": rng.normal(size=(5, size)), "y": rng.normal(size=5)}
     values = {name: value.astype(np.float32) for name, value in given.items()}
     compiled = learning.compile(threads=2)
-    assert (" turn_f32" in compiled.explain().source) == (size == 64)
+    assert (" transpose_f32" in compiled.explain().source) == (size == 64)
     found = compiled(**values, I=3)["loss"]
     np.testing.assert_allclose(found, learning.interpret(**values, I=3)["loss"], rtol=2e-4)

@@ -1,4 +1,4 @@
-"""Copies of matrices whose rows become columns: squares of them go through registers.
+"""Transposed copies of matrices: squares of them go through registers.
 
 Element by element, either the reads or the writes would be far apart.
 """
@@ -16,7 +16,7 @@ from ostinato.pdg.index import Dim, dims_of
 
 
 @dataclass(frozen=True)
-class Turned:
+class Transposed:
     """A copy: its rows are the columns of the source; steps are elements between rows."""
 
     source: Load
@@ -26,18 +26,18 @@ class Turned:
     source_step: int
 
 
-def turned_copies(
+def transposed_copies(
     nest: Nest,
     clause: int,
     statements: Mapping[str, Statement],
     storage: Mapping[str, Storage],
-) -> dict[str, Turned]:
-    """What a nest copies, if all that it does is to turn matrices along the same two axes."""
-    found: dict[str, Turned] = {}
+) -> dict[str, Transposed]:
+    """What a nest copies, if all that it does is to transpose matrices along the same two axes."""
+    found: dict[str, Transposed] = {}
     sizes = {a.index: a for a in nest.axes}
     for name in nest.moving(clause):
         s = statements[name]
-        copy = _turned(s, s.clauses[clause][1], storage)
+        copy = _transposed(s, s.clauses[clause][1], storage)
         if copy is None or not all(_has_squares(sizes.get(d)) for d in (copy.row, copy.column)):
             return {}
         if any(a.index not in sizes for a in s.axes):
@@ -56,7 +56,7 @@ def _has_squares(axis: Axis | None) -> bool:
     )
 
 
-def _turned(s: Statement, value: Value, storage: Mapping[str, Storage]) -> Turned | None:
+def _transposed(s: Statement, value: Value, storage: Mapping[str, Storage]) -> Transposed | None:
     if s.kind != "map" or s.dtype not in ("float32", "float64") or not isinstance(value, Load):
         return None
     to, source = storage[s.name], storage[value.tensor]
@@ -71,7 +71,7 @@ def _turned(s: Statement, value: Value, storage: Mapping[str, Storage]) -> Turne
     others = [e for e in value.axes if e.as_dim() not in (row, column)]
     if to_step is None or source_step is None or any(dims_of(e) & {row, column} for e in others):
         return None
-    return Turned(value, row, column, to_step, source_step)
+    return Transposed(value, row, column, to_step, source_step)
 
 
 def _step(storage: Storage, axes: Sequence[Dim | None], dim: Dim) -> int | None:

@@ -7,21 +7,24 @@ import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.cpu.flags import DRIVER, SQUARE
-from ostinato.codegen.cpu.turn import turn_f32, turn_f64
+from ostinato.codegen.cpu.transpose import transpose_f32, transpose_f64
 from ostinato.codegen.cpu.twins import njit
 
 Array = npt.NDArray[Any]
+FORMS = ((transpose_f32, "float32"), (transpose_f64, "float64"))
 
 
-@pytest.mark.parametrize(("turn", "dtype"), [(turn_f32, "float32"), (turn_f64, "float64")])
-def test_a_square_is_transposed_and_nothing_beside_it_is_touched(turn: Any, dtype: str) -> None:
+@pytest.mark.parametrize(("transpose", "dtype"), FORMS)
+def test_a_square_is_transposed_and_nothing_beside_it_is_touched(
+    transpose: Any, dtype: str
+) -> None:
     wide, tall, to = 20, 11, 300
     source = np.arange(to, dtype=dtype)
     view = np.concatenate([source, np.full(tall * SQUARE, -1.0, dtype)])
 
     @njit(**DRIVER)
     def run(view: Array) -> None:
-        turn(view, to + 1, tall, 3, wide)
+        transpose(view, to + 1, tall, 3, wide)
 
     run(view)
     expected = np.full((SQUARE, tall), -1.0, dtype)

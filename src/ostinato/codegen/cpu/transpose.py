@@ -14,7 +14,7 @@ from ostinato.codegen.cpu.llvm import (
 from ostinato.codegen.cpu.vector import Float, Vector
 
 
-def _turn(name: str, dtype: Float) -> Primitive:
+def _transpose(name: str, dtype: Float) -> Primitive:
     def emit(builder: Builder, args: list[Value]) -> None:
         memory, to, to_step, source, source_step = args
         v = Vector(builder, dtype, SQUARE)
@@ -48,9 +48,9 @@ def _picked(builder: Builder, left: Value, right: Value, lanes: list[int]) -> Va
     return builder.shuffle_vector(left, right, mask)
 
 
-turn_f32 = _turn("turn_f32", "float32")
-"""``turn_f32(view, to, to_step, source, source_step)``: transpose a square of `SQUARE` rows.
+transpose_f32 = _transpose("transpose_f32", "float32")
+"""``transpose_f32(view, to, to_step, source, source_step)``: transpose a square of `SQUARE` rows.
 
 ``to`` and ``source`` are offsets in elements, the steps those from one row to the next.
 """
-turn_f64 = _turn("turn_f64", "float64")
+transpose_f64 = _transpose("transpose_f64", "float64")
