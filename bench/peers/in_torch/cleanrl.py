@@ -1,6 +1,7 @@
 """PPO as one plain PyTorch script in CleanRL's style, with updates in eager mode.
 
-CleanRL steps its environments one after the other. ``in_numpy`` has all of them in NumPy arrays.
+CleanRL steps its environments one after the other, each in a wrapper of its own. ``in_numpy`` has
+all of them in NumPy arrays.
 """
 
 from __future__ import annotations
@@ -31,6 +32,21 @@ def network(outputs: int) -> nn.Sequential:
     )
 
 
+def game() -> gymnasium.Env:
+    """Return one environment, which reports the length of every game that ends."""
+    return gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make("CartPole-v1"))
+
+
+def games_in_turn(envs: int) -> gymnasium.vector.VectorEnv:
+    return gymnasium.vector.SyncVectorEnv([game] * envs)
+
+
+def games_in_numpy(envs: int) -> gymnasium.vector.VectorEnv:
+    mode = "vector_entry_point"
+    games = gymnasium.make_vec("CartPole-v1", num_envs=envs, vectorization_mode=mode)
+    return gymnasium.wrappers.vector.RecordEpisodeStatistics(games)
+
+
 class Training:
     """One agent and its environments."""
 
@@ -40,9 +56,7 @@ class Training:
         warnings.simplefilter("ignore")
         torch.manual_seed(seed)
         self.envs, self.steps, self.updates, self.seed = envs, steps, updates, seed
-        mode = "vector_entry_point" if in_numpy else "sync"
-        self.games = gymnasium.make_vec("CartPole-v1", num_envs=envs, vectorization_mode=mode)
-        self.games = gymnasium.wrappers.vector.RecordEpisodeStatistics(self.games)
+        self.games = games_in_numpy(envs) if in_numpy else games_in_turn(envs)
         self.seen, _ = self.games.reset(seed=seed)
         self.over = np.zeros(envs, bool)
         self.actor, self.critic = network(2), network(1)
