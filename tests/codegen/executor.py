@@ -299,9 +299,12 @@ class Worker:
             for k, slot in enumerate(storage.slots):
                 if slot.kind == "full":
                     last = evaluate(slot.extent, self.memory.extents) - 1
-                    dims[k] = min(max(dims[k], 0), last)
-        axes = tuple(evaluate(e, here) for e in load.axes)
-        return self.fetch(load.tensor, tuple(dims), axes)
+                    dims[k] = max(min(dims[k], last), 0)
+        axes = [evaluate(e, here) for e in load.axes]
+        if load.clamp == "all":
+            lasts = [evaluate(a.pad, self.memory.extents) - 1 for a in storage.axes]
+            axes = [max(min(k, last), 0) for k, last in zip(axes, lasts, strict=True)]
+        return self.fetch(load.tensor, tuple(dims), tuple(axes))
 
 
 def execute(

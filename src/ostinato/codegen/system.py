@@ -57,12 +57,15 @@ class Pick:
     at: Value
 
 
+Clamp = Literal["", "dims", "all"]  # no index, those of dims, those of axes too
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """An element of a tensor: one index per dim and per axis of the tensor, in its order.
 
-    ``clamp`` says that a dim index may leave the tensor's box at points whose value nobody demands:
-    the address is clamped, and such a read is no dependence. ``picks`` are the computed indices
+    ``clamp`` names the indices that may leave the tensor at points whose value nobody demands: they
+    are clamped, and such a read is no dependence. ``picks`` are the computed indices
     that ``dims`` and ``axes`` mention, each after those that its size mentions. A dependence counts
     every value of such an index, so that the bounds of a window hold for any run.
     """
@@ -71,7 +74,7 @@ class Load:
     dims: tuple[Expr, ...]
     axes: tuple[Expr, ...]
     dtype: Dtype
-    clamp: bool = False
+    clamp: Clamp = ""
     picks: tuple[Pick, ...] = ()
 
 

@@ -179,7 +179,7 @@ def test_a_computed_index_is_clamped_to_its_axis(tmp_path: Directory) -> None:
 def test_a_clamped_read_stays_inside_the_tensor(tmp_path: Directory) -> None:
     x = given("x", (T,), ())
     read = load(x, (expr(T) + 3,))
-    y = mapped("y", (T,), (), replace(read, clamp=True))
+    y = mapped("y", (T,), (), replace(read, clamp="dims"))
     plan = whole([x, y], [kept(x), kept(y)], ["y"], [serial("k", loop(T, Nest(("y",), ())))])
     values = normal(5)
     out = run(plan, tmp_path, {"T": 5}, {"x": values})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ostinato.codegen.emit.index import Names, expression
 from ostinato.codegen.emit.text import PRODUCT, SUM, Text, binary, call
 from ostinato.codegen.memory.storage import Slot, Storage
+from ostinato.codegen.system import Clamp
 from ostinato.pdg.index import Atom, Dim, Expr, dims_of, expr
 
 
@@ -21,7 +22,7 @@ class Part:
 
 
 def slot_parts(
-    storage: Storage, dims: Sequence[Expr], inner: frozenset[Dim], names: Names, clamp: bool
+    storage: Storage, dims: Sequence[Expr], inner: frozenset[Dim], names: Names, clamp: Clamp
 ) -> list[Part]:
     """The summands for a tensor's slots."""
     out: list[Part] = []
@@ -32,22 +33,21 @@ def slot_parts(
         if slot.kind == "full" and not clamp:
             out.extend(_affine(at, stride, inner, names))
         else:
-            index = _stored(slot, at, clamp, names)
+            index = _stored(slot, at, names)
             out.append(Part(index, stride, bool(dims_of(at) & inner)))
     return out
 
 
-def _stored(slot: Slot, at: Expr, clamp: bool, names: Names) -> Text:
+def _stored(slot: Slot, at: Expr, names: Names) -> Text:
     index, extent = expression(at, names), expression(slot.extent, names)
     if slot.kind == "circular":
         return binary("%", PRODUCT, index, extent)
-    assert clamp
     return clamped(index, slot.extent, names)
 
 
 def clamped(index: Text, size: Expr, names: Names) -> Text:
-    """The nearest index inside ``0 <= index < size``."""
-    return call("min", call("max", index, "0"), expression(size - 1, names))
+    """The nearest index inside ``0 <= index < size``; 0 where there is none."""
+    return call("max", call("min", index, expression(size - 1, names)), "0")
 
 
 def _affine(at: Expr, stride: Expr, inner: frozenset[Dim], names: Names) -> list[Part]:
@@ -62,9 +62,15 @@ def _term(atom: Atom) -> Expr:
     return Expr(((atom, 1),), 0)
 
 
-def axis_parts(index: Expr, stride: Expr, names: Names) -> list[Part]:
-    """The summands for one axis: all of it stays in the loop."""
-    return [] if index == expr(0) else [Part(expression(index, names), stride, True)]
+def axis_parts(
+    storage: Storage, axes: Sequence[Expr], names: Names, clamp: Clamp
+) -> Iterator[Part]:
+    """The summands for a tensor's axes: all of them stay in the loop."""
+    steps = storage.strides[len(storage.slots) :]
+    for axis, stride, at in zip(storage.axes, steps, axes, strict=True):
+        if at != expr(0):
+            index = expression(at, names)
+            yield Part(clamped(index, axis.pad, names) if clamp == "all" else index, stride, True)
 
 
 def total(parts: Sequence[Part], start: Text | None, names: Names) -> Text:

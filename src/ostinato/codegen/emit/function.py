@@ -145,9 +145,7 @@ class Body:
         storage = self.function.storage(load.tensor)
         inner = self.inner | {pick.axis.index for pick in load.picks}
         out = slot_parts(storage, load.dims, inner, names, load.clamp)
-        steps = storage.strides[len(storage.slots) :]
-        for stride, at in zip(steps, load.axes, strict=True):
-            out.extend(axis_parts(at, stride, names))
+        out.extend(axis_parts(storage, load.axes, names, load.clamp))
         return out
 
     def offset(self, load: Load, scope: Scope | None = None) -> Text:

@@ -287,7 +287,6 @@ class _Clause:
         place = self.function.storage(s.name).place
         variable = bind(text, cell.tag(), scope)
         scope.known[result] = variable
-        scope.known[Load(s.name, result.dims, result.axes, s.dtype, clamp=True)] = variable
         if place != "register":
             scope.out.line(self.function.store(s.name, self.body.offset(result), variable))
 

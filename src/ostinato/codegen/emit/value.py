@@ -77,6 +77,13 @@ class Scope:
         """A scope for one branch: what it names is unknown outside."""
         return replace(self, known=dict(self.known))
 
+    def named(self, value: Value) -> Text | None:
+        """The name of a value; a clamped element is the element itself, where it is demanded."""
+        found = self.known.get(value)
+        if found is None and isinstance(value, Load) and value.clamp:
+            found = self.known.get(replace(value, clamp=""))
+        return found
+
     def under(self, names: Names) -> Scope:
         """The same place with more indices; what mentions them is unknown outside."""
         more = names.keys() - self.names.keys()
@@ -97,7 +104,7 @@ def shared(values: tuple[Value, ...]) -> frozenset[Value]:
 
 def print_value(value: Value, scope: Scope) -> Text:
     """Return the text of a value, after adding the lines it needs to ``scope.out``."""
-    found = scope.known.get(value)
+    found = scope.named(value)
     if found is not None:
         return found
     text = _compute(value, scope)

@@ -1,44 +1,97 @@
-"""Proofs that loads stay inside the box of the tensor they read.
+"""Proofs that loads stay inside the tensor they read.
 
-Lowering marks every load at another point as one that may leave the box. Here isl proves, under the
-clause's condition, that most cannot; what stays marked is clamped by the emitter, and is a read
-whose value nobody demands.
+A load reads a tensor at indices of its reader. Here isl proves for most loads, under the condition
+of their clause and for all extents, that no index leaves the tensor; then the address is computed
+as it is. What is not proved keeps ``clamp``: its indices are kept inside when the address is
+computed. Such a load is executed at points that nobody demands, or its value is not used:
+`ostinato.pdg.inside` has proved that no demanded read leaves the box of what it reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
-from ostinato.codegen.system import Call, Choice, Load, Statement, System, Value
+from ostinato.codegen.fresh import fresh
+from ostinato.codegen.lowering.radix import below
+from ostinato.codegen.system import Call, Choice, Clamp, Load, Statement, System, Value, loads
+from ostinato.codegen.values import Rewrite, value_symbols
 from ostinato.pdg import isl
 from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, cond_symbols, every, negation
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, maximum
+from ostinato.pdg.isl import LowerBounds
 
 Sizes = dict[Dim, Expr]
+WALKING = ("matmul", "along", "host")  # kinds whose code goes along operands by steps
 
 
+@dataclass
 class _Prover:
-    """Answers about boxes, remembered: programs repeat few index expressions."""
+    """Answers about indices, remembered: programs repeat few index expressions."""
 
-    def __init__(self) -> None:
-        self.known: dict[tuple[object, ...], bool] = {}
+    statements: Mapping[str, Statement]
+    least: LowerBounds
+    known: dict[tuple[object, ...], bool] = field(default_factory=dict[tuple[object, ...], bool])
 
-    def inside(self, e: Expr, dim: Dim, context: Cond, sizes: Sizes) -> bool:
-        """Whether ``0 <= e < extent of dim`` wherever the context holds in the box."""
-        if e == expr(dim):
+    def inside(self, e: Expr, size: Expr, context: Cond, sizes: Sizes) -> bool:
+        """Whether ``0 <= e < size`` wherever the context holds in the box of the indices."""
+        index = e.as_dim()
+        if index is not None and sizes.get(index, expr(index.extent)) == size:
             return True
-        if not is_quasi_affine(e):
-            return False
-        mentioned = dims_of(e) | {s for s in cond_symbols(context) if isinstance(s, Dim)}
+        if not is_quasi_affine(e) or not is_quasi_affine(size):
+            return below(e, size, sizes)
+        mentioned = dims_of(e) | dims_of(size)
+        mentioned |= {s for s in cond_symbols(context) if isinstance(s, Dim)}
         dims = _closed(mentioned, sizes)
-        key = (e, dim, context, tuple((d, sizes.get(d)) for d in dims))
+        key = (e, size, context, tuple((d, sizes.get(d)) for d in dims))
         if key not in self.known:
             box = isl.domain_set(dims, {d: sizes[d] for d in dims if d in sizes}, context)
-            wanted = every(at_least(e, 0), at_least(expr(dim.extent) - 1, e))
-            self.known[key] = box.assume({}).is_subset(isl.condition_set(dims, wanted))
+            wanted = every(at_least(e, 0), at_least(size - 1, e))
+            outside = (box - isl.condition_set(dims, wanted)).assume(self.least)
+            self.known[key] = outside.is_empty()
         return self.known[key]
+
+    def proved(self, s: Statement) -> Statement:
+        """The statement with ``clamp`` only on loads that may leave their tensor."""
+        sizes = {a.index: a.size for a in s.axes}
+        clauses: list[tuple[Cond, Value]] = []
+        before: Cond = ALWAYS
+        for cond, value in s.clauses:
+            clauses.append((cond, self.value(value, every(before, cond), sizes)))
+            before = every(before, negation(cond))
+        return replace(s, clauses=tuple(clauses))
+
+    def value(self, value: Value, context: Cond, sizes: Sizes) -> Value:
+        match value:
+            case Load():
+                picks = tuple(replace(p, at=self.value(p.at, context, sizes)) for p in value.picks)
+                # the index of an empty axis is 0 all the same
+                picked = {p.axis.index: maximum(p.axis.size, 1) for p in picks}
+                clamp = self.clamp(value, context, sizes | picked)
+                return replace(value, picks=picks, clamp=clamp)
+            case Call():
+                args = tuple(self.value(a, context, sizes) for a in value.args)
+                return replace(value, args=args)
+            case Choice(cond, then, other):
+                return replace(
+                    value,
+                    then=self.value(then, every(context, cond), sizes),
+                    other=self.value(other, every(context, negation(cond)), sizes),
+                )
+            case _:
+                return value
+
+    def clamp(self, load: Load, context: Cond, sizes: Sizes) -> Clamp:
+        """The indices of a load that may leave its tensor where the context holds."""
+        tensor = self.statements[load.tensor]
+        for at, axis in zip(load.axes, tensor.result_axes, strict=True):
+            if not self.inside(at, axis.pad, context, sizes):
+                return "all"
+        for at, dim in zip(load.dims, tensor.result_dims, strict=True):
+            if not self.inside(at, expr(dim.extent), context, sizes):
+                return "dims"
+        return ""
 
 
 def _closed(dims: frozenset[Dim] | set[Dim], sizes: Sizes) -> tuple[Dim, ...]:
@@ -51,47 +104,43 @@ def _closed(dims: frozenset[Dim] | set[Dim], sizes: Sizes) -> tuple[Dim, ...]:
         found |= more
 
 
-def prove_bounds(system: System) -> System:
-    """Return the system with ``clamp`` only on loads that may leave their tensor's box."""
-    prover = _Prover()
-    statements = {
-        name: replace(s, clauses=_proved(s, system, prover))
-        for name, s in system.statements.items()
-    }
+def prove_bounds(system: System, least: LowerBounds | None = None) -> System:
+    """Return the system with ``clamp`` only on loads that may leave the tensor they read.
+
+    ``least`` gives the smallest value of extents that start above 1.
+    """
+    prover = _Prover(system.statements, least or {})
+    statements: dict[str, Statement] = {}
+    for name, s in system.statements.items():
+        s = prover.proved(s)
+        if s.kind in WALKING and any(load.clamp for _, v in s.clauses for load in loads(v)):
+            copies = _Copies(s, {*system.statements, *statements})
+            s = Rewrite({}, copies.load).clauses(s)
+            statements |= copies.made
+        statements[name] = s
     return replace(system, statements=statements)
 
 
-def _proved(s: Statement, system: System, prover: _Prover) -> tuple[tuple[Cond, Value], ...]:
-    sizes = {a.index: a.size for a in s.axes}
-    out: list[tuple[Cond, Value]] = []
-    before: Cond = ALWAYS
-    for cond, value in s.clauses:
-        context = every(before, cond)
-        out.append((cond, _value(value, context, sizes, (system, prover))))
-        before = every(before, negation(cond))
-    return tuple(out)
+@dataclass
+class _Copies:
+    """Operands of one statement whose indices may leave a tensor: what walks reads copies."""
 
+    reader: Statement
+    taken: set[str]
+    made: dict[str, Statement] = field(default_factory=dict[str, Statement])
 
-def _value(value: Value, context: Cond, sizes: Sizes, by: tuple[System, _Prover]) -> Value:
-    match value:
-        case Load():
-            system, prover = by
-            dims: Sequence[Dim] = system.statements[value.tensor].result_dims
-            picks = tuple(replace(p, at=_value(p.at, context, sizes, by)) for p in value.picks)
-            # the index of an empty axis is 0 all the same
-            picked = {p.axis.index: maximum(p.axis.size, 1) for p in value.picks}
-            clamp = value.clamp and not all(
-                prover.inside(e, d, context, sizes | picked)
-                for e, d in zip(value.dims, dims, strict=True)
-            )
-            return replace(value, picks=picks, clamp=clamp)
-        case Call():
-            return replace(value, args=tuple(_value(a, context, sizes, by) for a in value.args))
-        case Choice(cond, then, other):
-            return replace(
-                value,
-                then=_value(then, every(context, cond), sizes, by),
-                other=_value(other, every(context, negation(cond)), sizes, by),
-            )
-        case _:
-            return value
+    def load(self, load: Load) -> Value:
+        if not load.clamp:
+            return load
+        s = self.reader
+        used = value_symbols(load)
+        axes = tuple(a for a in s.axes if a.index in used)
+        used |= {d for a in axes for d in dims_of(a.size)}
+        dims = tuple(d for d in s.dims if d in used)
+        name = fresh(f"{load.tensor}_inside", self.taken | self.made.keys())
+        self.made[name] = Statement(
+            name, "map", dims, axes, ((ALWAYS, load),), load.dtype, s.lanes & set(dims),
+            where=s.where, label=s.label,
+        )  # fmt: skip
+        at = tuple(map(expr, dims)), tuple(expr(a.index) for a in axes)
+        return Load(name, *at, load.dtype)

@@ -20,7 +20,7 @@ from ostinato.codegen.system import (
 from ostinato.pdg.condition import ALWAYS, Cond, substitute_cond
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.functions import fold_unit
-from ostinato.pdg.index import Dim, Expr, Slice, expr, substitute
+from ostinato.pdg.index import Dim, Expr, Slice, substitute
 from ostinato.pdg.node import (
     Affine,
     Broadcast,
@@ -63,9 +63,8 @@ class Elements(Picks):
                 else:
                     axes.append(digit.at)
         dims = tuple(at[d] for d in frame.dims)
-        clamp = any(e != expr(d) for d, e in zip(frame.dims, dims, strict=True))
         picks = self.mentioned((*dims, *axes))
-        return Load(self.name(node), dims, tuple(axes), node.dtype, clamp, picks)
+        return Load(self.name(node), dims, tuple(axes), node.dtype, picks=picks)
 
     def gathered(self, node: Node, point: Point, digits: Sequence[Digits]) -> Value:
         """The element of a gather: its operand at an index that is computed.

@@ -61,7 +61,7 @@ def _transposed(s: Statement, value: Value, storage: Mapping[str, Storage]) -> T
         return None
     to, source = storage[s.name], storage[value.tensor]
     apart = to.owner != source.owner and "register" not in (to.place, source.place)
-    if not apart or value.picks or len(to.axes) < 2 or len(source.axes) < 2:
+    if not apart or value.picks or value.clamp or len(to.axes) < 2 or len(source.axes) < 2:
         return None
     row, column = value.axes[-1].as_dim(), to.axes[-1].index
     if row is None or row == column or any(dims_of(e) & {row, column} for e in value.dims):

@@ -145,9 +145,9 @@ def _moved(reader: Statement, moved: Statement, dim: Dim, steps: int) -> Stateme
 
     def load(x: Load) -> Value:
         if x.tensor != moved.name:
-            return replace(x, clamp=x.clamp or is_itself)
+            return replace(x, clamp=x.clamp or ("dims" if is_itself else ""))
         dims = (*x.dims[:place], x.dims[place] + steps, *x.dims[place + 1 :])
-        return replace(x, dims=dims, clamp=True)
+        return replace(x, dims=dims, clamp=x.clamp or "dims")
 
     by: dict[Dim, Expr] = {dim: expr(dim) - steps} if is_itself else {}
     return Rewrite(by, load).clauses(reader)
