@@ -207,14 +207,14 @@ def _checked(pdg: Pdg) -> Pdg:
     """The program, proved to be defined for all extents, or from the least that it reads."""
     # isl is loaded by the first program, not by the import of the package.
     from ostinato.pdg.check import check
+    from ostinato.pdg.inside import straying
 
     try:
-        check(pdg)
+        demand = check(pdg)
     except (DomainError, ShapeError):
-        bounded = replace(pdg, minimum_extents=least_extents(pdg))
-        check(bounded)
-        return bounded
-    return pdg
+        pdg = replace(pdg, minimum_extents=least_extents(pdg))
+        demand = check(pdg)
+    return replace(pdg, reads_outside=True) if straying(demand) else pdg
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Programs that were proved to be defined before: isl is not asked twice.
 
 The proof of a training loop takes longer than loading its machine code, and depends on the graph
-alone. One small file per program is kept in the cache directory: the least extents it needs.
+alone. One small file per program is kept in the cache directory: the least extents it needs, and
+whether it reads expressions outside their box.
 """
 
 from __future__ import annotations
@@ -45,19 +46,22 @@ def once(pdg: Pdg, prove: Callable[[Pdg], Pdg]) -> Pdg:
 
 
 def _as_found(pdg: Pdg, place: Path) -> Pdg:
-    """The program with the least extents that were kept. Reading counts as use."""
+    """The program with what was kept of its proof. Reading counts as use."""
     found = json.loads(trust.read(place))
-    if not isinstance(found, dict):
-        raise ValueError(f"{place} is damaged")
-    least = cast(dict[str, object], found)
-    if not all(isinstance(size, int) for size in least.values()):
-        raise ValueError(f"{place} is damaged")
-    os.utime(place)
-    return replace(pdg, minimum_extents=cast(dict[str, int], least)) if least else pdg
+    match found:
+        case {"least": dict(least), "outside": bool(outside)} if all(
+            isinstance(size, int) for size in cast(dict[str, object], least).values()
+        ):
+            os.utime(place)
+            least = cast(dict[str, int], least)
+            return replace(pdg, minimum_extents=least, reads_outside=outside)
+        case _:
+            raise ValueError(f"{place} is damaged")
 
 
 def _keep(place: Path, found: Pdg) -> None:
     try:
-        trust.write(place, json.dumps(dict(found.minimum_extents)).encode())
+        kept = {"least": dict(found.minimum_extents), "outside": found.reads_outside}
+        trust.write(place, json.dumps(kept).encode())
     except OSError as failure:
         trust.warn_once(f"nothing is cached: {failure}")

@@ -287,7 +287,15 @@ def system_of(optimized: Rewritten, options: Options) -> System:
     from ostinato.codegen.lowering.bounds import prove_bounds
     from ostinato.codegen.lowering.lower import lower
 
-    return prove_bounds(lower(optimized.pdg, optimized.batched, options.hints))
+    least = optimized.pdg.minimum_extents
+    system = prove_bounds(lower(optimized.pdg, optimized.batched, options.hints), least)
+    if any(load.clamp for name in system.statements for load in system.reads(name)):
+        from ostinato.pdg.inside import inside
+
+        within = inside(optimized.pdg)
+        if within is not optimized.pdg:
+            system = prove_bounds(lower(within, optimized.batched, options.hints), least)
+    return system
 
 
 def plan_of(optimized: Rewritten, options: Options) -> tuple[Plan, dict[str, Array]]:

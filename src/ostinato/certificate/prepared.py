@@ -1,10 +1,11 @@
 """That a program whose cases were drawn anew is the source, point by point.
 
-Before rules run, cases that a parallel dimension tells apart may become one, and values of steps
-that are known may be written out beside those that are computed. Nothing else may have changed: at
-every point both programs apply the same operators to the same values, once it is followed which
-case holds there. A recurrence may be replaced by what the source says it is, and a value by that
-element of its history.
+Before rules run, cases that a parallel dimension tells apart may become one, values of steps that
+are known may be written out beside those that are computed, and so may values outside their box.
+Nothing else may have changed: at every point both programs apply the same operators to the same
+values, once it is followed which case holds there. A recurrence may be replaced by what the source
+says it is, a value by that element of its history, and a read of an operator by the operator of
+reads (`ostinato.pdg.elsewhere`).
 
 Claims are worked off one by one: two values, and the points at which they must be the same (a set
 of isl, for all extents). What solves the source's equations then solves the others.
@@ -13,16 +14,31 @@ of isl, for all extents). What solves the source's equations then solves the oth
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import cast
 
 from ostinato.pdg import build
 from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.condition import Cond, equal, negation
 from ostinato.pdg.demand import box, read_relation
+from ostinato.pdg.elsewhere import elsewhere
 from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
-from ostinato.pdg.isl import Set, proves, relation
+from ostinato.pdg.isl import Set, box_cond, proves, relation
 from ostinato.pdg.naming import called
-from ostinato.pdg.node import Case, Equation, Host, Linear, Node, Part, Pdg, Read, Rec, Scan
+from ostinato.pdg.node import (
+    Affine,
+    Case,
+    Equation,
+    Host,
+    Iota,
+    Linear,
+    Node,
+    Part,
+    Pdg,
+    Read,
+    Rec,
+    Scan,
+)
 
 Claim = tuple[Node, Node, Set]  # a value of the new program, one of the source, where they agree
 
@@ -132,7 +148,23 @@ class _Work:
         return list(_pieces(equation, points))
 
     def _reads(self, new: Node, old: Node, points: Set) -> None:
-        """Reads of the same points; one that moves along no dimension of its operand is none."""
+        """Reads of the same points, or else of the same elements, or operators of reads."""
+        together = self._together(new, old, points)
+        if together is not None:
+            self.claim(*together)
+        elif _slices(new) or _slices(old):
+            self.claim(*_elements(new, old, points))
+        else:
+            mine, other = _written_out(new), _written_out(old)
+            if mine is new and other is old:
+                raise Changed(f"{called(new)} is read at other points than {called(old)}")
+            self.claim(mine, other, points)
+
+    def _together(self, new: Node, old: Node, points: Set) -> Claim | None:
+        """The operands of two reads and the points at which both read them.
+
+        A read that moves along no dimension of its operand is none.
+        """
         (at, x), (by, y) = _read(new), _read(old)
         joined: dict[Dim, Index] = {}
         for dim in {**at, **by}:
@@ -142,16 +174,16 @@ class _Work:
             joined[dim] = other if dim not in at else mine
             ignored = missing and dim not in free.domain and not isinstance(joined[dim], Slice)
             if not (ignored or _same(mine, other, points)):
-                raise Changed(f"{called(new)} is read at other points than {called(old)}")
+                return None
         dims = build.order({*x.domain, *y.domain})
         reached = read_relation(tuple(joined.items()), points.dims, dims)
-        self.claim(x, y, reached.apply(points))
+        return x, y, reached.apply(points)
 
     def _operators(self, new: Node, old: Node, points: Set) -> None:
-        same = new.op == old.op and len(new.args) == len(old.args)
-        types = (new.shape, new.dtype) == (old.shape, old.dtype)
+        same = len(new.args) == len(old.args) and _same_operator(new, old, points)
         calls = not isinstance(new.op, Host) or new.domain == old.domain
-        if not (same and types and calls and new.args):
+        ends = isinstance(new.op, Affine | Iota)  # have no operands, and their numbers are the same
+        if not (same and calls and (new.args or ends)):
             raise Changed(f"{called(new)} takes the place of {called(old)}")
         if isinstance(new.op, Scan | Linear):
             points = _span(points, new.op.dim, new.op.reverse)
@@ -180,10 +212,69 @@ def _read(node: Node) -> tuple[Mapping[Dim, Index], Node]:
     return (dict(node.op.at), node.args[0]) if isinstance(node.op, Read) else ({}, node)
 
 
+def _slices(node: Node) -> list[tuple[Dim, Slice]]:
+    """The slices of a read, in the order of its axes."""
+    at = node.op.at if isinstance(node.op, Read) else ()
+    return [(d, i) for d, i in at if isinstance(i, Slice)]
+
+
+def _steps(node: Node) -> dict[Dim, Expr]:
+    """The indices of a read that are no slices."""
+    at = node.op.at if isinstance(node.op, Read) else ()
+    return {d: i for d, i in at if isinstance(i, Expr)}
+
+
+def _written_out(node: Node) -> Node:
+    """A read of an operator as the operator of reads; any other value itself."""
+    return elsewhere(node.args[0], _steps(node)) if isinstance(node.op, Read) else node
+
+
+def _elements(new: Node, old: Node, points: Set) -> Claim:
+    """Two reads of slices as reads of one element, at a place that both slices have."""
+    mine, other = _slices(new), _slices(old)
+    if len(mine) != len(other):
+        raise Changed(f"{called(new)} has other slices than {called(old)}")
+    found: list[dict[Dim, Expr]] = [_steps(new), _steps(old)]
+    for (d, left), (e, right) in zip(mine, other, strict=True):
+        if not _same(left.size, right.size, points):
+            raise Changed(f"{called(new)} has other sizes than {called(old)}")
+        place = Dim(f"{d}_")
+        points = points.onto((*points.dims, place)).where(box_cond((place,), {place: left.size}))
+        for to, dim, steps in zip(found, (d, e), (left, right), strict=True):
+            to[dim] = steps.lo + expr(place) * steps.step
+    ways = (build.read(x.args[0], [*at.items()]) for x, at in zip((new, old), found, strict=True))
+    return next(ways), next(ways), points
+
+
+def _same_operator(new: Node, old: Node, points: Set) -> bool:
+    """Whether two operators are equal, their indices and sizes at these points."""
+    if type(new.op) is not type(old.op) or new.dtype != old.dtype or new.rank != old.rank:
+        return False
+    mine, other = _parts(new.op), _parts(old.op)
+    pairs = [*zip(mine, other, strict=False), *zip(new.shape, old.shape, strict=True)]
+    return len(mine) == len(other) and all(
+        _same(a, b, points) if isinstance(a, Expr | Slice) and isinstance(b, Expr | Slice)
+        else a == b
+        for a, b in pairs
+    )  # fmt: skip
+
+
+def _parts(of: object) -> list[object]:
+    """The fields of an operator's record, and what stands in tuples of them."""
+    if isinstance(of, tuple):
+        return [part for each in cast(tuple[object, ...], of) for part in _parts(each)]
+    if isinstance(of, Dim | Expr | Slice) or not is_dataclass(of):
+        return [of]
+    return [part for each in fields(of) for part in _parts(getattr(of, each.name))]
+
+
 def _same(mine: Index, other: Index, points: Set) -> bool:
     """Whether two indices are equal at these points."""
+    if isinstance(mine, Slice) and isinstance(other, Slice):
+        ends = _same(mine.lo, other.lo, points) and _same(mine.hi, other.hi, points)
+        return mine.step == other.step and ends
     if isinstance(mine, Slice) or isinstance(other, Slice):
-        return mine == other
+        return False
     quasi_affine = is_quasi_affine(mine) and is_quasi_affine(other)
     return mine == other or (quasi_affine and proves(equal(mine, other), points))
 

@@ -25,7 +25,7 @@ from ostinato.pdg.index import (
 )
 from ostinato.pdg.isl import LowerBounds, Sample, Set, condition_set
 from ostinato.pdg.naming import called, is_named
-from ostinato.pdg.node import Gather, Input, Node, Part, Pdg, Read, Rec
+from ostinato.pdg.node import Gather, Host, Input, Node, Part, Pdg, Random, Read, Rec
 
 
 def check(pdg: Pdg, minimum_extents: LowerBounds | None = None) -> Demand:
@@ -39,7 +39,7 @@ def check(pdg: Pdg, minimum_extents: LowerBounds | None = None) -> Demand:
     users = _users(pdg)
     for node in pdg.nodes():
         match node.op:
-            case Input():
+            case Input() | Random() | Host():
                 _check_leaf(demand, users, node)
             case Rec(name):
                 _check_leaf(demand, users, node)

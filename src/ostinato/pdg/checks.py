@@ -15,6 +15,7 @@ from ostinato.pdg.check import check
 from ostinato.pdg.claims import Claim, Inside, Said, Unseen
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.demand import Demand, box
+from ostinato.pdg.inside import inside, straying
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import UNSEEN, Gather, Node, Pdg
 
@@ -36,6 +37,8 @@ def with_claims(pdg: Pdg, written: Sequence[Condition] = ()) -> tuple[Pdg, tuple
     """
     outputs: dict[str, Node] = {}
     claims: list[Claim] = []
+    if pdg.reads_outside:
+        pdg = inside(pdg)
     demand = Demand(pdg, pdg.minimum_extents)
     for node in pdg.nodes():
         points = _points(demand, node) if isinstance(node.op, Gather) else None
@@ -45,8 +48,8 @@ def with_claims(pdg: Pdg, written: Sequence[Condition] = ()) -> tuple[Pdg, tuple
         ok = _add(outputs, _where(each.guard, _whole(each.ok), build.const(True, "bool")))
         claims.append(Claim(ok, each.ok.domain, each.said, each.where))
     checked = replace(pdg, outputs=(*pdg.outputs, *outputs.items()))
-    check(checked)
-    return checked, tuple(claims)
+    outside = bool(straying(check(checked)))
+    return replace(checked, reads_outside=outside), tuple(claims)
 
 
 def _points(demand: Demand, node: Node) -> Cond | None:

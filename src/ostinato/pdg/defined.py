@@ -9,13 +9,13 @@ from ostinato.pdg.condition import Cond, at_least, every
 from ostinato.pdg.demand import Demand, box, read_relation
 from ostinato.pdg.index import Slice
 from ostinato.pdg.isl import Set, condition_set, universe
-from ostinato.pdg.node import Case, Input, Node, Part, Read, Rec, postorder
+from ostinato.pdg.node import Case, Host, Input, Node, Part, Random, Read, Rec, postorder
 
 
 def defined(node: Node, demand: Demand) -> Cond:
     """The condition, inside the box of a value, under which it can be computed.
 
-    Inputs are there in their box, recurrent tensors where the program needs them.
+    Inputs, draws and host calls are there in their box, recurrent tensors where they are needed.
     """
     missing: dict[Node, Set] = {}
     for inner in postorder((node,)):
@@ -28,7 +28,7 @@ def _missing(node: Node, below: Mapping[Node, Set], demand: Demand) -> Set:
     """The points, of all integers, at which a value cannot be computed."""
     everything = universe(node.domain)
     match node.op:
-        case Input():
+        case Input() | Random() | Host():
             return everything - box(node.domain)
         case Rec():
             return everything - (demand.of(node) & box(node.domain))

@@ -341,12 +341,14 @@ class Pdg:
     """Named outputs and the equations of every recurrent tensor they reach.
 
     ``minimum_extents`` gives the least value of extents that start above 1: a program that reads
-    ``x[5]`` needs six steps.
+    ``x[5]`` needs six steps. ``reads_outside`` says that an expression is read outside its box, as
+    a proof of the program has found; `ostinato.pdg.inside` writes out what it has there.
     """
 
     outputs: tuple[tuple[str, Node], ...]
     equations: dict[str, Equation]
     minimum_extents: dict[str, int] = field(default_factory=dict[str, int])
+    reads_outside: bool = False
 
     @property
     def results(self) -> tuple[tuple[str, Node], ...]:

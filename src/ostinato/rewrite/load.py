@@ -55,6 +55,10 @@ from ostinato.rewrite.whole import partial_dims
 
 def load(pdg: Pdg) -> Loaded:
     """Rows for everything a program reaches."""
+    if pdg.reads_outside:
+        from ostinato.pdg.inside import inside
+
+        pdg = inside(pdg)
     reach = reaches(pdg)
     chained = chains(pdg, reach)
     for change in (batched_cases, split_prefixes):
