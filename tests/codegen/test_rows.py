@@ -153,7 +153,7 @@ def batches() -> ot.Program:
     i, b = ot.dims("i b")
     x, w = ot.input("x", (16,), over=b), ot.recurrent("w", (16, 64), over=i)
     w[0] = 0.01
-    chosen = ot.random.permutation(b.size, over=i)[: b.size // 2]
+    chosen = ot.random.permutation(b.size, over=i)[i, : b.size // 2]
     loss = (ot.tanh(x.at(b=chosen) @ w) ** 2).mean()
     w[i + 1] = w - 0.1 * ot.grad(loss, w)
     return ot.Program(loss=loss, w=w)
