@@ -11,6 +11,7 @@ and no later stage sees a read that leaves a box at a point that is demanded.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from ostinato.pdg import build
@@ -18,14 +19,14 @@ from ostinato.pdg.condition import ALWAYS, Cond, at_least, every
 from ostinato.pdg.demand import Demand, box, read_relation
 from ostinato.pdg.elsewhere import elsewhere, is_leaf
 from ostinato.pdg.errors import DomainError
-from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, substitute
+from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, maximum, substitute, upper_bound
 from ostinato.pdg.isl import condition_set, relation
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Node, Pdg, Read
 from ostinato.pdg.remake import remade
 from ostinato.pdg.twins import in_generation
 
-FIRST = 1000  # generation of dimensions: far from those of derivatives and guards
+GENERATION = 1000  # of longer dimensions: far from those of derivatives and guards
 ROUNDS = 50  # reads of reads: each round writes out one more level
 
 
@@ -47,7 +48,7 @@ def straying(demand: Demand) -> list[Node]:
 def inside(pdg: Pdg) -> Pdg:
     """Return an equal program whose demanded reads stay inside boxes.
 
-    Errors: DomainError where a slice reads further outside than a constant number of steps.
+    Errors: DomainError where reads of reads are too many to write out.
     """
     for _ in range(ROUNDS):
         demand = Demand(pdg, pdg.minimum_extents)
@@ -118,40 +119,38 @@ class _Read:
         for dim, index in self.at.items():
             if not isinstance(index, Slice):
                 continue
-            before, after = self.beyond(dim) if dim in self.x.domain else (0, 0)
+            own_steps = dim in self.x.domain
+            before, after = self.beyond(dim, index) if own_steps else (expr(0), expr(0))
             own = longer(dim, before, after)
             slices[own] = Slice(index.lo + before, index.hi + before, index.step)
-            if dim in self.x.domain:
+            if own_steps:
                 x = _extended(x, dim, expr(own) - before, (before, after))
         return x, slices
 
-    def beyond(self, dim: Dim) -> tuple[int, int]:
-        """How many steps before the first and after the last a slice reads."""
-        at = tuple(self.node.op.at) if isinstance(self.node.op, Read) else ()
-        reached = read_relation(at, self.points.dims, self.x.domain).apply(self.points)
-        last = Dim("last")
-        far = relation(reached.dims, (last,), [expr(dim) - expr(dim.extent) + 1]).apply(reached)
-        first, end = reached.bounds(dim).lo, far.assume(self.demand.minimum).bounds(last).hi
-        if first is None or end is None:
-            fact = f"the slice of {called(self.x)} over {dim} has no bound outside its domain"
-            remedy = f"Keep it between 0 and `{dim.name}.size` with `ot.maximum` and `ot.minimum`."
-            raise DomainError(fact, remedy, self.node.where)
-        return max(0, -first), max(0, end)
+    def beyond(self, dim: Dim, index: Slice) -> tuple[Expr, Expr]:
+        """How many steps before the first and after the last a slice reads, at most."""
+        reached = read_relation(tuple(self.at.items()), self.points.dims, self.x.domain)
+        found = reached.apply(self.points)
+        end, last = expr(dim.extent), Dim("last")
+        far = relation(found.dims, (last,), [expr(dim) - end + 1]).apply(found)
+        first, final = found.bounds(dim).lo, far.assume(self.demand.minimum).bounds(last).hi
+        before = upper_bound(-index.lo) if first is None else expr(-first)
+        after = upper_bound(index.hi) - end if final is None else expr(final)
+        return maximum(before, 0), maximum(after, 0)
 
 
-def longer(dim: Dim, before: int, after: int) -> Dim:
+def longer(dim: Dim, before: Expr, after: Expr) -> Dim:
     """A dimension over the steps of another one, and so many before and after them."""
-    far = before + after
-    generation = FIRST + far * (far + 1) // 2 + after  # one for every pair
-    serial = in_generation(dim, generation).serial
-    return Dim(f"{dim.name}_{before}_{after}", serial, "", expr(dim.extent) + far)
+    serial = in_generation(dim, GENERATION).serial
+    name = re.sub(r"\W+", "_", f"{dim.name}_{before}_{after}").strip("_")
+    return Dim(name, serial, "", expr(dim.extent) + before + after)
 
 
-def _extended(x: Node, dim: Dim, step: Expr, beyond: tuple[int, int]) -> Node:
+def _extended(x: Node, dim: Dim, step: Expr, beyond: tuple[Expr, Expr]) -> Node:
     """A value at a step that may lie before or after those of a dimension."""
     stored = build.read(x, [(dim, step)])
     limits = at_least(step, 0), at_least(expr(dim.extent) - 1, step)
-    within = every(*(c for c, far in zip(limits, beyond, strict=True) if far))
+    within = every(*(c for c, far in zip(limits, beyond, strict=True) if far != expr(0)))
     if within == ALWAYS:
         return stored
     return build.case(within, stored, elsewhere(x, {dim: step}), x.where)
