@@ -55,7 +55,8 @@ def prompted(windows: int) -> ot.Program:
     t, p = ot.dims("t p")
     prompt = ot.input("prompt", shape=(64,), over=p)
     w = ot.input("w", shape=(64, 64))
-    h = x = ot.recurrent("x", shape=(64,), over=t)
+    x = ot.recurrent("x", shape=(64,), over=t)
+    h: ot.Tensor = x
     for _ in range(windows):
         y = h @ w
         h = (y[ot.maximum(t - 7, 0) : t + 1] * y).sum(0)

@@ -155,7 +155,8 @@ def _scan(node: Node, op: Scan, at: Point) -> Node:
     step, (x,) = at.get(op.dim, expr(op.dim)), node.args
     end = expr(op.dim.extent)
     steps = Slice(minimum(step, end), end) if op.reverse else Slice(expr(0), maximum(step + 1, 0))
-    taken = build.read(x, [*{**at, op.dim: steps}.items()])
+    there: dict[Dim, Index] = {**at, op.dim: steps}
+    taken = build.read(x, [*there.items()])
     return build.reduce_node(op.fn, taken, (-taken.rank,), node.where)
 
 
