@@ -113,15 +113,13 @@ EXTENTS = {condition: {"B": 2}, two_dims: {"B": 3}}
 
 @pytest.mark.parametrize("build", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize(
-    "options", [{}, {"exact": True}, {"checks": True}, {"rules": "none"}], ids=str
+    "options", [{}, {"exact": True}, {"checks": True}, {"rules": False}], ids=str
 )
-def test_what_is_read_outside_is_its_definition(
-    build: Build, options: Mapping[str, object]
-) -> None:
+def test_what_is_read_outside_is_its_definition(build: Build, options: Mapping[str, bool]) -> None:
     program = build()
-    rules = ot.rules.only() if "rules" in options else None
-    kept = {name: value for name, value in options.items() if name != "rules"}
-    compiled = program.compile(rules=rules, **kept)
+    rules = None if options.get("rules", True) else ot.rules.only()
+    exact, checks = (options.get(name, False) for name in ("exact", "checks"))
+    compiled = program.compile(rules=rules, exact=exact, checks=checks)
     for size in (5, 1, 2):
         given: dict[str, object] = {"x": X[:size], **EXTENTS.get(build, {})}
         expected = program.interpret(**given)
