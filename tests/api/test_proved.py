@@ -49,6 +49,15 @@ def test_the_least_extents_are_kept_with_it(own_cache: Path) -> None:
     assert '"T": 2' in kept(own_cache)[0].read_text()
 
 
+def test_that_it_reads_outside_is_kept_with_it(own_cache: Path) -> None:
+    t = ot.dims("t")
+    y = ot.input("x", over=t)[: t + 1].sum(0)
+    for _ in range(LARGE):
+        y = y + 1.0
+    made = [ot.Program(y=y[t - 1]).pdg for _ in range(2)]
+    assert [pdg.reads_outside for pdg in made] == [True, True] and len(kept(own_cache)) == 1
+
+
 def test_what_is_wrong_is_wrong_every_time(own_cache: Path) -> None:
     for _ in range(2):
         with pytest.raises(DomainError):
@@ -74,4 +83,4 @@ def test_a_damaged_proof_is_made_again_and_kept(own_cache: Path, damage: str) ->
     place.write_text(damage)
     with pytest.warns(UserWarning, match="a proof that was kept is made again"):
         chain(2 * LARGE)
-    assert place.read_text() == "{}"
+    assert place.read_text() == '{"least": {}, "outside": false}'
