@@ -19,6 +19,7 @@ from ostinato.certificate.steps import first_steps, free_operands, only_zeros
 from ostinato.certificate.terms import Recurrent, Term
 from ostinato.pdg.build import affine, const, iota
 from ostinato.pdg.condition import Compare, Every
+from ostinato.pdg.constant import as_real
 from ostinato.pdg.functions import NUMBERS, fold_unit
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, minimum
 from ostinato.pdg.node import (
@@ -54,7 +55,7 @@ from ostinato.rewrite._egglog import Row
 from ostinato.rewrite.lang import SIGNATURE
 
 Cell = int | str
-_Leaf = tuple[Op, tuple[Dim, ...], tuple[Expr, ...], str, str]
+_Leaf = tuple[Op, tuple[Dim, ...], tuple[Expr, ...], str]
 
 
 @dataclass
@@ -91,8 +92,7 @@ class Rows:
 
     def leaf(self, node: Node) -> int:
         """The number of a leaf or call by what it is, whatever its operands are."""
-        spelled = repr(node.op.values) if isinstance(node.op, Const) else ""  # 1, 1.0 and True
-        key = (node.op, node.domain, node.shape, node.dtype, spelled)
+        key = (node.op, node.domain, node.shape, node.dtype)
         return self._leaves.setdefault(key, len(self._leaves))
 
     def recurrence(self, known: Recurrent) -> int:
@@ -105,8 +105,9 @@ class Rows:
         about = mask(node.domain), mask(varying), node.rank, self.shape(node.shape)
         self.add("raw_facts", number, *about)
         self.add("raw_dtype", number, node.dtype)
-        if isinstance(node.op, Const) and len(set(node.op.values)) == 1 and node.dtype != "bool":
-            self.add("raw_value", number, repr(float(node.op.values[0])))
+        known = as_real(node.op.values) if isinstance(node.op, Const) else None
+        if known is not None:
+            self.add("raw_value", number, repr(known))
 
     def counters(self) -> list[tuple[int, Expr]]:
         """The leaves ``0 .. size - 1``."""

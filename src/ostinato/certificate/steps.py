@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ostinato.pdg import build
+from ostinato.pdg import constant as literals
 from ostinato.pdg.bounds import simplified
 from ostinato.pdg.condition import Cond, equal, every, negation
 from ostinato.pdg.index import Dim, Expr, expr
@@ -98,4 +99,4 @@ def only_zeros(node: Node) -> bool:
     """Whether a value is a literal of zeros, in any shape."""
     while isinstance(node.op, Reshape):
         node = node.args[0]
-    return isinstance(node.op, Const) and all(v == 0 for v in node.op.values)
+    return isinstance(node.op, Const) and literals.only_zeros(node.op.values)

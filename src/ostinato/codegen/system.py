@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
 from ostinato.pdg.condition import Cond
+from ostinato.pdg.constant import only_zeros, spelled
 from ostinato.pdg.index import Dim, Expr
 from ostinato.pdg.node import Dtype, Node, Scalar
 
@@ -33,12 +34,29 @@ class Axis:
     pad: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal_:
     """A constant of a dtype."""
 
     value: Scalar
     dtype: Dtype
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal_) and self.same == other.same
+
+    def __hash__(self) -> int:
+        return hash(self.same)
+
+    @property
+    def same(self) -> tuple[str, Dtype]:
+        """What equal constants share: the spelling of the value in its dtype."""
+        kind = bool if self.dtype == "bool" else float if "float" in self.dtype else int
+        return spelled(kind(self.value)), self.dtype
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether this is 0 or False; -0.0 is another constant."""
+        return only_zeros((self.value,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from ostinato.pdg.build import (
     reshape,
 )
 from ostinato.pdg.condition import ALWAYS, Cond
+from ostinato.pdg.constant import spelled, uniform
 from ostinato.pdg.index import Expr, dims_of, expr, product
 from ostinato.pdg.node import (
     Broadcast,
@@ -47,7 +48,7 @@ def fill(x: Node) -> float | None:
     while isinstance(x.op, _VIEWS):
         x = x.args[0]
     values = x.op.values if isinstance(x.op, Const) else ()
-    return float(values[0]) if values and all(v == values[0] for v in values) else None
+    return float(values[0]) if uniform(values) else None
 
 
 def zeros(shape: Shape, dtype: Dtype, where: str = "") -> Node:
@@ -62,7 +63,7 @@ def full(x: Node, shape: Shape, where: str = "") -> Node:
     tail = x.shape[x.rank - len(shape) :]
     known = fill(x)
     target = tuple(s if t == ONE else t for s, t in zip(shape, tail, strict=True))
-    if known == 0 and len(tail) == x.rank and target != tail:
+    if known is not None and spelled(known) == "0.0" and len(tail) == x.rank and target != tail:
         return zeros(target, x.dtype, where)
     return broadcast(x, target, where)
 
@@ -150,7 +151,9 @@ class Algebra:
     def choose(self, cond: Node, a: Node, b: Node) -> Node:
         """``where``: elementwise choice by a boolean tensor."""
         known = fill(a)
-        return a if known is not None and known == fill(b) else self.map("where", cond, a, b)
+        other = fill(b)
+        same = known is not None and other is not None and spelled(known) == spelled(other)
+        return a if same else self.map("where", cond, a, b)
 
     def times_size(self, a: Node, size: Expr) -> Node:
         """Sum of ``size`` equal terms."""

@@ -44,6 +44,11 @@ def _accumulated(function: np.ufunc) -> Callable[[Sequence[Array], int], Array]:
     return run
 
 
+def _summed(rows: Sequence[Array], size: int) -> Array:
+    """Sums that begin with 0, as every sum does: none is -0.0."""
+    return np.asarray(_accumulated(np.add)(rows, size) + rows[0].dtype.type(0))
+
+
 def _linear(rows: Sequence[Array], size: int) -> Array:
     """``y[k] = a[k] + g[k] * y[k - 1]`` with nothing before the first."""
     gates, values = rows
@@ -96,7 +101,7 @@ def _scattered(rows: Sequence[Array], size: int) -> Array:
 
 
 _TABLE = (
-    AxisFunction("sum", "cumsum", 1, NUMBERS, _accumulated(np.add)),
+    AxisFunction("sum", "cumsum", 1, NUMBERS, _summed),
     AxisFunction("prod", "cumprod", 1, NUMBERS, _accumulated(np.multiply)),
     AxisFunction("max", "cummax", 1, NUMBERS, _accumulated(np.maximum)),
     AxisFunction("min", "cummin", 1, NUMBERS, _accumulated(np.minimum)),

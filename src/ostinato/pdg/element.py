@@ -23,6 +23,7 @@ from ostinato.pdg.build import (
     reshape,
     transpose,
 )
+from ostinato.pdg.constant import uniform
 from ostinato.pdg.index import Expr, Slice, expr
 from ostinato.pdg.node import (
     Broadcast,
@@ -66,7 +67,7 @@ class _Walk:
     def inside(self, x: Node, axis: int, at: Expr) -> Node | None:
         """The element as a function of elements of the operands, where the operator allows it."""
         match x.op:
-            case Const(values) if len(set(values)) == 1:
+            case Const(values) if uniform(values):
                 return const(values[0], x.dtype, _without(x.shape, axis))
             case Iota():
                 return affine(at)

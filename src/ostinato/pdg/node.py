@@ -26,6 +26,8 @@ from typing import Literal, Protocol
 from weakref import WeakValueDictionary
 
 from ostinato.pdg.condition import Cond
+from ostinato.pdg.constant import Scalar as Scalar
+from ostinato.pdg.constant import spelled
 from ostinato.pdg.index import Dim, Expr, Index, Slice
 from ostinato.pdg.origin import in_loss, made_here, program_of
 
@@ -33,7 +35,6 @@ from ostinato.pdg.origin import in_loss, made_here, program_of
 Dtype = Literal[
     "bool", "int32", "int64", "uint16", "uint32", "float16", "bfloat16", "float32", "float64"
 ]
-Scalar = bool | int | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,20 @@ class Input:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Const:
     """A literal array, row-major ``values`` of the node's shape (one value broadcasts to all)."""
 
     values: tuple[Scalar, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Const) and self._spelled() == other._spelled()
+
+    def __hash__(self) -> int:
+        return hash(self._spelled())
+
+    def _spelled(self) -> tuple[str, ...]:
+        return tuple(map(spelled, self.values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,13 +280,9 @@ def intern(key: _Key, where: str = "", label: str = "") -> Node:
     The first place and name that a program gave it stay, until another program makes it: those of
     an earlier one, which may be in use still, are in its `Writing`.
     """
-    op = key[0]
-    exact: tuple[object, ...] = key
-    if isinstance(op, Const):  # True == 1 == 1.0 and 0.0 == -0.0: a literal's spelling counts
-        exact = (tuple((type(v).__name__, repr(v)) for v in op.values), *key[1:])
-    found = _LIVE.get(exact)
+    found = _LIVE.get(key)
     if found is None:
-        found = _LIVE[exact] = Node(*key, where=made_here(where), label=label)
+        found = _LIVE[key] = Node(*key, where=made_here(where), label=label)
     elif where and program_of(found.where) != program_of(where):
         _remark(found, made_here(where), label)
     return found

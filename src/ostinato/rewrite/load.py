@@ -9,6 +9,7 @@ from typing import assert_never
 
 from ostinato.pdg.build import const
 from ostinato.pdg.condition import Cond, cond_symbols
+from ostinato.pdg.constant import as_real
 from ostinato.pdg.functions import NUMBERS
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.pdg.node import (
@@ -118,8 +119,9 @@ def _load_node(loaded: Loaded, node: Node) -> None:
     shape_dims = frozenset[Dim]().union(*(dims_of(s) for s in node.shape))
     masks = tables.mask(node.domain), tables.mask(shape_dims)
     loaded.row("raw_dtype", number, node.dtype)
-    if isinstance(node.op, Const) and len(set(node.op.values)) == 1 and node.dtype != "bool":
-        loaded.row("raw_value", number, repr(float(node.op.values[0])))
+    known = as_real(node.op.values) if isinstance(node.op, Const) else None
+    if known is not None:
+        loaded.row("raw_value", number, repr(known))
     loaded.row("raw_facts", number, *masks, node.rank, loaded.shape(node.shape))
 
 

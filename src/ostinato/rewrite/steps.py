@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ostinato.pdg import build
 from ostinato.pdg.bounds import simplified
 from ostinato.pdg.condition import Cond, equal, every, negation
+from ostinato.pdg.constant import only_zeros
 from ostinato.pdg.demand import box
 from ostinato.pdg.functions import has_derivative
 from ostinato.pdg.index import Dim, Slice, dims_of, expr
@@ -184,7 +185,7 @@ def is_zero(node: Node) -> bool:
     """Whether a value is nothing but zeros, as it is written."""
     while isinstance(node.op, Reshape):
         (node,) = node.args
-    return isinstance(node.op, Const) and not any(node.op.values)
+    return isinstance(node.op, Const) and only_zeros(node.op.values)
 
 
 def run_dims(pdg: Pdg) -> frozenset[Dim]:

@@ -8,6 +8,7 @@ from ostinato.codegen.lowering.structure import Digits, linear
 from ostinato.pdg import isl
 from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.condition import at_least
+from ostinato.pdg.constant import uniform
 from ostinato.pdg.index import (
     Dim,
     Expr,
@@ -76,7 +77,7 @@ def whole(node: Node) -> int | None:
     match node.op:
         case Affine(of) if of.is_const:
             return of.const
-        case Const(values) if len(set(values)) == 1:
+        case Const(values) if uniform(values):
             return int(values[0])
         case _:
             return None

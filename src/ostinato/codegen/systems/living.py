@@ -81,7 +81,9 @@ def _under_mask(load: Load, statements: Mapping[str, Statement]) -> tuple[Load, 
     if s.kind != "map" or len(s.clauses) != 1 or load.picks or load.clamp:
         return None
     match s.clauses[0]:
-        case (cond, Call("where", (Load() as mask, Load() as x, Literal_(0)))) if cond == ALWAYS:
+        case (cond, Call("where", (Load() as mask, Load() as x, Literal_() as zero))) if (
+            cond == ALWAYS and zero.is_zero
+        ):
             if mask.picks or x.picks or mask.clamp or x.clamp or x.dtype != s.dtype:
                 return None
             at: dict[Dim, Expr] = dict(zip(s.result_dims, load.dims, strict=True))

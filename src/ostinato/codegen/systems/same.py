@@ -140,8 +140,8 @@ class _Numbers:
     def value(self, value: Value, at: Indices) -> int:
         """The number of a value where its indices stand for expressions."""
         match value:
-            case Literal_(x, dtype):
-                return self.number(("literal", repr(x), dtype))
+            case Literal_():
+                return self.number(value)
             case Position(of, dtype):
                 return self.number(("position", substitute(of, at), dtype))
             case Draw(fn, stream, point, element, dtype):
