@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ostinato.pdg.algebra import Algebra
 from ostinato.pdg.build import ONE, affine, const, gather, iota, map_node, reduce_node, reshape
 from ostinato.pdg.index import Expr, product
+from ostinato.pdg.intervals import interval
 from ostinato.pdg.node import Const, Gather, Iota, Map, Node, Reshape
 
 
@@ -56,6 +57,9 @@ def window_of(node: Node) -> Window | None:
     if first is None or second is None:
         return None
     found = Window(first[0], second[0], first[1], second[1])
+    last = (found.count - 1) * found.stride + (found.size - 1) * found.dilation
+    if max(found.stride, found.dilation, interval(last).high) >= 2**31:
+        return None  # positions that wrap around are no windows
     return found if _index(found) is index else None
 
 

@@ -12,6 +12,7 @@ from ostinato.pdg.constant import uniform
 from ostinato.pdg.index import (
     Dim,
     Expr,
+    Slice,
     dims_of,
     expr,
     floordiv,
@@ -19,10 +20,19 @@ from ostinato.pdg.index import (
     minimum,
     mod,
 )
+from ostinato.pdg.intervals import (
+    LARGEST,
+    Interval,
+    extreme,
+    hull,
+    interval,
+    magnitude,
+)
 from ostinato.pdg.node import (
     Affine,
     Broadcast,
     Const,
+    Dtype,
     Iota,
     Map,
     Node,
@@ -33,41 +43,84 @@ from ostinato.pdg.node import (
 )
 
 VIEWS = Read | Reshape | Transpose | Broadcast | Part
-SIGNED = ("int32", "int64")  # an unsigned number wraps where an expression does not
+SIGNED: dict[Dtype, int] = {"int32": 2**31, "int64": LARGEST}  # an unsigned number is none
 _SAME = ("stop_gradient", "cast", "neg")
 _TWO = ("add", "sub", "minimum", "maximum")
+_At = Mapping[Dim, Interval]
 
 
 class Affinities:
-    """Which integer nodes are index expressions, asked often and answered once."""
+    """Which integer nodes are index expressions, asked often and answered once.
+
+    An expression never wraps around, and a tensor of integers does. So a node is an expression only
+    if it is proved that none of the numbers that it is computed from leaves its type.
+    """
 
     def __init__(self) -> None:
-        self._known: dict[Node, bool] = {}
+        self._known: dict[tuple[Node, tuple[tuple[Dim, Interval], ...]], Interval | None] = {}
 
     def holds(self, node: Node) -> bool:
         """Whether every element is an index expression of its place."""
-        if node not in self._known:
-            self._known[node] = node.dtype in SIGNED and self._is_affine(node)
-        return self._known[node]
+        return self._interval(node, {}) is not None
 
-    def _is_affine(self, node: Node) -> bool:
+    def _interval(self, node: Node, at: _At) -> Interval | None:
+        """The integers that the elements may be, if they are expressions that never wrap.
+
+        ``at`` says where the dimensions of a node are read, if not in their box.
+        """
+        own = {d: i for d, i in at.items() if d in node.domain}
+        key = node, tuple(sorted(own.items(), key=lambda pair: pair[0].serial))
+        if key not in self._known:
+            most = SIGNED.get(node.dtype)
+            found = self._computed(node, own) if most is not None else None
+            fits = found is not None and most is not None
+            is_inside = fits and found.within(Interval(-most, most - 1))
+            self._known[key] = found if is_inside else None
+        return self._known[key]
+
+    def _computed(self, node: Node, at: _At) -> Interval | None:
         match node.op:
-            case Affine() | Iota():
-                return True
-            case Const():
-                return _progression(node) is not None
-            case Map(fn) if fn in (*_SAME, *_TWO):
-                return all(self.holds(a) for a in node.args)
-            case Map("mul"):
-                factors = [whole(a) for a in node.args]
-                return all(map(self.holds, node.args)) and factors != [None, None]
-            case Map("floordiv" | "mod"):
-                by = whole(node.args[1])
-                return self.holds(node.args[0]) and by is not None and by > 0
-            case op if isinstance(op, VIEWS):
-                return self.holds(node.args[0])
+            case Affine(of) if magnitude(of) < LARGEST:
+                return interval(of, at)
+            case Iota(size):
+                return Interval(0, max(0, min(interval(size, at).high, 2**31 - 1) - 1))
+            case Const(values):
+                even = _progression(node) is not None
+                return hull(Interval(int(v), int(v)) for v in values) if even else None
+            case Map(fn) if fn in (*_SAME, *_TWO, "mul", "floordiv", "mod"):
+                args = [self._interval(a, at) for a in node.args]
+                known = [a for a in args if a is not None]
+                return _applied(fn, node, known) if len(known) == len(args) else None
+            case Read(pairs):
+                there = dict(at)
+                for dim, index in pairs:
+                    ends = (index.lo, index.hi - 1) if isinstance(index, Slice) else (index,)
+                    there[dim] = hull(interval(e, at) for e in ends)
+                return self._interval(node.args[0], there)
+            case Reshape() | Transpose() | Broadcast() | Part():
+                return self._interval(node.args[0], at)
             case _:
-                return False
+                return None
+
+
+def _applied(fn: str, node: Node, args: list[Interval]) -> Interval | None:
+    """The integers that a function of integers may be."""
+    match fn, args:
+        case "neg", [x]:
+            return -x
+        case "add", [x, y]:
+            return x + y
+        case "sub", [x, y]:
+            return x - y
+        case "mul", [x, y]:
+            return None if [whole(a) for a in node.args] == [None, None] else x * y
+        case "floordiv" | "mod", [x, _]:
+            by = whole(node.args[1])
+            return None if by is None or by <= 0 else x // by if fn == "floordiv" else x % by
+        case "minimum" | "maximum", [x, y]:
+            return extreme(fn[:3], (x, y))
+        case _:
+            return args[0]
 
 
 def whole(node: Node) -> int | None:
