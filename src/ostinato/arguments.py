@@ -13,6 +13,8 @@ from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.errors import ArgumentError, guess
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, expr, symbols
+from ostinato.pdg.intervals import LONGEST
+from ostinato.pdg.limits import Count, counts
 from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Affine, Case, Gather, Input, Iota, Node, Part, Pdg, Read
 
@@ -36,6 +38,7 @@ class Signature:
     extents: tuple[str, ...]
     least: dict[str, int]  # extents that start above 1
     derived: dict[str, Expr] = field(default_factory=dict[str, Expr])  # by those of ``extents``
+    counts: tuple[Count, ...] = ()  # what could be too many
     _last: dict[object, dict[str, int]] = field(  # the extents of the last call, by its sizes
         default_factory=dict[object, dict[str, int]], compare=False, repr=False
     )
@@ -82,6 +85,7 @@ class Signature:
         self._refuse_missing(shapes, extents)
         self._check_derived(extents)
         self._refuse_short(extents)
+        self._refuse_long(extents)
         for name, shape in shapes.items():
             _check_shape(name, declared_shape(self.inputs[name]), shape, extents)
         return {name: extents[name][0] for name in self.extents}
@@ -123,6 +127,19 @@ class Signature:
                 fact = f"the extent `{name}` is {size} ({because}), the program reads {least} steps"
                 raise ArgumentError(fact, f"Pass at least {least} steps of `{name.lower()}`.")
 
+    def _refuse_long(self, extents: Mapping[str, tuple[int, str]]) -> None:
+        """Refuse extents for which int32 positions or int64 indices could not count."""
+        derived = {name: _evaluated(of, extents) for name, of in self.derived.items()}
+        for name, (size, because) in {**extents, **derived}.items():
+            if size > LONGEST:
+                fact = f"the extent `{name}` is {size} ({because}), the most is {LONGEST}"
+                raise ArgumentError(fact, "Split the steps into several runs.")
+        for count in self.counts:
+            found, because = _evaluated(count.size, extents)
+            if found > count.most:
+                fact = f"{count.what} counts {count.size} = {found} ({because})"
+                raise ArgumentError(f"{fact}, the most is {count.most}", "Pass smaller extents.")
+
 
 def signature(pdg: Pdg) -> Signature:
     """Return the arguments a program takes.
@@ -151,6 +168,7 @@ def signature(pdg: Pdg) -> Signature:
         tuple(sorted(extents)),
         pdg.minimum_extents,
         dict(sorted(derived.items())),
+        counts(pdg),
     )
 
 
@@ -192,6 +210,8 @@ def _least_for(dim: Dim, steps: int) -> dict[str, int]:
     if len(found) != 1:
         return {}
     (symbol,) = found
+    if dim.extent == symbol:
+        return {symbol.name: steps}
     tried = range(1, LONGEST_SEARCH)
     enough = next((n for n in tried if evaluate(dim.extent, {symbol: n}) >= steps), 1)
     return {symbol.name: enough}

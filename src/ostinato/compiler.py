@@ -16,7 +16,7 @@ from ostinato.codegen.cpu.digest import digest
 from ostinato.machine.stored import profile_in_use
 from ostinato.options import Options, Request, options_from
 from ostinato.pdg.claims import Claim
-from ostinato.pdg.errors import ArgumentError, CycleError, OptionError
+from ostinato.pdg.errors import ArgumentError, CycleError, MemoryLimitError, OptionError
 from ostinato.pdg.fingerprint import fingerprint, spell
 from ostinato.pdg.node import UNSEEN, Pdg
 from ostinato.place import calling_place
@@ -63,11 +63,15 @@ class Compiled:
         """Return every output, shaped (extents of its domain in declaration order, then shape).
 
         A true ``check_finite`` looks for NaN and infinities.
-        Errors: ArgumentError; NonFiniteError with ``check_finite``.
+        Errors: ArgumentError; MemoryLimitError; NonFiniteError with ``check_finite``.
         """
         seen = self._alike.bind(arguments) if self._alike is not None else None
         bound = self._bind(arguments, calling_place()) if seen is None else self._bound(seen)
-        return Results(self.executable.run(bound, bool(check_finite)), self._beside.lengths)
+        try:
+            found = self.executable.run(bound, bool(check_finite))
+        except MemoryLimitError as error:
+            raise error.at(calling_place()) from None
+        return Results(found, self._beside.lengths)
 
     def stream(
         self, over: Dimension | str, check_finite: object = False, **arguments: object

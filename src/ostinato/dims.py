@@ -18,16 +18,15 @@ from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.condition import (
     ALWAYS,
     NEVER,
-    Compare,
     Cond,
-    Every,
-    Some,
     at_least,
     equal,
     negation,
 )
 from ostinato.pdg.errors import AffineError, TruthError
 from ostinato.pdg.index import Dim, Expr, expr
+from ostinato.pdg.intervals import LARGEST, magnitude
+from ostinato.pdg.limits import compared, require_small
 from ostinato.place import place
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class IndexExpression:
     __array_ufunc__ = None  # a NumPy value on the left leaves the operator to this class
 
     def __init__(self, of: Expr) -> None:
-        self.expr = of
+        self.expr = of if magnitude(of) <= LARGEST else require_small(of, place())
 
     @overload
     def __add__(self, other: IndexExpression | int) -> IndexExpression: ...
@@ -216,7 +215,8 @@ class Condition:
     __array_ufunc__ = None
 
     def __init__(self, cond: Cond) -> None:
-        _check_affine(cond)
+        for of in compared(cond):
+            require_small(check_index(of, "condition on"), place())
         self.cond = cond
 
     def __and__(self, other: Condition | bool) -> Condition:
@@ -311,17 +311,6 @@ def check_index(of: Expr, what: str) -> Expr:
         fact = f"{what} `{of}` is not quasi-affine"
         raise AffineError(fact, "Multiply by constants only; products are for sizes.", place())
     return of
-
-
-def _check_affine(cond: Cond) -> None:
-    match cond:
-        case Compare():
-            check_index(cond.of, "condition on")
-        case Every() | Some():
-            for part in cond.of:
-                _check_affine(part)
-        case _:
-            _check_affine(cond.of)
 
 
 def lift_condition(value: object) -> Cond | None:

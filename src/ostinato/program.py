@@ -16,11 +16,13 @@ from ostinato.pdg.errors import (
     CoverageError,
     DomainError,
     EquationError,
+    MemoryLimitError,
     OptionError,
     ShapeError,
 )
 from ostinato.pdg.host import HostFunction
 from ostinato.pdg.index import Dim
+from ostinato.pdg.limits import check_limits
 from ostinato.pdg.node import (
     Affine,
     Const,
@@ -111,7 +113,8 @@ class Program:
         """Return the outputs by the reference interpreter: the meaning itself, slowly.
 
         Shapes: arrays are (extents of the output's domain in declaration order, then its shape).
-        Errors: ArgumentError for unknown, missing and misshapen arguments; HostError; CheckError.
+        Errors: ArgumentError for unknown, missing and misshapen arguments; HostError; CheckError;
+        MemoryLimitError.
         """
         bound = self.signature.bind(arguments, calling_place())
         from ostinato.pdg.interpret import Interpreter
@@ -119,7 +122,11 @@ class Program:
 
         run = Interpreter(self.pdg, bound.extents, bound.inputs, bound.seed, hosts=self.hosts)
         watch(run, self.notes)
-        found = {name: run.everywhere(node) for name, node in self.pdg.outputs}
+        try:
+            found = {name: run.everywhere(node) for name, node in self.pdg.outputs}
+        except MemoryError as error:
+            fact = f"interpreting takes more memory than there is: {error}"
+            raise MemoryLimitError(fact, "Pass smaller extents.", calling_place()) from None
         return Results({name: found[name] for name, _ in self.pdg.results}, self.lengths)
 
     def compile(
@@ -209,6 +216,7 @@ def _checked(pdg: Pdg) -> Pdg:
     from ostinato.pdg.check import check
     from ostinato.pdg.inside import straying
 
+    check_limits(pdg)
     try:
         demand = check(pdg)
     except (DomainError, ShapeError):

@@ -285,16 +285,19 @@ class Rewritten(Protocol):
 def system_of(optimized: Rewritten, options: Options) -> System:
     """Lower a rewritten program."""
     from ostinato.codegen.lowering.bounds import prove_bounds
+    from ostinato.codegen.lowering.limits import require_limits
     from ostinato.codegen.lowering.lower import lower
 
     least = optimized.pdg.minimum_extents
-    system = prove_bounds(lower(optimized.pdg, optimized.batched, options.hints), least)
+    system = require_limits(lower(optimized.pdg, optimized.batched, options.hints))
+    system = prove_bounds(system, least)
     if any(load.clamp for name in system.statements for load in system.reads(name)):
         from ostinato.pdg.inside import inside
 
         within = inside(optimized.pdg)
         if within is not optimized.pdg:
-            system = prove_bounds(lower(within, optimized.batched, options.hints), least)
+            system = require_limits(lower(within, optimized.batched, options.hints))
+            system = prove_bounds(system, least)
     return system
 
 

@@ -138,6 +138,7 @@ class Interpreter:
         Values whose shape depends on the point are padded with zeros at the end of each axis.
         """
         lead = tuple(self._size(d) for d in node.domain)
+        np.empty(lead, "bool")  # a MemoryError comes now, not after a year
         points = itertools.product(*map(range, lead))
         values = {point: self.value(node, point) for point in points}
         ragged = any(dims_of(size) for size in node.shape)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ostinato.pdg.claims import Unseen, failure
 from ostinato.pdg.errors import ArgumentError, MemoryLimitError, NonFiniteError, OstinatoError
@@ -215,8 +216,22 @@ class Executable:
         if free is not None and free.layout is layout:
             return free
         arena = empty_arena(0) if free is None else free.arena
-        arena = arena if arena.size >= layout.total_bytes else empty_arena(layout.total_bytes)
+        if arena.size < layout.total_bytes:
+            arena = self._arena(extents, layout.total_bytes)
         return Frame(self.artifact, extents, self.workers(extents), layout, arena)
+
+    def _arena(self, extents: Mapping[str, int], size_bytes: int) -> npt.NDArray[np.uint8]:
+        """Get the memory of a run from the system.
+
+        Errors: MemoryLimitError.
+        """
+        try:
+            return empty_arena(size_bytes)
+        except (MemoryError, ValueError, OverflowError) as error:  # as NumPy refuses sizes
+            at = ", ".join(f"{name}={n}" for name, n in sorted(extents.items()))
+            fact = f"the run at {at} takes {size_bytes:,} bytes, more than there are"
+            remedy = "Pass smaller extents, or compile with a `memory_limit`."
+            raise MemoryLimitError(fact, remedy) from error
 
     def log(self, extents: Mapping[str, int]) -> Log:
         """An empty log for one run; the first one compiles the driver that fills it."""

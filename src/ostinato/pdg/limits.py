@@ -1,0 +1,145 @@
+"""Refuse what 64-bit indices and 32-bit positions cannot count.
+
+Compiled code computes indices in int64 and gives positions as int32, the interpreter in integers of
+any size. They agree because nothing leaves these types: a program is checked when it is made, for
+dimensions of up to `LONGEST` steps, and each run checks its extents and what it multiplies them to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ostinato.pdg.condition import Compare, Cond, Negation
+from ostinato.pdg.errors import AffineError, DomainError, ShapeError
+from ostinato.pdg.index import Expr, Slice, expr, product, upper_bound
+from ostinato.pdg.intervals import LARGEST, LONGEST, interval, magnitude
+from ostinato.pdg.naming import called, show_shape
+from ostinato.pdg.node import Affine, Along, Case, Iota, Node, Part, Pdg, Read
+
+MOST_POSITIONS = 2**31 - 1
+"""The most positions of one axis: each has a number of type int32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What a run counts, and the most that it may be."""
+
+    what: str
+    size: Expr
+    most: int
+
+
+def check_limits(pdg: Pdg) -> None:
+    """Refuse index expressions that int64 may not hold, and axes that are too long.
+
+    Errors: AffineError, ShapeError.
+    """
+    places = _places(pdg)
+    for node in pdg.nodes():
+        for e in _expressions(node):
+            require_small(e, places[node])
+        if isinstance(node.op, Read):
+            _check_distance(node, node.op, places[node])
+        for size in node.shape:
+            if size.is_const and size.const > MOST_POSITIONS:
+                fact = f"{called(node)} of shape {show_shape(node.shape)} has too long an axis"
+                raise ShapeError(fact, "An axis has at most 2**31 - 1 positions.", places[node])
+    for equation in pdg.equations.values():
+        for k, (cond, _) in enumerate(equation.cases):
+            where = equation.where[k] if k < len(equation.where) else equation.rec.where
+            for e in compared(cond):
+                require_small(e, where)
+
+
+def _check_distance(node: Node, op: Read, where: str) -> None:
+    """Refuse a position further from either end than a dimension can have steps."""
+    for dim, index in op.at:
+        for end in _ends(index):
+            for e in (end, end - expr(dim.extent)):
+                if e.is_const and abs(e.const) > LONGEST:
+                    fact = f"{called(node.args[0])} is read at {dim} = {end}"
+                    remedy = "A dimension has at most 2**30 steps; read one of those."
+                    raise DomainError(fact, remedy, where)
+
+
+def require_small(e: Expr, where: str, most: int = LARGEST) -> Expr:
+    """Return an index expression that int64 holds with all that it is computed from.
+
+    Errors: AffineError.
+    """
+    if magnitude(e) > most:
+        fact = f"the index `{e}` may leave the 64 bits that it is computed in"
+        remedy = "Use smaller constants: where all dimensions have 2**30 steps, 2**60 is the most."
+        raise AffineError(fact, remedy, where)
+    return e
+
+
+def compared(cond: Cond) -> Iterator[Expr]:
+    """The expressions that a condition compares with 0."""
+    todo: list[Cond] = [cond]
+    while todo:
+        match todo.pop():
+            case Compare(of):
+                yield of
+            case Negation(inner):
+                todo.append(inner)
+            case several:
+                todo.extend(several.of)
+
+
+def _expressions(node: Node) -> Iterator[Expr]:
+    """The index expressions of an operator and its shape."""
+    yield from node.shape
+    match node.op:
+        case Affine(of):
+            yield of
+        case Iota(size) | Along(size=size):
+            yield size
+        case Read(at):
+            for _, index in at:
+                yield from _ends(index)
+        case Part(_, at_):
+            yield from _ends(at_)
+        case Case(cond):
+            yield from compared(cond)
+        case _:
+            pass
+
+
+def _ends(index: Expr | Slice) -> tuple[Expr, ...]:
+    if isinstance(index, Slice):
+        return (index.lo, index.hi, index.size * index.step)
+    return (index,)
+
+
+def _places(pdg: Pdg) -> dict[Node, str]:
+    """The user's line of every node: its own, or that of what reads it."""
+    out = {node: node.where for node in pdg.nodes()}
+    for node in reversed(pdg.nodes()):
+        for arg in node.args:
+            out[arg] = out[arg] or out[node]
+    return out
+
+
+def counts(pdg: Pdg) -> tuple[Count, ...]:
+    """What a run must count because some extents of up to `LONGEST` would make it too many.
+
+    >>> from ostinato.pdg import build
+    >>> x = build.iota(3 * expr(Extent("T")))
+    >>> [(str(each.size), each.most) for each in counts(Pdg((("x", x),), {}))]
+    [('3*T', 2147483647)]
+    """
+    out: dict[tuple[Expr, int], Count] = {}
+    done: set[tuple[Expr, ...]] = set()
+    for node in pdg.nodes():
+        if not any(size.terms for size in node.shape) or node.shape in done:
+            continue
+        done.add(node.shape)
+        sizes = [upper_bound(size) for size in node.shape]
+        limits = [(size, MOST_POSITIONS) for size in sizes] + [(product(sizes), LARGEST)]
+        for size, most in limits:
+            if interval(size).high > most:
+                what = f"{called(node)} of shape {show_shape(node.shape)}"
+                out.setdefault((size, most), Count(what, size, most))
+    return tuple(out.values())

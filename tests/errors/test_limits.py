@@ -1,0 +1,92 @@
+"""What int64 indices and int32 positions cannot count is refused, at the user's line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import pytest
+
+import ostinato as ot
+from ostinato.pdg.errors import OstinatoError
+from ostinato.pdg.intervals import LONGEST
+
+T = ot.dims("t")
+X = ot.input("x", over=T)
+
+TOO_LARGE: dict[str, Callable[[], object]] = {
+    "a slice": lambda: X[T : ot.minimum(T + sys.maxsize, T.size)],
+    "a factor": lambda: X[ot.minimum((2**61 + 12345) * T, T.size - 1)],
+    "a value": lambda: ot.index((2**62 + 7) * T),
+    "a condition": lambda: ot.where(2**62 * T < 5, 1.0, 0.0),
+    "an equality": lambda: ot.where(2**62 * T == 0, 1.0, 0.0),
+    "a bound": lambda: ot.where(T < 2**62, 1.0, 0.0),
+    "a divisor": lambda: X[T // 2**62],
+    "a remainder": lambda: X[ot.minimum(T % 2**62, T.size - 1)],
+    "a negative factor": lambda: X[ot.maximum(-(2**40) * T, 0)],
+    "a step": lambda: ot.Program(y=X[:: 2**62]),
+    "a constant": lambda: ot.Program(y=X[2**62]),
+    "reads of reads": lambda: ot.Program(y=ot.index(2**29 * T)[2**29 * T][2**29 * T]).compile(),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_an_index_that_may_leave_64_bits_is_refused_at_its_line(name: str) -> None:
+    with pytest.raises(OstinatoError, match="may leave the 64 bits") as raised:
+        TOO_LARGE[name]()
+    first, remedy = str(raised.value).split("\n")
+    assert first.startswith("test_limits.py:")
+    assert remedy == (
+        "  Use smaller constants: where all dimensions have 2**30 steps, 2**60 is the most."
+    )
+
+
+def test_factors_that_64_bits_hold_have_their_value() -> None:
+    program = ot.Program(y=X[ot.minimum(2**29 * T, T.size - 1)], z=ot.where(2**29 * T < 5, 1, 0))
+    found = program.compile()(x=[1, 2, 3])
+    assert found["y"].tolist() == [1, 3, 3] and found["z"].tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("steps", [LONGEST + 1, 2**31, 2**40, 2**63, 2**70])
+def test_too_many_steps_are_refused(steps: int) -> None:
+    program = ot.Program(y=ot.index(T))
+    for run in (program.interpret, program.compile()):
+        with pytest.raises(
+            OstinatoError, match=r"the extent `T` is \d+ .*, the most is 1073741824"
+        ):
+            run(T=steps)
+
+
+def test_a_derived_extent_is_no_longer() -> None:
+    n = ot.dim("n", size=T.size * 4)
+    with pytest.raises(OstinatoError, match=r"the extent `N` is 2147483648 \(T=536870912\)"):
+        ot.Program(y=ot.index(n)).interpret(T=2**29)
+
+
+def test_an_axis_has_positions_of_32_bits() -> None:
+    with pytest.raises(
+        OstinatoError, match=r"`v` of shape \(1099511627776,\) has too long an axis"
+    ):
+        ot.Program(y=ot.input("v", shape=(2**40,)).sum(0))
+    b = ot.dims("b")
+    program = ot.Program(y=ot.arange(T.size * b.size).sum(0))
+    for run in (program.interpret, program.compile()):
+        with pytest.raises(OstinatoError, match=r"B \* T = 4294967296 .*, the most is 2147483647"):
+            run(T=2**16, B=2**16)
+
+
+def test_a_position_beyond_every_dimension_is_refused() -> None:
+    with pytest.raises(OstinatoError, match="`x` is read at t = 1099511627776"):
+        ot.Program(y=X[2**40])
+    with pytest.raises(OstinatoError, match="the program reads 20001 steps"):
+        ot.Program(y=X[20_000]).compile()(x=[1.0])
+
+
+def test_memory_that_nobody_has_is_refused() -> None:
+    b = ot.dims("b")
+    program = ot.Program(y=ot.index(T) + ot.index(b))
+    with pytest.raises(OstinatoError, match="more than there are") as raised:
+        program.compile()(T=2**30, B=2**30)
+    assert str(raised.value).startswith("test_limits.py:")
+    with pytest.raises(OstinatoError, match="interpreting takes more memory than there is"):
+        program.interpret(T=2**30, B=2**30)
