@@ -186,6 +186,8 @@ def input(  # noqa: A001  # the language's word
     >>> x = ot.input("x", over=t)
     >>> ot.Program(y=x[: t + 1].sum(0)).interpret(x=[1.0, 2.0, 3.0])["y"].tolist()
     [1.0, 3.0, 6.0]
+
+    Errors: EquationError; DtypeError; ShapeError.
     """
     where = place()
     dims = as_dims(over, where)
@@ -194,6 +196,10 @@ def input(  # noqa: A001  # the language's word
         fact = f"input `{name}` is over ({', '.join(map(str, dims))})"
         raise EquationError(fact, f"Arrays use declaration order: over=({names}).", where)
     sizes, found = as_shape(shape), check_dtype(dtype, where)
+    varying = build.order({dim for size in sizes for dim in dims_of(size)})
+    if varying:
+        fact = f"`{name}` of shape {show_shape(sizes)} has another size at each `{varying[0]}`"
+        raise ShapeError(fact, f"Give it `{varying[0].extent}` elements, and read a slice.", where)
     node = build.input_node(_identifier(name, where), sizes, found, dims, where)
     return Tensor(node, frozenset((Definition(node, fresh_name(name)),)))
 
@@ -243,6 +249,7 @@ def recurrent(
     dims = as_dims(over, where)
     sizes = as_shape(shape) if like is None else like.node.shape
     found = check_dtype(dtype, where) if like is None else like.dtype
+    build.check_varying(name, sizes, dims, where)
     unique = fresh_name(name)
     leaf = intern((Rec(unique), (), build.order(dims), sizes, found), where, name)
     return Recurrent(Definition(leaf, unique), dims)

@@ -72,13 +72,23 @@ def input_node(name: str, shape: Shape, dtype: Dtype, over: Sequence[Dim], where
     return intern((Input(name), (), order(tuple(over)), shape, dtype), where, name)
 
 
+def check_varying(name: str, shape: Shape, over: Sequence[Dim], where: str) -> None:
+    """Refuse a shape that depends on a dimension over which there are no values."""
+    missing = order(_shape_dims(shape) - set(over))
+    if missing:
+        fact = f"`{name}` of shape {show_shape(shape)} has no value for each `{missing[0]}`"
+        raise ShapeError(fact, f"Name the dimension in `over`: over={missing[0]}.", where)
+
+
 def rec(name: str, shape: Shape, dtype: Dtype, over: Sequence[Dim], where: str = "") -> Node:
     """Return the recurrent tensor ``name`` at the current point."""
     return intern((Rec(name), (), order(tuple(over)), shape, dtype), where, name)
 
 
 def const(values: Scalar | Sequence[Scalar], dtype: Dtype, shape: Shape = ()) -> Node:
-    """Return a literal; a single value fills any shape."""
+    """Return a literal; a single value fills any shape, and is repeated where sizes vary."""
+    if _shape_dims(shape):
+        return broadcast(const(values, dtype, (ONE,) * len(shape)), shape)
     flat = tuple(values) if isinstance(values, Sequence) else (values,)
     kind = bool if dtype == "bool" else float if has_derivative(dtype) else int
     return intern((Const(tuple(kind(v) for v in flat)), (), (), shape, dtype))
@@ -390,7 +400,11 @@ def case(cond: Cond, a: Node, b: Node, where: str = "") -> Node:
 def random_node(
     draw: Random, shape: Shape, dtype: Dtype, over: Sequence[Dim], where: str = ""
 ) -> Node:
-    """Return a draw keyed by the seed, its stream, the point of ``over`` and the element."""
+    """Return a draw keyed by the seed, its stream, the point of ``over`` and the element.
+
+    Errors: ShapeError if its shape depends on other dimensions.
+    """
+    check_varying(draw.fn, shape, over, where)
     return intern((draw, (), order(tuple(over)), shape, dtype), where, draw.fn)
 
 
