@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 
 from ostinato.codegen.lowering.structure import Digits, linear
 from ostinato.pdg import isl
@@ -40,10 +41,12 @@ from ostinato.pdg.node import (
     Read,
     Reshape,
     Transpose,
+    postorder,
 )
 
 VIEWS = Read | Reshape | Transpose | Broadcast | Part
 SIGNED: dict[Dtype, int] = {"int32": 2**31, "int64": LARGEST}  # an unsigned number is none
+LONGEST = 64  # operators of an expression; what has more is computed like any other tensor
 _SAME = ("stop_gradient", "cast", "neg")
 _TWO = ("add", "sub", "minimum", "maximum")
 _At = Mapping[Dim, Interval]
@@ -60,7 +63,9 @@ class Affinities:
         self._known: dict[tuple[Node, tuple[tuple[Dim, Interval], ...]], Interval | None] = {}
 
     def holds(self, node: Node) -> bool:
-        """Whether every element is an index expression of its place."""
+        """Whether every element is an index expression of its place, and not a long one."""
+        if sum(1 for _ in islice(postorder((node,)), LONGEST + 1)) > LONGEST:
+            return False
         return self._interval(node, {}) is not None
 
     def _interval(self, node: Node, at: _At) -> Interval | None:

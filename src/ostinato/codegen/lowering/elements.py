@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ostinato.codegen.lowering.affine import applied, clamped, literal
 from ostinato.codegen.lowering.picks import Picks
-from ostinato.codegen.lowering.places import Point, is_of_nothing
+from ostinato.codegen.lowering.places import MOVES, Point, is_of_nothing
 from ostinato.codegen.lowering.structure import ONE, Digit, Digits, linear, match_products, respell
 from ostinato.codegen.system import (
     Call,
@@ -105,6 +105,8 @@ class Elements(Picks):
 
     def value(self, node: Node, point: Point, digits: Sequence[Digits]) -> Value:
         """The element of a node at a point and a position of each axis."""
+        while not self.stored(node) and self.is_moved(node):
+            node, (point, digits) = node.args[0], self.source(node, point, digits)
         if self.stored(node):
             return self.load(node, point, digits)
         match node.op:
@@ -125,14 +127,14 @@ class Elements(Picks):
             case Case(cond):
                 a, b = (self.value(x, point, digits) for x in node.args)
                 return Choice(substitute_cond(cond, point), a, b, node.dtype)
-            case Gather() if not self.is_elsewhere(node):
+            case Gather():
                 return self.gathered(node, point, digits)
             case _:
-                return self.moved(node, point, digits)
+                raise AssertionError(f"{node} has no value of its own")
 
-    def moved(self, node: Node, point: Point, digits: Sequence[Digits]) -> Value:
-        """The value of a movement operator: the operand elsewhere."""
-        return self.value(node.args[0], *self.source(node, point, digits))
+    def is_moved(self, node: Node) -> bool:
+        """Whether a node only moves elements of its operand."""
+        return isinstance(node.op, MOVES) or self.is_elsewhere(node)
 
     def affine(self, node: Node, point: Point, digits: Sequence[Digits]) -> Expr:
         """The index expression of an integer node that is one."""

@@ -38,6 +38,7 @@ from ostinato.pdg.node import (
 )
 
 Point = dict[Dim, Expr]
+DEEPEST = 48  # operators in a row that may be one equation
 MOVES = (Read, Reshape, Transpose, Broadcast, Part)
 
 
@@ -96,6 +97,7 @@ class Places:
         self.taken: Counter[str] = Counter()
         self.frames: dict[Node, Frame] = {}
         self.sliced_draws = self._sliced_draws()
+        self.cut = self._cut()
 
     # ------------------------------------------------------------ which nodes are stored
 
@@ -113,8 +115,25 @@ class Places:
                 out[drawn] = out.get(drawn, frozenset()) | full
         return out
 
+    def _cut(self) -> frozenset[Node]:
+        """The maps that are stored because they would join their readers to a long equation.
+
+        Every later stage walks along an equation, and may be slow on long ones.
+        """
+        self.cut = frozenset[Node]()
+        out: set[Node] = set()
+        depth: dict[Node, int] = {}
+        for node in self.nodes:
+            joined = [a for a in node.args if a not in out and not self.stored(a)]
+            depth[node] = 1 + max((depth[a] for a in joined), default=0)
+            if depth[node] > DEEPEST and isinstance(node.op, Map | Case):
+                out.add(node)
+        return frozenset(out)
+
     def stored(self, node: Node) -> bool:
         """Whether the node becomes a statement of its own."""
+        if node in self.cut:
+            return True
         match node.op:
             case Read() | Reshape() | Transpose() | Broadcast() | Part() | Affine() | Iota():
                 return False
