@@ -34,6 +34,8 @@ from ostinato.pdg.index import (
     dims_of,
     expr,
     floordiv,
+    maximum,
+    minimum,
     mod,
     substitute,
 )
@@ -80,6 +82,10 @@ def _solve(cond: Cond, unknowns: Dims, points: dict[Dim, Expr]) -> Iterator[Prei
     if cond == NEVER:
         return
     conds = conjuncts(cond)
+    quotient = _quotient(conds, unknowns)
+    if quotient is not None:
+        yield from _solve(every(*quotient.applied(conds)), unknowns, points)
+        return
     for k, c in enumerate(conds):
         choices = _split(c, unknowns)
         if choices:
@@ -95,6 +101,65 @@ def _solve(cond: Cond, unknowns: Dims, points: dict[Dim, Expr]) -> Iterator[Prei
     box = (at_least(solution.value, 0), at_least(expr(solution.dim.extent) - 1, solution.value))
     solved = {d: substitute(e, by) for d, e in points.items()} | by
     yield from _solve(every(*rest, *box, solution.divides), unknowns - {solution.dim}, solved)
+
+
+@dataclass(frozen=True, slots=True)
+class _Quotient:
+    """What an equality says of ``of // by``: it is ``value``, which is ``start / by``."""
+
+    source: Cond
+    of: Expr
+    by: int
+    value: Expr
+    start: Expr
+    divides: Cond
+
+    def applied(self, conds: Sequence[Cond]) -> list[Cond]:
+        """Conditions with bounds in place of the equality, and no quotient or rest of ``of``."""
+        rest = [self._without(c) for c in conds if c is not self.source]
+        return [
+            *rest,
+            at_least(self.of, self.start),
+            at_least(self.start + (self.by - 1), self.of),
+            self.divides,
+        ]
+
+    def _without(self, cond: Cond) -> Cond:
+        if not isinstance(cond, Compare):
+            return cond
+        known: dict[object, Expr] = {
+            FloorDiv(self.of, self.by): self.value,
+            Mod(self.of, self.by): self.of - self.start,
+        }
+        of = expr(cond.of.const)
+        for atom, k in cond.of.terms:
+            of = of + known.get(atom, Expr(((atom, 1),), 0)) * k
+        return equal(of, 0) if cond.kind == "eq" else at_least(of, 0)
+
+
+def _quotient(conds: Sequence[Cond], unknowns: Dims) -> _Quotient | None:
+    """An equality that gives the quotient of an expression of unknowns, with any factor.
+
+    ``e - e % k`` is ``k * (e // k)``.
+    """
+    for cond in conds:
+        terms = cond.of.terms if isinstance(cond, Compare) and cond.kind == "eq" else ()
+        for atom, k in terms:
+            assert isinstance(cond, Compare), f"{cond} has no terms"
+            if not isinstance(atom, FloorDiv | Mod) or not dims_of(atom.of) & unknowns:
+                continue
+            rest = cond.of - Expr(((atom, k),), 0)
+            is_rest = isinstance(atom, Mod)
+            if is_rest:
+                rest = rest + atom.of * k  # what is left of k * (atom - of)
+            if dims_of(rest) & unknowns or (is_rest and abs(k) != 1):
+                continue
+            towards = rest * (1 if (k > 0) == is_rest else -1)
+            factor = atom.by if is_rest else abs(k)
+            value = floordiv(towards, factor)
+            start = towards if is_rest else value * atom.by
+            return _Quotient(cond, atom.of, atom.by, value, start, equal(mod(towards, factor), 0))
+    return None
 
 
 def _split(cond: Cond, unknowns: Dims) -> tuple[tuple[Cond, ...], ...]:
@@ -155,7 +220,31 @@ def _summed(conds: Sequence[Cond], unknowns: Dims, points: dict[Dim, Expr]) -> P
         added, implied = _sum_over(dim, mine)
         sums.append(added)
         conds = conjuncts(simplified(every(*others, *implied)))
-    return Preimage(tuple(points.items()), tuple(sums), every(*conds))
+    followed = tuple(Sum(s.dim, _followed(s.over, conds), s.mask) for s in sums)
+    return Preimage(tuple(points.items()), followed, every(*conds))
+
+
+def _followed(over: Slice, guard: Sequence[Cond]) -> Slice:
+    """Steps near a target that the guard fixes, counted from it: they move with the point.
+
+    ``1 : min(3, T)`` where ``q == 0`` is ``q + 1 : min(q + 3, T)``: a loop over ``q`` can have what
+    it sums in a few steps, where a sum for one point alone would have no place in it.
+    """
+    for c in guard:
+        term = c.of.terms[0] if isinstance(c, Compare) and c.kind == "eq" else None
+        if term is None or not isinstance(term[0], Dim) or abs(term[1]) != 1:
+            continue
+        assert isinstance(c, Compare), f"{c} has no terms"
+        away = c.of * term[1]  # 0 where the guard holds, and the target with factor 1
+        if any(isinstance(d, Dim) for d, _ in away.terms[1:]):
+            continue
+        lows, highs = (
+            [m + away if (m + away - expr(term[0])).is_const else m for m in found]
+            for found in (members(over.lo, "max"), members(over.hi, "min"))
+        )
+        if all(any(term[0] in dims_of(m) for m in found) for found in (lows, highs)):
+            return Slice(maximum(*lows), minimum(*highs), over.step)
+    return over
 
 
 def _sum_over(dim: Dim, conds: Sequence[Cond]) -> tuple[Sum, list[Cond]]:
