@@ -157,7 +157,9 @@ def _quotient(conds: Sequence[Cond], unknowns: Dims) -> _Quotient | None:
             towards = rest * (1 if (k > 0) == is_rest else -1)
             factor = atom.by if is_rest else abs(k)
             value = floordiv(towards, factor)
-            start = towards if is_rest else value * atom.by
+            start = value * atom.by
+            if factor % atom.by == 0:  # the factor divides: no quotient is left
+                start = floordiv(towards, factor // atom.by)
             return _Quotient(cond, atom.of, atom.by, value, start, equal(mod(towards, factor), 0))
     return None
 
@@ -242,7 +244,9 @@ def _followed(over: Slice, guard: Sequence[Cond]) -> Slice:
             [m + away if (m + away - expr(term[0])).is_const else m for m in found]
             for found in (members(over.lo, "max"), members(over.hi, "min"))
         )
-        if all(any(term[0] in dims_of(m) for m in found) for found in (lows, highs)):
+        is_after = any(m.const > 0 for m in lows if term[0] in dims_of(m))
+        is_before = any((m - expr(term[0])).const <= 0 for m in highs if term[0] in dims_of(m))
+        if is_after or is_before:
             return Slice(maximum(*lows), minimum(*highs), over.step)
     return over
 

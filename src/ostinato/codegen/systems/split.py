@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ostinato.codegen.fresh import fresh
-from ostinato.codegen.system import Choice, Load, Statement, Value
+from ostinato.codegen.system import Call, Choice, Load, Statement, Value
 from ostinato.codegen.values import Rewrite
-from ostinato.pdg.condition import Cond, cond_symbols, every, negation, substitute_cond
-from ostinato.pdg.index import dims_of, expr
+from ostinato.pdg import isl
+from ostinato.pdg.affine import is_quasi_affine
+from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, every, negation, substitute_cond
+from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.limits import compared
 
 
 def split_cases(
@@ -40,7 +43,48 @@ def split_cases(
             out[name] = _assembled(s, cases[name])
         else:  # the operands of a product are loads: it reads the whole
             out[name] = s if s.kind == "matmul" else rewrite.clauses(s)
-    return out
+    return {name: s if s == statements.get(name) else _pruned(s) for name, s in out.items()}
+
+
+def _pruned(s: Statement) -> Statement:
+    """The statement without choices that are never made: nobody stores what they would read."""
+    sizes = {a.index: a.size for a in s.axes}
+    out: list[tuple[Cond, Value]] = []
+    before: Cond = ALWAYS
+    for cond, value in s.clauses:
+        out.append((cond, _possible(value, every(before, cond), sizes)))
+        before = every(before, negation(cond))
+    return replace(s, clauses=tuple(out))
+
+
+def _possible(value: Value, context: Cond, sizes: Mapping[Dim, Expr]) -> Value:
+    match value:
+        case Choice(cond, then, other):
+            chosen, rest = every(context, cond), every(context, negation(cond))
+            if _is_never(chosen, sizes):
+                return _possible(other, context, sizes)
+            if _is_never(rest, sizes):
+                return _possible(then, context, sizes)
+            sides = _possible(then, chosen, sizes), _possible(other, rest, sizes)
+            return replace(value, then=sides[0], other=sides[1])
+        case Call():
+            return replace(value, args=tuple(_possible(a, context, sizes) for a in value.args))
+        case Load():
+            picks = (replace(p, at=_possible(p.at, context, sizes)) for p in value.picks)
+            return replace(value, picks=tuple(picks))
+        case _:
+            return value
+
+
+def _is_never(cond: Cond, sizes: Mapping[Dim, Expr]) -> bool:
+    """Whether a condition holds nowhere in the box of its indices."""
+    dims = {d for d in cond_symbols(cond) if isinstance(d, Dim)}
+    while more := {m for d in dims if d in sizes for m in dims_of(sizes[d])} - dims:
+        dims |= more
+    ordered = tuple(sorted(dims, key=lambda d: d.serial))
+    own = {d: sizes[d] for d in ordered if d in sizes}
+    is_affine = all(map(is_quasi_affine, (*compared(cond), *own.values())))
+    return is_affine and isl.domain_set(ordered, own, cond).assume({}).is_empty()
 
 
 def _has_cases(s: Statement) -> bool:
