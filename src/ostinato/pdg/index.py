@@ -270,10 +270,10 @@ def _extremum(kind: str, values: tuple[ExprLike, ...]) -> Expr:
     flat: list[Expr] = []
     for value in map(expr, values):
         atom = value.terms[0][0] if len(value.terms) == 1 else None
-        nested = isinstance(atom, Extremum) and atom.kind == kind and value.const == 0
+        nested = isinstance(atom, Extremum) and atom.kind == kind
         if nested and value.terms[0][1] == 1:
             assert isinstance(atom, Extremum)
-            flat.extend(atom.of)
+            flat.extend(x + value.const for x in atom.of)
         else:
             flat.append(value)
     best: dict[tuple[tuple[Atom, int], ...], int] = {}  # same terms: the constants decide

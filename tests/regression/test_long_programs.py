@@ -1,0 +1,51 @@
+"""Long chains: nothing recurses along them, and their equations are cut."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import ostinato as ot
+from ostinato.codegen.lowering.lower import lower
+from ostinato.codegen.system import Value, children
+from ostinato.pdg.index import Dim, Extent, expr, maximum
+
+T = ot.dims("t")
+X = ot.input("x", over=T)
+
+
+def depth(value: Value) -> int:
+    return 1 + max(map(depth, children(value)), default=0)
+
+
+def test_a_chain_of_operators_becomes_equations_of_bounded_depth() -> None:
+    y = X
+    for k in range(2000):
+        y = y * 0.99 if k % 2 else y + 0.01
+    system = lower(ot.Program(y=y).pdg)
+    values = [v for s in system.statements.values() for _, v in s.clauses]
+    assert max(map(depth, values)) < 60 and len(values) > 30
+
+
+def test_a_chain_of_300_operators_is_compiled() -> None:
+    y = X
+    for k in range(300):
+        y = y * 0.99 if k % 2 else y + 0.01
+    program = ot.Program(y=y)
+    x = np.arange(4, dtype="float32")
+    found = program.compile(exact=True)(x=x)["y"]
+    assert found.tolist() == program.interpret(x=x)["y"].tolist()
+
+
+def test_300_nested_reads_are_printed_and_compiled() -> None:
+    y = X
+    for _ in range(300):
+        y = y[ot.maximum(T - 1, 0)]
+    program = ot.Program(y=y)
+    assert "x[max(0, t-300)]" in str(program)
+    assert program.compile()(x=[1.0, 2.0])["y"].tolist() == [1.0, 1.0]
+
+
+def test_a_maximum_of_a_moved_maximum_is_one() -> None:
+    t = expr(Dim("t"))
+    assert maximum(maximum(t - 1, 0) - 1, 0) == maximum(t - 2, 0)
+    assert maximum(maximum(t, Extent("T")) + 2, t) == maximum(t + 2, expr(Extent("T")) + 2)
