@@ -49,3 +49,12 @@ def test_a_maximum_of_a_moved_maximum_is_one() -> None:
     t = expr(Dim("t"))
     assert maximum(maximum(t - 1, 0) - 1, 0) == maximum(t - 2, 0)
     assert maximum(maximum(t, Extent("T")) + 2, t) == maximum(t + 2, expr(Extent("T")) + 2)
+
+
+def test_a_stack_of_many_is_chosen_from_by_halves() -> None:
+    program = ot.Program(y=ot.stack([X * float(k) for k in range(40)]))
+    (clauses,) = [s.clauses for s in lower(program.pdg).statements.values() if len(s.clauses) > 1]
+    assert len(clauses) <= 16
+    x = np.arange(3, dtype="float32")
+    found = program.compile()(x=x)["y"]
+    assert found.tolist() == program.interpret(x=x)["y"].tolist()

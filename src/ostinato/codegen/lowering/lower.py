@@ -23,6 +23,7 @@ from ostinato.codegen.lowering.structure import (
 )
 from ostinato.codegen.system import (
     Call,
+    Choice,
     Draw,
     Kind,
     Load,
@@ -39,6 +40,7 @@ from ostinato.pdg.node import (
     Case,
     Concat,
     Const,
+    Dtype,
     Gather,
     Host,
     Input,
@@ -55,6 +57,7 @@ from ostinato.pdg.node import (
 )
 
 Clauses = tuple[tuple[Cond, Value], ...]
+MOST_CLAUSES = 16  # of a concatenation: under each hold the negations of those before it
 FOLD_CALL = {
     "sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "or", "all": "and",
 }  # fmt: skip
@@ -156,19 +159,21 @@ class _Lowering(Elements):
         return tuple((cond, self.value(right, point, digits)) for cond, right in cases)
 
     def joined(self, node: Node, axis: int, frame: Frame) -> Clauses:
-        """A concatenation: one clause per operand, by the position along the axis."""
+        """A concatenation: one clause per operand, or group of many, by the position."""
         point, digits = frame.point(), frame.digits()
         position, start = linear(digits[axis]), expr(0)
-        out: list[tuple[Cond, Value]] = []
-        for k, arg in enumerate(node.args):
+        pieces: list[tuple[Expr, Value]] = []
+        for arg in node.args:
             size = arg.shape[axis]
             inner = list(digits)
             inner[axis] = () if size == ONE else (Digit(position - start, size),)
             start = start + size
-            last = k == len(node.args) - 1
-            cond = ALWAYS if last else at_least(start - 1, position)
-            out.append((cond, self.value(arg, point, narrow(arg, inner, axis))))
-        return tuple(out)
+            pieces.append((start, self.value(arg, point, narrow(arg, inner, axis))))
+        each = -(-len(pieces) // MOST_CLAUSES)
+        groups = [pieces[k : k + each] for k in range(0, len(pieces), each)]
+        ends = [at_least(group[-1][0] - 1, position) for group in groups[:-1]]
+        values = (_halved(group, position, node.dtype) for group in groups)
+        return tuple(zip((*ends, ALWAYS), values, strict=True))
 
     def addressable(self, x: Node, axis: int) -> Node:
         """A stored node equal to ``x`` whose axis is one unlabelled component, none for size 1."""
@@ -291,6 +296,15 @@ class _Lowering(Elements):
         inside = _inside(self.structures[node], frame) if ragged else ALWAYS
         self.copy(copy, node, inside)
         return self.name(copy)
+
+
+def _halved(pieces: Sequence[tuple[Expr, Value]], position: Expr, dtype: Dtype) -> Value:
+    """The piece of a concatenation that a position before its end is in, by halves."""
+    if len(pieces) == 1:
+        return pieces[0][1]
+    half = len(pieces) // 2
+    left, right = (_halved(part, position, dtype) for part in (pieces[:half], pieces[half:]))
+    return Choice(at_least(pieces[half - 1][0] - 1, position), left, right, dtype)
 
 
 def _carried(dim: Dim, reverse: bool) -> tuple[Cond, Expr]:
