@@ -47,8 +47,9 @@ def fill(x: Node) -> float | None:
     """The number that fills a literal array, or None."""
     while isinstance(x.op, _VIEWS):
         x = x.args[0]
-    values = x.op.values if isinstance(x.op, Const) else ()
-    return float(values[0]) if uniform(values) else None
+    if not isinstance(x.op, Const) or not uniform(x.op.values):
+        return None
+    return float(x.op.values[0])
 
 
 def zeros(shape: Shape, dtype: Dtype, where: str = "") -> Node:

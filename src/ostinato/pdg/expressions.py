@@ -64,9 +64,11 @@ class Expressions:
         return text if tightness >= binding else f"({text})"
 
     def operand(self, node: Node, at: At) -> Text:
-        while isinstance(node.op, Read) and node not in self.names and filling(node) is None:
+        while node not in self.names and isinstance(op := node.op, Read):
+            if filling(node) is not None:
+                break
             (inner,) = node.args
-            node, at = inner, composed(node.op.at, inner, at)
+            node, at = inner, composed(op.at, inner, at)
         if node in self.names or isinstance(node.op, Rec | Input):
             return self.reference(node, at), ATOM
         return self.body(node, at)

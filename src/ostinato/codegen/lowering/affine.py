@@ -76,11 +76,11 @@ class Affinities:
         own = {d: i for d, i in at.items() if d in node.domain}
         key = node, tuple(sorted(own.items(), key=lambda pair: pair[0].serial))
         if key not in self._known:
-            most = SIGNED.get(node.dtype)
-            found = self._computed(node, own) if most is not None else None
-            fits = found is not None and most is not None
-            is_inside = fits and found.within(Interval(-most, most - 1))
-            self._known[key] = found if is_inside else None
+            most = SIGNED.get(node.dtype, 0)
+            found = self._computed(node, own) if most else None
+            if found is not None and not found.within(Interval(-most, most - 1)):
+                found = None
+            self._known[key] = found
         return self._known[key]
 
     def _computed(self, node: Node, at: _At) -> Interval | None:
