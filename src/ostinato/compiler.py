@@ -180,11 +180,11 @@ def compile_program(
     chosen = replace(chosen, verify=chosen.verify or debug().verify, profile=profile)
     takes = signature(pdg)
     claims: tuple[Claim, ...] = ()
-    if chosen.checks:
+    if chosen.does_check("values"):
         from ostinato.watching import checked
 
         pdg, claims = checked(pdg, beside.notes)
-    for note in left_out(beside.notes, chosen.checks):
+    for note in left_out(beside.notes, chosen.does_check("values")):
         warnings.warn(note, stacklevel=3)
     key = _key(pdg, rules, chosen)
     artifact = cache.load(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
@@ -15,6 +15,9 @@ from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.node import Pdg
 from ostinato.rewrite.registry import RuleSet
 
+CHECKS = ("values", "addresses")
+"""What a run may check: computed steps, positions and conditions; every access of memory."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -24,11 +27,17 @@ class Options:
     hints: Mapping[str, int] = field(default_factory=dict[str, int])  # typical extents, for costs
     widths: Mapping[str, int] = field(default_factory=dict[str, int])  # rows per tile, by dim
     verify: bool = False  # check every invariant after every stage
-    checks: bool = False  # check computed steps and positions against their range in every run
+    checks: bool | tuple[str, ...] = False  # of every run: words of `CHECKS`; True for "values"
     profile: Profile | None = None  # what work takes; None: `ostinato.machine.stored.current`
     exact: bool = False  # only rules that keep every bit, and no operation that rounds otherwise
     memory_limit: int = 0  # bytes of the arena, at the hinted extents and in every run; 0: none
     storage: str = "float32"  # of values kept for later loops; a half rounds what those read
+
+    def does_check(self, word: str) -> bool:
+        """Whether runs check what a word of `CHECKS` says."""
+        if isinstance(self.checks, bool):
+            return self.checks and word == "values"
+        return word in self.checks
 
 
 def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
@@ -44,7 +53,7 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
     if not is_integer(threads) or threads < 0:
         remedy = "Pass a number of threads, or 0 for every core."
         raise OptionError(f"`threads` is {threads!r}", remedy)
-    for name in ("verify", "checks", "exact"):
+    for name in ("verify", "exact"):
         if not isinstance(given.get(name, False), bool):
             raise OptionError(f"`{name}` is {given[name]!r}", "Pass True or False.")
     extents = signature(pdg).extents
@@ -55,7 +64,24 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
     if not isinstance(given.get("profile"), Profile | None):
         remedy = "Leave it out: the profile of this machine is found by itself."
         raise OptionError(f"`profile` is {given['profile']!r}", remedy)
-    return Options(**given)
+    return Options(**{**given, "checks": _checks(given.get("checks", False))})
+
+
+def _checks(given: object) -> bool | tuple[str, ...]:
+    """The words of the checks in order; a truth where it says the same.
+
+    Errors: OptionError.
+    """
+    if isinstance(given, bool):
+        return given
+    several = isinstance(given, list | tuple | set | frozenset)
+    words = [*cast(Iterable[object], given)] if several else [given]
+    for word in words:
+        if word not in CHECKS:
+            known = " or ".join(f'"{each}"' for each in CHECKS)
+            raise OptionError(f"`checks` is {given!r}", f"Pass True, False, {known}, or a list.")
+    chosen = tuple(each for each in CHECKS if each in words)
+    return bool(chosen) if chosen in ((), ("values",)) else chosen
 
 
 def _check_limit(limit: object, hints: Mapping[str, int], extents: Sequence[str]) -> None:

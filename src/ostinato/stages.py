@@ -324,7 +324,7 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
             shape = tuple(axis.size.as_int() for axis in statement.axes)
             values = np.array(system.constants[name], statement.dtype)
             constants[argument] = values.reshape(shape)
-    return planned, constants
+    return replace(planned, checked=options.does_check("addresses")), constants
 
 
 @cached

@@ -244,6 +244,18 @@ def guarded(bench: Bench) -> None:
 
 
 @check
+def addresses(bench: Bench) -> None:
+    """No access of compiled code is outside of its tensor; checking that changes no bit."""
+    other = bench.program.compile(rules=bench.rules, checks="addresses", **bench.options)
+    for k in bench.trial.extents:
+        given = bench.given(k)
+        expected, found = bench.run(bench.compiled, given), bench.run(other, given)
+        changed = [n for n, value in expected.items() if value.tobytes() != found[n].tobytes()]
+        if changed:
+            raise Disagreement(f"checking addresses changes bits of {changed}")
+
+
+@check
 def pointwise(bench: Bench) -> None:
     """Compiled without vectorization: every point runs for itself."""
     other = bench.program.compile(rules=ot.rules.without("vectorize"), threads=2)

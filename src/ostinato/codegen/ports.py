@@ -13,8 +13,9 @@ from ostinato.pdg.node import Dtype
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An array in the arena: its shape at a point, and the elements between neighbours."""
+    """A part of a tensor: its shape at a point, and the elements between neighbours."""
 
+    tensor: str
     dtype: Dtype
     shape: tuple[Expr, ...]
     strides: tuple[Expr, ...]
@@ -47,12 +48,28 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
+class Area:
+    """The memory of a tensor, for a run that checks addresses: its shape, and whose it is.
+
+    ``label`` and ``where`` are the user's name and line; of a ``local`` one each worker has a copy.
+    """
+
+    tensor: str
+    label: str
+    where: str
+    shape: tuple[Expr, ...]
+    local: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Interface:
     """The entry point's view of the arena.
 
     ``tensors`` are the entries of the offset table with the bytes of one element; ``tiles`` the
     iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any;
     ``late`` the outputs that are computed after that loop; ``calls`` the functions to call.
+    Where addresses are checked, ``areas`` are those of the entries, ``together`` the tensors that
+    each kernel accesses.
     """
 
     extents: tuple[str, ...]
@@ -63,3 +80,5 @@ class Interface:
     streamed: str
     late: frozenset[str]
     calls: tuple[Python, ...] = ()
+    areas: tuple[Area, ...] = ()
+    together: tuple[tuple[str, ...], ...] = ()

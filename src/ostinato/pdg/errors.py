@@ -73,6 +73,10 @@ class HostError(OstinatoError):
     """A Python function that a program calls has failed, or returned what was not declared."""
 
 
+class AddressError(OstinatoError):
+    """Compiled code would have touched memory outside of a tensor: a bug of the compiler."""
+
+
 class CheckError(OstinatoError):
     """A checked condition does not hold at some point."""
 

@@ -39,8 +39,10 @@ class Field(Protocol):
 
 
 class View(Protocol):
-    """An array in the arena: its shape at a point, and the elements between neighbours."""
+    """A part of a tensor: its shape at a point, and the elements between neighbours."""
 
+    @property
+    def tensor(self) -> str: ...
     @property
     def dtype(self) -> str: ...
     @property
@@ -65,12 +67,29 @@ class Call(Protocol):
     def result(self) -> View: ...
 
 
+class Area(Protocol):
+    """The memory of a tensor, with the user's name and line; each worker may have a copy."""
+
+    @property
+    def tensor(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def where(self) -> str: ...
+    @property
+    def shape(self) -> tuple[Expr, ...]: ...
+    @property
+    def local(self) -> bool: ...
+
+
 class Interface(Protocol):
     """The entry point's view of the arena.
 
     ``tensors`` are the entries of the offset table with the bytes of one element; ``tiles`` the
     iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any;
     ``late`` the outputs that are computed after that loop; ``calls`` the functions to call.
+    Where addresses are checked, ``areas`` are those of the entries, ``together`` the tensors that
+    each kernel accesses.
     """
 
     @property
@@ -89,6 +108,10 @@ class Interface(Protocol):
     def late(self) -> frozenset[str]: ...
     @property
     def calls(self) -> Sequence[Call]: ...
+    @property
+    def areas(self) -> Sequence[Area]: ...
+    @property
+    def together(self) -> Sequence[tuple[str, ...]]: ...
 
 
 class Layout(Protocol):

@@ -19,6 +19,7 @@ from ostinato.pdg.host import HostFunction
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate
 from ostinato.runtime.arrays import Array
 from ostinato.runtime.artifact import Call, View
+from ostinato.runtime.bounds import Bounds
 
 Env = Mapping[Dim | Extent, int]
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64)
@@ -33,18 +34,27 @@ class Control:
     done: int
 
 
-class Calls:
-    """The calls of one run.
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """Where tensors lie.
 
-    ``table`` ends with the words through which a call says where it is: see `words`.
+    ``table`` ends with the words through which a call says where it is: see `words`. With
+    ``bounds`` all that a call is given is compared with them.
     """
+
+    arena: npt.NDArray[np.uint8]
+    table: npt.NDArray[np.int64]
+    bounds: Bounds | None = None
+
+
+class Calls:
+    """The calls of one run."""
 
     def __init__(
         self,
         calls: Sequence[Call],
         functions: Mapping[int, HostFunction],
-        arena: npt.NDArray[np.uint8],
-        table: npt.NDArray[np.int64],
+        memory: Memory,
         extents: Mapping[str, int],
         control: Control,
     ) -> None:
@@ -56,7 +66,7 @@ class Calls:
         if not calls:
             return  # making a callback takes longer than many a run
         self._calls = {call.number: call for call in calls}
-        self._functions, self._arena = functions, arena
+        self._functions, self._memory, table = functions, memory, memory.table
         self._extents: dict[Dim | Extent, int] = {Extent(n): k for n, k in extents.items()}
         self._words = table[len(table) - words(calls) + 1 :]
         self._callback = _CALLBACK(self._answer)  # kept: C knows its address only
@@ -82,20 +92,24 @@ class Calls:
         env = self._extents | dict(point.items())
         offsets = map(int, self._words[count : count + len(call.operands) + 1])
         views = [
-            self._view(view, offset, env)
+            self._view(view, offset, env, "written" if view is call.result else "read")
             for view, offset in zip((*call.operands, call.result), offsets, strict=True)
         ]
         views[-1][...] = self._functions[call.number](views[:-1], point, env)
 
-    def _view(self, view: View, offset: int, env: Env) -> Array:
+    def _view(self, view: View, offset: int, env: Env, way: str) -> Array:
         dtype = np.dtype(view.dtype)
 
         def sizes(of: Sequence[Expr]) -> tuple[int, ...]:
             return tuple(max(0, evaluate(e, env)) for e in of)
 
         steps = tuple(k * dtype.itemsize for k in sizes(view.strides))
-        start = offset * dtype.itemsize
-        return np.ndarray(sizes(view.shape), dtype, self._arena.data, start, steps)
+        start, shape = offset * dtype.itemsize, sizes(view.shape)
+        if self._memory.bounds is not None:
+            last = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+            size = last + dtype.itemsize if 0 not in shape else 0
+            self._memory.bounds.require(view.tensor, start, size, way)
+        return np.ndarray(shape, dtype, self._memory.arena.data, start, steps)
 
 
 def words(calls: Sequence[Call]) -> int:

@@ -19,7 +19,7 @@ from ostinato.report.memory import Stored
 from ostinato.runtime.arrays import Array, empty_arena, sizes, take_step
 from ostinato.runtime.arrays import tile_counts as counts_of
 from ostinato.runtime.artifact import Artifact, Field, Layout
-from ostinato.runtime.calls import Calls, Control
+from ostinato.runtime.calls import Calls, Control, Memory
 from ostinato.runtime.crew import Crew
 from ostinato.runtime.crowd import Crowd
 from ostinato.runtime.explain import Explanation, MemoryUse
@@ -75,7 +75,11 @@ class Execution:
         interface = program.artifact.interface
         control = Control(frame.control, self._stop, self._done)
         self.calls = Calls(
-            interface.calls, bound.hosts, frame.arena, frame.table, bound.extents, control
+            interface.calls,
+            bound.hosts,
+            Memory(frame.arena, frame.table, frame.bounds),
+            bound.extents,
+            control,
         )
         entry = program.loaded.entry if log is None else log.stamping.entry
         arguments = self._arguments()
@@ -297,7 +301,14 @@ class Executable:
         return outputs
 
     def failures(self, execution: Execution, step: int | None = None) -> list[OstinatoError]:
-        """The errors of the claims that do not hold; with a step, of those that belong to it."""
+        """The errors of the claims that do not hold; with a step, of those that belong to it.
+
+        An access outside of a tensor is the only one: what was computed says nothing then.
+        """
+        bounds = execution.frame.bounds
+        fault = bounds.fault() if bounds is not None else None
+        if fault is not None:
+            return [fault]
         outcomes = {each.field.name: each for each in execution.frame.outcomes}
 
         def value(of: Unseen) -> Array:

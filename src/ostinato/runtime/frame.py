@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ostinato.runtime.arrays import Array, Entrance, Exit, sizes, stored_view
 from ostinato.runtime.artifact import Artifact, Field, Layout
+from ostinato.runtime.bounds import Bounds, words_before
 from ostinato.runtime.calls import words
 from ostinato.runtime.direct import is_large, is_many, is_readable, lies_as_stored
 from ostinato.runtime.linking import words as words_of
@@ -60,7 +61,12 @@ class Frame:
         self._entries: dict[str, list[tuple[int, int]]] = {}
         for k, (name, size) in enumerate(interface.tensors):
             self._entries.setdefault(name, []).append((k, size))
-        self.table = np.zeros(len(places) + words(interface.calls), np.int64)
+        before = words_before(interface)
+        whole = np.zeros(before + len(places) + words(interface.calls), np.int64)
+        self.table = whole[before:]
+        self.bounds: Bounds | None = None
+        if interface.areas:
+            self.bounds = Bounds(interface, layout, extents, workers, whole[:before], arena)
         self.control = np.zeros(artifact.words[2], np.int64)
         self.barrier = np.zeros(BARRIER_WORDS, np.int64)
         self._address = arena.ctypes.data
@@ -69,6 +75,8 @@ class Frame:
     def clear(self) -> None:
         """Make the shared words those of a run that begins, with every tensor in the arena."""
         self.table[: len(self._places)] = self._places
+        if self.bounds is not None:
+            self.bounds.clear()
         self.control.fill(0)
         self.barrier.fill(0)
 
@@ -77,6 +85,8 @@ class Frame:
         address: int = array.__array_interface__["data"][0]
         for k, size in self._entries[tensor]:
             self.table[k] = (address - self._address) // size
+            if self.bounds is not None:
+                self.bounds.redirect(k, array)
 
     def rows(self, arguments: Sequence[object]) -> npt.NDArray[np.int64]:
         """The words that every worker of a run takes; ``arguments`` differ in the seed only."""

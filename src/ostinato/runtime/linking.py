@@ -26,7 +26,9 @@ def _compiler() -> str:
     """What decides the machine code of a module besides its text."""
     versions = (str(importlib.import_module("llvmlite").__version__), *_llvm.llvm_version_info)
     features = _llvm.get_host_cpu_features().flatten()
-    passes = hashlib.sha256(Path(optimise.__file__).read_bytes()).hexdigest()
+    here = Path(optimise.__file__)
+    files = [here.with_name(f"{x}.py") for x in ("optimise", "addresses", "origins", "probes")]
+    passes = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
     return f"{versions} {_llvm.get_host_cpu_name()} {features} {passes}"
 
 

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, BinaryIO
 
 EFFORT = 2
+MARK = "!ostinato.checked = !{}"  # a line of a module whose addresses are to be checked
 
 _llvm: Any = importlib.import_module("llvmlite.binding")
 
@@ -81,8 +82,13 @@ def _passes(effort: int, vectors: bool) -> Any:
 
 
 def machine_code(text: str) -> bytes:
-    """The object file of an LLVM module."""
-    made: bytes = code_generator().emit_object(optimised(text))
+    """The object file of an LLVM module; what is marked checks the addresses that it uses."""
+    module = optimised(text)
+    if MARK in text:
+        adding = importlib.import_module("ostinato.runtime.addresses")
+        module = _llvm.parse_assembly(adding.checked(str(module)))
+        module.verify()
+    made: bytes = code_generator().emit_object(module)
     return made
 
 

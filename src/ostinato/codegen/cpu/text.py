@@ -210,6 +210,7 @@ class Module:
         self.nodes: dict[str, Node] = {}
         self.words: dict[str, Sequence[int]] = {}  # tables of constants
         self.kept: list[Function] = []  # functions that only attributes name
+        self.checked = False  # whether `ostinato.runtime.addresses` is to check it
 
     def add_metadata(self, operands: Sequence[str | Node]) -> Node:
         """A node of metadata; equal ones are one."""
@@ -237,6 +238,7 @@ class Module:
         key = f"{self.free}{name}"
         if key not in self.parts:
             inner = Module(self.triple, sorted(self.freedom), self.parts)
+            inner.checked = self.checked
             write(inner)
             self.parts[key] = Part.of(str(inner))
         return self.parts[key].symbol
@@ -244,7 +246,8 @@ class Module:
     def __str__(self) -> str:
         nodes = (f"{node.ref} = !{{{text}}}" for text, node in self.nodes.items())
         head = f'target triple = "{self.triple}"\n'
-        return "\n".join((head, *self._data(), *map(str, self.globals.values()), *nodes, ""))
+        marks = ("!ostinato.checked = !{}", "") if self.checked else ("",)
+        return "\n".join((head, *self._data(), *map(str, self.globals.values()), *nodes, *marks))
 
     def _data(self) -> Iterator[str]:
         for name, words in self.words.items():

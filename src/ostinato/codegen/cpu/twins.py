@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from ostinato.codegen.cpu.flags import KERNEL
 from ostinato.codegen.cpu.llvm import Argument, Builder, Inner, Primitive, Value, Written, where
+from ostinato.pdg.errors import OptionError
 
 _numba = importlib.import_module("numba")
 _cgutils = importlib.import_module("numba.core.cgutils")
@@ -120,12 +121,18 @@ class Linked(Protocol):
     def address(self) -> int: ...
 
 
-def kernel(integers: int, exact: bool = False) -> Callable[[Callable[..., None]], Linked]:
+def kernel(
+    integers: int, exact: bool = False, checked: bool = False
+) -> Callable[[Callable[..., None]], Linked]:
     """Compile ``f(memory, table, *integers)``: two addresses, then as many int64 numbers.
 
     ``memory`` points to bytes and ``table`` to int64 numbers. An ``exact`` kernel has no freedom
     of floats.
+    Errors: OptionError for a ``checked`` kernel, whose addresses Numba cannot check.
     """
+    if checked:
+        fact = 'compile has checks="addresses", and Numba, which compiles a part, has no such mode'
+        raise OptionError(fact, "Report the program, and compile it without this word.")
     options = {**_OPTIONS, "fastmath": False} if exact else _OPTIONS
     signature = f"void(CPointer(uint8), CPointer(int64){', int64' * integers})"
     made: Callable[[Callable[..., None]], Linked] = _numba.cfunc(signature, cache=True, **options)

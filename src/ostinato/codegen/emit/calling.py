@@ -89,4 +89,4 @@ def _view(operand: Operand, axes: tuple[object, ...], storage: Storage) -> View:
             steps.append(expr(0))
         else:
             steps.append(product(pads[axes.index(expr(index)) + 1 :]))
-    return View(operand.dtype, operand.shape, tuple(steps))
+    return View(storage.owner, operand.dtype, operand.shape, tuple(steps))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.driver import calls
 from ostinato.codegen.emit.calling import python_calls
 from ostinato.codegen.emit.driver import published_loop
 from ostinato.codegen.emit.kernel import stored
 from ostinato.codegen.planned import Plan, Port
-from ostinato.codegen.ports import Field, Interface
+from ostinato.codegen.ports import Area, Field, Interface
+from ostinato.codegen.system import Statement, loads
 from ostinato.codegen.tree import Kernel, computed, leaves
 from ostinato.pdg.index import Expr, product
 
@@ -25,7 +28,33 @@ def interface(plan: Plan) -> Interface:
         streamed=_streamed(plan),
         late=_late(plan),
         calls=python_calls(plan),
+        areas=tuple(_area(plan, n) for n, _ in tensors) if plan.checked else (),
+        together=tuple(_together(plan)) if plan.checked else (),
     )
+
+
+def _area(plan: Plan, name: str) -> Area:
+    """What a run that checks addresses must know about a tensor.
+
+    One that the user did not write, such as what rewriting made, has the place of who reads it.
+    """
+    s, storage = plan.statements.get(name), plan.storage[name]
+    label, where = (s.label or name, s.where) if s else (name, "")
+    if not where:
+        readers = (r for r in plan.statements.values() if name in _read(r))
+        where = next((r.where for r in readers if r.where), "")
+    return Area(name, label, where, storage.shape, storage.place == "local")
+
+
+def _read(s: Statement) -> set[str]:
+    return {x.tensor for _, value in s.clauses for x in loads(value)}
+
+
+def _together(plan: Plan) -> Iterator[tuple[str, ...]]:
+    """The tensors that each kernel accesses: no two of them may lie in one place."""
+    for access in plan.accesses:
+        owners = {plan.storage[name].owner for name in access.all if name in plan.storage}
+        yield tuple(sorted(n for n in owners if plan.storage[n].place in ("global", "local")))
 
 
 def _tiles(kernel: Kernel) -> Expr:

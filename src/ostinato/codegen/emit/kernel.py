@@ -111,7 +111,8 @@ def emit_kernel(plan: Plan, kernel: Kernel, number: int, reserved: frozenset[str
     integers = (LOCAL, KEY, *plan.extents, *(dims[d] for d in kernel.outer), *parts)
     out = Source()
     out.lines(describe(kernel, plan))
-    out.line(f"@kernel({len(integers)}{', exact=True' if plan.exact else ''})")
+    told = "".join(f", {word}=True" for word in ("exact", "checked") if getattr(plan, word))
+    out.line(f"@kernel({len(integers)}{told})")
     with out.block(f"def {kernel.name}(memory, table, {', '.join(integers)})"):
         out.line(f"{ARENA}, {OFFSETS} = carray(memory, 1), carray(table, 1)")
         out.lines(function.prologue())

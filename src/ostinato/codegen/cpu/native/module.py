@@ -122,8 +122,10 @@ def written(source: Source, name: str, parts: dict[str, Part] | None = None) -> 
     Errors: UnreadableError.
     """
     node = source.functions[name]
-    kinds, exact = _signature(node)
-    module = text.Module(_binding.get_process_triple(), () if exact else FASTMATH, parts)
+    kinds, told = _signature(node)
+    freedom = () if "exact" in told else FASTMATH
+    module = text.Module(_binding.get_process_triple(), freedom, parts)
+    module.checked = "checked" in told
     function = text.Function(module, function_type(VOID, kinds), SYMBOL)
     builder = typed(Builder, text.Builder(function.append_basic_block("entry")))
     writer = Writer(Scope(builder, source.names, assigned_often(node.body)))
@@ -141,17 +143,18 @@ _element: dict[Type, Type] = {_BYTES: I8, _WORDS: I64}
 _ARGUMENTS = {"int64": I64, "int64[::1]": _WORDS, "uint8[::1]": _BYTES}
 
 
-def _signature(node: ast.FunctionDef) -> tuple[Sequence[Type], bool]:
-    """The types of the arguments, and whether floats have no freedom, by the decorator."""
+def _signature(node: ast.FunctionDef) -> tuple[Sequence[Type], frozenset[str]]:
+    """The types of the arguments, and what else the decorator says: exact, checked."""
     match node.decorator_list:
         case [ast.Call(func=ast.Name(id="driver"), args=args)]:
             texts = [each.value for each in args if isinstance(each, ast.Constant)]
-            return [_ARGUMENTS[str(each)] for each in texts], False
+            return [_ARGUMENTS[str(each)] for each in texts], frozenset()
         case [ast.Call(func=ast.Name(id="kernel"), args=[ast.Constant(value=int(count))]) as call]:
-            exact = any(
-                k.arg == "exact" and isinstance(k.value, ast.Constant) and k.value.value is True
+            told = frozenset(
+                str(k.arg)
                 for k in call.keywords
+                if isinstance(k.value, ast.Constant) and k.value.value is True
             )
-            return [_BYTES, _WORDS, *(I64 for _ in range(count))], exact
+            return [_BYTES, _WORDS, *(I64 for _ in range(count))], told
         case _:
             raise UnreadableError(f"the decorator of {node.name}")
