@@ -152,7 +152,7 @@ def signature(pdg: Pdg) -> Signature:
         mentioned |= node_symbols(node)
         if isinstance(node.op, Input):
             other = inputs.setdefault(node.op.name, node)
-            if other is not node:
+            if other != node:
                 fact = f"two inputs are called `{node.op.name}`"
                 remedy = f"Rename one; the other is made at {other.where or 'an unknown place'}."
                 raise ArgumentError(fact, remedy, node.where)

@@ -62,7 +62,7 @@ class _PullBack:
         self.last: tuple[Node, tuple[Node | None, ...]] | None = None
 
     def __call__(self, node: Node, upstream: Node) -> tuple[Node | None, ...]:
-        if self.last is None or self.last[0] is not upstream:
+        if self.last is None or self.last[0] != upstream:
             self.last = (upstream, self._run(node, upstream))
         return self.last[1]
 

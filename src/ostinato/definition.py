@@ -40,7 +40,8 @@ class Definition:
     ``sources`` are the definitions that its right sides need. A tensor carries the definitions it
     needs, so no registry keeps a dropped program alive. ``missing`` says what is still
     to be written. An input and a host call, whose function is ``host``, have a definition without
-    cases; ``remarks`` are about this and perhaps other ones.
+    cases; ``remarks`` are about this and perhaps other ones. A derivative has one too, with the
+    nodes that it has ``passed`` through.
     """
 
     rec: Node
@@ -51,6 +52,7 @@ class Definition:
     missing: str = ""
     host: HostFunction | None = None
     remarks: list[Remark] = field(default_factory=list["Remark"])
+    passed: frozenset[Node] = frozenset()
 
     def add(self, cond: Cond, right: Node, sources: Iterable[Definition], where: str) -> None:
         self.cases.append((cond, right))

@@ -66,7 +66,8 @@ def grad(loss: Tensor, wrt: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor,
         [x.node for x in alive],
     )
     nodes, made = _register(found.nodes, found.equations, frozenset(known.values()), where)
-    needed = frozenset((*sources, *made))
+    noted = Definition(loss.node, fresh_name("gradient"), passed=found.passed)
+    needed = frozenset((*sources, *made, noted))
     out = tuple(_masked(node, needed, x) for node, x in zip(nodes, several, strict=True))
     return out[0] if isinstance(wrt, Tensor) else out
 

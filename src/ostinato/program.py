@@ -31,15 +31,14 @@ from ostinato.pdg.node import (
     Host,
     Iota,
     Node,
+    Op,
     Pdg,
     Random,
     Rec,
-    Writing,
-    give_name,
     intern,
     postorder,
 )
-from ostinato.pdg.origin import another_program
+from ostinato.pdg.origins import Origin, origins
 from ostinato.place import calling_place, place
 from ostinato.proved import once
 from ostinato.rebuild import rebuild
@@ -75,22 +74,16 @@ class Program:
         if not outputs:
             raise ArgumentError("a program without outputs", "Write Program(name=tensor).", where)
         tensors, self.lengths = _padded({name: as_tensor(x) for name, x in outputs.items()})
-        for name, tensor in tensors.items():
-            # A literal may be shared with other programs: it keeps its own spelling.
-            if not tensor.node.label and not isinstance(tensor.node.op, Const | Affine | Iota):
-                give_name(tensor.node, name)
         found = reachable(merged(*tensors.values()))
         collected = _collect({name: x.node for name, x in tensors.items()}, found, where)
         self._pdg = once(collected.pdg, _checked)
         self.hosts, self.notes = collected.hosts, collected.notes
         self.signature: Signature = signature(self._pdg)
-        self._writing = Writing(self._pdg.nodes())
-        another_program()
+        self.origins: dict[Node, Origin] = collected.origins
 
     @property
     def pdg(self) -> Pdg:
-        """The graph, with the places and names that this program gave to what it shares."""
-        self._writing.restore()
+        """The graph: one node for each value, with the first place and name it was written with."""
         return self._pdg
 
     @property
@@ -232,6 +225,7 @@ class _Collected:
     pdg: Pdg
     hosts: dict[int, HostFunction]
     notes: tuple[Note, ...]
+    origins: dict[Node, Origin]
 
 
 def _collect(
@@ -246,22 +240,27 @@ def _collect(
     said = [r for r in remarks if r.kind != "call"]
     names = _names([d.name for d in needed])
     numbers = _numbers(roots, [r.node for r in said])
+    all_ = [*roots, *(d.rec for d in needed), *(r.node for r in said)]
+    passed = {node for d in found.values() for node in d.passed}
+    known = origins(all_, _names_of(outputs), passed)
 
-    def replaced(node: Node, args: tuple[Node, ...]) -> Node | None:
+    def replaced(node: Node, args: tuple[Node, ...]) -> Node:
         match node.op:
             case Custom():
                 return args[0]
             case Rec(name):
-                op: Rec | Random | Host = Rec(names[name])
+                op: Op = Rec(names[name])
             case Random(fn, stream):
                 op = Random(fn, numbers[Random][stream])
             case Host(call, fn, effects):
                 op = Host(numbers[Host][call], fn, effects)
             case _:
-                return None
-        return intern((op, args, node.domain, node.shape, node.dtype), node.where, node.label)
+                op = node.op
+        said_of = known[node]
+        key = (op, args, node.domain, node.shape, node.dtype)
+        return intern(key, said_of.where, said_of.label)
 
-    moved = rebuild([*roots, *(d.rec for d in needed), *(r.node for r in said)], replaced)
+    moved = rebuild(all_, replaced)
     equations = {
         names[d.name]: Equation(
             moved[d.rec], tuple((cond, moved[right]) for cond, right in d.cases), tuple(d.where)
@@ -270,17 +269,33 @@ def _collect(
     }
     _check_dims(moved.values(), where)
     collected = Pdg(tuple((name, moved[node]) for name, node in outputs.items()), equations)
-    functions = {
-        numbers[Host][serial_of(d.name)]: d.host
-        for d in found.values()
-        if d.host is not None and serial_of(d.name) in numbers[Host]
-    }
     ordered, values = in_order(
         collected, [moved[node] for node in calls], [moved[r.node] for r in said]
     )
     pairs = zip(said, values, strict=True)
     notes = tuple(Note(r.kind, node, r.text, r.where) for r, node in pairs)
-    return _Collected(ordered, functions, notes)
+    table = {moved[node]: origin for node, origin in known.items()}
+    return _Collected(ordered, _functions(found, numbers[Host]), notes, table)
+
+
+def _functions(
+    found: Mapping[str, Definition], numbers: Mapping[int, int]
+) -> dict[int, HostFunction]:
+    """The Python functions that a program calls, by the numbers of the calls."""
+    return {
+        numbers[serial_of(d.name)]: d.host
+        for d in found.values()
+        if d.host is not None and serial_of(d.name) in numbers
+    }
+
+
+def _names_of(outputs: Mapping[str, Node]) -> dict[Node, str]:
+    """The names that outputs give to what has none; a literal keeps its own spelling."""
+    named = (p for p in outputs.items() if not isinstance(p[1].op, Const | Affine | Iota))
+    out: dict[Node, str] = {}
+    for name, node in named:
+        out.setdefault(node, name)
+    return out
 
 
 def _numbers(

@@ -129,7 +129,7 @@ def padded(x: Tensor) -> tuple[Tensor, Tensor | None]:
     lengths = length_of(found[-1]) if found else _axis_lengths(x)
     out = x.filled(0)
     for ending in found:
-        if ending.alive.node is not x.node:
+        if ending.alive.node != x.node:
             out = _where_alive(ending, out)
     return out, lengths
 

@@ -84,7 +84,7 @@ def test_an_element_of_an_operator_is_the_operator_of_elements(name: str) -> Non
 
 
 def test_an_element_of_a_range_is_its_position() -> None:
-    assert element(build.iota(n), -1, t) is build.affine(t)
+    assert element(build.iota(n), -1, t) == build.affine(t)
 
 
 def test_what_has_no_name_is_called_by_what_it_is() -> None:

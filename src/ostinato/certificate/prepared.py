@@ -72,7 +72,7 @@ def _check_frame(source: Pdg, prepared: Pdg) -> None:
     if source.minimum_extents != prepared.minimum_extents:
         raise Changed("the prepared program has other least extents")
     for name, equation in prepared.equations.items():
-        if name not in source.equations or source.equations[name].rec is not equation.rec:
+        if name not in source.equations or source.equations[name].rec != equation.rec:
             raise Changed(f"`{name}` is no recurrence of the source")
 
 
@@ -93,7 +93,7 @@ class _Work:
 
     def claim(self, new: Node, old: Node, points: Set) -> None:
         """Two values agree at these points, given over any dimensions."""
-        if new is old:
+        if new == old:
             return
         here = points.onto(build.order({*new.domain, *old.domain}))
         here = here.assume(self.source.minimum_extents)
@@ -143,7 +143,7 @@ class _Work:
             rest = rest.where(negation(cond))
         if not rest.is_empty():
             raise Changed(f"{called(rec)} is needed where it has no equation")
-        if any(right is rec for _, right in equation.cases):
+        if any(right == rec for _, right in equation.cases):
             raise Changed(f"{called(rec)} is defined by itself")
         return list(_pieces(equation, points))
 
@@ -156,7 +156,7 @@ class _Work:
             self.claim(*_elements(new, old, points))
         else:
             mine, other = _written_out(new), _written_out(old)
-            if mine is new and other is old:
+            if (mine, other) == (new, old):
                 raise Changed(f"{called(new)} is read at other points than {called(old)}")
             self.claim(mine, other, points)
 

@@ -46,7 +46,7 @@ def _directions(equation: Equation) -> list[tuple[Dim, bool]]:
     """Dimensions along which a recurrence reads its neighbour, and whether that lies ahead."""
     found: dict[tuple[Dim, bool], None] = {}
     for node in postorder(tuple(right for _, right in equation.cases)):
-        if isinstance(node.op, Read) and node.args[0] is equation.rec and len(node.op.at) == 1:
+        if isinstance(node.op, Read) and node.args[0] == equation.rec and len(node.op.at) == 1:
             ((dim, index),) = node.op.at
             for reverse in (False, True):
                 if index == expr(dim) + (1 if reverse else -1):
@@ -57,7 +57,7 @@ def _directions(equation: Equation) -> list[tuple[Dim, bool]]:
 def reads(node: Node, rec: Node) -> bool:
     """Whether a value contains a recurrence."""
     assert isinstance(rec.op, Rec), f"{rec} is no recurrence"
-    return any(x is rec for x in postorder((node,)))
+    return any(x == rec for x in postorder((node,)))
 
 
 def _first_step(equation: Equation, dim: Dim, reverse: bool) -> FirstStep | None:

@@ -86,7 +86,7 @@ def _check_frame(certificate: Certificate, source: Pdg) -> None:
         raise Misbuilt("a recurrence that does not occur has axes")
     for name, equation in extracted.equations.items():
         known = source.equations[name]
-        if equation.rec is not leaf(source, Recurrent(name, batched.get(name, ()))):
+        if equation.rec != leaf(source, Recurrent(name, batched.get(name, ()))):
             raise Misbuilt(f"`{name}` does not have the axes, shape and type that it should")
         if [c for c, _ in equation.cases] != [c for c, _ in known.cases]:
             raise Misbuilt(f"the conditions of `{name}` are not those of the source")
@@ -105,13 +105,13 @@ def leaf(source: Pdg, known: Recurrent) -> Node:
 
 def _check_root(about: str, nodes: Sequence[Node], term: int, found: Node) -> None:
     expected = _without_widening(nodes[term])
-    if _without_widening(found) is not expected:
+    if _without_widening(found) != expected:
         raise Misbuilt(f"{about} is not what term {term} says")
 
 
 def _without_widening(node: Node) -> Node:
     """A case with equal sides, which only says that the value is the same at all points."""
-    while isinstance(node.op, Case) and node.args[0] is node.args[1]:
+    while isinstance(node.op, Case) and node.args[0] == node.args[1]:
         node = node.args[0]
     return node
 
@@ -142,9 +142,9 @@ def _is_literal(node: Node) -> bool:
         case Const():
             return True
         case Affine(of):
-            return build.affine(of) is node
+            return build.affine(of) == node
         case Iota(size):
-            return build.iota(size) is node
+            return build.iota(size) == node
         case _:
             return False
 

@@ -112,7 +112,7 @@ class Algebra:
     def add(self, a: Node, b: Node) -> Node:
         if fill(a) == 0:
             return b
-        if a is b:
+        if a == b:
             return self.scale(a, 2)
         return a if fill(b) == 0 else self.map("add", a, b)
 

@@ -103,7 +103,7 @@ def _responsible(demand: Demand, user: Node, node: Node, bad: Set) -> Set:
         return reached.intersect_in(points).intersect_out(bad).domain()
     found = points - points
     for arg, needed in demand.operands(user, points):
-        if arg is node:
+        if arg == node:
             found = found | (needed.onto(points.dims) & points & bad.onto(points.dims))
     return found
 

@@ -9,7 +9,7 @@ reverse of a read is a sum over all points that read.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ostinato.pdg.adjoint import flows, living, only_where, pull_back
 from ostinato.pdg.algebra import Algebra, full, zeros
@@ -20,17 +20,22 @@ from ostinato.pdg.errors import GradientError
 from ostinato.pdg.functions import FLOATS, computed_in, has_derivative
 from ostinato.pdg.inverse import Dims
 from ostinato.pdg.naming import called
-from ostinato.pdg.node import Equation, Node, Rec, enter_loss, intern
+from ostinato.pdg.node import Equation, Node, Rec, intern
 from ostinato.pdg.origin import GRADIENT, making
+from ostinato.pdg.origins import as_first_written
 from ostinato.pdg.readback import Adjoint, leaves_point, sum_missing
 
 
 @dataclass(frozen=True)
 class Gradients:
-    """``nodes[k]`` is d loss / d wrt[k]; ``equations`` define the adjoints it reads."""
+    """``nodes[k]`` is d loss / d wrt[k]; ``equations`` define the adjoints it reads.
+
+    The derivative passes through the nodes of ``passed``.
+    """
 
     nodes: tuple[Node, ...]
     equations: dict[str, Equation]
+    passed: frozenset[Node] = frozenset()
 
 
 def gradient(
@@ -53,16 +58,23 @@ def gradient(
     tensor on the way has no equations.
     """
     _check(loss, wrt)
+    rights = [right for equation in equations.values() for _, right in equation.cases]
+    recs = [equation.rec for equation in equations.values()]
+    first = as_first_written([loss, *wrt, *alive, *recs, *rights])
+    loss, wrt, alive = first[loss], [first[x] for x in wrt], [first[x] for x in alive]
+    equations = {
+        name: replace(e, rec=first[e.rec], cases=tuple((c, first[x]) for c, x in e.cases))
+        for name, e in equations.items()
+    }
     graph = _Graph(loss, frozenset(wrt), equations, alive)
-    for node in graph.live - graph.wrt:
-        enter_loss(node)
+    passed = frozenset(graph.live - graph.wrt)
     attempt = 0
     while True:
         with making(GRADIENT):
             found = _Sweep(graph, attempt).gradients(wrt)
         taken = [n for n, eq in found.equations.items() if equations.get(n, eq) != eq]
         if not taken:
-            return found
+            return replace(found, passed=passed)
         attempt += 1
 
 
@@ -256,7 +268,7 @@ def _joined(parts: Sequence[Adjoint]) -> list[Adjoint]:
     joined: list[Adjoint] = []
     for part in parts:
         for k, other in enumerate(joined):
-            same = part.value is other.value
+            same = part.value == other.value
             if same and simplified(every(part.guard, other.guard)) == NEVER:
                 joined[k] = Adjoint(simplified(some(part.guard, other.guard)), part.value)
                 break

@@ -1,9 +1,10 @@
 """The one node type of the dependence graph, and the record of each kind of operator.
 
 A node denotes a **total function from points of its domain to arrays** of its shape. `Op` records
-say what the operator does; `Node` adds operands, domain, shape and dtype. Nodes are interned: equal
-fields are the same object, so ``is`` compares and dictionaries key by identity. The user's place
-and name travel along (`where`, `label`) but are not part of a node's identity.
+say what the operator does; `Node` adds operands, domain, shape and dtype. Nodes with equal fields
+are equal and share one `Identity`, by which dictionaries find them. The user's place and name go
+along (`where`, `label`); they are no part of that, and never change: what is written twice, perhaps
+in two programs, is two equal nodes. A `Program` has one of them for each value.
 
 Conventions that every stage relies on:
 
@@ -20,8 +21,10 @@ Conventions that every stage relies on:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from threading import Lock
 from typing import Literal, Protocol
 from weakref import WeakValueDictionary
 
@@ -29,7 +32,7 @@ from ostinato.pdg.condition import Cond
 from ostinato.pdg.constant import Scalar as Scalar
 from ostinato.pdg.constant import spelled
 from ostinato.pdg.index import Dim, Expr, Index, Slice
-from ostinato.pdg.origin import in_loss, made_here, program_of
+from ostinato.pdg.origin import made_here
 
 # uint16 holds the bits of a half in memory: programs cannot name it.
 Dtype = Literal[
@@ -251,78 +254,67 @@ Op = (
 _Key = tuple[Op, tuple["Node", ...], tuple[Dim, ...], tuple[Expr, ...], Dtype]
 
 
+class Identity:
+    """What makes nodes equal: there is one for each value that anybody has written."""
+
+    __slots__ = ("__weakref__",)
+
+
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Node:
-    """One value of the program at every point of ``domain``."""
+    """One value of the program at every point of ``domain``, as it was written at one place.
+
+    Nodes with equal fields are equal wherever they stand and whatever they are called.
+    """
 
     op: Op
     args: tuple[Node, ...]
     domain: tuple[Dim, ...]
     shape: tuple[Expr, ...]
     dtype: Dtype
-    where: str = field(default="", compare=False)
-    label: str = field(default="", compare=False)
+    where: str = ""
+    label: str = ""
+    identity: Identity = field(default_factory=Identity, repr=False)
+    written: int = field(default_factory=count().__next__, repr=False)  # grows with time
 
     @property
     def rank(self) -> int:
         return len(self.shape)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and self.identity is other.identity
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
     def __str__(self) -> str:
         return self.label or type(self.op).__name__.lower()
 
+    def said(self, where: str, label: str) -> Node:
+        """The same value with another place and name."""
+        if (where, label) == (self.where, self.label):
+            return self
+        return replace(self, where=where, label=label)
 
-_LIVE: WeakValueDictionary[tuple[object, ...], Node] = WeakValueDictionary()
+
+_LIVE: WeakValueDictionary[tuple[object, ...], Identity] = WeakValueDictionary()
+_LOCK = Lock()
 
 
 def intern(key: _Key, where: str = "", label: str = "") -> Node:
-    """Return the only node with these fields.
-
-    The first place and name that a program gave it stay, until another program makes it: those of
-    an earlier one, which may be in use still, are in its `Writing`.
-    """
-    found = _LIVE.get(key)
-    if found is None:
-        found = _LIVE[key] = Node(*key, where=made_here(where), label=label)
-    elif where and program_of(found.where) != program_of(where):
-        _remark(found, made_here(where), label)
-    return found
+    """Return a node with these fields: it equals all others that have them."""
+    op, args, *rest = key
+    exact = (op, tuple(arg.identity for arg in args), *rest)
+    with _LOCK:
+        identity = _LIVE.get(exact)
+        if identity is None:
+            identity = _LIVE[exact] = Identity()
+    return Node(*key, made_here(where), label, identity)
 
 
-def _remark(node: Node, where: str, label: str) -> None:
-    object.__setattr__(node, "where", where)
-    object.__setattr__(node, "label", label)
-
-
-class Writing:
-    """Places and names of one program's nodes, which other programs may give others."""
-
-    def __init__(self, nodes: Iterable[Node]) -> None:
-        self._of = tuple((node, node.where, node.label) for node in nodes)
-
-    def restore(self) -> None:
-        """Give the nodes these places and names again."""
-        for node, where, label in self._of:
-            _remark(node, where, label)
-
-
-def give_name(node: Node, label: str) -> Node:
-    """Name a node after the user's name for it; its identity and meaning stay."""
-    object.__setattr__(node, "label", label)
-    return node
-
-
-def enter_loss(node: Node) -> None:
-    """Note that a derivative passes through a node; its identity and meaning stay."""
-    object.__setattr__(node, "where", in_loss(node.where))
-
-
-def annotate(node: Node, where: str, label: str) -> Node:
-    """Give a node the place and name it lacks; neither is part of its identity."""
-    if where and not node.where:
-        object.__setattr__(node, "where", where)
-    if label and not node.label:
-        object.__setattr__(node, "label", label)
-    return node
+def named_if_not(node: Node, where: str, label: str) -> Node:
+    """The same value with the place and name that it lacks."""
+    return node.said(node.where or where, node.label or label)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import count
 
 GRADIENT, OPTIMIZER, ENVIRONMENT, MODEL = "gradient", "optimizer", "environment", "model"
 
@@ -15,30 +14,26 @@ class Place(str):
 
     ``function`` is the user's function; ``part`` is what it called to make the value: a gradient,
     an optimizer, an environment or a model, "" if it wrote the operation itself; ``in_loss`` says
-    that a derivative passes through the value. ``program`` numbers the programs of a process: two
-    may share a value, and each has its own place for it.
+    that a derivative passes through the value.
 
     >>> Place("train.py:3", "loss") == "train.py:3"
     True
     """
 
-    __slots__ = ("function", "in_loss", "part", "program")
+    __slots__ = ("function", "in_loss", "part")
     function: str
     part: str
     in_loss: bool
-    program: int
 
     def __new__(cls, text: str, function: str = "", part: str = "", in_loss: bool = False) -> Place:
         made = super().__new__(cls, text)
-        made.function, made.part, made.in_loss, made.program = function, part, in_loss, _writing
+        made.function, made.part, made.in_loss = function, part, in_loss
         return made
 
     def __reduce__(self) -> tuple[type[Place], tuple[str, str, str, bool]]:
         return Place, (str(self), self.function, self.part, self.in_loss)
 
 
-_programs = count()
-_writing = next(_programs)  # the number of the program that is being written
 _making: ContextVar[str] = ContextVar("making", default="")
 
 
@@ -55,23 +50,12 @@ def making(part: str) -> Generator[None]:
 def made_here(where: str) -> str:
     """The place of a node that is being made."""
     part = _making.get()
-    return _as(where, Place(where, function_of(where), part)) if part else where
+    return Place(where, function_of(where), part) if part else where
 
 
 def in_loss(where: str) -> str:
     """The place of a node that a derivative passes through."""
-    return _as(where, Place(where, function_of(where), part_of(where), True))
-
-
-def _as(where: str, made: Place) -> Place:
-    made.program = program_of(where)
-    return made
-
-
-def another_program() -> None:
-    """Say that what is written from here on is another program."""
-    global _writing
-    _writing = next(_programs)
+    return Place(where, function_of(where), part_of(where), True)
 
 
 def function_of(where: str) -> str:
@@ -80,7 +64,3 @@ def function_of(where: str) -> str:
 
 def part_of(where: str) -> str:
     return where.part if isinstance(where, Place) else ""
-
-
-def program_of(where: str) -> int:
-    return where.program if isinstance(where, Place) else _writing

@@ -113,7 +113,7 @@ def _reads(formulas: Formulas, root: Node, inside: dict[Node, None]) -> Iterator
             continue
         seen.add(key)
         leaf = isinstance(node.op, Rec | Input)
-        if leaf or (node in formulas.names and not (is_box and node is root)):
+        if leaf or (node in formulas.names and not (is_box and node == root)):
             yield formulas.reference(node, {}), _label(node, at)
             continue
         inside[node] = None

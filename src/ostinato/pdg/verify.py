@@ -28,7 +28,7 @@ def _verify_node(node: Node, pdg: Pdg) -> None:
     if isinstance(node.op, Rec):
         equation = pdg.equations.get(node.op.name)
         assert equation is not None, f"{_about(node)} has no equations"
-        assert equation.rec is node, f"{_about(node)} differs from the left side of its equations"
+        assert equation.rec == node, f"{_about(node)} differs from the left side of its equations"
     again = _rebuilt(node)
     for what in ("domain", "shape", "dtype"):
         stored, inferred = getattr(node, what), getattr(again, what)

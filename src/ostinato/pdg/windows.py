@@ -60,7 +60,7 @@ def window_of(node: Node) -> Window | None:
     last = (found.count - 1) * found.stride + (found.size - 1) * found.dilation
     if max(found.stride, found.dilation, interval(last).high) >= 2**31:
         return None  # positions that wrap around are no windows
-    return found if _index(found) is index else None
+    return found if _index(found) == index else None
 
 
 def _counter(x: Node) -> tuple[Expr, int] | None:

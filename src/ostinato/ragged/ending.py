@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
-from weakref import WeakKeyDictionary
+from weakref import ref
 
 from ostinato.pdg.index import Dim, Expr, Extremum, FloorDiv, Index, Mod, Slice, expr
 from ostinato.pdg.node import Node, Reshape, Transpose
@@ -44,13 +44,22 @@ class Steps:
     """What a program has said about the steps of one dimension."""
 
     ending: Ending | None = None
-    readings: WeakKeyDictionary[Node, _Reading] = field(
-        default_factory=lambda: WeakKeyDictionary[Node, _Reading]()
+    readings: dict[int, tuple[ref[Node], _Reading]] = field(
+        default_factory=dict[int, "tuple[ref[Node], _Reading]"]
     )
+
+    def note(self, read: Node, reading: _Reading) -> None:
+        """Remember a read as long as somebody has it."""
+        number = id(read)
+        forget = ref(read, lambda _: self.readings.pop(number, None))
+        self.readings[number] = forget, reading
 
     def met_before(self, ending: Ending) -> tuple[Node, str] | None:
         """Return a value in use, and its place, that an earlier read took from beyond the end."""
-        for node, reading in list(self.readings.items()):
+        for found, reading in list(self.readings.values()):
+            node = found()
+            if node is None:
+                continue
             if ending.dims <= reading.over and not stays_behind(reading.at, ending):
                 return node, reading.where
         return None
@@ -79,7 +88,7 @@ def note(read: Node, over: Iterable[Dim], at: Positions, where: str) -> None:
         for dim in dims:
             steps = steps_of(dim)
             if steps.ending is None:
-                steps.readings[read] = _Reading(dims, at, where)
+                steps.note(read, _Reading(dims, at, where))
 
 
 def stays_behind(at: Positions, ending: Ending) -> bool:

@@ -9,7 +9,7 @@ from ostinato.array.indexing import position, read_at, spatial, split
 from ostinato.pdg import build
 from ostinato.pdg.build import ONE
 from ostinato.pdg.index import Dim, Index, Slice, expr
-from ostinato.pdg.node import Node, Scalar, annotate
+from ostinato.pdg.node import Node, Scalar, named_if_not
 from ostinato.place import place
 from ostinato.ragged.ending import Ending, endings, note, stays_behind
 from ostinato.ragged.mask import Live, Mask, replaced
@@ -42,8 +42,8 @@ def at_steps(
     beyond = [end for end in endings(x.over) if known and not stays_behind(known, end)]
     filled, fill = _filled(x, beyond, where)
     node, leading = read_at(filled, given, windows, where)
-    if filled is not x.node:
-        annotate(node, where, x.node.label)
+    if filled != x.node:
+        node = named_if_not(node, where, x.node.label)
     note(node, x.over, known, where)
     own = () if x.mask is None else x.mask.parts
     parts = [Live(read_at(p.node, given, windows, where)[0], p.ragged) for p in own]
@@ -76,7 +76,7 @@ def _filled(x: Tensor, beyond: Sequence[Ending], where: str) -> tuple[Node, Scal
     node = x.node
     fill: Scalar | None = 0 if x.mask is None else x.mask.fill
     for end in beyond:
-        if end.alive.node is not x.node:
+        if end.alive.node != x.node:
             value = 0 if fill is None else fill
             node = replaced(node, (Live(end.alive.node, frozenset()),), value, where)
     return node, fill

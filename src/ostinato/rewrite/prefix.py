@@ -169,7 +169,7 @@ class _Split:
             x = stack.pop()
             if isinstance(x.op, Matmul):
                 return True
-            inner = (a for a in x.args if self.early[a] is not a)
+            inner = (a for a in x.args if self.early[a] != a)
             fresh = [a for a in inner if a not in seen]
             seen.update(fresh)
             stack += fresh

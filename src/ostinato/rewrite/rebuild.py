@@ -19,7 +19,7 @@ from ostinato.pdg.node import (
     Read,
     Reshape,
     Transpose,
-    annotate,
+    named_if_not,
 )
 from ostinato.rewrite._egglog import Cell
 from ostinato.rewrite.export import EGraph, ENode
@@ -46,7 +46,7 @@ def rebuild(selection: Selection, graph: EGraph, loaded: Loaded) -> Rebuilt:
     for number in selection.terms.reachable(roots):
         term = selection.terms.items[number]
         node = builder.node(term.enode, [nodes[k] for k in term.kids])
-        nodes[number] = annotate(node, *places.get(term.cls, ("", "")))
+        nodes[number] = named_if_not(node, *places.get(term.cls, ("", "")))
     outputs = tuple(
         (name, _over(nodes[number], original))
         for number, (name, original) in zip(selection.outputs, loaded.pdg.outputs, strict=True)

@@ -162,7 +162,7 @@ class Places:
 
         def picks(reader: Node) -> bool:
             if isinstance(reader.op, Gather):
-                return reader.args[0] is node and reader.args[1] is not node
+                return reader.args[0] == node and reader.args[1] != node
             return isinstance(reader.op, MOVES) and self._is_picked_from(reader)
 
         readers = self.consumers.get(node, [])
@@ -187,7 +187,7 @@ class Places:
             case Reduce(fn, _):
                 return not fn.startswith("arg")
             case Along(fn, axis):  # what is read once, in order
-                jumps = fn in JUMPING and node is reader.args[0]
+                jumps = fn in JUMPING and node == reader.args[0]
                 return not jumps and _others(node, axis) == _others(reader, axis)
             case _:
                 return False
