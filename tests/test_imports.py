@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parent.parent / "src"
 ARROWS = {
     "ostinato.switches": ("ostinato.pdg.errors",),
     "ostinato.pdg": ("ostinato.pdg", "ostinato.switches"),
-    "ostinato.place": ("ostinato.parts", "ostinato.pdg.origin"),
+    "ostinato.place": ("ostinato.parts", "ostinato.pdg.origin", "ostinato.pdg.plaintext"),
     "ostinato.parts": ("ostinato.pdg.origin",),
     "ostinato.machine.profile": (),
     "ostinato.rewrite": (

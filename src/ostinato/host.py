@@ -12,6 +12,7 @@ from ostinato.pdg.errors import HostError, ShapeError
 from ostinato.pdg.host import HostFunction, Result, carrier, parts, width
 from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, product
 from ostinato.pdg.node import PURE, Dtype, Host, Node, intern
+from ostinato.pdg.plaintext import plain
 from ostinato.place import place
 from ostinato.recurrent import Over, as_dims
 from ostinato.tensor import ShapeLike, Tensor, as_shape, as_tensor, merged
@@ -88,7 +89,7 @@ def _refuse(
     fn: object, tensors: Sequence[object], shape: object, effects: object, name: str, where: str
 ) -> str:
     """The name of a call, or an error that says what is wrong with it."""
-    name = name or str(getattr(fn, "__name__", type(fn).__name__))
+    name = plain(name or str(getattr(fn, "__name__", type(fn).__name__)))
     if not callable(fn):
         raise HostError(f"{fn!r} is no function", "Give a function of arrays first.", where)
     if not isinstance(effects, str) or not effects:

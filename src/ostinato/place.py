@@ -9,6 +9,7 @@ from types import FrameType
 
 from ostinato.parts import part_in
 from ostinato.pdg.origin import Place
+from ostinato.pdg.plaintext import plain
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _OUTWARD = 8  # frames of the user's that may say what is being made
@@ -26,7 +27,7 @@ def calling_place() -> str:
 def _show(frame: FrameType, part: str = "") -> Place:
     path = frame.f_code.co_filename
     if path not in _shown:
-        _shown[path] = os.path.basename(path)
+        _shown[path] = plain(os.path.basename(path))
     return Place(f"{_shown[path]}:{frame.f_lineno}", frame.f_code.co_qualname, part)
 
 

@@ -24,6 +24,7 @@ from ostinato.pdg.host import HostFunction
 from ostinato.pdg.index import Dim
 from ostinato.pdg.limits import check_limits
 from ostinato.pdg.node import (
+    UNSEEN,
     Affine,
     Const,
     Custom,
@@ -39,6 +40,7 @@ from ostinato.pdg.node import (
     postorder,
 )
 from ostinato.pdg.origins import Origin, origins
+from ostinato.pdg.plaintext import plain, require_name
 from ostinato.place import calling_place, place
 from ostinato.proved import once
 from ostinato.rebuild import rebuild
@@ -73,6 +75,8 @@ class Program:
         where = place()
         if not outputs:
             raise ArgumentError("a program without outputs", "Write Program(name=tensor).", where)
+        for name in outputs:
+            _require_output(name, where)
         tensors, self.lengths = _padded({name: as_tensor(x) for name, x in outputs.items()})
         found = reachable(merged(*tensors.values()))
         collected = _collect({name: x.node for name, x in tensors.items()}, found, where)
@@ -184,6 +188,13 @@ class Program:
 
         derived = self.signature.derived.items()
         return "\n".join([equations(self.pdg), *(f"{name} = {of}" for name, of in derived)])
+
+
+def _require_output(name: str, where: str) -> None:
+    """An output's name prints, and does not begin as those of outputs that nobody sees."""
+    if require_name(name, "an output", where).startswith(UNSEEN):
+        remedy = f"Begin the name with another character than `{UNSEEN}`, which marks hidden ones."
+        raise ArgumentError(f"an output is called `{plain(name)}`", remedy, where)
 
 
 def _padded(outputs: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:

@@ -20,6 +20,7 @@ from ostinato.pdg.errors import DtypeError, ShapeError, TruthError
 from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Dtype, Input, Node, Rec, Scalar
+from ostinato.pdg.plaintext import require_name
 from ostinato.place import place
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Tensor:
         """Return the tensor under a name, which errors, reports and generated code use."""
         if isinstance(self.node.op, Rec | Input):
             raise DtypeError(f"`{self.node}` is already named", "Name what is computed.", place())
-        self.node = self.node.said(self.node.where, name)
+        self.node = self.node.said(self.node.where, require_name(name, "a tensor", place()))
         return self
 
     def __getitem__(self, key: object) -> Tensor:

@@ -19,17 +19,18 @@ def spell(value: object) -> str:
     if is_dataclass(value) and not isinstance(value, type):
         inner = ",".join(spell(getattr(value, f.name)) for f in fields(value))
         return f"{type(value).__name__}({inner})"
-    return repr(value)
+    return ascii(value)
 
 
 def _line(node: Node, number: dict[Node, int]) -> str:
     args = ",".join(str(number[a]) for a in node.args)
-    about = (spell(node.domain), spell(node.shape), node.dtype, node.label, node.where)
+    names = ascii(node.label), ascii(str(node.where))
+    about = (spell(node.domain), spell(node.shape), node.dtype, *names)
     return f"{number[node]} {spell(node.op)} [{args}] {' '.join(about)}"
 
 
 def describe(pdg: Pdg) -> str:
-    """Every node, equation and output of a program, one per line."""
+    """Every node, equation and output of a program, one per line; names are quoted."""
     number: dict[Node, int] = {}
     lines: list[str] = [f"dims {' '.join(f'{d}:{d.extent}' for d in pdg.dims())}"]
     for node in pdg.nodes():
@@ -37,9 +38,9 @@ def describe(pdg: Pdg) -> str:
         lines.append(_line(node, number))
     for name, eq in sorted(pdg.equations.items()):
         cases = ",".join(f"{spell(cond)}:{number[right]}" for cond, right in eq.cases)
-        about = f"{spell(eq.rec.domain)} {spell(eq.rec.shape)} {eq.rec.dtype} {eq.where}"
-        lines.append(f"rec {name} {about} = {cases}")
-    lines += [f"output {name} = {number[node]}" for name, node in pdg.outputs]
+        about = f"{spell(eq.rec.domain)} {spell(eq.rec.shape)} {eq.rec.dtype} {ascii(eq.where)}"
+        lines.append(f"rec {name!a} {about} = {cases}")
+    lines += [f"output {name!a} = {number[node]}" for name, node in pdg.outputs]
     return "\n".join(lines)
 
 

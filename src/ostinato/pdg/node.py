@@ -30,6 +30,7 @@ from weakref import WeakValueDictionary
 
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.constant import Scalar as Scalar
+from ostinato.pdg.constant import spelled
 from ostinato.pdg.index import Dim, Expr, Index, Slice
 from ostinato.pdg.origin import made_here
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ostinato.codegen.emit.function import OFFSETS, Body, Function
 from ostinato.codegen.emit.index import condition, expression
-from ostinato.codegen.emit.source import Source
+from ostinato.codegen.emit.source import Source, comment
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planned import Plan
 from ostinato.codegen.ports import Python, View
@@ -23,7 +23,7 @@ def emit_call(s: Statement, function: Function, out: Source) -> None:
     """Write one call, where it is demanded."""
     assert s.host is not None, f"{s.name} is no call"
     ((cond, _),) = s.clauses
-    out.line(f"# {s.name} = Python's {s.fold}")
+    out.line(comment(f"{s.name} = Python's {s.fold}"))
     if cond == ALWAYS:
         _emit(s, s.host.number, function, out)
         return

@@ -17,7 +17,7 @@ from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS
 from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.kernel import loop_head
 from ostinato.codegen.emit.names import Names
-from ostinato.codegen.emit.source import Source
+from ostinato.codegen.emit.source import Source, comment
 from ostinato.codegen.planned import Plan
 from ostinato.codegen.tree import Barrier, Call, DriverLoop, Step
 from ostinato.pdg.index import Dim, Extent
@@ -63,7 +63,7 @@ def emit_driver(plan: Plan, reserved: frozenset[str], stamps: Stamps | None = No
     log = {LOG: "int64[::1]"} if stamps else {}
     types = {**PARAMETERS, **log, **dict.fromkeys(plan.extents, "int64")}
     out.line("@driver(")
-    out.lines(f'    "{kind}",  # {name}' for name, kind in types.items())
+    out.lines(f'    "{kind}",  {comment(name)}' for name, kind in types.items())
     out.line(")")
     names = Names(reserved | types.keys() | {LOCAL, KEY, "last", OWN, SHARED})
     with out.block(f"def {ENTRY}({', '.join(types)})"):
@@ -148,7 +148,7 @@ class _Driver:
         integers = (LOCAL, KEY, *self.plan.extents, *(inner[d] for d in kernel.outer), *parts)
         with self.out.block(head) if head else nullcontext():
             call = f"invoke(kernels[{number}], {ARENA}, {OFFSETS}, ({', '.join(integers)}))"
-            self.out.line(f"{call}  # {kernel.name}")
+            self.out.line(f"{call}  {comment(kernel.name)}")
             self.stamp(number)
         if self.stamps and not is_alone:
             self.stamps.since.append(number)

@@ -24,7 +24,7 @@ from ostinato.codegen.emit.function import (
 from ostinato.codegen.emit.index import condition, expression
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.nest import emit_nest
-from ostinato.codegen.emit.source import Source
+from ostinato.codegen.emit.source import Source, comment
 from ostinato.codegen.emit.sweep import emit_sweep
 from ostinato.codegen.emit.text import Text
 from ostinato.codegen.emit.value import LONG
@@ -50,6 +50,7 @@ from ostinato.pdg.along import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Extent, expr, product
+from ostinato.pdg.plaintext import plain
 
 
 @dataclass(frozen=True)
@@ -150,10 +151,10 @@ def _emit_tree(tree: Tree, function: Function, out: Source) -> None:
         case Nest():
             emit_nest(tree, function, out)
         case Contraction():
-            out.line(f"# {formula(tree)}")
+            out.line(comment(formula(tree)))
             emit_contraction(tree, function, out)
         case Sweep():
-            out.line(f"# {swept(tree, function)}")
+            out.line(comment(swept(tree, function)))
             emit_sweep(tree, function, out)
         case Fill(tensor):
             emit_fill(tensor, function, out)
@@ -214,13 +215,14 @@ def _emit_units(tensor: str, start: Text, unit: Text, function: Function, out: S
 
 def describe(kernel: Kernel, plan: Plan) -> list[str]:
     """Comment lines: the schedule, then each statement with its place in the program."""
-    lines = [f"# {kernel.name}: {schedule(kernel)}"]
+    lines = [comment(f"{kernel.name}: {schedule(kernel)}")]
     done: set[str] = set()
     for leaf, path, _ in leaves(kernel.body):
         for name in computed(leaf):
             if name not in done:
                 done.add(name)
-                lines.append(f"#   {equation(plan.statements[name], plan.storage[name], path)}")
+                said = equation(plan.statements[name], plan.storage[name], path)
+                lines.append(comment(f"  {said}"))
     return lines
 
 
@@ -236,8 +238,8 @@ def equation(s: Statement, storage: Storage, path: tuple[Loop, ...]) -> str:
     """One line on a statement: name, indices, loops, place in memory, place in the program."""
     indices = ", ".join([*(str(d) for d in s.result_dims), *(str(a.index) for a in s.result_axes)])
     loops = " ".join(f"{loop.dim}{'-' if loop.reverse else ''}" for loop in path) or "-"
-    label = f" ({s.label})" if s.label and s.label != s.name else ""
-    where = f"   # {s.where}" if s.where else ""
+    label = f" ({plain(s.label)})" if s.label and s.label != s.name else ""
+    where = f"   # {plain(s.where)}" if s.where else ""
     return f"{s.name}[{indices}]{label}  loops {loops}  {kept(storage)}{where}"
 
 

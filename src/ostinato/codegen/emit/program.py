@@ -11,6 +11,7 @@ from ostinato.codegen.cpu import prelude, target
 from ostinato.codegen.cpu.digest import digest
 from ostinato.codegen.emit.driver import Stamps, emit_driver
 from ostinato.codegen.emit.kernel import EmittedKernel, emit_kernel
+from ostinato.codegen.emit.source import within_docstring
 from ostinato.codegen.planned import Plan
 
 MODULE = "ostinato.codegen.cpu.prelude"
@@ -52,9 +53,9 @@ def _kernel(kernel: EmittedKernel) -> str:
 
 
 def _header(plan: Plan, title: str, body: str, known: frozenset[str]) -> list[str]:
-    names = target.helpers(body, known)
+    names, about = target.helpers(body, known), within_docstring(title or "A program")
     return [
-        f'"""{title or "A program"}, compiled by ostinato for the CPU. Generated: do not edit.',
+        f'"""{about}, compiled by ostinato for the CPU. Generated: do not edit.',
         "",
         f"extents: {', '.join(plan.extents) or 'none'}",
         f"kernels: {', '.join(k.name for k in plan.kernels)}",

@@ -5,7 +5,28 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
+from ostinato.pdg.plaintext import plain
+
 INDENT = "    "
+LONGEST_ESCAPE = len("\\U0010ffff")
+
+
+def comment(text: str) -> str:
+    r"""A comment that says a text of the user's, whatever is in it: it never ends before the line.
+
+    >>> comment("loss\nimport os")
+    '# loss\\nimport os'
+    """
+    return f"# {plain(text, len(text) * LONGEST_ESCAPE)}"
+
+
+def within_docstring(text: str) -> str:
+    """A text of the user's inside of a docstring: it neither ends it nor escapes anything.
+
+    >>> within_docstring('a "loss"')
+    "a 'loss'"
+    """
+    return plain(text).replace("\\", "/").replace('"', "'")
 
 
 class Source:
@@ -25,7 +46,11 @@ class Source:
         self._depth = depth
 
     def line(self, text: str = "") -> None:
-        """Add one line to the current block; an empty one carries no indentation."""
+        """Add one line to the current block; an empty one carries no indentation.
+
+        What the user named stands in it as an identifier of `Names` or as a `comment`.
+        """
+        assert text.isprintable(), f"this is no single line of source: {text!r}"
         self._lines.append(INDENT * self._depth + text if text else "")
 
     def lines(self, texts: Iterable[str]) -> None:
