@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from ostinato.runtime.module import Loaded, load_module
+from ostinato.runtime.module import Kept, Loaded, load_module
 from tests.property.poison import PoisonedPool, poisoned
 
 # `ci` draws the same programs at every run; HYPOTHESIS_PROFILE=dev looks for new ones.
@@ -60,8 +60,8 @@ def one_process_compiles() -> Iterator[None]:
         yield
 
 
-def _load_alone(directory: Path, key: str, *_: object) -> Loaded:
-    return load_module(directory, key)
+def _load_alone(program: Kept, *_: object) -> Loaded:
+    return load_module(program)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from ostinato.pdg.fingerprint import fingerprint
 from ostinato.pdg.node import Pdg
-from ostinato.runtime import trust
-from ostinato.runtime.folder import require_root, root
+from ostinato.runtime import sealed, trust
+from ostinato.runtime.folder import ready_root, require_place, root
 from ostinato.runtime.kept import CHECKS
 from ostinato.stages import code_digest
 
@@ -34,12 +35,14 @@ def once(pdg: Pdg, prove: Callable[[Pdg], Pdg]) -> Pdg:
     key = fingerprint(pdg, code_digest())
     place = root() / CHECKS / key[:2] / key
     try:
-        require_root()
+        require_place(place.parent)
         return _as_found(pdg, place)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         pass  # nobody proved it before
-    except (OSError, ValueError) as failure:
-        trust.warn_once(f"a proof that was kept is made again: {failure}")
+    except OSError as failure:
+        trust.not_read(failure, f"a proof that was kept is made again: {place}")
+    except ValueError as failure:
+        trust.warn_once(f"a proof that was kept is made again: {place} is not used: {failure}")
     found = prove(pdg)
     _keep(place, found)
     return found
@@ -47,12 +50,13 @@ def once(pdg: Pdg, prove: Callable[[Pdg], Pdg]) -> Pdg:
 
 def _as_found(pdg: Pdg, place: Path) -> Pdg:
     """The program with what was kept of its proof. Reading counts as use."""
-    found = json.loads(trust.read(place))
+    found = json.loads(sealed.read(place, place.name))
     match found:
         case {"least": dict(least), "outside": bool(outside)} if all(
             isinstance(size, int) for size in cast(dict[str, object], least).values()
         ):
-            os.utime(place)
+            with suppress(OSError):  # a cache that can only be read does not count uses
+                os.utime(place)
             least = cast(dict[str, int], least)
             return replace(pdg, minimum_extents=least, reads_outside=outside)
         case _:
@@ -61,7 +65,8 @@ def _as_found(pdg: Pdg, place: Path) -> Pdg:
 
 def _keep(place: Path, found: Pdg) -> None:
     try:
+        ready_root()
         kept = {"least": dict(found.minimum_extents), "outside": found.reads_outside}
-        trust.write(place, json.dumps(kept).encode())
+        sealed.write(place, place.name, json.dumps(kept).encode())
     except OSError as failure:
-        trust.warn_once(f"nothing is cached: {failure}")
+        trust.not_cached(failure)

@@ -7,6 +7,7 @@ import pytest
 import ostinato as ot
 from ostinato.pdg.errors import ArgumentError, DomainError
 from ostinato.proved import LARGE
+from ostinato.runtime import sealed
 from ostinato.runtime.kept import CHECKS
 
 
@@ -80,7 +81,7 @@ def test_small_programs_leave_nothing(own_cache: Path) -> None:
 def test_a_damaged_proof_is_made_again_and_kept(own_cache: Path, damage: str) -> None:
     chain(2 * LARGE)
     (place,) = kept(own_cache)
-    place.write_text(damage)
+    sealed.write(place, place.name, damage.encode())
     with pytest.warns(UserWarning, match="a proof that was kept is made again"):
         chain(2 * LARGE)
-    assert place.read_text() == '{"least": {}, "outside": false}'
+    assert sealed.read(place, place.name) == b'{"least": {}, "outside": false}'

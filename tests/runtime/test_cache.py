@@ -107,14 +107,14 @@ def test_processes_may_store_the_same_key_at_once() -> None:
     assert [p.name for p in cache.directory_of(key).parent.iterdir()] == [key]
 
 
-def test_a_cache_that_cannot_be_written_is_replaced_with_a_warning(
+def test_a_cache_that_cannot_be_written_keeps_nothing_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "file"))
     with pytest.warns(UserWarning, match="nothing is cached"):
-        place = cache.store(cache.digest("x"), artifact())
-    assert (place / "program.py").is_file()
+        assert cache.store(cache.digest("x"), artifact()) is None
+    assert (tmp_path / "file").read_text() == ""
 
 
 def test_a_second_load_takes_the_compiled_code_from_disk(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import ostinato as ot
 from ostinato import nn, optim
+from ostinato.runtime import sealed
 from ostinato.runtime.crowd import FILE, Crowd
 
 
@@ -24,16 +25,16 @@ class Prices:
 
 
 def test_all_threads_run_where_they_gain_more_than_they_wait(tmp_path: Path) -> None:
-    crowd = Crowd(Prices(), tmp_path)
+    crowd = Crowd(Prices(), tmp_path, "key")
     assert [crowd.workers({"B": n}, 2) for n in (16, 64, 1024, 1 << 20)] == [1, 1, 2, 2]
     assert crowd.workers({"B": 1 << 20}, 1) == 1
 
 
 def test_a_choice_is_made_once_per_magnitude_and_kept(tmp_path: Path) -> None:
     prices = Prices()
-    crowd = Crowd(prices, tmp_path)
+    crowd = Crowd(prices, tmp_path, "key")
     assert [crowd.workers({"B": n}, 2) for n in (1024, 1025, 2047)] == [2, 2, 2]
-    assert prices.asked == 2 and Crowd(prices, tmp_path).workers({"B": 1024}, 2) == 2
+    assert prices.asked == 2 and Crowd(prices, tmp_path, "key").workers({"B": 1024}, 2) == 2
     assert prices.asked == 2
     crowd.workers({"B": 1024}, 4)
     assert prices.asked == 4
@@ -41,15 +42,14 @@ def test_a_choice_is_made_once_per_magnitude_and_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["[]", "{", "1"])
 def test_a_damaged_file_is_told_and_made_again(text: str, tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text(text)
-    (tmp_path / FILE).chmod(0o600)
+    sealed.write(tmp_path / FILE, "key", text.encode())
     with pytest.warns(UserWarning, match="made again"):
-        assert Crowd(Prices(), tmp_path).workers({"B": 16}, 2) == 1
-    assert list(json.loads((tmp_path / FILE).read_text()).values()) == [True]
+        assert Crowd(Prices(), tmp_path, "key").workers({"B": 16}, 2) == 1
+    assert list(json.loads(sealed.read(tmp_path / FILE, "key")).values()) == [True]
 
 
 def test_without_a_prediction_all_threads_run(tmp_path: Path) -> None:
-    assert Crowd(lambda extents, workers: {}, tmp_path).workers({"B": 1}, 3) == 3
+    assert Crowd(lambda extents, workers: {}, tmp_path, "key").workers({"B": 1}, 3) == 3
 
 
 @pytest.mark.parametrize(("rows", "wanted"), [(64, 1), (8192, 2)])

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostinato.runtime import objects, optimise
+from ostinato.runtime import objects, optimise, sealed
 from ostinato.runtime.compiling import Team
 from ostinato.runtime.making import Making
-from ostinato.runtime.module import KEYS, Loaded, load_module, load_with_numba
+from ostinato.runtime.module import KEYS, Kept, Loaded, load_module, load_with_numba
 
 HEAD = "from ostinato.codegen.cpu.prelude import carray, driver, invoke, kernel\n"
 KERNEL = """
@@ -76,7 +76,17 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def load(directory: Path, *kernels: int, cores: int = 1) -> Loaded:
     directory.mkdir(exist_ok=True)
     (directory / "program.py").write_text(source(*kernels))
-    return load_module(directory, "any", cores)
+    return load_module(kept(directory), cores)
+
+
+def kept(directory: Path, key: str = "any") -> Kept:
+    return Kept((directory / "program.py").read_text(), directory, key)
+
+
+def keys(directory: Path) -> dict[str, list[str]]:
+    """The names of a program's machine code, as they are kept."""
+    found: dict[str, list[str]] = json.loads(sealed.read(directory / KEYS, "any"))
+    return found
 
 
 def run(loaded: Loaded) -> list[int]:
@@ -123,7 +133,7 @@ def test_kernels_are_compiled_while_the_others_are_written(
         for piece in text.removeprefix(HEAD).split("\n\n\n"):
             making.add(piece)
         monkeypatch.setattr("ostinato.runtime.making.READER", "no_such_module")
-        assert run(load_module(tmp_path, "any", 1, making)) == [0, 5, 0]
+        assert run(load_module(kept(tmp_path), 1, making)) == [0, 5, 0]
 
 
 def test_programs_share_the_machine_code_of_equal_kernels(
@@ -133,7 +143,7 @@ def test_programs_share_the_machine_code_of_equal_kernels(
     assert len(compiled) == 3  # the driver too
     assert run(load(tmp_path / "b", 5, 1, 5)) == [0, 1, 10]
     assert len(compiled) == 4  # another driver
-    a, b = (json.loads((tmp_path / x / KEYS).read_text())["kernels"] for x in "ab")
+    a, b = (keys(tmp_path / x)["kernels"] for x in "ab")
     assert b == [a[1], a[0], a[1]]
 
 
@@ -142,7 +152,7 @@ def test_a_changed_comment_compiles_nothing(tmp_path: Path, compiled: list[str])
     for name, each in (("a", text), ("b", text.replace("of the user's", "further down in the"))):
         (tmp_path / name).mkdir()
         (tmp_path / name / "program.py").write_text(each)
-        load_module(tmp_path / name, "any")
+        load_module(kept(tmp_path / name))
     assert len(compiled) == 3
 
 
@@ -156,7 +166,7 @@ def test_a_program_seen_before_is_not_read_again(
 
 def test_a_kernel_that_was_evicted_is_compiled_again(tmp_path: Path, compiled: list[str]) -> None:
     load(tmp_path / "a", 1, 5)
-    (gone,) = json.loads((tmp_path / "a" / KEYS).read_text())["kernels"][1:]
+    (gone,) = keys(tmp_path / "a")["kernels"][1:]
     objects.path_of(gone).unlink()
     assert run(load(tmp_path / "a", 1, 5)) == [0, 5, 0]
     assert len(compiled) == 4
@@ -171,7 +181,7 @@ def test_numba_compiles_what_is_outside_the_language_and_says_so(tmp_path: Path)
     text = source(1, 5).replace("at[n] + 5", "at[n] + 5 if n else 0")
     (tmp_path / "program.py").write_text(text)
     with pytest.warns(UserWarning, match="Numba compiles the program.* kind IfExp, in `at"):
-        loaded = load_module(tmp_path, "outside")
+        loaded = load_module(kept(tmp_path, "outside"))
     assert run(loaded) == [0, 5, 0]
 
 
@@ -181,7 +191,7 @@ def test_a_module_that_does_not_compile_says_why(tmp_path: Path) -> None:
         pytest.warns(UserWarning, match="no driver `main`"),
         pytest.raises(NameError, match="undefined"),
     ):
-        load_module(tmp_path, "broken")
+        load_module(kept(tmp_path, "broken"))
 
 
 def products(directory: Path, *names: str) -> Loaded:
@@ -192,7 +202,7 @@ def products(directory: Path, *names: str) -> Loaded:
     directory.mkdir()
     text = head + "".join(parts) + DRIVER.format(names=given, count=len(names))
     (directory / "program.py").write_text(text)
-    return load_module(directory, "any")
+    return load_module(kept(directory))
 
 
 def test_kernels_and_programs_share_equal_products(tmp_path: Path, compiled: list[str]) -> None:
@@ -207,7 +217,7 @@ def test_kernels_and_programs_share_equal_products(tmp_path: Path, compiled: lis
 
 def test_an_evicted_product_is_compiled_again(tmp_path: Path, compiled: list[str]) -> None:
     products(tmp_path / "a", "mean")
-    (gone,) = json.loads((tmp_path / "a" / KEYS).read_text())["parts"]
+    (gone,) = keys(tmp_path / "a")["parts"]
     objects.path_of(gone).unlink()
-    load_module(tmp_path / "a", "any")
+    load_module(kept(tmp_path / "a"))
     assert len(compiled) == 4

@@ -29,26 +29,26 @@ def test_a_layout_is_found_once_for_extents_and_workers(tmp_path: Path) -> None:
     place = Counted()
     for _ in range(2):  # two processes
         for n, workers in ((3, 1), (3, 2), (4, 1)):
-            assert Placing(place, tmp_path).layout({"n": n}, workers) == LAYOUT
+            assert Placing(place, tmp_path, "key").layout({"n": n}, workers) == LAYOUT
     assert place.asked == [({"n": 3}, 1), ({"n": 3}, 2), ({"n": 4}, 1)]
 
 
 def test_a_damaged_file_is_made_again(tmp_path: Path) -> None:
     place = Counted()
-    Placing(place, tmp_path).layout({}, 1)
+    Placing(place, tmp_path, "key").layout({}, 1)
     path = tmp_path / placing.FILE
     path.write_bytes(path.read_bytes().replace(b"4096", b"1024"))
     with pytest.warns(UserWarning, match="its digest is wrong.: made again"):
-        assert Placing(place, tmp_path).layout({}, 1).total_bytes == 4096
+        assert Placing(place, tmp_path, "key").layout({}, 1).total_bytes == 4096
     assert len(place.asked) == 2
 
 
 def test_no_more_layouts_are_kept_than_a_start_can_read(tmp_path: Path) -> None:
     for n in range(placing.MOST + 3):
-        Placing(Counted(), tmp_path).layout({"n": n}, 1)
+        Placing(Counted(), tmp_path, "key").layout({"n": n}, 1)
     place = Counted()
     for n in range(placing.MOST + 3):
-        Placing(place, tmp_path).layout({"n": n}, 1)
+        Placing(place, tmp_path, "key").layout({"n": n}, 1)
     assert [extents["n"] for extents, _ in place.asked] == [8, 9, 10]
 
 

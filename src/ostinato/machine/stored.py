@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import tempfile
 import warnings
 from dataclasses import dataclass, fields
 from functools import cache
@@ -14,7 +13,9 @@ from typing import Literal
 
 from ostinato.machine.profile import Profile, from_json
 from ostinato.pdg.errors import OptionError
+from ostinato.runtime import trust
 from ostinato.runtime.cache import digest, root
+from ostinato.runtime.folder import ready_root
 from ostinato.runtime.workers import available_cores
 
 VARIABLE = "OSTINATO_PROFILE"
@@ -61,12 +62,9 @@ def _machine(cores: int) -> str:
 
 def store(profile: Profile) -> Path:
     """Write the profile of this machine; a reader sees the old or the new one, never a part."""
+    ready_root()
     path = place()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(profile.to_json())
-    Path(name).replace(path)
+    trust.write(path, profile.to_json().encode())
     return path
 
 
@@ -106,7 +104,7 @@ def _found(chosen: str, stored: Path) -> Found:
     if not stored.is_file():
         return Found(Profile(), "shipped")
     try:
-        return Found(from_json(stored.read_text(encoding="utf-8")), "measured", stored)
+        return Found(from_json(trust.read(stored).decode()), "measured", stored)
     except (OSError, ValueError) as failure:
         fact = f"the profile {stored} cannot be read ({failure}): the shipped default prices"
         return Found(Profile(), "shipped", None, f"{fact}. Run `ostinato calibrate` again.")

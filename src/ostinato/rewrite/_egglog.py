@@ -16,6 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from ostinato.pdg.errors import OptionError
+
 Cell = int | float | str
 Row = tuple[Cell, ...]
 KEPT = 6  # engines per thread; one with all rules holds 50 MB and takes 0.3 s to make
@@ -100,17 +102,28 @@ class Engine:
             raise EngineError(f"egglog: {problem}", text) from problem
 
     def insert(self, rows: Mapping[str, Iterable[Row]]) -> None:
-        """Add rows to relations and to functions with primitive results, through files."""
-        with tempfile.TemporaryDirectory(prefix="ostinato") as folder:
-            commands: list[str] = []
-            for k, (name, table) in enumerate(rows.items()):
-                path = Path(folder) / f"{k}.tsv"
-                text = "".join("\t".join(map(str, row)) + "\n" for row in table)
-                if text:
-                    path.write_text(text)
-                    self.filled.add(name)
-                    commands.append(f'(input {name} "{path.as_posix()}")')
-            self.execute("\n".join(commands))
+        """Add rows to relations and to functions with primitive results, through files.
+
+        Errors: OptionError where no temporary file can be written.
+        """
+        try:
+            with tempfile.TemporaryDirectory(prefix="ostinato") as folder:
+                self._insert(rows, Path(folder))
+        except OSError as failure:
+            fact = f"the rules cannot run: no temporary file can be written ({failure})"
+            remedy = "Free some space, or set TMPDIR to a directory that can be written."
+            raise OptionError(fact, remedy) from failure
+
+    def _insert(self, rows: Mapping[str, Iterable[Row]], folder: Path) -> None:
+        commands: list[str] = []
+        for k, (name, table) in enumerate(rows.items()):
+            path = folder / f"{k}.tsv"
+            text = "".join("\t".join(map(_cell, row)) + "\n" for row in table)
+            if text:
+                path.write_text(text)
+                self.filled.add(name)
+                commands.append(f'(input {name} "{path.as_posix()}")')
+        self.execute("\n".join(commands))
 
     def run(self, ruleset: str) -> Round:
         """Run every rule of a ruleset once."""
@@ -150,6 +163,14 @@ class Engine:
                 )
             )
         return out
+
+
+def _cell(value: Cell) -> str:
+    """A cell as a file has it: nothing in one may begin another cell or row."""
+    if isinstance(value, str):
+        assert value.isprintable(), f"{value!r} is no cell"
+        return value
+    return str(value)
 
 
 def engine(program: tuple[str, ...], of: Hashable = ()) -> Engine:

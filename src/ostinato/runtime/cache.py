@@ -1,27 +1,24 @@
 """Compiled programs on disk, found again by content; safe between processes.
 
 A program lives in a directory named by its key: ``program.py`` with Numba's own cache beside it,
-and ``artifact.pickle``, whose first line is the digest of the rest.
+and ``artifact.pickle``, which says which key it belongs to.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import tempfile
-import warnings
+from contextlib import suppress
 from pathlib import Path
 
-from ostinato.runtime import later, trust
+from ostinato.runtime import later, sealed, trust
 from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.folder import VARIABLE as VARIABLE
-from ostinato.runtime.folder import require_root
+from ostinato.runtime.folder import ready_root, require_place
 from ostinato.runtime.folder import root as root
+from ostinato.runtime.kept import ARTIFACT as ARTIFACT
 from ostinato.runtime.kept import trim_at_times
 from ostinato.runtime.module import FILE
-
-ARTIFACT = "artifact.pickle"
 
 
 def digest(*parts: str | bytes) -> str:
@@ -42,69 +39,51 @@ def directory_of(key: str) -> Path:
     return root() / key[:2] / key
 
 
-def store(key: str, artifact: Artifact) -> Path:
-    """Keep an artifact and return its directory.
+def store(key: str, artifact: Artifact) -> Path | None:
+    """Keep an artifact and return its directory, or None where the cache cannot be written.
 
-    Another process may store the same key at the same time: the first one to finish wins. Where
-    the cache cannot be written or is another user's, a temporary directory serves, with a warning.
-    Errors: OptionError if the limit of the cache's size is none.
+    That is told once. Other processes may store the same key at the same time: what they write is
+    the same. Errors: OptionError if the limit of the cache's size is none.
     """
     place = directory_of(key)
     try:
-        require_root()
-        trust.make(place.parent)
-        building = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=place.parent))
+        ready_root()
+        trust.write(place / FILE, artifact.source.encode())
+        sealed.write(place / ARTIFACT, key, later.dumps(artifact))  # last: it says that all is here
+        require_place(place)
+        trim_at_times(place)
     except OSError as failure:
-        trust.warn_once(f"nothing is cached: {failure}")
-        place = Path(tempfile.mkdtemp(prefix="ostinato-"))
-        _write(place, artifact)
-        return place
-    _write(building, artifact)
-    try:
-        building.rename(place)
-    except OSError:  # somebody else was first: same key, same content
-        shutil.rmtree(building, ignore_errors=True)
-    trim_at_times(place)
+        trust.not_cached(failure)
+        return None
     return place
 
 
-def _write(directory: Path, artifact: Artifact) -> None:
-    trust.write(directory / FILE, artifact.source.encode())
-    body = later.dumps(artifact)
-    head = hashlib.sha256(body).hexdigest().encode()
-    trust.write(directory / ARTIFACT, head + b"\n" + body)
-
-
 def load(key: str) -> Artifact | None:
-    """Return the artifact with this key, or None if there is none or it is damaged.
+    """Return the artifact with this key, or None if there is none that can be used.
 
-    A damaged entry is removed, with a warning, so that it is built again.
+    What is damaged, or is not the program of this key, is told once and built again.
     """
     place = directory_of(key)
-    if not place.is_dir():
-        return None
     try:
-        require_root()
-        found = _read(place)
+        require_place(place)
+        found = _read(place, key)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as failure:
+        trust.not_read(failure, f"the cached program {place} is not used")
+        return None
+    except Exception as failure:  # whatever unpickling a damaged file may raise
+        trust.warn_once(f"the cached program {place} is damaged ({failure}): rebuilt")
+        return None
+    with suppress(OSError):  # a cache that can only be read does not count uses
         os.utime(place / ARTIFACT)
-        return found
-    except trust.ForeignError as failure:
-        trust.warn_once(f"the cached program {place} is not used: {failure}")
-        return None
-    except Exception as failure:  # whatever a truncated or foreign file may raise
-        warnings.warn(f"the cached program {place} is damaged ({failure}): rebuilt", stacklevel=2)
-        shutil.rmtree(place, ignore_errors=True)
-        return None
+    return found
 
 
-def _read(place: Path) -> Artifact:
-    trust.require_own(place, place.stat())
-    head, _, body = trust.read(place / ARTIFACT).partition(b"\n")
-    if hashlib.sha256(body).hexdigest().encode() != head:
-        raise ValueError("its digest is wrong")
-    artifact = later.loads(body)
+def _read(place: Path, key: str) -> Artifact:
+    artifact = later.loads(sealed.read(place / ARTIFACT, key))
     if not isinstance(artifact, Artifact):
         raise ValueError(f"it holds a {type(artifact).__name__}")
-    if trust.read(place / FILE).decode() != artifact.source:
+    if trust.read(place / FILE) != artifact.source.encode():
         raise ValueError(f"its {FILE} was changed")
     return artifact

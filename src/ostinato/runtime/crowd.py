@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from ostinato.runtime import trust
 from ostinato.runtime.artifact import Price
+from ostinato.runtime.sealed import Note
 
 FILE = "threads.json"
 PREDICTED = "predicted_ns"  # the whole of a price; without one all threads run
@@ -21,9 +21,9 @@ WORTH = 0.875  # of the time alone: what other processors are worth, as sure as 
 class Crowd:
     """The choices for one program, made in this process or an earlier one."""
 
-    def __init__(self, price: Price, directory: Path) -> None:
-        """``price`` predicts a run; ``directory`` is where the program is kept."""
-        self._price, self._path = price, directory / FILE
+    def __init__(self, price: Price, directory: Path | None, program: str) -> None:
+        """``price`` predicts a run; ``directory`` is where the program with this key is kept."""
+        self._price, self._note = price, Note(directory, program, FILE)
         self._known: dict[str, bool] | None = None
 
     def workers(self, extents: Mapping[str, int], most: int) -> int:
@@ -41,17 +41,14 @@ class Crowd:
         return 1 if self._known[key] else most
 
     def _read(self) -> dict[str, bool]:
-        try:
-            found = json.loads(trust.read(self._path))
-            return {str(key): bool(alone) for key, alone in found.items()}
-        except FileNotFoundError:
+        body = self._note.read()
+        if body is None:
             return {}
-        except (OSError, ValueError, AttributeError) as failure:
-            trust.warn_once(f"{self._path} is not used ({failure}): made again")
+        try:
+            return {str(key): bool(alone) for key, alone in json.loads(body).items()}
+        except (ValueError, AttributeError) as failure:
+            self._note.refuse(failure)
             return {}
 
     def _write(self, known: Mapping[str, bool]) -> None:
-        try:
-            trust.write(self._path, json.dumps(known).encode())
-        except OSError as failure:
-            trust.warn_once(f"nothing is cached: {failure}")
+        self._note.write(json.dumps(known).encode())

@@ -25,7 +25,7 @@ from ostinato.runtime.crowd import Crowd
 from ostinato.runtime.explain import Explanation, MemoryUse
 from ostinato.runtime.frame import Frame, Outcome, empty_result
 from ostinato.runtime.linking import Entry
-from ostinato.runtime.module import Loaded, load_module
+from ostinato.runtime.module import Kept, Loaded, load_module
 from ostinato.runtime.placing import Placing
 from ostinato.runtime.workers import Workers, available_cores
 
@@ -153,22 +153,25 @@ class Executable:
     def __init__(
         self,
         artifact: Artifact,
-        directory: Path,
+        directory: Path | None,
         key: str,
         threads: int = 0,
         making: Making | None = None,
     ) -> None:
-        """Compile or load the module in ``directory``; ``making`` has begun with it.
+        """Compile or load the module; ``making`` has begun with it.
 
+        What is found is kept in ``directory``, if there is one.
         ``threads`` 0 means all cores, or one where that is predicted to be faster.
         """
         self.artifact, self.key = artifact, key
         self._stamping: Stamping | None = None
         self._measured: tuple[Mapping[str, int], tuple[float, ...]] | None = None
         self.threads = threads or available_cores()
-        self.crowd = None if threads else Crowd(artifact.price, directory)
-        self._placing = Placing(artifact.place, directory)
-        self.loaded: Loaded = load_module(directory, key, self.threads, making)
+        self.crowd = None if threads else Crowd(artifact.price, directory, key)
+        self._placing = Placing(artifact.place, directory, key)
+        self.loaded: Loaded = load_module(
+            Kept(artifact.source, directory, key), self.threads, making
+        )
         self._free: list[Frame] = []
         self._extents: Mapping[str, int] = {}
         self._placed: tuple[Mapping[str, int], int, Layout] | None = None

@@ -1,20 +1,36 @@
-"""What the cache directory holds, how large it is, and what goes when it is too large."""
+"""What the cache directory holds, how large it is, and what goes when it is too large.
+
+Only what the cache itself has written is counted and removed: files of its names, in directories of
+its names, in a directory that it has made. Links are never followed.
+"""
 
 from __future__ import annotations
 
-import shutil
+import os
+import re
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ostinato.runtime import objects, trust
-from ostinato.runtime.folder import require_root, root, size_limit
+from ostinato.runtime.crowd import FILE as THREADS
+from ostinato.runtime.folder import is_ours, require_root, root, size_limit
+from ostinato.runtime.module import FILE, KEYS
+from ostinato.runtime.placing import FILE as LAYOUTS
 
 SPARE = 0.9  # what is left of the limit after something had to go
 TRIM_EVERY_S = 60.0  # looking at everything takes longer than compiling something small
-PREFIX = 2  # letters of a key that name a directory
 CHECKS = "checks"  # the directory of proofs that programs are defined
+ARTIFACT = "artifact.pickle"
+
+_PREFIX = re.compile("[0-9a-f]{2}")  # of a key, which names a directory
+_KEY = re.compile("[0-9a-f]{32}")
+_OBJECT = re.compile("[0-9a-f]{32}\\.o")
+_WRITTEN = "|".join(map(re.escape, (ARTIFACT, FILE, KEYS, LAYOUTS, THREADS)))
+_FILE = re.compile(f"{_WRITTEN}|\\.({_WRITTEN})\\.[a-z0-9_]{{8}}")  # or what was not finished
+_NUMBA = re.compile("program\\..*\\.(nbi|nbc|pyc)(\\.tmp\\..*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,41 +53,66 @@ class Kind:
 
 def programs() -> Iterator[Entry]:
     """The programs in the cache."""
-    for place in _below(root()):
-        if not place.is_dir() or place.name.startswith("."):
-            continue
-        files = [path.stat() for path in place.rglob("*") if path.is_file()]
-        size = sum(each.st_size for each in files)
-        yield Entry(place, size, max((each.st_mtime for each in files), default=0.0))
+    for place in _below(root(), _KEY):
+        found = [(path, each) for path in _within(place) if (each := _seen(path, stat.S_IFREG))]
+        if any(path.name == ARTIFACT for path, _ in found):
+            size = sum(each.st_size for _, each in found)
+            yield Entry(place, size, max(each.st_mtime for _, each in found))
 
 
 def kernels() -> Iterator[Entry]:
     """The machine code in the cache."""
-    for path in _below(root() / objects.FOLDER):
-        if path.suffix == ".o":
-            found = path.stat()
-            yield Entry(path, found.st_size, found.st_mtime)
+    return _files(root() / objects.FOLDER, _OBJECT)
 
 
 def checks() -> Iterator[Entry]:
     """The programs that are known to be defined."""
-    for path in _below(root() / CHECKS):
-        if not path.name.startswith("."):
-            found = path.stat()
+    return _files(root() / CHECKS, _KEY)
+
+
+def _files(place: Path, name: re.Pattern[str]) -> Iterator[Entry]:
+    for path in _below(place, name):
+        found = _seen(path, stat.S_IFREG)
+        if found is not None:
             yield Entry(path, found.st_size, found.st_mtime)
 
 
+def _below(place: Path, name: re.Pattern[str]) -> Iterator[Path]:
+    """What has a name that the cache gives, in directories named by the first letters of keys."""
+    for part in _names(place, _PREFIX):
+        for path in _names(part, name):
+            if path.name.startswith(part.name):
+                yield path
+
+
+def _within(place: Path) -> Iterator[Path]:
+    """The files of a program that were written here."""
+    yield from _names(place, _FILE)
+    yield from _names(place / "__pycache__", _NUMBA)
+
+
+def _names(place: Path, name: re.Pattern[str]) -> list[Path]:
+    """What has such a name in a directory; a link to one is none."""
+    if _seen(place, stat.S_IFDIR) is None:
+        return []
+    try:
+        return [place / each for each in sorted(os.listdir(place)) if name.fullmatch(each)]
+    except OSError:  # it was removed a moment ago, or is not ours to read
+        return []
+
+
+def _seen(path: Path, kind: int) -> os.stat_result | None:
+    """A file or directory, but no link to one; None if there is none."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found if stat.S_IFMT(found.st_mode) == kind else None
+
+
 def _everything() -> list[Entry]:
-    return [*programs(), *kernels(), *checks()]
-
-
-def _below(place: Path) -> Iterator[Path]:
-    """What lies in the directories that are named by the first letters of keys."""
-    if not place.is_dir():
-        return
-    for part in sorted(place.iterdir()):
-        if len(part.name) == PREFIX and part.is_dir():
-            yield from sorted(part.iterdir())
+    """All entries; none of a directory that was not made here."""
+    return [*programs(), *kernels(), *checks()] if is_ours(root()) else []
 
 
 def kinds() -> tuple[Kind, ...]:
@@ -100,7 +141,7 @@ def clear() -> Kind:
 def trim_at_times(needed: Path) -> None:
     """`trim`, unless a process has done so a short time ago.
 
-    Errors: OptionError if the limit is none.
+    Errors: OptionError if the limit is none; OSError.
     """
     size_limit()
     stamp = root() / ".trimmed"
@@ -109,7 +150,7 @@ def trim_at_times(needed: Path) -> None:
     except FileNotFoundError:
         is_due = True
     if is_due:
-        stamp.touch()
+        trust.write(stamp, b"")
         trim(needed)
 
 
@@ -136,15 +177,22 @@ def trim(needed: Path) -> int:
 
 
 def _remove(entries: Iterable[Entry]) -> None:
-    """Remove entries; who reads one at this moment makes it again."""
+    """Remove entries; who reads one at this moment makes it again.
+
+    Of a program its artifact goes first, so that nobody finds a part of it, and nothing goes that
+    was not written here: a directory that holds something else stays.
+    """
     for each in entries:
         try:
-            if each.path.is_dir():
-                hidden = each.path.with_name(f".{each.path.name}.gone")
-                each.path.rename(hidden)  # nobody finds a part of it
-                shutil.rmtree(hidden)
-            else:
+            if _seen(each.path, stat.S_IFDIR) is None:
                 each.path.unlink()
-        except OSError as failure:  # another process was first, or it is not ours
-            if each.path.exists():
-                trust.warn_once(f"{each.path} stays in the cache: {failure}")
+                continue
+            for path in sorted(_within(each.path), key=lambda path: path.name != ARTIFACT):
+                path.unlink(missing_ok=True)
+            for place in (each.path / "__pycache__", each.path):
+                if _seen(place, stat.S_IFDIR) is not None and not os.listdir(place):
+                    place.rmdir()
+        except FileNotFoundError:
+            continue  # another process was first
+        except OSError as failure:
+            trust.warn_once(f"{each.path} stays in the cache: {failure}")

@@ -1,7 +1,7 @@
 """From generated source to functions in memory, by way of the cache.
 
-A program's directory names the machine code of its kernels; what is missing is compiled from the
-source beside it.
+A program's directory names the machine code of its kernels; what is missing is compiled from its
+source.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import importlib.util
 import json
 import shutil
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -20,11 +21,13 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.pdg.errors import OptionError
 from ostinato.runtime import objects, trust
 from ostinato.runtime.compiling import Team
 from ostinato.runtime.linking import Library
 from ostinato.runtime.making import READER as READER
 from ostinato.runtime.making import Keys, Making
+from ostinato.runtime.sealed import Note
 
 FILE = "program.py"
 KEYS = "kernels.json"
@@ -39,44 +42,59 @@ class Loaded:
     kernels: npt.NDArray[np.int64]
 
 
-def load_module(directory: Path, key: str, cores: int = 1, making: Making | None = None) -> Loaded:
-    """Return the compiled module in the directory, from the cache if its kernels are there.
+@dataclass(frozen=True)
+class Kept:
+    """A program's source, and where the program with this key is kept, if it is."""
+
+    source: str
+    directory: Path | None
+    key: str
+
+
+def load_module(program: Kept, cores: int = 1, making: Making | None = None) -> Loaded:
+    """Return a compiled module, from the cache if its kernels are there.
 
     ``making`` has begun to compile it. A damaged or foreign file is told, and made again.
+    Errors: OptionError if Numba has to compile it and there is no place for what Numba makes.
     """
-    keys = _keys(directory)
+    note = Note(program.directory, program.key, KEYS)
+    keys = _keys(note)
     found = _cached(keys) if keys is not None else {}
     if keys is None or found.keys() != keys.all:
         reader = importlib.import_module(READER)
-        source = (directory / FILE).read_text(encoding="utf-8")
         try:
-            keys, found = _compiled(source, cores, making)
+            keys, found = _compiled(program.source, cores, making)
         except reader.UnreadableError as failure:
             warnings.warn(f"Numba compiles the program, slowly: {failure}", stacklevel=2)
-            return load_with_numba(directory, key)
-        _remember(directory, keys)
+            return load_with_numba(program.directory or _put_down(program), program.key)
+        note.write(json.dumps(asdict(keys)).encode())
     library = Library(found)
     return Loaded(library.entry(keys.driver), library.addresses(keys.kernels))
 
 
-def _keys(directory: Path) -> Keys | None:
+def _keys(note: Note) -> Keys | None:
+    body = note.read()
+    if body is None:
+        return None
     try:
-        found = json.loads(trust.read(directory / KEYS))
+        found = json.loads(body)
         kernels, parts = (tuple(map(str, found[name])) for name in ("kernels", "parts"))
         return Keys(str(found["driver"]), kernels, parts)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError) as failure:
-        trust.warn_once(f"{directory / KEYS} is not used ({failure}): made again")
+    except (ValueError, KeyError, TypeError) as failure:
+        note.refuse(failure)
         return None
 
 
-def _remember(directory: Path, keys: Keys) -> None:
-    text = json.dumps(asdict(keys))
+def _put_down(program: Kept) -> Path:
+    """A directory with the source, where nothing is cached: Numba reads files only."""
     try:
-        trust.write(directory / KEYS, text.encode())
+        directory = Path(tempfile.mkdtemp(prefix="ostinato-"))
+        trust.write(directory / FILE, program.source.encode())
     except OSError as failure:
-        trust.warn_once(f"nothing is cached: {failure}")
+        fact = f"the program cannot be compiled: no file can be written ({failure})"
+        remedy = "Free some space, or set TMPDIR to a directory that can be written."
+        raise OptionError(fact, remedy) from failure
+    return directory
 
 
 def _cached(keys: Keys) -> dict[str, bytes]:

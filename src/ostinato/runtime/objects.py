@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from ostinato.runtime import folder, trust
@@ -17,11 +18,8 @@ FOLDER = "objects"
 
 
 def path_of(key: str) -> Path:
-    """Where the object with this key is or will be.
-
-    Errors: ForeignError.
-    """
-    return folder.require_root() / FOLDER / key[:2] / f"{key}.o"
+    """Where the object with this key is or will be."""
+    return folder.root() / FOLDER / key[:2] / f"{key}.o"
 
 
 def _head(key: str, body: bytes) -> bytes:
@@ -33,23 +31,29 @@ def load(key: str) -> bytes | None:
 
     Reading counts as use. A damaged or foreign file is told once, and made again.
     """
+    path = path_of(key)
     try:
-        path = path_of(key)
+        folder.require_place(path.parent)
         head, _, body = trust.read(path).partition(b"\n")
         if head != _head(key, body):
             raise ValueError("its digest is wrong")
-        os.utime(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as failure:
+    except OSError as failure:
+        trust.not_read(failure, f"the cached kernel {key} is compiled again")
+        return None
+    except ValueError as failure:
         trust.warn_once(f"the cached kernel {key} is not used ({failure}): compiled again")
         return None
+    with suppress(OSError):  # a cache that can only be read does not count uses
+        os.utime(path)
     return body
 
 
 def store(key: str, body: bytes) -> None:
     """Keep machine code; a cache that cannot be written is told once."""
     try:
+        folder.ready_root()
         trust.write(path_of(key), _head(key, body) + b"\n" + body)
     except OSError as failure:
-        trust.warn_once(f"nothing is cached: {failure}")
+        trust.not_cached(failure)

@@ -1,19 +1,18 @@
 """Where tensors lie for given extents, found in this process or an earlier one.
 
 Finding it takes milliseconds and the whole plan, which a program that is run as before need not
-load. The first line of the file is a digest of the rest.
+load.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ostinato.runtime import trust
 from ostinato.runtime.artifact import Layout, Place
+from ostinato.runtime.sealed import Note
 
 FILE = "layouts.json"
 MOST = 8  # layouts that are kept: the first ones that were asked for
@@ -38,9 +37,9 @@ class Placed:
 class Placing:
     """The layouts of one program."""
 
-    def __init__(self, place: Place, directory: Path) -> None:
-        """``place`` finds a layout; ``directory`` is where the program is kept."""
-        self._place, self._path = place, directory / FILE
+    def __init__(self, place: Place, directory: Path | None, program: str) -> None:
+        """``place`` finds a layout; ``directory`` is where the program with this key is kept."""
+        self._place, self._note = place, Note(directory, program, FILE)
         self._known: dict[str, Placed] | None = None
 
     def layout(self, extents: Mapping[str, int], workers: int) -> Layout:
@@ -57,25 +56,18 @@ class Placing:
         return found
 
     def _read(self) -> dict[str, Placed]:
+        body = self._note.read()
+        if body is None:
+            return {}
         try:
-            head, _, body = trust.read(self._path).partition(b"\n")
-            if hashlib.sha256(body).hexdigest().encode() != head:
-                raise ValueError("its digest is wrong")
-            found = json.loads(body)
             return {
                 str(key): Placed(offsets, stride, total, bound, tuple((*x,) for x in blocks))
-                for key, (offsets, stride, total, bound, blocks) in found.items()
+                for key, (offsets, stride, total, bound, blocks) in json.loads(body).items()
             }
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError) as failure:
-            trust.warn_once(f"{self._path} is not used ({failure}): made again")
+        except (ValueError, AttributeError, TypeError) as failure:
+            self._note.refuse(failure)
             return {}
 
     def _write(self, known: Mapping[str, Placed]) -> None:
         rows = {key: [*vars(placed).values()] for key, placed in known.items()}
-        body = json.dumps(rows).encode()
-        try:
-            trust.write(self._path, hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
-        except OSError as failure:
-            trust.warn_once(f"nothing is cached: {failure}")
+        self._note.write(json.dumps(rows).encode())
