@@ -126,14 +126,14 @@ def assemble(
     }
     return Artifact(
         source=source,
-        interface=_in_types_of(pdg, interface(plan)),
+        interface=in_types_of(pdg, interface(plan)),
         place=partial(layout, plan),
         price=partial(predicted, plan, profile),
         records=Records(plan, profile, serving),
         profiled=partial(_profiled, plan),
         constants=constants,
         domains={name: tuple(d.name for d in node.domain) for name, node in pdg.outputs},
-        shapes={name: _whole_shape(node) for name, node in pdg.outputs},
+        shapes={name: whole_shape(node) for name, node in pdg.outputs},
         lines={name: node.where for name, node in pdg.outputs},
         words=(STOP, DONE, CONTROL_WORDS),
         memory_limit=options.memory_limit,
@@ -148,7 +148,7 @@ def _profiled(plan: Plan) -> Profiled:
     return emit_profiled(plan)
 
 
-def _in_types_of(pdg: Pdg, found: Interface) -> Interface:
+def in_types_of(pdg: Pdg, found: Interface) -> Interface:
     """The interface with the types that the user declared: machine code has the bits of halves."""
     halves = {name: node.dtype for name, node in pdg.outputs if node.dtype in HALVES}
     inputs = {
@@ -163,7 +163,7 @@ def _in_types_of(pdg: Pdg, found: Interface) -> Interface:
     )
 
 
-def _whole_shape(node: Node) -> tuple[Expr, ...]:
+def whole_shape(node: Node) -> tuple[Expr, ...]:
     """Extents of the domain, then the shape; an axis that varies with the point at its longest."""
     return (*(expr(d.extent) for d in node.domain), *map(upper_bound, node.shape))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import ostinato as ot
 from ostinato.certificate.record import from_data, sum_of
-from ostinato.certificate.verify import check_certificate
+from ostinato.certificate.verify import checks_of, findings
 from ostinato.pdg.errors import CertificateError
 
 Data = dict[str, Any]  # a parsed certificate
@@ -57,7 +57,7 @@ def altered(edit: Edit) -> Data:
 def refusal(data: Data) -> str:
     """Return why a certificate is refused: the first check that fails; "" if all hold."""
     try:
-        verdict = check_certificate(from_data(data))
+        checks = checks_of(from_data(data))
     except CertificateError as problem:
         return f"intact: {problem.fact}"
-    return next((f"{f.check}: {f.about}" for f in verdict.findings if not f.holds), "")
+    return next((f"{f.check}: {f.about}" for f in findings(checks) if not f.holds), "")

@@ -147,7 +147,7 @@ def test_a_certificate_written_twice_is_the_same_file(tmp_path: Path) -> None:
 
 def test_damage_is_found_by_the_sum() -> None:
     data = certificate()
-    data["run"]["seed"] = 1
+    data["schedule"]["workers"] = 1
     assert refusal(data) == (
         "intact: this is no intact certificate: its sum does not fit its contents"
     )

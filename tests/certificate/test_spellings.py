@@ -67,7 +67,7 @@ def shows(program: ot.Program, hints: Mapping[str, int] | None = None) -> None:
     """The terms of a certificate prove the program equal to what was scheduled."""
     options = Options(threads=2, hints=dict(hints or {}))
     optimized = optimize_pdg(encoded(program.pdg), every_rule(), options)
-    schedule = planned(optimized, options, "0" * 32)
+    schedule = planned(optimized, options)
     made = certify(Compilation(program.pdg, every_rule(), optimized, schedule))
     assert made.rules
     assert "roots equal" in check_equality(made, made.prepared or encoded(made.source))

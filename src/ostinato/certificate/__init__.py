@@ -11,13 +11,11 @@ if TYPE_CHECKING:
     from ostinato.program import Program
 
 
-def verify_certificate(
-    path: str | Path, program: Program | None = None, afresh: bool = False
-) -> Verdict:
+def verify_certificate(path: str | Path, program: Program | None = None) -> Verdict:
     """Check a certificate file and return what each check found.
 
-    With ``program`` it must be about that program. ``afresh`` proves every rule again, also those
-    that were proved here before.
+    With ``program`` it must be about that program. Nothing is believed that an earlier check or
+    compilation left on this machine.
     Errors: CertificateError if the file is no intact certificate.
 
     >>> import tempfile
@@ -32,4 +30,4 @@ def verify_certificate(
     from ostinato.certificate.record import read
     from ostinato.certificate.verify import check_certificate
 
-    return check_certificate(read(Path(path)), afresh, program)
+    return check_certificate(read(Path(path)), program)

@@ -23,6 +23,7 @@ from ostinato.certificate.rows import (
     define_twins,
     sliced,
 )
+from ostinato.certificate.texts import Unproved, check_texts
 from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.index import Dim, Expr, dims_of, product
 from ostinato.pdg.node import Pdg
@@ -53,7 +54,7 @@ def check_equality(certificate: Certificate, source: Pdg) -> str:
 
     Errors: Unequal.
     """
-    check_relations(certificate.rules)
+    _check_rules(certificate.rules)
     _check_batched(source, certificate.batched)
     rows = Rows(Numbers(certificate.dims))
     add_program(rows, source)
@@ -66,6 +67,15 @@ def check_equality(certificate: Certificate, source: Pdg) -> str:
             return _saturate(engine, rows, pairs)
     except EngineError as problem:
         raise Unequal(f"the rules contradict each other on this program ({problem.fact})") from None
+
+
+def _check_rules(rules: Sequence[Rule]) -> None:
+    """Refuse rules whose text is more than a rule, before it is run."""
+    try:
+        check_texts(rules)
+    except Unproved as problem:
+        raise Unequal(str(problem)) from None
+    check_relations(rules)
 
 
 def check_relations(rules: Sequence[Rule]) -> None:

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ostinato.certificate.equality import Unequal, check_equality
 from ostinato.certificate.planned import planned
-from ostinato.certificate.record import Certificate, Hints, Roots, Run, Schedule
+from ostinato.certificate.record import Certificate, Hints, Roots, Schedule
 from ostinato.certificate.terms import Field, Recurrent, Shape, Term, is_leaf_number
 from ostinato.options import Request
 from ostinato.pdg.errors import CertificateError
@@ -23,11 +23,10 @@ from ostinato.rewrite.lang import SIGNATURE
 from ostinato.rewrite.loaded import Loaded
 from ostinato.rewrite.optimize import Evidence, Optimized
 from ostinato.rewrite.registry import Rule, RuleSet, every_rule
-from ostinato.runtime import cache
+from ostinato.runtime.cache import directory_of
 from ostinato.runtime.executor import Executable
 from ostinato.stages import code_digest, optimize_pdg
 
-RUN = Run(seed=0, rounds=2)
 _LIBRARIES = ("ostinato", "egglog", "islpy", "sympy", "numpy", "numba")
 
 
@@ -49,11 +48,11 @@ def certificate_of(request: Request, executable: Executable) -> Certificate:
     rules = every_rule() if request.rules is None else request.rules
     options = replace(request.options, threads=request.options.threads or executable.threads)
     optimized = optimize_pdg(encoded(request.pdg), rules, options)
-    schedule = planned(optimized, options, executable.key)
+    schedule = planned(optimized, options)
     found = hashlib.sha256(executable.artifact.source.encode()).hexdigest()
     if schedule.source_sha256 != found:
         fact = "the compiled program is not what compiling it again gives"
-        remedy = f"Remove {cache.directory_of(executable.key)} and compile again."
+        remedy = f"Remove {directory_of(executable.key)} and compile again."
         raise CertificateError(fact, remedy)
     return certify(Compilation(request.pdg, rules, optimized, schedule))
 
@@ -67,10 +66,9 @@ def certify(made: Compilation) -> Certificate:
     optimized = made.optimized
     if optimized.evidence is None:
         return _certificate(made, (), (), Roots({}, {}), Hints((), {}, {}))
-    terms, roots = _terms(optimized.evidence)
+    terms, roots, makers = _terms(optimized.evidence)
     source = optimized.evidence.loaded.pdg
     hints = _hints(optimized.evidence.loaded, numbered(source))
-    makers = {rule for term in terms for rule in term.rules}
     few = tuple(rule for rule in made.rules if rule.name in makers)
     fired = tuple(rule for rule in made.rules if optimized.report.rules.get(rule.name))
     found = _certificate(made, few, terms, roots, hints)
@@ -101,7 +99,6 @@ def _certificate(
         extracted=optimized.pdg,
         batched=optimized.batched,
         schedule=made.schedule,
-        run=RUN,
     )
 
 
@@ -120,27 +117,26 @@ def _version(library: str) -> str:
         return "not installed as a package"
 
 
-def _terms(evidence: Evidence) -> tuple[tuple[Term, ...], Roots]:
-    """The chosen terms, operands first, and which of them are roots."""
+def _terms(evidence: Evidence) -> tuple[tuple[Term, ...], Roots, frozenset[str]]:
+    """The chosen terms, operands first, which of them are roots, and the rules that made them."""
     selection, loaded = evidence.selection, evidence.loaded
     roots = [*selection.outputs, *selection.definitions.values()]
     numbers: dict[int, int] = {}
     terms: list[Term] = []
+    makers: set[str] = set()
     for number in selection.terms.reachable(roots):
         item = selection.terms.items[number]
         enode = item.enode
-        rules = evidence.graph.origins.get((enode.op, enode.fields), ())
+        makers.update(evidence.graph.origins.get((enode.op, enode.fields), ()))
         numbers[number] = len(terms)
-        terms.append(
-            Term(enode.op, _fields(evidence, enode), tuple(numbers[k] for k in item.kids), rules)
-        )
+        terms.append(Term(enode.op, _fields(evidence, enode), tuple(numbers[k] for k in item.kids)))
     names = [name for name, _ in loaded.pdg.outputs]
     outputs = {n: numbers[t] for n, t in zip(names, selection.outputs, strict=True)}
     definitions: dict[str, tuple[int, ...]] = {}
     for (rec, _), term in selection.definitions.items():
         name = loaded.tables.recs[rec].name
         definitions[name] = (*definitions.get(name, ()), numbers[term])
-    return tuple(terms), Roots(outputs, definitions)
+    return tuple(terms), Roots(outputs, definitions), frozenset(makers)
 
 
 def _fields(evidence: Evidence, enode: ENode) -> tuple[Field | Shape, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ostinato.certificate.order import check_order
 from ostinato.certificate.places import check_places
@@ -16,9 +17,13 @@ from ostinato.certificate.timeline import layouts_of, timeline_of
 from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.options import Options
 from ostinato.pdg.errors import OstinatoError
+from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Pdg
 from ostinato.stages import Rewritten, code_digest, plan_of
+
+if TYPE_CHECKING:
+    from ostinato.codegen.planned import Plan
 
 SMALL = 3  # the first of the small extents for which a certificate shows an arena
 
@@ -35,7 +40,7 @@ class _Extracted:
     batched: dict[str, tuple[Dim, ...]]
 
 
-def planned(program: Rewritten, options: Options, artifact: str) -> Schedule:
+def planned(program: Rewritten, options: Options) -> Schedule:
     """The schedule of a rewritten program under these options, of which threads are given."""
     from ostinato.codegen.emit.program import emit
 
@@ -55,7 +60,6 @@ def planned(program: Rewritten, options: Options, artifact: str) -> Schedule:
         options.memory_limit,
         options.storage,
         digest,
-        artifact,
     )
 
 
@@ -99,17 +103,8 @@ def check_schedule(certificate: Certificate) -> str:
     Errors: Misplanned.
     """
     said = certificate.schedule
-    options = Options(
-        threads=said.workers,
-        hints=said.hints,
-        widths=said.widths,
-        exact=said.exact,
-        memory_limit=said.memory_limit,
-        storage=said.storage,
-    )
     try:
-        program = _Extracted(certificate.extracted, dict(certificate.batched))
-        made = planned(program, options, said.artifact)
+        made = planned(_extracted(certificate), options_of(said))
     except (OstinatoError, AssertionError) as problem:
         raise Misplanned(f"the extracted program has no such schedule: {problem}") from problem
     if made.plan != said.plan:
@@ -118,9 +113,30 @@ def check_schedule(certificate: Certificate) -> str:
         raise Misplanned("order and memory of the statements are not those of the schedule")
     if made.layouts != said.layouts:
         raise Misplanned("the arenas are not those of the schedule")
-    same = made.source_sha256 == said.source_sha256
-    kernels = "kernels alike" if same else "kernels are those of another machine or version"
-    return f"{len(made.plan)} lines of the plan alike, {kernels}"
+    if made.source_sha256 != said.source_sha256:
+        raise Misplanned("the kernels are those of another program, machine or version")
+    return f"{len(made.plan)} lines of the plan and all kernels alike"
+
+
+def options_of(said: Schedule) -> Options:
+    """The options that a schedule is said to follow from."""
+    return Options(
+        threads=said.workers,
+        hints=said.hints,
+        widths=said.widths,
+        exact=said.exact,
+        memory_limit=said.memory_limit,
+        storage=said.storage,
+    )
+
+
+def replanned(certificate: Certificate, options: Options) -> tuple[Plan, dict[str, Array]]:
+    """The plan of the extracted program, and the values of its literal arrays."""
+    return plan_of(_extracted(certificate), options)
+
+
+def _extracted(certificate: Certificate) -> _Extracted:
+    return _Extracted(certificate.extracted, dict(certificate.batched))
 
 
 def _first_difference(certificate: Certificate, made: Schedule) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -40,11 +39,10 @@ from ostinato.pdg.spelling import (
 from ostinato.rewrite.registry import Rule
 
 FORMAT = "ostinato certificate"
-VERSION = 5
-MOST_ROUNDS = 20
+VERSION = 6
 _NAMES: tuple[str, ...] = (
     "format", "version", "made_with", "dims", "source", "prepared", "rules", "hints", "terms",
-    "roots", "extracted", "schedule", "run", "sum",
+    "roots", "extracted", "schedule", "sum",
 )  # fmt: skip
 
 
@@ -72,10 +70,9 @@ class Roots:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The printed plan, its order and memory, its options, and the compiled program.
+    """The printed plan, its order and memory, its options, and a digest of its kernels.
 
     ``layouts`` are the arena at a few extents.
-    ``artifact`` is the key of the compiled program in the cache of the machine that made it.
     """
 
     plan: tuple[str, ...]
@@ -88,15 +85,6 @@ class Schedule:
     memory_limit: int
     storage: str
     source_sha256: str
-    artifact: str
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """The seed of the extents, inputs and draws that both programs are run at, and how often."""
-
-    seed: int
-    rounds: int
 
 
 @dataclass(frozen=True)
@@ -119,7 +107,6 @@ class Certificate:
     extracted: Pdg
     batched: Mapping[str, tuple[Dim, ...]]
     schedule: Schedule
-    run: Run
 
 
 def to_data(certificate: Certificate) -> dict[str, Plain]:
@@ -148,7 +135,6 @@ def to_data(certificate: Certificate) -> dict[str, Plain]:
             "program": program_data(c.extracted, names),
         },
         "schedule": _schedule_data(c.schedule),
-        "run": _plain(asdict(c.run)),
     }
     body["dims"] = names.dims()
     return {**body, "sum": sum_of(body)}
@@ -166,7 +152,6 @@ def _schedule_data(schedule: Schedule) -> Plain:
         "memory_limit": schedule.memory_limit,
         "storage": schedule.storage,
         "source_sha256": schedule.source_sha256,
-        "artifact": schedule.artifact,
     }
 
 
@@ -295,7 +280,6 @@ def _from_data(data: Plain) -> Certificate:
         read_program(program, names, "the extracted program"),
         axes,
         _read_schedule(values["schedule"]),
-        _read_run(values["run"]),
     )
 
 
@@ -343,8 +327,8 @@ def _read_roots(data: Plain) -> Roots:
 
 def _read_schedule(data: Plain) -> Schedule:
     names = "plan order layouts hints widths workers exact memory_limit storage"
-    plan, order, layouts, hints, widths, workers, exact, limit, storage, digest, key = fields(
-        data, "schedule", *names.split(), "source_sha256", "artifact"
+    plan, order, layouts, hints, widths, workers, exact, limit, storage, digest = fields(
+        data, "schedule", *names.split(), "source_sha256"
     )
     return Schedule(
         tuple(text(line, "the plan") for line in items(plan, "the plan")),
@@ -357,7 +341,6 @@ def _read_schedule(data: Plain) -> Schedule:
         natural(limit, "memory_limit"),
         _storage(storage),
         text(digest, "source_sha256"),
-        _key(key),
     )
 
 
@@ -367,19 +350,3 @@ def _storage(data: Plain) -> str:
     if found not in ("float32", *HALVES):
         raise Unreadable(f"what is kept has the type {found!r}")
     return found
-
-
-def _key(data: Plain) -> str:
-    """A key of the cache: it names a folder, so nothing else may stand in it."""
-    found = text(data, "artifact")
-    if re.fullmatch("[0-9a-f]{32}", found) is None:
-        raise Unreadable(f"the artifact has the key {found!r}")
-    return found
-
-
-def _read_run(data: Plain) -> Run:
-    seed, rounds = fields(data, "run", "seed", "rounds")
-    count = natural(rounds, "the rounds")
-    if not 1 <= count <= MOST_ROUNDS:
-        raise Unreadable(f"there are {count} rounds of runs, not 1 to {MOST_ROUNDS}")
-    return Run(natural(seed, "the seed"), count)

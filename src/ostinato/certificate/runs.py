@@ -1,12 +1,16 @@
-"""Seeded runs: the interpreter on the source against the extracted program and machine code.
+"""Runs of the interpreter and of machine code: source against extracted program.
 
-Extents are a little above the least ones, inputs small numbers. Functions that a program calls are
-not in a certificate; in both programs a stand-in that depends on all operands takes their place.
+A certificate has no say in them: seeds, extents and inputs are chosen here. Extents are small ones,
+then for each extent one that is prime and beyond a tile and two vectors, then all together as far
+as `LONG` and `WIDE` evaluations of a node go. Inputs hold small numbers, or also NaN, infinities,
+both zeros and the smallest numbers. Functions that a program calls are not in a certificate; in
+both programs a stand-in that depends on all operands takes their place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -15,14 +19,23 @@ from ostinato.arguments import Signature, declared_shape, signature
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.host import HostFunction
-from ostinato.pdg.index import Dim, Extent, evaluate
+from ostinato.pdg.index import Dim, Extent, evaluate, product, upper_bound
 from ostinato.pdg.interpret import Interpreter
 from ostinato.pdg.node import UNSEEN, Host, Node, Pdg
+from ostinato.rewrite.registry import Exactness
 from ostinato.runtime.executor import Bound, Executable
 
-SPREAD = 3  # extents are drawn from so many values
+SPREAD = 3  # small extents are drawn from so many values
+PRIMES = (67, 37, 17, 11, 7, 5)  # tiles have 32 rows, vectors 16 numbers or fewer
+LONG = 100_000  # evaluations of a node at a point, with one extent beyond a tile
+WIDE = 20_000  # the same, with all extents beyond the small ones
+ELEMENTS = 256  # so many elements take as long as a point does by itself
+MOST_LONG = 4  # extents that take their turn at being long
+SEEDS = (0, 1)
+SPECIAL = 0.15  # of the elements of an input
 EXACT = 1e-6  # in float64, so far the orders of sums may lead results apart
 ROUNDED = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-3, "float64": 1e-6}
+INTEGERS = ("int32", "int64", "uint32", "uint16")
 _TRIES = 64
 
 Values = dict[str, Array]
@@ -33,34 +46,128 @@ class Different(Exception):
     """Two programs give different results; the text names the output and the point."""
 
 
+@dataclass(frozen=True)
+class Trial:
+    """The arguments of a run, and what the source gives with them."""
+
+    bound: Bound
+    expected: Values
+
+
+def trials(source: Pdg) -> Iterator[Trial]:
+    """Every run of a program: the same ones whatever a certificate says.
+
+    Errors: Different if no small extents fit the sizes of the program, or if it fails.
+    """
+    for k, (extents, is_special) in enumerate(_sizes(source)):
+        bound = _arguments(source, extents, k, is_special)
+        try:
+            yield Trial(bound, interpreted(source, bound))
+        except OstinatoError as problem:
+            if not is_special:
+                at = _at(bound.extents)
+                raise Different(f"a run at {at} fails: {problem.fact}") from problem
+            plain = _arguments(source, extents, k, True, integers=False)
+            yield Trial(plain, interpreted(source, plain))
+
+
+def _sizes(source: Pdg) -> Iterator[tuple[Mapping[str, int], bool]]:
+    """The extents of the runs, and whether inputs hold special values."""
+    takes = signature(source)
+    small = [_extents(takes, np.random.default_rng(seed)) for seed in SEEDS]
+    yield from ((extents, is_special) for is_special in (False, True) for extents in small)
+    if not takes.extents:
+        return
+    for k, name in enumerate(takes.extents[:MOST_LONG]):
+        yield _longest(source, takes, {**small[k % 2], name: 0}, LONG), bool(k % 2)
+    if len(takes.extents) > 1:
+        yield _longest(source, takes, dict.fromkeys(takes.extents, 0), WIDE), True
+
+
+def _longest(
+    source: Pdg, takes: Signature, fixed: Mapping[str, int], budget: int
+) -> Mapping[str, int]:
+    """The given extents; those that are 0 become the largest primes that the budget allows."""
+    for k in range(len(PRIMES)):
+        chosen, rest = dict(fixed), list(PRIMES[k:])
+        for name in fixed:
+            if not fixed[name]:
+                prime = rest.pop(0) if rest else PRIMES[-1]
+                chosen[name] = max(prime, takes.least.get(name, 1))
+        if _fits(takes, chosen) and work(source, chosen) <= budget:
+            return chosen
+    return _extents(takes, np.random.default_rng(len(fixed)))
+
+
+def work(source: Pdg, extents: Mapping[str, int]) -> int:
+    """How often a node is evaluated at these extents; many elements count as further times."""
+    env: Env = {Extent(name): n for name, n in extents.items()}
+    total = 0
+    for node in source.nodes():
+        points = int(np.prod([evaluate(d.extent, env) for d in node.domain], initial=1))
+        elements = evaluate(product(map(upper_bound, node.shape)), env)
+        total += points * (1 + elements // ELEMENTS)
+    return total
+
+
+def _fits(takes: Signature, extents: Mapping[str, int]) -> bool:
+    env: Env = {Extent(name): n for name, n in extents.items()}
+    return all(evaluate(size, env) >= 1 for size in takes.derived.values())
+
+
 def drawn(source: Pdg, seed: int) -> Bound:
-    """Extents and inputs drawn from a seed, which is that of the draws too.
+    """Small extents and inputs drawn from a seed, which is that of the draws too.
 
     Errors: Different if no small extents fit the sizes of the program.
     """
-    takes, rng = signature(source), np.random.default_rng(seed)
-    extents = _extents(takes, rng)
-    env: Env = {Extent(name): n for name, n in extents.items()}
-    inputs = {name: _array(node, env, rng) for name, node in takes.inputs.items()}
-    return Bound(extents, inputs, seed)
+    extents = _extents(signature(source), np.random.default_rng(seed))
+    return _arguments(source, extents, seed, False)
 
 
 def _extents(takes: Signature, rng: np.random.Generator) -> dict[str, int]:
     for _ in range(_TRIES):
         found = {n: takes.least.get(n, 1) + int(rng.integers(SPREAD)) for n in takes.extents}
-        env: Env = {Extent(name): n for name, n in found.items()}
-        if all(evaluate(size, env) >= 1 for size in takes.derived.values()):
+        if _fits(takes, found):
             return found
     raise Different(f"no small extents make {', '.join(takes.derived)} positive")
+
+
+def _arguments(
+    source: Pdg, extents: Mapping[str, int], seed: int, is_special: bool, integers: bool = True
+) -> Bound:
+    takes, rng = signature(source), np.random.default_rng(seed)
+    env: Env = {Extent(name): n for name, n in extents.items()}
+    inputs = {name: _array(node, env, rng) for name, node in takes.inputs.items()}
+    if is_special:
+        for values in inputs.values():
+            if integers or values.dtype.name not in INTEGERS:
+                _put_special(values, rng)
+    return Bound(extents, inputs, seed)
 
 
 def _array(node: Node, env: Env, rng: np.random.Generator) -> Array:
     shape = tuple(evaluate(size, env) for size in declared_shape(node))
     if node.dtype == "bool":
         return rng.random(shape) < 0.5
-    if node.dtype in ("int32", "int64", "uint32", "uint16"):
-        return rng.integers(0, 4, shape).astype(node.dtype)
-    return rng.normal(size=shape).astype(node.dtype)
+    if node.dtype in INTEGERS:
+        return np.asarray(rng.integers(0, 4, shape)).astype(node.dtype)
+    return np.asarray(rng.normal(size=shape)).astype(node.dtype)
+
+
+def _put_special(values: Array, rng: np.random.Generator) -> None:
+    """Put values among the elements that arithmetic treats in ways of their own."""
+    kind = values.dtype.name
+    if kind == "bool":
+        return
+    if kind in INTEGERS:
+        info = np.iinfo(kind)
+        special = np.array([info.min, info.max, 0], kind)
+    else:
+        tiny = np.array([2**-133 if kind == "bfloat16" else np.finfo(kind).smallest_subnormal])
+        numbers = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0])
+        special = np.concatenate([numbers, tiny.astype("float64")]).astype(kind)
+    mask = rng.random(values.shape) < SPECIAL
+    values[mask] = rng.choice(special, int(mask.sum()))
 
 
 def interpreted(pdg: Pdg, bound: Bound, exact: bool = True) -> Values:
@@ -94,26 +201,32 @@ def _stand_in(call: int, node: Node) -> Callable[[Sequence[Array], Mapping[Dim, 
     return run
 
 
-def check_runs(source: Pdg, extracted: Pdg, seed: int, rounds: int) -> str:
-    """Compare two programs by the interpreter, in float64, at several drawn extents.
+def check_runs(found: Sequence[Trial], extracted: Pdg, exact: Exactness) -> str:
+    """Compare the extracted program with what the source gives, by the interpreter in float64.
 
+    ``exact`` is what the rules promise that led to it, the least of them.
     Errors: Different.
     """
-    sizes: list[str] = []
-    for k in range(rounds):
-        bound = drawn(source, seed + k)
+    for trial in found:
+        at = _at(trial.bound.extents)
         try:
-            expected, found = interpreted(source, bound), interpreted(extracted, bound)
+            values = interpreted(extracted, trial.bound)
         except OstinatoError as problem:
-            raise Different(f"a run at {_at(bound.extents)} fails: {problem.fact}") from problem
-        for name, value in expected.items():
-            _compare(f"the output `{name}` at {_at(bound.extents)}", found[name], value, EXACT)
-        sizes.append(_at(bound.extents))
-    return f"equal at {'; '.join(sizes)}"
+            raise Different(f"a run at {at} fails: {problem.fact}") from problem
+        for name, expected in trial.expected.items():
+            about = f"the output `{name}` at {at}"
+            _compare(about, values[name], expected, _within(exact, expected))
+    return f"equal at {'; '.join(dict.fromkeys(_at(trial.bound.extents) for trial in found))}"
+
+
+def _within(exact: Exactness, expected: Array) -> Tolerance:
+    if exact == "reassociates" and _is_float(expected):
+        return Tolerance(EXACT)
+    return Tolerance(0.0, zero_signs=exact == "exact")
 
 
 def check_machine_code(
-    source: Pdg, executable: Executable, seed: int, storage: str = "float32"
+    source: Pdg, found: Sequence[Trial], executable: Executable, storage: str = "float32"
 ) -> str:
     """Compare machine code with the interpreter on the source; ``source`` is as users wrote it.
 
@@ -121,36 +234,70 @@ def check_machine_code(
 
     Errors: Different.
     """
-    bound = drawn(source, seed)
-    artifact = executable.artifact
-    exact, rounded = interpreted(source, bound), interpreted(source, bound, exact=False)
-    inputs = {**bound.inputs, **artifact.constants}
+    for trial in found:
+        _run_machine_code(source, trial, executable, storage)
+    return f"machine code equal at {'; '.join(_at(trial.bound.extents) for trial in found)}"
+
+
+def _run_machine_code(source: Pdg, trial: Trial, executable: Executable, storage: str) -> None:
+    bound, exact = trial.bound, trial.expected
+    rounded = interpreted(source, bound, exact=False)
+    inputs = {**bound.inputs, **executable.artifact.constants}
     found = executable.run(Bound(bound.extents, inputs, bound.seed))
     for name, node in source.outputs:
         if name.startswith(UNSEEN):
             continue
         about = f"the output `{name}` of the machine code at {_at(bound.extents)}"
-        slack = 16 * np.abs(exact[name].astype("float64") - rounded[name].astype("float64"))
         relative = ROUNDED.get(node.dtype, 0.0)
         if relative:
             relative = max(relative, ROUNDED[storage])
-        _compare(about, found[name], exact[name], relative, slack)
-    return f"machine code equal at {_at(bound.extents)}"
+        _compare(about, found[name], exact[name], Tolerance(relative, rounded[name]))
 
 
-def _compare(
-    about: str, found: Array, expected: Array, relative: float, slack: Array | float = 0.0
-) -> None:
-    """Refuse other shapes, and numbers that differ where the expected one is finite."""
+@dataclass(frozen=True, eq=False)
+class Tolerance:
+    """How far a result may be from the expected one.
+
+    ``relative`` is 0 where every number must be the same. ``rounded`` is what the interpreter gives
+    in the declared types: where that is finite and the expected number is not, or the other way
+    round, rounding decides, and nothing is asked; and results may be as much further away.
+    """
+
+    relative: float
+    rounded: Array | None = None
+    zero_signs: bool = False
+
+
+def _compare(about: str, found: Array, expected: Array, within: Tolerance) -> None:
+    """Refuse other shapes and other numbers; NaN and infinities are numbers like others."""
     if found.shape != expected.shape:
         raise Different(f"{about} has shape {found.shape}, not {expected.shape}")
-    left, right = found.astype("float64"), expected.astype("float64")
-    with np.errstate(all="ignore"):
-        near = np.abs(left - right) <= relative * (1 + np.abs(right)) + slack
-        wrong = np.isfinite(right) & ~near
+    wrong = _wrong(found, expected, within) if _is_float(expected) else found != expected
     if wrong.any():
         at = tuple(int(k) for k in np.argwhere(wrong)[0])
-        raise Different(f"{about} is {left[at]} instead of {right[at]} at {list(at)}")
+        raise Different(f"{about} is {found[at]} instead of {expected[at]} at {list(at)}")
+
+
+def _wrong(found: Array, expected: Array, within: Tolerance) -> Array:
+    left, right = found.astype("float64"), expected.astype("float64")
+    same = (left == right) | (np.isnan(left) & np.isnan(right))
+    if within.zero_signs:
+        same &= (np.signbit(left) == np.signbit(right)) | np.isnan(right)
+    if not within.relative:
+        return np.asarray(~same)
+    with np.errstate(all="ignore"):
+        slack, decided = np.zeros_like(right), np.ones(right.shape, bool)
+        if within.rounded is not None:
+            third = within.rounded.astype("float64")
+            slack = np.nan_to_num(16 * np.abs(right - third), nan=0.0, posinf=0.0)
+            decided = np.isfinite(third) == np.isfinite(right)
+        near = np.abs(left - right) <= within.relative * (1 + np.abs(right)) + slack
+        near &= np.isfinite(left) & np.isfinite(right)
+    return np.asarray(decided & ~(near | same))
+
+
+def _is_float(values: Array) -> bool:
+    return values.dtype.kind == "f" or values.dtype.name in HALVES
 
 
 def _at(extents: Mapping[str, int]) -> str:

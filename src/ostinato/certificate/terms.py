@@ -7,6 +7,7 @@ became its axes, and everything that the e-graph knows by number is spelled.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -46,15 +47,11 @@ Shape = tuple[Expr, ...]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """An operator, its fields without the operands, the numbers of these, and who made it.
-
-    ``rules`` are the rules that created the operator; none if it is one of the source.
-    """
+    """An operator, its fields without the operands, and the numbers of these."""
 
     op: str
     fields: tuple[Field | Shape, ...]
     args: tuple[int, ...]
-    rules: tuple[str, ...] = ()
 
 
 def is_leaf_number(op: str, place: int) -> bool:
@@ -73,7 +70,6 @@ def term_data(term: Term, names: Spelling) -> Plain:
             for k, (letter, value) in enumerate(values)
         ],
         "args": list(term.args),
-        "rules": list(term.rules),
     }
 
 
@@ -106,7 +102,7 @@ def read_term(data: Plain, before: int, names: Spelling, what: str) -> Term:
 
     Errors: Unreadable.
     """
-    op, inner, args, rules = fields(data, what, "op", "with", "args", "rules")
+    op, inner, args = fields(data, what, "op", "with", "args")
     known = text(op, f"the operator of {what}")
     if known not in SIGNATURE:
         raise Unreadable(f"{what} has the unknown operator {op!r}")
@@ -121,15 +117,14 @@ def read_term(data: Plain, before: int, names: Spelling, what: str) -> Term:
         _read_field((known, letter, k), value, names, what)
         for k, (letter, value) in enumerate(zip(letters, values, strict=True))
     )
-    made = tuple(text(rule, f"a rule of {what}") for rule in items(rules, what))
-    return Term(known, read, numbers, made)
+    return Term(known, read, numbers)
 
 
 def _read_field(at: tuple[str, str, int], data: Plain, names: Spelling, what: str) -> Field | Shape:
     op, letter, place = at
     match letter:
         case "S":
-            return text(data, what)
+            return _word(data, what)
         case "D":
             return names.dim(data, what)
         case "H":
@@ -149,6 +144,14 @@ def _read_field(at: tuple[str, str, int], data: Plain, names: Spelling, what: st
             return _read_leaf(data, names, what)
         case _:
             return integer(data, what)
+
+
+def _word(data: Plain, what: str) -> str:
+    """The name of a function: the e-graph reads rows of them, so nothing else may stand in it."""
+    found = text(data, what)
+    if re.fullmatch("[a-z][a-z0-9_]*(:[a-z0-9]+)?", found) is None:
+        raise Unreadable(f"{what} has the function {found!r}")
+    return found
 
 
 def _read_leaf(data: Plain, names: Spelling, what: str) -> Node:

@@ -14,11 +14,12 @@ from ostinato.certificate.planned import (
     check_waiting,
 )
 from ostinato.certificate.prepared import Changed, check_prepared
-from ostinato.certificate.proofs import Unproved, check_exact, check_makers, check_rules
+from ostinato.certificate.proofs import check_exact, check_rules, least_exact
 from ostinato.certificate.record import Certificate
-from ostinato.certificate.runs import Different, check_machine_code, check_runs
+from ostinato.certificate.runs import Different, check_machine_code, check_runs, trials
 from ostinato.certificate.slots import Misplaced
 from ostinato.certificate.structure import Misbuilt, check_structure
+from ostinato.certificate.texts import Unproved
 from ostinato.certificate.verdict import Finding, Verdict
 from ostinato.pdg.check import check
 from ostinato.pdg.errors import OstinatoError
@@ -31,15 +32,13 @@ from ostinato.rewrite.registry import every_rule
 REFUSALS = (Unproved, Changed, Unequal, Misbuilt, Misordered, Misplaced, Misplanned, Different)
 
 
-def check_certificate(
-    certificate: Certificate, afresh: bool = False, program: Program | None = None
-) -> Verdict:
+def check_certificate(certificate: Certificate, program: Program | None = None) -> Verdict:
     """Run every check, also those after one that fails."""
-    return Verdict(tuple(_findings(checks_of(certificate, afresh, program))))
+    return Verdict(tuple(findings(checks_of(certificate, program))))
 
 
 def checks_of(
-    certificate: Certificate, afresh: bool = False, program: Program | None = None
+    certificate: Certificate, program: Program | None = None
 ) -> tuple[tuple[str, Callable[[], str]], ...]:
     """Every check by name; each raises one of `REFUSALS`, or says what it has shown."""
     source = encoded(certificate.source)
@@ -47,7 +46,7 @@ def checks_of(
     own = [("program", lambda: _is_about(certificate, program))] if program else []
     return (
         *own,
-        ("rules", lambda: _rules(certificate, afresh)),
+        ("rules", lambda: _rules(certificate)),
         ("cases", lambda: _prepared(certificate, source)),
         ("equality", lambda: _equal(certificate, prepared)),
         ("terms", lambda: check_structure(certificate, prepared)),
@@ -59,7 +58,8 @@ def checks_of(
     )
 
 
-def _findings(checks: tuple[tuple[str, Callable[[], str]], ...]) -> Iterator[Finding]:
+def findings(checks: tuple[tuple[str, Callable[[], str]], ...]) -> Iterator[Finding]:
+    """What each check finds, one after the other."""
     for name, run in checks:
         started = time.perf_counter()
         try:
@@ -83,11 +83,10 @@ def _is_about(certificate: Certificate, program: Program) -> str:
     raise Misbuilt("the source is another program than the one given")
 
 
-def _rules(certificate: Certificate, afresh: bool) -> str:
-    check_makers(certificate.rules, certificate.terms)
+def _rules(certificate: Certificate) -> str:
     if certificate.schedule.exact:
         check_exact(certificate.rules)
-    return check_rules(certificate.rules, every_rule(), afresh)
+    return check_rules(certificate.rules, every_rule())
 
 
 def _prepared(certificate: Certificate, source: Pdg) -> str:
@@ -115,27 +114,15 @@ def _defined(certificate: Certificate) -> str:
 
 
 def _runs(certificate: Certificate, source: Pdg) -> str:
-    run = certificate.run
-    about = check_runs(source, certificate.extracted, run.seed, run.rounds)
-    return f"{about}; {_machine_code(certificate)}"
-
-
-def _machine_code(certificate: Certificate) -> str:
-    """A run of the compiled program, if this machine has it."""
-    import hashlib
-
-    from ostinato.runtime import cache
-    from ostinato.runtime.executor import Executable
-
+    """Runs of both programs, and of the machine code with the first and the last special inputs."""
+    found = tuple(trials(source))
+    about = check_runs(found, certificate.extracted, least_exact(certificate.rules))
     if any(isinstance(node.op, Host) for node in certificate.source.nodes()):
-        return "no machine code run: the program calls Python functions"
-    key, said = certificate.schedule.artifact, certificate.schedule
-    artifact = cache.load(key) if key else None
-    if artifact is None:
-        return "no machine code run: this machine has not compiled the program"
-    if hashlib.sha256(artifact.source.encode()).hexdigest() != said.source_sha256:
-        raise Different("the compiled program on this machine has other kernels")
-    executable = Executable(artifact, cache.directory_of(key), key, said.workers)
-    return check_machine_code(
-        certificate.source, executable, certificate.run.seed, certificate.schedule.storage
-    )
+        return f"{about}; no machine code run: the program calls Python functions"
+    from ostinato.certificate.machine import machine_code
+
+    if encoded(certificate.source) is not certificate.source:
+        found = tuple(trials(certificate.source))
+    few, storage = (found[0], *found[-2:]), certificate.schedule.storage
+    ran = check_machine_code(certificate.source, few, machine_code(certificate), storage)
+    return f"{about}; {ran}"

@@ -112,9 +112,6 @@ def verify(
         typer.Option(metavar="FILE[:FUNCTION]", help="The program that it must be about."),
     ] = None,
     settings: Settings = None,
-    afresh: Annotated[
-        bool, typer.Option("--afresh", help="Prove every rule again, also those proved before.")
-    ] = False,
     json: Json = None,
 ) -> None:
     """Check a certificate with none of the code that rewrote the program.
@@ -128,7 +125,7 @@ def verify(
     from ostinato.cli.verify import VerifyOptions
     from ostinato.cli.verify import verify as verify_file
 
-    options = VerifyOptions(program, tuple(settings or ()), afresh)
+    options = VerifyOptions(program, tuple(settings or ()))
     raise typer.Exit(verify_file(certificate, options, json, Console()))
 
 

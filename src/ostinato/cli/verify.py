@@ -19,7 +19,6 @@ class VerifyOptions:
 
     place: str | None = None  # FILE[:FUNCTION] of the program that it must be about
     settings: tuple[str, ...] = ()  # name=value
-    afresh: bool = False
 
 
 def verify(path: Path, options: VerifyOptions, written: Path | None, console: Console) -> int:
@@ -32,7 +31,7 @@ def verify(path: Path, options: VerifyOptions, written: Path | None, console: Co
     if options.place is not None:
         made = load_program(options.place, options.settings)
         program = made if isinstance(made, Program) else made.program
-    verdict = verify_certificate(path, program, options.afresh)
+    verdict = verify_certificate(path, program)
     console.print(str(verdict), markup=False, highlight=False, soft_wrap=True)
     if written is not None:
         found = {"holds": verdict.holds, "findings": [asdict(f) for f in verdict.findings]}

@@ -9,6 +9,9 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +24,7 @@ DEFAULT_SIZE = "1G"
 MARK = ".ostinato-cache"
 BESIDE = "ostinato-cache"  # in a directory that others use too
 _OLDER = re.compile("[0-9a-f]{2}|objects|checks|proofs|profiles|\\.trimmed")  # without a mark
+_elsewhere: ContextVar[str] = ContextVar("elsewhere", default="")
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -29,9 +33,19 @@ def root() -> Path:
 
     Where that holds something else already it is ``ostinato-cache`` in it.
     """
-    chosen = os.environ.get(VARIABLE)
+    chosen = _elsewhere.get() or os.environ.get(VARIABLE)
     place = Path(chosen) if chosen else Path.home() / ".cache" / "ostinato"
     return _found(os.path.abspath(place))
+
+
+@contextmanager
+def elsewhere(place: Path) -> Generator[None]:
+    """Use another directory inside, in this thread: what the cache holds is not looked at."""
+    before = _elsewhere.set(str(place))
+    try:
+        yield
+    finally:
+        _elsewhere.reset(before)
 
 
 @cache

@@ -1,0 +1,51 @@
+"""The machine code of an extracted program, made by the verifier itself.
+
+Nothing that an earlier compilation left on this machine is used: source is emitted again, and its
+kernels are compiled into a directory of this process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from functools import cache, partial
+from pathlib import Path
+
+from ostinato.certificate.planned import options_of, replanned
+from ostinato.certificate.record import Certificate
+from ostinato.runtime import folder
+from ostinato.runtime.artifact import Artifact
+from ostinato.runtime.cache import digest
+from ostinato.runtime.executor import Executable
+from ostinato.stages import in_types_of, whole_shape
+
+
+def machine_code(certificate: Certificate) -> Executable:
+    """The extracted program, planned, emitted and compiled by this process."""
+    from ostinato.codegen.emit.driver import CONTROL_WORDS, DONE, STOP
+    from ostinato.codegen.emit.interface import interface
+    from ostinato.codegen.emit.program import emit
+    from ostinato.codegen.memory.arena import layout
+
+    plan, constants = replanned(certificate, options_of(certificate.schedule))
+    source, written = emit(plan), certificate.source
+    artifact = Artifact(
+        source=source,
+        interface=in_types_of(written, interface(plan)),
+        place=partial(layout, plan),
+        domains={name: tuple(d.name for d in node.domain) for name, node in written.outputs},
+        shapes={name: whole_shape(node) for name, node in written.outputs},
+        words=(STOP, DONE, CONTROL_WORDS),
+        constants=constants,
+    )
+    with folder.elsewhere(_own_place()):
+        return Executable(artifact, None, digest(source), certificate.schedule.workers)
+
+
+@cache
+def _own_place() -> Path:
+    """A directory of this process, which is removed with it."""
+    place = Path(tempfile.mkdtemp(prefix="ostinato-verify-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    return place
