@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 
 from ostinato.certificate.equality import Unequal, check_equality
 from ostinato.certificate.planned import planned
@@ -26,8 +25,6 @@ from ostinato.rewrite.registry import Rule, RuleSet, every_rule
 from ostinato.runtime.cache import directory_of
 from ostinato.runtime.executor import Executable
 from ostinato.stages import code_digest, optimize_pdg
-
-_LIBRARIES = ("ostinato", "egglog", "islpy", "sympy", "numpy", "numba")
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,7 @@ def _certificate(
 ) -> Certificate:
     optimized = made.optimized
     return Certificate(
-        made_with={"compiler": code_digest(), **{name: _version(name) for name in _LIBRARIES}},
+        compiler=code_digest(),
         dims=hints.nest or made.source.dims(),
         source=made.source,
         prepared=_prepared(made),
@@ -108,13 +105,6 @@ def _prepared(made: Compilation) -> Pdg | None:
     if evidence is None or evidence.loaded.pdg is encoded(made.source):
         return None
     return None if evidence.loaded.pdg == encoded(made.source) else evidence.loaded.pdg
-
-
-def _version(library: str) -> str:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return "not installed as a package"
 
 
 def _terms(evidence: Evidence) -> tuple[tuple[Term, ...], Roots, frozenset[str]]:

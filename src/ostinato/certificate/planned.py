@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ostinato.certificate.emitted import check_driver
 from ostinato.certificate.order import check_order
 from ostinato.certificate.places import check_places
 from ostinato.certificate.record import Certificate, Schedule
@@ -103,6 +104,9 @@ def check_schedule(certificate: Certificate) -> str:
     Errors: Misplanned.
     """
     said = certificate.schedule
+    if certificate.compiler != code_digest():
+        fact = "the schedule is that of another version of the compiler"
+        raise Misplanned(f"{fact}: use that to verify it")
     try:
         made = planned(_extracted(certificate), options_of(said))
     except (OstinatoError, AssertionError) as problem:
@@ -116,6 +120,18 @@ def check_schedule(certificate: Certificate) -> str:
     if made.source_sha256 != said.source_sha256:
         raise Misplanned("the kernels are those of another program, machine or version")
     return f"{len(made.plan)} lines of the plan and all kernels alike"
+
+
+def check_emitted(certificate: Certificate) -> str:
+    """Emit the plan again and compare the text of its driver with the schedule.
+
+    Errors: Misemitted.
+    """
+    from ostinato.codegen.emit.program import emit
+
+    said = certificate.schedule
+    plan, _ = replanned(certificate, options_of(said))
+    return check_driver(emit(plan), said.order, plan.extents)
 
 
 def options_of(said: Schedule) -> Options:
@@ -140,8 +156,6 @@ def _extracted(certificate: Certificate) -> _Extracted:
 
 
 def _first_difference(certificate: Certificate, made: Schedule) -> str:
-    if certificate.made_with.get("compiler") != code_digest():
-        return "the schedule is that of another version of the compiler: use that to verify it"
     said = certificate.schedule.plan
     pairs = zip(said, made.plan, strict=False)
     k = next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(said), len(made.plan)))

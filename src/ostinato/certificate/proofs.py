@@ -6,7 +6,7 @@ Every process proves them itself: a file that says what was proved could be anyb
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from ostinato.certificate.texts import Unproved, check_texts
@@ -46,11 +46,24 @@ def check_rules(rules: Sequence[Rule], table: RuleSet) -> str:
         if known.get(rule.name, rule) != rule:
             raise Unproved(f"the rule `{rule.name}` is not the one of the table")
     check_texts(rules)
+    _check_names(rules, known)
     outcomes = Counter(_decided(rule) for rule in rules)
     parts = [f"{count} {outcome}" for outcome, count in sorted(outcomes.items())]
     own = sum(rule.name not in known for rule in rules)
     more = [f"{own} a user's own"] * bool(own)
     return ", ".join([" and ".join(reversed(parts)) or "no rules", *more])
+
+
+def _check_names(rules: Sequence[Rule], known: Mapping[str, Rule]) -> None:
+    """A rule of the table goes by its own name."""
+    named = {_law(rule): rule.name for rule in known.values()}
+    for rule in rules:
+        if rule.name not in known and _law(rule) in named:
+            raise Unproved(f"the rule `{rule.name}` is `{named[_law(rule)]}` by another name")
+
+
+def _law(rule: Rule) -> tuple[object, ...]:
+    return rule.left, rule.right, rule.when, rule.also, rule.phase
 
 
 @cache

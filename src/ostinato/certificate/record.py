@@ -41,7 +41,7 @@ from ostinato.rewrite.registry import Rule
 FORMAT = "ostinato certificate"
 VERSION = 6
 _NAMES: tuple[str, ...] = (
-    "format", "version", "made_with", "dims", "source", "prepared", "rules", "hints", "terms",
+    "format", "version", "compiler", "dims", "source", "prepared", "rules", "hints", "terms",
     "roots", "extracted", "schedule", "sum",
 )  # fmt: skip
 
@@ -91,12 +91,13 @@ class Schedule:
 class Certificate:
     """Everything that a certificate says.
 
+    ``compiler`` is a digest of the code that made it: only that makes the same plan again.
     ``prepared`` is the source with its cases drawn anew, where that was done before rules ran.
     ``batched`` are the dimensions that became leading axes of recurrences, outermost first.
     Without ``terms`` nothing was rewritten: the extracted program is the source.
     """
 
-    made_with: Mapping[str, str]
+    compiler: str
     dims: tuple[Dim, ...]
     source: Pdg
     prepared: Pdg | None
@@ -115,7 +116,7 @@ def to_data(certificate: Certificate) -> dict[str, Plain]:
     body: dict[str, Plain] = {
         "format": FORMAT,
         "version": VERSION,
-        "made_with": dict(c.made_with),
+        "compiler": c.compiler,
         "dims": [],  # known once everything else is written
         "source": program_data(c.source, names),
         "prepared": None if c.prepared is None else program_data(c.prepared, names),
@@ -269,7 +270,7 @@ def _from_data(data: Plain) -> Certificate:
     batched, program = fields(values["extracted"], "extracted", "batched", "program")
     axes = {name: _dims(d, names, name) for name, d in entries(batched, "batched").items()}
     return Certificate(
-        mapping(values["made_with"], "made_with", text),
+        text(values["compiler"], "the compiler"),
         tuple(names.names),
         source,
         None if prepared is None else read_program(prepared, names, "the prepared program"),

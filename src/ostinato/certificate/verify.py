@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
+from ostinato.certificate.emitted import Misemitted
 from ostinato.certificate.equality import Unequal, check_equality
 from ostinato.certificate.order import Misordered
 from ostinato.certificate.planned import (
     Misplanned,
+    check_emitted,
     check_memory,
     check_schedule,
     check_waiting,
@@ -29,7 +31,9 @@ from ostinato.pdg.node import Host, Pdg
 from ostinato.program import Program
 from ostinato.rewrite.registry import every_rule
 
-REFUSALS = (Unproved, Changed, Unequal, Misbuilt, Misordered, Misplaced, Misplanned, Different)
+REFUSALS = (
+    Unproved, Changed, Unequal, Misbuilt, Misordered, Misplaced, Misplanned, Misemitted, Different,
+)  # fmt: skip
 
 
 def check_certificate(certificate: Certificate, program: Program | None = None) -> Verdict:
@@ -54,6 +58,7 @@ def checks_of(
         ("order", lambda: check_waiting(certificate)),
         ("storage", lambda: check_memory(certificate)),
         ("schedule", lambda: check_schedule(certificate)),
+        ("driver", lambda: check_emitted(certificate)),
         ("runs", lambda: _runs(certificate, source)),
     )
 
