@@ -61,3 +61,8 @@ def refusal(data: Data) -> str:
     except CertificateError as problem:
         return f"intact: {problem.fact}"
     return next((f"{f.check}: {f.about}" for f in findings(checks) if not f.holds), "")
+
+
+def place_of(data: Data, op: str) -> int:
+    """Return the number of the first term with an operator."""
+    return next(k for k, term in enumerate(data["terms"]) if term["op"] == op)

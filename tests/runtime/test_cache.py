@@ -56,6 +56,13 @@ def artifact() -> Artifact:
     return Artifact(SOURCE, Nothing(), partial(nowhere, Nothing()), {}, {}, (0, 8, 32))
 
 
+def stored(key: str) -> Path:
+    """Keep the artifact and return its directory."""
+    place = cache.store(key, artifact())
+    assert place is not None
+    return place
+
+
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
@@ -65,7 +72,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_was_stored_is_found() -> None:
     key = cache.digest("one")
     assert cache.load(key) is None
-    place = cache.store(key, artifact())
+    place = stored(key)
     found = cache.load(key)
     assert found is not None
     assert found.source == SOURCE
@@ -80,7 +87,7 @@ def test_a_digest_knows_where_its_parts_end() -> None:
 @pytest.mark.parametrize("damage", ["truncate", "garbage", "foreign", "edited"])
 def test_a_damaged_entry_is_rebuilt_with_a_warning(damage: str) -> None:
     key = cache.digest(damage)
-    place = cache.store(key, artifact())
+    place = stored(key)
     path = place / cache.ARTIFACT
     raw = path.read_bytes()
     match damage:
@@ -119,7 +126,7 @@ def test_a_cache_that_cannot_be_written_keeps_nothing_with_a_warning(
 
 def test_a_second_load_takes_the_compiled_code_from_disk(tmp_path: Path) -> None:
     key = cache.digest("compiled")
-    place = cache.store(key, artifact())
+    place = stored(key)
     Executable(artifact(), place, key).run(Bound({}))
     (made,) = (tmp_path / "objects").rglob("*.o")
     before = made.stat().st_ino
@@ -130,7 +137,7 @@ def test_a_second_load_takes_the_compiled_code_from_disk(tmp_path: Path) -> None
 @pytest.mark.parametrize("damage", ["no kernel", "0" * 64 + "\n"])
 def test_damaged_machine_code_is_compiled_again(tmp_path: Path, damage: str) -> None:
     key = cache.digest("machine code", damage)
-    place = cache.store(key, artifact())
+    place = stored(key)
     Executable(artifact(), place, key)
     (made,) = (tmp_path / "objects").rglob("*.o")
     good = made.read_bytes()

@@ -10,7 +10,7 @@ import pytest
 from ostinato.pdg.errors import OptionError
 from ostinato.runtime import cache, kept, objects, trust
 from ostinato.runtime.folder import SIZE_VARIABLE, size_limit
-from tests.runtime.test_cache import artifact
+from tests.runtime.test_cache import artifact, stored
 
 
 @pytest.fixture(autouse=True)
@@ -38,14 +38,14 @@ def test_what_was_not_used_for_longest_goes_first(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_new_program_makes_room_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    old = cache.store(cache.digest("old"), artifact())
+    old = stored(cache.digest("old"))
     for path in old.iterdir():
         os.utime(path, (1, 1))
     monkeypatch.setenv(SIZE_VARIABLE, "100")
-    at_once = cache.store(cache.digest("at once"), artifact())
+    at_once = stored(cache.digest("at once"))
     assert old.exists() and at_once.exists()  # everything was looked at a moment ago
     monkeypatch.setattr(kept, "TRIM_EVERY_S", 0.0)
-    new = cache.store(cache.digest("new"), artifact())
+    new = stored(cache.digest("new"))
     assert (old.exists(), at_once.exists(), new.exists()) == (False, False, True)
 
 
@@ -75,7 +75,7 @@ def test_a_limit_has_units(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_cache_that_others_may_write_is_not_used(tmp_path: Path) -> None:
     key = cache.digest("x")
-    place = cache.store(key, artifact())
+    place = stored(key)
     (tmp_path / "cache").chmod(0o777)
     with pytest.warns(UserWarning, match="other users may write .*chmod go-w"):
         assert cache.load(key) is None
@@ -87,7 +87,7 @@ def test_a_cache_that_others_may_write_is_not_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [cache.ARTIFACT, "program.py"])
 def test_a_file_that_others_may_write_is_not_executed(name: str) -> None:
     key = cache.digest("x")
-    (cache.store(key, artifact()) / name).chmod(0o666)
+    (stored(key) / name).chmod(0o666)
     with pytest.warns(UserWarning, match=f"is not used .other users may write .*{name}"):
         assert cache.load(key) is None
 

@@ -14,7 +14,7 @@ import ostinato as ot
 from ostinato.proved import LARGE
 from ostinato.runtime import cache, folder, kept, objects, placing, sealed, trust
 from ostinato.runtime.folder import SIZE_VARIABLE
-from tests.runtime.test_cache import artifact
+from tests.runtime.test_cache import artifact, stored
 
 KEY, OTHER = cache.digest("one"), cache.digest("other")
 
@@ -24,12 +24,6 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / "cache"
     monkeypatch.setenv(cache.VARIABLE, str(place))
     trust.warn_once.cache_clear()
-    return place
-
-
-def stored(key: str = KEY) -> Path:
-    place = cache.store(key, artifact())
-    assert place is not None
     return place
 
 
@@ -58,7 +52,7 @@ def of_the_user(root: Path, elsewhere: Path) -> list[Path]:
 def test_only_what_the_cache_wrote_is_removed(
     evict: bool, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = stored()
+    place = stored(KEY)
     objects.store(KEY, b"code")
     mine = of_the_user(root, tmp_path / "elsewhere")
     before = {path: path.read_text() for path in mine}
@@ -73,7 +67,7 @@ def test_only_what_the_cache_wrote_is_removed(
 
 
 def test_a_program_is_removed_with_its_directory() -> None:
-    place = stored()
+    place = stored(KEY)
     for name in ("kernels.json", "layouts.json", "threads.json", ".layouts.json.ab12cd_8"):
         trust.write(place / name, b"")
     assert kept.clear().entries == 1
@@ -82,7 +76,7 @@ def test_a_program_is_removed_with_its_directory() -> None:
 
 def test_a_directory_of_others_gets_one_of_its_own_for_the_cache(root: Path) -> None:
     (root / "js").mkdir(parents=True)
-    place = stored()
+    place = stored(KEY)
     assert place == root / folder.BESIDE / KEY[:2] / KEY
     assert sorted(path.name for path in root.iterdir()) == ["js", folder.BESIDE]
 
@@ -97,12 +91,18 @@ def test_a_directory_of_that_name_that_is_not_ours_is_not_used(root: Path) -> No
 def test_a_cache_of_an_earlier_version_is_used_on(root: Path) -> None:
     for name in ("ab", "objects", "checks", "profiles"):
         (root / name).mkdir(parents=True)
-    assert stored() == root / KEY[:2] / KEY
+    assert stored(KEY) == root / KEY[:2] / KEY
 
 
 def swapped(one: Path, other: Path) -> None:
     for name in (cache.ARTIFACT, "program.py"):
         (one / name).replace(other / name)
+
+
+def linked(path: Path, to: Path) -> None:
+    """Put a link where something stands, to where that goes."""
+    path.replace(to)
+    path.symlink_to(to)
 
 
 DAMAGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
@@ -124,14 +124,11 @@ DAMAGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
         "no file of this version",
     ),
     "a link": (
-        lambda one, other: (
-            (one / cache.ARTIFACT).unlink(),
-            (one / cache.ARTIFACT).symlink_to(other / cache.ARTIFACT),
-        ),
+        lambda one, other: linked(one / cache.ARTIFACT, other / cache.ARTIFACT),
         "is a link to another place",
     ),
     "a link to a directory": (
-        lambda one, other: (one.rename(one.with_name("x")), one.symlink_to(one.with_name("x"))),
+        lambda one, _: linked(one, one.with_name("x")),
         "is a link to another place",
     ),
     "a directory that others may write": (
@@ -143,7 +140,7 @@ DAMAGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
 
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_program_that_is_not_what_its_key_says_is_refused_with_one_reason(name: str) -> None:
-    one, other = stored(), stored(OTHER)
+    one, other = stored(KEY), stored(OTHER)
     damage, reason = DAMAGES[name]
     damage(one, other)
     with pytest.warns(UserWarning, match=reason) as warned:
@@ -196,7 +193,7 @@ def test_a_proof_of_another_program_is_made_again(root: Path) -> None:
 def test_a_cache_below_a_directory_that_others_may_write_is_not_used(
     mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored()
+    stored(KEY)
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "open" / "cache"))
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(mode)
@@ -213,7 +210,7 @@ def test_a_sticky_directory_and_that_of_a_private_group_may_hold_a_cache(
         (tmp_path / name).chmod(mode)
         monkeypatch.setenv(cache.VARIABLE, str(tmp_path / name / "cache"))
         monkeypatch.setattr(trust, "_is_private", lambda group: True)
-        assert stored() == tmp_path / name / "cache" / KEY[:2] / KEY
+        assert stored(KEY) == tmp_path / name / "cache" / KEY[:2] / KEY
         assert cache.load(KEY) is not None
 
 
@@ -222,7 +219,7 @@ def test_a_link_to_the_cache_is_the_users_choice(
 ) -> None:
     (tmp_path / "link").symlink_to(root)
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "link"))
-    assert stored() == root / KEY[:2] / KEY
+    assert stored(KEY) == root / KEY[:2] / KEY
 
 
 COMPILING = """
@@ -292,7 +289,7 @@ def test_where_no_file_at_all_can_be_written_the_error_says_what_to_do(tmp_path:
 def test_a_cache_that_can_only_be_read_serves_programs(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored()
+    stored(KEY)
     objects.store(KEY, b"code")
 
     def refused(*_: object) -> None:

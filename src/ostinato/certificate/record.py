@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from ostinato.certificate.spelled import (
     read_timeline,
     timeline_data,
 )
-from ostinato.certificate.terms import Term, read_terms, terms_data
+from ostinato.certificate.terms import Term, check_used, read_terms, terms_data
 from ostinato.pdg.errors import CertificateError
 from ostinato.pdg.functions import HALVES
 from ostinato.pdg.index import Dim
@@ -269,7 +270,7 @@ def _from_data(data: Plain) -> Certificate:
     prepared = values["prepared"]
     batched, program = fields(values["extracted"], "extracted", "batched", "program")
     axes = {name: _dims(d, names, name) for name, d in entries(batched, "batched").items()}
-    return Certificate(
+    found = Certificate(
         text(values["compiler"], "the compiler"),
         tuple(names.names),
         source,
@@ -282,6 +283,23 @@ def _from_data(data: Plain) -> Certificate:
         axes,
         _read_schedule(values["schedule"]),
     )
+    roots = (*found.roots.outputs.values(), *chain(*found.roots.definitions.values()))
+    check_used(found.terms, roots)
+    if _meant(to_data(found)) != _meant(values):
+        raise Unreadable("it has parts that nothing refers to, or in another order")
+    return found
+
+
+def _meant(data: Mapping[str, Plain]) -> str:
+    """All of a certificate but its sum, and names and places, which equal nodes may share."""
+    kept = {name: value for name, value in data.items() if name != "sum"}
+    return json.dumps(_nameless(kept), sort_keys=False)
+
+
+def _nameless(data: Plain) -> Plain:
+    if is_record(data):
+        return {k: _nameless(v) for k, v in data.items() if k not in ("label", "where")}
+    return [_nameless(v) for v in data] if is_list(data) else data
 
 
 def _dims(data: Plain, names: Spelling, what: str) -> tuple[Dim, ...]:

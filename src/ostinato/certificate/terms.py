@@ -8,7 +8,7 @@ became its axes, and everything that the e-graph knows by number is spelled.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -30,6 +30,7 @@ from ostinato.pdg.spelling import (
 )
 from ostinato.rewrite.lang import SIGNATURE
 
+SAID = ("label", "where")  # remarks of a node
 Reading = tuple[tuple[Dim, Index], ...]
 
 
@@ -92,7 +93,7 @@ def _field_data(at: tuple[str, str, int], value: Field | Shape, names: Spelling)
             known = cast(Recurrent, value)
             return {"name": known.name, "axes": [names.name(d) for d in known.axes]}
         case "N" if is_leaf_number(op, place):
-            return node_data(cast(Node, value), (), names)
+            return _leaf_data(cast(Node, value), names)
         case _:
             return value
 
@@ -154,8 +155,16 @@ def _word(data: Plain, what: str) -> str:
     return found
 
 
+def _leaf_data(leaf: Node, names: Spelling) -> dict[str, Plain]:
+    """A leaf without its name and place, which are those of the source."""
+    return {k: v for k, v in entries(node_data(leaf, (), names), "a leaf").items() if k not in SAID}
+
+
 def _read_leaf(data: Plain, names: Spelling, what: str) -> Node:
-    found = read_node(data, (), names, what)
+    said = entries(data, what)
+    if said.keys() & SAID:
+        raise Unreadable(f"{what} has a name or place of its own")
+    found = read_node({**said, **dict.fromkeys(SAID, "")}, (), names, what)
     kind = next(iter(entries(entries(data, what)["op"], what)))
     if kind not in ("input", "const", "affine", "iota", "random", "host"):
         raise Unreadable(f"{what} is the leaf `{kind}`")
@@ -170,3 +179,15 @@ def read_terms(data: Plain, names: Spelling) -> tuple[Term, ...]:
     """All terms, operands first."""
     table = items(data, "the terms")
     return tuple(read_term(entry, k, names, f"term {k}") for k, entry in enumerate(table))
+
+
+def check_used(terms: Sequence[Term], roots: Iterable[int]) -> None:
+    """Every term is part of a root.
+
+    Errors: Unreadable.
+    """
+    used = {k for k in roots if k < len(terms)}
+    for k in range(len(terms) - 1, -1, -1):
+        if k not in used:
+            raise Unreadable(f"term {k} is part of no output and of no equation")
+        used.update(terms[k].args)

@@ -18,7 +18,13 @@ from ostinato.certificate.planned import (
 from ostinato.certificate.prepared import Changed, check_prepared
 from ostinato.certificate.proofs import check_exact, check_rules, least_exact
 from ostinato.certificate.record import Certificate
-from ostinato.certificate.runs import Different, check_machine_code, check_runs, trials
+from ostinato.certificate.runs import (
+    Different,
+    Promise,
+    check_machine_code,
+    check_runs,
+    trials,
+)
 from ostinato.certificate.slots import Misplaced
 from ostinato.certificate.structure import Misbuilt, check_structure
 from ostinato.certificate.texts import Unproved
@@ -121,13 +127,14 @@ def _defined(certificate: Certificate) -> str:
 def _runs(certificate: Certificate, source: Pdg) -> str:
     """Runs of both programs, and of the machine code with the first and the last special inputs."""
     found = tuple(trials(source))
-    about = check_runs(found, certificate.extracted, least_exact(certificate.rules))
+    promise = Promise(least_exact(certificate.rules), certificate.schedule.storage)
+    about = check_runs(found, certificate.extracted, promise.exact)
     if any(isinstance(node.op, Host) for node in certificate.source.nodes()):
         return f"{about}; no machine code run: the program calls Python functions"
     from ostinato.certificate.machine import machine_code
 
     if encoded(certificate.source) is not certificate.source:
         found = tuple(trials(certificate.source))
-    few, storage = (found[0], *found[-2:]), certificate.schedule.storage
-    ran = check_machine_code(certificate.source, few, machine_code(certificate), storage)
+    few = (found[0], *found[-2:])
+    ran = check_machine_code(certificate.source, few, machine_code(certificate), promise)
     return f"{about}; {ran}"

@@ -1,0 +1,126 @@
+"""What a verification believes: nothing on this machine but the package and the certificate."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ostinato as ot
+from ostinato.certificate import proofs
+from ostinato.certificate.proofs import check_rules
+from ostinato.certificate.texts import Unproved
+from ostinato.rewrite.registry import Rule, every_rule
+from ostinato.runtime import cache, objects
+from tests.certificate.programs import altered, certificate, place_of, refusal
+
+FALSE = Rule("mine/false", "x + y = x", "Nothing.", '(map2 "add" x y)', "x")
+
+
+opened: list[str] = []
+
+
+def _noted(event: str, arguments: tuple[object, ...]) -> None:
+    if event in ("open", "os.listdir", "os.scandir") and isinstance(arguments[0], str):
+        opened.append(arguments[0])
+
+
+sys.addaudithook(_noted)
+
+
+def files(root: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def test_a_file_that_says_that_a_false_rule_is_proved_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    opened.clear()
+    with pytest.raises(Unproved, match="the rule `mine/false` is failed: differs at"):
+        check_rules((FALSE,), every_rule())
+    assert not [path for path in opened if path.startswith(str(tmp_path))]
+
+
+def test_a_rule_is_proved_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = every_rule()["view/transpose-twice"]
+    check_rules((rule,), every_rule())
+    monkeypatch.setattr(proofs, "prove", None)
+    assert check_rules((rule,), every_rule()) == "1 proved"
+
+
+def test_a_rule_of_the_table_by_another_name_is_refused() -> None:
+    rule = every_rule()["view/transpose-twice"]
+    renamed = Rule(**{f: getattr(rule, f) for f in rule.__slots__ if f != "name"}, name="mine/one")
+    with pytest.raises(Unproved, match="`mine/one` is `view/transpose-twice` by another name"):
+        check_rules((renamed,), every_rule())
+
+
+def test_a_verification_leaves_the_cache_alone_and_uses_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    x = ot.input("x", over=ot.dims("t"))
+    ot.Program(y=2.0 * x).compile(certificate=tmp_path / "c.json")
+    before = files(tmp_path)
+    loaded: list[str] = []
+    monkeypatch.setattr(cache, "load", loaded.append)
+    original = objects.load
+
+    def from_elsewhere(key: str) -> bytes | None:
+        assert not objects.path_of(key).is_relative_to(tmp_path)
+        return original(key)
+
+    monkeypatch.setattr(objects, "load", from_elsewhere)
+    verdict = ot.verify_certificate(tmp_path / "c.json")
+    assert verdict.holds and "machine code equal" in verdict.findings[-1].about
+    assert files(tmp_path) == before and not loaded
+
+
+def test_the_text_of_a_rule_runs_nothing_while_it_is_refused(tmp_path: Path) -> None:
+    """All checks run, also that of equality, which gives the text to the e-graph."""
+    mine = tmp_path / "written"
+    command = f'x) (output "{mine}" (leaf 0)'
+    for key in ("left", "right", "when", "also", "name"):
+        value: object = [command] if key in ("when", "also") else command
+
+        def edit(data: dict[str, Any], key: str = key, value: object = value) -> None:
+            data["rules"][0][key] = value
+
+        data = altered(edit)
+        found = everything(data)
+        assert "equality" in found and "rules" in found
+        assert not mine.exists()
+
+
+def everything(data: dict[str, Any]) -> list[str]:
+    """The names of all checks that fail."""
+    from ostinato.certificate.record import from_data
+    from ostinato.certificate.verify import check_certificate
+
+    return [f.check for f in check_certificate(from_data(data)).findings if not f.holds]
+
+
+@pytest.mark.parametrize("text", ["tanh\t1\n9\tsin", "tanh\n", 'ta"nh', "tanh ", "", "a) (b"])
+def test_the_name_of_a_function_is_no_row_of_the_e_graph(text: str) -> None:
+    """A line break began a row of its own, which could make any two terms equal."""
+    k = place_of(certificate(), "map1")
+
+    def edit(data: dict[str, Any]) -> None:
+        data["terms"][k]["with"] = [text]
+
+    assert "has the function" in refusal(altered(edit))
+
+
+@pytest.mark.parametrize("edit", [
+    lambda data: data["terms"].append(data["terms"][-1]),
+    lambda data: data["source"]["nodes"].append(data["source"]["nodes"][-1]),
+    lambda data: data["extracted"]["program"]["nodes"].append(
+        data["extracted"]["program"]["nodes"][-1]
+    ),
+])  # fmt: skip
+def test_nodes_that_nothing_refers_to_are_refused(edit: Callable[[dict[str, Any]], None]) -> None:
+    assert refusal(altered(edit)) != ""

@@ -1,0 +1,160 @@
+"""Runs count every point: NaN, infinities, zeros with their signs, and sizes beyond a tile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato.certificate.runs import (
+    LONG,
+    PRIMES,
+    WIDE,
+    Different,
+    Promise,
+    check_machine_code,
+    check_runs,
+    trials,
+    work,
+)
+from ostinato.pdg.functions import Array
+from ostinato.runtime.executor import Bound, Executable
+
+X = Callable[[ot.Tensor, ot.Dimension], ot.Tensor]
+
+
+def program(value: X) -> ot.Program:
+    t = ot.dims("t")
+    return ot.Program(y=value(ot.input("x", over=t), t))
+
+
+WRONG: dict[str, tuple[X, X, str]] = {
+    "an infinity that is a number": (
+        lambda x, t: x[:t].max(0),
+        lambda x, t: ot.where(t == 0, 9.0, x[:t].max(0)),
+        "reassociates",
+    ),
+    "the other infinity": (
+        lambda x, t: x[:t].max(0),
+        lambda x, t: ot.where(t == 0, float("inf"), x[:t].max(0)),
+        "reassociates",
+    ),
+    "a NaN that is a number": (lambda x, t: x * 0.0, lambda x, t: x - x * 1.0, "exact"),
+    "a zero of an infinity": (
+        lambda x, t: x * 0.0,
+        lambda x, t: ot.where(x == x, 0.0, x),
+        "reassociates",
+    ),
+    "an infinity for a NaN": (
+        lambda x, t: x - x,
+        lambda x, t: ot.where(x - x == 0.0, 0.0, float("inf")),
+        "reassociates",
+    ),
+    "the sign of a zero": (lambda x, t: x * 1.0, lambda x, t: x + 0.0, "exact"),
+    "a rounding": (lambda x, t: x * 3.0, lambda x, t: x * (3.0 + 1e-9), "zero signs"),
+    "a step beyond a tile": (
+        lambda x, t: x * 2.0,
+        lambda x, t: ot.where(t == 33, 7.0, x * 2.0),
+        "reassociates",
+    ),
+    "the last step of an odd number": (
+        lambda x, t: x * 2.0,
+        lambda x, t: ot.where((t == t.size - 1) & (t >= 16), 7.0, x * 2.0),
+        "reassociates",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [n for n in WRONG if n != "a NaN that is a number"])
+def test_a_program_that_differs_there_is_refused(name: str) -> None:
+    one, other, exact = WRONG[name]
+    source = program(one).pdg
+    with pytest.raises(Different, match="the output `y` at T = .* is .* instead of"):
+        check_runs(tuple(trials(source)), program(other).pdg, exact)
+
+
+def test_what_a_class_leaves_open_is_no_difference() -> None:
+    for one, other, exact in (
+        (lambda x, t: x * 1.0, lambda x, t: x + 0.0, "zero signs"),
+        (lambda x, t: x * 3.0, lambda x, t: x * (3.0 + 1e-9), "reassociates"),
+        (lambda x, t: x / x, lambda x, t: x / x, "exact"),
+    ):
+        assert "equal at" in check_runs(tuple(trials(program(one).pdg)), program(other).pdg, exact)
+
+
+def test_of_infinite_inputs_some_classes_promise_less() -> None:
+    hidden = program(lambda x, t: x * 0.0), program(lambda x, t: ot.where(x == x, 0.0, x))
+    spread = program(lambda x, t: x * 0.5), program(lambda x, t: x * 1.5 - x)
+    for (one, other), right, wrong in (
+        (hidden, "skips zeros", "reassociates"),
+        (spread, "distributes", "skips zeros"),
+    ):
+        found = tuple(trials(one.pdg))
+        assert "equal at" in check_runs(found, other.pdg, right)
+        with pytest.raises(Different, match="instead of (nan|-?inf)"):
+            check_runs(found, other.pdg, wrong)
+
+
+def test_runs_have_primes_beyond_tiles_and_special_inputs_within_their_budget() -> None:
+    b, t, s = ot.dims("b t s")
+    x = ot.input("x", (3,), over=(b, t, s))
+    source = ot.Program(y=ot.tanh(x) @ ot.input("w", (3, 3))).pdg
+    found = tuple(trials(source))
+    sizes = [trial.bound.extents for trial in found]
+    for name in "BTS":
+        assert any(extents[name] == PRIMES[0] for extents in sizes)
+    assert all(work(source, extents) <= LONG for extents in sizes)
+    assert work(source, sizes[-1]) <= WIDE and min(sizes[-1].values()) >= 5
+    values = np.concatenate([trial.bound.inputs["x"].ravel() for trial in found])
+    assert np.isnan(values).any() and (values == np.inf).any() and (values == -np.inf).any()
+    zeros = values[values == 0.0]
+    assert np.signbit(zeros).any() and not np.signbit(zeros).all()
+    assert (np.abs(values[values != 0.0]) < np.finfo("float32").tiny).any()
+
+
+def test_a_large_program_has_smaller_runs() -> None:
+    b, t = ot.dims("b t")
+    y = x = ot.input("x", over=(b, t))
+    for k in range(600):
+        y = ot.tanh(y + float(k)) * x
+    source = ot.Program(y=y).pdg
+    assert all(work(source, trial.bound.extents) <= LONG for trial in trials(source))
+
+
+class Altered(Executable):
+    """Machine code of which one kind of results is another one."""
+
+    def __init__(self, made: Executable, old: float, new: float) -> None:
+        self.made, self.old, self.new, self.artifact = made, old, new, made.artifact
+
+    def run(self, bound: Bound, *_: object, **__: object) -> dict[str, Array]:
+        found = self.made.run(bound)
+        same = found["y"] == self.old if self.old == self.old else np.isnan(found["y"])
+        return {"y": np.where(same, np.float32(self.new), found["y"])}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(np.nan, 0.0), (np.nan, np.inf), (np.inf, np.nan), (-np.inf, np.inf), (np.inf, 3e38)],
+)
+def test_machine_code_that_differs_where_numbers_are_not_finite_is_refused(
+    old: float, new: float
+) -> None:
+    made = program(lambda x, t: x * 2.0)
+    found = tuple(trials(made.pdg))
+    executable = made.compile().executable
+    assert "machine code equal" in check_machine_code(made.pdg, found, executable, Promise())
+    with pytest.raises(Different, match="of the machine code at"):
+        check_machine_code(made.pdg, found, Altered(executable, old, new), Promise())
+
+
+def test_where_rounding_overflows_machine_code_may_too() -> None:
+    made = program(lambda x, t: ot.exp(x * 0.0 + 100.0))
+    found = [trial for trial in trials(made.pdg) if np.isfinite(trial.bound.inputs["x"]).all()]
+    few = [replace(trial) for trial in found]
+    assert few and "equal" in check_machine_code(
+        made.pdg, few, made.compile().executable, Promise()
+    )
