@@ -37,7 +37,7 @@ def deep_decoder() -> ot.Program:
 def test_certificates_of_deep_programs_hold(make: Callable[[], ot.Program]) -> None:
     program, options = make(), Options(threads=2)
     optimized = optimize_pdg(encoded(program.pdg), every_rule(), options)
-    schedule = planned(optimized, options, "0" * 32)
+    schedule = planned(optimized, options)
     made = certify(Compilation(program.pdg, every_rule(), optimized, schedule))
     assert "roots equal" in check_equality(made, made.prepared or encoded(made.source))
     assert check_waiting(made) and check_memory(made)

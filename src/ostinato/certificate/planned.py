@@ -93,9 +93,17 @@ def check_memory(certificate: Certificate) -> str:
     about += f"; {check_shared(storage, (*said.order.memory.given, *said.order.memory.kept))}"
     if not said.layouts:
         raise Misplaced("no arena is written down")
+    _check_limit(said)
     for layout in said.layouts:
         check_places(storage, said.order.memory, layout, said.workers)
     return f"{about}; {len(said.layouts)} arenas"
+
+
+def _check_limit(said: Schedule) -> None:
+    """At the hinted extents what workers share takes no more than the limit of memory."""
+    shared = said.layouts[0].total - said.workers * said.layouts[0].stride
+    if 0 < said.memory_limit < shared:
+        raise Misplaced(f"{shared:,} bytes are more than the limit of {said.memory_limit:,}")
 
 
 def check_schedule(certificate: Certificate) -> str:
