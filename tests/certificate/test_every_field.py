@@ -34,8 +34,7 @@ SURVIVORS: dict[str, str] = {
     "extracted.program.nodes.*.op.part.axis": "of an array with one axis the last is the first",
     "rules": ENOUGH,
     "hints.nest": HINT,
-    "hints.wanted": HINT,
-    "hints.free": HINT,
+    **{f"hints.{of}{which}": HINT for of in ("wanted", "free") for which in ("", ".*", ".*.*")},
 }
 
 Way = tuple[str | int, ...]

@@ -285,21 +285,17 @@ def _from_data(data: Plain) -> Certificate:
     )
     roots = (*found.roots.outputs.values(), *chain(*found.roots.definitions.values()))
     check_used(found.terms, roots)
-    if _meant(to_data(found)) != _meant(values):
-        raise Unreadable("it has parts that nothing refers to, or in another order")
+    if _nodes(to_data(found)) != _nodes(values):
+        raise Unreadable("it has nodes that nothing refers to, or one of them twice")
     return found
 
 
-def _meant(data: Mapping[str, Plain]) -> str:
-    """All of a certificate but its sum, and names and places, which equal nodes may share."""
-    kept = {name: value for name, value in data.items() if name != "sum"}
-    return json.dumps(_nameless(kept), sort_keys=False)
-
-
-def _nameless(data: Plain) -> Plain:
-    if is_record(data):
-        return {k: _nameless(v) for k, v in data.items() if k not in ("label", "where")}
-    return [_nameless(v) for v in data] if is_list(data) else data
+def _nodes(data: Plain) -> list[int]:
+    """How many nodes each program of a certificate has, in the order of the file."""
+    if not is_record(data):
+        return []
+    own = [len(items(data["nodes"], "nodes"))] if "nodes" in data else []
+    return own + [count for value in data.values() for count in _nodes(value)]
 
 
 def _dims(data: Plain, names: Spelling, what: str) -> tuple[Dim, ...]:
