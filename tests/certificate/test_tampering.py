@@ -169,7 +169,7 @@ CASES: dict[str, tuple[Edit, str]] = {
     ),
     "a case less": (
         lambda d: d["extracted"]["program"]["equations"]["h"]["cases"].pop(),
-        "terms",
+        "intact",
     ),
     # slices and reads
     "a slice of the source": (
