@@ -28,6 +28,7 @@ from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.intervals import LARGEST, magnitude
 from ostinato.pdg.limits import compared, require_small
 from ostinato.place import place
+from ostinato.protocols import AtPoint, of_values
 
 if TYPE_CHECKING:
     from ostinato.tensor import Tensor
@@ -45,11 +46,11 @@ def lift(value: object) -> Expr | None:
     return expr(int(value)) if is_integer(value) else None
 
 
-class IndexExpression:
+class IndexExpression(AtPoint):
     """An integer that depends on dimensions and extents, such as ``t + 1`` or ``t.size - 1``.
 
     Arithmetic with integers and other index expressions stays an index expression; arithmetic with
-    floats and tensors gives a tensor.
+    floats and tensors, and every operator that no index has, such as ``**``, gives a tensor.
 
     >>> t = dims("t")
     >>> t.size - 1 - t
@@ -57,7 +58,6 @@ class IndexExpression:
     """
 
     __slots__ = ("expr",)
-    __array_ufunc__ = None  # a NumPy value on the left leaves the operator to this class
 
     def __init__(self, of: Expr) -> None:
         self.expr = of if magnitude(of) <= LARGEST else require_small(of, place())
@@ -70,7 +70,7 @@ class IndexExpression:
         right = lift(other)
         if right is not None:
             return IndexExpression(self.expr + right)
-        return self.value() + other if isinstance(other, float) else NotImplemented
+        return self.value() + other
 
     @overload
     def __radd__(self, other: IndexExpression | int) -> IndexExpression: ...
@@ -87,7 +87,7 @@ class IndexExpression:
         right = lift(other)
         if right is not None:
             return IndexExpression(self.expr - right)
-        return self.value() - other if isinstance(other, float) else NotImplemented
+        return self.value() - other
 
     @overload
     def __rsub__(self, other: IndexExpression | int) -> IndexExpression: ...
@@ -104,7 +104,7 @@ class IndexExpression:
         right = lift(other)
         if right is not None:
             return IndexExpression(self.expr * right)
-        return self.value() * other if isinstance(other, float) else NotImplemented
+        return self.value() * other
 
     @overload
     def __rmul__(self, other: IndexExpression | int) -> IndexExpression: ...
@@ -114,8 +114,6 @@ class IndexExpression:
         return self * other
 
     def __truediv__(self, other: IndexExpression | float) -> Tensor:
-        if lift(other) is None and not isinstance(other, float):
-            return NotImplemented
         return self.value() / other
 
     def __rtruediv__(self, other: float) -> Tensor:
@@ -123,55 +121,76 @@ class IndexExpression:
 
     def __floordiv__(self, by: int) -> IndexExpression:
         if lift(by) is None:
-            return NotImplemented
+            return cast(IndexExpression, self.value() // by)
         return IndexExpression(index.floordiv(self.expr, _divisor(by, "//")))
 
     def __mod__(self, by: int) -> IndexExpression:
         if lift(by) is None:
-            return NotImplemented
+            return cast(IndexExpression, self.value() % by)
         return IndexExpression(index.mod(self.expr, _divisor(by, "%")))
+
+    def __invert__(self) -> Tensor:
+        return ~self.value()
 
     def __neg__(self) -> IndexExpression:
         return IndexExpression(-self.expr)
 
+    __rfloordiv__, __rmod__ = of_values("__rfloordiv__"), of_values("__rmod__")
+    __pow__, __rpow__ = of_values("__pow__"), of_values("__rpow__")
+    __and__ = __rand__ = of_values("__and__")
+    __or__ = __ror__ = of_values("__or__")
+    __xor__ = __rxor__ = of_values("__xor__")
+    __lshift__, __rlshift__ = of_values("__lshift__"), of_values("__rlshift__")
+    __rshift__, __rrshift__ = of_values("__rshift__"), of_values("__rrshift__")
+    __matmul__, __rmatmul__ = of_values("__matmul__"), of_values("__rmatmul__")
+
     def __lt__(self, other: IndexExpression | int) -> Condition:
         right = lift(other)
-        return NotImplemented if right is None else Condition(at_least(right, self.expr + 1))
+        if right is None:
+            return cast(Condition, self.value() < other)
+        return Condition(at_least(right, self.expr + 1))
 
     def __le__(self, other: IndexExpression | int) -> Condition:
         right = lift(other)
-        return NotImplemented if right is None else Condition(at_least(right, self.expr))
+        if right is None:
+            return cast(Condition, self.value() <= other)
+        return Condition(at_least(right, self.expr))
 
     def __gt__(self, other: IndexExpression | int) -> Condition:
         right = lift(other)
-        return NotImplemented if right is None else Condition(at_least(self.expr, right + 1))
+        if right is None:
+            return cast(Condition, self.value() > other)
+        return Condition(at_least(self.expr, right + 1))
 
     def __ge__(self, other: IndexExpression | int) -> Condition:
         right = lift(other)
-        return NotImplemented if right is None else Condition(at_least(self.expr, right))
+        if right is None:
+            return cast(Condition, self.value() >= other)
+        return Condition(at_least(self.expr, right))
 
     def __eq__(self, other: object) -> Condition:  # type: ignore[override]  # symbolic, as in NumPy
         right = lift(other)
-        return NotImplemented if right is None else Condition(equal(self.expr, right))
+        if right is None:
+            return cast(Condition, self.value() == other)
+        return Condition(equal(self.expr, right))
 
     def __ne__(self, other: object) -> Condition:  # type: ignore[override]  # symbolic, as in NumPy
         right = lift(other)
-        return NotImplemented if right is None else Condition(negation(equal(self.expr, right)))
+        if right is None:
+            return cast(Condition, self.value() != other)
+        return Condition(negation(equal(self.expr, right)))
 
     def __hash__(self) -> int:
         return hash(self.expr)
+
+    def _spoken(self) -> str:
+        return f"index `{self}`"
 
     def __bool__(self) -> NoReturn:
         _no_truth(f"index `{self}`")
 
     def __iter__(self) -> Iterator[Dimension]:
         raise TruthError(f"`{self}` is one index", "Name several: b, t = dims('b t').", place())
-
-    def value(self) -> Tensor:
-        """Return the value at the point, as an int32 tensor."""
-        from ostinato.tensor import as_tensor  # tensors are built on index expressions
-
-        return as_tensor(self)
 
     def __str__(self) -> str:
         return str(self.expr)
@@ -203,7 +222,7 @@ class Dimension(IndexExpression):
         return IndexExpression(expr(self.dim.extent))
 
 
-class Condition:
+class Condition(AtPoint):
     """An affine condition on the point: comparisons of index expressions joined by ``& | ~``.
 
     >>> t = dims("t")
@@ -212,7 +231,6 @@ class Condition:
     """
 
     __slots__ = ("cond",)
-    __array_ufunc__ = None
 
     def __init__(self, cond: Cond) -> None:
         for of in compared(cond):
@@ -221,18 +239,51 @@ class Condition:
 
     def __and__(self, other: Condition | bool) -> Condition:
         right = lift_condition(other)
-        return NotImplemented if right is None else Condition(condition.every(self.cond, right))
+        if right is None:
+            return cast(Condition, self.value() & other)
+        return Condition(condition.every(self.cond, right))
 
     __rand__ = __and__
 
     def __or__(self, other: Condition | bool) -> Condition:
         right = lift_condition(other)
-        return NotImplemented if right is None else Condition(condition.some(self.cond, right))
+        if right is None:
+            return cast(Condition, self.value() | other)
+        return Condition(condition.some(self.cond, right))
 
     __ror__ = __or__
 
     def __invert__(self) -> Condition:
         return Condition(negation(self.cond))
+
+    __add__ = __radd__ = of_values("__add__")
+    __sub__, __rsub__ = of_values("__sub__"), of_values("__rsub__")
+    __mul__ = __rmul__ = of_values("__mul__")
+    __truediv__, __rtruediv__ = of_values("__truediv__"), of_values("__rtruediv__")
+    __floordiv__, __rfloordiv__ = of_values("__floordiv__"), of_values("__rfloordiv__")
+    __mod__, __rmod__ = of_values("__mod__"), of_values("__rmod__")
+    __pow__, __rpow__ = of_values("__pow__"), of_values("__rpow__")
+    __matmul__, __rmatmul__ = of_values("__matmul__"), of_values("__rmatmul__")
+    __lshift__, __rlshift__ = of_values("__lshift__"), of_values("__rlshift__")
+    __rshift__, __rrshift__ = of_values("__rshift__"), of_values("__rrshift__")
+    __xor__ = __rxor__ = of_values("__xor__")
+    __lt__, __le__ = of_values("__lt__"), of_values("__le__")
+    __gt__, __ge__ = of_values("__gt__"), of_values("__ge__")
+
+    def __neg__(self) -> Tensor:
+        return -self.value()
+
+    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]  # elementwise, as in NumPy
+        return self.value() == other
+
+    def __ne__(self, other: object) -> Tensor:  # type: ignore[override]  # elementwise, as in NumPy
+        return self.value() != other
+
+    def __hash__(self) -> int:
+        return hash(self.cond)
+
+    def _spoken(self) -> str:
+        return f"condition `{self}`"
 
     def __bool__(self) -> NoReturn:
         _no_truth(f"condition `{self}`")

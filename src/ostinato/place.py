@@ -7,11 +7,15 @@ import linecache
 import os
 from types import FrameType
 
+import numpy as np
+
 from ostinato.parts import part_in
 from ostinato.pdg.origin import Place
 from ostinato.pdg.plaintext import plain
 
+_LIBRARY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_SURFACE = _PACKAGE + "surface.py"  # of the check in front of every public function
 _OUTWARD = 8  # frames of the user's that may say what is being made
 _shown: dict[str, str] = {}
 
@@ -21,6 +25,8 @@ def calling_place() -> str:
     caller = inspect.currentframe()
     for _ in range(2):  # a frame that kept itself would keep the arrays of a call
         caller = caller and caller.f_back
+    while caller is not None and caller.f_code.co_filename == _SURFACE:
+        caller = caller.f_back
     return "" if caller is None or caller.f_code.co_filename.startswith(_PACKAGE) else _show(caller)
 
 
@@ -42,7 +48,8 @@ def place() -> str:
         if not frame.f_code.co_filename.startswith(_PACKAGE):
             break
         part, frame = part_in(frame, _PACKAGE), frame.f_back
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    # What NumPy asks of a tensor, the user asked: np.stack([x, y]).
+    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, _LIBRARY)):
         frame = frame.f_back
     if frame is None:
         return ""
@@ -50,6 +57,14 @@ def place() -> str:
     while outer is not None and not part and seen < _OUTWARD:
         part, outer, seen = part_in(outer, _PACKAGE), outer.f_back, seen + 1
     return _show(frame, part)
+
+
+def user_level() -> int:
+    """Return the ``stacklevel`` with which a warning of the caller names the user's line."""
+    caller, level = inspect.currentframe(), 0
+    while caller is not None and caller.f_code.co_filename.startswith(_PACKAGE):
+        caller, level = caller.f_back, level + 1
+    return level
 
 
 def called_function() -> str:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ostinato.dims import IndexExpression
-from ostinato.pdg.errors import EquationError
+from ostinato.pdg.errors import EquationError, MissingError, guess
 from ostinato.place import place
 from ostinato.recurrent import Over, Recurrent, recurrent
+from ostinato.shown import shown
 from ostinato.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -35,8 +36,12 @@ class Record:
         return self._fields
 
     def __getattr__(self, name: str) -> Tensor:
-        if name.startswith("_") or name not in self._fields:
-            raise AttributeError(f"a record of {', '.join(self._fields)} has no field {name!r}")
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in self._fields:
+            fact = f"a record of {', '.join(self._fields) or 'nothing'} has no field `{name}`"
+            remedy = f"{guess(name, self._fields)}Give the record that field."
+            raise MissingError(fact, remedy, place())
         return self._fields[name]
 
     def __getitem__(self, key: object) -> Record:
@@ -92,11 +97,14 @@ class RecurrentRecord(Record):
             mine[key] = right
 
 
-def matched(left: Record, right: Record) -> dict[str, tuple[Tensor, Tensor]]:
+def matched(left: Record, right: object) -> dict[str, tuple[Tensor, Tensor]]:
     """Return the fields of two records in pairs.
 
     Errors: EquationError if their names differ.
     """
+    if not isinstance(right, Record):
+        fact = f"record of {', '.join(left.fields)} meets {shown(right)}"
+        raise EquationError(fact, "Give a record with the same fields.", place())
     if left.fields.keys() != right.fields.keys():
         fact = f"record of {', '.join(left.fields)} meets record of {', '.join(right.fields)}"
         raise EquationError(fact, "Give both the same fields.", place())

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NoReturn
 
+from ostinato.pdg.errors import MissingError, guess
 from ostinato.pdg.functions import Array
 from ostinato.pdg.host import HostFunction
+from ostinato.place import place
 from ostinato.remarks import Note
+from ostinato.shown import shown
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,15 @@ class Beside:
     notes: tuple[Note, ...] = ()
 
 
-class Results(dict[str, Array]):
+class Named(dict[str, Array]):
+    """Arrays by name; an unknown name is refused with those that there are."""
+
+    def __missing__(self, name: object) -> Array:
+        remedy = f"{guess(str(name), self)}It has: {', '.join(self) or 'none'}."
+        raise MissingError(f"the results have no `{shown(name).strip(chr(39))}`", remedy, place())
+
+
+class Results(Named):
     """The outputs of a run by name.
 
     ``lengths`` has, for each output over a dimension that `stop` ends, the number of its steps at
@@ -40,8 +52,14 @@ class Results(dict[str, Array]):
         """Take ``lengths``, the outputs with the lengths of others, out of the outputs."""
         if not lengths:
             super().__init__(arrays)
-            self.lengths: dict[str, Array] = {}
+            self.lengths = Named()
             return
         hidden = set(lengths.values())
         super().__init__({name: array for name, array in arrays.items() if name not in hidden})
-        self.lengths = {name: arrays[of] for name, of in lengths.items()}
+        self.lengths = Named({name: arrays[of] for name, of in lengths.items()})
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_") or name == "lengths":
+            raise AttributeError(name)
+        fact = f"the results have no attribute `{name}`"
+        raise MissingError(fact, f'Write result["{name}"].', place())

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ostinato.array import along, bits, matrix, movement, reduction
 from ostinato.array import elementwise as element
-from ostinato.array.dtypes import Operand, check_dtype, convert, literal, scalar_dtype
+from ostinato.array.dtypes import DtypeName, Operand, check_dtype, convert, literal, scalar_dtype
 from ostinato.array.indexing import by_dimension
+from ostinato.array.literals import numbers
 from ostinato.array.reduction import Axes
 from ostinato.definition import Definition
 from ostinato.dims import Condition, IndexExpression, lift
 from ostinato.pdg import build
-from ostinato.pdg.errors import DtypeError, ShapeError, TruthError
+from ostinato.pdg.errors import DtypeError, ShapeError
 from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Dtype, Input, Node, Rec, Scalar
 from ostinato.pdg.plaintext import require_name
 from ostinato.place import place
+from ostinato.protocols import Unassigned
+from ostinato.shown import shown
 
 if TYPE_CHECKING:
     from ostinato.ragged.mask import Mask
@@ -29,9 +33,10 @@ if TYPE_CHECKING:
 Size = int | IndexExpression
 ShapeLike = Size | Sequence[Size]
 Array = npt.NDArray[Any]
+MOST_ELEMENTS = 2**59  # whose bytes have int64 addresses
 
 
-class Tensor:
+class Tensor(Unassigned):
     """An immutable value at every point of a domain; make them with `input` and `recurrent`.
 
     Operators work as on NumPy arrays, elementwise with broadcasting, at each point; the domain of a
@@ -49,7 +54,6 @@ class Tensor:
     """
 
     __slots__ = ("__weakref__", "mask", "node", "over", "sources")
-    __array_ufunc__ = None  # a NumPy array on the left leaves the operator to this class
 
     def __init__(
         self,
@@ -153,15 +157,8 @@ class Tensor:
 
         return filled(self, value)
 
-    def __bool__(self) -> NoReturn:
-        fact = f"{called(self.node)} has no truth value while the program is written"
-        raise TruthError(fact, "Use ot.where, and & | ~ instead of and, or, not.", place())
-
-    def __iter__(self) -> Iterator[Tensor]:
-        raise TruthError(f"iteration over {called(self.node)}", "Use ot.unstack(x).", place())
-
-    def __len__(self) -> NoReturn:
-        raise TruthError(f"length of {called(self.node)}", "Use x.shape[0].", place())
+    def _spoken(self) -> str:
+        return called(self.node)
 
     __hash__ = object.__hash__
 
@@ -201,17 +198,25 @@ class Tensor:
     def __rmod__(self, other: object) -> Tensor:
         return _binary("mod", other, self)
 
+    def __divmod__(self, other: object) -> tuple[Tensor, Tensor]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: object) -> tuple[Tensor, Tensor]:
+        return self.__rfloordiv__(other), self.__rmod__(other)
+
     def __pow__(self, other: object) -> Tensor:
-        return apply(element.power, self, other) if is_like(other) else NotImplemented
+        return apply(element.power, self, other) if is_ours(self, other) else NotImplemented
 
     def __rpow__(self, other: object) -> Tensor:
-        return apply(element.power, other, self) if is_like(other) else NotImplemented
+        return apply(element.power, other, self) if is_ours(self, other) else NotImplemented
 
     def __matmul__(self, other: object) -> Tensor:
-        return apply(matrix.matmul, self, as_tensor(other))
+        is_here = is_ours(self, other)
+        return apply(matrix.matmul, self, as_tensor(other)) if is_here else NotImplemented
 
     def __rmatmul__(self, other: object) -> Tensor:
-        return apply(matrix.matmul, as_tensor(other), self)
+        is_here = is_ours(self, other)
+        return apply(matrix.matmul, as_tensor(other), self) if is_here else NotImplemented
 
     def __and__(self, other: object) -> Tensor:
         return _bits("and", self, other)
@@ -270,7 +275,7 @@ class Tensor:
     def __ne__(self, other: object) -> Tensor:  # type: ignore[override]  # elementwise, as in NumPy
         return _binary("ne", self, other)
 
-    def cast(self, dtype: str) -> Tensor:
+    def cast(self, dtype: DtypeName) -> Tensor:
         """Return the tensor in another dtype; floats are truncated to integers."""
         return apply(convert, self, check_dtype(dtype, place()))
 
@@ -314,7 +319,7 @@ class Tensor:
     def reshape(self, *shape: ShapeLike) -> Tensor:
         """Return the tensor row-major in another shape, in which one size may be -1."""
         given = shape[0] if len(shape) == 1 else cast(Sequence[Size], shape)
-        return apply(movement.reshape, self, as_shape(given))
+        return apply(movement.reshape, self, as_shape(given, -1))
 
     def transpose(self, *axes: int) -> Tensor:
         """Return the tensor with its spatial axes permuted (default: reversed)."""
@@ -349,6 +354,20 @@ def is_like(value: object) -> bool:
     )
 
 
+def is_ours(left: object, right: object) -> bool:
+    """Whether an operator is this package's to apply; DtypeError if one side is no operand."""
+    own, other = (left, right) if isinstance(left, Tensor) else (cast(Tensor, right), left)
+    if is_like(other):
+        return True
+    if type(other).__module__.partition(".")[0] not in ("builtins", "numpy", "ostinato"):
+        return False
+    fact = f"an operator joins {called(own.node)} and {shown(other)}"
+    remedy = "Use tensors, index expressions, numbers or arrays."
+    if isinstance(other, list | tuple):
+        remedy = "Make the list a tensor: ot.constant([1.0, 2.0])."
+    raise DtypeError(fact, remedy, place())
+
+
 def as_operand(value: object) -> Operand:
     """Return a node, or a Python scalar, which takes the type of the tensor beside it."""
     match value:
@@ -365,13 +384,13 @@ def as_operand(value: object) -> Operand:
         case np.ndarray() | list() | tuple():
             return _array(cast(Array, value), None)
         case _:
-            fact = f"{value!r} is no tensor"
+            fact = f"{shown(value)} is no tensor"
             raise DtypeError(fact, "Use tensors, index expressions, numbers or arrays.", place())
 
 
-def _array(value: Array | Sequence[Any], dtype: str | None) -> Node:
+def _array(value: Array | Sequence[Any], dtype: DtypeName | None) -> Node:
     """A literal; Python numbers become int32 and float32, NumPy arrays keep their type."""
-    array = np.asarray(value)
+    array = numbers(value, place())
     name = dtype or str(array.dtype)
     if dtype is None and not isinstance(value, np.ndarray) and array.dtype.kind in "if":
         name = "float32" if array.dtype.kind == "f" else "int32"
@@ -392,7 +411,7 @@ def as_tensor(value: object) -> Tensor:
     return Tensor(operand, frozenset())
 
 
-def constant(value: Array | Sequence[Any] | float, dtype: str | None = None) -> Tensor:
+def constant(value: Array | Sequence[Any] | float, dtype: DtypeName | None = None) -> Tensor:
     """Return a literal array.
 
     Python numbers become int32 or float32, NumPy arrays keep their type; ``dtype`` overrules both.
@@ -405,16 +424,19 @@ def constant(value: Array | Sequence[Any] | float, dtype: str | None = None) -> 
     return Tensor(_array(cast(Array, value), dtype), frozenset())
 
 
-def as_shape(shape: ShapeLike) -> tuple[Expr, ...]:
+def as_shape(shape: ShapeLike, lowest: int = 0) -> tuple[Expr, ...]:
     """Return sizes given as integers and index expressions; a single one is one axis."""
     sizes = (shape,) if isinstance(shape, int | np.integer | IndexExpression) else shape
     found: list[Expr] = []
     for size in sizes:
         lifted = lift(size)
-        if lifted is None or (lifted.is_const and lifted.const < -1):
+        if lifted is None or (lifted.is_const and lifted.const < lowest):
             remedy = "Sizes are integers from 0, or index expressions such as t.size."
-            raise ShapeError(f"shape {sizes} has the size {size!r}", remedy, place())
+            raise ShapeError(f"shape {shown(sizes)} has the size {shown(size)}", remedy, place())
         found.append(lifted)
+    if math.prod(abs(size.const) for size in found if size.is_const) > MOST_ELEMENTS:
+        fact = f"shape {shown(sizes)} has more than {MOST_ELEMENTS} elements"
+        raise ShapeError(fact, "Give smaller sizes.", place())
     return tuple(found)
 
 
@@ -465,12 +487,12 @@ def elementwise(fn: str, *operands: object) -> Tensor:
 
 
 def _binary(fn: str, left: object, right: object) -> Tensor:
-    """An operator; operands that are no tensors are left to the other side."""
-    is_ours = is_like(left) and is_like(right)
-    return elementwise(fn, left, right) if is_ours else cast(Tensor, NotImplemented)
+    """An operator; operands of other libraries are left to the other side."""
+    is_here = is_ours(left, right)
+    return elementwise(fn, left, right) if is_here else cast(Tensor, NotImplemented)
 
 
 def _bits(fn: str, left: object, right: object) -> Tensor:
     """An operator on the bits of integers, or on booleans."""
-    is_ours = is_like(left) and is_like(right)
-    return apply(bits.bitwise, fn, left, right) if is_ours else cast(Tensor, NotImplemented)
+    is_here = is_ours(left, right)
+    return apply(bits.bitwise, fn, left, right) if is_here else cast(Tensor, NotImplemented)

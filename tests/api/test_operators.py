@@ -107,7 +107,8 @@ def test_a_tensor_has_no_truth_value() -> None:
         list(ot.zeros(3))
 
 
-def test_comparison_with_something_else_is_pythons() -> None:
-    different: object = ot.zeros() == "text"
-    assert different is False
-    assert ot.zeros() is not None
+def test_a_comparison_with_something_else_is_refused_and_not_false() -> None:
+    with pytest.raises(DtypeError, match="and 'text'"):
+        _ = ot.zeros() == "text"
+    with pytest.raises(DtypeError, match="and None"):
+        _ = ot.zeros() != None  # noqa: E711  # the mistake

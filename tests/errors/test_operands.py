@@ -187,7 +187,8 @@ REFUSED: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
     "dtype": (
         lambda: x.cast("float8"),
         DtypeError,
-        "there is no dtype `float8`\n  Use one of bool, int32, int64, float32, float64, uint32, "
+        "there is no dtype `float8`\n"
+        "  Did you mean `float64`? Use one of bool, int32, int64, float32, float64, uint32, "
         "float16, bfloat16.",
     ),
     "truth": (

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Annotated
 
 import numpy as np
 
 from ostinato.pdg import build
 from ostinato.pdg.build import Shape
-from ostinato.pdg.errors import DtypeError
+from ostinato.pdg.errors import DtypeError, guess
 from ostinato.pdg.functions import HALVES, INTS, computed_in
 from ostinato.pdg.node import Dtype, Node, Scalar
+from ostinato.shown import shown
 
 Operand = Node | Scalar
+DtypeName = Annotated[str, 'the name of a dtype, such as "float32"']
 
 # int32 with float32 gives float32 (NumPy says float64): programs stay in the type they chose.
+LARGEST = 2**1023  # of the integers that become floats
 PROMOTION: tuple[Dtype, ...] = ("bool", "int32", "int64", "float32", "float64")
 DTYPES: tuple[Dtype, ...] = (*PROMOTION, "uint32", *HALVES)
 
@@ -25,7 +29,8 @@ def check_dtype(name: str, where: str) -> Dtype:
     for dtype in DTYPES:
         if dtype == name:
             return dtype
-    raise DtypeError(f"there is no dtype `{name}`", f"Use one of {', '.join(DTYPES)}.", where)
+    remedy = f"{guess(name, DTYPES)}Use one of {', '.join(DTYPES)}."
+    raise DtypeError(f"there is no dtype `{name}`", remedy, where)
 
 
 def promote(dtypes: Iterable[Dtype], where: str = "") -> Dtype:
@@ -82,15 +87,19 @@ def literal(values: Scalar | Sequence[Scalar], dtype: Dtype, shape: Shape, where
     bad = next((v for v in found if not _fits(v, dtype)), None)
     if bad is not None:
         remedy = "Use int64 or a float type." if dtype != "int64" else "Use a float type."
-        raise DtypeError(f"the number {bad} does not fit {dtype}", remedy, where)
+        if dtype not in INTS:
+            remedy = "Use a smaller number, or math.inf."
+        number = shown(bad) if abs(bad) >= LARGEST else f"the number {bad}"
+        raise DtypeError(f"{number} does not fit {dtype}", remedy, where)
     return build.const(values, dtype, shape)
 
 
 def _fits(value: Scalar, dtype: Dtype) -> bool:
     if dtype not in INTS:
-        return True
+        return isinstance(value, float) or abs(value) <= LARGEST
     info = np.iinfo(dtype)
-    return math.isfinite(value) and info.min <= int(value) <= info.max
+    is_whole = isinstance(value, int) or math.isfinite(value)
+    return is_whole and info.min <= int(value) <= info.max
 
 
 def convert(x: Operand, dtype: Dtype, rank: int = 0, where: str = "") -> Node:

@@ -87,6 +87,9 @@ def fold_operands(fn: str, operands: Sequence[Operand], where: str = "") -> Node
 
 def one_hot(index: Node, size: Expr, dtype: Dtype, where: str = "") -> Node:
     """Return 1 at ``index`` along a new last axis of the given size, 0 elsewhere."""
+    if index.dtype.startswith("float"):
+        fact = f"one_hot of {called(index)} ({index.dtype})"
+        raise DtypeError(fact, "Cast the positions to an integer type.", where)
     count = convert(build.iota(size), index.dtype, where=where)
     hot = elementwise("eq", expand(index, -1, where), count, where=where)
     return convert(broadcast_to(hot, (*index.shape, size), where), dtype, where=where)

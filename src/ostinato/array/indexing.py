@@ -14,6 +14,7 @@ from ostinato.pdg.errors import DomainError, DtypeError, ShapeError
 from ostinato.pdg.index import Dim, Expr, ExprLike, Index, Slice, expr, product
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Node
+from ostinato.shown import shown
 
 T = TypeVar("T")
 
@@ -104,7 +105,7 @@ def _by_name(x: Node, within: object, computed: Sequence[str], where: str) -> Ma
 
 def _window(x: Node, dim: Dim, window: object, where: str) -> Slice:
     if not isinstance(window, tuple) or len(cast(tuple[object, ...], window)) != 2:
-        fact = f"{called(x)} gets the window {window!r} of `{dim}`"
+        fact = f"{called(x)} gets the window {shown(cast(object, window))} of `{dim}`"
         raise DomainError(fact, "Give a pair: within=(lo, hi), for lo <= step < hi.", where)
     lo, hi = cast(tuple[object, object], window)
     return bounded(slice(lo, hi), dim.extent, x, where)
@@ -134,7 +135,7 @@ def position(item: object, dim: Dim, x: Node, where: str) -> Index:
         return bounded(cast("slice[object, object, object]", item), dim.extent, x, where)
     at = lift(item)
     if at is None:
-        what = "a condition" if isinstance(item, Condition) else repr(item)
+        what = "a condition" if isinstance(item, Condition) else shown(item)
         fact = f"{called(x)} is read at {what} along dimension `{dim}`"
         remedy = "Use an index expression, an integer or a slice; spatial positions come later."
         raise DomainError(fact, remedy, where)
@@ -150,13 +151,13 @@ def bounded(item: slice[object, object, object], extent: ExprLike, x: Node, wher
     step = 1 if item.step is None else item.step
     if not is_integer(step) or step < 1:
         remedy = "Use a positive integer; `ot.flip` reverses an axis."
-        raise ShapeError(f"slice of {called(x)} with step {step}", remedy, where)
+        raise ShapeError(f"slice of {called(x)} with step {shown(step)}", remedy, where)
     ends: list[Expr] = []
     for bound, default in ((item.start, expr(0)), (item.stop, expr(extent))):
         at = default if bound is None else lift(bound)
         if at is None:
             remedy = "Use integers and index expressions."
-            raise DtypeError(f"slice of {called(x)} has the bound {bound!r}", remedy, where)
+            raise DtypeError(f"slice of {called(x)} has the bound {shown(bound)}", remedy, where)
         ends.append(_from_end(check_index(at, "bound"), extent))
     return Slice(ends[0], ends[1], int(step))
 
@@ -202,9 +203,12 @@ def _spatial_step(x: Node, axis: int, item: object, where: str) -> tuple[tuple[o
         return (part, axis, _clamped(range_, size)), axis + 1
     at = lift(item)
     if at is None:
-        fact = f"{called(x)} is indexed by {item!r}"
+        fact = f"{called(x)} is indexed by {shown(item)}"
         remedy = "Use integers, slices, None, index expressions or an integer tensor."
         raise DtypeError(fact, remedy, where)
+    if at.is_const and size.is_const and not -size.const <= at.const < size.const:
+        fact = f"index {at.const} of axis {axis - x.rank} of {called(x)}, which has size {size}"
+        raise ShapeError(fact, "Use an index inside the axis.", where)
     return (part, axis, _from_end(check_index(at, "index"), size)), axis
 
 

@@ -328,7 +328,10 @@ def gather(
     k = _axis(x, axis, where)
     if index.dtype not in ("int32", "int64", "uint32"):
         fact = f"{called(index)} ({index.dtype}) indexes {called(x)}"
-        raise DtypeError(fact, "Cast the index to an integer type.", where)
+        remedy = "Cast the index to an integer type."
+        if index.dtype == "bool":
+            remedy = "Choose by ot.where(mask, x, 0): sizes cannot depend on values."
+        raise DtypeError(fact, remedy, where)
     if index.rank != x.rank:
         fact = f"index {called(index)} of rank {index.rank} into {called(x)} of rank {x.rank}"
         raise ShapeError(fact, "Give the index one axis per axis of the tensor.", where)

@@ -13,6 +13,7 @@ def guess(name: str, known: Iterable[str], least_likeness: float = 0.6) -> str:
     >>> guess("b", ["B", "T"]), guess("gamma", ["B", "T"])
     ('Did you mean `B`? ', '')
     """
+    name = str(name)  # what a user gives may be anything
     spelt = {spelling.lower(): spelling for spelling in reversed(list(known))}
     near = difflib.get_close_matches(name.lower(), spelt, 1, least_likeness)
     return f"Did you mean `{spelt[near[0]]}`? " if near else ""
@@ -54,7 +55,7 @@ class CycleError(OstinatoError):
 
 
 class ArgumentError(OstinatoError):
-    """An argument of a program is unknown, missing, or contradicts another one."""
+    """An argument is unknown, missing, of a wrong type or value, or contradicts another one."""
 
 
 class EquationError(OstinatoError):
@@ -91,6 +92,12 @@ class AffineError(OstinatoError):
 
 class TruthError(OstinatoError, TypeError):
     """Python asked for the truth, the length or the items of a value known only at run time."""
+
+
+class MissingError(OstinatoError, AttributeError, KeyError):
+    """A tensor, a record or a result has nothing of that name."""
+
+    __str__ = Exception.__str__  # KeyError would quote the text
 
 
 class CertificateError(OstinatoError):
