@@ -157,6 +157,7 @@ from ostinato.record import Record, RecurrentRecord
 from ostinato.recurrent import Recurrent, input, recurrent
 from ostinato.rewrite.registry import Rule
 from ostinato.stopping import alive, length, stop
+from ostinato.surface import declare
 from ostinato.tensor import Tensor, constant
 
 if TYPE_CHECKING:
@@ -326,6 +327,8 @@ __all__ = [
 ]
 
 _LATER = ("nn", "optim", "rl")
+
+declare(__name__, __all__)
 
 
 def __getattr__(name: str) -> object:

@@ -7,11 +7,13 @@ from functools import wraps
 from typing import cast
 
 from ostinato.definition import Definition, reachable
+from ostinato.kinds import items_of
 from ostinato.pdg.build import order
 from ostinato.pdg.errors import GradientError
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Custom, Input, Node, intern
 from ostinato.place import place
+from ostinato.shown import is_a, shown
 from ostinato.tensor import Tensor, as_tensor, merged
 
 Gradients = Tensor | None | Sequence[Tensor | None]
@@ -43,7 +45,13 @@ def custom_gradient(fn: Differentiable) -> Callable[..., Tensor]:
     def differentiable(*arguments: object) -> Tensor:
         where = place()
         inputs = [as_tensor(x) for x in arguments]
-        value, pull_back = fn(*inputs)
+        made = cast(object, fn(*inputs))
+        pair = cast(tuple[object, ...], made) if is_a(made, tuple) else ()
+        if len(pair) != 2 or not isinstance(pair[0], Tensor) or not callable(pair[1]):
+            fact = f"`{fn.__name__}` returns {shown(made)}"
+            remedy = "Return its value, a tensor, and its pull-back, a function: `return y, pull`."
+            raise GradientError(fact, remedy, where)
+        value, pull_back = pair[0], cast(Callable[[Tensor], Gradients], pair[1])
         operands = (value.node, *(x.node for x in inputs))
         known = merged(value, *inputs)
         op = Custom("stop_gradient", _PullBack(pull_back, known))
@@ -69,7 +77,12 @@ class _PullBack:
     def _run(self, node: Node, upstream: Node) -> tuple[Node | None, ...]:
         found = self.fn(Tensor(upstream, frozenset()))
         single = found is None or isinstance(found, Tensor)
-        results = [cast(Tensor | None, found)] if single else list(cast(Sequence[Tensor], found))
+        many = items_of(found)
+        results = [found] if single or many is None else list(cast(Sequence[Tensor], many))
+        strange = next((x for x in results if not isinstance(x, Tensor | None)), None)
+        if strange is not None:
+            fact = f"the pull-back of {called(node)} returns {shown(strange)}"
+            raise GradientError(fact, "Return a tensor, or None, per argument.", node.where)
         read = {d for d in merged(*results) if not isinstance(d.rec.op, Input)}
         strangers = read - set(reachable(self.known).values())
         if strangers:
@@ -77,4 +90,4 @@ class _PullBack:
             fact = f"the pull-back of {called(node)} reads {names}, which its function does not"
             remedy = "Pass what it reads as an argument of the function."
             raise GradientError(fact, remedy, node.where)
-        return tuple(None if x is None else x.node for x in results)
+        return tuple(x.node if isinstance(x, Tensor) else None for x in results)

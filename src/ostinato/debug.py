@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ostinato.definition import Remark
-from ostinato.pdg.errors import CheckError, DtypeError
+from ostinato.pdg.errors import CheckError, DtypeError, HostError
 from ostinato.pdg.host import current_point
 from ostinato.pdg.naming import called, is_named
 from ostinato.pdg.node import Affine
 from ostinato.place import place
+from ostinato.surface import declare
 from ostinato.tensor import Tensor, as_tensor
 
 
@@ -61,7 +62,10 @@ def point() -> dict[str, int]:
 
     Errors: HostError outside a function given to `ot.host`.
     """
-    return current_point()
+    try:
+        return current_point()
+    except HostError as error:
+        raise error.at(place()) from None
 
 
 def _remark(kind: str, tensor: Tensor, text: str) -> None:
@@ -74,3 +78,6 @@ def _remark(kind: str, tensor: Tensor, text: str) -> None:
                     tensor.sources)  # fmt: skip
     for definition in tensor.sources:
         definition.remarks.append(remark)
+
+
+declare(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ostinato.dims import Dimension
+from ostinato.kinds import Count, Finite, Natural
 from ostinato.program import Program
 
 
@@ -17,9 +18,9 @@ class Solved:
     their mean counts it `episodes_per_record` times.
     """
 
-    at_least: float
-    mean_of_last: int = 100  # episodes
-    episodes_per_record: int = 1
+    at_least: Finite
+    mean_of_last: Count = 100  # episodes
+    episodes_per_record: Count = 1
     metric: str = "episode_return"
 
 
@@ -33,7 +34,7 @@ class Experiment:
     program: Program
     over: Dimension | str  # the outermost dimension: one record per step of it
     arguments: Mapping[str, object]  # extents and inputs, as for a compiled program
-    steps_per_record: int
+    steps_per_record: Count
     metric: str = "episode_return"  # the output that is shown, recorded and plotted
     stop: Solved | None = None
-    seed: int = 0
+    seed: Natural = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from ostinato.array.dtypes import check_dtype
+from ostinato.array.dtypes import DtypeName, check_dtype
 from ostinato.definition import Definition, Remark, fresh_name, serial_of
 from ostinato.pdg import build
 from ostinato.pdg.errors import HostError, ShapeError
@@ -26,7 +26,7 @@ def host(
     fn: Callable[..., object],
     *tensors: object,
     shape: ShapeLike | Declared | None = (),
-    dtype: str = "float32",
+    dtype: DtypeName = "float32",
     effects: str = PURE,
     over: Over = (),
     name: str = "",
@@ -109,7 +109,7 @@ def _all(dim: Dim) -> Slice:
 
 
 def _results(
-    shape: ShapeLike | Declared | None, dtype: str, name: str, where: str
+    shape: ShapeLike | Declared | None, dtype: DtypeName, name: str, where: str
 ) -> tuple[Result, ...]:
     """The declared results; a single one is no pair."""
     if shape is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 
-from ostinato.array.dtypes import accepted, check_dtype, common_dtype
+from ostinato.array.dtypes import DtypeName, accepted, check_dtype, common_dtype
 from ostinato.dims import IndexExpression
 from ostinato.functions.basic import (
     abs as absolute,
@@ -28,15 +28,17 @@ from ostinato.functions.basic import (
     take_along_axis,
     where,
 )
+from ostinato.kinds import Finite, NonNegative, Positive, Probability
 from ostinato.pdg import build
 from ostinato.pdg.build import random_node
-from ostinato.pdg.errors import DtypeError, ShapeError
+from ostinato.pdg.errors import ArgumentError, DtypeError, ShapeError
 from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Expr, expr
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Dtype, Random
 from ostinato.place import place
 from ostinato.recurrent import Over, as_dims
+from ostinato.surface import declare
 from ostinato.tensor import ShapeLike, Size, Tensor, as_shape, as_tensor
 
 ROUNDS = 8  # proposals of one gamma draw
@@ -46,10 +48,10 @@ _streams = itertools.count()  # Program renumbers: a draw does not depend on oth
 
 def uniform(
     shape: ShapeLike = (),
-    low: Tensor | float = 0.0,
-    high: Tensor | float = 1.0,
+    low: Tensor | Finite = 0.0,
+    high: Tensor | Finite = 1.0,
     over: Over = (),
-    dtype: str = "float32",
+    dtype: DtypeName = "float32",
 ) -> Tensor:
     """Return draws from [low, high), independent at every point of ``over`` and in every element.
 
@@ -59,16 +61,19 @@ def uniform(
     True
     """
     is_number = isinstance(low, float | int) and isinstance(high, float | int)
+    if isinstance(low, float | int) and isinstance(high, float | int) and high < low:
+        fact = f"uniform draws from [{low}, {high}), which is empty"
+        raise ArgumentError(fact, "Give the lower bound first.", place())
     span = high - low if is_number else as_tensor(high) - low
     return _shifted(_draw("uniform", shape, dtype, over), span, low)
 
 
 def normal(
     shape: ShapeLike = (),
-    mean: Tensor | float = 0.0,
-    std: Tensor | float = 1.0,
+    mean: Tensor | Finite = 0.0,
+    std: Tensor | NonNegative = 1.0,
     over: Over = (),
-    dtype: str = "float32",
+    dtype: DtypeName = "float32",
 ) -> Tensor:
     """Return Gaussian draws, independent at every point of ``over`` and in every element."""
     return _shifted(_draw("normal", shape, dtype, over), std, mean)
@@ -91,6 +96,9 @@ def categorical(logits: Tensor) -> Tensor:
     if not logits.ndim:
         fact = f"categorical draw from {called(logits.node)}, a scalar"
         raise ShapeError(fact, "Give logits with at least one axis.", place())
+    if logits.node.shape[-1] == expr(0):
+        fact = f"categorical draw from {called(logits.node)}, which has no choices"
+        raise ShapeError(fact, "Give logits with a last axis of at least 1.", place())
     p = softmax(logits)
     size = p.node.shape[-1]
     lead = p.node.shape[:-1]
@@ -104,13 +112,16 @@ def categorical(logits: Tensor) -> Tensor:
     return (u[..., None] >= cumulative).sum(-1)
 
 
-def _open_uniform(shape: ShapeLike, dtype: str, over: Over) -> Tensor:
+def _open_uniform(shape: ShapeLike, dtype: DtypeName, over: Over) -> Tensor:
     """Draws from (0, 1): the one draw at 0 is put half a step above it."""
     return maximum(_draw("uniform", shape, dtype, over), _HALF_STEP.get(dtype, 0.0))
 
 
 def exponential(
-    shape: ShapeLike = (), scale: Tensor | float = 1.0, over: Over = (), dtype: str = "float32"
+    shape: ShapeLike = (),
+    scale: Tensor | NonNegative = 1.0,
+    over: Over = (),
+    dtype: DtypeName = "float32",
 ) -> Tensor:
     """Return draws of density ``exp(-x / scale) / scale``; gradients flow to the scale."""
     return _shifted(-log1p(-_draw("uniform", shape, dtype, over)), scale, 0.0)
@@ -118,10 +129,10 @@ def exponential(
 
 def gumbel(
     shape: ShapeLike = (),
-    location: Tensor | float = 0.0,
-    scale: Tensor | float = 1.0,
+    location: Tensor | Finite = 0.0,
+    scale: Tensor | NonNegative = 1.0,
     over: Over = (),
-    dtype: str = "float32",
+    dtype: DtypeName = "float32",
 ) -> Tensor:
     """Return draws of the greatest of many: ``-log`` of exponential draws, scaled and moved.
 
@@ -132,10 +143,10 @@ def gumbel(
 
 def laplace(
     shape: ShapeLike = (),
-    location: Tensor | float = 0.0,
-    scale: Tensor | float = 1.0,
+    location: Tensor | Finite = 0.0,
+    scale: Tensor | NonNegative = 1.0,
     over: Over = (),
-    dtype: str = "float32",
+    dtype: DtypeName = "float32",
 ) -> Tensor:
     """Return draws of density ``exp(-abs(x - location) / scale) / (2 * scale)``.
 
@@ -146,7 +157,7 @@ def laplace(
 
 
 def integers(
-    low: int, high: int, shape: ShapeLike = (), over: Over = (), dtype: str = "int32"
+    low: int, high: int, shape: ShapeLike = (), over: Over = (), dtype: DtypeName = "int32"
 ) -> Tensor:
     """Return integers from ``low`` to ``high - 1``, int32 or int64.
 
@@ -161,6 +172,8 @@ def integers(
     at = place()
     if dtype not in ("int32", "int64") or not 0 < high - low < 2**31:
         remedy = "Give bounds less than 2**31 apart, and int32 or int64."
+        if high <= low:
+            remedy = "Give a lower bound below the upper one, which is excluded."
         raise DtypeError(f"random {dtype} from {low} to {high} (excluded)", remedy, at)
     bits = Random("bits", next(_streams))
     drawn = random_node(bits, as_shape(shape), "uint32", as_dims(over, at), at)
@@ -168,7 +181,7 @@ def integers(
     return ((wide * (high - low) >> 32) + low).cast(dtype)
 
 
-def bernoulli(p: Tensor | float, shape: ShapeLike | None = None, over: Over = ()) -> Tensor:
+def bernoulli(p: Tensor | Probability, shape: ShapeLike | None = None, over: Over = ()) -> Tensor:
     """Return booleans that are true with probability ``p``.
 
     One per element and point of ``p``; ``shape`` and ``over`` add axes and dimensions. No gradient
@@ -231,8 +244,8 @@ def _log_gamma(wanted: _Wanted, concentration: Tensor | float) -> Tensor:
 
 
 def gamma(
-    concentration: Tensor | float,
-    scale: Tensor | float = 1.0,
+    concentration: Tensor | Positive,
+    scale: Tensor | NonNegative = 1.0,
     shape: ShapeLike | None = None,
     over: Over = (),
 ) -> Tensor:
@@ -252,7 +265,7 @@ def gamma(
 
 
 def beta(
-    a: Tensor | float, b: Tensor | float, shape: ShapeLike | None = None, over: Over = ()
+    a: Tensor | Positive, b: Tensor | Positive, shape: ShapeLike | None = None, over: Over = ()
 ) -> Tensor:
     """Return draws from (0, 1) of density proportional to ``x**(a - 1) * (1 - x)**(b - 1)``.
 
@@ -303,10 +316,13 @@ def _positions(size: Expr) -> Tensor:
     return Tensor(build.iota(size), frozenset())
 
 
-def _draw(fn: str, shape: ShapeLike, dtype: str, over: Over) -> Tensor:
+def _draw(fn: str, shape: ShapeLike, dtype: DtypeName, over: Over) -> Tensor:
     at = place()
     found = check_dtype(dtype, at)
     if found not in FLOATS:
         raise DtypeError(f"random numbers of type {dtype}", "Use float32 or float64.", at)
     node = random_node(Random(fn, next(_streams)), as_shape(shape), found, as_dims(over, at), at)
     return Tensor(node, frozenset())
+
+
+declare(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast, overload
 
-from ostinato.array.dtypes import PROMOTION, check_dtype, convert
+from ostinato.array.dtypes import PROMOTION, DtypeName, check_dtype, convert, literal
 from ostinato.array.movement import broadcast_to
 from ostinato.definition import Definition, fresh_name
 from ostinato.dims import (
@@ -23,7 +23,8 @@ from ostinato.pdg.index import Dim, Expr, dims_of, expr
 from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Dtype, Node, Rec, intern
 from ostinato.place import place
-from ostinato.tensor import ShapeLike, Tensor, as_operand, as_shape, merged
+from ostinato.shown import is_a, shown
+from ostinato.tensor import ShapeLike, Tensor, as_operand, as_shape, is_like, merged
 
 if TYPE_CHECKING:
     from ostinato.record import Record, RecurrentRecord
@@ -67,6 +68,7 @@ class Recurrent(Tensor):
             ]
             cond = every(*parts)
         self._check_condition(cond, where)
+        self._refuse_unreachable(cond, where)
         right = self._right(value, fixed, where)
         moved = build.read(right, tuple(shifts.items()), where)
         self.definition.add(cond, moved, merged(value), where)
@@ -83,6 +85,15 @@ class Recurrent(Tensor):
         mentioned = {s for s in cond_symbols(cond) if isinstance(s, Dim)}
         self._check_dims(mentioned, "the left side mentions", where)
 
+    def _refuse_unreachable(self, cond: Cond, where: str) -> None:
+        """Refuse an equation for points that all have an earlier one, which wins."""
+        known = zip(self.definition.cases, self.definition.where, strict=True)
+        earlier = next((at for (c, _), at in known if c in (cond, ALWAYS)), None)
+        if earlier is not None:
+            fact = f"`{self.node}` has an equation for all these points already, at {earlier}"
+            remedy = "Write the special cases first, and one equation for each set of points."
+            raise EquationError(fact, remedy, where)
+
     def _check_dims(self, dims: set[Dim], what: str, where: str) -> None:
         foreign = build.order(dims - set(self.over))
         if foreign:
@@ -94,6 +105,9 @@ class Recurrent(Tensor):
 
     def _right(self, value: object, fixed: set[Dim], where: str) -> Node:
         """The right side in the type and shape of the tensor."""
+        if not is_like(value) and not is_a(value, list, tuple):
+            fact = f"the right side of an equation of `{self.node}` is {shown(value)}"
+            raise DtypeError(fact, "Use a tensor, an index expression or a number.", where)
         operand = as_operand(value)
         node = operand if isinstance(operand, Node) else _scalar(operand, self.dtype, self, where)
         if node.dtype != self.dtype and not _widens(node.dtype, self.dtype):
@@ -122,7 +136,7 @@ def _scalar(value: bool | int | float, dtype: Dtype, rec: Tensor, where: str) ->
         fact = f"`{rec.node}` is {dtype}, the right side of its equation is {value}"
         raise DtypeError(fact, "Use a value of its type.", where)
     sizes = rec.node.shape
-    return build.const(value, dtype, () if any(map(dims_of, sizes)) else sizes)
+    return literal(value, dtype, () if any(map(dims_of, sizes)) else sizes, where)
 
 
 def _widens(source: Dtype, target: Dtype) -> bool:
@@ -140,7 +154,7 @@ def _left(
     """Note how a position of the left side moves or fixes its dimension; return its condition."""
     at = lift(item)
     if at is None:
-        form = "a slice" if isinstance(item, slice) else repr(item)
+        form = "a slice" if isinstance(item, slice) else shown(item)
         raise EquationError(f"the left side of `{rec.node}` has {form} for `{dim}`", _REMEDY, where)
     check_index(at, "left side")
     extent, offset = expr(dim.extent), at - expr(dim)
@@ -168,14 +182,15 @@ def as_dims(over: Over, where: str) -> tuple[Dim, ...]:
     found: list[Dim] = []
     for dim in given:
         if not isinstance(dim, Dimension) or dim.dim in found:
-            fact = f"`over` has {dim!r}"
+            twice = isinstance(dim, Dimension)
+            fact = f"`over` has `{dim}` twice" if twice else f"`over` has {shown(dim)}"
             raise EquationError(fact, "Give dimensions of `ot.dims`, each once.", where)
         found.append(dim.dim)
     return tuple(found)
 
 
 def input(  # noqa: A001  # the language's word
-    name: str, shape: ShapeLike = (), dtype: str = "float32", over: Over = ()
+    name: str, shape: ShapeLike = (), dtype: DtypeName = "float32", over: Over = ()
 ) -> Tensor:
     """Return an array argument with one value per point of ``over``.
 
@@ -212,13 +227,13 @@ def _identifier(name: str, where: str) -> str:
 
 @overload
 def recurrent(
-    name: str, shape: ShapeLike = ..., dtype: str = ..., over: Over = ..., *, like: Record
+    name: str, shape: ShapeLike = ..., dtype: DtypeName = ..., over: Over = ..., *, like: Record
 ) -> RecurrentRecord: ...
 @overload
 def recurrent(
     name: str,
     shape: ShapeLike = ...,
-    dtype: str = ...,
+    dtype: DtypeName = ...,
     over: Over = ...,
     *,
     like: Tensor | None = ...,
@@ -226,7 +241,7 @@ def recurrent(
 def recurrent(
     name: str,
     shape: ShapeLike = (),
-    dtype: str = "float32",
+    dtype: DtypeName = "float32",
     over: Over = (),
     *,
     like: Tensor | Record | None = None,

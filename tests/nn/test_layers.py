@@ -192,3 +192,10 @@ def test_layers_that_run_both_ways_compile_with_small_hints() -> None:
     found = program.compile(hints={"T": 4})(x=X)
     for name, value in expected.items():
         np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+def test_attention_and_draws_take_a_number_of_features_that_is_an_extent() -> None:
+    t = ot.dims("t")
+    row = ot.input("x", over=t)[:]
+    assert nn.attend(row[None, :], row[None, :], row[None, :]).ndim == 2
+    assert ot.random.categorical(row).ndim == 0

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, overload
 
 from ostinato.array import elementwise as element
 from ostinato.array import matrix, movement, reduction
-from ostinato.array.dtypes import check_dtype, literal, scalar_dtype
+from ostinato.array.dtypes import DtypeName, check_dtype, literal, scalar_dtype
 from ostinato.array.reduction import Axes
 from ostinato.dims import IndexExpression, lift, lift_condition
+from ostinato.kinds import Finite
 from ostinato.pdg import build
 from ostinato.pdg import index as indices
-from ostinato.pdg.errors import DtypeError, ShapeError
+from ostinato.pdg.errors import ArgumentError, DtypeError, ShapeError
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Node
 from ostinato.place import place
+from ostinato.shown import shown
 from ostinato.tensor import (
     ShapeLike,
     Size,
@@ -210,7 +212,7 @@ def _extremum(fn: str, values: Sequence[object]) -> Tensor | IndexExpression:
 def where(cond: object, x: Record, y: Record) -> Record: ...
 @overload
 def where(cond: object, x: Operand, y: Operand) -> Tensor: ...
-def where(cond: object, x: object, y: object) -> Tensor | Record:
+def where(cond: object, x: Operand | Record, y: Operand | Record) -> Tensor | Record:
     """Return ``x`` where a condition holds, else ``y``; on records field by field.
 
     A boolean tensor chooses element by element. An affine condition such as ``t < 3`` chooses by
@@ -226,10 +228,17 @@ def where(cond: object, x: object, y: object) -> Tensor | Record:
 
     if isinstance(x, Record) and isinstance(y, Record):
         return x.combine(y, lambda a, b: where(cond, a, b))
+    if isinstance(x, Record) or isinstance(y, Record):
+        fact = f"a choice between {shown(x)} and {shown(y)}"
+        raise ArgumentError(fact, "Give two records with the same fields, or two tensors.", place())
     known = lift_condition(cond)
     if known is not None:
         return apply(element.choose, known, x, y)
-    return apply(element.select, as_tensor(cond), x, y)
+    chosen = as_tensor(cond)
+    if chosen.dtype != "bool":
+        fact = f"`where` chooses by {called(chosen.node)}, which is {chosen.dtype}"
+        raise DtypeError(fact, "Compare it: ot.where(x > 0, ...).", place())
+    return apply(element.select, chosen, x, y)
 
 
 def index(of: IndexExpression | int) -> Tensor:
@@ -245,7 +254,7 @@ def arange(size: Size) -> Tensor:
     return Tensor(build.iota(as_shape(size)[0]), frozenset())
 
 
-def full(shape: ShapeLike, value: object, dtype: str | None = None) -> Tensor:
+def full(shape: ShapeLike, value: object, dtype: DtypeName | None = None) -> Tensor:
     """Return a tensor of one value."""
     if not isinstance(value, bool | int | float):
         filled = as_tensor(value) if dtype is None else as_tensor(value).cast(dtype)
@@ -254,11 +263,11 @@ def full(shape: ShapeLike, value: object, dtype: str | None = None) -> Tensor:
     return Tensor(literal(value, found, as_shape(shape), place()), frozenset())
 
 
-def zeros(shape: ShapeLike = (), dtype: str = "float32") -> Tensor:
+def zeros(shape: ShapeLike = (), dtype: DtypeName = "float32") -> Tensor:
     return full(shape, 0, dtype)
 
 
-def ones(shape: ShapeLike = (), dtype: str = "float32") -> Tensor:
+def ones(shape: ShapeLike = (), dtype: DtypeName = "float32") -> Tensor:
     return full(shape, 1, dtype)
 
 
@@ -275,7 +284,7 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     return apply(reduction.log_softmax, x, axis)
 
 
-def discounted_sum(x: Tensor, gamma: Tensor | float) -> Tensor:
+def discounted_sum(x: Tensor, gamma: Tensor | Finite) -> Tensor:
     """Return the sum over ``k`` of ``gamma**k * x[k]``, ``k`` along the leading axis.
 
     >>> import ostinato as ot
@@ -293,7 +302,7 @@ def matmul(x: object, y: object) -> Tensor:
 
 
 def reshape(x: Tensor, shape: ShapeLike) -> Tensor:
-    return apply(movement.reshape, x, as_shape(shape))
+    return apply(movement.reshape, x, as_shape(shape, -1))
 
 
 def transpose(x: Tensor, axes: Sequence[int] | None = None) -> Tensor:
@@ -361,7 +370,7 @@ def take_along_axis(x: Tensor, index: object, axis: int) -> Tensor:
     return apply(movement.take_along, x, as_tensor(index), axis)
 
 
-def one_hot(index: object, size: Size, dtype: str = "float32") -> Tensor:
+def one_hot(index: object, size: Size, dtype: DtypeName = "float32") -> Tensor:
     """Return 1 at ``index`` along a new last axis, 0 elsewhere."""
     found = check_dtype(dtype, place())
     return apply(element.one_hot, as_tensor(index), as_shape(size)[0], found)

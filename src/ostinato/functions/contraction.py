@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ostinato.array import einsum as sums
 from ostinato.array import movement
-from ostinato.array.dtypes import check_dtype
+from ostinato.array.dtypes import DtypeName, check_dtype
 from ostinato.array.einsum import Spec
 from ostinato.functions.basic import where
 from ostinato.pdg import build
@@ -173,7 +173,9 @@ def _distance(rows: Expr, columns: Expr) -> Node:
     return build.map_node("sub", [across, down])
 
 
-def eye(rows: Size, columns: Size | None = None, k: int = 0, dtype: str = "float32") -> Tensor:
+def eye(
+    rows: Size, columns: Size | None = None, k: int = 0, dtype: DtypeName = "float32"
+) -> Tensor:
     """Return 1 on the ``k``-th diagonal and 0 elsewhere."""
     found = check_dtype(dtype, place())
     (n,) = as_shape(rows)

@@ -13,7 +13,7 @@ from ostinato.array.padding import pad_axes
 from ostinato.array.reduction import mean, reduce
 from ostinato.pdg import build
 from ostinato.pdg.errors import ShapeError
-from ostinato.pdg.functions import FLOATS, fold_unit
+from ostinato.pdg.functions import FLOATS, FOLDS, fold_unit
 from ostinato.pdg.index import Expr, expr, floordiv
 from ostinato.pdg.naming import called, sized
 from ostinato.pdg.node import Node, Scalar
@@ -188,7 +188,8 @@ def _pool(
     if x.rank < rank:
         raise ShapeError(f"pooling {rank} axes of {sized(x)}", "Give more axes.", where)
     pairs = _pairs(padding, stride, [expr(k - 1) for k in size], where)
-    operand = x if fn == "max" else convert(x, accepted(x.dtype, FLOATS), where=where)
+    takes = FOLDS["max"] if fn == "max" else FLOATS
+    operand = convert(x, accepted(x.dtype, takes), where=where)
     filler: Scalar = fold_unit("max", operand.dtype) if fn == "max" else 0
     wide = pad_axes(operand, {k - rank: pair for k, pair in enumerate(pairs)}, filler, where)
     seen = _windows(wide, [expr(k) for k in size], [stride, [1] * rank], where)

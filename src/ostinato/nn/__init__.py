@@ -14,6 +14,7 @@ from ostinato.nn.normalization import LayerNorm, RMSNorm
 from ostinato.nn.rope import rope
 from ostinato.nn.swiglu import SwiGLU
 from ostinato.nn.unroll import unroll
+from ostinato.surface import declare
 
 __all__ = [
     "GRU",
@@ -36,3 +37,5 @@ __all__ = [
     "rope",
     "unroll",
 ]
+
+declare(__name__, __all__)

@@ -6,11 +6,14 @@ import math
 
 from ostinato.dims import Dimension
 from ostinato.functions.basic import index, softmax, sqrt, swapaxes, where
+from ostinato.kinds import Count, Positive
 from ostinato.nn.init import glorot_uniform
 from ostinato.nn.linear import Linear
 from ostinato.nn.module import Module
 from ostinato.nn.rope import rope
-from ostinato.pdg.errors import OptionError
+from ostinato.pdg.errors import OptionError, ShapeError
+from ostinato.pdg.index import expr
+from ostinato.pdg.naming import sized
 from ostinato.place import place
 from ostinato.recurrent import Over
 from ostinato.tensor import Tensor
@@ -32,6 +35,9 @@ def attend(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = No
     >>> nn.attend(q[..., None, :], k[: t + 1], v[: t + 1])
     <float32[1, 4] over (t)>
     """
+    if not query.ndim or query.node.shape[-1] == expr(0):
+        fact = f"attention of {sized(query.node)}, which has no features"
+        raise ShapeError(fact, "Give queries with a last axis of at least 1.", place())
     size = query.shape[-1]
     scale = 1 / math.sqrt(size) if isinstance(size, int) else 1 / sqrt(index(size).cast("float32"))
     scores = query @ swapaxes(keys, -1, -2) * scale
@@ -66,13 +72,13 @@ class Attention(Module):
 
     def __init__(
         self,
-        size: int,
-        heads: int,
+        size: Count,
+        heads: Count,
         over: Over = (),
         *,
-        groups: int | None = None,
-        head_size: int | None = None,
-        rotary: float | None = None,
+        groups: Count | None = None,
+        head_size: Count | None = None,
+        rotary: Positive | None = None,
         bias: bool = False,
         name: str = "attention",
     ) -> None:

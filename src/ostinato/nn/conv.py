@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ostinato.functions.basic import swapaxes
 from ostinato.functions.convolution import Padding, PerAxis, conv1d, conv2d, conv3d
+from ostinato.kinds import Count
 from ostinato.nn.init import Initializer, lecun_normal, zeros
 from ostinato.nn.module import Module, parameter
 from ostinato.pdg.errors import ShapeError
@@ -33,15 +34,15 @@ class Conv(Module):
 
     def __init__(
         self,
-        inputs: int,
-        outputs: int,
-        kernel: int | Sequence[int],
+        inputs: Count,
+        outputs: Count,
+        kernel: Count | Sequence[Count],
         over: Over = (),
         *,
         stride: PerAxis = 1,
         padding: Padding = "valid",
         dilation: PerAxis = 1,
-        groups: int = 1,
+        groups: Count = 1,
         bias: bool = True,
         init: Initializer = lecun_normal,
         name: str = "conv",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from ostinato import random
 from ostinato.dims import Dimension
 from ostinato.functions.basic import where
+from ostinato.kinds import Fraction
 from ostinato.recurrent import Over
 from ostinato.tensor import Tensor
 
 
-def dropout(x: Tensor, rate: Tensor | float, over: Over | None = None) -> Tensor:
+def dropout(x: Tensor, rate: Tensor | Fraction, over: Over | None = None) -> Tensor:
     """Return ``x`` with elements set to 0 with probability ``rate``, and the others scaled up.
 
     Draws are independent at every point of ``over`` (default: the dimensions of ``x``) and in every

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ostinato.functions.basic import take
+from ostinato.kinds import Count
 from ostinato.nn.init import Initializer, normal
 from ostinato.nn.module import Module, parameter
 from ostinato.recurrent import Over
@@ -26,8 +27,8 @@ class Embedding(Module):
 
     def __init__(
         self,
-        count: int,
-        size: int,
+        count: Count,
+        size: Count,
         over: Over = (),
         *,
         init: Initializer | None = None,

@@ -10,21 +10,23 @@ from collections.abc import Callable, Sequence
 
 from ostinato import random
 from ostinato.functions import basic as functions
+from ostinato.kinds import Count, Finite, NonNegative
 from ostinato.nn.orthogonal import orthonormal
 from ostinato.pdg.errors import ShapeError
 from ostinato.place import place
 from ostinato.recurrent import Over
+from ostinato.surface import declare
 from ostinato.tensor import Tensor
 
 Initializer = Callable[[Sequence[int], Over], Tensor]
 
 
-def zeros(shape: Sequence[int], over: Over = ()) -> Tensor:
+def zeros(shape: Sequence[Count], over: Over = ()) -> Tensor:
     """Return zeros; ``over`` changes nothing."""
     return functions.zeros(shape)
 
 
-def ones(shape: Sequence[int], over: Over = ()) -> Tensor:
+def ones(shape: Sequence[Count], over: Over = ()) -> Tensor:
     """Return ones; ``over`` changes nothing."""
     return functions.ones(shape)
 
@@ -41,22 +43,27 @@ def constant(value: Tensor | float) -> Initializer:
     return lambda shape, over: functions.full(tuple(shape), value)
 
 
-def normal(std: float = 1.0, mean: float = 0.0) -> Initializer:
+def normal(std: NonNegative = 1.0, mean: Finite = 0.0) -> Initializer:
     """Return the initializer to Gaussian draws."""
     return lambda shape, over: random.normal(shape, mean, std, over=over)
 
 
-def uniform(low: float = 0.0, high: float = 1.0) -> Initializer:
+def uniform(low: Finite = 0.0, high: Finite = 1.0) -> Initializer:
     """Return the initializer to draws from [low, high)."""
     return lambda shape, over: random.uniform(shape, low, high, over=over)
 
 
-def fan_in(shape: Sequence[int]) -> int:
+def fan_in(shape: Sequence[Count]) -> int:
     """Return how many inputs an output has: the product of all axes but the last."""
     return math.prod(shape[:-1])
 
 
-def lecun_normal(shape: Sequence[int], over: Over = ()) -> Tensor:
+def fan_out(shape: Sequence[Count]) -> int:
+    """Return how many outputs there are: the size of the last axis."""
+    return shape[-1] if shape else 1
+
+
+def lecun_normal(shape: Sequence[Count], over: Over = ()) -> Tensor:
     """Return Gaussian draws of variance 1 / fan_in, which keeps the variance of a tanh layer.
 
     Source: LeCun et al. 1998, Efficient BackProp, section 4.6.
@@ -64,7 +71,7 @@ def lecun_normal(shape: Sequence[int], over: Over = ()) -> Tensor:
     return random.normal(shape, std=1 / math.sqrt(fan_in(shape)), over=over)
 
 
-def he_normal(shape: Sequence[int], over: Over = ()) -> Tensor:
+def he_normal(shape: Sequence[Count], over: Over = ()) -> Tensor:
     """Return Gaussian draws of variance 2 / fan_in, which keeps the variance of a relu layer.
 
     Also called Kaiming.
@@ -73,7 +80,7 @@ def he_normal(shape: Sequence[int], over: Over = ()) -> Tensor:
     return random.normal(shape, std=math.sqrt(2 / fan_in(shape)), over=over)
 
 
-def he_uniform(shape: Sequence[int], over: Over = ()) -> Tensor:
+def he_uniform(shape: Sequence[Count], over: Over = ()) -> Tensor:
     """Return uniform draws of variance 2 / fan_in; also called Kaiming.
 
     Source: He et al. 2015, Delving deep into rectifiers, equation 10.
@@ -82,30 +89,30 @@ def he_uniform(shape: Sequence[int], over: Over = ()) -> Tensor:
     return random.uniform(shape, -limit, limit, over=over)
 
 
-def glorot_normal(shape: Sequence[int], over: Over = ()) -> Tensor:
+def glorot_normal(shape: Sequence[Count], over: Over = ()) -> Tensor:
     """Return Gaussian draws of variance 2 / (fan_in + fan_out); also called Xavier.
 
     Source: Glorot and Bengio 2010, Understanding the difficulty of training, equation 12.
     """
-    return random.normal(shape, std=math.sqrt(2 / (fan_in(shape) + shape[-1])), over=over)
+    return random.normal(shape, std=math.sqrt(2 / (fan_in(shape) + fan_out(shape))), over=over)
 
 
-def glorot_uniform(shape: Sequence[int], over: Over = ()) -> Tensor:
+def glorot_uniform(shape: Sequence[Count], over: Over = ()) -> Tensor:
     """Return uniform draws of variance 2 / (fan_in + fan_out); also called Xavier.
 
     Source: Glorot and Bengio 2010, Understanding the difficulty of training, equation 16.
     """
-    limit = math.sqrt(6 / (fan_in(shape) + shape[-1]))
+    limit = math.sqrt(6 / (fan_in(shape) + fan_out(shape)))
     return random.uniform(shape, -limit, limit, over=over)
 
 
-def fan_in_uniform(shape: Sequence[int], over: Over = ()) -> Tensor:
+def fan_in_uniform(shape: Sequence[Count], over: Over = ()) -> Tensor:
     """Return uniform draws up to 1 / sqrt(fan_in), the default of PyTorch's linear layers."""
     limit = 1 / math.sqrt(fan_in(shape))
     return random.uniform(shape, -limit, limit, over=over)
 
 
-def orthogonal(gain: float = 1.0) -> Initializer:
+def orthogonal(gain: Finite = 1.0) -> Initializer:
     """Return the initializer to ``gain`` times a random matrix with orthonormal rows or columns.
 
     The axes before the last count as one. Such layers keep lengths, and so the size of gradients.
@@ -129,6 +136,9 @@ def orthogonal(gain: float = 1.0) -> Initializer:
     return draw
 
 
-def scaled(initializer: Initializer, scale: Tensor | float) -> Initializer:
+def scaled(initializer: Initializer, scale: Tensor | Finite) -> Initializer:
     """Return an initializer whose values are multiplied by a number."""
     return lambda shape, over: initializer(shape, over) * scale
+
+
+declare(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ostinato.kinds import Count
 from ostinato.nn.init import Initializer, lecun_normal, zeros
 from ostinato.nn.module import Module, parameter
 from ostinato.recurrent import Over
@@ -23,8 +24,8 @@ class Linear(Module):
 
     def __init__(
         self,
-        inputs: int,
-        outputs: int,
+        inputs: Count,
+        outputs: Count,
         over: Over = (),
         *,
         bias: bool = True,

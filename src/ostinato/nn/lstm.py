@@ -6,6 +6,7 @@ import math
 
 from ostinato.dims import Dimension
 from ostinato.functions.basic import sigmoid, tanh, zeros
+from ostinato.kinds import Count
 from ostinato.nn.init import uniform
 from ostinato.nn.module import Module, parameter
 from ostinato.nn.unroll import unroll
@@ -33,7 +34,9 @@ class LSTMCell(Module):
     <float32[8] over (b, i)>
     """
 
-    def __init__(self, inputs: int, hidden: int, over: Over = (), *, name: str = "lstm") -> None:
+    def __init__(
+        self, inputs: Count, hidden: Count, over: Over = (), *, name: str = "lstm"
+    ) -> None:
         limit = 1 / math.sqrt(hidden)
         draw = uniform(-limit, limit)
         self.hidden = hidden
@@ -72,7 +75,9 @@ class LSTM(Module):
     <lstm_hidden: float32[8] over (b, i, t)>
     """
 
-    def __init__(self, inputs: int, hidden: int, over: Over = (), *, name: str = "lstm") -> None:
+    def __init__(
+        self, inputs: Count, hidden: Count, over: Over = (), *, name: str = "lstm"
+    ) -> None:
         self.cell = LSTMCell(inputs, hidden, over, name=name)
         self._name = name
 

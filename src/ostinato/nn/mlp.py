@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ostinato.functions import basic as functions
+from ostinato.kinds import Count, Finite
 from ostinato.nn.init import Initializer, he_normal, lecun_normal, scaled
 from ostinato.nn.linear import Linear
 from ostinato.nn.module import Module
@@ -44,13 +45,13 @@ class MLP(Module):
 
     def __init__(
         self,
-        inputs: int,
-        hidden: Sequence[int],
-        outputs: int,
+        inputs: Count,
+        hidden: Sequence[Count],
+        outputs: Count,
         over: Over = (),
         *,
         activation: str = "tanh",
-        output_scale: float = 1.0,
+        output_scale: Finite = 1.0,
         name: str = "mlp",
     ) -> None:
         if activation not in ACTIVATIONS:

@@ -9,6 +9,7 @@ from typing import Self, cast
 from ostinato.carries import Carried, Carry, carry
 from ostinato.dims import Dimension, IndexExpression
 from ostinato.functions.basic import zeros
+from ostinato.kinds import Count
 from ostinato.nn.init import Initializer
 from ostinato.optim.optimizer import Optimizer
 from ostinato.pdg.errors import EquationError
@@ -18,7 +19,7 @@ from ostinato.recurrent import Over, Recurrent, recurrent
 from ostinato.tensor import Tensor
 
 
-def parameter(name: str, shape: Sequence[int], init: Initializer, over: Over = ()) -> Recurrent:
+def parameter(name: str, shape: Sequence[Count], init: Initializer, over: Over = ()) -> Recurrent:
     """Return a recurrent tensor with its initial value.
 
     The last dimension of ``over`` counts the updates: there the value at 0 is drawn, independently

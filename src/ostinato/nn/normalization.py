@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ostinato.functions.basic import sqrt, square
+from ostinato.kinds import Count, NonNegative
 from ostinato.nn.init import ones, zeros
 from ostinato.nn.module import Module, parameter
 from ostinato.recurrent import Over
@@ -23,7 +24,7 @@ class LayerNorm(Module):
     """
 
     def __init__(
-        self, size: int, over: Over = (), *, eps: float = 1e-5, name: str = "layer_norm"
+        self, size: Count, over: Over = (), *, eps: NonNegative = 1e-5, name: str = "layer_norm"
     ) -> None:
         self.weight: Tensor = parameter(f"{name}_weight", (size,), ones, over)
         self.bias: Tensor = parameter(f"{name}_bias", (size,), zeros, over)
@@ -49,7 +50,7 @@ class RMSNorm(Module):
     """
 
     def __init__(
-        self, size: int, over: Over = (), *, eps: float = 1e-6, name: str = "rms_norm"
+        self, size: Count, over: Over = (), *, eps: NonNegative = 1e-6, name: str = "rms_norm"
     ) -> None:
         self.weight: Tensor = parameter(f"{name}_weight", (size,), ones, over)
         self._eps = eps

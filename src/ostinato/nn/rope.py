@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ostinato.functions.basic import concatenate, cos, expand_dims, sin, stack
+from ostinato.kinds import Positive
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.naming import sized
 from ostinato.place import place
@@ -10,7 +11,7 @@ from ostinato.tensor import Tensor, as_tensor, constant
 
 
 def rope(
-    x: Tensor, position: object, *, base: float = 10_000.0, interleaved: bool = False
+    x: Tensor, position: object, *, base: Positive = 10_000.0, interleaved: bool = False
 ) -> Tensor:
     """Return ``x`` with pairs of features rotated by angles that grow with the position.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ostinato.functions.basic import silu
+from ostinato.kinds import Count
 from ostinato.nn.linear import Linear
 from ostinato.nn.module import Module
 from ostinato.recurrent import Over
@@ -22,7 +23,9 @@ class SwiGLU(Module):
     <float32[16] over (i, t)>
     """
 
-    def __init__(self, size: int, hidden: int, over: Over = (), *, name: str = "swiglu") -> None:
+    def __init__(
+        self, size: Count, hidden: Count, over: Over = (), *, name: str = "swiglu"
+    ) -> None:
         self.gate = Linear(size, hidden, over, bias=False, name=f"{name}_gate")
         self.up = Linear(size, hidden, over, bias=False, name=f"{name}_up")
         self.down = Linear(hidden, size, over, bias=False, name=f"{name}_down")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 from ostinato.dims import Dimension
 from ostinato.functions.basic import broadcast_to, where
 from ostinato.pdg.build import order
-from ostinato.record import Record
+from ostinato.pdg.errors import ArgumentError
+from ostinato.place import place
+from ostinato.record import Record, matched
 from ostinato.recurrent import recurrent
+from ostinato.shown import shown
 from ostinato.tensor import Tensor
 
 Cell = Callable[[Tensor, Record], Record]
@@ -43,7 +47,11 @@ def unroll(
     [1.0, 3.0, 6.0]
     """
     # One application whose state is never read says what shape and domain the states have.
-    like = cell(x, start)
+    like = cast(object, cell(x, start))
+    if not isinstance(like, Record):
+        fact = f"the cell of `{name}` returns {shown(like)}"
+        raise ArgumentError(fact, "Return an ot.Record with the fields of `start`.", place())
+    matched(start, like)
     operands = [x, *start, *like, *(() if reset is None else (reset,))]
     over = order({dim for operand in operands for dim in operand.over} | {t.dim})
     state = recurrent(name, over=tuple(map(Dimension, over)), like=like)

@@ -10,6 +10,7 @@ from ostinato.optim.lion import Lion
 from ostinato.optim.optimizer import Optimizer, Schedule
 from ostinato.optim.rmsprop import RMSProp
 from ostinato.optim.sgd import SGD
+from ostinato.surface import declare
 
 __all__ = [
     "LAMB",
@@ -29,3 +30,5 @@ __all__ = [
     "running_average",
     "schedule",
 ]
+
+declare(__name__, __all__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ostinato.functions.basic import sqrt, square
+from ostinato.kinds import NonNegative
 from ostinato.optim.optimizer import (
     Optimizer,
     Rate,
@@ -39,11 +40,11 @@ class Adagrad(Optimizer):
     def __init__(
         self,
         learning_rate: Rate = 1e-2,
-        eps: float = 1e-10,
+        eps: NonNegative = 1e-10,
         *,
-        rate_decay: Tensor | float = 0.0,
-        start: Tensor | float = 0.0,
-        weight_decay: Tensor | float = 0.0,
+        rate_decay: Tensor | NonNegative = 0.0,
+        start: Tensor | NonNegative = 0.0,
+        weight_decay: Tensor | NonNegative = 0.0,
     ) -> None:
         self.learning_rate = learning_rate
         self.eps = eps

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ostinato.functions.basic import expm1, sqrt, square
+from ostinato.kinds import Fraction, NonNegative
 from ostinato.optim.optimizer import (
     Optimizer,
     Rate,
@@ -40,10 +41,10 @@ class Adam(Optimizer):
     def __init__(
         self,
         learning_rate: Rate = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
+        betas: tuple[Fraction, Fraction] = (0.9, 0.999),
+        eps: NonNegative = 1e-8,
         *,
-        weight_decay: Tensor | float = 0.0,
+        weight_decay: Tensor | NonNegative = 0.0,
     ) -> None:
         self.learning_rate = learning_rate
         self.betas = betas
@@ -80,10 +81,10 @@ class AdamW(Adam):
     def __init__(
         self,
         learning_rate: Rate = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
+        betas: tuple[Fraction, Fraction] = (0.9, 0.999),
+        eps: NonNegative = 1e-8,
         *,
-        weight_decay: Tensor | float = 1e-2,
+        weight_decay: Tensor | NonNegative = 1e-2,
     ) -> None:
         super().__init__(learning_rate, betas, eps, weight_decay=weight_decay)
 
@@ -113,4 +114,4 @@ def moments(
 
 def _bias(beta: float, count: Tensor) -> Tensor:
     """``1 - beta**count``, without the cancellation that costs float32 three digits at 0.999."""
-    return -expm1(count * math.log(beta))
+    return -expm1(count * (math.log(beta) if beta else -math.inf))

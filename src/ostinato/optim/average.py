@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from ostinato.carries import Carry
 from ostinato.functions.basic import maximum, where
+from ostinato.kinds import Natural, Probability
 from ostinato.optim.optimizer import advance, iteration, moment, updates
 from ostinato.recurrent import Recurrent
 from ostinato.tensor import Tensor
 
 
-def exponential_average(parameter: Tensor, decay: Tensor | float) -> Recurrent:
+def exponential_average(parameter: Tensor, decay: Tensor | Probability) -> Recurrent:
     """Return ``a`` with ``a[i + 1] = decay * a[i] + (1 - decay) * parameter[i + 1]``.
 
     It starts at the parameter itself. Target networks of reinforcement learning are this with a
@@ -37,7 +38,7 @@ def exponential_average(parameter: Tensor, decay: Tensor | float) -> Recurrent:
     return average
 
 
-def running_average(parameter: Tensor, start: int = 0) -> Recurrent:
+def running_average(parameter: Tensor, start: Natural = 0) -> Recurrent:
     """Return the mean of a parameter over its updates from ``start`` to the current one.
 
     Before ``start`` it is the parameter itself.

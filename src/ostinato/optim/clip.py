@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ostinato.functions.basic import clip, minimum, sqrt, square
+from ostinato.kinds import Limit
 from ostinato.optim.optimizer import Optimizer
 from ostinato.pdg.errors import OptionError
 from ostinato.place import place
@@ -28,7 +29,7 @@ def global_norm(tensors: Sequence[Tensor]) -> Tensor:
     return sqrt(total)
 
 
-def clip_norm(gradients: Sequence[Tensor], limit: Tensor | float) -> tuple[Tensor, ...]:
+def clip_norm(gradients: Sequence[Tensor], limit: Tensor | Limit) -> tuple[Tensor, ...]:
     """Return gradients scaled by one factor so that their global norm is at most ``limit``.
 
     The factor is ``min(1, limit / (norm + 1e-6))``, as in PyTorch.
@@ -44,7 +45,7 @@ def clip_norm(gradients: Sequence[Tensor], limit: Tensor | float) -> tuple[Tenso
     return tuple(gradient * factor for gradient in gradients)
 
 
-def clip_value(gradients: Sequence[Tensor], limit: Tensor | float) -> tuple[Tensor, ...]:
+def clip_value(gradients: Sequence[Tensor], limit: Tensor | Limit) -> tuple[Tensor, ...]:
     """Return gradients with every element between ``-limit`` and ``limit``.
 
     >>> import ostinato as ot
@@ -76,8 +77,8 @@ class Clipped(Optimizer):
     def __init__(
         self,
         optimizer: Optimizer,
-        norm: Tensor | float | None = None,
-        value: Tensor | float | None = None,
+        norm: Tensor | Limit | None = None,
+        value: Tensor | Limit | None = None,
     ) -> None:
         if norm is None and value is None:
             raise OptionError("gradients clipped by nothing", "Give norm= or value=.", place())

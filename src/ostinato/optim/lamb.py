@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ostinato.functions.basic import logical_and, sqrt, where
+from ostinato.kinds import Fraction, NonNegative
 from ostinato.optim.adam import moments
 from ostinato.optim.clip import global_norm
 from ostinato.optim.optimizer import Optimizer, Rate, is_zero, rate_of
@@ -31,10 +32,10 @@ class LAMB(Optimizer):
     def __init__(
         self,
         learning_rate: Rate = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-6,
+        betas: tuple[Fraction, Fraction] = (0.9, 0.999),
+        eps: NonNegative = 1e-6,
         *,
-        weight_decay: Tensor | float = 0.0,
+        weight_decay: Tensor | NonNegative = 0.0,
     ) -> None:
         self.learning_rate = learning_rate
         self.betas = betas

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ostinato.functions.basic import sign
+from ostinato.kinds import Fraction, NonNegative
 from ostinato.optim.adam import shrunk
 from ostinato.optim.optimizer import Optimizer, Rate, advance, moment, rate_of
 from ostinato.recurrent import Recurrent
@@ -31,9 +32,9 @@ class Lion(Optimizer):
     def __init__(
         self,
         learning_rate: Rate = 1e-4,
-        betas: tuple[float, float] = (0.9, 0.99),
+        betas: tuple[Fraction, Fraction] = (0.9, 0.99),
         *,
-        weight_decay: Tensor | float = 0.0,
+        weight_decay: Tensor | NonNegative = 0.0,
     ) -> None:
         self.learning_rate = learning_rate
         self.betas = betas

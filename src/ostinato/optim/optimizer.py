@@ -9,7 +9,8 @@ from ostinato.carries import Carry, carry
 from ostinato.dims import Dimension
 from ostinato.functions.basic import index
 from ostinato.gradient import grad
-from ostinato.pdg.errors import EquationError
+from ostinato.kinds import NonNegative
+from ostinato.pdg.errors import ArgumentError, EquationError
 from ostinato.pdg.naming import called
 from ostinato.place import place
 from ostinato.recurrent import Recurrent, recurrent
@@ -17,7 +18,7 @@ from ostinato.tensor import Tensor
 
 # A rate at each update: of the index of the update, 0 at first, as an int32 tensor.
 Schedule = Callable[[Tensor], Tensor]
-Rate = Tensor | float | Schedule
+Rate = Tensor | NonNegative | Schedule
 
 
 class Optimizer(ABC):
@@ -38,8 +39,12 @@ class Optimizer(ABC):
         Several optimizers may share the parameters of a model between them: take the gradients
         once, and give each optimizer its part.
 
-        Errors: EquationError if a parameter has no dimension, or a gradient more than its own.
+        Errors: EquationError if a parameter has no dimension, or a gradient more than its own;
+        ArgumentError if there are not as many gradients as parameters.
         """
+        if len(parameters) != len(gradients):
+            fact = f"{len(parameters)} parameters are updated by {len(gradients)} gradients"
+            raise ArgumentError(fact, "Give one gradient per parameter, in their order.", place())
         for parameter, gradient in zip(parameters, gradients, strict=True):
             advance(parameter, self.step(parameter, gradient))
 
@@ -55,6 +60,9 @@ class Optimizer(ABC):
         >>> ot.Program(w=w).interpret(I=3)["w"].tolist()
         [4.0, 2.0, 1.0]
         """
+        if not parameters:
+            fact = f"`{type(self).__name__}` minimizes a loss by no parameters"
+            raise ArgumentError(fact, "Give those of a model: model.parameters.", place())
         self.update(parameters, grad(loss, parameters))
 
 

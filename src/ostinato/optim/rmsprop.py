@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ostinato.functions.basic import maximum, sqrt, square
+from ostinato.kinds import Fraction, NonNegative
 from ostinato.optim.optimizer import Optimizer, Rate, advance, decayed, moment, rate_of
 from ostinato.recurrent import Recurrent
 from ostinato.tensor import Tensor
@@ -31,12 +32,12 @@ class RMSProp(Optimizer):
     def __init__(
         self,
         learning_rate: Rate = 1e-2,
-        decay: float = 0.99,
-        eps: float = 1e-8,
+        decay: Fraction = 0.99,
+        eps: NonNegative = 1e-8,
         *,
-        momentum: float = 0.0,
+        momentum: Fraction = 0.0,
         centered: bool = False,
-        weight_decay: Tensor | float = 0.0,
+        weight_decay: Tensor | NonNegative = 0.0,
     ) -> None:
         self.learning_rate = learning_rate
         self.decay = decay

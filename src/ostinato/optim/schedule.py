@@ -10,13 +10,15 @@ import math
 
 from ostinato.dims import IndexExpression
 from ostinato.functions.basic import cos, full, minimum, where
+from ostinato.kinds import Finite, Positive
 from ostinato.optim.optimizer import Schedule
+from ostinato.surface import declare
 from ostinato.tensor import Tensor, as_tensor
 
-Steps = Tensor | IndexExpression | float
+Steps = Tensor | IndexExpression | Positive
 
 
-def constant(rate: Tensor | float) -> Schedule:
+def constant(rate: Tensor | Finite) -> Schedule:
     """Return the schedule that is always ``rate``.
 
     >>> import ostinato as ot
@@ -27,7 +29,7 @@ def constant(rate: Tensor | float) -> Schedule:
     return lambda update: full((), rate)
 
 
-def linear(start: Tensor | float, end: Tensor | float, steps: Steps) -> Schedule:
+def linear(start: Tensor | Finite, end: Tensor | Finite, steps: Steps) -> Schedule:
     """Return the straight line from ``start`` to ``end``, which is reached after ``steps`` updates.
 
     >>> import ostinato as ot
@@ -40,7 +42,7 @@ def linear(start: Tensor | float, end: Tensor | float, steps: Steps) -> Schedule
     return lambda update: start + (end - start) * _progress(update, steps)
 
 
-def cosine(start: Tensor | float, steps: Steps, end: Tensor | float = 0.0) -> Schedule:
+def cosine(start: Tensor | Finite, steps: Steps, end: Tensor | Finite = 0.0) -> Schedule:
     """Return half a cosine wave from ``start`` down to ``end``, which is reached after ``steps``.
 
     Source: Loshchilov and Hutter 2017, SGDR, equation 5, without restarts.
@@ -59,7 +61,7 @@ def cosine(start: Tensor | float, steps: Steps, end: Tensor | float = 0.0) -> Sc
     return rate
 
 
-def exponential(start: Tensor | float, factor: Tensor | float) -> Schedule:
+def exponential(start: Tensor | Finite, factor: Tensor | Finite) -> Schedule:
     """Return ``start * factor**update``.
 
     >>> import ostinato as ot
@@ -72,7 +74,7 @@ def exponential(start: Tensor | float, factor: Tensor | float) -> Schedule:
     return lambda update: start * factor ** update.cast("float32")
 
 
-def warmup(steps: Steps, after: Tensor | float | Schedule, start: float = 0.0) -> Schedule:
+def warmup(steps: Steps, after: Tensor | Finite | Schedule, start: Finite = 0.0) -> Schedule:
     """Return a linear rise for ``steps`` updates, then another schedule from its beginning.
 
     The first rate is ``start`` times the first rate of ``after``, which may be a number too.
@@ -98,3 +100,6 @@ def warmup(steps: Steps, after: Tensor | float | Schedule, start: float = 0.0) -
 def _progress(update: Tensor, steps: Steps) -> Tensor:
     """How much of ``steps`` updates is done, from 0 to 1."""
     return minimum(update.cast("float32") / steps, 1.0)
+
+
+declare(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ostinato.kinds import Fraction, NonNegative
 from ostinato.optim.optimizer import Optimizer, Rate, advance, decayed, moment, rate_of
 from ostinato.pdg.errors import OptionError
 from ostinato.place import place
@@ -31,10 +32,10 @@ class SGD(Optimizer):
     def __init__(
         self,
         learning_rate: Rate,
-        momentum: float = 0.0,
+        momentum: Fraction = 0.0,
         *,
         nesterov: bool = False,
-        weight_decay: Tensor | float = 0.0,
+        weight_decay: Tensor | NonNegative = 0.0,
     ) -> None:
         if nesterov and momentum == 0.0:
             fact = "SGD looks ahead (nesterov) without momentum"

@@ -123,7 +123,10 @@ class HostFunction:
 
     def _fitted(self, value: object, result: Result, env: Env) -> Array:
         """A returned value in its declared type and shape."""
-        array: Array = np.asarray(value)
+        try:
+            array: Array = np.asarray(value)
+        except (ValueError, OverflowError):
+            raise _Misfit("rows of different lengths", f"an array of {result.dtype}") from None
         symbolic = (*self.lead, *result.shape)
         shape = tuple(max(0, evaluate(size, env)) for size in symbolic)
         wanted = f"an array of shape {shape} and type {result.dtype}"

@@ -3,5 +3,8 @@
 from ostinato.rl.cartpole import CartPole
 from ostinato.rl.categorical import Categorical, Sample, log_prob
 from ostinato.rl.env import Env
+from ostinato.surface import declare
 
 __all__ = ["CartPole", "Categorical", "Env", "Sample", "log_prob"]
+
+declare(__name__, __all__)

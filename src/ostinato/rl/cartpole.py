@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 
 from ostinato import random
+from ostinato.array.dtypes import DtypeName, check_dtype
 from ostinato.functions.basic import cos, sin, square, stack, unstack, where, zeros
+from ostinato.pdg.errors import DtypeError
+from ostinato.pdg.functions import FLOATS
+from ostinato.place import place
 from ostinato.record import Record
 from ostinato.recurrent import Over
 from ostinato.tensor import Tensor, as_tensor
@@ -48,7 +52,9 @@ class CartPole:
     observation_size = 4
     num_actions = 2
 
-    def __init__(self, dtype: str = "float32") -> None:
+    def __init__(self, dtype: DtypeName = "float32") -> None:
+        if check_dtype(dtype, place()) not in FLOATS:
+            raise DtypeError(f"a CartPole in {dtype}", "Use float32 or float64.", place())
         self.dtype = dtype
 
     @property

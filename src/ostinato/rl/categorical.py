@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ostinato import random
 from ostinato.functions.basic import expand_dims, log_softmax, softmax, squeeze, take_along_axis
-from ostinato.pdg.errors import GradientError
+from ostinato.pdg.errors import GradientError, ShapeError
 from ostinato.pdg.naming import called
 from ostinato.place import place
 from ostinato.tensor import Tensor, as_tensor
@@ -32,6 +32,9 @@ class Categorical:
     """
 
     def __init__(self, logits: Tensor) -> None:
+        if not logits.ndim:
+            fact = f"a distribution of the logits {called(logits.node)}, a scalar"
+            raise ShapeError(fact, "Give logits with at least one axis.", place())
         self.logits = logits
 
     def sample(self) -> Sample:
