@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ostinato.arguments import Arguments, Signature
+from ostinato.arguments import LARGEST_SEED, Arguments, Signature
 from ostinato.pdg.functions import Array
 
 
@@ -27,7 +27,7 @@ class Alike:
     def bind(self, arguments: Mapping[str, object]) -> Arguments | None:
         """The same as `Signature.bind`, or None if these are arguments of another kind."""
         seed = arguments.get("seed", 0)
-        if type(seed) is not int or seed < 0:
+        if type(seed) is not int or not 0 <= seed <= LARGEST_SEED:
             return None
         if len(arguments) != self._count + ("seed" in arguments):
             return None

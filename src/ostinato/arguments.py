@@ -17,7 +17,10 @@ from ostinato.pdg.intervals import LONGEST
 from ostinato.pdg.limits import Count, counts
 from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Affine, Case, Gather, Input, Iota, Node, Part, Pdg, Read
+from ostinato.shown import shown
 
+LARGEST_SEED = 2**64 - 1  # draws are keyed by 64 bits of it
+LARGEST_EXTENT = 2**63 - 1
 LONGEST_SEARCH = 10_000  # how far an extent is tried until another one that it defines is enough
 
 
@@ -56,9 +59,9 @@ class Signature:
 
     def _bound(self, arguments: Mapping[str, object]) -> Arguments:
         self._refuse_unknown(arguments)
-        seed = _integer("seed", arguments.get("seed", 0), lowest=0)
+        seed = _integer("seed", arguments.get("seed", 0), 0, LARGEST_SEED)
         given = {
-            name: _integer(name, arguments[name], lowest=1)
+            name: _integer(name, arguments[name], 1, LARGEST_EXTENT)
             for name in (*self.extents, *self.derived)
             if name in arguments
         }
@@ -74,6 +77,26 @@ class Signature:
             self._last.clear()
             self._last[key] = found
         return Arguments(dict(self._last[key]), arrays, seed)
+
+    def sized(self, given: Mapping[str, object], where: str) -> dict[str, int]:
+        """Return checked extents that are given by name, without inputs.
+
+        Errors: ArgumentError for unknown, missing and contradicting ones.
+        """
+        known = (*self.extents, *self.derived)
+        try:
+            for name in given:
+                if name not in known:
+                    remedy = f"{guess(name, known)}It has: {', '.join(known) or 'none'}."
+                    raise ArgumentError(f"the program has no extent `{name}`", remedy)
+            sizes = {n: _integer(n, size, 1, LARGEST_EXTENT) for n, size in given.items()}
+            extents = {name: (size, f"{name}={size}") for name, size in sizes.items()}
+            self._refuse_missing(self.inputs, extents)
+            self._check_derived(extents)
+            self._refuse_short(extents)
+        except ArgumentError as error:
+            raise error.at(where) from None
+        return {name: sizes[name] for name in self.extents}
 
     def _sizes(
         self, given: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]
@@ -252,15 +275,24 @@ def declared_shape(node: Node) -> tuple[Expr, ...]:
     return (*(expr(dim.extent) for dim in node.domain), *node.shape)
 
 
-def _integer(name: str, value: object, lowest: int) -> int:
-    if is_integer(value) and value >= lowest:
+def _integer(name: str, value: object, lowest: int, largest: int) -> int:
+    if is_integer(value) and lowest <= value <= largest:
         return int(value)
-    raise ArgumentError(f"`{name}` is {value!r}", f"Pass an integer of at least {lowest}.")
+    remedy = f"Pass an integer of at least {lowest}."
+    if is_integer(value) and value > largest:
+        remedy = f"Pass an integer of at most 2**{largest.bit_length()} - 1."
+    raise ArgumentError(f"`{name}` is {shown(value)}", remedy)
 
 
 def _array(name: str, node: Node, value: object) -> Array:
     """The array of an input, converted if that keeps its kind or widens it."""
-    array: Array = np.asarray(value)
+    try:
+        array: Array = np.asarray(value)
+    except (ValueError, OverflowError):
+        array = np.empty(0, object)
+    if array.dtype.kind not in "biufc" and str(array.dtype) != node.dtype:
+        fact = f"the input `{name}` is {shown(value)}, which is no array of numbers"
+        raise ArgumentError(fact, f"Pass an array of {node.dtype}, with rows of equal lengths.")
     if not np.can_cast(array.dtype, node.dtype, "same_kind"):
         fact = f"the input `{name}` has type {array.dtype}, declared is {node.dtype}"
         raise ArgumentError(fact, f"Pass {name}.astype('{node.dtype}').")
@@ -283,6 +315,9 @@ def _extents_from(
     for axis, (declared, size) in enumerate(zip(shape, sizes, strict=True)):
         extent, k = declared.terms[0] if len(declared.terms) == 1 else (None, 1)
         rest = size - declared.const
+        if isinstance(extent, Extent) and rest == 0 and extent.name not in known:
+            fact = f"the extent `{extent.name}` is 0 (`{name}` has {size} at axis {axis})"
+            raise ArgumentError(fact, "Pass an array of at least 1 step.")
         if not isinstance(extent, Extent) or rest % k or rest // k < 1:
             continue  # where no extent fits, the shape check says so
         because = f"`{name}` has {size} at axis {axis}"

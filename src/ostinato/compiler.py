@@ -8,7 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
 
 from ostinato.alike import Alike
 from ostinato.arguments import Arguments, Signature, signature
@@ -16,10 +18,16 @@ from ostinato.codegen.cpu.digest import digest
 from ostinato.machine.stored import profile_in_use
 from ostinato.options import Options, Request, options_from
 from ostinato.pdg.claims import Claim
-from ostinato.pdg.errors import ArgumentError, CycleError, MemoryLimitError, OptionError
+from ostinato.pdg.errors import (
+    ArgumentError,
+    CertificateError,
+    CycleError,
+    MemoryLimitError,
+    OptionError,
+)
 from ostinato.pdg.fingerprint import fingerprint, spell
 from ostinato.pdg.node import UNSEEN, Pdg
-from ostinato.place import calling_place
+from ostinato.place import calling_place, user_level
 from ostinato.remarks import left_out
 from ostinato.results import Beside, Results
 from ostinato.rewrite.registry import RuleSet
@@ -30,7 +38,9 @@ from ostinato.runtime.explain import Drawn, Explanation
 from ostinato.runtime.making import Making
 from ostinato.runtime.stream import Stream
 from ostinato.runtime.workers import available_cores
+from ostinato.shown import is_a, shown
 from ostinato.stages import build, code_digest
+from ostinato.surface import declare_class
 from ostinato.switches import debug
 
 if TYPE_CHECKING:
@@ -65,13 +75,15 @@ class Compiled:
         A true ``check_finite`` looks for NaN and infinities.
         Errors: ArgumentError; MemoryLimitError; NonFiniteError with ``check_finite``.
         """
+        if type(check_finite) is not bool and not is_a(check_finite, np.bool_):
+            self._refuse_by_place(check_finite, calling_place())
         seen = self._alike.bind(arguments) if self._alike is not None else None
         bound = self._bind(arguments, calling_place()) if seen is None else self._bound(seen)
         try:
-            found = self.executable.run(bound, bool(check_finite))
+            arrays = self.executable.run(bound, bool(check_finite))
         except MemoryLimitError as error:
             raise error.at(calling_place()) from None
-        return Results(found, self._beside.lengths)
+        return Results(arrays, self._beside.lengths)
 
     def stream(
         self, over: Dimension | str, check_finite: object = False, **arguments: object
@@ -83,7 +95,8 @@ class Compiled:
         where = calling_place()
         bound = self._streamed(over, arguments, where)
         dim = over if isinstance(over, str) else over.name
-        return Stream(self.executable, dim, bound, bool(check_finite), self._beside.lengths)
+        lengths = self._beside.lengths
+        return _announced(Stream(self.executable, dim, bound, bool(check_finite), lengths))
 
     def profile(self, **arguments: object) -> RunProfile:
         """Run once, and measure where the time goes: by operations, lines and kernels.
@@ -114,7 +127,8 @@ class Compiled:
         bound = self._streamed(over, arguments, calling_place())
         dim, log = over if isinstance(over, str) else over.name, self.executable.log(bound.extents)
         lengths = self._beside.lengths
-        stream = Stream(self.executable, dim, bound, bool(check_finite), lengths, log)
+        made = Stream(self.executable, dim, bound, bool(check_finite), lengths, log)
+        stream = _announced(made)
         return stream, lambda: self.executable.profile(log, bound.extents, {})
 
     def _streamed(
@@ -131,10 +145,16 @@ class Compiled:
             raise ArgumentError(fact, remedy, where)
         return self._bind(arguments, where)
 
+    def _refuse_by_place(self, given: object, where: str) -> NoReturn:
+        name = next(iter((*self._signature.inputs, *self._signature.extents)), "x")
+        fact = f"`check_finite`, the first argument of a compiled program, is {shown(given)}"
+        raise ArgumentError(fact, f"Pass arguments by name: run({name}=...).", where)
+
     def explain(self, **extents: int) -> Explanation:
         """What was compiled; memory is that of the given extents, or of the last run."""
         title = ", ".join(n for n in self.executable.artifact.domains if not n.startswith(UNSEEN))
-        found = self.executable.explain(extents or None)
+        sizes = self._signature.sized(extents, calling_place()) if extents else None
+        found = self.executable.explain(sizes)
         return replace(found, title=title, draw=partial(_drawn, self._request))
 
     def certificate(self, path: str | Path) -> None:
@@ -145,7 +165,11 @@ class Compiled:
         from ostinato.certificate.make import certificate_of
         from ostinato.certificate.record import write
 
-        write(certificate_of(self._request, self.executable), Path(path))
+        where = calling_place()
+        try:
+            write(certificate_of(self._request, self.executable), Path(path))
+        except CertificateError as error:
+            raise error.at(where) from None
 
     def _bind(self, arguments: Mapping[str, object], where: str) -> Bound:
         found = self._signature.bind(arguments, where)
@@ -155,6 +179,17 @@ class Compiled:
     def _bound(self, found: Arguments) -> Bound:
         constants = self.executable.artifact.constants
         return Bound(found.extents, {**found.inputs, **constants}, found.seed, self._beside.hosts)
+
+
+# `__call__` looks at its arguments itself: a call may take a few microseconds in all.
+declare_class(Compiled, besides=("__call__",))
+
+
+def _announced(stream: Stream) -> Stream:
+    """The stream, with a warning at the user's line if its records come after the run."""
+    if stream.late_note:
+        warnings.warn(stream.late_note, stacklevel=user_level())
+    return stream
 
 
 def compile_program(
@@ -172,9 +207,6 @@ def compile_program(
     """
     if target not in TARGETS:
         raise OptionError(f"there is no target `{target}`", f"Targets: {', '.join(TARGETS)}.")
-    if not isinstance(cast(object, rules), RuleSet | None):
-        remedy = 'Pass a set of rules, such as ot.rules.without("vectorize").'
-        raise OptionError(f"`rules` is {rules!r}", remedy)
     chosen = options_from(options or {}, pdg)
     profile = chosen.profile or profile_in_use()
     chosen = replace(chosen, verify=chosen.verify or debug().verify, profile=profile)
@@ -185,7 +217,7 @@ def compile_program(
 
         pdg, claims = checked(pdg, beside.notes)
     for note in left_out(beside.notes, chosen.does_check("values")):
-        warnings.warn(note, stacklevel=3)
+        warnings.warn(note, stacklevel=user_level())
     key = _key(pdg, rules, chosen)
     artifact = cache.load(key)
     with _team(pdg, chosen) if artifact is None else nullcontext() as team:
@@ -201,7 +233,7 @@ def compile_program(
         else:
             directory = cache.directory_of(key)
         for note in artifact.explanation.notes:
-            warnings.warn(note, stacklevel=3)
+            warnings.warn(note, stacklevel=user_level())
         artifact = replace(artifact, claims=claims)  # their texts are no part of the key
         executable = Executable(artifact, directory, key, chosen.threads, making)
     return Compiled(executable, takes, beside, Request(pdg, rules, chosen))

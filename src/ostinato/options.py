@@ -14,6 +14,10 @@ from ostinato.pdg.functions import HALVES
 from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.node import Pdg
 from ostinato.rewrite.registry import RuleSet
+from ostinato.shown import shown
+
+MOST_THREADS = 1024
+LARGEST_SIZE = 2**31 - 1  # of a hint and of a tile
 
 CHECKS = ("values", "addresses")
 """What a run may check: computed steps, positions and conditions; every access of memory."""
@@ -50,12 +54,14 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
     for name in given:
         _require_known(name, known, "option of compile", "Options")
     threads = given.get("threads", 0)
-    if not is_integer(threads) or threads < 0:
+    if not is_integer(threads) or not 0 <= threads <= MOST_THREADS:
         remedy = "Pass a number of threads, or 0 for every core."
-        raise OptionError(f"`threads` is {threads!r}", remedy)
+        if is_integer(threads) and threads > MOST_THREADS:
+            remedy = f"Pass at most {MOST_THREADS}, or 0 for every core."
+        raise OptionError(f"`threads` is {shown(threads)}", remedy)
     for name in ("verify", "exact"):
         if not isinstance(given.get(name, False), bool):
-            raise OptionError(f"`{name}` is {given[name]!r}", "Pass True or False.")
+            raise OptionError(f"`{name}` is {shown(given[name])}", "Pass True or False.")
     extents = signature(pdg).extents
     _require_counts("hints", given.get("hints", {}), extents, "extent")
     _require_counts("widths", given.get("widths", {}), [d.name for d in pdg.dims()], "dimension")
@@ -63,7 +69,7 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
     _check_storage(given.get("storage", "float32"), given.get("exact", False))
     if not isinstance(given.get("profile"), Profile | None):
         remedy = "Leave it out: the profile of this machine is found by itself."
-        raise OptionError(f"`profile` is {given['profile']!r}", remedy)
+        raise OptionError(f"`profile` is {shown(given['profile'])}", remedy)
     return Options(**{**given, "checks": _checks(given.get("checks", False))})
 
 
@@ -79,7 +85,7 @@ def _checks(given: object) -> bool | tuple[str, ...]:
     for word in words:
         if word not in CHECKS:
             known = " or ".join(f'"{each}"' for each in CHECKS)
-            raise OptionError(f"`checks` is {given!r}", f"Pass True, False, {known}, or a list.")
+            raise OptionError(f"`checks` is {shown(given)}", f"Pass True, False, {known}, or a list.")
     chosen = tuple(each for each in CHECKS if each in words)
     return bool(chosen) if chosen in ((), ("values",)) else chosen
 
@@ -87,7 +93,7 @@ def _checks(given: object) -> bool | tuple[str, ...]:
 def _check_limit(limit: object, hints: Mapping[str, int], extents: Sequence[str]) -> None:
     """Refuse a limit that is no number of bytes, or is without the sizes that it is for."""
     if not is_integer(limit) or limit < 0:
-        raise OptionError(f"`memory_limit` is {limit!r}", "Pass a number of bytes.")
+        raise OptionError(f"`memory_limit` is {shown(limit)}", "Pass a number of bytes.")
     missing = [name for name in extents if name not in hints]
     if limit and missing:
         example = ", ".join(f"{name}=100" for name in missing)
@@ -97,9 +103,9 @@ def _check_limit(limit: object, hints: Mapping[str, int], extents: Sequence[str]
 
 def _check_storage(storage: object, exact: bool) -> None:
     """Refuse a type that kept values cannot have, and one that rounds where nothing may."""
-    if storage not in ("float32", *HALVES):
+    if not isinstance(storage, str) or storage not in ("float32", *HALVES):
         known = " or ".join(f'"{name}"' for name in HALVES)
-        raise OptionError(f"`storage` is {storage!r}", f"Pass {known}, or leave it out.")
+        raise OptionError(f"`storage` is {shown(storage)}", f"Pass {known}, or leave it out.")
     if exact and storage != "float32":
         fact = f"`storage` is {storage!r}, which rounds, and `exact` is True"
         raise OptionError(fact, "Leave out one of them.")
@@ -109,11 +115,15 @@ def _require_counts(option: str, given: object, known: Sequence[str], what: str)
     """Refuse an option that is no mapping from known names to positive integers."""
     if not isinstance(given, Mapping):
         remedy = f"Pass a dictionary from {what} names to integers."
-        raise OptionError(f"`{option}` is {given!r}", remedy)
+        raise OptionError(f"`{option}` is {shown(given)}", remedy)
     for name, size in cast(Mapping[str, object], given).items():
         _require_known(name, known, f"{what} of the program, but `{option}` has it", f"{what}s")
         if not is_integer(size) or size < 1:
-            raise OptionError(f"`{option}` has {size!r} for `{name}`", "Pass a positive integer.")
+            fact = f"`{option}` has {shown(size)} for `{name}`"
+            raise OptionError(fact, "Pass a positive integer.")
+        if size > LARGEST_SIZE:
+            fact = f"`{option}` has {shown(size)} for `{name}`"
+            raise OptionError(fact, f"Pass an integer up to {LARGEST_SIZE}.")
 
 
 def _require_known(name: str, known: Sequence[str], what: str, several: str) -> None:

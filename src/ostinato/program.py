@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ostinato.arguments import Signature, least_extents, signature
 from ostinato.definition import Definition, reachable, serial_of, user_name
 from ostinato.pdg.effects import in_order
 from ostinato.pdg.errors import (
     ArgumentError,
-    CertificateError,
     CoverageError,
     DomainError,
     EquationError,
     MemoryLimitError,
     OptionError,
+    OstinatoError,
     ShapeError,
 )
 from ostinato.pdg.host import HostFunction
@@ -44,10 +44,12 @@ from ostinato.pdg.plaintext import plain, require_name
 from ostinato.place import calling_place, place
 from ostinato.proved import once
 from ostinato.rebuild import rebuild
+from ostinato.record import Record
 from ostinato.remarks import Note, belonging
 from ostinato.results import Beside, Results
+from ostinato.shown import is_a, shown
 from ostinato.stopping import padded
-from ostinato.tensor import Tensor, as_tensor, merged
+from ostinato.tensor import Tensor, as_tensor, is_like, merged
 
 if TYPE_CHECKING:
     from ostinato.compiler import Compiled
@@ -77,7 +79,8 @@ class Program:
             raise ArgumentError("a program without outputs", "Write Program(name=tensor).", where)
         for name in outputs:
             _require_output(name, where)
-        tensors, self.lengths = _padded({name: as_tensor(x) for name, x in outputs.items()})
+        made = {name: _output(name, x, where) for name, x in outputs.items()}
+        tensors, self.lengths = _padded(made)
         found = reachable(merged(*tensors.values()))
         collected = _collect({name: x.node for name, x in tensors.items()}, found, where)
         self._pdg = once(collected.pdg, _checked)
@@ -113,10 +116,16 @@ class Program:
         Errors: ArgumentError for unknown, missing and misshapen arguments; HostError; CheckError;
         MemoryLimitError.
         """
-        bound = self.signature.bind(arguments, calling_place())
+        where = calling_place()
+        bound = self.signature.bind(arguments, where)
         from ostinato.pdg.interpret import Interpreter
+        from ostinato.pdg.memory import interpreted_bytes, require_memory
         from ostinato.watching import watch
 
+        try:
+            require_memory(interpreted_bytes(self.pdg, bound.extents), bound.extents)
+        except MemoryLimitError as error:
+            raise error.at(where) from None
         run = Interpreter(self.pdg, bound.extents, bound.inputs, bound.seed, hosts=self.hosts)
         watch(run, self.notes)
         try:
@@ -148,7 +157,9 @@ class Program:
             compiled = compile_program(self.pdg, beside, target, rules, options)
             if certificate is not None:
                 compiled.certificate(certificate)
-        except (CertificateError, OptionError) as error:
+        except OstinatoError as error:
+            if error.where:
+                raise
             raise error.at(where) from None
         return compiled
 
@@ -180,7 +191,12 @@ class Program:
 
         text = svg(picture(self.pdg))
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            try:
+                Path(path).write_text(text, encoding="utf-8")
+            except OSError as failure:
+                fact = f"the picture cannot be written to `{path}`: {failure.strerror}"
+                remedy = "Give the path of a file in a folder that exists."
+                raise ArgumentError(fact, remedy, place()) from None
         return text
 
     def __str__(self) -> str:
@@ -195,6 +211,19 @@ def _require_output(name: str, where: str) -> None:
     if require_name(name, "an output", where).startswith(UNSEEN):
         remedy = f"Begin the name with another character than `{UNSEEN}`, which marks hidden ones."
         raise ArgumentError(f"an output is called `{plain(name)}`", remedy, where)
+
+
+def _output(name: str, value: object, where: str) -> Tensor:
+    """An output as a tensor; ArgumentError for what is none."""
+    parts = cast(Sequence[object], value) if is_a(value, list, tuple) else ()
+    if is_like(value) or (parts and not any(isinstance(x, Tensor | Record) for x in parts)):
+        return as_tensor(value)
+    fact, remedy = f"the output `{name}` is {shown(value)}", "Give a tensor, a number or an array."
+    if isinstance(value, Record):
+        remedy = "Give its fields: ot.Program(**record.fields)."
+    elif is_a(value, list, tuple, dict):
+        remedy = "Give each tensor a name of its own, or join them by ot.stack."
+    raise ArgumentError(fact, remedy, where)
 
 
 def _padded(outputs: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:

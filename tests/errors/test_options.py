@@ -46,10 +46,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"hints": [500]},
         "`hints` is [500]\n  Pass a dictionary from extent names to integers.",
     ),
-    "rules": (
-        {"rules": "vectorize"},
-        "`rules` is 'vectorize'\n  Pass a set of rules, such as ot.rules.without(\"vectorize\").",
-    ),
 }
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ostinato.certificate.verdict import Verdict
+from ostinato.pdg.errors import CertificateError
+from ostinato.place import calling_place
 
 if TYPE_CHECKING:
     from ostinato.program import Program
@@ -30,4 +32,8 @@ def verify_certificate(path: str | Path, program: Program | None = None) -> Verd
     from ostinato.certificate.record import read
     from ostinato.certificate.verify import check_certificate
 
-    return check_certificate(read(Path(path)), program)
+    where = calling_place()
+    try:
+        return check_certificate(read(Path(path)), program)
+    except CertificateError as error:
+        raise error.at(where) from None

@@ -12,9 +12,10 @@ from ostinato.codegen.system import System
 from ostinato.experiment import Experiment
 from ostinato.machine.stored import profile_in_use
 from ostinato.options import Options, options_from, typical_extents
-from ostinato.pdg.errors import CycleError
+from ostinato.pdg.errors import CycleError, OptionError
 from ostinato.pdg.half import encoded
 from ostinato.pdg.node import Pdg
+from ostinato.place import place
 from ostinato.program import Program
 from ostinato.rewrite.optimize import Optimized
 from ostinato.rewrite.registry import RuleSet
@@ -31,7 +32,11 @@ class Subject:
 
     @property
     def options(self) -> Options:
-        return replace(options_from({"hints": self.hints}, self.pdg), profile=profile_in_use())
+        try:
+            chosen = options_from({"hints": self.hints}, self.pdg)
+        except OptionError as error:
+            raise error.at(place()) from None
+        return replace(chosen, profile=profile_in_use())
 
     @property
     def extents(self) -> dict[str, int]:

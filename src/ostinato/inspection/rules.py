@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ostinato.pdg.errors import OptionError
+from ostinato.place import calling_place
 from ostinato.rewrite import registry
 from ostinato.rewrite.registry import every_rule
 
@@ -86,7 +88,11 @@ class RuleSet(registry.RuleSet):
         """
         from ostinato.inspection.rule_file import read_rules
 
-        return RuleSet(read_rules(Path(path)).added(self).rules)
+        where = calling_place()
+        try:
+            return RuleSet(read_rules(Path(path)).added(self).rules)
+        except OptionError as error:
+            raise error.at(where) from None
 
     def prove(self, *names: str) -> Proofs:
         """Run the proofs of the named rules and families, or of all, again.

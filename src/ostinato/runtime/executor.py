@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ostinato.pdg.claims import Unseen, failure
 from ostinato.pdg.errors import ArgumentError, MemoryLimitError, NonFiniteError, OstinatoError
 from ostinato.pdg.host import HostFunction
+from ostinato.pdg.memory import require_memory, too_large
 from ostinato.pdg.node import UNSEEN
 from ostinato.report.memory import Stored
 from ostinato.runtime.arrays import Array, empty_arena, sizes, take_step
@@ -224,21 +225,12 @@ class Executable:
             return free
         arena = empty_arena(0) if free is None else free.arena
         if arena.size < layout.total_bytes:
-            arena = self._arena(extents, layout.total_bytes)
+            require_memory(layout.total_bytes, extents)
+            try:
+                arena = empty_arena(layout.total_bytes)
+            except (MemoryError, ValueError, OverflowError):  # others hold it, or this process may not have so much
+                raise too_large(layout.total_bytes, extents) from None
         return Frame(self.artifact, extents, self.workers(extents), layout, arena)
-
-    def _arena(self, extents: Mapping[str, int], size_bytes: int) -> npt.NDArray[np.uint8]:
-        """Get the memory of a run from the system.
-
-        Errors: MemoryLimitError.
-        """
-        try:
-            return empty_arena(size_bytes)
-        except (MemoryError, ValueError, OverflowError) as error:  # as NumPy refuses sizes
-            at = ", ".join(f"{name}={n}" for name, n in sorted(extents.items()))
-            fact = f"the run at {at} takes {size_bytes:,} bytes, more than there are"
-            remedy = "Pass smaller extents, or compile with a `memory_limit`."
-            raise MemoryLimitError(fact, remedy) from error
 
     def log(self, extents: Mapping[str, int]) -> Log:
         """An empty log for one run; the first one compiles the driver that fills it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -61,12 +60,16 @@ class Stream:
         )
         self._execution: Execution | None = program.start(bound, log)
         self._step = self._ready = 0
-        if not self._is_live:
-            warnings.warn(
-                f"the outputs over `{dim}` are not all computed in one outermost loop over it: "
-                "their records come after the run has ended",
-                stacklevel=3,
-            )
+
+    @property
+    def late_note(self) -> str:
+        """A sentence if the records come after the run only, else ""."""
+        if self._is_live:
+            return ""
+        return (
+            f"the outputs over `{self._dim}` are not all computed in one outermost loop over it: "
+            "their records come after the run has ended"
+        )
 
     def __iter__(self) -> Iterator[Record]:
         return self
