@@ -1,0 +1,372 @@
+"""The public surface as a list of calls, and the values that are wrong for most parameters."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import ostinato as ot
+from ostinato import nn, optim, rl
+
+MODULES: tuple[ModuleType, ...] = (
+    ot, ot.random, ot.debug, nn, nn.init, optim, optim.schedule, rl,
+)  # fmt: skip
+
+
+class World:
+    """Fresh dimensions and tensors, so that no call sees what another one wrote."""
+
+    def __init__(self) -> None:
+        self.b, self.t, self.i = ot.dims("b t i")
+
+    @cached_property
+    def x(self) -> ot.Tensor:
+        return ot.input("x", (3, 3), over=(self.b, self.t))
+
+    @cached_property
+    def k(self) -> ot.Tensor:
+        return ot.input("k", (3,), "int32", over=self.t)
+
+    @cached_property
+    def m(self) -> ot.Tensor:
+        return ot.constant([True, False, True])
+
+    @cached_property
+    def w(self) -> ot.Recurrent:
+        made = ot.recurrent("w", (3, 3), over=self.i)
+        made[0] = 1.0
+        return made
+
+    @cached_property
+    def record(self) -> ot.Record:
+        return ot.Record(x=self.x)
+
+    @cached_property
+    def stopped(self) -> ot.Dimension:
+        ot.stop(self.t, when=ot.input("done", dtype="bool", over=self.t))
+        return self.t
+
+    def carry(self) -> ot.Carry:
+        return ot.carry("c", 0.0, over=(self.i, self.t))
+
+
+def ignore(*arguments: object) -> None:
+    """A function that returns nothing."""
+
+
+WRONG: dict[str, Callable[[World], object]] = {
+    "None": lambda s: None,
+    "a text": lambda s: "zzz",
+    "an empty text": lambda s: "",
+    "a negative number": lambda s: -7,
+    "zero": lambda s: 0,
+    "a fraction": lambda s: 0.5,
+    "NaN": lambda s: float("nan"),
+    "infinity": lambda s: float("inf"),
+    "a huge number": lambda s: 10**30,
+    "a number beyond floats": lambda s: 10**400,
+    "a size of 2**62": lambda s: 2**62,
+    "True": lambda s: True,
+    "an empty list": lambda s: [],
+    "a list of texts": lambda s: ["a", "b"],
+    "a ragged list": lambda s: [[1.0], [1.0, 2.0]],
+    "a list of tensors": lambda s: [s.x, s.k],
+    "negative sizes": lambda s: (-2, -3),
+    "a tensor of integers": lambda s: s.k,
+    "a tensor of booleans": lambda s: s.m,
+    "a tensor of halves": lambda s: ot.input("h", (3,), "float16", over=s.t),
+    "a tensor of another rank": lambda s: ot.input("y", (2, 3, 5), over=s.t),
+    "a scalar": lambda s: ot.input("y", over=s.t),
+    "a dimension": lambda s: s.t,
+    "a dimension of another program": lambda s: ot.dims("t"),
+    "an index expression": lambda s: s.t + 1,
+    "a condition": lambda s: s.t > 0,
+    "the class Tensor": lambda s: ot.Tensor,
+    "an array": lambda s: np.ones((2, 3)),
+    "an object array": lambda s: np.array([None, "a"]),
+    "an array of texts": lambda s: np.array(["a", "b"]),
+    "an array of dates": lambda s: np.array(["2020-01-01"], "datetime64[D]"),
+    "a complex number": lambda s: 1j,
+    "an array of complex numbers": lambda s: np.array([1j]),
+    "a generator": lambda s: (n for n in (1, 2)),
+    "a dictionary": lambda s: {"a": 1},
+    "a set": lambda s: {1, 2},
+    "a function": lambda s: ignore,
+    "a function of tensors": lambda s: ot.tanh,
+    "a slice": lambda s: slice(None, None, 0),
+    "an Ellipsis": lambda s: ...,
+    "a record": lambda s: s.record,
+    "a program": lambda s: ot.Program(y=s.x),
+    "an object": lambda s: object(),
+    "bytes": lambda s: b"abc",
+}
+
+
+def total(x: ot.Tensor, state: ot.Record) -> ot.Record:
+    """A cell."""
+    return ot.Record(total=state.total + x)
+
+
+def twice(x: ot.Tensor) -> tuple[ot.Tensor, Callable[[ot.Tensor], ot.Tensor]]:
+    """A function with a derivative of its own."""
+    return 2.0 * x, lambda upstream: upstream
+
+
+def optimizer(name: str) -> Callable[[World], object]:
+    return lambda s: getattr(optim, name)(0.1)
+
+
+# What a required parameter gets in a call that works: by its function and its name, by its name, or
+# by its annotation.
+GIVEN: dict[str, Callable[[World], object]] = {
+    "CarriedRecord.fields": lambda s: s.carry(),
+    "CarriedRecord.step.following": lambda s: ot.Record(c=ot.constant(1.0)),
+    "Carry.step.following": lambda s: ot.index(s.i).cast("float32"),
+    "Record.combine.fn": lambda s: ot.maximum,
+    "RuleSet.add.rules": lambda s: ot.Rule("my/transpose", "A.T.T = A", "", "(tr (tr x))", "x"),
+    "RuleSet.from_file.path": lambda s: __file__,
+    "RuleSet.family.name": lambda s: "vectorize",
+    "RuleSet.without.names": lambda s: "vectorize",
+    "RuleSet.only.names": lambda s: "vectorize",
+    "RuleSet.ablate.names": lambda s: "incremental",
+    "RuleSet.prove.names": lambda s: "view/transpose-twice",
+    "RuleSet.checked.rules": lambda s: [],
+    "RuleSet.rules": lambda s: (),
+    "Program.interpret.arguments": lambda s: 1.0,
+    "Program.compile.options": lambda s: 1,
+    "Tensor.named.name": lambda s: "x",
+    "Tensor.cast.dtype": lambda s: "int32",
+    "MLP.hidden": lambda s: (3,),
+    "GRUCell.__call__.hidden": lambda s: ot.zeros(3),
+    "constant.value": lambda s: 1.0,
+    "eye.rows": lambda s: 3,
+    "top_k.k": lambda s: 3,
+    "Tensor.reshape.shape": lambda s: (9,),
+    "Carry.at.positions": lambda s: 0,
+    "Categorical.log_prob.action": lambda s: ot.constant([0, 1, 2]),
+    "Conv.__call__.x": lambda s: ot.zeros((3, 8)),
+    "Embedding.__call__.symbol": lambda s: s.k,
+    "LSTMCell.__call__.state": lambda s: ot.Record(hidden=ot.zeros(3), cell=ot.zeros(3)),
+    "CartPole.observe.state": lambda s: rl.CartPole().state,
+    "CartPole.step.state": lambda s: rl.CartPole().state,
+    "CartPole.step.action": lambda s: ot.constant(1),
+    "alive.t": lambda s: s.stopped,
+    "attend.keys": lambda s: s.x,
+    "avg_pool3d.x": lambda s: ot.zeros((3, 3, 3)),
+    "carry.init": lambda s: 0.0,
+    "concatenate.tensors": lambda s: [s.x, s.x],
+    "conv1d.w": lambda s: ot.zeros((1, 3, 1)),
+    "conv2d.x": lambda s: ot.zeros((1, 3, 3)),
+    "conv2d.w": lambda s: ot.zeros((1, 1, 1, 1)),
+    "conv3d.x": lambda s: ot.zeros((1, 3, 3, 3)),
+    "conv3d.w": lambda s: ot.zeros((1, 1, 1, 1, 1)),
+    "custom_gradient.fn": lambda s: twice,
+    "einsum.spec": lambda s: "ij",
+    "parameter": lambda s: s.w,
+    "host.tensors": lambda s: s.x,
+    "discounted_sum.gamma": lambda s: 0.9,
+    "integers.low": lambda s: 0,
+    "integers.high": lambda s: 3,
+    "length.t": lambda s: s.stopped,
+    "max_pool3d.x": lambda s: ot.zeros((3, 3, 3)),
+    "meshgrid.vectors": lambda s: s.k,
+    "print.x": lambda s: s.x,
+    "reshape.shape": lambda s: (9,),
+    "rl.log_prob.action": lambda s: rl.Categorical(s.x).sample(),
+    "rope.x": lambda s: ot.ones((3, 2)),
+    "searchsorted.ordered": lambda s: s.k,
+    "squeeze.x": lambda s: s.x[..., None],
+    "stack.tensors": lambda s: [s.x, s.x],
+    "take_along_axis.index": lambda s: s.k[:, None][..., 0, :, :],
+    "unroll.cell": lambda s: total,
+    "unroll.start": lambda s: ot.Record(total=ot.constant(0.0)),
+    "vjp.v": lambda s: s.x,
+    "where.cond": lambda s: s.x > 0,
+    "after": lambda s: 0.1,
+    "arguments": lambda s: {},
+    "axes": lambda s: 0,
+    "axis": lambda s: 0,
+    "decay": lambda s: 0.9,
+    "fn": lambda s: ot.tanh,
+    "gradient": lambda s: s.w * 2.0,
+    "gradients": lambda s: [s.w * 2.0],
+    "hidden": lambda s: 3,
+    "index": lambda s: s.k,
+    "loss": lambda s: (s.w * s.w).sum(),
+    "over": lambda s: s.i,
+    "parameters": lambda s: [s.w],
+    "path": lambda s: __file__,
+    "positions": lambda s: 0,
+    "program": lambda s: ot.Program(y=s.x),
+    "shape": lambda s: (3, 3),
+    "size": lambda s: 3,
+    "tensors": lambda s: [s.x],
+    "widths": lambda s: 1,
+    "wrt": lambda s: s.w,
+    "when": lambda s: s.x[..., 0, 0] > 0,
+    "cond": lambda s: s.x > 0,
+    "Dimension": lambda s: s.t,
+    "Finite": lambda s: 0.5,
+    "IndexExpression": lambda s: s.t,
+    "Initializer": lambda s: nn.init.zeros,
+    "Count": lambda s: 3,
+    "Natural": lambda s: 1,
+    "Operand": lambda s: s.x,
+    "Optimizer": lambda s: optim.SGD(0.1),
+    "Program": lambda s: ot.Program(y=s.x),
+    "Rate": lambda s: 0.1,
+    "Record": lambda s: s.record,
+    "Recurrent": lambda s: s.w,
+    "Sequence[Count]": lambda s: (3, 3),
+    "Sequence[int]": lambda s: (3, 3),
+    "Steps": lambda s: 10,
+    "Tensor": lambda s: s.x,
+    "float": lambda s: 0.5,
+    "int": lambda s: 1,
+    "object": lambda s: s.x,
+    "str": lambda s: "text",
+}
+
+# An object of each class with public methods; subclasses inherit those of their bases.
+OBJECTS: dict[str, Callable[[World], object]] = {
+    "Attention": lambda s: nn.Attention(3, 1),
+    "Carry": lambda s: s.carry(),
+    "CarriedRecord": lambda s: ot.CarriedRecord(c=s.carry()),
+    "CartPole": lambda s: rl.CartPole(),
+    "Categorical": lambda s: rl.Categorical(s.x),
+    "Clipped": lambda s: optim.Clipped(optim.SGD(0.1), norm=1.0),
+    "Conv": lambda s: nn.Conv(3, 2, 1),
+    "Embedding": lambda s: nn.Embedding(5, 3),
+    "GRU": lambda s: nn.GRU(3, 2),
+    "GRUCell": lambda s: nn.GRUCell(3, 3),
+    "AtPoint": lambda s: s.t + 1,
+    "LSTM": lambda s: nn.LSTM(3, 2),
+    "LSTMCell": lambda s: nn.LSTMCell(3, 3),
+    "LayerNorm": lambda s: nn.LayerNorm(3),
+    "Linear": lambda s: nn.Linear(3, 2),
+    "MLP": lambda s: nn.MLP(3, (4,), 2),
+    "Module": lambda s: nn.Linear(3, 2, s.i),
+    "Optimizer": lambda s: optim.SGD(0.1),
+    "Program": lambda s: ot.Program(y=ot.input("x")),
+    "RMSNorm": lambda s: nn.RMSNorm(3),
+    "Record": lambda s: s.record,
+    "Recurrent": lambda s: s.w,
+    "RuleSet": lambda s: ot.rules,
+    "SwiGLU": lambda s: nn.SwiGLU(3, 4),
+    "Tensor": lambda s: s.x,
+    "Tensor.all": lambda s: s.m,
+    "Tensor.any": lambda s: s.m,
+    "Tensor.named": lambda s: s.x + 1.0,
+    "Tensor.transpose": lambda s: s.k,
+    **{name: optimizer(name) for name in "LAMB SGD Adagrad Adam AdamW Lion RMSProp".split()},
+}
+
+# The names of further arguments that are given by name.
+FURTHER = {
+    "Carry.at.positions": "t",
+    "Module.at.positions": "i",
+    "Program.compile.options": "threads",
+    "Program.interpret.arguments": "x",
+    "Record.at.positions": "t",
+    "Tensor.at.positions": "t",
+}
+
+# Calls that are refused as they are: for want of a file, or outside of what they are for.
+REFUSED = ("Clipped", "RuleSet.from_file", "point", "verify_certificate")
+
+# Constructors that only the package calls: what they are refused with says what to call instead.
+MADE = ("Carry", "Condition", "Dimension", "IndexExpression", "Recurrent", "Sample", "Tensor")
+
+
+@dataclass
+class Call:
+    """A public function or method, with the arguments that it needs."""
+
+    name: str
+    fn: Callable[..., object]
+    own: Callable[[World], object] | None = None  # the object, of a method
+    by_place: dict[str, Callable[[World], object]] = field(default_factory=dict[str, Any])
+    by_name: dict[str, Callable[[World], object]] = field(default_factory=dict[str, Any])
+    optional: list[str] = field(default_factory=list[str])
+
+    @property
+    def parameters(self) -> list[str]:
+        return [*self.by_place, *self.by_name, *self.optional]
+
+    def __call__(self, wrong: str = "", value: Callable[[World], object] | None = None) -> object:
+        """Call it in a world of its own, with another value for one parameter."""
+        world = World()
+        given = {**self.by_place, **self.by_name, **({wrong: value} if value else {})}
+        made = {name: make(world) for name, make in given.items()}
+        placed = [made.pop(name) for name in self.by_place]
+        if self.own is not None:
+            placed.insert(0, self.own(world))
+        with contextlib.redirect_stdout(None):
+            return self.fn(*placed, **made)
+
+
+def _made(fn: str, name: str, annotation: str) -> Callable[[World], object]:
+    for key in (f"{fn}.{name}", name, annotation, annotation.partition(" | ")[0]):
+        if key in GIVEN:
+            return GIVEN[key]
+    raise AssertionError(f"say in GIVEN what `{fn}` gets for `{name}` ({annotation})")
+
+
+def call_of(
+    name: str, fn: Callable[..., object], own: Callable[[World], object] | None = None
+) -> Call:
+    """A call with all parameters that are required."""
+    out = Call(name, fn, own)
+    for k, (key, p) in enumerate(inspect.signature(fn).parameters.items()):
+        if own is not None and k == 0:
+            continue
+        if p.default is not inspect.Parameter.empty:
+            out.optional.append(key)
+            continue
+        make = _made(name, key, str(p.annotation))
+        by_name = p.kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+        key = FURTHER.get(f"{name}.{key}", key)
+        (out.by_name if by_name else out.by_place)[key] = make
+    return out
+
+
+def public() -> Iterator[tuple[str, object]]:
+    """Every public function and class with the name under which a user has it."""
+    for module in MODULES:
+        mine = {n: v for n, v in vars(module).items() if not n.startswith("_")}
+        own = [n for n, v in mine.items() if getattr(v, "__module__", "") == module.__name__]
+        for name in getattr(module, "__all__", own):
+            value = getattr(module, name)
+            if inspect.isfunction(value) or inspect.isclass(value):
+                yield name if module is not rl else f"rl.{name}", value
+
+
+def calls() -> Iterator[Call]:
+    """Every public function, constructor and method."""
+    seen: set[object] = set()
+    for name, value in public():
+        if inspect.isfunction(value):
+            yield call_of(name.removeprefix("ot."), value)
+            continue
+        assert inspect.isclass(value)
+        if issubclass(value, Exception) or getattr(value, "_is_protocol", False):
+            continue
+        for each in value.__mro__:
+            if not each.__module__.startswith("ostinato") or each in seen:
+                continue
+            seen.add(each)
+            for method, fn in vars(each).items():
+                if not inspect.isfunction(fn):
+                    continue
+                if method == "__init__" and each.__name__ not in MADE:
+                    yield call_of(each.__name__, each)
+                elif not method.startswith("_") or method == "__call__":
+                    spoken = f"{each.__name__}.{method}"
+                    yield call_of(spoken, fn, OBJECTS.get(spoken) or OBJECTS[each.__name__])
