@@ -20,7 +20,6 @@ from ostinato.pdg.node import Affine, Case, Gather, Input, Iota, Node, Part, Pdg
 from ostinato.shown import shown
 
 LARGEST_SEED = 2**64 - 1  # draws are keyed by 64 bits of it
-LARGEST_EXTENT = 2**63 - 1
 LONGEST_SEARCH = 10_000  # how far an extent is tried until another one that it defines is enough
 
 
@@ -61,7 +60,7 @@ class Signature:
         self._refuse_unknown(arguments)
         seed = _integer("seed", arguments.get("seed", 0), 0, LARGEST_SEED)
         given = {
-            name: _integer(name, arguments[name], 1, LARGEST_EXTENT)
+            name: _integer(name, arguments[name], 1, LONGEST)
             for name in (*self.extents, *self.derived)
             if name in arguments
         }
@@ -89,7 +88,7 @@ class Signature:
                 if name not in known:
                     remedy = f"{guess(name, known)}It has: {', '.join(known) or 'none'}."
                     raise ArgumentError(f"the program has no extent `{name}`", remedy)
-            sizes = {n: _integer(n, size, 1, LARGEST_EXTENT) for n, size in given.items()}
+            sizes = {n: _integer(n, size, 1, LONGEST) for n, size in given.items()}
             extents = {name: (size, f"{name}={size}") for name, size in sizes.items()}
             self._refuse_missing(self.inputs, extents)
             self._check_derived(extents)
@@ -280,7 +279,9 @@ def _integer(name: str, value: object, lowest: int, largest: int) -> int:
         return int(value)
     remedy = f"Pass an integer of at least {lowest}."
     if is_integer(value) and value > largest:
-        remedy = f"Pass an integer of at most 2**{largest.bit_length()} - 1."
+        exponent = largest.bit_length()
+        most = f"2**{exponent} - 1" if largest + 1 == 1 << exponent else f"{largest:,}"
+        remedy = f"Pass an integer of at most {most}."
     raise ArgumentError(f"`{name}` is {shown(value)}", remedy)
 
 

@@ -85,7 +85,9 @@ def _checks(given: object) -> bool | tuple[str, ...]:
     for word in words:
         if word not in CHECKS:
             known = " or ".join(f'"{each}"' for each in CHECKS)
-            raise OptionError(f"`checks` is {shown(given)}", f"Pass True, False, {known}, or a list.")
+            raise OptionError(
+                f"`checks` is {shown(given)}", f"Pass True, False, {known}, or a list."
+            )
     chosen = tuple(each for each in CHECKS if each in words)
     return bool(chosen) if chosen in ((), ("values",)) else chosen
 

@@ -16,7 +16,6 @@ from ostinato.pdg.errors import (
     DomainError,
     EquationError,
     MemoryLimitError,
-    OptionError,
     OstinatoError,
     ShapeError,
 )

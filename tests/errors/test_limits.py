@@ -52,7 +52,7 @@ def test_too_many_steps_are_refused(steps: int) -> None:
     program = ot.Program(y=ot.index(T))
     for run in (program.interpret, program.compile()):
         with pytest.raises(
-            OstinatoError, match=r"the extent `T` is \d+ .*, the most is 1073741824"
+            OstinatoError, match=r"`T` is [^\n]*\n  Pass an integer of at most 1,073,741,824"
         ):
             run(T=steps)
 
@@ -85,8 +85,7 @@ def test_a_position_beyond_every_dimension_is_refused() -> None:
 def test_memory_that_nobody_has_is_refused() -> None:
     b = ot.dims("b")
     program = ot.Program(y=ot.index(T) + ot.index(b))
-    with pytest.raises(OstinatoError, match="more than there are") as raised:
-        program.compile()(T=2**30, B=2**30)
-    assert str(raised.value).startswith("test_limits.py:")
-    with pytest.raises(OstinatoError, match="interpreting takes more memory than there is"):
-        program.interpret(T=2**30, B=2**30)
+    for run in (program.interpret, program.compile()):
+        with pytest.raises(OstinatoError, match="this machine has") as raised:
+            run(T=2**30, B=2**30)
+        assert str(raised.value).startswith("test_limits.py:")

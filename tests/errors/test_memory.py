@@ -8,17 +8,17 @@ import ostinato as ot
 from ostinato.pdg.errors import MemoryLimitError
 from tests.errors.refusal import refusal
 
-t = ot.dims("t")
-HUGE = ot.Program(u=ot.random.uniform(over=t))
-CONSTANT = ot.Program(total=ot.zeros(10**15).sum())
+s, t = ot.dims("s t")
+HUGE = ot.Program(u=ot.random.uniform(over=(s, t)))
+CONSTANT = ot.Program(total=ot.zeros((10**8, 10**7)).sum())
 RUNS: dict[str, tuple[Callable[[], object], str]] = {
     "interpreted": (
-        lambda: HUGE.interpret(T=10**18),
-        "the run at T=1000000000000000000 takes 100,000,000,000,000,000,000 bytes, ",
+        lambda: HUGE.interpret(S=10**9, T=10**9),
+        "the run at S=1000000000, T=1000000000 takes 100,000,000,000,000,000,000 bytes, ",
     ),
     "compiled": (
-        lambda: HUGE.compile()(T=10**18),
-        "the run at T=1000000000000000000 takes 4,000,000,000,000,000,",
+        lambda: HUGE.compile()(S=10**9, T=10**9),
+        "the run at S=1000000000, T=1000000000 takes 4,000,000,000,000,000,",
     ),
     "interpreted on the way to its output": (
         lambda: CONSTANT.interpret(),

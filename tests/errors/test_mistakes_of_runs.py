@@ -188,7 +188,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
     "an extent beyond 64 bits": (
         lambda: draw()(T=10**30),
         errors.ArgumentError,
-        "`T` is an integer of 100 bits\n  Pass an integer of at most 2**63 - 1.",
+        "`T` is an integer of 100 bits\n  Pass an integer of at most 1,073,741,824.",
     ),
     "a missing extent": (
         lambda: draw()(),

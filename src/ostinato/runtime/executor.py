@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ostinato.pdg.claims import Unseen, failure
 from ostinato.pdg.errors import ArgumentError, MemoryLimitError, NonFiniteError, OstinatoError
@@ -228,7 +227,11 @@ class Executable:
             require_memory(layout.total_bytes, extents)
             try:
                 arena = empty_arena(layout.total_bytes)
-            except (MemoryError, ValueError, OverflowError):  # others hold it, or this process may not have so much
+            except (
+                MemoryError,
+                ValueError,
+                OverflowError,
+            ):  # others hold it, or this process may not have so much
                 raise too_large(layout.total_bytes, extents) from None
         return Frame(self.artifact, extents, self.workers(extents), layout, arena)
 
