@@ -1,0 +1,41 @@
+"""Seeded rules: wrong ones are refused, with a counterexample; right ones beside them are taken."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostinato.pdg.errors import OptionError
+from ostinato.rewrite.registration import check_form, registered
+from tests.rewrite.wrong.floats import FLOATS
+from tests.rewrite.wrong.integers import INTEGERS
+from tests.rewrite.wrong.record import Seeded, differ, outcome
+from tests.rewrite.wrong.types import TYPES
+
+WRONG: dict[str, tuple[Seeded, ...]] = {
+    "floating-point identities": FLOATS,
+    "integer division of negatives": INTEGERS,
+    "types and shapes": TYPES,
+}
+EVERY = [seeded for group in WRONG.values() for seeded in group]
+
+
+@pytest.mark.parametrize("seeded", EVERY, ids=lambda s: s.name)
+def test_a_wrong_rule_is_refused(seeded: Seeded) -> None:
+    rule = seeded.rule()
+    check_form(rule)  # it is not refused for how it is written
+    with pytest.raises(OptionError) as refused:
+        registered(rule)
+    assert f"the rule `{rule.name}` " in str(refused.value)
+
+
+@pytest.mark.parametrize("seeded", [s for s in EVERY if s.shown], ids=lambda s: s.name)
+def test_the_refusal_of_a_wrong_rule_shows_an_example(seeded: Seeded) -> None:
+    with pytest.raises(OptionError) as refused:
+        registered(seeded.rule())
+    assert f"the rule `seeded/{seeded.name}` is wrong: " in str(refused.value)
+
+
+@pytest.mark.parametrize("seeded", [s for s in EVERY if s.world], ids=lambda s: s.name)
+def test_the_sides_of_a_wrong_rule_differ_in_its_example(seeded: Seeded) -> None:
+    left, right = outcome(seeded)
+    assert differ(left, right, seeded.exact), f"{left} and {right}"
