@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 
+from ostinato.pdg.functions import fold_unit
+from ostinato.pdg.node import Dtype
 from ostinato.rewrite.lang import SIGNATURE
 from ostinato.rewrite.prove.text import Tree
 from ostinato.rewrite.ranges import EXACT, ROUNDED
@@ -48,7 +51,7 @@ def _equal(world: World, a: Tree, b: Tree) -> bool:
             return world.shapes.setdefault(str(a), world.shape(b)) == world.shape(b)
         case ("shape", _), ("shape", _):
             return world.shape(a) == world.shape(b)
-        case str(), ("size", _):
+        case str(), (("size" | "length"), _):
             return world.numbers.setdefault(a, world.size(b)) == world.size(b)
         case str(), ("full", d):
             extent = world.extents[world.dim(d)]
@@ -113,8 +116,9 @@ def _has_axes(world: World, op: str, x: Tree, named: Sequence[Tree]) -> bool:
     for k, size in axes or [(2, named[0]), (1, named[1])]:
         if not 1 <= k <= len(shape) or (op == "axes2" and len(shape) != 2):
             return False
-        if isinstance(size, str):
-            world.numbers.setdefault(size, shape[-k])
+        inner = size[1] if isinstance(size, tuple) and size[0] == "size" else size
+        if isinstance(inner, str):
+            world.numbers.setdefault(inner, shape[-k])
         if shape[-k] != world.size(size):
             return False
     return True
@@ -137,6 +141,9 @@ def _related(world: World, op: str, fields: Sequence[Tree]) -> bool:
         case (("exactly" | "rounded"), [f, g]):
             known = EXACT if op == "exactly" else ROUNDED
             return known.get(world.text(f)) == world.text(g)
+        case "empty", [f, _, u]:
+            nothing = world.value(u, world.point)
+            return bool(nothing == fold_unit(world.text(f), cast(Dtype, nothing.dtype.name)))
         case (("unit" | "zero"), [_, u]):
             return float(world.value(u, world.point)) == (op == "unit")
         case "ones", [_, h]:
@@ -149,7 +156,7 @@ def _related(world: World, op: str, fields: Sequence[Tree]) -> bool:
             return world.value(c, world.point).tolist() == list(range(size))
         case "indicator", [c, m]:
             return all(bool(world.value(m, p)) == world.conditions[c](p) for p in world.box())
-        case "growing", [_] | "live", [_]:
+        case (("growing" | "live"), [_]):
             return True
         case _:
             return _about_ranges(world, op, names)
@@ -166,6 +173,12 @@ def _about_ranges(world: World, op: str, names: Sequence[str]) -> bool:
             return all(part(p) == range(p[dim] + 1) for p in points)
         case "suffix", [_, _]:
             return all(part(p) == range(p[dim], extent) for p in points)
+        case "rest", [_, _]:
+            return all(part(p) == range(p[dim] + 1, extent) for p in points)
+        case "shortened", [_, _]:
+            return all(part(p) == range(p[dim], extent - 1) for p in points)
+        case "but_last", [_, _]:
+            return all(part(p) == range(extent - 1) for p in points)
         case "start", [_, _]:
             return all(part(p).start == 0 for p in points)
         case (("within" | "box"), [_, _]):
@@ -203,10 +216,22 @@ def _about_points(world: World, op: str, names: Sequence[str]) -> bool:
             return all(p[dim] == world.indices[i](p) for p in points if world.conditions[c](p))
         case (("holds_low" | "holds_high"), [c, d, s, p, q]):
             return _is_cut(world, op, (c, d, s, p, q))
+        case (("before" | "after"), [d, b, k]):
+            return _is_beside(world, op, (world.dim(d), b, k))
         case (("doubled" | "overlapping" | "moved"), [d, s, p, a, c]):
             return all(_covers(world, op, (d, s, p, a, c), point) for point in points)
         case _:
             return _about_recurrences(world, op, names)
+
+
+def _is_beside(world: World, op: str, names: tuple[str, str, str]) -> bool:
+    dim, index, cond = names
+    by, extent = (1 if op == "after" else -1), world.extents[dim]
+    steps = [(p[dim] + by, p) for p in world.box()]
+    return all(
+        world.indices[index](p) == to and world.conditions[cond](p) == (0 <= to < extent)
+        for to, p in steps
+    )
 
 
 def _is_cut(world: World, op: str, names: tuple[str, str, str, str, str]) -> bool:

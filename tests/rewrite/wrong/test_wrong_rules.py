@@ -6,15 +6,25 @@ import pytest
 
 from ostinato.pdg.errors import OptionError
 from ostinato.rewrite.registration import check_form, registered
+from tests.rewrite.wrong.conditional import CONDITIONAL
+from tests.rewrite.wrong.emptiness import EMPTINESS
 from tests.rewrite.wrong.floats import FLOATS
 from tests.rewrite.wrong.integers import INTEGERS
 from tests.rewrite.wrong.record import Seeded, differ, outcome
+from tests.rewrite.wrong.right import RIGHT
+from tests.rewrite.wrong.shifts import SHIFTS
+from tests.rewrite.wrong.sources import EXCLUDED, SOURCES
 from tests.rewrite.wrong.types import TYPES
 
 WRONG: dict[str, tuple[Seeded, ...]] = {
+    "conditional legality": CONDITIONAL,
+    "missing emptiness": EMPTINESS,
+    "wrong shift or order": SHIFTS,
     "floating-point identities": FLOATS,
     "integer division of negatives": INTEGERS,
     "types and shapes": TYPES,
+    "choices that exclude each other": EXCLUDED,
+    "facts merged from two sources": SOURCES,
 }
 EVERY = [seeded for group in WRONG.values() for seeded in group]
 
@@ -39,3 +49,20 @@ def test_the_refusal_of_a_wrong_rule_shows_an_example(seeded: Seeded) -> None:
 def test_the_sides_of_a_wrong_rule_differ_in_its_example(seeded: Seeded) -> None:
     left, right = outcome(seeded)
     assert differ(left, right, seeded.exact), f"{left} and {right}"
+
+
+@pytest.mark.parametrize("seeded", RIGHT, ids=lambda s: s.name)
+def test_a_right_rule_beside_them_is_taken(seeded: Seeded) -> None:
+    assert registered(seeded.rule()).is_proved
+
+
+@pytest.mark.parametrize("seeded", RIGHT, ids=lambda s: s.name)
+def test_the_sides_of_a_right_rule_agree_in_its_example(seeded: Seeded) -> None:
+    left, right = outcome(seeded)
+    assert left is not None and not differ(left, right, seeded.exact), f"{left} and {right}"
+
+
+def test_the_seeded_rules_are_many() -> None:
+    names = [seeded.name for seeded in (*EVERY, *RIGHT)]
+    assert len(EVERY) >= 120 and len(RIGHT) >= 20 and len({*names}) == len(names)
+    assert all(len(group) >= 5 for group in WRONG.values())
