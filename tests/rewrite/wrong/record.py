@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from ostinato.rewrite.prove.text import parse, replaced
+from ostinato.rewrite.prove.text import Tree, parse, replaced
 from ostinato.rewrite.registry import Exactness, Phase, Rule, Validity
 from tests.rewrite.wrong.facts import holds
 from tests.rewrite.wrong.world import Array, Missing, World
@@ -31,7 +31,6 @@ class Seeded:
     valid: Validity = "everywhere"
     phase: Phase = "rewrite"
     shown: bool = True
-    choice: tuple[str, ...] = field(default=())
 
     def rule(self) -> Rule:
         return Rule(
@@ -48,24 +47,39 @@ class Seeded:
         )
 
 
+def asserted(seeded: Seeded) -> list[bool]:
+    """Whether each of the further facts of a rule holds in the example."""
+    world = example(seeded)
+    return [holds(world, parse(fact)) for fact in seeded.also]
+
+
+def example(seeded: Seeded) -> World:
+    """The example of a rule.
+
+    Errors: AssertionError if a fact of the rule does not hold there.
+    """
+    assert seeded.world is not None, f"{seeded.name} has no example"
+    world, left = deepcopy(seeded.world), parse(seeded.left)
+    for fact in seeded.when:
+        with np.errstate(all="ignore"):
+            known = holds(world, replaced(parse(fact), {"lhs": left}))
+        assert known, f"{fact} does not hold in the example of {seeded.name}"
+    return world
+
+
 def outcome(seeded: Seeded) -> tuple[Array | None, Array | None]:
     """Both sides in the example; None for one that has no value.
 
     Errors: AssertionError if a fact of the rule does not hold there.
     """
-    assert seeded.world is not None, f"{seeded.name} has no example"
-    world = deepcopy(seeded.world)
-    left, right = parse(seeded.left), parse(seeded.right)
+    world = example(seeded)
     with np.errstate(all="ignore"):
-        for fact in seeded.when:
-            known = replaced(parse(fact), {"lhs": left})
-            assert holds(world, known), f"{fact} does not hold in the example of {seeded.name}"
-        return _value(world, left), _value(world, right)
+        return _value(world, parse(seeded.left)), _value(world, parse(seeded.right))
 
 
-def _value(world: World, side: object) -> Array | None:
+def _value(world: World, side: Tree) -> Array | None:
     try:
-        return world.value(side, world.point)  # type: ignore[arg-type]
+        return world.value(side, world.point)
     except Missing:
         return None
 

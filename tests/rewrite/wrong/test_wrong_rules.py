@@ -6,11 +6,12 @@ import pytest
 
 from ostinato.pdg.errors import OptionError
 from ostinato.rewrite.registration import check_form, registered
+from tests.rewrite.wrong.asserted import ASSERTED
 from tests.rewrite.wrong.conditional import CONDITIONAL
 from tests.rewrite.wrong.emptiness import EMPTINESS
 from tests.rewrite.wrong.floats import FLOATS
 from tests.rewrite.wrong.integers import INTEGERS
-from tests.rewrite.wrong.record import Seeded, differ, outcome
+from tests.rewrite.wrong.record import Seeded, asserted, differ, outcome
 from tests.rewrite.wrong.right import RIGHT
 from tests.rewrite.wrong.shifts import SHIFTS
 from tests.rewrite.wrong.sources import EXCLUDED, SOURCES
@@ -25,8 +26,11 @@ WRONG: dict[str, tuple[Seeded, ...]] = {
     "types and shapes": TYPES,
     "choices that exclude each other": EXCLUDED,
     "facts merged from two sources": SOURCES,
+    "facts asserted beside an equality": ASSERTED,
 }
 EVERY = [seeded for group in WRONG.values() for seeded in group]
+UNEQUAL = [seeded for seeded in EVERY if seeded.world and not seeded.also]
+UNTRUE = [seeded for seeded in EVERY if seeded.world and seeded.also]
 
 
 @pytest.mark.parametrize("seeded", EVERY, ids=lambda s: s.name)
@@ -45,10 +49,17 @@ def test_the_refusal_of_a_wrong_rule_shows_an_example(seeded: Seeded) -> None:
     assert f"the rule `seeded/{seeded.name}` is wrong: " in str(refused.value)
 
 
-@pytest.mark.parametrize("seeded", [s for s in EVERY if s.world], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "seeded", [s for s in EVERY if s.world and not s.also], ids=lambda s: s.name
+)
 def test_the_sides_of_a_wrong_rule_differ_in_its_example(seeded: Seeded) -> None:
     left, right = outcome(seeded)
     assert differ(left, right, seeded.exact), f"{left} and {right}"
+
+
+@pytest.mark.parametrize("seeded", UNTRUE, ids=lambda s: s.name)
+def test_what_a_wrong_rule_asserts_is_false_in_its_example(seeded: Seeded) -> None:
+    assert not all(asserted(seeded))
 
 
 @pytest.mark.parametrize("seeded", RIGHT, ids=lambda s: s.name)
