@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from tests.rewrite.wrong.record import Seeded, m1, m2, values, where
-from tests.rewrite.wrong.world import World, along
+from tests.rewrite.wrong.world import Conditions, Indices, Ranges, World, along
 
 X = along("d", 1.0, 2.0, 4.0)
 Y = along("d", 10.0, 20.0, 40.0)
-EVEN = {"c": lambda p: p["d"] % 2 == 0}  # the condition c
+EVEN: Conditions = {"c": lambda p: p["d"] % 2 == 0}  # the condition c
 STEADY = ("(= 0 (& d (sdom x)))", "(= 0 (& d (sdom y)))")
 OF_D = "(!= 0 (& d (mask c)))"
 
 
-def _chosen(**more: object) -> World:
+def _chosen(ranges: Ranges | None = None, indices: Indices | None = None) -> World:
     """Two tensors and a condition along three steps, at step 1, where it does not hold."""
-    return World({"d": 1}, {"d": 3}, {"x": X, "y": Y}, conditions=EVEN, **more)  # type: ignore[arg-type]
+    return World({"d": 1}, {"d": 3}, {"x": X, "y": Y}, ranges or {}, indices or {}, EVEN)
 
 
 CASES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.rewrite.wrong.record import Seeded, m1, m2
-from tests.rewrite.wrong.world import Point, World
+from tests.rewrite.wrong.world import Point, Ranges, World
 
 X = np.asarray(3.0, "float32")
 VARIES = ("(= m (<< 1 (rank x)))", "(!= 0 (& d (dom x)))")
@@ -26,10 +26,10 @@ def _from(p: Point) -> range:
     return range(p["t"] + 2, 4)
 
 
-def _empty(tensors: dict[str, object], **more: object) -> World:
+def _empty(tensors: dict[str, object]) -> World:
     """A range of d before step t, at the first t: it has no elements."""
-    base: dict[str, object] = {"ranges": {"s": lambda p: range(p["t"])}, "numbers": {"m": 1}}
-    return World({"t": 0, "d": 0}, {"t": 4, "d": 4}, tensors, **{**base, **more})  # type: ignore[arg-type]
+    ranges: Ranges = {"s": lambda p: range(p["t"])}
+    return World({"t": 0, "d": 0}, {"t": 4, "d": 4}, tensors, ranges, numbers={"m": 1})
 
 
 def _read(side: str, group: str, fold: str, joined: str) -> World:
@@ -94,7 +94,7 @@ def _moved_out(name: str, fold: str, fn: str, inner: object, outer: object) -> S
                   f'(red "{fold}" m (sl d s {joined}))',
                   m2(fn, f'(red "{fold}" m (sl d s x))', "y"),
                   ("(= m 1)", "(= 0 (rank x))", "(= 0 (rank y))", "(= 0 (& d (dom y)))"),
-                  _empty({"x": inner, "y": outer}, numbers={"m": 1}))  # fmt: skip
+                  _empty({"x": inner, "y": outer}))  # fmt: skip
 
 
 def _monotone(fn: str, value: str) -> Seeded:

@@ -154,7 +154,7 @@ def _related(world: World, op: str, fields: Sequence[Tree]) -> bool:
             return world.text(f).startswith("cast:float")
         case "counts", [c, _]:
             size = world.size(fields[1])
-            return world.value(c, world.point).tolist() == list(range(size))
+            return np.array_equal(world.value(c, world.point), np.arange(size))
         case "indicator", [c, m]:
             return all(bool(world.value(m, p)) == world.conditions[c](p) for p in world.box())
         case "set", _:

@@ -14,7 +14,10 @@ def about_ranges(world: World, op: str, names: Sequence[str]) -> bool:
     """Relations that say where a range begins or ends, or where a condition holds."""
     dim = world.dim(names[0])
     extent = world.extents.get(dim, 0)
-    part = (lambda p: world.ranges[names[1]](p)) if len(names) > 1 else (lambda p: range(0))
+
+    def part(point: Point) -> range:
+        return world.ranges[names[1]](point)
+
     points = list(world.box())
     match op, names:
         case "prefix", [_, _]:

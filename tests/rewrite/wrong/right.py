@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from tests.rewrite.wrong.record import Seeded, m1, m2, values, where
-from tests.rewrite.wrong.world import World, along
+from tests.rewrite.wrong.world import Conditions, World, along
 
 X = along("d", 1.0, 2.0, 4.0, 8.0)
 Y = along("d", 3.0, 5.0, 7.0, 9.0)
 SAME = "(= (shape x) (shape lhs))"
 VARIES = ("(= m (<< 1 (rank x)))", "(!= 0 (& d (dom x)))")
-EVEN = {"c": lambda p: p["d"] % 2 == 0}  # the condition c
+EVEN: Conditions = {"c": lambda p: p["d"] % 2 == 0}  # the condition c
 PAIR = [[1.0, 2.0], [3.0, 4.0]]
 
 _ANYWHERE = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.rewrite.wrong.record import Seeded, m2
-from tests.rewrite.wrong.world import Point, World, along
+from tests.rewrite.wrong.world import Conditions, Indices, Point, Ranges, World, along
 
 X = along("d", 1.0, 2.0, 4.0, 8.0)
 Y = along("d", 3.0, 5.0, 7.0, 9.0)
@@ -14,9 +14,15 @@ FOLD = '(red "sum" m (sl d s x))'
 GREATEST = '(red "max" m (sl d s x))'
 
 
-def _world(here: int, **more: object) -> World:
+def _world(
+    here: int,
+    ranges: Ranges | None = None,
+    indices: Indices | None = None,
+    conditions: Conditions | None = None,
+) -> World:
     """Two tensors along four steps, of which one is the point."""
-    return World({"d": here}, {"d": 4}, {"x": X, "y": Y}, **more)  # type: ignore[arg-type]
+    tensors = {"x": X, "y": Y}
+    return World({"d": here}, {"d": 4}, tensors, ranges or {}, indices or {}, conditions or {})
 
 
 def _prefix(p: Point) -> range:
@@ -25,6 +31,10 @@ def _prefix(p: Point) -> range:
 
 def _suffix(p: Point) -> range:
     return range(p["d"], 4)
+
+
+def _by_both(p: Point) -> float:
+    return 10.0 * p["d"] + p["e"]
 
 
 def _before(p: Point) -> int:
@@ -63,11 +73,11 @@ _READS = (
            None),
     Seeded("moved-read-of-shorter", "another dimension's index moves too",
            "(sl d s (at e a x))", "(at e a (sl d s x))", ("(!= d e)", "(= 0 (& e (mask s)))"),
-           World({"d": 0, "e": 0}, {"d": 2, "e": 2}, {"x": lambda p: 10.0 * p["d"] + p["e"]},
+           World({"d": 0, "e": 0}, {"d": 2, "e": 2}, {"x": _by_both},
                  {"s": lambda p: range(2)}, {"a": lambda p: p["d"]})),
     Seeded("read-of-slice-that-moves", "the slice is that of the other point",
            "(at d a (sl e s x))", "(sl e s (at d a x))", ("(!= d e)", "(= 0 (& e (mask a)))"),
-           World({"d": 1, "e": 0}, {"d": 2, "e": 3}, {"x": lambda p: 10.0 * p["d"] + p["e"]},
+           World({"d": 1, "e": 0}, {"d": 2, "e": 3}, {"x": _by_both},
                  {"s": lambda p: range(p["d"], p["d"] + 2)}, {"a": lambda p: p["d"] - 1})),
 )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.rewrite.wrong.record import Seeded, m1, m2, where
-from tests.rewrite.wrong.world import Point, World, along
+from tests.rewrite.wrong.world import Conditions, Point, World, along
 
 X = along("d", 1.0, 2.0, 4.0)
 Y = along("d", 10.0, 20.0, 40.0)
@@ -13,7 +13,7 @@ VARIES = "(!= 0 (& d (dom x)))"
 LEADING = ("(= m (<< 1 (rank x)))", VARIES)
 NUMBERS = ("(= 0 (rank x))", "(= 0 (rank y))")
 STEADY = ("(= 0 (& d (sdom x)))", "(= 0 (& d (sdom y)))")
-EVEN = {"c": lambda p: p["d"] % 2 == 0}  # the condition c
+EVEN: Conditions = {"c": lambda p: p["d"] % 2 == 0}  # the condition c
 
 
 def _by_d(p: Point) -> float:
@@ -22,6 +22,10 @@ def _by_d(p: Point) -> float:
 
 def _by_both(p: Point) -> float:
     return 10.0 * p["d"] + p["e"]
+
+
+def _row(p: Point) -> list[float]:
+    return [10.0 * p["d"], 10.0 * p["d"] + 1.0]
 
 
 def _before(p: Point) -> int:
@@ -152,7 +156,7 @@ _CONDITIONS = (
                          "q": lambda p: range(1, 2)}), valid="inside the box"),
 )  # fmt: skip
 
-_IS_FIRST = {"c": lambda p: p["d"] == 0}
+_IS_FIRST: Conditions = {"c": lambda p: p["d"] == 0}
 _LINE = ("(= x (rec r))", "(neighbour r d i b)", "(body r c s y)", "(only c d b)",
          "(= 0 (rank s))", "(= 0 (rank a))", "(= 0 (rank g))")  # fmt: skip
 _RECURRENCES = (
@@ -203,7 +207,7 @@ _RECURRENCES = (
            "(sl d s (rec r))", "(rec q)", ("(= s (full d))", "(batch r e q)", "(!= d e)"),
            World({"d": 0, "e": 0}, {"d": 2, "e": 2}, ranges={"s": lambda p: range(2)},
                  recurrences={"r": _by_both,
-                              "q": lambda p: [10.0 * p["d"], 10.0 * p["d"] + 1.0]})),
+                              "q": _row})),
     Seeded("twin-of-another-recurrence", "the twin is another recurrence's", "(sl d s (rec r))",
            "(rec q)", ("(= s (full d))", "(batch n d q)"),
            World({"d": 0}, {"d": 2}, ranges={"s": lambda p: range(2)},

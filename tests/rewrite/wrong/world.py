@@ -24,6 +24,9 @@ from ostinato.rewrite.prove.text import Tree
 Array = npt.NDArray[Any]
 Point = Mapping[str, int]
 Shape = tuple[int, ...]
+Ranges = Mapping[str, Callable[[Point], range]]
+Indices = Mapping[str, Callable[[Point], int]]
+Conditions = Mapping[str, Callable[[Point], bool]]
 JOIN: dict[str, Callable[[Array, Array], Array]] = {
     "sum": np.add,
     "prod": np.multiply,
@@ -73,15 +76,9 @@ class World:
     point: Point = field(default_factory=dict[str, int])
     extents: Mapping[str, int] = field(default_factory=dict[str, int])
     tensors: Mapping[str, object] = field(default_factory=dict[str, object])
-    ranges: Mapping[str, Callable[[Point], range]] = field(
-        default_factory=dict[str, "Callable[[Point], range]"]
-    )
-    indices: Mapping[str, Callable[[Point], int]] = field(
-        default_factory=dict[str, "Callable[[Point], int]"]
-    )
-    conditions: Mapping[str, Callable[[Point], bool]] = field(
-        default_factory=dict[str, "Callable[[Point], bool]"]
-    )
+    ranges: Ranges = field(default_factory=dict[str, "Callable[[Point], range]"])
+    indices: Indices = field(default_factory=dict[str, "Callable[[Point], int]"])
+    conditions: Conditions = field(default_factory=dict[str, "Callable[[Point], bool]"])
     numbers: dict[str, int] = field(default_factory=dict[str, int])
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
     shapes: dict[str, Shape] = field(default_factory=dict[str, Shape])
