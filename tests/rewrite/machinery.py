@@ -1,0 +1,252 @@
+"""Gates and analyses of the engine with one thing changed, and whether the instances notice.
+
+A *gate* says which relation lets rules in. Shut, its rules never fire, which an instance misses.
+A gate that is left open, or that is none, changes nothing: a rule that asks for a relation without
+rows has no match, in whichever ruleset it stands.
+
+An *analysis* concludes facts of a term from those of its operands. Dropped or weakened, a rule that
+needs the fact does not fire; made to say something else, it contradicts another analysis, makes a
+rule fire where it must not, or says what is not true of the values of the instance.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from ostinato.pdg.errors import OstinatoError
+from ostinato.pdg.index import Dim, Extent, evaluate
+from ostinato.pdg.interpret import Interpreter, junk
+from ostinato.pdg.node import Node, Pdg
+from ostinato.rewrite._egglog import Cell, EngineError, Program, Session
+from ostinato.rewrite.instances import every_instance
+from ostinato.rewrite.instances.instance import Instance, Sizes
+from ostinato.rewrite.instances.reading import numbered
+from ostinato.rewrite.lang import GATES, SIGNATURE, is_open, program, rule_text
+from ostinato.rewrite.load import load
+from ostinato.rewrite.loaded import Loaded
+from ostinato.rewrite.prove.text import Tree, parse, show
+from ostinato.rewrite.registry import Rule, every_rule
+from ostinato.rewrite.saturate import Budget, saturate
+
+FACTS = ("node", "dom", "sdom", "rank", "dtype", "value")
+SIZES = {"B": 2, "T": 4, "I": 2}
+Known = dict[str, dict[int, Cell]]
+
+
+@dataclass(frozen=True)
+class Changed:
+    """The text of an analysis, and what stands in its place ("" for nothing)."""
+
+    name: str
+    change: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.change}"
+
+
+def analyses() -> dict[str, str]:
+    """The commands that conclude facts, by name."""
+    base = program(()).base
+    found = [c for c in base if c.startswith("(rule ") and ":ruleset analysis" in c]
+    return {str(_tree(c)[-1]).strip('"'): c for c in found}
+
+
+def _tree(command: str) -> tuple[Tree, ...]:
+    found = parse(command)
+    assert isinstance(found, tuple), f"{command} is no rule"
+    return found
+
+
+def changed_analyses() -> Iterator[Changed]:
+    """Every single change of every analysis."""
+    for name, text in analyses().items():
+        yield Changed(name, "dropped", text, "")
+        head, facts, actions, *rest = _tree(text)
+        assert isinstance(facts, tuple) and isinstance(actions, tuple), f"{text} is no rule"
+        for k, fact in enumerate(facts[1:], 1):
+            fewer = (*facts[:k], *facts[k + 1 :])
+            yield Changed(name, f"without {show(fact)}", text, _rule(head, fewer, actions, rest))
+        for k, action in enumerate(actions):
+            for other in _others(action):
+                more = (*actions[:k], other, *actions[k + 1 :])
+                change = f"{show(action)} -> {show(other)}"
+                yield Changed(name, change, text, _rule(head, facts, more, rest))
+        for k, fact in enumerate(facts):
+            for other in _others(fact):
+                more = (*facts[:k], other, *facts[k + 1 :])
+                change = f"{show(fact)} -> {show(other)}"
+                yield Changed(name, change, text, _rule(head, more, actions, rest))
+
+
+def _rule(head: Tree, facts: Tree, actions: Tree, rest: list[Tree]) -> str:
+    return show((head, facts, actions, *rest))
+
+
+_OTHER = {"|": "&", "&": "|", "+": "-", "-": "+"}
+
+
+def _others(tree: Tree) -> Iterator[Tree]:
+    """An integer moved by one, or another operator, in one place."""
+    if isinstance(tree, int):
+        yield from (tree + 1, tree - 1)
+    elif isinstance(tree, tuple):
+        if tree and tree[0] in _OTHER and len(tree) == 3:
+            yield (_OTHER[str(tree[0])], *tree[1:])
+        for k, part in enumerate(tree):
+            yield from ((*tree[:k], other, *tree[k + 1 :]) for other in _others(part))
+
+
+def notices(changed: Changed, most: int | None = None) -> str:
+    """Which instance notices a changed analysis, and how; "" if none of so many does."""
+    base = program(()).base
+    at = base.index(changed.before)
+    made = (*base[:at], *((changed.after,) if changed.after else ()), *base[at + 1 :])
+    for instance in _about(changed.before)[:most]:
+        try:
+            found = _noticed(instance, made)
+        except (EngineError, OstinatoError) as problem:
+            found = str(problem)
+        if found:
+            return f"{instance.name}: {found}"
+    return ""
+
+
+def _about(text: str) -> list[Instance]:
+    """The instances that have an operator of an analysis, those with few rules first."""
+    ops = {word for word in re.findall(r"\((\w+)", text) if word in SIGNATURE}
+    found = [i for i in every_instance() if not ops or ops & _operators(i)]
+    return sorted(found, key=lambda i: len(i.beside) + len(i.fires))
+
+
+@cache
+def _operators(instance: Instance) -> frozenset[str]:
+    """The operators of an instance, and of what its rules make of it."""
+    _, loaded = _prepared(instance)
+    rules = [every_rule()[name] for name in (*instance.fires, *instance.beside)]
+    made = {w for r in rules for w in re.findall(r"\((\w+)", f"{r.left} {r.right}")}
+    return frozenset({name.removeprefix("raw_") for name in loaded.rows} | made)
+
+
+@cache
+def _prepared(instance: Instance) -> tuple[Pdg, Loaded]:
+    pdg = instance.build(Sizes())
+    loaded = load(pdg)
+    numbered(pdg, loaded)
+    return pdg, loaded
+
+
+def _noticed(instance: Instance, base: tuple[str, ...]) -> str:
+    pdg, loaded = _prepared(instance)
+    names = dict.fromkeys((*instance.beside, *instance.fires, *instance.idle))
+    rules = [every_rule()[name] for name in names]
+    texts = tuple(map(rule_text, rules))
+    with Session(Program(base, texts, (), base)) as engine:
+        engine.insert(loaded.rows)
+        done = saturate(engine, Budget(5), {r.name: r.family for r in rules})
+        tables = engine.tables(FACTS)
+    known: Known = {n: {int(i[0]): o for i, o in tables[n].rows} for n in FACTS}
+    missed = [name for name in instance.fires if not done.matches.get(name, 0)]
+    fired = [name for name in instance.idle if done.matches.get(name, 0)]
+    if missed or fired:
+        return f"{missed or fired} {'did not fire' if missed else 'fired'}"
+    return untrue(pdg, loaded, known)
+
+
+def untrue(pdg: Pdg, loaded: Loaded, known: Known, sizes: dict[str, int] | None = None) -> str:
+    """A fact of a class that its values contradict, or ""."""
+    extents = sizes or SIZES
+    nodes = {node: int(known["node"][number]) for node, number in loaded.ids.items()}
+    outputs = tuple(("", node) for node in nodes)
+    judge = Interpreter(Pdg(outputs, pdg.equations), extents, {}, 0, True, junk(1))
+    bits = {d: loaded.tables.bit(d) for d in loaded.tables.dims}
+    for node, cls in nodes.items():
+        if (known["rank"].get(cls), known["dtype"].get(cls)) != (node.rank, node.dtype):
+            return f"rank or type of {node.op}"
+        try:
+            first, last = (judge.value(node, point) for point in _points(node, extents))
+        except (OstinatoError, AssertionError, IndexError, ValueError):
+            continue
+        number = known["value"].get(cls)
+        if number is not None and not (np.all(first == number) and np.all(last == number)):
+            return f"the value of {node.op}"
+        mask = {name: int(known[name].get(cls, -1)) for name in ("dom", "sdom")}
+        moves = {name: any(bits[d] & mask[name] for d in node.domain) for name in mask}
+        if not moves["sdom"] and first.shape != last.shape:
+            return f"the shape of {node.op} is another one at another point"
+        if not moves["dom"] and not np.array_equal(first, last, equal_nan=first.dtype.kind == "f"):
+            return f"the value of {node.op} is another one at another point"
+    return ""
+
+
+def _points(node: Node, extents: dict[str, int]) -> list[tuple[int, ...]]:
+    """The first and the last point of a node's box."""
+    env: dict[Dim | Extent, int] = {Extent(name): size for name, size in extents.items()}
+    last = tuple(evaluate(d.extent, env) - 1 for d in node.domain)
+    return [tuple(0 for _ in last), last]
+
+
+def gate_of(rule: Rule) -> str:
+    """The relation that lets a rule in, or ""."""
+    asked = {str(_tree(fact)[0]) for fact in rule.when}
+    gates = (gate for gate in GATES if gate in asked)
+    return next(gates, "") if rule.phase == "rewrite" else ""
+
+
+def behind(gate: str) -> set[str]:
+    """The rules that a gate lets in."""
+    return {rule.name for rule in every_rule() if gate_of(rule) == gate}
+
+
+def is_missed(gate: str) -> bool:
+    """Whether a rule of the gate fires on its instance, and does not when the gate is shut.
+
+    A gate that lets no rule in may be shut.
+    """
+    rules = behind(gate)
+    return not rules or any(
+        _fires(instance, name, "") and not _fires(instance, name, gate)
+        for instance in every_instance()
+        for name in rules & {*instance.fires}
+    )
+
+
+def _fires(instance: Instance, name: str, shut: str) -> bool:
+    """Whether a rule fires where what was loaded opens the gates, but for one that is shut."""
+    _, loaded = _prepared(instance)
+    names = dict.fromkeys((*instance.beside, name))
+    rules = tuple(every_rule()[n] for n in names)
+    with Session(program(rules)) as engine:
+        engine.insert(loaded.rows)
+        while is_open(shut, engine.filled):
+            engine.filled -= {shut, f"raw_{shut}"} & engine.filled or {"counts"}
+        done = saturate(engine, Budget(5), {r.name: r.family for r in rules})
+    return bool(done.matches.get(name, 0))
+
+
+def main() -> int:
+    """Change every gate and every analysis; print those that nobody notices."""
+    counts = Counter[str]()
+    for gate in GATES:
+        counts["gates noticed" if is_missed(gate) else "gates not noticed"] += 1
+        if not is_missed(gate):
+            print(f"the gate {gate}: NOBODY NOTICES", flush=True)
+    for changed in changed_analyses():
+        found = notices(changed)
+        counts["analyses noticed" if found else "analyses not noticed"] += 1
+        if not found:
+            print(f"{changed}\n    NOBODY NOTICES", flush=True)
+    print(", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
+    return 1 if any("not" in name for name in counts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
