@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ostinato.pdg.functions import FLOATS, HALVES
 from ostinato.pdg.node import Along, Map, Matmul, Node, Pdg, Random, Rec, Reduce
 
@@ -29,8 +31,8 @@ def is_bounded(node: Node) -> bool:
             return isinstance(op, Matmul)
 
 
-def has_defined_bits(pdg: Pdg, output: Node) -> bool:
-    """Whether no value that an output is made of is bounded only."""
+def reached(pdg: Pdg, output: Node) -> Iterator[Node]:
+    """Every node that an output is made of, also through equations."""
     seen: set[Node] = set()
     todo = [output]
     while todo:
@@ -38,9 +40,12 @@ def has_defined_bits(pdg: Pdg, output: Node) -> bool:
         if node in seen:
             continue
         seen.add(node)
-        if is_bounded(node):
-            return False
+        yield node
         todo += node.args
         if isinstance(node.op, Rec):
             todo += [right for _, right in pdg.equations[node.op.name].cases]
-    return True
+
+
+def has_defined_bits(pdg: Pdg, output: Node) -> bool:
+    """Whether no value that an output is made of is bounded only."""
+    return not any(is_bounded(node) for node in reached(pdg, output))

@@ -1,0 +1,58 @@
+"""The second judge: its domain rule, and that it agrees with the interpreter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato.pdg.functions import Array
+from ostinato.tensor import Tensor
+from tests.property.definition import Undefined, define
+from tests.property.operators import philox
+
+
+def defined(y: Tensor, **arguments: object) -> Array:
+    program = ot.Program(y=y)
+    bound = program.signature.bind(arguments)
+    return define(program.pdg, bound.extents, bound.inputs, bound.seed, program.hosts)[0]["y"]
+
+
+def test_a_sum_before_the_first_step_is_the_sum_of_nothing() -> None:
+    t = ot.dims("t")
+    sums = ot.input("x", over=t)[: t + 1].sum(0)
+    assert defined(sums[t - 1], x=[1.0, 2.0, 4.0]).tolist() == [0.0, 1.0, 3.0]
+
+
+def test_a_draw_is_a_function_of_its_point_also_outside() -> None:
+    b, t = ot.dims("b t")
+    draw = ot.random.normal((), over=(b, t))
+    before, here = defined(draw[b, t - 1], B=2, T=3), defined(draw[b, t], B=2, T=3)
+    assert before[:, 1:].tolist() == here[:, :-1].tolist() and np.isfinite(before).all()
+
+
+def test_a_choice_outside_takes_the_side_of_its_condition() -> None:
+    t = ot.dims("t")
+    x = ot.input("x", over=t)
+    assert defined(ot.where(t >= 0, x, 7.0)[t - 1], x=[1.0, 2.0]).tolist() == [7.0, 1.0]
+
+
+def test_a_leaf_has_no_value_outside_its_box() -> None:
+    first = ot.Program(y=ot.input("x", over=ot.dims("t"))[0])
+    assert define(first.pdg, {"T": 1}, {"x": np.ones(1, "float32")})[0]["y"] == 1.0
+    with pytest.raises(Undefined):
+        define(first.pdg, {"T": 0}, {"x": np.ones(0, "float32")})
+
+
+def test_recurrences_of_any_length_are_defined() -> None:
+    t = ot.dims("t")
+    h = ot.recurrent("h", dtype="int32", over=t)
+    h[0] = 1
+    h[t + 1] = h * 3 + 1
+    assert defined(h, T=3000).tolist()[:4] == [1, 4, 13, 40]
+
+
+def test_philox_gives_the_words_of_its_paper() -> None:
+    assert [hex(word) for word in philox([0, 0, 0, 0], [0, 0])] == [
+        *("0x6627e8d5", "0xe169c58d", "0xbc57ac4c", "0x9b00dbd8")
+    ]
