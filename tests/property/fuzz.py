@@ -31,7 +31,6 @@ class Tally:
     kinds: Counter[str] = field(default_factory=Counter[str])
     constructs: Counter[str] = field(default_factory=Counter[str])
     checks: Counter[str] = field(default_factory=Counter[str])
-    wild: int = 0
     unsteady: int = 0
     symptoms: Counter[str] = field(default_factory=Counter[str])
 
@@ -41,7 +40,6 @@ class Tally:
         self.kinds.update(outcome.kinds)
         self.constructs.update(outcome.constructs)
         self.checks.update(outcome.checks)
-        self.wild += outcome.wild
         self.unsteady += outcome.unsteady
         if outcome.symptom:
             self.symptoms[outcome.symptom] += 1
@@ -62,7 +60,6 @@ class Tally:
         rows += [
             ("constructs used", f"{len(self.constructs)} of {known}"),
             ("least used construct", min(self.constructs.values(), default=0)),
-            ("programs too large to compare", self.wild),
             ("programs that enlarge rounding", self.unsteady),
             ("failures", sum(self.symptoms.values())),
             ("different symptoms", len(self.symptoms)),

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.pdg.functions import Array
 from tests.property.exactness import BOUNDED, has_defined_bits
 from tests.property.judge import Bench, trial_of
+from tests.property.tolerance import unlike
 
 SEEDS = range(24)
 
@@ -22,21 +21,6 @@ def defined(bench: Bench) -> list[str]:
     outputs = dict(bench.program.pdg.outputs)
     pdg = bench.program.pdg
     return [n for n in bench.program.outputs if has_defined_bits(pdg, outputs[n])]
-
-
-def unlike(
-    found: Mapping[str, Array], expected: Mapping[str, Array], names: list[str]
-) -> list[str]:
-    """The names of arrays that differ in a bit; a NaN is one value, and 0.0 and -0.0 are two."""
-    out: list[str] = []
-    for name in names:
-        a, b = np.asarray(found[name]), np.asarray(expected[name])
-        wide = "float64" if a.dtype.name == "bfloat16" else a.dtype
-        nan = np.isnan(a.astype(wide)) & np.isnan(b.astype(wide)) if a.dtype.kind != "b" else None
-        bits = [np.where(nan, np.asarray(0, x.dtype), x) if nan is not None else x for x in (a, b)]
-        if a.dtype != b.dtype or bits[0].tobytes() != bits[1].tobytes():
-            out.append(name)
-    return out
 
 
 @pytest.mark.parametrize("part", range(4))

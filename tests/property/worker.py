@@ -26,7 +26,6 @@ class Outcome:
     constructs: tuple[str, ...]
     kinds: tuple[str, ...]
     checks: tuple[str, ...]
-    wild: bool = False
     unsteady: bool = False
     symptom: str = ""
     trial: Trial | None = None
@@ -62,7 +61,7 @@ def _outcome(seed: int, trial: Trial, bench: Bench | None = None, **more: str) -
                   "second gradient of a loss")  # fmt: skip
     return Outcome(
         seed, tuple(sorted(names)), tuple(sorted(kinds)), trial.checks,
-        wild=bool(bench and bench.wild), unsteady=bool(bench and bench.unsteady),
+        unsteady=bool(bench and bench.unsteady),
         trial=trial, **more,
     )  # fmt: skip
 
