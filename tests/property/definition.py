@@ -62,7 +62,7 @@ class Definition:
     """What every node of a program is, for given extents, inputs and seed.
 
     ``free`` gathers nodes that were rounded in an order that is this judge's own choice: float sums
-    and products of eight elements or more, matrix products, and functions with an error bound.
+    and products of eight elements or more, and matrix products.
     ``tied`` gathers those at which a larger or smaller one of 0.0 and -0.0 was taken.
     """
 

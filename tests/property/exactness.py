@@ -14,21 +14,21 @@ BOUNDED = frozenset(
 )
 
 
-def is_bounded(node: Node) -> bool:
-    """Whether an operator of floats has a free order, or a function with an error bound."""
+def is_bounded(node: Node, folds: bool = True) -> bool:
+    """Whether an operator of floats is a function with an error bound, or has a free order."""
     if node.dtype not in FLOATS + HALVES:
         return False
     match node.op:
         case Map(fn):
             return fn in BOUNDED
         case Reduce(fn):
-            return fn in ("sum", "prod")
+            return folds and fn in ("sum", "prod")
         case Along(fn):
             return fn == "logsumexp"
         case Random(fn):
             return fn == "normal"
         case op:
-            return isinstance(op, Matmul)
+            return folds and isinstance(op, Matmul)
 
 
 def reached(pdg: Pdg, output: Node) -> Iterator[Node]:

@@ -63,6 +63,11 @@ class Trial:
     without: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     seed: int = 0
+    quick: bool = False  # judged by `tests.property.quick`, which the following are for
+    special: bool = False  # some arguments are NaN, infinite, signed zeros, extreme integers
+    exact: bool = False  # compiled with ``exact=True``
+    rules: str = "all"
+    watched: str = ""  # the checks of the compiled code: "steps" or "addresses"
 
 
 class Bench:
@@ -75,11 +80,14 @@ class Bench:
         self.program = self.replay.program()
         self.unsteady = False  # some difference was rounding that the program enlarges
 
+    def sizes(self, extents: int) -> Mapping[str, int]:
+        return EXTENTS[extents]
+
     def given(self, extents: int) -> dict[str, Any]:
-        """The arguments at one of `EXTENTS`, which constant steps may lengthen."""
+        """The arguments at one of the sets of extents, which constant steps may lengthen."""
         least = self.program.signature.least
-        sizes = {name: max(n, least.get(name, 1)) for name, n in EXTENTS[extents].items()}
-        values = arguments(self.replay, sizes, extents)
+        sizes = {name: max(n, least.get(name, 1)) for name, n in self.sizes(extents).items()}
+        values = arguments(self.replay, sizes, extents, self.trial.special)
         wanted = (*self.program.inputs, *self.program.extents)
         return {name: value for name, value in values.items() if name in wanted}
 

@@ -15,16 +15,20 @@ import numpy as np
 from hypothesis import strategies as st
 
 import ostinato as ot
+from ostinato.pdg.errors import OstinatoError
 from ostinato.tensor import Tensor
-from tests.property.constructs import TABLE, Step, Workshop
+from tests.property.constructs import TABLE, TAME, Step, Workshop
 from tests.property.constructs.gradients import loss_of
 from tests.property.constructs.slices import FOLDS
+from tests.property.constructs.specials import FLOATS as SPECIAL
+from tests.property.constructs.specials import WHOLE, WIDE
 from tests.property.constructs.table import FLOATS
 
 __all__ = ["Recipe", "Replay", "Step", "arguments", "covering", "invent", "recipes"]
 
 NAMES = ("b", "s", "t", "u")
 SHAPES = ((), (3,), (3,), (2, 3))
+WILD_SHAPES = ((), (), (), (3,), (3,), (2, 3), (1,), (0,), (4, 4), (17,), (2, 0, 3))
 INTEGERS = ("int32", "int64", "uint32", "bool")
 MODES = ("values", "values", "values", "values", "gradient", "second")
 
@@ -35,6 +39,7 @@ class Recipe:
 
     ``dtypes`` are those of the inputs, if not all have the program's type. ``mode`` says what comes
     out: the "values" of the last tensors, a loss of them and its "gradient", or its "second" one.
+    In a ``wild`` recipe a step that its operands refuse is skipped like one that does not fit.
     """
 
     inputs: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
@@ -43,6 +48,7 @@ class Recipe:
     dims: int
     dtypes: tuple[str, ...] = ()
     mode: str = "values"
+    wild: bool = False
 
 
 class Replay:
@@ -63,7 +69,12 @@ class Replay:
     def take(self, step: Step, number: int) -> bool:
         """Add the tensor of one step to the pool, if it fits."""
         self.workshop.number = number
-        made = TABLE[step.op].make(self.workshop, step)
+        try:
+            made = TABLE[step.op].make(self.workshop, step)
+        except OstinatoError:
+            if not self.recipe.wild:
+                raise
+            return False
         if made is None:
             return False
         self.workshop.pool.append(made)
@@ -104,33 +115,37 @@ def _step(chance: random.Random, names: Sequence[str], pool: int) -> Step:
     )  # fmt: skip
 
 
-def _frame(chance: random.Random) -> Recipe:
+def _frame(chance: random.Random, wild: bool) -> Recipe:
     """A recipe without steps."""
-    dims = chance.choice((1, 2, 2, 3, 3, 4))
+    dims = chance.choice((1, 1, 2, 2, 2, 3) if wild else (1, 2, 2, 3, 3, 4))
+    shapes = WILD_SHAPES if wild else SHAPES
     inputs = tuple(
         (tuple(sorted(chance.sample(range(dims), chance.randint(1, min(dims, 3))))),
-         chance.choice(SHAPES))
+         chance.choice(shapes))
         for _ in range(chance.randint(1, 3))
     )  # fmt: skip
     float_ = chance.choice(("float32", "float32", "float64"))
     dtypes = [chance.choice(INTEGERS) if chance.random() < 0.15 else float_ for _ in inputs]
     dtypes[0] = float_
-    return Recipe(inputs, (), chance.randint(1, 2), dims, tuple(dtypes), chance.choice(MODES))
+    outputs, mode = chance.randint(1, 2), chance.choice(MODES)
+    return Recipe(inputs, (), outputs, dims, tuple(dtypes), mode, wild)
 
 
-def invent(seed: int, most_steps: int = 9, preferring: Sequence[str] = ()) -> Recipe:
+def invent(
+    seed: int, most_steps: int = 9, preferring: Sequence[str] = (), wild: bool = False
+) -> Recipe:
     """Return the recipe of a seed, with preferred constructs in most places where they fit.
 
     Constructs are drawn by kind first; a kind is as common as the root of its size. Some programs
-    begin with a dim that ends, as later it cannot.
+    begin with a dim that ends, as later it cannot. ``wild`` draws from all constructs.
     """
     chance = random.Random(seed)
     kinds: dict[str, list[str]] = {}
-    for each in TABLE.values():
+    for each in (TABLE if wild else TAME).values():
         kinds.setdefault(each.kind, []).append(each.name)
-    rows, weights = list(kinds.values()), [len(names) ** 0.5 for names in kinds.values()]
+    rows, weights = list(kinds.values()), [_weight(names) for names in kinds.values()]
     while True:
-        recipe = _frame(chance)
+        recipe = _frame(chance, wild)
         wanted = chance.randint(min(2, most_steps), most_steps)
         replay = Replay(recipe, recipe.dtypes[0])
         steps: list[Step] = []
@@ -146,10 +161,16 @@ def invent(seed: int, most_steps: int = 9, preferring: Sequence[str] = ()) -> Re
                 return replace(recipe, steps=tuple(steps))
 
 
+def _weight(names: Sequence[str]) -> float:
+    """How common a kind is: wild ones twice, and long chains seldom, as they take long."""
+    weight = len(names) ** 0.5 * (2 if TABLE[names[0]].wild else 1)
+    return weight * (0.1 if TABLE[names[0]].kind == "long chains" else 1)
+
+
 def covering(programs: int) -> list[Recipe]:
     """At least so many recipes, which together use every construct that fits at all."""
     found: list[Recipe] = []
-    left = sorted(TABLE)
+    left = sorted(TAME)
     while len(found) < programs or (left and len(found) < 4 * programs):
         recipe = invent(len(found), 9, left)
         used = {step.op for step in recipe.steps}
@@ -164,15 +185,23 @@ def recipes(most_steps: int = 9) -> st.SearchStrategy[Recipe]:
     return seeds.map(lambda seed: replace(invent(seed, most_steps), mode="values", dtypes=()))
 
 
-def arguments(replay: Replay, extents: Mapping[str, int], seed: int) -> dict[str, Any]:
-    """Seeded values for every input, and the extents."""
+def arguments(
+    replay: Replay, extents: Mapping[str, int], seed: int, special: bool = False
+) -> dict[str, Any]:
+    """Seeded values for every input, and the extents; one in four ``special``, if asked for."""
     rng = np.random.default_rng(seed)
     out: dict[str, Any] = dict(extents)
     for k, x in enumerate(replay.inputs):
         lead = [extents[d.name.upper()] for d in x.node.domain]
         shape = (*lead, *(int(str(n)) for n in x.shape))
         if x.dtype in FLOATS:
-            out[f"x{k}"] = rng.uniform(-1, 1, shape).astype(x.dtype)
+            values = rng.uniform(-1, 1, shape).astype(x.dtype)
         else:
-            out[f"x{k}"] = rng.integers(0 if x.dtype == "uint32" else -4, 5, shape).astype(x.dtype)
+            values = rng.integers(0 if x.dtype == "uint32" else -4, 5, shape).astype(x.dtype)
+        if special:
+            numbers = SPECIAL if x.dtype in FLOATS else WIDE if x.dtype == "int64" else WHOLE
+            with np.errstate(all="ignore"):
+                odd = np.asarray(numbers).astype(x.dtype)[rng.integers(0, len(numbers), shape)]
+            values = np.where(rng.random(shape) < 0.25, odd, values)
+        out[f"x{k}"] = values
     return out

@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from tests.property.constructs import TABLE
+from tests.property.constructs import TAME
 from tests.property.judge import CHECKS, judge, trial_of
 from tests.property.programs import covering
 
@@ -25,6 +25,6 @@ def test_invented_programs_pass_every_check(part: int) -> None:
 
 def test_the_programs_of_a_run_use_every_construct_and_every_check() -> None:
     recipes = covering(64)
-    assert TABLE.keys() == {step.op for recipe in recipes for step in recipe.steps}
+    assert TAME.keys() == {step.op for recipe in recipes for step in recipe.steps}
     trials = [trial_of(seed, recipe) for seed, recipe in enumerate(recipes)]
     assert CHECKS.keys() == {name for trial in trials for name in trial.checks}

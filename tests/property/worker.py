@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import textwrap
 import traceback
 import warnings
@@ -15,7 +16,22 @@ from pathlib import Path
 from tests.property.constructs import TABLE
 from tests.property.judge import Bench, Trial, judge, trial_of
 from tests.property.poison import poison_arenas
-from tests.property.shrink import shrink, symptom
+from tests.property.quick import Refused, quick, quick_trial_of
+from tests.property.shrink import Fails, shrink, symptom
+
+SHRINK_S, SHRINK_QUICK_S = 60.0, 15.0
+CRASH_LIMIT_S = 60  # of one attempt to crash again
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How trials are made: see the options of `tests.property.fuzz`."""
+
+    quick: bool = False
+    watched: str = ""
+
+    def trial(self, seed: int) -> Trial:
+        return quick_trial_of(seed, self.watched) if self.quick else trial_of(seed)
 
 
 @dataclass(frozen=True)
@@ -27,25 +43,28 @@ class Outcome:
     kinds: tuple[str, ...]
     checks: tuple[str, ...]
     unsteady: bool = False
+    refused: str = ""
     symptom: str = ""
     trial: Trial | None = None
     report: str = ""
 
     @staticmethod
-    def of_lost(seed: int, symptom: str) -> Outcome:
+    def of_lost(seed: int, symptom: str, mode: Mode) -> Outcome:
         """A trial whose process died or was ended."""
-        trial = trial_of(seed)
-        return _outcome(seed, trial, symptom=symptom, report=symptom)
+        return _outcome(seed, mode.trial(seed), symptom=symptom, report=symptom)
 
     def as_test(self) -> str:
         """A test file that fails as long as the failure is there."""
         note = textwrap.indent(self.report.strip(), "    # ", lambda _: True)
+        module, judging = ("quick", "quick") if self.trial and self.trial.quick else ("judge",) * 2
+        imports = [f"from tests.property.{module} import {judging}"] if module == "quick" else []
+        imports = ["from tests.property.judge import Trial" + ("" if imports else ", judge"),
+                   "from tests.property.programs import Recipe, Step", *imports]  # fmt: skip
         return (
             f'"""Found by fuzzing: {_plain(self.symptom)}."""\n\n'
-            "from tests.property.judge import Trial, judge\n"
-            "from tests.property.programs import Recipe, Step\n\n\n"
-            f"def test_found_{self.seed}() -> None:\n{note}\n"
-            f"    trial = {self.trial!r}\n    judge(trial)\n"
+            + "\n".join(imports)
+            + f"\n\n\ndef test_found_{self.seed}() -> None:\n{note}\n"
+            f"    trial = {self.trial!r}\n    {judging}(trial)\n"
         )
 
 
@@ -66,37 +85,74 @@ def _outcome(seed: int, trial: Trial, bench: Bench | None = None, **more: str) -
     )  # fmt: skip
 
 
+def run(trial: Trial) -> Bench:
+    """Judge a trial by the mode it was made for."""
+    return quick(trial) if trial.quick else judge(trial)
+
+
 def failure(trial: Trial) -> str | None:
     """The symptom of a trial, if it fails."""
     try:
-        judge(trial)
+        run(trial)
+    except Refused:
+        return None
     except Exception as error:
         return symptom(error)
     return None
 
 
-def outcome(seed: int) -> Outcome:
+def failure_of_another(trial: Trial) -> str | None:
+    """The symptom of a trial that may end its process: that of a fork of this one."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if not child:
+        signal.alarm(CRASH_LIMIT_S)
+        os.write(theirs, (failure(trial) or "").encode())
+        os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as pipe:
+        said = pipe.read().decode()
+    _, status = os.waitpid(child, 0)
+    return f"Crash: the process died ({-os.WTERMSIG(status)})" if status else said or None
+
+
+def outcome(seed: int, mode: Mode = Mode()) -> Outcome:
     """Judge the trial of a seed; make a failing one smaller."""
     try:
-        trial = trial_of(seed)
+        trial = mode.trial(seed)
     except Exception as error:
         where = f"trial_of({seed}): {traceback.format_exc(limit=-6)}"
         return Outcome(seed, (), (), (), symptom=symptom(error), report=where)
     try:
-        return _outcome(seed, trial, judge(trial))
+        return _outcome(seed, trial, run(trial))
+    except Refused as refusal:
+        return replace(_outcome(seed, trial), refused=str(refusal))
     except Exception as error:
         report = f"{error}\n{traceback.format_exc(limit=-6)}"
-        text = symptom(error)
-        small = shrink(trial, failure)
-        used = "+".join(sorted(step.op for step in small.recipe.steps))
-        if text.startswith("Disagreement"):  # what differs says little: where it does says more
-            text = f"{text} in {used}"
-        made = _outcome(seed, trial, symptom=text, report=report)
-        return replace(made, trial=small)
+        return _smaller(seed, trial, symptom(error), report, failure)
 
 
-def serve(pipe: Connection, cache: str) -> None:
-    """Answer seeds with outcomes until the other end closes."""
+def _smaller(seed: int, trial: Trial, text: str, report: str, fails: Fails) -> Outcome:
+    """The outcome of a failure, with the smallest trial that was found to fail in this way."""
+    small = shrink(trial, fails, SHRINK_QUICK_S if trial.quick else SHRINK_S)
+    used = "+".join(sorted(step.op for step in small.recipe.steps))
+    if text.startswith(("Disagreement", "Crash")):  # where it differs says more than what does
+        text = f"{text} in {used}"
+    return replace(_outcome(seed, trial, symptom=text, report=report), trial=small)
+
+
+def crashed(seed: int, mode: Mode) -> Outcome:
+    """The outcome of a seed that ended the process of another worker."""
+    trial = mode.trial(seed)
+    text = failure_of_another(trial)
+    if text is None or not text.startswith("Crash"):
+        again = "Crash: the process died, and not again when the seed was judged alone"
+        return _outcome(seed, trial, symptom=again, report=again)
+    return _smaller(seed, trial, text, text, failure_of_another)
+
+
+def serve(pipe: Connection, cache: str, mode: Mode) -> None:
+    """Answer seeds with outcomes until the other end closes; negative ones have crashed before."""
     warnings.simplefilter("ignore")
     poison_arenas()
     own = Path(cache, str(os.getpid()))
@@ -106,5 +162,5 @@ def serve(pipe: Connection, cache: str) -> None:
             seed = pipe.recv()
         except EOFError:
             return
-        pipe.send(outcome(seed))
+        pipe.send(outcome(seed, mode) if seed >= 0 else crashed(~seed, mode))
         shutil.rmtree(own, ignore_errors=True)

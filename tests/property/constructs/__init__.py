@@ -3,25 +3,36 @@
 from tests.property.constructs import (
     arrays,
     attention,
+    chains,
     computed,
     conditions,
     draws,
+    empties,
     ends,
     extents,
     gradients,
     halves,
+    huge,
     integers,
+    outside,
     pointwise,
     products,
+    prompts,
     reads,
     recurrences,
+    sized,
     slices,
+    specials,
+    spellings,
     whole,
 )
 from tests.property.constructs.table import TABLE, Construct, Step, Workshop
 
+TAME = {name: each for name, each in TABLE.items() if not each.wild}
+
 __all__ = [
-    "TABLE", "Construct", "Step", "Workshop", "arrays", "attention", "computed", "conditions",
-    "draws", "ends", "extents", "gradients", "halves", "integers", "pointwise", "products", "reads",
-    "recurrences", "slices", "whole",
+    "TABLE", "TAME", "Construct", "Step", "Workshop", "arrays", "attention", "chains", "computed",
+    "conditions", "draws", "empties", "ends", "extents", "gradients", "halves", "huge", "integers",
+    "outside", "pointwise", "products", "prompts", "reads", "recurrences", "sized", "slices",
+    "specials", "spellings", "whole",
 ]  # fmt: skip

@@ -8,7 +8,9 @@ does not fit its operands. To add one, write such a function in a module of this
         x = w.array(s)
         return None if x is None else ot.flip(x, 0)
 
-Every construct keeps values of moderate size and reads inside its domain for every extent from 1.
+A construct keeps values of moderate size and reads inside its domain for every extent from 1,
+unless it is *wild*: then it may read outside a box, be refused when the program is built, or make
+what is not finite. Wild constructs are in the programs of the quick mode only.
 """
 
 from __future__ import annotations
@@ -108,18 +110,19 @@ class Construct:
     name: str
     kind: str
     make: Make
+    wild: bool = False
 
 
 TABLE: dict[str, Construct] = {}
 
 
-def construct(kind: str, *names: str) -> Callable[[Make], Make]:
+def construct(kind: str, *names: str, wild: bool = False) -> Callable[[Make], Make]:
     """Enter a function under its own name, or under several names that it tells apart."""
 
     def enter(make: Make) -> Make:
         for name in names or (make.__name__,):
             assert name not in TABLE, f"two constructs are called {name}"
-            TABLE[name] = Construct(name, kind, make)
+            TABLE[name] = Construct(name, kind, make, wild)
         return make
 
     return enter

@@ -1,0 +1,190 @@
+"""The quick mode: small programs of all constructs, two judges, and one compilation.
+
+The interpreter and the second judge must agree on every point first. Then the program is compiled
+once, with options that the seed chooses, and must give what they gave.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import ostinato as ot
+from ostinato.pdg.errors import OstinatoError
+from ostinato.pdg.functions import Array
+from ostinato.pdg.node import Node
+from tests.property.constructs import TABLE
+from tests.property.definition import Definition, Undefined, define
+from tests.property.exactness import is_bounded, reached
+from tests.property.judge import EXTENTS, Bench, Disagreement, Trial
+from tests.property.programs import Recipe, invent
+from tests.property.tolerance import differences, sensitivity, unlike
+
+EXTENT = (1, 1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 11, 16, 17, 19, 31, 33, 37, 67)
+MOST_POINTS = 120  # of all dims together, so that both judges are quick
+RULES = ("all", "all", "all", "none", "exact", "no vectorize", "some")
+
+
+class Refused(Exception):
+    """A program that uses wild constructs, and that the build refuses in the project's words."""
+
+
+def sizes(k: int) -> dict[str, int]:
+    """The k-th set of extents: those of the judge, then invented ones, squares among them."""
+    if k < len(EXTENTS):
+        return EXTENTS[k]
+    chance = random.Random(k)
+    while True:
+        found = {name: chance.choice(EXTENT) for name in "BSTU"}
+        if chance.random() < 0.3:
+            found = dict.fromkeys("BSTU", chance.choice((2, 3, 4)))
+        if chance.random() < 0.3:  # one long dim
+            found = {**dict.fromkeys("BSTU", chance.choice((1, 2))), chance.choice("BST"): 67}
+        if np.prod(list(found.values())[:3]) <= MOST_POINTS:
+            return found
+
+
+class QuickBench(Bench):
+    """The program of a quick trial, and what both judges say."""
+
+    def sizes(self, extents: int) -> Mapping[str, int]:
+        return sizes(extents)
+
+    def define(self, given: Mapping[str, Any]) -> tuple[dict[str, Array], Definition]:
+        """Every output by the second judge.
+
+        Errors: Disagreement, if the program needs what has no value.
+        """
+        bound = self.program.signature.bind({**given, "seed": self.trial.seed})
+        pdg, hosts = self.program.pdg, self.program.hosts
+        try:
+            return define(pdg, bound.extents, bound.inputs, bound.seed, hosts)
+        except Undefined as problem:
+            raise Disagreement(f"an accepted program differs: undefined: {problem}") from problem
+
+    def settled(self, given: Mapping[str, Any]) -> tuple[dict[str, Array], set[str]]:
+        """The results on which both judges agree, and the outputs whose bits are defined.
+
+        Errors: Disagreement.
+        """
+        expected = self.reference(given)
+        second, seen = self.define(given)
+        nodes = dict(self.program.pdg.outputs)
+        made = {name: set(reached(self.program.pdg, nodes[name])) for name in expected}
+        sure = {n for n, of in made.items() if not any(_is_free(x, seen) for x in of)}
+        wrong = unlike(expected, second, sorted(sure))
+        others = {n: v for n, v in expected.items() if n not in sure}
+        wrong += self.far("the second judge", second, others, given)
+        if wrong:
+            raise Disagreement(f"the second judge differs: {self.shown(wrong, second, given)}")
+        defined = {n for n, of in made.items() if not (of & seen.tied or any(map(is_bounded, of)))}
+        return expected, defined
+
+    def far(
+        self, what: str, found: Mapping[str, Array], expected: Mapping[str, Array],
+        given: Mapping[str, Any],
+    ) -> list[str]:  # fmt: skip
+        """What differs by more than rounding, however much the program enlarges it."""
+        wrong = differences(found, expected)
+        if not wrong:
+            return []
+        self.unsteady = True
+        slack = sensitivity(self.reference, given, self.reference(given))
+        return differences(found, expected, slack)
+
+    def shown(self, names: list[str], found: Mapping[str, Array], given: Mapping[str, Any]) -> str:
+        known = {n: f"{n} is {found[n].tolist()}"[:200] for n in names if n in found}
+        shapes = {name: n for name, n in given.items() if isinstance(n, int)}
+        return f"{'; '.join(known.get(n, n) for n in names)} at {shapes}"
+
+    def compile_options(self) -> dict[str, Any]:
+        """What the trial says of the compilation."""
+        trial = self.trial
+        chosen: dict[str, Any] = {**self.options, "exact": trial.exact, "rules": self.rule_set()}
+        if trial.watched:
+            chosen["checks"] = trial.watched if trial.watched != "steps" else True
+        return chosen
+
+    def rule_set(self) -> ot.RuleSet | None:
+        match self.trial.rules:
+            case "none":
+                return ot.rules.without(*ot.rules.families)
+            case "exact":
+                return ot.rules.exact()
+            case "no vectorize":
+                return ot.rules.without("vectorize")
+            case "some":
+                return self.rules
+            case _:
+                return None
+
+
+def _is_free(node: Node, seen: Definition) -> bool:
+    return node in seen.free or node in seen.tied or is_bounded(node, folds=False)
+
+
+def quick(trial: Trial) -> QuickBench:
+    """Run a quick trial.
+
+    Errors: Refused; Disagreement; whatever the compiler raises.
+    """
+    bench = _built(trial)
+    told = [(given, *bench.settled(given)) for given in map(bench.given, trial.extents)]
+    try:
+        compiled = bench.program.compile(**bench.compile_options())
+        results = [bench.run(compiled, given) for given, _, _ in told]
+    except OstinatoError as error:
+        if any(TABLE[step.op].kind == "huge constants" for step in trial.recipe.steps):
+            raise Refused(type(error).__name__) from error
+        raise
+    for (given, expected, defined), found in zip(told, results, strict=True):
+        exact = defined if trial.exact else {n for n in defined if expected[n].dtype.kind in "biu"}
+        exact |= {name for name in expected if name.startswith("draw")}
+        wrong = unlike(found, expected, sorted(exact))
+        if wrong:
+            shown = bench.shown(wrong, found, given)
+            raise Disagreement(
+                f"compiled bits differs: {shown}, not {bench.shown(wrong, expected, given)}"
+            )
+        rest = {n: v for n, v in expected.items() if n not in exact}
+        wrong = bench.far("compiled", found, rest, given)
+        if wrong:
+            raise Disagreement(f"compiled differs: {bench.shown(wrong, {}, given)}")
+    return bench
+
+
+def _built(trial: Trial) -> QuickBench:
+    """The program; a refusal of wild constructs is no failure."""
+    try:
+        return QuickBench(trial)
+    except OstinatoError as error:
+        if any(TABLE[step.op].wild for step in trial.recipe.steps):
+            raise Refused(type(error).__name__) from error
+        raise
+
+
+def quick_trial_of(seed: int, watched: str = "", recipe: Recipe | None = None) -> Trial:
+    """The quick trial of a seed: a small program and the options of one compilation."""
+    chance = random.Random(seed + 1)
+    recipe = recipe or invent(seed, chance.choice((1, 2, 3, 3, 4)), wild=True)
+    if chance.random() < 0.75:  # gradients take several times as long
+        recipe = replace(recipe, mode="values")
+    special = chance.random() < 0.35
+    return Trial(
+        recipe,
+        extents=(chance.randrange(1000), chance.randrange(1000)),
+        threads=chance.choice((1, 1, 2, 3)),
+        hints={n: chance.choice((1, 4, 50, 3000)) for n in "BSTU" if chance.random() < 0.1},
+        widths={n: chance.choice((1, 2, 3, 8, 40)) for n in "bstu" if chance.random() < 0.1},
+        without=tuple(f for f in ot.rules.families if chance.random() < 0.3),
+        seed=seed % 1000,
+        quick=True,
+        special=special,
+        exact=chance.random() < (0.6 if special else 0.3),
+        rules=chance.choice(RULES),
+        watched=watched or chance.choice(("", "", "", "", "steps")),
+    )
