@@ -361,18 +361,11 @@ def _flat(place: Place, shape: Place) -> int:
     return out
 
 
-def define(
-    pdg: Pdg,
-    extents: Mapping[str, int],
-    inputs: Mapping[str, npt.NDArray[Any]],
-    seed: int = 0,
-    hosts: Mapping[int, HostFunction] | None = None,
-) -> tuple[dict[str, npt.NDArray[Any]], Definition]:
+def define(run: Definition) -> tuple[dict[str, npt.NDArray[Any]], Definition]:
     """Every output by its definition, and what was seen on the way.
 
     Errors: Undefined.
     """
-    run = Definition(pdg, extents, inputs, seed, hosts)
     size, limit = threading.stack_size(STACK_BYTES), sys.getrecursionlimit()
     sys.setrecursionlimit(FRAMES)
     try:  # a thread whose stack is as deep as values depend on each other

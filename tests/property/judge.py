@@ -132,12 +132,12 @@ class Bench:
         expected = self.reference(given)
         wrong = differences(found, expected)
         drawn = [name for name in expected if name.startswith("draw")]
-        wrong += [f"{name} differs" for name in unlike(found, expected, drawn)]
+        wrong += unlike(found, expected, drawn)
         if wrong:
             slack = sensitivity(self.reference, given, expected, moved)
             slack = {n: np.zeros(v.shape) if n in drawn else v for n, v in slack.items()}
             self.unsteady, wrong = True, differences(found, expected, slack)
-            wrong += [f"{name} differs" for name in unlike(found, expected, drawn)]
+            wrong += unlike(found, expected, drawn)
         if wrong:
             sizes = {name: n for name, n in given.items() if isinstance(n, int)}
             raise Disagreement(f"{what} differs: {'; '.join(wrong)} at {sizes}")

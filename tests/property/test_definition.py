@@ -8,14 +8,15 @@ import pytest
 import ostinato as ot
 from ostinato.pdg.functions import Array
 from ostinato.tensor import Tensor
-from tests.property.definition import Undefined, define
+from tests.property.definition import Definition, Undefined, define
 from tests.property.operators import philox
 
 
 def defined(y: Tensor, **arguments: object) -> Array:
     program = ot.Program(y=y)
     bound = program.signature.bind(arguments)
-    return define(program.pdg, bound.extents, bound.inputs, bound.seed, program.hosts)[0]["y"]
+    judge = Definition(program.pdg, bound.extents, bound.inputs, bound.seed, program.hosts)
+    return define(judge)[0]["y"]
 
 
 def test_a_sum_before_the_first_step_is_the_sum_of_nothing() -> None:
@@ -38,10 +39,10 @@ def test_a_choice_outside_takes_the_side_of_its_condition() -> None:
 
 
 def test_a_leaf_has_no_value_outside_its_box() -> None:
-    first = ot.Program(y=ot.input("x", over=ot.dims("t"))[0])
-    assert define(first.pdg, {"T": 1}, {"x": np.ones(1, "float32")})[0]["y"] == 1.0
+    first = ot.Program(y=ot.input("x", over=ot.dims("t"))[0]).pdg
+    assert define(Definition(first, {"T": 1}, {"x": np.ones(1, "float32")}))[0]["y"] == 1.0
     with pytest.raises(Undefined):
-        define(first.pdg, {"T": 0}, {"x": np.ones(0, "float32")})
+        define(Definition(first, {"T": 0}, {"x": np.ones(0, "float32")}))
 
 
 def test_recurrences_of_any_length_are_defined() -> None:

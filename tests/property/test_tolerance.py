@@ -28,7 +28,7 @@ def test_large_integers_differ_by_one() -> None:
 def test_bits_tell_zeros_apart_and_take_nan_as_one_value() -> None:
     zeros = {"y": np.array([0.0, -NAN]), "z": np.array([0.0])}
     others = {"y": np.array([0.0, NAN]), "z": np.array([-0.0])}
-    assert unlike(zeros, others, ["y", "z"]) == ["z"]
+    assert unlike(zeros, others, ["y", "z"]) == ["z[0] is 0.0, not -0.0 (1/1)"]
     assert differences(zeros, others) == []
 
 

@@ -60,27 +60,31 @@ def differences(found: Values, expected: Values, slack: Values | None = None) ->
             with np.errstate(invalid="ignore"):
                 near = np.abs(left - right) <= relative * (1 + np.abs(right)) + extra
             close = close | (finite & near if relative else near & (extra > 0)) | np.isinf(extra)
-        if not close.all():
-            at = tuple(int(k) for k in np.argwhere(~close)[0])
-            wrong = int((~close).sum())
-            out.append(f"{name}{list(at)} is {got[at]}, not {value[at]} ({wrong}/{value.size})")
+        out += _first(name, got, value, ~close)
     return out
 
 
 def unlike(found: Values, expected: Values, names: Iterable[str]) -> list[str]:
-    """The names of arrays that differ in a bit; a NaN is one value, and 0.0 and -0.0 are two."""
+    """Describe every output that differs in a bit; a NaN is one value, and 0.0 and -0.0 are two."""
     out: list[str] = []
     for name in names:
-        a, b = np.asarray(found[name]), np.asarray(expected[name])
-        same = a.shape == b.shape and a.dtype == b.dtype
-        if same and a.dtype.name in RELATIVE:
-            signs = np.signbit(a) == np.signbit(b)
-            same = bool((alike(a, b) & (signs | (a != a))).all())
-        elif same:
-            same = a.tobytes() == b.tobytes()
-        if not same:
-            out.append(name)
+        got, value = np.asarray(found[name]), np.asarray(expected[name])
+        if got.shape != value.shape or got.dtype != value.dtype:
+            out.append(f"{name} is {got.dtype}{got.shape}, not {value.dtype}{value.shape}")
+            continue
+        same = alike(got, value)
+        if value.dtype.name in RELATIVE:
+            same = same & ((np.signbit(got) == np.signbit(value)) | (got != got))
+        out += _first(name, got, value, ~same)
     return out
+
+
+def _first(name: str, got: Array, value: Array, wrong: Array) -> list[str]:
+    """The first element that is wrong, if there is one, and how many are."""
+    if not wrong.any():
+        return []
+    at = tuple(int(k) for k in np.argwhere(wrong)[0])
+    return [f"{name}{list(at)} is {got[at]}, not {value[at]} ({int(wrong.sum())}/{value.size})"]
 
 
 def sensitivity(
@@ -98,12 +102,17 @@ def sensitivity(
         runs.append((moved, in_float64 and salt > 1))
     for inputs, exact in runs:
         for name, value in reference(inputs, exact).items():
-            with np.errstate(all="ignore"):
-                now, then = value.astype("float64"), expected[name].astype("float64")
-                away = np.where(alike(now, then), 0.0, 16 * np.abs(now - then))
-            away[np.isnan(away)] = np.inf
-            spread[name] = np.fmax(spread[name], away)
+            spread[name] = np.fmax(spread[name], distance(value, expected[name]))
     return spread
+
+
+def distance(moved: Array, value: Array) -> Array:
+    """Sixteen times how far values have moved; infinite between what is finite and what is not."""
+    with np.errstate(all="ignore"):
+        now, then = moved.astype("float64"), value.astype("float64")
+        away = np.asarray(np.where(alike(now, then), 0.0, 16 * np.abs(now - then)))
+    away[np.isnan(away)] = np.inf
+    return away
 
 
 def _moved(value: Any, rng: np.random.Generator) -> Any:

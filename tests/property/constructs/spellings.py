@@ -48,7 +48,8 @@ READ: dict[str, Callable[[Tensor, Dimension, int], Tensor]] = {
     "shift_back": lambda x, d, c: ot.where(
         d + c < d.size, place(place(x, d, d - c), d, d + c), x
     ),
-    "part_of_slice": lambda x, d, c: place(x, d, slice(d // 2, d + 1))[d - d // 2],
+    "part_of_slice": lambda x, d, c: place(x, d, slice(d // 2, d + 1))[..., d - d // 2]
+    if c > 1 and not x.ndim else place(x, d, slice(d // 2, d + 1))[d - d // 2],
     "by_tensor": lambda x, d, c: x.at(**{d.name: ot.index(d)}),
     "reversed_twice": lambda x, d, c: place(place(x, d, d.size - 1 - d), d, d.size - 1 - d),
     "quotient_and_remainder": lambda x, d, c: place(x, d, (d // (c + 1)) * (c + 1) + d % (c + 1)),

@@ -1,0 +1,97 @@
+"""The quick mode: both judges agree on programs of all kinds, and what fails is recorded."""
+
+from __future__ import annotations
+
+import os
+import signal
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ostinato.pdg.errors import OptionError
+from tests.property import fuzz, worker
+from tests.property.constructs import TABLE, TAME
+from tests.property.judge import Disagreement, Trial
+from tests.property.programs import Recipe, Step
+from tests.property.quick import QuickBench, Refused, quick, quick_trial_of, sizes
+from tests.property.worker import Mode, crashed, outcome
+
+LINE = Recipe((((0,), ()),), (Step("tanh"),), 1, 1, wild=True)
+
+
+def line(*steps: Step, **options: object) -> Trial:
+    made = Trial(replace(LINE, steps=steps), extents=(0,), threads=1, quick=True)
+    return replace(made, **options)  # type: ignore[arg-type]
+
+
+def test_a_quick_trial_passes_and_counts_no_rounding_as_wrong() -> None:
+    warnings.simplefilter("ignore")
+    assert not quick(line(Step("tanh"), Step("prefix"), exact=True)).trial.special
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_both_judges_agree_on_tame_programs_with_special_values(part: int) -> None:
+    for seed in range(part, 60, 4):
+        trial = replace(quick_trial_of(seed), special=True)
+        if any(TABLE[step.op].wild for step in trial.recipe.steps):
+            continue
+        bench = QuickBench(trial)
+        for k in trial.extents:
+            bench.settled(bench.given(k))
+
+
+def test_the_second_judge_refuses_a_wrong_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ostinato.pdg import functions
+
+    wrong = replace(functions.FUNCTIONS["neg"], numpy=np.positive)
+    monkeypatch.setitem(functions.FUNCTIONS, "neg", wrong)
+    with pytest.raises(Disagreement, match="second judge, in bits, differs: y0"):
+        quick(line(Step("neg")))
+
+
+def test_a_refusal_of_a_wild_program_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    backwards = line(Step("reversed_by_one"))
+    with pytest.raises(Refused, match="ShapeError"):
+        quick(backwards)
+    monkeypatch.setattr(Mode, "trial", lambda mode, seed: backwards)
+    found = outcome(0, Mode(quick=True))
+    assert (found.refused, found.symptom) == ("ShapeError", "")
+
+
+def test_wild_constructs_are_in_quick_programs_only() -> None:
+    quick_ones = {s.op for n in range(400) for s in quick_trial_of(n).recipe.steps}
+    kinds = {TABLE[name].kind for name in quick_ones}
+    assert {TABLE[name].kind for name in TABLE} == kinds
+    assert quick_ones - TAME.keys()
+
+
+def test_a_crash_is_made_smaller_by_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(trial: Trial) -> None:
+        if any(step.op == "flip" for step in trial.recipe.steps):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    recipe = replace(LINE, inputs=(((0,), (3,)),), steps=(Step("tanh"), Step("flip", a=1)))
+    monkeypatch.setattr(worker, "run", dies)
+    monkeypatch.setattr(Mode, "trial", lambda mode, seed: replace(line(), recipe=recipe))
+    found = crashed(3, Mode(quick=True))
+    assert found.symptom == "Crash: the process died (-9) in flip"
+    assert "quick(trial)" in found.as_test() and "op='tanh'" not in found.as_test()
+
+
+def test_checks_of_compiled_code_that_are_not_there_are_no_silent_ones() -> None:
+    with pytest.raises(OptionError):
+        fuzz.require_checks("no such checks")
+
+
+def test_the_heap_of_workers_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    fuzz.check_heap()
+    assert os.environ["MALLOC_CHECK_"] == "3" and int(os.environ["MALLOC_PERTURB_"])
+
+
+def test_extents_of_quick_trials_hold_squares_ones_and_more_than_a_vector() -> None:
+    made = [sizes(k) for k in range(1000)]
+    assert any(one["B"] == one["S"] == one["T"] > 1 for one in made)
+    assert {1, 2, 3, 17, 37, 67} <= {n for one in made for n in one.values()}
