@@ -26,8 +26,8 @@ types: .venv/.installed-dev  ## mypy and pyright, both strict
 check: lint types test  ## everything CI checks
 
 MINUTES ?= 10
-fuzz: .venv/.installed-test  ## judge invented programs for MINUTES=10; failures become tests
-	$(PYTHON) -m tests.property.fuzz --minutes $(MINUTES)
+fuzz: .venv/.installed-test  ## judge invented programs for MINUTES=10 (FUZZ=--quick: small ones)
+	$(PYTHON) -m tests.property.fuzz --minutes $(MINUTES) $(FUZZ)
 
 COVER := $(PYTHON) -m coverage
 coverage: .venv/.installed-dev  ## branch coverage of the graph and its interpreter, at least 95 %

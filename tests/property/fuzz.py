@@ -66,6 +66,7 @@ class Tally:
         rows = [("programs", self.trials), ("minutes", f"{minutes:.0f}")]
         rows += [(f"programs with {kind}", n) for kind, n in sorted(self.kinds.items())]
         rows += [(f"programs checked by {name}", n) for name, n in sorted(self.checks.items())]
+        rows += [("programs judged", self.trials - self.refusals.total())]
         rows += [(f"programs refused by {name}", n) for name, n in sorted(self.refusals.items())]
         rows += [
             ("constructs used", f"{len(self.constructs)} of {known}"),

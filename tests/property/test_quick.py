@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ostinato.pdg.errors import OptionError
+import ostinato as ot
+from ostinato.pdg.errors import ArgumentError, OptionError
 from tests.property import fuzz, worker
 from tests.property.constructs import TABLE, TAME
 from tests.property.judge import Disagreement, Trial
@@ -95,3 +96,10 @@ def test_extents_of_quick_trials_hold_squares_ones_and_more_than_a_vector() -> N
     made = [sizes(k) for k in range(1000)]
     assert any(one["B"] == one["S"] == one["T"] > 1 for one in made)
     assert {1, 2, 3, 17, 37, 67} <= {n for one in made for n in one.values()}
+
+
+def test_an_extent_of_0_is_refused_by_every_call() -> None:
+    program = ot.Program(y=ot.index(ot.dims("t")))
+    for run in (program.interpret, program.compile()):
+        with pytest.raises(ArgumentError):
+            run(T=0)

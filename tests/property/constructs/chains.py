@@ -1,4 +1,4 @@
-"""Long chains: up to some hundred operators, reads and choices one after the other."""
+"""Long chains: up to 300 operators, reads and choices one after the other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ostinato.dims import Dimension
 from ostinato.tensor import Tensor
 from tests.property.constructs.table import Step, Workshop, construct, place, ragged
 
-LENGTHS = (30, 70, 160)
+LENGTHS = (40, 120, 300)
 
 LINKS: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
     "chain_of_sums": lambda y, x, k: y + x * (0.5 / (k + 1)),
