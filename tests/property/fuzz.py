@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
+from ostinato.pdg.errors import OptionError
 from tests.property.worker import Mode, Outcome, serve
 
 LIMIT_S = 300.0  # one trial, its shrinking included
@@ -241,7 +242,11 @@ def main(arguments: list[str]) -> int:
     print(f"seeds from {chosen.seed}, {chosen.workers} workers, {chosen.minutes:g} minutes")
     if chosen.checks and not chosen.quick:
         raise SystemExit("--checks is for --quick")
-    require_checks(chosen.checks)
+    try:
+        require_checks(chosen.checks)
+    except OptionError as error:
+        print(f"this compiler has no checks={chosen.checks!r}: {error}")
+        return 2
     if chosen.malloc_check:
         check_heap()
     with tempfile.TemporaryDirectory(prefix="ostinato-fuzz-") as cache:
