@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import warnings
 from dataclasses import replace
 
@@ -87,9 +89,14 @@ def test_checks_of_compiled_code_that_are_not_there_are_no_silent_ones() -> None
 
 
 def test_the_heap_of_workers_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "environ", dict(os.environ))
+    environ = dict(os.environ)
+    monkeypatch.setattr(os, "environ", environ)
     fuzz.check_heap()
-    assert os.environ["MALLOC_CHECK_"] == "3" and int(os.environ["MALLOC_PERTURB_"])
+    too_far = (
+        "import ctypes, numpy as n; a = n.empty(1001); ctypes.memset(a.ctypes.data + 8008, 7, 1)"
+    )
+    ended = subprocess.run([sys.executable, "-c", f"{too_far}; del a"], env=environ, check=False)
+    assert ended.returncode == -signal.SIGABRT and int(environ["MALLOC_PERTURB_"])
 
 
 def test_extents_of_quick_trials_hold_squares_ones_and_more_than_a_vector() -> None:
