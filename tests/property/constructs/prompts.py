@@ -8,6 +8,8 @@ from ostinato.tensor import Tensor
 from tests.property.constructs.products import waves
 from tests.property.constructs.table import Step, Workshop, construct, place, ragged
 
+WIDTHS = (9, 33, 64)  # of rows: below, above and far above a vector
+
 
 def windowed(h: Tensor, d: Dimension, c: int, ahead: int) -> Tensor:
     """A value times the last few of its like."""
@@ -25,7 +27,9 @@ def prompt(w: Workshop, s: Step) -> Tensor | None:
         return None
     given = place(x, d, 0)  # over the dim of the prompt
     if s.op == "prompt_of_row":
-        given = given.reshape(-1)[..., :1] * waves(1, 9, ot.zeros((), x.dtype))[..., 0, :]
+        given = (
+            given.reshape(-1)[..., :1] * waves(1, WIDTHS[s.c - 1], ot.zeros((), x.dtype))[..., 0, :]
+        )
     over = (*(f for f in w.over(x) if f.name not in (d.name, e.name)), d)
     h = ot.recurrent(f"p{w.number}", given.shape, x.dtype, over=over)
     if s.op == "prompt_from_the_end":
