@@ -10,6 +10,7 @@ from ostinato.pdg.functions import Array
 from ostinato.tensor import Tensor
 from tests.property.definition import Definition, Undefined, define
 from tests.property.operators import philox
+from tests.property.unsettled import Unsettled
 
 
 def defined(y: Tensor, **arguments: object) -> Array:
@@ -57,3 +58,14 @@ def test_philox_gives_the_words_of_its_paper() -> None:
     assert [hex(word) for word in philox([0, 0, 0, 0], [0, 0])] == [
         *("0x6627e8d5", "0xe169c58d", "0xbc57ac4c", "0x9b00dbd8")
     ]
+
+
+def test_other_roundings_tell_a_sum_that_cancels_and_a_lost_sign_of_a_zero() -> None:
+    x = ot.input("x", (3,))
+    program = ot.Program(sum=x.sum(), pole=1.0 / (x[0] * 0.0), first=x[0])
+    given = program.pdg, {}, {"x": np.array([1.0, 1e30, -1e30], "float32")}
+    plain = define(Definition(*given))[0]
+    moved = [define(Unsettled(*given, salt=k, signs=True))[0] for k in range(2)]
+    assert plain["sum"] == 0.0 and all(abs(each["sum"]) > 1e20 for each in moved)
+    assert [each["pole"].item() for each in moved] == [np.inf, -np.inf]
+    assert [each["first"].item() for each in moved] == [1.0, 1.0]

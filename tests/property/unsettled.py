@@ -24,11 +24,15 @@ EXACT = frozenset(
 
 
 class Unsettled(Definition):
-    """The second judge with other roundings, which ``salt`` draws."""
+    """The second judge with other roundings, which ``salt`` draws.
+
+    With ``signs`` all zeros are 0.0 for salt 0, -0.0 for salt 1, and else of any sign.
+    """
 
     def __init__(self, *given: Any, salt: int, signs: bool) -> None:
         super().__init__(*given)
-        self.chance, self.signs = random.Random(salt), signs
+        self.chance = random.Random(salt)
+        self.signs = ((1,), (-1,), (1, -1))[min(salt, 2)] if signs else ()
         self.moved: dict[tuple[Node, Point, Place], Number] = {}
 
     def element(self, node: Node, point: Point, place: Place) -> Number:
@@ -38,7 +42,7 @@ class Unsettled(Definition):
             if node.dtype in FLOATS and _rounds(node):
                 value = self.nearby(value)
                 if self.signs and value == 0:
-                    value = value * self.chance.choice((1, -1))
+                    value = abs(value) * self.chance.choice(self.signs)
             self.moved[key] = value
         return self.moved[key]
 

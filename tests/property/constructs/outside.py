@@ -7,6 +7,7 @@ from collections.abc import Callable
 import ostinato as ot
 from ostinato.dims import Dimension, IndexExpression
 from ostinato.tensor import Tensor
+from tests.property.constructs.extents import half_angle
 from tests.property.constructs.slices import folded
 from tests.property.constructs.table import Step, Workshop, construct, place, ragged
 
@@ -127,3 +128,14 @@ def recurrence_of_outside(w: Workshop, s: Step) -> Tensor | None:
     r[tuple(0 if e.name == d.name else e for e in w.over(x))] = place(x, d, 0)
     r[True] = 0.5 * place(r, d, d - 1) + place(sums, d, d - s.c)
     return r - place(sums, d, d - 1)
+
+
+@construct("reads outside", wild=True)
+def call_outside(w: Workshop, s: Step) -> Tensor | None:
+    """A call of Python is a leaf: it is not made where there is no step."""
+    d, x = w.along(s), w.real(s)
+    if d is None or ragged(x):
+        return None
+    found = ot.host(half_angle, ot.index(d).cast(w.dtype), shape=(), dtype=w.dtype)
+    assert isinstance(found, Tensor)
+    return ot.where(d > 0, place(found, d, d - 1), x) if s.b % 2 else place(found, d, d - 1)
