@@ -129,7 +129,8 @@ class Definition:
         most = tuple(max(column) for column in zip(*shapes, strict=True))
         out = np.zeros(lead + most, number(0, node.dtype).dtype)
         for point, value in found.items():
-            out[(*point, *map(slice, value.shape))] = value
+            inner: tuple[int | slice, ...] = (*point, *map(slice, value.shape))
+            out[inner] = value
         return out
 
     def array(self, x: Node, env: Env) -> npt.NDArray[Any]:
@@ -307,7 +308,8 @@ class Definition:
         if (node, point) not in self.calls:
             args = node.args if op.effects == ops.PURE else node.args[1:]
             given = [self.array(x, env) for x in args]
-            everything = {**env, **{Extent(name): n for name, n in self.extents.items()}}
+            everything: dict[Dim | Extent, int] = {**env}
+            everything.update((Extent(name), n) for name, n in self.extents.items())
             self.calls[node, point] = self.hosts[op.call](given, env, everything)
         return number(self.calls[node, point][place], node.dtype)
 

@@ -191,7 +191,8 @@ def check_heap() -> None:
     Errors: FileNotFoundError where the library that holds these checks is missing.
     """
     os.environ.update(MALLOC)
-    version = tuple(map(int, os.confstr("CS_GNU_LIBC_VERSION").split()[-1].split(".")))
+    library = os.confstr("CS_GNU_LIBC_VERSION") or "another 0"
+    version = tuple(map(int, library.split()[-1].split(".")))
     if version >= (2, 34):
         try:
             ctypes.CDLL(MALLOC_DEBUG)

@@ -7,6 +7,7 @@ here is shared with the compiler or its interpreter.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -94,24 +95,26 @@ def in_double(fn: Callable[[float], float]) -> Callable[[Number], Number]:
     return lambda x: x.dtype.type(fn(float(x)))
 
 
-MAPS: dict[str, Callable[..., Number]] = {
+ONE: dict[str, Callable[[Number], Number]] = {
+    "neg": np.negative, "abs": np.absolute, "sign": np.sign, "exp": np.exp, "log": np.log,
+    "log1p": np.log1p, "expm1": np.expm1, "exp2": np.exp2, "log2": np.log2, "sqrt": np.sqrt,
+    "erf": in_double(math.erf), "erfc": in_double(math.erfc), "lgamma": in_double(lgamma),
+    "digamma": in_double(digamma), "arcsinh": np.arcsinh, "sin": np.sin, "cos": np.cos,
+    "tan": np.tan, "tanh": np.tanh, "sigmoid": lambda x: 0.5 * np.tanh(0.5 * x) + 0.5,
+    "floor": np.floor, "ceil": np.ceil, "round": np.rint, "not": np.logical_not,
+    "stop_gradient": lambda x: x, "isfinite": np.isfinite,
+}  # fmt: skip
+TWO: dict[str, Callable[[Number, Number], Number]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide,
     "floordiv": np.floor_divide, "mod": np.remainder, "pow": power, "minimum": np.minimum,
-    "maximum": np.maximum, "neg": np.negative, "abs": np.absolute, "sign": np.sign, "exp": np.exp,
-    "log": np.log, "log1p": np.log1p, "expm1": np.expm1, "exp2": np.exp2, "log2": np.log2,
-    "sqrt": np.sqrt, "erf": in_double(math.erf), "erfc": in_double(math.erfc),
-    "lgamma": in_double(lgamma), "digamma": in_double(digamma), "arcsinh": np.arcsinh,
-    "arctan2": np.arctan2, "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh,
-    "sigmoid": lambda x: 0.5 * np.tanh(0.5 * x) + 0.5, "floor": np.floor, "ceil": np.ceil,
-    "bitand": lambda x, y: x & y, "bitor": lambda x, y: x | y, "bitxor": lambda x, y: x ^ y,
+    "maximum": np.maximum, "arctan2": np.arctan2, "and": np.logical_and, "or": np.logical_or,
+    "bitand": np.bitwise_and, "bitor": np.bitwise_or, "bitxor": np.bitwise_xor,
     "shl": lambda x, y: shifted(x, y, True), "shr": lambda x, y: shifted(x, y, False),
-    "and": lambda x, y: np.bool_(x and y), "or": lambda x, y: np.bool_(x or y),
-    "round": np.rint, "not": lambda x: np.bool_(not x),
-    "stop_gradient": lambda x: x, "isfinite": np.isfinite,
-    "where": lambda condition, x, y: x if condition else y,
-    "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y,
-    "ge": lambda x, y: x >= y, "eq": lambda x, y: x == y, "ne": lambda x, y: x != y,
+    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+    "eq": operator.eq, "ne": operator.ne,
 }  # fmt: skip
+WHERE: Callable[[Number, Number, Number], Number] = lambda c, x, y: x if c else y  # noqa: E731
+MAPS: dict[str, Callable[..., Number]] = {**ONE, **TWO, "where": WHERE}
 
 
 def unit(fn: str, dtype: str) -> Number:
@@ -126,7 +129,7 @@ def unit(fn: str, dtype: str) -> Number:
 
 COMBINE: dict[str, Callable[[Number, Number], Number]] = {
     "sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum,
-    "any": MAPS["or"], "all": MAPS["and"], "logsumexp": np.logaddexp,
+    "any": np.logical_or, "all": np.logical_and, "logsumexp": np.logaddexp,
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ import ostinato as ot
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.node import Node
+from ostinato.rewrite.registry import RuleSet
 from tests.property.constructs import TABLE
 from tests.property.definition import Definition, Undefined, define
 from tests.property.exactness import is_bounded, reached
@@ -132,7 +133,7 @@ class QuickBench(Bench):
             chosen["checks"] = trial.watched if trial.watched != "steps" else True
         return chosen
 
-    def rule_set(self) -> ot.RuleSet | None:
+    def rule_set(self) -> RuleSet | None:
         match self.trial.rules:
             case "none":
                 return ot.rules.without(*ot.rules.families)

@@ -63,9 +63,9 @@ def test_philox_gives_the_words_of_its_paper() -> None:
 def test_other_roundings_tell_a_sum_that_cancels_and_a_lost_sign_of_a_zero() -> None:
     x = ot.input("x", (3,))
     program = ot.Program(sum=x.sum(), pole=1.0 / (x[0] * 0.0), first=x[0])
-    given = program.pdg, {}, {"x": np.array([1.0, 1e30, -1e30], "float32")}
-    plain = define(Definition(*given))[0]
-    moved = [define(Unsettled(*given, salt=k, signs=True))[0] for k in range(2)]
+    pdg, given = program.pdg, {"x": np.array([1.0, 1e30, -1e30], "float32")}
+    plain = define(Definition(pdg, {"T": 1}, given))[0]
+    moved = [define(Unsettled(pdg, {"T": 1}, given, salt=k, signs=True))[0] for k in range(2)]
     assert plain["sum"] == 0.0 and all(abs(each["sum"]) > 1e20 for each in moved)
     assert [each["pole"].item() for each in moved] == [np.inf, -np.inf]
     assert [each["first"].item() for each in moved] == [1.0, 1.0]

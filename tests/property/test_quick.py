@@ -29,6 +29,15 @@ def line(*steps: Step, **options: object) -> Trial:
     return replace(made, **options)  # type: ignore[arg-type]
 
 
+def always(monkeypatch: pytest.MonkeyPatch, trial: Trial) -> None:
+    """Make one trial of every seed."""
+
+    def made(mode: Mode, seed: int) -> Trial:
+        return trial
+
+    monkeypatch.setattr(Mode, "trial", made)
+
+
 def test_a_quick_trial_passes_and_counts_no_rounding_as_wrong() -> None:
     warnings.simplefilter("ignore")
     assert not quick(line(Step("tanh"), Step("prefix"), exact=True)).trial.special
@@ -58,7 +67,7 @@ def test_a_refusal_of_a_wild_program_is_no_failure(monkeypatch: pytest.MonkeyPat
     backwards = line(Step("reversed_by_one"))
     with pytest.raises(Refused, match="ShapeError"):
         quick(backwards)
-    monkeypatch.setattr(Mode, "trial", lambda mode, seed: backwards)
+    always(monkeypatch, backwards)
     found = outcome(0, Mode(quick=True))
     assert (found.refused, found.symptom) == ("ShapeError", "")
 
@@ -77,7 +86,7 @@ def test_a_crash_is_made_smaller_by_another_process(monkeypatch: pytest.MonkeyPa
 
     recipe = replace(LINE, inputs=(((0,), (3,)),), steps=(Step("tanh"), Step("flip", a=1)))
     monkeypatch.setattr(worker, "run", dies)
-    monkeypatch.setattr(Mode, "trial", lambda mode, seed: replace(line(), recipe=recipe))
+    always(monkeypatch, replace(line(), recipe=recipe))
     found = crashed(3, Mode(quick=True))
     assert found.symptom == "Crash: the process died (-9) in flip"
     assert "quick(trial)" in found.as_test() and "op='tanh'" not in found.as_test()

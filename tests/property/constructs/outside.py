@@ -80,7 +80,7 @@ CHOICES: dict[str, Callable[[Tensor, Dimension, int], Tensor]] = {
     "early_else_number": lambda x, d, c: ot.where(d < d.size, x, -3.0),
     "shifted_inside": lambda x, d, c: ot.where(d >= c, place(x, d, d - c), 0.25),
     "clipped": lambda x, d, c: place(x, d, ot.maximum(ot.minimum(d, d.size - 1), 0)) + 0.5,
-    "wrapped": lambda x, d, c: place(x, d, d % d.size if c < 0 else d % 1) * 0.5,
+    "wrapped": lambda x, d, c: place(x, d, ot.minimum(d % (c + 1), d.size - 1)) * 0.5,
     "step_alone": lambda x, d, c: ot.index(d * c - 2).cast(x.dtype) * 0.25,
     "sum_of_draw_and_step": lambda x, d, c: ot.random.uniform(over=d, dtype=x.dtype) + d,
 }

@@ -13,7 +13,9 @@ WIDTHS = (9, 33, 64)  # of rows: below, above and far above a vector
 
 def windowed(h: Tensor, d: Dimension, c: int, ahead: int) -> Tensor:
     """A value times the last few of its like."""
-    y = h * 0.7 + 0.1 if h.ndim != 1 or c == 2 else ot.tanh(h @ waves(*2 * h.shape, ot.zeros()))
+    size = h.node.shape[0].const if h.ndim else 0
+    mixed = size and c != 2
+    y = ot.tanh(h @ waves(size, size, ot.zeros())) if mixed else h * 0.7 + 0.1
     low = ot.maximum(d - (2 * c + 1), 0)
     past = place(y, d, slice(low, d + 1) if ahead % 2 else slice(ot.maximum(d - c, 0), d + 1))
     return (past * y).sum(0) * 0.25
