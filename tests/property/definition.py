@@ -308,7 +308,7 @@ class Definition:
         if (node, point) not in self.calls:
             args = node.args if op.effects == ops.PURE else node.args[1:]
             given = [self.array(x, env) for x in args]
-            everything: dict[Dim | Extent, int] = {**env}
+            everything: dict[Dim | Extent, int] = dict(env.items())
             everything.update((Extent(name), n) for name, n in self.extents.items())
             self.calls[node, point] = self.hosts[op.call](given, env, everything)
         return number(self.calls[node, point][place], node.dtype)

@@ -6,6 +6,7 @@ prints as the recipe and can be kept as a test. Which steps there are: `tests.pr
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -163,7 +164,7 @@ def invent(
 
 def _weight(names: Sequence[str]) -> float:
     """How common a kind is: wild ones twice, and long chains seldom, as they take long."""
-    weight = len(names) ** 0.5 * (2 if TABLE[names[0]].wild else 1)
+    weight = math.sqrt(len(names)) * (2 if TABLE[names[0]].wild else 1)
     return weight * (0.1 if TABLE[names[0]].kind == "long chains" else 1)
 
 

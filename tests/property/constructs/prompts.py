@@ -39,7 +39,7 @@ def prompt(w: Workshop, s: Step) -> Tensor | None:
         h[True] = ot.tanh(place(h, d, d + 1))
         return h
     h[d < e.size] = place(given, e, d)
-    y = h
+    y: Tensor = h
     for _ in range(s.c):
         y = windowed(y, d, s.c, s.b)
     h[True] = ot.tanh(place(y, d, d - 1))
