@@ -19,7 +19,7 @@ from tests.property.constructs import TABLE, TAME
 from tests.property.judge import Disagreement, Trial
 from tests.property.programs import Recipe, Step
 from tests.property.quick import QuickBench, Refused, quick, quick_trial_of, sizes
-from tests.property.worker import Mode, crashed, outcome
+from tests.property.worker import Mode, Outcome, crashed, outcome
 
 LINE = Recipe((((0,), ()),), (Step("tanh"),), 1, 1, wild=True)
 
@@ -90,6 +90,12 @@ def test_a_crash_is_made_smaller_by_another_process(monkeypatch: pytest.MonkeyPa
     found = crashed(3, Mode(quick=True))
     assert found.symptom == "Crash: the process died (-9) in flip"
     assert "quick(trial)" in found.as_test() and "op='tanh'" not in found.as_test()
+
+
+def test_what_never_ends_is_told_by_its_constructs(monkeypatch: pytest.MonkeyPatch) -> None:
+    always(monkeypatch, line(Step("tanh"), Step("prefix")))
+    lost = Outcome.of_lost(5, "Hang: no result after 120 s (-9)", Mode(quick=True))
+    assert lost.symptom == "Hang: no result after 120 s (-9) in prefix+tanh"
 
 
 def test_checks_of_compiled_code_that_are_not_there_are_no_silent_ones() -> None:

@@ -50,8 +50,10 @@ class Outcome:
 
     @staticmethod
     def of_lost(seed: int, symptom: str, mode: Mode) -> Outcome:
-        """A trial whose process died or was ended."""
-        return _outcome(seed, mode.trial(seed), symptom=symptom, report=symptom)
+        """A trial whose process died or was ended; what it is made of tells it from others."""
+        trial = mode.trial(seed)
+        text = f"{symptom} in {'+'.join(sorted(step.op for step in trial.recipe.steps))}"
+        return _outcome(seed, trial, symptom=text, report=text)
 
     def as_test(self) -> str:
         """A test file that fails as long as the failure is there."""
