@@ -96,18 +96,13 @@ class QuickBench(Bench):
         self.unsteady = True
         slack = dict(sensitivity(self.reference, given, self.reference(given)))
         for salt in range(SALTS):
-            other, _ = self.define(given, partial(Unsettled, salt=salt, signs=not self.keeps_signs))
+            other, _ = self.define(given, partial(Unsettled, salt=salt, signs=not self.trial.exact))
             for name, value in expected.items():
                 slack[name] = np.fmax(slack[name], distance(other[name], value))
             wrong = differences(found, expected, slack)
             if not wrong:
                 break
         return wrong
-
-    @property
-    def keeps_signs(self) -> bool:
-        """Whether only rules are used that keep the signs of zeros."""
-        return self.trial.exact or self.trial.rules in ("none", "exact")
 
     def compare(
         self, what: str, found: Mapping[str, Array], expected: Mapping[str, Array],

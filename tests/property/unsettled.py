@@ -1,8 +1,8 @@
 """How far the second judge moves if every operation is rounded otherwise, or loses a zero's sign.
 
 Monte Carlo arithmetic: each result that a compiler may round otherwise moves by a few roundings,
-each partial sum too, so that what cancels differently in another order is seen. Rules that are
-not exact may lose the sign of a zero, and with it that of an infinity.
+each partial sum too, so that what cancels differently in another order is seen. Without
+`exact=True` the sign of a zero may be lost, and with it that of an infinity.
 """
 
 from __future__ import annotations
