@@ -6,18 +6,20 @@ from collections.abc import Iterator
 
 from ostinato.rewrite.prove.spans import RELATIONS
 from ostinato.rewrite.prove.text import Tree, parse
-from ostinato.rewrite.registry import Rule
+from ostinato.rewrite.registry import REAL, Rule
 
 _NUMBERS = {
     "exact": "every rounding",
     "zero signs": "every rounding, zeros without a sign",
-    "reassociates": "real numbers",
+    **dict.fromkeys(REAL, "real numbers"),
 }
 _ANALYSES = {
     **dict.fromkeys(("dom", "sdom", "hmask", "zmask", "mask", "sizemask", "free"), "dependence"),
     **dict.fromkeys(("rank", "hlen"), "ranks"),
-    **dict.fromkeys(("shape", "axis", "ones", "axes2", "axes3", "axes4", "axes5"), "shapes"),
-    **dict.fromkeys(("value", "unit", "zero", "gone"), "values of constants"),
+    **dict.fromkeys(
+        ("shape", "axis", "ones", "axes2", "axes3", "axes4", "axes5", "filled"), "shapes"
+    ),
+    **dict.fromkeys(("value", "unit", "zero", "gone", "bounded"), "values of constants"),
     "centre": "means of ranges",
     **dict.fromkeys(("lag", "facing", "beyond", "rungs", "ladder"), "triangular matrices"),
     **dict.fromkeys(("dtype", "real_cast"), "types"),

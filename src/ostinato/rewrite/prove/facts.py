@@ -36,7 +36,7 @@ _BOOKKEEPING = (
         + ("both", "box", "indicator", "known", "start", "exactly", "rounded", "empty")
         + ("pins", "neighbour", "body", "first", "only", "clear", "gone", "some")
         + ("zero", "equal", "closed", "here", "factor", "shortened", "but_last", "rest", "begins")
-        + ("halves",)
+        + ("halves", "bounded", "filled", "arithmetic", "some")
     )
     | RELATIONS
     | ORDERS.keys()
@@ -204,6 +204,12 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
             setting.shapes[str(name)] = []
         case ("batch", old, dim, new):
             setting.batch[str(new)] = (str(old), setting.dims[str(dim)])
+        case ("bounded", str(name)):
+            setting.bounded.add(name)
+        case ("filled", ("size", ("length", part))):
+            setting.filled.add(f"|{part}|")
+        case ("filled", str(size)) | ("filled", ("size", str(size))):
+            setting.filled.add(size)
         case _:
             _assume_steps(setting, fact)
 

@@ -13,11 +13,12 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Var:
-    """An integer; with a size, one of ``0, ..., size - 1``. Sizes themselves are at least 1."""
+    """An integer; with a size, one of ``0, ..., size - 1``. Sizes are ``least`` at least."""
 
     name: str
     size: Poly | None = None
     is_size: bool = False
+    least: int = 1
 
     @cached_property
     def key(self) -> str:
@@ -34,13 +35,15 @@ class Apply:
     name: str
     args: tuple[Poly, ...]
     is_size: bool = False
+    least: int = 1
 
     @cached_property
     def key(self) -> str:
         return f"{self.name}({','.join(a.key for a in self.args)})"
 
     def renamed(self, by: Renaming) -> Poly:
-        return poly(Apply(self.name, tuple(a.renamed(by) for a in self.args), self.is_size))
+        args = tuple(a.renamed(by) for a in self.args)
+        return poly(Apply(self.name, args, self.is_size, self.least))
 
 
 @dataclass(frozen=True)
@@ -217,9 +220,9 @@ def never_negative(p: Poly) -> bool:
                 size = atom.size if isinstance(atom, Var) else None
                 part = part * (size - 1 if size is not None else atom)
         least = least + part
-    # sizes are at least 1: in s = 1 + s' every coefficient of s' must be positive
+    # sizes are at least 1, or 0: in s = 1 + s' every coefficient of s' must be positive
     least = _named_sizes(least)
-    shifted = least.renamed({v: poly(v) + 1 for v in least.variables() if v.is_size})
+    shifted = least.renamed({v: poly(v) + v.least for v in least.variables() if v.is_size})
     return all(k > 0 for _, k in shifted.terms)
 
 
@@ -227,7 +230,8 @@ def _named_sizes(p: Poly) -> Poly:
     """Sizes that vary with the point as plain sizes: one point is meant."""
 
     def named(atom: Atom) -> Atom:
-        return Var(atom.key, None, True) if isinstance(atom, Apply) and atom.is_size else atom
+        is_size = isinstance(atom, Apply) and atom.is_size
+        return Var(atom.key, None, True, atom.least) if is_size else atom
 
     return _collected((tuple(map(named, m)), k) for m, k in p.terms)
 

@@ -47,7 +47,7 @@ def by_induction(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -
             entering = meaning.of(x).at(point, element)
             return _equal(left.at(point, element), after, entering)
         case ("lin", name, flag, g, a) if setting.inside and setting.is_first is not None:
-            return _by_definition(meaning, sides[0], (name, flag, g, a), element)
+            return _by_definition(meaning, sides, element)
         case ("lin", name, flag, g, a) if setting.inside:
             dim, reverse = meaning.dim(name), bool(meaning.number(flag))
             start = setting.extent(dim) if reverse else poly(-1)
@@ -116,25 +116,41 @@ def telescoped(value: Value) -> Value:
             return value
 
 
-def _by_definition(
-    meaning: Meaning, side: Tree, linear: tuple[Tree, Tree, Tree, Tree], element: Element
-) -> bool:
-    """Whether the definition of a recurrence is one step of a linear recurrence."""
-    match side:
-        case ("rec", str(rec)) if rec in meaning.setting.bodies:
+def one_step(
+    meaning: Meaning, sides: tuple[Tree, Tree], element: Element
+) -> tuple[Value, Value] | None:
+    """What a recurrence is defined by, and one step of the linear recurrence that it is to be.
+
+    None for other laws.
+    """
+    match sides:
+        case ("rec", str(rec)) as side, ("lin", name, flag, g, a) if (
+            rec in meaning.setting.bodies and meaning.setting.is_first is not None
+        ):
             pass
         case _:
-            return False
-    (name, flag, g, a), point = linear, meaning.setting.point()
+            return None
+    point = meaning.setting.point()
     dim, reverse = meaning.dim(name), bool(meaning.number(flag))
     now = meaning.of(meaning.setting.bodies[rec]).at(point, element)
     entering = _element(meaning.of(a), point, element)
     if meaning.setting.is_first:
-        return key(real(now)) == key(real(entering))
+        return now, entering
     nearby = point.moved(dim, point[dim] + (1 if reverse else -1))
     before = meaning.of(side).at(nearby, element)
     carried = Call("mul", (_element(meaning.of(g), point, element), before))
-    return _equal(now, carried, entering)
+    return now, Call("add", (carried, entering))
+
+
+def _by_definition(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -> bool:
+    """Whether the definition of a recurrence is one step of a linear recurrence."""
+    match one_step(meaning, sides, element):
+        case (now, Call("add", (carried, entering))) if not meaning.setting.is_first:
+            return _equal(now, carried, entering)
+        case (now, entering):
+            return key(real(now)) == key(real(entering))
+        case _:
+            return False
 
 
 def _element(x: Tensor, point: Point, element: Element) -> Value:

@@ -1,7 +1,9 @@
 """What a term means: its shape and its elements at a point, straight from the definitions.
 
 Elements are defined for all integers (the axis of a history is indexed by every step, of which an
-array holds only the demanded ones); only a reshape looks at ranges.
+array holds only the demanded ones); only a reshape looks at ranges. Running folds and linear
+recurrences are kept for the points of their box: outside it they are some value, of which nothing
+is known but that it is the same for equal ones.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ from ostinato.rewrite.prove.setting import (
     one,
 )
 from ostinato.rewrite.prove.text import Tree, show
+from ostinato.rewrite.prove.typed import OUTSIDE
 from ostinato.rewrite.prove.value import (
     Call,
     Choice,
@@ -69,6 +72,7 @@ class Meaning:
     def __init__(self, setting: Setting, assumed: dict[Test, bool]) -> None:
         self.setting, self.assumed = setting, assumed
         self._known: dict[Tree, Tensor] = {}
+        self._reached: list[Poly] = []  # not negative where a choice inside a fold is evaluated
 
     def of(self, tree: Tree) -> Tensor:
         """The tensor of a term.
@@ -366,8 +370,18 @@ class Meaning:
             return yes() if decided else no()
         used = [test.a, test.b] if isinstance(test, Less) else [p for _, p in test.coordinates]
         if any(v.name.startswith("~") for p in used for v in p.variables()):
-            return Choice(test, yes(), no())
+            return Choice(test, self._where_positive(test, yes), no())
         raise Undecided(test)
+
+    def _where_positive(self, test: Test, yes: Callable[[], Value]) -> Value:
+        """A value where a test holds, which may say that a step is not the first."""
+        if not isinstance(test, Less):
+            return yes()
+        self._reached.append(test.b - test.a - 1)
+        try:
+            return yes()
+        finally:
+            self._reached.pop()
 
     def _index(self, leaf: str) -> Tensor | None:
         """A leaf that counts a slice, or is an index of a dimension."""
@@ -420,7 +434,11 @@ class Meaning:
             here, end = point[dim], self.setting.extent(dim)
             step = self.setting.fresh(end - here if reverse else here + 1)
             first = here if reverse else poly(0)
-            return Fold(f"scan {fn}", (step,), x.at(point.moved(dim, first + step), element))
+            fold = Fold(f"scan {fn}", (step,), x.at(point.moved(dim, first + step), element))
+            starts = any(never_negative(here - p) for p in (poly(0), *self._reached))
+            if starts and never_negative(end - here - 1):
+                return fold
+            return Call(f"{OUTSIDE}{fn}", (fold, Number(here), Number(end)))
 
         return Tensor(tuple(self.setting.keep(s, dim) for s in x.shape), at)
 

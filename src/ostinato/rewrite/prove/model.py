@@ -16,6 +16,8 @@ import numpy as np
 
 from ostinato.pdg.functions import FUNCTIONS
 from ostinato.rewrite.prove.index import Apply, Atom, Clip, Opaque, Poly, Quotient, Var, poly
+from ostinato.rewrite.prove.normal import exact
+from ostinato.rewrite.prove.typed import OUTSIDE
 from ostinato.rewrite.prove.value import (
     Call,
     Choice,
@@ -27,6 +29,7 @@ from ostinato.rewrite.prove.value import (
     Test,
     Value,
     free,
+    key,
 )
 
 _TRIES = 40
@@ -72,12 +75,14 @@ class Undefined(Exception):
 class Model:
     """Pseudo-random numbers for every unknown, fixed by a salt.
 
-    Sums are rounded once, or ``in_order`` after every addition.
+    Sums are rounded once, or ``in_order`` after every addition. ``special``: sizes may
+    be 0 where nothing says more.
     """
 
     salt: int
     numbers: dict[Var, int] = field(default_factory=dict[Var, int])
     in_order: bool = False
+    special: bool = False
 
     def chosen(self) -> str:
         return ", ".join(f"{v.name} = {n}" for v, n in self.numbers.items())
@@ -88,7 +93,7 @@ class Model:
     def choose(self, v: Var) -> None:
         pick = self.draw(v.name)
         if v.is_size:
-            self.numbers[v] = pick.randint(1, 3)
+            self.numbers[v] = pick.randint(self._least(v), 3)
         elif v.size is None:
             self.numbers[v] = pick.randint(-2, 3)
         else:
@@ -96,6 +101,10 @@ class Model:
             if size <= 0:
                 raise Undefined(v.name)
             self.numbers[v] = pick.randrange(size)
+
+    def _least(self, atom: Var | Apply) -> int:
+        """The smallest number of a size."""
+        return min(atom.least, 1) if self.special else 1
 
     def integer(self, p: Poly) -> int:
         total = 0
@@ -113,7 +122,7 @@ class Model:
                 return self.numbers[atom]
             case Apply(name, args, is_size):
                 at = [self.integer(a) for a in args]
-                return self.draw(f"{name}{at}").randint(1 if is_size else -2, 3)
+                return self.draw(f"{name}{at}").randint(self._least(atom) if is_size else -2, 3)
             case Quotient(of, by):
                 return self.integer(of) // self.integer(by)
             case Clip(of, most):
@@ -131,6 +140,10 @@ class Model:
                 return drawn / 3 if self.in_order else drawn  # so that sums must round
             case Number(of):
                 return float(of) if isinstance(of, Fraction) else self.integer(of)
+            case Call(fn, (of, here, size)) if fn.startswith(OUTSIDE):
+                if 0 <= self.value(here) < self.value(size):
+                    return self.value(of)
+                return self.draw(key(exact(value))).uniform(-2, 2)
             case Call(fn, args):
                 return self._call(fn, [self.value(a) for a in args])
             case Fold(fn, over, body):
@@ -179,8 +192,8 @@ class Model:
 
     def _recursion(self, value: Recursion) -> float:
         at, size = self.integer(value.at), self.integer(value.size)
-        if not 0 <= at < size:
-            return 0.0
+        if not 0 <= at < size:  # some value, the same for equal recurrences
+            return self.draw(key(exact(value))).uniform(-2, 2)
         total = 0.0
         steps = range(size - 1, at - 1, -1) if value.reverse else range(at + 1)
         for step in steps:

@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from ostinato.rewrite.prove import asserted
 from ostinato.rewrite.prove.choices import by_cases
 from ostinato.rewrite.prove.facts import about_orders, assume, situations
 from ostinato.rewrite.prove.fractions import fractions_in_segments
 from ostinato.rewrite.prove.guarded import computed, restricted
 from ostinato.rewrite.prove.halves import equal_in_parts
 from ostinato.rewrite.prove.index import Poly, Var, poly
-from ostinato.rewrite.prove.induction import by_induction, by_steps, telescoped
+from ostinato.rewrite.prove.induction import by_induction, by_steps, one_step, telescoped
 from ostinato.rewrite.prove.meaning import Meaning, Undecided
 from ostinato.rewrite.prove.model import difference, rounding
 from ostinato.rewrite.prove.normal import exact, real, signless
@@ -27,12 +28,12 @@ from ostinato.rewrite.prove.operators import Element, Tensor, factors
 from ostinato.rewrite.prove.products import spread
 from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, computes_with_masks, law, readings
 from ostinato.rewrite.prove.scalar import equal_scalars
-from ostinato.rewrite.prove.segments import equal_in_segments
+from ostinato.rewrite.prove.segments import Form, equal_in_segments
 from ostinato.rewrite.prove.setting import Conflict, Impossible, Misfit, Point, Setting, Unsupported
-from ostinato.rewrite.prove.special import Steps, asks_for_specials, special_difference
+from ostinato.rewrite.prove.special import Steps, special_difference
 from ostinato.rewrite.prove.text import Tree, show
 from ostinato.rewrite.prove.value import Test, Value, key
-from ostinato.rewrite.registry import Rule
+from ostinato.rewrite.registry import REAL, Exactness, Rule
 
 Outcome = Literal["proved", "bounded", "failed", "unproved"]
 OUTCOMES: tuple[Outcome, ...] = ("proved", "bounded", "failed", "unproved")
@@ -63,12 +64,15 @@ METHODS = (
     "induction",
     "cases of truth values",
     "identities of functions",
-    "infinities and NaN at a few steps",
 )
-MOST_TRIED = 16  # readings: infinities and NaN do not depend on ranks
+MOST_TRIED = 6  # readings with special values, which do not depend on ranks
 NO_CLAIM = "only asks for terms"  # or that a shape is what it is
 
-_FORMS = {"exact": exact, "zero signs": signless, "reassociates": real}
+_FORMS: dict[Exactness, Form] = {
+    "exact": exact,
+    "zero signs": signless,
+    **dict.fromkeys(REAL, real),
+}
 
 
 class Refuted(Exception):
@@ -84,10 +88,11 @@ def prove(rule: Rule) -> Verdict:
     found = law(rule)
     count = 0
     try:
+        asserted.check(found)
         for setting in settings(found):
             _decide(found, setting, count < MOST_TRIED)
             count += 1
-    except Refuted as problem:
+    except (Refuted, asserted.Unfounded) as problem:
         return Verdict(rule.name, "failed", count, str(problem))
     except (Unsupported, Open) as problem:
         return Verdict(rule.name, "unproved", count, str(problem))
@@ -104,7 +109,7 @@ def prove(rule: Rule) -> Verdict:
 
 
 def try_specials(rule: Rule) -> str:
-    """An example with infinities or NaN for which a rule does not hold, "" if none was found.
+    """An example with special values for which a rule does not hold, "" if none was found.
 
     Every choice of a few values for the elements of a few steps is tried.
     """
@@ -127,7 +132,7 @@ def settings(found: Law) -> Iterator[Setting]:
             assume(found, thick, Meaning(thick, {}))
         except Conflict:
             pass
-        except Impossible:
+        except (Impossible, Misfit):
             return False
         return True
 
@@ -136,7 +141,7 @@ def settings(found: Law) -> Iterator[Setting]:
         for setting in situations(found, plain):
             try:
                 assume(found, setting, Meaning(setting, {}))
-            except Impossible:
+            except (Impossible, Misfit):
                 continue
             yield setting
 
@@ -145,7 +150,7 @@ def settings(found: Law) -> Iterator[Setting]:
 
 
 def _decide(found: Law, setting: Setting, tries: bool) -> None:
-    """Prove one reading; ``tries`` infinities and NaN as well.
+    """Prove one reading; ``tries`` special values as well.
 
     Errors: Refuted; Open; Unsupported.
     """
@@ -159,8 +164,12 @@ def _decide(found: Law, setting: Setting, tries: bool) -> None:
             _same_shape(setting, a, b, point)
         except (Misfit, Impossible) as problem:
             raise Refuted(f"{show(right)}: {problem} ({about})") from problem
-        _equal_elements(found, setting, (left, right), about)
-        if tries and asks_for_specials(left, right):
+        try:
+            _equal_elements(found, setting, (left, right), about)
+        except Open:
+            _try_specials(found, setting, (left, right), about)  # an example says more
+            raise
+        if tries:
             _try_specials(found, setting, (left, right), about)
     for fact in found.also:
         _check_also(setting, fact, point, about)
@@ -174,24 +183,30 @@ def _claims(found: Law, setting: Setting) -> Iterator[tuple[Tree, Tree]]:
         match fact:
             case ("equal", term, meant):
                 yield term, meant
-            case ("define", str(name), _, term):
-                yield _definition(found, setting, name), term
+            case ("define", str(name), number, term):
+                yield _definition(found, setting, name, number), term
             case _:
                 pass
 
 
-def _definition(found: Law, setting: Setting, name: str) -> Tree:
-    """What a new recurrence must equal in this case: the old case at every point of the axis."""
+def _definition(found: Law, setting: Setting, name: str, number: Tree) -> Tree:
+    """What a new recurrence must equal in this case: the old case at every point of the axis.
+
+    Errors: Refuted where no case of this number defines what it is a twin of.
+    """
     for fact in found.facts:
         match fact:
-            case ("define", str(old), _, right) if setting.batch.get(name, ("",))[0] == old:
+            case ("define", str(old), case, right) if (
+                setting.batch.get(name, ("",))[0] == old and case == number
+            ):
                 dim = setting.batch[name][1]
-                full = next(s for s, known in setting.known.items() if known == ("full", dim))
+                full = f"all of {dim}"
+                setting.known[full] = ("full", dim)
                 axis = next(d for d, meant in setting.dims.items() if meant == dim)
                 return ("sl", axis, full, right)
             case _:
                 pass
-    raise Unsupported(f"the definition of {name}")
+    raise Refuted(f"nothing says what the case {show(number)} of {name} is")
 
 
 def _same_shape(setting: Setting, a: Tensor, b: Tensor, point: Point) -> None:
@@ -240,21 +255,23 @@ def _unequal(
 
 
 def _try_specials(found: Law, setting: Setting, sides: tuple[Tree, Tree], about: str) -> None:
-    """Compare infinities and NaN too.
+    """Compare infinities, NaN and other special values too.
 
     Errors: Refuted.
     """
-    found.methods.add(METHODS[-1])
     pending: list[dict[Test, bool]] = [{}]
     while pending:
         assumed = pending.pop()
         meaning = Meaning(setting, assumed)
         try:
-            values = _at(meaning, sides, _element(meaning, sides, True))
+            element = _element(meaning, sides, True)
+            values = one_step(meaning, sides, element) or _at(meaning, sides, element)
         except Undecided as split:
             pending += [{**assumed, split.test: holds} for holds in (True, False)]
             continue
-        example = special_difference(*values, Steps(found, setting, assumed))
+        shape = tuple(setting.size(s, setting.point()) for s in meaning.of(sides[0]).shape)
+        steps = Steps(found, setting, assumed)
+        example = special_difference(values, steps, found.rule.exact, shape)
         if example is not None:
             raise Refuted(f"{example} ({about})")
 
@@ -348,8 +365,10 @@ def _check_also(setting: Setting, fact: Tree, point: Point, about: str) -> None:
                 _same_shape(setting, meaning.of(term), claimed, point)
             except Misfit as problem:
                 raise Refuted(f"{show(fact)}: {problem} ({about})") from problem
-        case ("want" | "live" | "define" | "equal" | "closed" | "factor", *_):
+        case (str(head), *_) if head in asserted.WISHES | asserted.EQUATIONS:
             pass
+        case ("closed" | "factor", *_):
+            pass  # checked for the rule as a whole
         case _:
             raise Unsupported(f"the assertion {show(fact)}")
 

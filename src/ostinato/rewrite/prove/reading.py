@@ -179,8 +179,13 @@ def _classify(out: Law, tree: Tree) -> None:
         for word, use in zip(fields, ("D", "flag", "T"), strict=False):
             if isinstance(word, str):
                 out.kinds.setdefault(word, use)
-    elif op == "here":
+    elif op in ("here", "pins"):
         out.kinds.setdefault(str(fields[1]), "D")
+    elif op in ("full", "self", "prefix", "suffix", "shortened", "but_last", "rest", "start"):
+        out.kinds.setdefault(str(fields[0]), "D")
+    elif op in ("exactly", "rounded", "empty") and str(fields[0]).isidentifier():
+        out.kinds.setdefault(str(fields[0]), "S")
+        out.folds.add(str(fields[0]))
     elif op in ("cons",) and isinstance(fields[1], str):
         out.kinds.setdefault(fields[1], "H")
     for part in fields:

@@ -116,7 +116,8 @@ class Setting:
     - ``steady``: the dimensions along which a tensor or shape variable keeps its shape;
     - ``known``: index variables with a known meaning;
     - ``reshapes``: pairs of shapes with equally many elements;
-    - ``truths``: tensors of truth values; ``values``: tensors filled with a number, ``units``:
+    - ``truths``: tensors of truth values; ``bounded``: without infinities and NaN; ``filled``:
+      sizes that are at least 1; ``values``: tensors filled with a number, ``units``:
       with what a fold of nothing gives;
     - ``indicators``: truth values that are a condition on the point;
     - ``counts``: leaves that count a slice from 0; ``heres``: those that are a dimension's index;
@@ -140,6 +141,8 @@ class Setting:
     avoids: dict[str, set[str]] = field(default_factory=dict[str, "set[str]"])
     known: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     truths: set[str] = field(default_factory=set[str])
+    bounded: set[str] = field(default_factory=set[str])
+    filled: set[str] = field(default_factory=set[str])
     units: dict[str, str] = field(default_factory=dict[str, str])
     values: dict[str, Fraction] = field(default_factory=dict[str, Fraction])
     indicators: dict[str, str] = field(default_factory=dict[str, str])
@@ -303,7 +306,7 @@ class Setting:
         root = size.root()
         match root.fixed:
             case None:
-                return self._function(root.name, root.avoids, point)
+                return self._function(root.name, root.avoids, point, int(self._is_filled(root)))
             case Fixed("one"):
                 return poly(1)
             case Fixed("extent", dim):
@@ -323,11 +326,19 @@ class Setting:
                     total = total * self.size(factor, point)
                 return total
 
-    def _function(self, name: str, avoids: set[str], point: Point) -> Poly:
+    def _has_elements(self, part: str) -> bool:
+        """Whether a fact says that a slice is not empty."""
+        sizes = (self.sizes[n].root().fixed for n in self.filled if n in self.sizes)
+        return f"|{part}|" in self.filled or Fixed("length", part) in sizes
+
+    def _is_filled(self, root: Size) -> bool:
+        return any(n in self.sizes and self.sizes[n].root() is root for n in self.filled)
+
+    def _function(self, name: str, avoids: set[str], point: Point, least: int = 1) -> Poly:
         coordinates = point.without(avoids)
         if not coordinates:
-            return poly(Var(name, None, True))
-        return poly(Apply(name, tuple(p for _, p in coordinates), True))
+            return poly(Var(name, None, True, least))
+        return poly(Apply(name, tuple(p for _, p in coordinates), True, least))
 
     def length(self, name: str, point: Point) -> Poly:
         """The number of indices of a slice."""
@@ -359,7 +370,8 @@ class Setting:
             case ("first part", size) | ("last part", _, size):
                 return self.size(self.sizes.setdefault(size, Size(size)), point)
             case _:
-                return self._function(f"|{name}|", self.avoids.get(name, set()), point)
+                least = int(self._has_elements(name))
+                return self._function(f"|{name}|", self.avoids.get(name, set()), point, least)
 
     def index(self, name: str, point: Point) -> Poly:
         """The value of an index expression at a point; the names 0 and 1 mean these numbers."""

@@ -63,7 +63,8 @@ def _cases(relation: str, names: list[str]) -> Iterator[_Case]:
                 holds = last == _STEP - 1
                 if holds or conds:
                     spans = {s: Span(poly(0), last + 1, True, True)}
-                    yield _Case(None, None, spans, {}, {a: last}, dict.fromkeys(conds, holds))
+                    behind = _STEP + _MORE - 1 if holds else _MORE
+                    yield _Case(None, behind, spans, {}, {a: last}, dict.fromkeys(conds, holds))
         case (("always_from" | "from"), [s, a, *conds]):
             for end in (_AT + _STEP, _AT - _STEP + 1):
                 holds = end == _AT + _STEP
@@ -71,8 +72,8 @@ def _cases(relation: str, names: list[str]) -> Iterator[_Case]:
                     spans = {s: Span(_AT, end, True, True)}
                     yield _Case(None, end, spans, {}, {a: _AT}, dict.fromkeys(conds, holds))
         case ("before", [b, k]):
-            yield _Case(poly(0), None, {}, {b: poly(-1)}, {}, {k: False})
-            yield _Case(_STEP, None, {}, {b: poly(-1)}, {}, {k: True})
+            yield _Case(poly(0), _MORE, {}, {b: poly(-1)}, {}, {k: False})
+            yield _Case(_STEP, _STEP + _MORE, {}, {b: poly(-1)}, {}, {k: True})
         case ("after", [b, k]):
             yield _Case(_AT - 1, _AT, {}, {b: poly(1)}, {}, {k: False})
             yield _Case(_AT - 1, _AT + _STEP, {}, {b: poly(1)}, {}, {k: True})

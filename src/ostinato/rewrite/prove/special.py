@@ -1,58 +1,40 @@
-"""Infinities and NaN: what a law over the reals says of them, by trying all of them.
+"""Special values: whether both sides of a law keep what its class of exactness promises of them.
 
-A proof over the reals takes every value to be finite. A law that asks whether values are finite is
-about those that are not, so both sides are also computed, as NumPy does, for every choice of a few
-values for a few elements: at most `MOST_ELEMENTS` of them, and a seeded sample beyond.
+A proof over the reals takes every value to be finite, and one bit for bit knows only the laws it
+was told. So both sides of every law are also computed, in every type that the operators accept, for
+every choice of a few values for a few elements: infinities, NaN, zeros of both signs, large, small
+and negative numbers, the ends of the integers. Ranges may be empty there, and points lie outside
+the box unless the law is about those inside.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import assert_never
+from typing import get_args
 
 import numpy as np
 
-from ostinato.pdg.functions import FOLDS, FUNCTIONS, Array
-from ostinato.rewrite.prove.index import Var
+from ostinato.pdg.functions import Array
+from ostinato.pdg.node import Dtype
+from ostinato.rewrite.prove.index import Poly, Var
 from ostinato.rewrite.prove.model import Model, Undefined
 from ostinato.rewrite.prove.reading import Law
+from ostinato.rewrite.prove.samples import Holds, Samples
 from ostinato.rewrite.prove.setting import Setting
 from ostinato.rewrite.prove.text import Tree
-from ostinato.rewrite.prove.value import (
-    Call,
-    Choice,
-    Fold,
-    Leaf,
-    Less,
-    Number,
-    Recursion,
-    Test,
-    Value,
-    free,
-)
+from ostinato.rewrite.prove.typed import IllTyped, Typed, Types
+from ostinato.rewrite.prove.value import Less, Test, Value, free
+from ostinato.rewrite.registry import Exactness
 
-VALUES = (-np.inf, np.inf, np.nan, 0.0, 2.0, -3.0)
-MOST_ELEMENTS = 4
-_SALTS = 16
-_SAMPLE = 3_000
-_ASKING = frozenset(('"isfinite"', '"isinf"', '"isnan"', '"argmax"', '"argmin"'))
-Element = tuple[str, tuple[int, ...], tuple[int, ...]]
-
-
-def asks_for_specials(*sides: Tree) -> bool:
-    """Whether a law mentions values that are not finite."""
-    return any(
-        side in _ASKING if isinstance(side, str) else asks_for_specials(*side)
-        for side in sides
-        if not isinstance(side, int)
-    )
+_SALTS = 24  # that are drawn
+_MODELS = 2  # of which so many are computed that read equally many elements
+_CLOSE = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2}  # of the greatest number on the way
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(Holds):
     """What is known of conditions: those that a proof assumes, and whether a step is the first."""
 
     law: Law
@@ -72,7 +54,8 @@ class Steps:
                     return model.integer(last - step if side == "after" else step) > 0
                 case _:
                     pass
-        return model.holds(test)
+        decided = self.setting.holds(test)
+        return model.holds(test) if decided is None else decided
 
     def check(self, model: Model) -> None:
         """Refuse a model in which an assumption does not hold, or the point is outside the box.
@@ -88,116 +71,118 @@ class Steps:
                 raise Undefined("an assumption")
 
 
-def special_difference(left: Value, right: Value, steps: Steps) -> str | None:
-    """Words about infinities or NaN for which two values differ, or None if none were found."""
-    for salt in range(_SALTS):
-        trial = Trial(Model(salt), steps)
-        try:
-            found = trial.difference(left, right)
-        except Undefined:
-            continue
-        if found is not None:
-            return found
+def special_difference(
+    sides: tuple[Value, Value], steps: Steps, exact: Exactness, shape: tuple[Poly, ...]
+) -> str | None:
+    """Words about special values for which two sides differ, or None if none were found.
+
+    ``shape``: the sizes at the point, of which the element is one.
+    """
+    types = Types.for_sides(*sides)
+    try:
+        for name, allowed in _declared(steps.law):
+            types.restrict(types.leaf(name), allowed)
+        left, right = map(types.of, sides)
+        types.unify(left.kind, right.kind)
+    except IllTyped:
+        return None
+    for chosen in types.choices():
+        trial = _Trial(chosen, steps, exact, shape)
+        for salt in range(_SALTS):
+            try:
+                found = _difference(sides, (left, right), trial, salt)
+            except Undefined:
+                continue
+            if found is not None:
+                return found
     return None
 
 
-@dataclass
-class Trial:
-    """Sizes and points of a model, with a column of values for every element that is read."""
+def _declared(law: Law) -> Iterator[tuple[str, frozenset[str]]]:
+    """The types that facts say, or deny, a tensor to have."""
+    named = {e: x for f in law.facts if (e := _typed(f)[0]) for x in (_typed(f)[1],)}
+    for fact in law.facts:
+        match fact:
+            case ("=", str(e), ("dtype", str(x))) if e.startswith('"'):
+                yield x, frozenset((e.strip('"'),))
+            case ("!=", str(e), str(dtype)) if e in named:
+                yield named[e], frozenset(get_args(Dtype)) - {dtype.strip('"')}
+            case _:
+                pass
 
-    model: Model
+
+def _typed(fact: Tree) -> tuple[str, str]:
+    match fact:
+        case ("=", str(e), ("dtype", str(x))):
+            return e, x
+        case _:
+            return "", ""
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """``seen``: how often as many elements were read."""
+
+    types: Mapping[int, Dtype]
     steps: Steps
-    columns: dict[Element, Array] = field(default_factory=dict[Element, Array])
-    truths: set[Element] = field(default_factory=set[Element])
+    exact: Exactness
+    shape: tuple[Poly, ...]
+    seen: Counter[int] = field(default_factory=Counter[int])
 
-    def difference(self, left: Value, right: Value) -> str | None:
-        """Words about the first row of values for which two values differ.
 
-        Errors: Undefined where sizes are too large, or where an assumption does not hold.
-        """
-        for v in sorted(free(left) | free(right), key=lambda v: (v.size is not None, v.name)):
-            self.model.choose(v)
-        self.steps.check(self.model)
-        with np.errstate(all="ignore"):
-            for side in (left, right):  # which elements there are
-                self.value(side)
-            self._fill()
-            a, b = np.broadcast_arrays(self.value(left), self.value(right))
-        wrong = ~np.isclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True)
-        if not wrong.any():
+def _difference(
+    sides: tuple[Value, Value], typed: tuple[Typed, Typed], trial: _Trial, salt: int
+) -> str | None:
+    """Words about the first row of values for which two sides differ.
+
+    Errors: Undefined where sizes are too large, or where an assumption does not hold.
+    """
+    model, exact = Model(salt, special=True), trial.exact
+    for v in sorted(frozenset[Var]().union(*map(free, sides)), key=_sizes_first):
+        model.choose(v)
+    if any(model.integer(size) < 1 for size in trial.shape):
+        raise Undefined("an element of nothing")
+    trial.steps.check(model)
+    bitwise = exact in ("exact", "zero signs")
+    bounded = frozenset(trial.steps.setting.bounded)
+    samples = Samples(model, trial.steps, trial.types, bitwise, exact == "skips zeros", bounded)
+    with np.errstate(all="ignore"):
+        for side in typed:  # which elements there are
+            samples.value(side)
+        trial.seen[len(samples.columns)] += 1
+        if trial.seen[len(samples.columns)] > _MODELS:
             return None
-        row = int(np.argmax(wrong))
-        read = ", ".join(f"{name} = {x[row]:g}" for (name, _, _), x in self.columns.items())
-        return f"differs at {read}: {a[row]:g} and {b[row]:g}"
+        samples.fill()
+        a, lost, scale = samples.result(typed[0])
+        b, _, other = samples.result(typed[1])
+        a, b, lost, scale = np.broadcast_arrays(a, b, lost, np.maximum(scale, other))
+        wrong = ~agree(exact, a, b, scale)
+    if not bitwise:
+        wrong = wrong & ~lost
+    if not wrong.any():
+        return None
+    row = int(np.argmax(wrong))
+    read = ", ".join(f"{place[0]} = {x[row % len(x)]:g}" for place, x in samples.columns.items())
+    sizes = model.chosen()
+    where = " and ".join(part for part in (sizes, read) if part)
+    return f"differs at {where} ({a.dtype}): {a[row]!s} and {b[row]!s}"
 
-    def _fill(self) -> None:
-        """Every choice of values for the elements, or a sample of the choices."""
-        names = list(self.columns)
-        kinds = [(True, False) if name in self.truths else VALUES for name in names]
-        if len(names) <= MOST_ELEMENTS:
-            rows: Sequence[Sequence[float]] = list(itertools.product(*kinds))
-        else:
-            chance = np.random.default_rng(self.model.salt)
-            columns = [chance.choice(np.asarray(kind), _SAMPLE) for kind in kinds]
-            rows = np.stack([c.astype("float64") for c in columns], 1).tolist()
-        table = np.asarray(rows, "float64").reshape(len(rows), len(names))
-        for k, name in enumerate(names):
-            column = table[:, k]
-            self.columns[name] = column > 0 if name in self.truths else column
 
-    def value(self, value: Value) -> Array:
-        """A value at every row."""
-        match value:
-            case Leaf(name, coordinates, element):
-                at = tuple(self.model.integer(p) for _, p in coordinates)
-                place = name, at, tuple(self.model.integer(p) for p in element)
-                if value.is_truth:
-                    self.truths.add(place)
-                return self.columns.setdefault(place, np.ones(1, bool if value.is_truth else float))
-            case Number(of):
-                number = float(of) if isinstance(of, Fraction) else self.model.integer(of)
-                return np.asarray([number], "float64")
-            case Call(fn, args):
-                return self._call(fn, [self.value(a) for a in args])
-            case Fold(fn, over, body):
-                return self._fold(fn.removeprefix("scan "), list(over), body)
-            case Recursion():
-                return self._recursion(value)
-            case Choice(test, yes, no):
-                return self.value(yes if self.steps.holds(test, self.model) else no)
-            case other:
-                assert_never(other)
+def _sizes_first(v: Var) -> tuple[bool, str]:
+    return v.size is not None, v.name
 
-    def _call(self, fn: str, args: Sequence[Array]) -> Array:
-        name = fn.partition(":")[0]
-        if name == "cast":
-            return args[0]
-        if name not in FUNCTIONS:
-            raise Undefined(fn)
-        return np.asarray(FUNCTIONS[name].numpy(*args))
 
-    def _fold(self, fn: str, over: list[Var], body: Value) -> Array:
-        name = "sum" if fn == "dot" else fn
-        if name not in FOLDS:
-            raise Undefined(fn)
-        found = [self.value(body) for _ in self.model.steps(over)]
-        if not found:
-            empty = {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}
-            empty |= {"argmax": 0.0, "argmin": 0.0}
-            if name not in empty:
-                raise Undefined(fn)
-            return np.asarray([empty[name]])
-        return np.asarray(getattr(np, name)(np.stack(np.broadcast_arrays(*found)), axis=0))
-
-    def _recursion(self, value: Recursion) -> Array:
-        at, size = self.model.integer(value.at), self.model.integer(value.size)
-        total: Array = np.zeros(1)
-        if not 0 <= at < size:
-            return total
-        first = at if not value.reverse else size - 1 - at
-        for k in range(first + 1):
-            self.model.numbers[value.step] = size - 1 - k if value.reverse else k
-            body, factor = self.value(value.body), self.value(value.factor)
-            total = np.asarray(body + factor * total) if k else np.asarray(body)
-        self.model.numbers.pop(value.step, None)
-        return total
+def agree(exact: Exactness, a: Array, b: Array, scale: Array) -> Array:
+    """Where two columns are as equal as a class of exactness promises."""
+    if a.dtype.kind != "f":
+        return np.asarray(a == b)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    if exact == "exact":
+        return np.asarray(same & ((a != 0) | (np.signbit(a) == np.signbit(b))))
+    if exact == "zero signs":
+        return np.asarray(same)
+    with np.errstate(all="ignore"):
+        close = np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= _CLOSE[a.dtype.name] * scale)
+    if exact == "reassociates":
+        return np.asarray(same | close)
+    return np.asarray(same | close | (~np.isfinite(a) & ~np.isfinite(b)))
