@@ -97,8 +97,10 @@ def test_random_affine_steps_become_linear_and_keep_their_meaning(recipe: Recipe
     result = optimize(pdg).pdg
     verify(result)
     check(result, pdg.minimum_extents)
-    assert "linear(" in show(result)
-    assert not result.equations, "no recurrence is left"
+    hides = {"where", "where else", "chosen"} & {*recipe.operators} or recipe.starts > 1
+    if not hides:  # a choice hides the step before, which a factor does not
+        assert "linear(" in show(result)
+        assert not result.equations, "no recurrence is left"
     expected, found = (interpret(p, extents, values, 0) for p in (pdg, result))
     for name, value in expected.items():
         np.testing.assert_allclose(found[name], value, rtol=1e-9, atol=1e-9)

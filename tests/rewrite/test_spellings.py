@@ -300,10 +300,12 @@ def test_a_sum_with_ends_is_the_backward_recurrence_however_it_is_spelled(name: 
     np.testing.assert_allclose(program.compile()(**given)["y"], expected, rtol=1e-4)
 
 
-STOPPED: dict[str, Callable[[Any, Any], Any]] = {
+HIDDEN: dict[str, Callable[[Any, Any], Any]] = {
     "times where": lambda done, y: DECAY * ot.where(done, 0.0, y),
     "where times": lambda done, y: ot.where(done, 0.0, DECAY * y),
     "where not": lambda done, y: ot.where(~done, y * DECAY, 0.0),
+}
+STOPPED: dict[str, Callable[[Any, Any], Any]] = {
     "times mask": lambda done, y: DECAY * (1.0 - done.cast("float32")) * y,
     "mask last": lambda done, y: y * DECAY * (1.0 - done.cast("float32")),
     "alive": lambda done, y: (~done).cast("float32") * (DECAY * y),
@@ -314,14 +316,36 @@ STOPPED: dict[str, Callable[[Any, Any], Any]] = {
 def test_a_sum_that_stops_where_an_episode_ends_has_one_factor(name: str) -> None:
     found = extracted(_until_done(STOPPED[name]))
     assert "linear(where(" in found
-    assert found == extracted(_until_done(STOPPED["where times"]))
+    assert found == extracted(_until_done(STOPPED["times mask"]))
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_choice_that_hides_the_step_before_stays_one(name: str) -> None:
+    found = extracted(_until_done(HIDDEN[name]))
+    assert "linear(" not in found and "where(done[:B, t], 0.0, " in found, found
+    delta = np.array([[1.0, 2.0, np.inf, 4.0], [1.0, np.nan, 3.0, 4.0]], "float32")
+    given = {"delta": delta, "done": np.array([[0, 1, 0, 0], [1, 0, 0, 0]], bool)}
+    program = _until_done(HIDDEN[name])
+    expected = program.interpret(**given)["y"]
+    assert np.isfinite(expected[:, 0]).all() and np.isinf(expected[0, 2])
+    np.testing.assert_allclose(program.compile()(**given)["y"], expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", STOPPED)
+def test_a_mask_that_multiplies_keeps_the_nan_of_what_follows(name: str) -> None:
+    delta = np.array([[1.0, 2.0, np.inf, 4.0], [1.0, np.nan, 3.0, 4.0]], "float32")
+    given = {"delta": delta, "done": np.array([[0, 1, 0, 0], [1, 0, 0, 0]], bool)}
+    program = _until_done(STOPPED[name])
+    expected = program.interpret(**given)["y"]
+    assert np.isnan(expected[:, 0]).all()
+    np.testing.assert_allclose(program.compile()(**given)["y"], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", [*HIDDEN, *STOPPED])
 @pytest.mark.parametrize("steps", [1, 2, 6])
 def test_every_spelling_of_an_end_means_the_same(name: str, steps: int) -> None:
     rng = np.random.default_rng(steps)
     given = {"delta": rng.normal(size=(3, steps)), "done": rng.random((3, steps)) < 0.4}
-    expected = _until_done(STOPPED["where times"]).interpret(**given)["y"]
-    found = _until_done(STOPPED[name])
+    expected = _until_done(HIDDEN["where times"]).interpret(**given)["y"]
+    found = _until_done((HIDDEN | STOPPED)[name])
     np.testing.assert_allclose(found.interpret(**given)["y"], expected, rtol=1e-5)

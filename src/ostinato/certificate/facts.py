@@ -100,6 +100,9 @@ def attribute_rows(
         out[relation] = rows(numbers)
     out["counts"] = [(leaf, numbers.of(size)) for leaf, size in counters]
     out["real_cast"] = [("cast:float32",), ("cast:float64",)]
+    out["arithmetic"] = [(fn,) for fn in ("add", "sub", "mul", "div")]
+    whole = [(k, a) for a, k in numbers.known.items() if isinstance(a, Expr)]
+    out["raw_filled"] = [(k,) for k, size in whole if is_never_negative(size - 1)]
     out["mask"] = [(k, numbers.mask(mentioned(a))) for a, k in numbers.known.items()]
     return out
 

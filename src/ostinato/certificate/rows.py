@@ -8,6 +8,7 @@ says about it has to follow.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never, cast
@@ -108,6 +109,8 @@ class Rows:
         known = as_real(node.op.values) if isinstance(node.op, Const) else None
         if known is not None:
             self.add("raw_value", number, repr(known))
+        if isinstance(node.op, Const) and all(map(math.isfinite, node.op.values)):
+            self.add("raw_bounded", number)
 
     def counters(self) -> list[tuple[int, Expr]]:
         """The leaves ``0 .. size - 1``."""

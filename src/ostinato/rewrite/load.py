@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import assert_never
@@ -122,6 +123,8 @@ def _load_node(loaded: Loaded, node: Node) -> None:
     known = as_real(node.op.values) if isinstance(node.op, Const) else None
     if known is not None:
         loaded.row("raw_value", number, repr(known))
+    if isinstance(node.op, Const) and all(map(math.isfinite, node.op.values)):
+        loaded.row("raw_bounded", number)
     loaded.row("raw_facts", number, *masks, node.rank, loaded.shape(node.shape))
 
 

@@ -159,16 +159,23 @@ def rows(tables: Tables, more: More | None = None) -> dict[str, list[Row]]:
             (tables.bit(d), k) for k, a in slices if a.lo == expr(0) for d in _ordered(a)
         ],
         "real_cast": [("cast:float32",), ("cast:float64",)],
+        "arithmetic": [("add",), ("sub",), ("mul",), ("div",)],
         "sizemask": [(k, tables.mask(dims_of(a.size))) for k, a in slices],
         "shifted": shifts,
         "both": both,
         "pins": _pin_rows(tables),
         "holds_low": low,
         "holds_high": high,
+        "raw_filled": [(k,) for k, a in enumerate(tables.attributes) if _is_filled(a)],
         **_leaf_rows(tables, slices),
         **_inside_rows(tables, slices),
         **further,
     }
+
+
+def _is_filled(attribute: Attribute) -> bool:
+    """Whether a size is at least 1 at all points of the box."""
+    return isinstance(attribute, Expr) and is_never_negative(attribute - 1)
 
 
 def _leaf_rows(tables: Tables, slices: Sequence[tuple[int, Slice]]) -> dict[str, list[Row]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from ostinato.pdg.build import case, const, map_node, rec
+from ostinato.pdg.build import case, map_node, rec
 from ostinato.pdg.condition import Cond, at_least, equal
 from ostinato.pdg.index import expr
 from ostinato.pdg.node import Equation, Node, Pdg
@@ -28,10 +28,6 @@ def _map(fn: str, *args: Node) -> Node:
 
 def _row(z: Sizes, name: str = "w") -> Node:
     return tensor(name, (z.k,), (T,))
-
-
-def _zeros(z: Sizes) -> Node:
-    return const([0.0] * z.k, "float32", (expr(z.k),))
 
 
 def _line(z: Sizes, before: Node) -> Node:
@@ -79,10 +75,6 @@ def _free(z: Sizes, before: Node) -> Node:
     return _row(z)
 
 
-def _nothing(z: Sizes, before: Node) -> Node:
-    return _zeros(z)
-
-
 def _negated(inner: Step) -> Step:
     return lambda z, before: _map("neg", inner(z, before))
 
@@ -115,11 +107,6 @@ def _steps() -> dict[str, Step]:
             out[f"{word}-{kind}"] = _with(op, _free, reads)
     for word, op in (("sum", add), ("difference", sub), ("where", _where), ("case", _case)):
         out.update({f"{word}-{kind}": _with(op, *both) for kind, both in _READS.items()})
-    for word, op in (("where", _where), ("case", _case)):
-        kinds = (("scaled", _ray, _nothing), ("ray", _ray, _free), ("line", _line, _free))
-        for kind, reads, other in kinds:
-            out[f"{word}-first-{kind}"] = _with(op, reads, other)
-            out[f"{word}-second-{kind}"] = _with(op, other, reads)
     return out
 
 
@@ -166,20 +153,18 @@ _ELSEWHERE = equal(T, 1)
 
 
 def _closings() -> tuple[Instance, ...]:
-    """The four laws that say what a recurrence is, with and without starts at other steps."""
+    """The laws that say what a recurrence is; where it starts at other steps too, none does."""
     out: list[Instance] = []
     beside = FOLLOWED
     for name, step in (("line", _line), ("ray", _ray)):
-        plain, more = f"affine/{name}", f"affine/{name}-with-starts"
-        for build, cond, rule, other in (
-            (_backwards, _LAST, plain, more),
-            (_backwards, _EARLIER, more, plain),
-        ):
-            program = partial(build, step=step, cond=cond)
-            out.append(Instance(f"{name} from {cond}", program, (rule,), (other,), beside))
-        both = (plain, more)
+        plain = f"affine/{name}"
+        both = (plain,)
+        for cond, fires in ((_LAST, both), (_EARLIER, ())):
+            program = partial(_backwards, step=step, cond=cond)
+            idle = () if fires else both
+            out.append(Instance(f"{name} from {cond}", program, fires, idle, beside))
         forwards = partial(_forwards, step=step)
-        out.append(Instance(f"{name} forwards", forwards, (plain,), (more,), beside))
+        out.append(Instance(f"{name} forwards", forwards, both, (), beside))
         squares = partial(_backwards, step=_beside_itself(step))
         out.append(Instance(f"square of a {name}", squares, (), both, beside))
         nowhere = partial(_backwards, step=step, cond=_ELSEWHERE)

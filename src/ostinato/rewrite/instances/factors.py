@@ -69,11 +69,18 @@ def _alone(z: Sizes, factor: Factor) -> Pdg:
     return program(factor(z))
 
 
-def _times(value: Factor, first: bool) -> Factor:
+def _times(value: Factor, first: bool, other: Factor | None = None) -> Factor:
+    """A product with what is surely finite, or with something else."""
+
     def product(z: Sizes) -> Node:
-        return _map("mul", *((_row(z), value(z)) if first else (value(z), _row(z))))
+        beside = (other or _finite)(z)
+        return _map("mul", *((beside, value(z)) if first else (value(z), beside)))
 
     return product
+
+
+def _finite(z: Sizes) -> Node:
+    return const([0.5] * z.k, "float32", (expr(z.k),))
 
 
 def _forms() -> dict[str, tuple[Factor, Factor]]:
@@ -124,7 +131,7 @@ def _chosen(z: Sizes, place: str, fn: str, apart: bool) -> Node:
 
 
 def _product_or(z: Sizes, zero_first: bool, zero: float) -> Node:
-    product = _map("mul", _row(z), _row(z, "y"))
+    product = _map("mul", _finite(z), _row(z, "y"))
     sides = [_number(zero), product] if zero_first else [product, _number(zero)]
     return _map("where", tensor("c", (z.k,), (T,), "bool"), *sides)
 
@@ -141,6 +148,22 @@ def _inside() -> list[Instance]:
     return out
 
 
+def _infinite() -> list[Instance]:
+    """Masks of what may be infinite, on either side."""
+    masks = {"mask": _cast, "unmask": _mask}
+    return [
+        Instance(
+            f"{name} {side} of what may be infinite",
+            partial(_stepped, factor=_times(mask, first, _row)),
+            (),
+            (f"affine/{name}-{side}",),
+            _DEEPER,
+        )
+        for name, mask in masks.items()
+        for side, first in (("after", True), ("before", False))
+    ]
+
+
 def _instances() -> tuple[Instance, ...]:
     out: list[Instance] = []
     for name, (right, wrong) in _forms().items():
@@ -153,11 +176,12 @@ def _instances() -> tuple[Instance, ...]:
         out.append(Instance(f"{name} of no step", alone, (), (rule,), _DEEPER))
     out += [i for place in _PLACES for fn in ("add", "sub") for i in _common(place, fn)]
     out += _inside()
+    out += _infinite()
     for side, first in (("after", True), ("before", False)):
         counted = partial(_stepped, factor=_times(partial(_mask, dtype="int32"), first))
         rule = f"affine/unmask-{side}"
         out.append(Instance(f"1 - count {side} of a step", counted, (), (rule,), _DEEPER))
-    product = _times(_row, True)
+    product = _times(_row, True, _row)
     for rule, fn, beside in (
         ("affine/factor", "mul", _STEP),
         ("affine/factor-of-sum", "add", _PLUS),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.rewrite.registry import Rule
+from ostinato.rewrite.registry import Exactness, Rule
 
 STEP = "Follows what a step does to the value of the step before."
 PROOF = "proofs/test_affine.py"
@@ -22,7 +22,9 @@ _UNIT = ("(unit (dtype x) u)", *_ONES)
 _ZERO = ("(zero (dtype x) z)", *_ONES)
 
 
-def _step(name: str, law: str, term: str, concluded: str, *when: str) -> Rule:
+def _step(
+    name: str, law: str, term: str, concluded: str, *when: str, exact: Exactness = "distributes"
+) -> Rule:
     """What is known of operands of a term says what the term is."""
     return Rule(
         name=f"affine/{name}",
@@ -32,7 +34,7 @@ def _step(name: str, law: str, term: str, concluded: str, *when: str) -> Rule:
         right="x",
         when=(f"(= x {term})", *when),
         also=(concluded,),
-        exact="reassociates",
+        exact=exact,
         proof=PROOF,
     )
 
@@ -127,30 +129,14 @@ def _choice(op: str, first: str, second: str) -> str:
     return f"({op} {first} {second})"
 
 
-def _chosen(name: str, op: str, swapped: bool) -> Iterator[Rule]:
-    """A choice between a value that reads the recurrence and one that does not."""
-
-    def either(reads: str, free: str) -> str:
-        return _choice(op, free, reads) if swapped else _choice(op, reads, free)
-
-    name = f"{name}-second" if swapped else f"{name}-first"
-    term = f"({op} w y)" if swapped else f"({op} y w)"
-    same = ("(= e (shape x))",) if op.startswith("case") else ()
-    law = "where(c, g x', 0) = where(c, g, 0) x', and the other way round"
-    yield _scaled(name, law, term, either("g", "w"), _RAY, "(gone r w)", *same)
-    law = "where(c, g x', w) = where(c, 0, w) + where(c, g, 0) x', and the other way round"
-    parts = either("g", _NOTHING), either(_NOTHING, "w")
-    some = "(some r w)"
-    yield _affine(f"{name}-ray", law, term, *parts, _RAY, some, *_ZERO, *same)
-    law = "where(c, a + g x', w) = where(c, a, w) + where(c, g, 0) x', and the other way round"
-    parts = either("g", _NOTHING), either("a", "w")
-    yield _affine(f"{name}-line", law, term, *parts, _LINE, _FREE, *_ZERO, *same)
-
-
 def _chosen_both(name: str, op: str) -> Iterator[Rule]:
-    """A choice between two values that both read the recurrence."""
+    """A choice between two values that both read the recurrence.
+
+    Where only one of them does, the choice hides the step before, and with it infinities and NaN,
+    which a factor 0 would not.
+    """
     term, g = f"({op} y w)", _choice(op, "g", "h")
-    same = ("(= e (shape x))",) if op.startswith("case") else ()
+    same = ("(= e (shape x))",) if op.startswith("case") else ("(clear r c)",)
     law = "where(c, g x', h x') = where(c, g, h) x'"
     yield _scaled(f"{name}-rays", law, term, g, _RAY, _RAY_2, *same)
     law = "where(c, g x', b + h x') = where(c, 0, b) + where(c, g, h) x'"
@@ -164,22 +150,14 @@ def _chosen_both(name: str, op: str) -> Iterator[Rule]:
 
 
 _OPS = (("where", 'map3 "where" c'), ("case", "case c"))
-_CHOICES = (
-    *(
-        rule
-        for name, op in _OPS
-        for swapped in (False, True)
-        for rule in _chosen(name, op, swapped)
-    ),
-    *(rule for name, op in _OPS for rule in _chosen_both(name, op)),
-)
+_CHOICES = tuple(rule for name, op in _OPS for rule in _chosen_both(name, op))
 
 
-def _closed(name: str, start: str, known: str, factor: str, body: str, *when: str) -> Rule:
+def _closed(name: str, known: str, factor: str, body: str, *when: str) -> Rule:
     """The recurrence itself, once its step is known to be affine."""
     return Rule(
         name=f"affine/{name}",
-        law=f"x = s at the first step, then {'a + ' * (body != 's')}g x', is linear" + start,
+        law=f"x = s at the first step, then {'a + ' * (known == _LINE)}g x', is linear",
         reason="Every reader is served by one linear recurrence, whatever its spelling.",
         left="x",
         right=f"(lin d b {factor} {body})",
@@ -188,6 +166,7 @@ def _closed(name: str, start: str, known: str, factor: str, body: str, *when: st
             "(neighbour r d i b)",
             "(body r c s y)",
             known,
+            "(only c d b)",
             "(= e (shape x))",
             "(= 0 (& d (sdom s)))",
             *when,
@@ -199,15 +178,10 @@ def _closed(name: str, start: str, known: str, factor: str, body: str, *when: st
     )
 
 
-_STARTS = ("(first c d b)", *_ZERO)
 _CLOSED = (
-    _closed("line", "", _LINE, "g", _choice("case c", "s", "a"), "(only c d b)"),
-    _closed("ray", "", _RAY, "g", _choice("case c", "s", _NOTHING), "(only c d b)", *_ZERO),
-    _closed("line-with-starts", ", where s holds at other steps too", _LINE,
-            _choice("case c", _NOTHING, "g"), _choice("case c", "s", "a"), *_STARTS),
-    _closed("ray-with-starts", ", where s holds at other steps too", _RAY,
-            _choice("case c", _NOTHING, "g"), _choice("case c", "s", _NOTHING), *_STARTS),
-)  # fmt: skip
+    _closed("line", _LINE, "g", _choice("case c", "s", "a")),
+    _closed("ray", _RAY, "g", _choice("case c", "s", _NOTHING), *_ZERO),
+)
 
 AFFINE: tuple[Rule, ...] = (
     *_ONE_OPERAND,

@@ -124,7 +124,14 @@ _CANCEL = (
 )
 
 _FUNCTIONS = (
-    _rule("abs-neg", "abs(-x) = abs(x)", '(map1 "abs" (map1 "neg" x))', '(map1 "abs" x)'),
+    _rule(
+        "abs-neg",
+        "abs(-x) = abs(x) for numbers with a sign",
+        '(map1 "abs" (map1 "neg" x))',
+        '(map1 "abs" x)',
+        "(= e (dtype x))",
+        '(!= e "uint32")',
+    ),
     _rule("abs-abs", "abs(abs(x)) = abs(x)", '(map1 "abs" (map1 "abs" x))', '(map1 "abs" x)'),
     _rule(
         "neg-times-neg",
@@ -160,7 +167,9 @@ _MATRIX = (
         '(mm (map2 "mul" x s) y)',
         '(map2 "mul" (mm x y) s)',
         "(axes2 s (size 1) (size 1))",
-        exact="reassociates",
+        "(axis x 1 n)",
+        "(filled n)",
+        exact="distributes",
     ),
     _rule(
         "product-with-scaled",
@@ -168,7 +177,9 @@ _MATRIX = (
         '(mm x (map2 "mul" y s))',
         '(map2 "mul" (mm x y) s)',
         "(axes2 s (size 1) (size 1))",
-        exact="reassociates",
+        "(axis x 1 n)",
+        "(filled n)",
+        exact="distributes",
     ),
     _rule(
         "sum-of-products",
@@ -176,7 +187,7 @@ _MATRIX = (
         '(map2 "add" (mm x w) (mm y w))',
         '(mm (map2 "add" x y) w)',
         "(= (shape x) (shape y))",
-        exact="reassociates",
+        exact="distributes",
     ),
 )
 
@@ -191,7 +202,7 @@ def _factored(name: str, law: str, left: str, right: str) -> Rule:
         law,
         f'(map2 "add" {left} {right})',
         '(map2 "mul" x (map2 "add" y z))',
-        exact="reassociates",
+        exact="distributes",
     )
 
 
@@ -203,8 +214,10 @@ def _free_factor(name: str, law: str, product: str) -> Rule:
         f'(red "sum" m (map2 "mul" {product}))',
         '(map2 "mul" (red "sum" m x) (part k 0 y))',
         "(axis y k (size 1))",
+        "(axis x k n)",
+        "(filled n)",
         "(= m (<< 1 (- k 1)))",
-        exact="reassociates",
+        exact="distributes",
     )
 
 
@@ -218,14 +231,14 @@ _FOLDS = (
         "a b + a c = a (b + c)",
         '(map2 "add" (map2 "mul" x y) (map2 "mul" x z))',
         '(map2 "mul" x (map2 "add" y z))',
-        exact="reassociates",
+        exact="distributes",
     ),
     _rule(
         "factor-right",
         "b a + c a = (b + c) a",
         '(map2 "add" (map2 "mul" y x) (map2 "mul" z x))',
         '(map2 "mul" (map2 "add" y z) x)',
-        exact="reassociates",
+        exact="distributes",
     ),
     _rule(
         "sum-of-negated",

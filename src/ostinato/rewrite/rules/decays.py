@@ -35,7 +35,7 @@ def _rule(
     right: str,
     *when: str,
     reason: str = ONE_STEP,
-    exact: Exactness = "reassociates",
+    exact: Exactness = "distributes",
 ) -> Rule:
     return Rule(
         name=f"incremental/decayed-{name}",
@@ -100,6 +100,7 @@ def _triangles() -> Iterator[Rule]:
                 "(= 0 (rank x))",
                 *zeros,
                 *(bound if compared == "distance" else ()),
+                exact="skips zeros",
             )
 
 
@@ -131,7 +132,8 @@ def _queries() -> Iterator[Rule]:
     law = "(q k[range]^T w) v[range] = q ((w k[range])^T v[range])"
     row = "(reshape 1 (cons (size 1) (cons n (nil))) w)"
     keys = _m2("mul", "(reshape 1 (cons n (cons (size 1) (nil))) w)", _K)
-    range_ = ("(growing s)", *_VECTORS, "(= 1 (rank w))", "(axis w 1 n)")
+    some = ("(filled n)", "(axis k 1 e)", "(filled e)")
+    range_ = ("(growing s)", *_VECTORS, "(= 1 (rank w))", "(axis w 1 n)", *some)
     for order, product in _orders(row, f"(mm q (tr {_K}))"):
         left, right = f"(mm {product} {_V})", f"(mm q (mm (tr {keys}) {_V}))"
         yield _rule(f"scores{order}", law, left, right, *range_, reason=FIRST)
@@ -140,7 +142,7 @@ def _queries() -> Iterator[Rule]:
     for order, product in _orders("w", scores):
         left = f"(mm (reshape 1 (cons (size 1) (cons n (nil))) {product}) {_V})"
         right = f"(mm (reshape 1 (cons (size 1) (cons e (nil))) q) (mm (tr {keys}) {_V}))"
-        more = ("(= 1 (rank q))", "(axis k 1 e)")
+        more = ("(= 1 (rank q))",)
         yield _rule(f"query{order}", law, left, right, *range_, *more, reason=FIRST)
 
 

@@ -18,6 +18,7 @@ _NOTHING = "(reshape 0 o z)"
 _ZERO = ("(zero e z)", "(= n (rank x))", "(ones n o)")
 _IS_TRUTH = ('(= "bool" (dtype b))', "(real_cast f)")
 _TYPE = "(= e (dtype y))"
+_BOUNDED = "(bounded w)"  # an infinite factor makes NaN of nothing
 _TRUTH = "(map1 f b)"
 _LIE = '(map2 "sub" u (map1 f b))'
 
@@ -57,7 +58,7 @@ def _masked(name: str, mask: str, yes: str, no: str, *when: str) -> tuple[Rule, 
         sides = {"w": value, "0": _NOTHING}
         return f'(map3 "where" b {sides[yes]} {sides[no]})'
 
-    facts = (*_IS_TRUTH, *_ZERO, *when)
+    facts = (*_IS_TRUTH, *_ZERO, _BOUNDED, *when)
     shown = "b" if yes == "w" else "1 - b"
     law = f"w times {shown}, in any order, = where(b, {yes}, {no})"
     after, before = f'(map2 "mul" w {mask})', f'(map2 "mul" {mask} w)'
@@ -78,6 +79,7 @@ def _around(name: str, first: bool, zero_first: bool) -> Rule:
         f'(map2 "mul" w {choice})' if first else f'(map2 "mul" {choice} w)',
         f'(map3 "where" c {inside.replace("y", product)})',
         "(= 0.0 (value z))",
+        _BOUNDED,
     )
 
 
@@ -92,6 +94,7 @@ def _inside(name: str, zero_first: bool) -> Rule:
         f'(map3 "where" c {sides})',
         f'(map2 "mul" w (map3 "where" c {inner}))',
         "(= 0.0 (value z))",
+        _BOUNDED,
     )
 
 
@@ -141,6 +144,7 @@ FACTORS: tuple[Rule, ...] = (
         "spread",
         "(= x (map2 f y w))",
         "(factor e x)",
+        "(arithmetic f)",
     ),
     _noted(
         "term",

@@ -21,6 +21,7 @@ def _prefix(fold: str) -> Rule:
         right=f'(scan "{fold}" d x)',
         when=("(prefix d s)", "(= m (<< 1 (rank x)))", "(!= 0 (& d (dom x)))"),
         exact="reassociates" if fold in ("sum", "prod") else "exact",
+        valid="inside the box",
         proof=PROOF,
     )
 
@@ -43,7 +44,7 @@ def _discounted(name: str, operands: str, factor: str, *when: str) -> Rule:
             "(= 1 (rank g))",
             *when,
         ),
-        exact="reassociates",
+        exact="distributes",
         valid="inside the box",
         proof=PROOF,
     )
@@ -88,6 +89,7 @@ INCREMENTAL: tuple[Rule, ...] = (
             "(counts c (length s))",
             "(real_cast f)",
             "(= 0 (& d (dom g)))",
+            "(bounded g)",
             "(axis g 1 (size 1))",
             "(= 1 (rank g))",
             "(= 0 (rank x))",
@@ -98,7 +100,7 @@ INCREMENTAL: tuple[Rule, ...] = (
             "(= 1 r)",
             "(axis z r (size 1))",
         ),
-        exact="reassociates",
+        exact="distributes",
         valid="inside the box",
         proof=PROOF,
     ),

@@ -72,7 +72,7 @@ _COMING = _Side("suffix", "back", "after", 1, "-to-come")
 _SHIFT = ("(= 0.0 (value y))", "(= w (rank y))", "(= w (+ 1 r))", "(axis y w (size 1))")
 _VECTORS = ("(= 0 r)", "(= 1 (rank v))", "(= n (size (length s)))")
 _GROWING = ("(axis a k n)", "(= n (size (length s)))", "(growing s)", "(= m (<< 1 (- k 1)))")
-_FIXED = ("(axis y k (size 1))", *_GROWING)
+_FIXED = ("(axis y k (size 1))", *_GROWING, "(filled n)")
 
 
 def _powers(shift: str) -> str:
@@ -179,7 +179,8 @@ def _leaves(name: str, op: str, left: str, inner: str) -> Rule:
         left=f'(red "sum" m {left})',
         right=f'(map2 "{op}" (red "sum" m {inner}) (part k 0 y))',
         when=_FIXED,
-        exact="reassociates",
+        exact="distributes",
+        valid="inside the box",
         proof=PROOF,
     )
 

@@ -25,7 +25,8 @@ def _rule(name: str, law: str, reason: str, left: str, right: str, *when: str) -
         left=left,
         right=right,
         when=(*_VECTORS, *when),
-        exact="reassociates",
+        exact="distributes" if reason is FIRST else "reassociates",
+        valid="inside the box" if reason is FIRST else "everywhere",
         proof=PROOF,
     )
 
@@ -47,6 +48,9 @@ OUTER: tuple[Rule, ...] = (
         FIRST,
         f"(mm (mm q (tr {_K})) {_V})",
         f"(mm q {_SUM})",
+        "(filled (size (length s)))",
+        "(axis k 1 a)",
+        "(filled a)",
     ),
     _rule(
         "query-last",
@@ -57,6 +61,8 @@ OUTER: tuple[Rule, ...] = (
         f"(mm (reshape 1 (cons (size 1) (cons a (nil))) q) {_SUM})",
         "(= 1 (rank q))",
         "(= n (size (length s)))",
+        "(filled n)",
         "(axis k 1 a)",
+        "(filled a)",
     ),
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from ostinato.rewrite.registry import Rule
+from ostinato.rewrite.registry import Exactness, Rule
 
 PROOF = "proofs/test_powers.py"
 ONE_FORM = "Products of powers of one count are one power, as discounted sums know it."
@@ -31,6 +31,7 @@ def _power(base: str) -> str:
 
 
 def _rule(name: str, law: str, left: str, right: str, reason: str, *when: str) -> Rule:
+    exact: Exactness = "skips zeros" if name.startswith("exponential") else "distributes"
     return Rule(
         name=f"incremental/{name}",
         law=law,
@@ -38,7 +39,7 @@ def _rule(name: str, law: str, left: str, right: str, reason: str, *when: str) -
         left=left,
         right=right,
         when=(*_COUNTED, *when),
-        exact="reassociates",
+        exact="reassociates" if right == _power(_m2("mul", "g", "h")) else exact,
         valid="inside the box",
         proof=PROOF,
     )

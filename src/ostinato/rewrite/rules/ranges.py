@@ -38,7 +38,8 @@ def _range(
             left="(red f m (sl d s x))",
             right=right,
             when=(relation, f"({group} f g)", *_LEADING, *when),
-            exact=exact,
+            exact="zero signs" if relation.startswith("(overlapping") else exact,
+            valid="inside the box" if "scan" in right or "back" in right else "everywhere",
             proof=PROOF,
         )
         for group, suffix, exact in _GROUPS

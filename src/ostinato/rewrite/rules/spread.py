@@ -109,7 +109,7 @@ def _step(name: str, near: str, running: str, relation: str, neighbour: str) -> 
         f"({relation} d s)",
         f"({neighbour} d b k)",
         reason=ONE_STEP,
-        exact="reassociates",
+        exact="distributes",
         valid="inside the box",
     )
 
@@ -204,6 +204,6 @@ SPREAD: tuple[Rule, ...] = (
         "(lengthened d s q a c j g)",
         *_TALLY,
         reason=HALVES,
-        exact="reassociates",
+        exact="distributes",
     ),
 )

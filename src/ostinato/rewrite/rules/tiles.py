@@ -168,7 +168,7 @@ _FOLDS = (
         left='(mm (map2 "div" a y) b)',
         right='(map2 "div" (mm a b) y)',
         when=("(tile n p)", "(axis a 1 (size n))", "(axis y 1 (size 1))"),
-        exact="reassociates",
+        exact="distributes",
         valid="inside the box",
         proof=PROOF,
     ),

@@ -61,7 +61,7 @@ def _triangle(compared: str, is_first: bool) -> Rule:
             "(axis z 1 (size 1))",
             *(zero if compared == "distance" else ()),
         ),
-        exact="reassociates",
+        exact="skips zeros",
         valid="inside the box",
         proof=PROOF,
     )
@@ -116,7 +116,7 @@ def _windows(name: str, relation: str, right: str) -> tuple[Rule, ...]:
                 "(= 0 (& d (dom g)))",
                 "(!= 0 (& d (dom x)))",
             ),
-            exact="reassociates",
+            exact="distributes",
             proof=PROOF,
         )
         for order, pair in (("", f"{weights} {history}"), ("-last", f"{history} {weights}"))
