@@ -320,7 +320,7 @@ KNOWN = frozenset(
         "define",
     )
     + ("want", "innermost", "inside", "value", "free", "dtype", "rank", "shape", "dom", "sdom")
-    + ("indicator", "gap", "known")
+    + ("indicator", "gap", "known", "arithmetic", "bounded", "filled")
     + (
         "zero",
         "here",

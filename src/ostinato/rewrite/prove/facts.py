@@ -204,12 +204,6 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
             setting.shapes[str(name)] = []
         case ("batch", old, dim, new):
             setting.batch[str(new)] = (str(old), setting.dims[str(dim)])
-        case ("bounded", str(name)):
-            setting.bounded.add(name)
-        case ("filled", ("size", ("length", part))):
-            setting.filled.add(f"|{part}|")
-        case ("filled", str(size)) | ("filled", ("size", str(size))):
-            setting.filled.add(size)
         case _:
             _assume_steps(setting, fact)
 
@@ -248,6 +242,19 @@ def _assume_steps(setting: Setting, fact: Tree) -> None:
             setting.known[str(high)] = ("last part", first, last)
         case ("body", name, cond, start, right):
             setting.bodies[str(name)] = ("case", cond, start, right)
+        case _:
+            _assume_values(setting, fact)
+
+
+def _assume_values(setting: Setting, fact: Tree) -> None:
+    """Facts about what is finite, and about what has elements."""
+    match fact:
+        case ("bounded", str(name)):
+            setting.bounded.add(name)
+        case ("filled", ("size", ("length", part))):
+            setting.filled.add(f"|{part}|")
+        case ("filled", str(size)) | ("filled", ("size", str(size))):
+            setting.filled.add(size)
         case _:
             pass
 

@@ -21,7 +21,7 @@ from ostinato.rewrite.prove.normal import exact
 from ostinato.rewrite.prove.typed import OUTSIDE, Typed
 from ostinato.rewrite.prove.value import Choice, Fold, Leaf, Number, Recursion, Test, key
 
-_PLAIN = (-np.inf, np.inf, np.nan, -0.0, 0.0, 2.0, -3.0, 0.3, 1000.0, -1000.0)
+_PLAIN = (-np.inf, np.inf, np.nan, -0.0, 0.0, 2.0, -2.6, 0.3, 1000.0, -1000.0)
 _EDGES = (5e-324, -1.7e308, 1.7e308, 1 / 3, 1.0)
 _INT = np.iinfo("int32")
 _WHOLE = {
@@ -104,8 +104,8 @@ class Samples:
                 self.kinds[place] = kind
                 return self.columns.setdefault(place, np.ones(1, kind))
             case Number(number):
-                whole = isinstance(number, Fraction)
-                return np.asarray([number if whole else self.model.integer(number)]).astype(kind)
+                known = number if isinstance(number, Fraction) else self.model.integer(number)
+                return np.asarray([known]).astype(kind)
             case Fold(_, over, _):
                 found = [self.value(of.parts[0]) for _ in self.model.steps(list(over))]
                 return self._fold(of.fn, found, self.types[of.parts[0].kind], kind)
@@ -177,7 +177,7 @@ class Samples:
             return np.asarray([unit]).astype(kind)
         rows = np.stack(np.broadcast_arrays(*found))
         if name in ("sum", "prod"):
-            total = rows[0]
+            total = np.asarray(rows[0])
             for row in rows[1:]:
                 total = self._noted("add" if name == "sum" else "mul", [total, row],
                                     total + row if name == "sum" else total * row)  # fmt: skip
