@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bench.handwritten.barrier import BARRIER_WORDS, barrier
 from bench.handwritten.learning import (
     SUMS,
     F,
@@ -41,10 +42,8 @@ from bench.handwritten.network import (
 from bench.harness.learning import samples
 from bench.harness.timing import rates
 from ostinato.codegen.cpu.prelude import (
-    BARRIER_WORDS,
     DRIVER,
     KERNEL,
-    barrier,
     exp_f32,
     maximum_f32,
     minimum_f32,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bench.handwritten.barrier import BARRIER_WORDS, barrier
 from bench.handwritten.learning import F, adam, fell, fresh, gather_sum, physics, together, unit
 from bench.handwritten.network import (
     HIDDEN,
@@ -27,10 +28,8 @@ from bench.handwritten.network import (
 )
 from bench.harness.timing import rates
 from ostinato.codegen.cpu.prelude import (
-    BARRIER_WORDS,
     DRIVER,
     KERNEL,
-    barrier,
     exp_f32,
     philox_bits,
 )

@@ -33,11 +33,11 @@ from ostinato.results import Beside, Results
 from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime import cache
 from ostinato.runtime.compiling import Team
+from ostinato.runtime.cores import available_cores
 from ostinato.runtime.executor import Bound, Executable
 from ostinato.runtime.explain import Drawn, Explanation
 from ostinato.runtime.making import Making
 from ostinato.runtime.stream import Stream
-from ostinato.runtime.workers import available_cores
 from ostinato.shown import is_a, shown
 from ostinato.stages import build, code_digest
 from ostinato.surface import declare_class

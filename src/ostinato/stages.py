@@ -24,10 +24,10 @@ from ostinato.pdg.index import Dim, Expr, expr, upper_bound
 from ostinato.pdg.node import Input, Node, Pdg
 from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime.arrays import tile_counts
-from ostinato.runtime.artifact import Artifact
+from ostinato.runtime.artifact import Artifact, Words
+from ostinato.runtime.cores import available_cores
 from ostinato.runtime.explain import Explanation
 from ostinato.runtime.module import READER
-from ostinato.runtime.workers import available_cores
 from ostinato.runtime.yielding import short_turns
 from ostinato.switches import debug
 
@@ -100,7 +100,7 @@ def assemble(
 ) -> Artifact:
     """Run the stages after rewriting, which took ``rewrite_s``."""
     from ostinato.codegen.cost.estimate import predicted
-    from ostinato.codegen.emit.driver import CONTROL_WORDS, DONE, STOP
+    from ostinato.codegen.emit.driver import WORDS
     from ostinato.codegen.emit.interface import interface
     from ostinato.codegen.emit.program import emit
     from ostinato.codegen.memory.arena import layout
@@ -135,7 +135,7 @@ def assemble(
         domains={name: tuple(d.name for d in node.domain) for name, node in pdg.outputs},
         shapes={name: whole_shape(node) for name, node in pdg.outputs},
         lines={name: node.where for name, node in pdg.outputs},
-        words=(STOP, DONE, CONTROL_WORDS),
+        words=Words(*WORDS),
         memory_limit=options.memory_limit,
         explanation=_explanation(optimized, plan, source, times, profile),
     )

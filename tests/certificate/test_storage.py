@@ -81,6 +81,13 @@ def test_what_a_worker_reads_in_its_own_tiles_needs_no_barrier() -> None:
     assert refusal((X, step("y", (2, B, 0), 1, reads("x", B))), memory(*BOTH)) == ""
 
 
+def test_tiles_of_loops_with_other_bounds_may_have_other_workers() -> None:
+    y = step("y", (2, B, 0), 1, reads("x", B))
+    shorter = replace(y, loops=(replace(LOOPS[B], hi=expr(B.extent) - 1),))
+    assert "no barrier stands between" in refusal((X, shorter), memory(*BOTH))
+    assert refusal((X, shorter), memory(*BOTH, barriers=[(1,)])) == ""
+
+
 def test_tiles_that_are_counted_from_elsewhere_in_each_step_change_their_worker() -> None:
     def both(found: Step, first: ExprLike) -> Step:
         return replace(found, loops=(LOOPS[T], replace(LOOPS[B], lo=expr(first))))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from ostinato.codegen.demand.guards import guard_of
 from ostinato.codegen.memory.arena import ITEM_BYTES, Layout, layout
 from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.phases import Chain, phases
 from ostinato.codegen.plan import Plan, Port
 from ostinato.codegen.system import (
     Call as Function,
@@ -32,13 +34,11 @@ from ostinato.codegen.system import (
 from ostinato.codegen.systems.whole import operands, walked
 from ostinato.codegen.tree import (
     SLICES,
-    Barrier,
     Call,
     Calling,
     Contraction,
     DriverLoop,
     Fill,
-    Kernel,
     Nest,
     Span,
     Step,
@@ -98,40 +98,46 @@ class Memory:
         self.cells[base : base + given.size * item : item] = given.ravel()
 
 
-class Worker:
-    """One worker's run; yields after every leaf, and True at barriers."""
+@dataclass(frozen=True)
+class Item:
+    """What one worker claims: a tile of a chain, or one of some parts, at a point of the loops."""
 
-    def __init__(self, memory: Memory, number: int, count: int) -> None:
-        self.memory, self.number, self.count = memory, number, count
+    chain: Chain
+    tile: int | None
+    part: int
+    parts: int
+    point: Point
+
+
+class Worker:
+    """One worker: it does an item of a phase, and yields after every leaf."""
+
+    def __init__(self, memory: Memory, number: int) -> None:
+        self.memory, self.number = memory, number
         self.plan = memory.plan
         self.registers: Registers = {}
+        self.part, self.parts = 0, 1
         self.is_sliced = False
-        self.steps: tuple[Span | None, int, int] = (None, 0, 1)  # of a tile, those of this worker
+        self.along: Span | None = None  # the loop of which it does a part of the steps
 
-    def run(self, steps: Sequence[Step], point: Point) -> Iterator[bool]:
-        for step in steps:
-            match step:
-                case Barrier():
-                    yield True
-                case DriverLoop(span, reverse, _, body):
-                    for k in values(span, reverse, point):
-                        yield from self.run(body, point | {span.dim: k})
-                case Call(kernel):
-                    yield from self.call(self.plan.kernels[kernel], point)
+    def do(self, item: Item) -> Iterator[None]:
+        chain, self.part, self.parts = item.chain, item.part, item.parts
+        for step in chain.steps:
+            yield from self.step(step, item.tile, item.point)
 
-    def call(self, kernel: Kernel, point: Point) -> Iterator[bool]:
-        self.is_sliced = kernel.sliced
-        if kernel.parallel is None:
-            if self.number == 0 or kernel.sliced:
-                yield from self.trees(kernel.body, point)
-            return
-        tiles = values(kernel.parallel, False, point)
-        shared = max(1, self.count // max(1, len(tiles))) if kernel.along else 1
-        self.steps = kernel.along, self.number % shared, shared
-        for k in tiles[self.number // shared :: self.count // shared]:
-            yield from self.trees(kernel.body, point | {kernel.parallel.dim: k})
+    def step(self, step: Step, tile: int | None, point: Point) -> Iterator[None]:
+        if isinstance(step, DriverLoop):
+            for k in values(step.span, step.reverse, point):
+                for inner in step.body:
+                    yield from self.step(inner, None, point | {step.span.dim: k})
+        elif isinstance(step, Call):
+            kernel = self.plan.kernels[step.kernel]
+            self.is_sliced, self.along = kernel.sliced, kernel.along
+            if kernel.parallel is not None and tile is not None:
+                point = point | {kernel.parallel.dim: tile}
+            yield from self.trees(kernel.body, point)
 
-    def trees(self, trees: Sequence[Tree], point: Point) -> Iterator[bool]:
+    def trees(self, trees: Sequence[Tree], point: Point) -> Iterator[None]:
         for tree in trees:
             if not holds(guard_of(tree, self.plan.guards), point):
                 continue
@@ -148,11 +154,11 @@ class Worker:
                     raise AssertionError(f"{name} calls Python")
                 case _:
                     found = values(tree.span, tree.reverse, point)
-                    along, first, by = self.steps
-                    for k in found[first::by] if tree.span is along else found:
+                    mine = found[self.part :: self.parts] if tree.span is self.along else found
+                    for k in mine:
                         yield from self.trees(tree.body, point | {tree.dim: k})
                     continue
-            yield False
+            yield
 
     def mine(self, size: int) -> range:
         """The positions of an outermost axis that this worker computes."""
@@ -160,7 +166,7 @@ class Worker:
             return range(size)
         each, rest = divmod(size, SLICES)
         assert not rest, f"{size} positions are no {SLICES} slices"
-        first, end = (n * SLICES // self.count for n in (self.number, self.number + 1))
+        first, end = (n * SLICES // self.parts for n in (self.part, self.part + 1))
         return range(each * first, each * end)
 
     # ------------------------------------------------------------ leaves
@@ -310,28 +316,45 @@ class Worker:
 def execute(
     plan: Plan, extents: Mapping[str, int], inputs: Arrays, workers: int = 2, seed: int = 0
 ) -> dict[str, npt.NDArray[Any]]:
-    """Run a plan; the order in which workers advance is drawn from ``seed``."""
+    """Run a plan; ``seed`` says who claims which item, and the order in which workers advance."""
     base: Point = {Extent(n): k for n, k in extents.items()}
     memory = Memory(plan, layout(plan, extents, workers), base)
     for port in plan.inputs:
         memory.fill(port, inputs[port.name])
     chance = random.Random(seed)
-    runs = [Worker(memory, k, workers).run(plan.driver, dict(base)) for k in range(workers)]
-    live = set(range(workers))
-    waiting: set[int] = set()
-    while live:
-        if waiting == live:
-            waiting = set()
-        k = chance.choice(sorted(live - waiting))
-        for _ in range(chance.choice((1, 1, 3, 1000))):
-            at_barrier = next(runs[k], None)
-            if at_barrier is None:
-                live.discard(k)
-                break
-            if at_barrier:
-                waiting.add(k)
-                break
+    team = [Worker(memory, k) for k in range(workers)]
+    for items in every_phase(plan, plan.driver, dict(base), workers):
+        chance.shuffle(items)
+        at_work: dict[int, Iterator[None]] = {}
+        while items or at_work:
+            k = chance.choice(range(workers) if items else sorted(at_work))
+            if k not in at_work:
+                at_work[k] = team[k].do(items.pop())
+            for _ in range(chance.choice((1, 1, 3, 1000))):
+                if next(at_work[k], "over"):
+                    del at_work[k]
+                    break
     return {port.name: memory.array(port).copy() for port in plan.outputs}
+
+
+def every_phase(
+    plan: Plan, steps: Sequence[Step], point: Point, workers: int
+) -> Iterator[list[Item]]:
+    for each in phases(steps, plan.kernels):
+        if isinstance(each, DriverLoop):
+            for k in values(each.span, each.reverse, point):
+                yield from every_phase(plan, each.body, point | {each.span.dim: k}, workers)
+        else:
+            yield [item for chain in each for item in items_of(chain, point, workers)]
+
+
+def items_of(chain: Chain, point: Point, workers: int) -> Iterator[Item]:
+    tiles = [None] if chain.span is None else values(chain.span, False, point)
+    parts = min(workers, SLICES) if chain.sliced else 1
+    if chain.along is not None:
+        parts = max(1, workers // max(1, len(tiles)))
+    for tile, part in itertools.product(tiles, range(parts)):
+        yield Item(chain, tile, part, parts, point)
 
 
 __all__ = ["Dim", "execute"]

@@ -105,6 +105,7 @@ def test_a_loop_that_may_end_early_keeps_all_of_its_work() -> None:
 
 def test_workers_without_a_tile_take_steps_of_another() -> None:
     text = emit_driver(plan(judged().system(), PlanOptions(widths={"b": 32})), frozenset())
-    assert "shared = max(1, nt // max(1, (B + 31) // 32))" in text
-    assert "for b_o in range(tid // shared, (B + 31) // 32, nt // shared):" in text
-    assert "b_o, tid % shared, shared))" in text
+    assert "parts = max(1, nt // max(1, (B + 31) // 32))" in text
+    assert "items = (B + 31) // 32 * parts" in text
+    assert "b_o_1 = item // parts" in text
+    assert "b_o_1, item % parts, parts))" in text

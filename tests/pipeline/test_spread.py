@@ -23,7 +23,7 @@ def judged() -> ot.Program:
 def test_results_are_those_of_one_worker_bit_for_bit() -> None:
     program = judged()
     runs = [program.compile(threads=n) for n in (1, 2, 3)]
-    assert all("tid % shared" in run.executable.artifact.source for run in runs)
+    assert all("item % parts" in run.executable.artifact.source for run in runs)
     for rows in (4, 70):
         one, *others = (run(B=rows, T=40, seed=3)["kept"] for run in runs)
         np.testing.assert_allclose(one, program.interpret(B=rows, T=40, seed=3)["kept"], 1e-4, 1e-4)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ostinato.runtime import cache, trust
-from ostinato.runtime.artifact import Artifact
+from ostinato.runtime.artifact import Artifact, Words
 from ostinato.runtime.executor import Bound, Executable
 
 SOURCE = """
@@ -53,7 +53,9 @@ def nowhere(layout: Nothing, extents: object, workers: int) -> Nothing:
 
 
 def artifact() -> Artifact:
-    return Artifact(SOURCE, Nothing(), partial(nowhere, Nothing()), {}, {}, (0, 8, 32))
+    return Artifact(
+        SOURCE, Nothing(), partial(nowhere, Nothing()), {}, {}, Words(0, 8, 24, 32, 48, 16)
+    )
 
 
 def stored(key: str) -> Path:

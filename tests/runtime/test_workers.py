@@ -89,9 +89,11 @@ def test_a_forked_process_has_workers_of_its_own() -> None:
 
 def test_the_caller_is_a_worker_of_a_brief_run() -> None:
     found: dict[int, int] = {}
+    meeting = threading.Barrier(2, timeout=10)
 
     def entry(tid: int, nt: int) -> None:
         found[tid] = threading.get_ident()
+        meeting.wait()
 
     Workers(entry, 2, (), is_brief=True).wait()
     assert found[0] == threading.get_ident() != found[1]

@@ -1,9 +1,10 @@
 """What has certainly happened before what, for any number of workers and in any order of tiles.
 
-Workers run the same loops of the driver. The iterations of a parallel loop are shared out by their
-number, of two such loops, one directly inside the other, by both; the parts of an array by theirs
-where a step is cut; all other work is left to the first worker. So two events are in order if one
-worker does both, the earlier one first, or if all workers wait for each other between the two.
+Workers run the same loops of the driver, and claim work. Between two barriers whoever claims an
+iteration of a parallel loop does it in all loops from and to the same bounds, in their order; of
+two such loops, one directly inside the other, an iteration of both; so with the parts of an array
+where a step is cut; and one worker, here called the first, does all other work. So two events are
+in order if one worker does both, the earlier one first, or if all wait for each other between.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ostinato.pdg.isl import Relation
 
 @dataclass(frozen=True)
 class Cut:
-    """Work on the parts of an array: who does the first ones of one does those of every other."""
+    """Work on the parts of an array: who does some of one does those of every other."""
 
 
 @dataclass(frozen=True)
@@ -164,15 +165,12 @@ def same_worker(first: Event, second: Event, renamed: Substitution, along: bool)
     if len(one) != len(two) or not (is_steady(one) and is_steady(two)):
         return NEVER
     for a, b in zip(one, two, strict=True):
-        if a.lo != b.lo or (len(one) > 1 and a.hi != b.hi):
+        if (a.lo, a.hi) != (b.lo, b.hi):
             return NEVER
     pairs = zip(one, two, strict=True)
     return every(*(equal(substitute(expr(a.dim), renamed), expr(b.dim)) for a, b in pairs))
 
 
 def is_steady(worker: Sequence[Loop]) -> bool:
-    """Whether an iteration of loops that are shared out has one worker wherever they run.
-
-    That goes by its number from the first one, and with two loops by how many there are as well.
-    """
-    return not any(dims_of(x.lo) or (len(worker) > 1 and dims_of(x.hi)) for x in worker)
+    """Whether loops that are shared out have the same iterations wherever they run."""
+    return not any(dims_of(x.lo) or dims_of(x.hi) for x in worker)

@@ -1,7 +1,7 @@
 """The driver: which trees become kernels, and where workers wait for each other.
 
-A parallel loop is one kernel that every worker runs for its share of the tiles; a run of trees
-without parallel work is kernels of worker 0, and kernels of which every worker computes a slice. A
+A parallel loop is one kernel that workers run for the tiles that they claim; a run of trees
+without parallel work is kernels of one worker, and kernels of which workers compute slices. A
 sequential loop around parallel work, and a published one that hosts other loops, is a loop of the
 driver; so is one with more statements than one kernel should have. A barrier stands before a call
 that conflicts with one since the last barrier, and at the end of every loop body with parallel work
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from ostinato.codegen.memory.scratch import scratch
 from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.phases import is_shared
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.slices import Slicer
 from ostinato.codegen.system import Statement, loads
@@ -83,7 +84,7 @@ class _Driver:
         return out + self.serial(run, outer)
 
     def serial(self, run: Sequence[Tree], outer: tuple[Dim, ...]) -> list[Step]:
-        """Kernels of worker 0, and those of which every worker computes a slice."""
+        """Kernels of one worker, and those of which workers compute slices."""
         groups = self.slicer.groups(run) if self.slicer else [(False, tuple(run))]
         return [s for sliced, trees in groups for s in self.straight(trees, outer, sliced)]
 
@@ -152,22 +153,17 @@ class _Driver:
         )
 
     def stays(self, tensor: str, dim: Dim | None) -> bool:
-        """Whether every worker touches only its own tiles of a tensor."""
+        """Whether every tile touches only its own part of a tensor."""
         slots = self.storage[tensor].slots
         if not any(s.dim == dim and s.kind == "full" for s in slots) or dim is None:
             return False
         return all(d.gap(dim) == HERE for d in self.readers.get(tensor, ()))
 
-    def is_shared(self, loop: DriverLoop) -> bool:
-        """Whether workers have to meet in every iteration of a loop."""
-        shared = any(self.kernels[k].is_shared for k in calls(loop.body))
-        return shared or loop.outermost
-
     def guarded(self, steps: Sequence[Step], since: set[int]) -> list[Step]:
         """The steps with barriers; ``since`` are the calls since the last one, updated."""
         out: list[Step] = []
         for step in steps:
-            if isinstance(step, DriverLoop) and not self.is_shared(step):
+            if isinstance(step, DriverLoop) and not is_shared(step, self.kernels):
                 if any(self.conflict(k, called) for k in since for called in calls(step.body)):
                     out.append(Barrier())
                     since.clear()

@@ -167,7 +167,7 @@ class Kernel:
     """A run of trees, compiled to one function.
 
     ``outer`` are the dims that the driver binds (its loops, then the parallel dim if any): they are
-    arguments, like the extents in ``extents``. Of a ``sliced`` one every worker computes some of
+    arguments, like the extents in ``extents``. Of a ``sliced`` one workers compute some of
     `SLICES` equal slices of every array, along its outermost axis. Where there are fewer tiles than
     workers, these share out the steps of a tile ``along`` the dim of the loop that is the body.
     """
@@ -187,19 +187,19 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call a kernel: worker 0 alone, or every worker for its share of the span or the elements."""
+    """Call a kernel: one worker, or several for tiles of the span or slices of the elements."""
 
     kernel: int
 
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """All workers wait for each other."""
+    """Nothing after it begins before all that stands before it is done."""
 
 
 @dataclass(frozen=True, slots=True)
 class DriverLoop:
-    """A sequential loop that every worker runs.
+    """A sequential loop that all workers go through.
 
     ``outermost`` marks loops whose iterations complete records of an output: they are published
     and may be stopped.

@@ -19,7 +19,7 @@ from ostinato.place import place
 from ostinato.program import Program
 from ostinato.rewrite.optimize import Optimized
 from ostinato.rewrite.registry import RuleSet
-from ostinato.runtime.workers import available_cores
+from ostinato.runtime.cores import available_cores
 from ostinato.stages import optimize_pdg, scheduled, system_of
 
 

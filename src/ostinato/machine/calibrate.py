@@ -23,7 +23,7 @@ from ostinato.machine.profile import LEVELS, Profile
 from ostinato.machine.programs import FEW, HISTORY, SCALARS, VECTOR, Repetition, numbers
 from ostinato.machine.stored import processor
 from ostinato.runtime.arrays import copy
-from ostinato.runtime.workers import available_cores
+from ostinato.runtime.cores import available_cores
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 MOST_L3 = 64 << 20  # bytes: a part of a large cache that many share

@@ -15,8 +15,8 @@ from ostinato.machine.profile import Profile, from_json
 from ostinato.pdg.errors import OptionError
 from ostinato.runtime import trust
 from ostinato.runtime.cache import digest, root
+from ostinato.runtime.cores import available_cores
 from ostinato.runtime.folder import ready_root
-from ostinato.runtime.workers import available_cores
 
 VARIABLE = "OSTINATO_PROFILE"
 DEFAULT = "default"

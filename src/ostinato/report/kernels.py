@@ -54,7 +54,7 @@ class KernelRecord:
     def tile(self) -> str:
         """What workers share, and how much of it they take at a time."""
         if not self.parallel:
-            return "worker 0"
+            return "one worker"
         return f"{self.parallel} by {self.width}" if self.width > 1 else self.parallel
 
     def data(self) -> dict[str, object]:

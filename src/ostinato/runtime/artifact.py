@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ostinato.pdg.claims import Claim
 from ostinato.pdg.functions import Array
@@ -151,15 +151,30 @@ def unprofiled() -> Profiled:
     raise AssertionError("this program was made without a driver that stamps the time")
 
 
+class Words(NamedTuple):
+    """The words that workers share with the host and with each other.
+
+    ``stop``, ``done`` and ``wanted`` are places in the ``control`` words: a request to stop, the
+    steps that are published, and how many workers may take part (0: all). Phases take ``shared``
+    words, and ``own`` ones for each worker.
+    """
+
+    stop: int
+    done: int
+    wanted: int
+    control: int
+    shared: int
+    own: int
+
+
 @dataclass(frozen=True)
 class Artifact:
     """A compiled program at rest; everything in it can be pickled.
 
     ``domains`` gives the dims of every output by name, ``shapes`` its whole array's shape,
-    ``lines`` the place in the user's program;
-    ``words`` are the places of the stop flag and of the published count in the control array, and
-    its length. ``constants`` are inputs that the program itself supplies, ``claims`` what every
-    run checks, ``price`` what a run is predicted to take, ``profiled`` the driver that stamps time,
+    ``lines`` the place in the user's program; ``words`` are those that workers share.
+    ``constants`` are inputs that the program itself supplies, ``claims`` what every run checks,
+    ``price`` what a run is predicted to take, ``profiled`` the driver that stamps time,
     ``records`` what the kernels do in a run.
     """
 
@@ -168,7 +183,7 @@ class Artifact:
     place: Place
     domains: Mapping[str, tuple[str, ...]]
     shapes: Mapping[str, tuple[Expr, ...]]
-    words: tuple[int, int, int]
+    words: Words
     lines: Mapping[str, str] = field(default_factory=dict[str, str])
     constants: Mapping[str, Array] = field(default_factory=dict[str, Array])
     explanation: Explanation = field(default_factory=Explanation)

@@ -2,7 +2,7 @@
 
 Waking a thread takes longer than many a run. So a worker that is done with its part looks at a word
 that the next caller writes, without the GIL, and sleeps when nobody comes. The caller is the first
-worker; no signal reaches it between the first worker's start and the last one's end.
+worker; no signal reaches it before the end of all work. Who had no processor may return after it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,19 @@ import numpy.typing as npt
 
 from ostinato.runtime import objects, optimise
 from ostinato.runtime.arrays import empty_arena
+from ostinato.runtime.cores import available_cores
 from ostinato.runtime.linking import Entry, Library, key_of, named
-from ostinato.runtime.posts import ASLEEP, HELD, LEAD, LOOKING, SERVE, SLOT_BYTES, spread
-from ostinato.runtime.workers import available_cores
+from ostinato.runtime.posts import ASLEEP, HELD, LEAD, LOOKING, SERVE, SLOT_BYTES, TAKEN, spread
+from ostinato.runtime.share import SHARE
 
 LOOKS = 16_000  # before a thread sleeps: 0.2 ms or so, longer than Python is between two calls
 
 
-class _Post:
+class Post:
     """A thread that serves brief runs, and the slot through which it is told what to do."""
 
-    looking: list[_Post]  # or asleep since; no run has them
+    looking: list[Post]  # or asleep since; no run has them
+    late: list[Post]  # those that have not returned from a run that is over
 
     def __init__(self) -> None:
         self.state: npt.NDArray[np.int64] = empty_arena(SLOT_BYTES).view(np.int64)
@@ -39,7 +41,10 @@ class _Post:
         self.address = self.state.ctypes.data
         self._calls: SimpleQueue[None] = SimpleQueue()
         self._serve = _native(SERVE, 2).function  # an error is the caller's
-        threading.Thread(target=self._work, daemon=True).start()
+        self.memory: object = None  # what a late one may touch
+        thread = threading.Thread(target=self._work, daemon=True)
+        thread.start()
+        self.thread = thread.native_id or 0
 
     def _work(self) -> None:
         looks = LOOKS if available_cores() > 1 else 1
@@ -57,13 +62,35 @@ class _Post:
         if self.state[0] == HELD:
             self.state[0] = LOOKING
 
+    def give_back(self, memory: object) -> bool:
+        """Wait for another run; False if the thread is late, and may touch some memory."""
+        self.let_go()
+        is_late = self.state[0] == TAKEN
+        self.memory = memory if is_late else None
+        (Post.late if is_late else Post.looking).append(self)
+        return not is_late
 
-_Post.looking = []
+    @classmethod
+    def take(cls) -> Post:
+        """One that no run has; a new one only if there is none."""
+        try:
+            for _ in range(len(cls.late)):
+                post = cls.late.pop(0)  # nobody else has it now
+                post.give_back(post.memory)
+        except IndexError:
+            pass  # another thread was faster
+        try:
+            return cls.looking.pop()
+        except IndexError:
+            return cls()
+
+
+Post.looking, Post.late = [], []
 
 
 def _forget() -> None:
     """A forked process has none of the threads."""
-    _Post.looking = []
+    Post.looking, Post.late = [], []
 
 
 if hasattr(os, "register_at_fork"):
@@ -74,15 +101,19 @@ class Crew:
     """The workers of a brief run of machine code; they begin when the caller waits for them."""
 
     def __init__(self, entry: Entry, words: npt.NDArray[np.int64], memory: object) -> None:
-        """Row k of ``words`` has the arguments of worker k; ``memory`` is kept while they work."""
+        """Row k of ``words`` has the arguments of worker k; a late one may touch ``memory``."""
         self._entry, self._words, self._memory = entry, words, memory
-        self._is_awaited = False
+        self._is_awaited = self._is_late = False
 
     def is_running(self) -> bool:
         return False
 
-    def wait(self, seconds: float = math.inf) -> None:
-        """Run, and return when all workers have returned; nothing is left to wait for later."""
+    def is_late(self) -> bool:
+        """Whether a worker has not returned."""
+        return self._is_late
+
+    def wait(self, seconds: float = math.inf, watch: Callable[[], object] | None = None) -> None:
+        """Run, and return when all work is done; nothing is left to wait for later."""
         if self._is_awaited:
             return
         self._is_awaited = True
@@ -91,23 +122,17 @@ class Crew:
         if workers == 1:
             run.function(self._entry.address, place)
             return
-        lead, posts = lead_of(), [_post() for _ in range(workers - 1)]
+        lead, posts = lead_of(), [Post.take() for _ in range(workers - 1)]
         try:
             slots = np.array([post.address for post in posts], np.int64)
             job = slots.ctypes.data, run.address, self._entry.address, place, count
-            while asleep := lead(workers - 1, *job):
+            while (asleep := lead(workers - 1, *job)) > 0:
                 posts[asleep - 1].wake()
         finally:
-            for post in posts:
-                post.let_go()
-            _Post.looking += posts
-
-
-def _post() -> _Post:
-    try:
-        return _Post.looking.pop()
-    except IndexError:
-        return _Post()
+            memory = (self._words, self._memory, self._entry, run)
+            self._is_late = not all([post.give_back(memory) for post in posts])
+        if SHARE.is_due:
+            SHARE.note([threading.get_native_id(), *(post.thread for post in posts)])
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from ostinato.runtime.arrays import Array, empty_arena, sizes, take_step
 from ostinato.runtime.arrays import tile_counts as counts_of
 from ostinato.runtime.artifact import Artifact, Field, Layout
 from ostinato.runtime.calls import Calls, Control, Memory
+from ostinato.runtime.cores import available_cores
 from ostinato.runtime.crew import Crew
 from ostinato.runtime.crowd import Crowd
 from ostinato.runtime.explain import Explanation, MemoryUse
@@ -27,7 +28,8 @@ from ostinato.runtime.frame import Frame, Outcome, empty_result
 from ostinato.runtime.linking import Entry
 from ostinato.runtime.module import Kept, Loaded, load_module
 from ostinato.runtime.placing import Placing
-from ostinato.runtime.workers import Workers, available_cores
+from ostinato.runtime.share import SHARE
+from ostinato.runtime.workers import Workers
 
 if TYPE_CHECKING:
     from ostinato.report.profile import RunProfile
@@ -64,7 +66,7 @@ class Execution:
         While a run ``is_awaited`` nobody changes its arguments, so that large ones need no copy.
         """
         self.program, self.bound, self.frame, self.log = program, bound, frame, log
-        self._stop, self._done, _ = program.artifact.words
+        self._words = program.artifact.words
         frame.clear()
         self.direct = frame.direct(bound.inputs) if is_awaited else {}
         for tensor, array in self.direct.items():
@@ -73,7 +75,7 @@ class Execution:
             if each.field.tensor not in self.direct:
                 each.entrance.put(bound.inputs[each.field.name])
         interface = program.artifact.interface
-        control = Control(frame.control, self._stop, self._done)
+        control = Control(frame.control, self._words.stop, self._words.done)
         self.calls = Calls(
             interface.calls,
             bound.hosts,
@@ -85,12 +87,15 @@ class Execution:
         arguments = self._arguments()
         if log is not None:
             log.now("run")
-        is_brief, memory = is_awaited and program.is_brief(bound.extents), (frame, self.direct)
+        is_brief = is_awaited and program.is_brief(bound.extents)
+        self.count = frame.workers
         self.workers: Workers | Crew
         if is_brief and log is None and isinstance(entry, Entry):
-            self.workers = Crew(entry, frame.rows(arguments), memory)
+            shared, count = (frame.shared, frame.control), program.running(self.count)
+            self.workers = Crew(entry, frame.rows(count, arguments), shared)
         else:
-            self.workers = Workers(entry, frame.workers, arguments, is_brief, memory)
+            self._want()
+            self.workers = Workers(entry, self.count, arguments, is_brief, self.direct)
 
     def _arguments(self) -> tuple[object, ...]:
         frame, interface = self.frame, self.program.artifact.interface
@@ -99,14 +104,14 @@ class Execution:
         kernels = self.program.loaded.kernels
         log = () if self.log is None else (self.log.words,)
         place = (frame.table, frame.layout.local_stride, seed, frame.control)
-        return (frame.barrier, kernels, frame.arena, *place, *log, *extents)
+        return (frame.shared, kernels, frame.arena, *place, *log, *extents)
 
     def done(self) -> int:
         """Steps of the published loop whose results are all written.
 
         A failed call leaves the steps after it undefined.
         """
-        steps = int(self.frame.control[self._done])
+        steps = int(self.frame.control[self._words.done])
         return steps if self.calls.failure is None else min(steps, self.calls.sound)
 
     def note_end(self) -> None:
@@ -117,8 +122,9 @@ class Execution:
 
     def stop(self) -> None:
         """Ask the workers to leave at the end of the iteration they are in, and wait."""
-        self.frame.control[self._stop] = 1
+        self.frame.control[self._words.stop] = 1
         self.workers.wait()
+        self._let_all_end()
         self.note_end()
 
     def wait(self) -> None:
@@ -128,14 +134,32 @@ class Execution:
         iteration, and call no Python until then; who has no loop to leave is not waited for.
         """
         try:
-            self.workers.wait()
+            self.workers.wait(watch=self.watch)
+            self.watch()
         except BaseException as interrupt:
             self.calls.failure = interrupt
-            self.frame.control[self._stop] = 1
+            self.frame.control[self._words.stop] = 1
             self.workers.wait(GRACE_S)
             raise
+        finally:
+            self._let_all_end()
         if self.calls.failure is not None:
             raise self.calls.failure
+
+    def watch(self) -> None:
+        """Let as many workers take part as really run at once."""
+        if self.count > 1 and isinstance(self.workers, Workers):
+            if SHARE.is_due and self.program.running(self.count) == self.count:
+                SHARE.note(self.workers.threads)
+            self._want()
+
+    def _want(self) -> None:
+        if self.log is None:  # one shows what all threads do
+            wanted = self.program.running(self.count)
+            self.frame.control[self._words.wanted] = wanted % self.count
+
+    def _let_all_end(self) -> None:
+        self.frame.control[self._words.wanted] = 0
 
     def result(self, each: Outcome) -> Array:
         if each.field.tensor in self.direct:
@@ -166,7 +190,7 @@ class Executable:
         self.artifact, self.key = artifact, key
         self._stamping: Stamping | None = None
         self._measured: tuple[Mapping[str, int], tuple[float, ...]] | None = None
-        self.threads = threads or available_cores()
+        self.threads, self._follows = threads or available_cores(), not threads
         self.crowd = None if threads else Crowd(artifact.price, directory, key)
         self._placing = Placing(artifact.place, directory, key)
         self.loaded: Loaded = load_module(
@@ -187,6 +211,10 @@ class Executable:
             chosen = most if self.crowd is None else self.crowd.workers(extents, most)
             known = self._counted = (dict(extents), self.threads, chosen)
         return known[2]
+
+    def running(self, most: int) -> int:
+        """How many of these workers the machine has processors for, as far as that is known."""
+        return SHARE.workers(min(most, available_cores()) if self._follows else most)
 
     def is_brief(self, extents: Mapping[str, int]) -> bool:
         """Whether the last run had these extents and took little time, and calls no Python."""
@@ -245,6 +273,8 @@ class Executable:
 
     def finish(self, execution: Execution) -> None:
         """Keep the memory of an ended run for the next one."""
+        if execution.workers.is_late():
+            execution.frame.renew()
         self._free = [execution.frame]
 
     def release(self) -> None:

@@ -12,14 +12,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.runtime.arrays import Array, Entrance, Exit, sizes, stored_view
+from ostinato.runtime.arrays import Array, Entrance, Exit, empty_arena, sizes, stored_view
 from ostinato.runtime.artifact import Artifact, Field, Layout
 from ostinato.runtime.bounds import Bounds, words_before
 from ostinato.runtime.calls import words
 from ostinato.runtime.direct import is_large, is_many, is_readable, lies_as_stored
 from ostinato.runtime.linking import words as words_of
 from ostinato.runtime.pool import RESULTS
-from ostinato.runtime.workers import BARRIER_WORDS
 
 SEED = 5  # its place among the arguments of a driver, after worker and workers
 
@@ -67,9 +66,18 @@ class Frame:
         self.bounds: Bounds | None = None
         if interface.areas:
             self.bounds = Bounds(interface, layout, extents, workers, whole[:before], arena)
-        self.control = np.zeros(artifact.words[2], np.int64)
-        self.barrier = np.zeros(BARRIER_WORDS, np.int64)
         self._address = arena.ctypes.data
+        self.renew()
+
+    def renew(self) -> None:
+        """Leave the words that workers share to a late one of the run before, and take others.
+
+        It touches nothing else: all that it finds is done.
+        """
+        words = self.artifact.words
+        size = words.shared + words.own * self.workers
+        self.control = np.zeros(words.control, np.int64)
+        self.shared = empty_arena(8 * size).view(np.int64)
         self._rows: npt.NDArray[np.int64] | None = None
 
     def clear(self) -> None:
@@ -78,7 +86,7 @@ class Frame:
         if self.bounds is not None:
             self.bounds.clear()
         self.control.fill(0)
-        self.barrier.fill(0)
+        self.shared.fill(0)
 
     def redirect(self, tensor: str, array: Array) -> None:
         """Let compiled code find a tensor in an array of its own."""
@@ -88,14 +96,15 @@ class Frame:
             if self.bounds is not None:
                 self.bounds.redirect(k, array)
 
-    def rows(self, arguments: Sequence[object]) -> npt.NDArray[np.int64]:
-        """The words that every worker of a run takes; ``arguments`` differ in the seed only."""
+    def rows(self, count: int, arguments: Sequence[object]) -> npt.NDArray[np.int64]:
+        """The words that each of so many workers takes; ``arguments`` differ in the seed only."""
         if self._rows is None:
             own = words_of((0, self.workers, *arguments))
             self._rows = np.array([own] * self.workers, np.int64)
             self._rows[:, 0] = range(self.workers)
+        self._rows[:, 1] = count
         self._rows[:, 2 + SEED] = words_of(arguments[SEED : SEED + 1])
-        return self._rows
+        return self._rows[:count]
 
     def view(self, each: Field) -> Array:
         """A tensor's memory as an array of its stored shape."""

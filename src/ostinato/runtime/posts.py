@@ -2,7 +2,7 @@
 
 A post is a slot of `SLOT_BYTES`: its state, then in another cache line what is to be done. A thread
 that is ``LOOKING`` may fall ``ASLEEP``; one that is ``HELD`` goes on looking; what is ``POSTED`` is
-done, and makes it ``LOOKING`` again.
+``TAKEN`` and done, and makes it ``LOOKING`` again. The caller takes back what nobody has taken.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import platform
 
 from ostinato.runtime.linking import SYMBOL
 
-ASLEEP, LOOKING, POSTED, HELD = range(4)
+ASLEEP, LOOKING, POSTED, HELD, TAKEN = range(5)
 SLOT_BYTES = 256
 _JOB = 16  # the first word of the job: two lines away, as processors fetch lines in pairs
-_YIELD_AFTER = 20_000  # looks of a caller: about as long as a switch of threads takes
+_PATIENCE = 200  # looks of a caller for those who are about to return: a few microseconds
 
 _IS_X86 = platform.machine().lower() in ("x86_64", "amd64", "i686", "i386")
 _PAUSE = "call void @llvm.x86.sse2.pause()" if _IS_X86 else "call i32 @sched_yield()"
@@ -43,6 +43,10 @@ first:
   %entry_at = getelementptr i64, ptr %slot, i64 {_JOB + 1}
   %words_at = getelementptr i64, ptr %slot, i64 {_JOB + 2}
   br label %look
+take:
+  %taken = cmpxchg ptr %slot, i64 {POSTED}, i64 {TAKEN} acq_rel acquire
+  %is_taken = extractvalue {{i64, i1}} %taken, 1
+  br i1 %is_taken, label %work, label %look
 work:
   %run = load ptr, ptr %run_at
   %entry = load ptr, ptr %entry_at
@@ -51,10 +55,10 @@ work:
   store atomic i64 {LOOKING}, ptr %slot release, align 8
   br label %look
 look:
-  %n = phi i64 [0, %first], [0, %work], [%more, %wait], [0, %leave]
+  %n = phi i64 [0, %first], [0, %take], [0, %work], [%more, %wait], [0, %leave]
   %state = load atomic i64, ptr %slot acquire, align 8
   %is_posted = icmp eq i64 %state, {POSTED}
-  br i1 %is_posted, label %work, label %wait
+  br i1 %is_posted, label %take, label %wait
 wait:
   {_PAUSE}
   %more = add i64 %n, 1
@@ -113,33 +117,37 @@ work:
   br label %joining
 joining:
   %j = phi i64 [0, %work], [%j_next, %done]
+  %looks = phi i64 [{_PATIENCE}, %work], [%left, %done]
+  %late = phi i64 [0, %work], [%late_next, %done]
   %j_more = icmp ult i64 %j, %others
   br i1 %j_more, label %join, label %end
 join:
   %j_next = add i64 %j, 1
   %j_at = getelementptr ptr, ptr %slots, i64 %j
   %j_slot = load ptr, ptr %j_at
+  %back = cmpxchg ptr %j_slot, i64 {POSTED}, i64 {LOOKING} acq_rel acquire
   br label %look
 look:
-  %n = phi i64 [0, %join], [%n_next, %wait], [%n_next, %sleep]
+  %left = phi i64 [%looks, %join], [%fewer, %wait]
   %state = load atomic i64, ptr %j_slot acquire, align 8
-  %is_posted = icmp eq i64 %state, {POSTED}
-  br i1 %is_posted, label %wait, label %done
+  %is_taken = icmp eq i64 %state, {TAKEN}
+  %is_patient = icmp ugt i64 %left, 0
+  %waits = and i1 %is_taken, %is_patient
+  br i1 %waits, label %wait, label %done
 wait:
   {_PAUSE}
-  %n_next = add i64 %n, 1
-  %is_long = icmp ugt i64 %n_next, {_YIELD_AFTER}
-  br i1 %is_long, label %sleep, label %look
-sleep:
-  call i32 @sched_yield()
+  %fewer = sub i64 %left, 1
   br label %look
 done:
+  %is_late = sext i1 %is_taken to i64
+  %late_next = or i64 %late, %is_late
   br label %joining
 end:
-  ret i64 0
+  ret i64 %late
 }}
 """
-"""``lead(others, slots, run, entry, words, row)`` is worker 0 of a run, and waits for the others.
+"""``lead(others, slots, run, entry, words, row)`` is worker 0 of a run, and sees its end.
 
-It returns 0; if the thread of a slot is asleep, the slot's number from 1 on, and nothing was begun.
+It returns 0, or -1 if another worker has not returned: that one does no more work of the run. If
+the thread of a slot is asleep, it returns the slot's number from 1 on, and nothing was begun.
 """

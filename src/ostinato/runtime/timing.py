@@ -77,8 +77,9 @@ class Log:
         self.times[name] = time.perf_counter_ns()
 
     def tracks(self) -> tuple[Track, ...]:
-        """What every worker did."""
-        return tuple(map(self._track, np.split(self.words, self.workers)))
+        """What every worker did that began before all was done."""
+        each = np.split(self.words, self.workers)
+        return tuple(self._track(words) for words in each if words[FIRST])
 
     def _track(self, words: npt.NDArray[np.int64]) -> Track:
         kernels = len(self.stamping.made.kernels)

@@ -12,13 +12,8 @@ from queue import SimpleQueue
 from typing import ClassVar
 
 Entry = Callable[..., None]
-BARRIER_WORDS = 64
-NAP_S = 0.05
-
-
-def available_cores() -> int:
-    """The number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+NAP_S = 0.02
+GRACE_S = 3e-4  # in which the others of a run return, if they have processors
 
 
 class _Hand:
@@ -29,7 +24,9 @@ class _Hand:
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        threading.Thread(target=self._work, daemon=True).start()
+        thread = threading.Thread(target=self._work, daemon=True)
+        thread.start()
+        self.thread = thread.native_id or 0
 
     def _work(self) -> None:
         while True:
@@ -77,10 +74,11 @@ if hasattr(os, "register_at_fork"):
 class Workers:
     """Threads that run ``entry(tid, nt, *arguments)`` from the start to the end.
 
-    All of them are background threads, so that Ctrl-C reaches the caller while they work. They
-    wait for the next run when one is over: starting a thread takes longer than a small program.
-    Of a run that ``is_brief`` the thread that waits is the first worker: waking another one takes
-    longer than Ctrl-C may have to wait.
+    Who returns has seen the end of all work: the run is over when the first one returns. One that
+    had no processor returns later, or never begins. All of them are background threads, so that
+    Ctrl-C reaches the caller while they work. They wait for the next run when one is over:
+    starting a thread takes longer than a small program. Of a run that ``is_brief`` the thread that
+    waits is the first worker: waking another one takes longer than Ctrl-C may have to wait.
     """
 
     def __init__(
@@ -97,24 +95,34 @@ class Workers:
         """
         self._failure: BaseException | None = None
         self._memory = memory
+        self._over = threading.Event()
         shared = (count, *arguments)
         self._mine = partial(self._work, entry, 0, *shared) if is_brief else None
         first = 1 if is_brief else 0
         self._ended = [threading.Lock() for _ in range(first, count)]
-        for tid, ended in enumerate(self._ended, first):
-            _Hand.take().do(partial(self._work, entry, tid, *shared), ended)
+        hands = [_Hand.take() for _ in self._ended]
+        self.threads = [hand.thread for hand in hands]
+        for tid, (hand, ended) in enumerate(zip(hands, self._ended, strict=True), first):
+            hand.do(partial(self._work, entry, tid, *shared), ended)
 
     def _work(self, entry: Entry, *arguments: object) -> None:
+        if self._over.is_set():
+            return  # the others have done everything
         try:
             entry(*arguments)
         except BaseException as failure:  # handed to the thread that waits
             self._failure = failure
+        self._over.set()
 
     def is_running(self) -> bool:
+        return not self._over.is_set()
+
+    def is_late(self) -> bool:
+        """Whether a worker has not returned."""
         return any(ended.locked() for ended in self._ended)
 
-    def wait(self, seconds: float = math.inf) -> None:
-        """Wait until all workers have returned, and raise what any of them raised.
+    def wait(self, seconds: float = math.inf, watch: Callable[[], object] | None = None) -> None:
+        """Wait until the run is over, and raise what a worker raised; meanwhile ``watch`` it.
 
         With ``seconds``, wait no longer. A signal that arrives just before a thread goes to sleep
         does not wake it, so that it looks from time to time.
@@ -123,10 +131,17 @@ class Workers:
         if mine is not None:
             mine()
         end = time.monotonic() + seconds
-        for ended in self._ended:
-            while not ended.acquire(timeout=NAP_S):
-                if time.monotonic() > end:
-                    return
-            ended.release()
+        while not self._over.wait(NAP_S):
+            if time.monotonic() > end:
+                return
+            if watch is not None:
+                watch()
+        self._await_others()
         if self._failure is not None:
             raise self._failure
+
+    def _await_others(self) -> None:
+        end = time.monotonic() + GRACE_S
+        for ended in self._ended:
+            if ended.acquire(timeout=max(0.0, end - time.monotonic())):
+                ended.release()

@@ -8,21 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.codegen.emit.driver import CONTROL_WORDS, DONE, STOP
+from ostinato.codegen.emit.driver import WORDS
 from ostinato.codegen.emit.interface import interface
 from ostinato.codegen.emit.program import emit
 from ostinato.codegen.plan import Plan
-from ostinato.runtime.artifact import Artifact
+from ostinato.runtime.artifact import Artifact, Words
 from ostinato.runtime.cache import digest
 from ostinato.runtime.executor import Bound, Executable
 from tests.codegen.emit.plans import placed
 
 
 def artifact(plan: Plan, **domains: tuple[str, ...]) -> Artifact:
-    words = (STOP, DONE, CONTROL_WORDS)
     view = interface(plan)
     shapes = {field.name: field.shape for field in view.outputs}
-    return Artifact(emit(plan), view, placed(plan), domains, shapes, words)
+    return Artifact(emit(plan), view, placed(plan), domains, shapes, Words(*WORDS))
 
 
 def build(plan: Plan, directory: Path, threads: int = 2, **domains: tuple[str, ...]) -> Executable:

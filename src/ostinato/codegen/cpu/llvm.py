@@ -373,9 +373,13 @@ class Written:
 
 @dataclass(frozen=True, eq=False)
 class Inner:
-    """A function of generated code, written in Python; it returns at its end only."""
+    """A function of generated code, written in Python; it returns at its end only.
+
+    A subroutine stays a function of its module, one for all its calls.
+    """
 
     function: Callable[..., Any]
+    is_subroutine: bool = False
 
     def __call__(self, *args: object) -> NoReturn:
         """Refuse: what it calls has no meaning in Python."""
@@ -394,6 +398,22 @@ def primitive(name: str, result: Result, arguments: Sequence[Argument], emit: Em
 def inner(function: Callable[..., Any]) -> Primitive:
     """Return a function of generated code that is written in Python, as generated code is."""
     return Inner(function)
+
+
+def subroutine(function: Callable[..., Any]) -> Primitive:
+    """Return one that takes arrays and int64 numbers, returns an int64, and is not inlined."""
+    return Inner(function, is_subroutine=True)
+
+
+def compare_exchange(builder: Builder, pointer: Value, old: Value, new: Value) -> Value:
+    """Store an int64 if another one is found there; return whether it was."""
+    writer: Any = builder
+    if isinstance(writer, text.Builder):
+        given = f"ptr {text.referred(pointer)}, i64 {text.referred(old)}, i64 {text.referred(new)}"
+        both = writer.made(I64, f"cmpxchg {given} seq_cst acquire")
+        return typed(Value, writer.made(I1, f"extractvalue {{i64, i1}} {text.referred(both)}, 1"))
+    made: Value = writer.extract_value(writer.cmpxchg(pointer, old, new, "seq_cst", "acquire"), 1)
+    return made
 
 
 def _emit_where(builder: Builder, args: list[Value]) -> Value:

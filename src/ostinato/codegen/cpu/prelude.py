@@ -9,15 +9,6 @@ import importlib
 
 import numpy as np
 
-from ostinato.codegen.cpu.barrier import (
-    BARRIER_WORDS,
-    atomic_add,
-    barrier,
-    load_acquire,
-    pause,
-    sched_yield,
-    store_release,
-)
 from ostinato.codegen.cpu.digest import digest
 from ostinato.codegen.cpu.flags import (
     DRIVER,
@@ -48,6 +39,16 @@ from ostinato.codegen.cpu.matmul_spec import (
 )
 from ostinato.codegen.cpu.memory import (
     access,
+)
+from ostinato.codegen.cpu.phases import (
+    claim,
+    enter,
+    finish,
+    load_acquire,
+    open_next,
+    rest,
+    stand_aside,
+    store_release,
 )
 from ostinato.codegen.cpu.philox import (
     fold_seed,
@@ -185,7 +186,6 @@ from ostinato.codegen.cpu.transpose import (
 )
 
 __all__ = [
-    "BARRIER_WORDS",
     "DRIVER",
     "KERNEL",
     "Matmul",
@@ -201,8 +201,6 @@ __all__ = [
     "arcsinh_f64",
     "arctan2_f32",
     "arctan2_f64",
-    "atomic_add",
-    "barrier",
     "bfloat16_value_u16",
     "bfloat16_bits_f32",
     "bitand_i32",
@@ -222,6 +220,7 @@ __all__ = [
     "cast_u32_f64",
     "ceil_f32",
     "ceil_f64",
+    "claim",
     "cos_f32",
     "cos_f64",
     "digamma_f32",
@@ -229,6 +228,7 @@ __all__ = [
     "digest",
     "float16_bits_f32",
     "float16_value_u16",
+    "enter",
     "erf_f32",
     "erf_f64",
     "erfc_f32",
@@ -239,6 +239,7 @@ __all__ = [
     "exp_f64",
     "expm1_f32",
     "expm1_f64",
+    "finish",
     "floor_f32",
     "floor_f64",
     "floordiv_f32",
@@ -285,7 +286,7 @@ __all__ = [
     "normal_f32",
     "normal_f64",
     "np",
-    "pause",
+    "open_next",
     "philox_bits",
     "philox_bits_1",
     "philox_bits_2",
@@ -302,7 +303,6 @@ __all__ = [
     "round_f64",
     "rsqrt_f32",
     "rsqrt_f64",
-    "sched_yield",
     "searchleft",
     "searchright",
     "shl_i32",
@@ -324,6 +324,8 @@ __all__ = [
     "softplus_f64",
     "sqrt_f32",
     "sqrt_f64",
+    "rest",
+    "stand_aside",
     "store_release",
     "tan_f32",
     "tan_f64",

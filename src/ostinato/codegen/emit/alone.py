@@ -2,8 +2,7 @@
 
 Between the mean and the variance of a few hundred numbers workers would meet more often than they
 compute. What stands between two barriers gives the same whoever does it, so where the extents of
-a run leave little to do, worker 0 does all that is called between some barriers and the others go
-on to the last of these.
+a run leave little to do, all that is called between some barriers is one item of one phase.
 """
 
 from __future__ import annotations

@@ -1,16 +1,20 @@
-"""The driver: what every worker runs, with barriers, progress and a way to stop.
+"""The driver: what every worker runs, with phases, progress and a way to stop.
 
-The words of ``control`` are 64 bytes apart: STOP is set by the host, DONE is written by worker 0
-after an iteration of the outermost loop, DECISION (two words, by parity) is what worker 0 read from
-STOP before the last barrier of an iteration, so that all workers leave together.
+All workers go through the same loops. In each phase they claim items until none is left, and wait
+until all are done; who comes late passes by what is over.
+
+The words of ``control`` are 64 bytes apart: STOP is set by the host; who ends an iteration of an
+outermost loop writes DONE, and copies STOP to DECISION, by which all workers leave there. WANTED
+is set by the host too: how many workers may take part, 0 for all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import assert_never
 
+from ostinato.codegen.cpu.phases import OPEN, SHARED_WORDS, WORKER_WORDS
 from ostinato.codegen.cpu.stamps import ENDED, SIZE
 from ostinato.codegen.emit.alone import LITTLE, pieces
 from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS
@@ -18,16 +22,21 @@ from ostinato.codegen.emit.index import expression
 from ostinato.codegen.emit.kernel import loop_head
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.source import Source, comment
+from ostinato.codegen.emit.text import PRODUCT
+from ostinato.codegen.phases import Chain, Phase, is_shared, phases
 from ostinato.codegen.planned import Plan
-from ostinato.codegen.tree import Barrier, Call, DriverLoop, Step
+from ostinato.codegen.tree import SLICES, Barrier, Call, DriverLoop, Step
 from ostinato.pdg.index import Dim, Extent
 
-STOP, DONE, DECISION = 0, 8, 16  # words of `control`; DECISION + 8 is the second parity
+STOP, DONE, DECISION, WANTED = 0, 8, 16, 24  # words of `control`
 CONTROL_WORDS = 32
+WORDS = (STOP, DONE, WANTED, CONTROL_WORDS, SHARED_WORDS, WORKER_WORDS)
 
 ENTRY = "main"
 LOG, OWN = "log", "own"
-SHARED = "shared"  # how many workers share out the steps of a tile
+PHASE, ITEM, ITEMS, ENDED_ITEMS = "phase", "item", "items", "ended"
+LOCALS = (PHASE, ITEM, ITEMS, ENDED_ITEMS, OWN)
+Closing = Callable[[], None]  # writes what is done once, when all items of a phase are done
 Inside = dict[Dim | Extent, str]
 PARAMETERS = {
     "tid": "int64",
@@ -59,16 +68,19 @@ class Stamps:
 def emit_driver(plan: Plan, reserved: frozenset[str], stamps: Stamps | None = None) -> str:
     """Return the text of the function that every worker runs; with stamps it fills a log."""
     out = Source()
-    out.line("# Every worker runs this; a barrier lets all of them finish before any goes on.")
+    out.line("# Every worker runs this, and claims items of each phase; `rest` waits for its end.")
     log = {LOG: "int64[::1]"} if stamps else {}
     types = {**PARAMETERS, **log, **dict.fromkeys(plan.extents, "int64")}
     out.line("@driver(")
     out.lines(f'    "{kind}",  {comment(name)}' for name, kind in types.items())
     out.line(")")
-    names = Names(reserved | types.keys() | {LOCAL, KEY, "last", OWN, SHARED})
+    names = Names(reserved | types.keys() | {LOCAL, KEY, *LOCALS})
     with out.block(f"def {ENTRY}({', '.join(types)})"):
         out.line(f"{LOCAL} = tid * stride")
         out.line(f"{KEY} = fold_seed(seed)")
+        out.line(f"{PHASE} = 0")
+        out.line("enter(bar, tid, nt)")
+        out.line(f"stand_aside(control, {WANTED}, tid)")
         if stamps:
             out.line(f"{OWN} = tid * {LOG}[{SIZE}]")
             out.line(f"begin({LOG}, {OWN})")
@@ -82,6 +94,15 @@ def published_loop(plan: Plan) -> DriverLoop | None:
     return found[-1] if found else None
 
 
+@dataclass(frozen=True)
+class Counted:
+    """A chain, the text of the number of its items, and in how many parts each tile is."""
+
+    chain: Chain
+    count: str
+    parts: str
+
+
 @dataclass
 class _Driver:
     """The text of a driver's steps."""
@@ -91,31 +112,33 @@ class _Driver:
     out: Source
     stamps: Stamps | None
 
-    def steps(self, steps: tuple[Step, ...], dims: Inside) -> None:
-        for piece in pieces(steps, self.plan):
+    def steps(self, steps: Sequence[Step], dims: Inside, closing: Closing | None = None) -> None:
+        """Write steps; ``closing`` is written into the end of the last phase."""
+        found = list(pieces(steps, self.plan))
+        for piece in found:
+            last = closing if piece is found[-1] else None
             if piece.elements is None:
-                self.shared(piece.steps, dims)
+                self.shared(piece.steps, dims, last)
                 continue
             elements = expression(piece.elements, dims)
-            with self.out.block(f"if {elements} <= {LITTLE}"), self.out.block("if tid == 0"):
-                for step in piece.steps:
-                    if isinstance(step, Call):
-                        self.call(step.kernel, dims, is_alone=True)
+            with self.out.block(f"if {elements} <= {LITTLE}"):
+                calls = tuple(step for step in piece.steps if isinstance(step, Call))
+                self.phase((Chain(calls),), dims, last, is_alone=True)
             with self.out.block("else"):
-                self.shared(piece.steps[:-1], dims)
-            self.barrier()
+                self.shared(piece.steps, dims, last)
+        if closing and not found:
+            self.phase((), dims, closing)
 
-    def shared(self, steps: tuple[Step, ...], dims: Inside) -> None:
-        for step in steps:
-            match step:
-                case Call(number):
-                    self.call(number, dims)
-                case Barrier():
-                    self.barrier()
-                case DriverLoop():
-                    self.loop(step, dims)
-                case unknown:
-                    assert_never(unknown)
+    def shared(self, steps: Sequence[Step], dims: Inside, closing: Closing | None) -> None:
+        """Write phases, and loops that have some."""
+        found = list(phases(steps, self.plan.kernels))
+        for each in found:
+            if isinstance(each, DriverLoop):
+                self.loop(each, dims)
+            else:
+                self.phase(each, dims, closing if each is found[-1] else None)
+        if closing and (not found or isinstance(found[-1], DriverLoop)):
+            self.phase((), dims, closing)
 
     def loop(self, loop: DriverLoop, dims: Inside) -> None:
         inner = {**dims, loop.span.dim: self.names.fresh(loop.span.dim.name)}
@@ -123,38 +146,148 @@ class _Driver:
         if self.stamps:
             number = len(self.stamps.loops)
             self.stamps.loops.append(loop.span.dim.name)
+        has_phases = is_shared(loop, self.plan.kernels)
         with self.out.block(loop_head(loop.span, loop.reverse, inner)):
             self.mark(number, inner[loop.span.dim])
+            if has_phases:
+                self.out.line(f"stand_aside(control, {WANTED}, tid)")
             if loop.outermost:
                 self.published(loop, inner)
-            else:
+            elif has_phases:
                 self.steps(loop.body, inner)
+            else:
+                self.serial(loop.body, inner)
         self.mark(number, str(ENDED))
 
-    def call(self, number: int, dims: Inside, is_alone: bool = False) -> None:
-        """Call a kernel; one worker that ``is_alone`` does all tiles of it."""
-        kernel = self.plan.kernels[number]
-        inner, head = dims, "" if kernel.sliced or is_alone else "if tid == 0"
-        parts = ("tid", "nt") if kernel.sliced else ()
-        if kernel.parallel is not None:
-            span, mine = kernel.parallel, ("tid", "nt")
-            inner = {**dims, span.dim: self.names.copy().fresh(span.dim.name)}
-            if kernel.along:
-                tiles = expression(span.hi - span.lo, dims)
-                self.out.line(f"{SHARED} = max(1, nt // max(1, {tiles}))")
-                mine = f"tid // {SHARED}", f"nt // {SHARED}"
-                parts = f"tid % {SHARED}", SHARED
-            head = loop_head(span, False, inner, *(() if is_alone else mine))
-        integers = (LOCAL, KEY, *self.plan.extents, *(inner[d] for d in kernel.outer), *parts)
-        with self.out.block(head) if head else nullcontext():
-            call = f"invoke(kernels[{number}], {ARENA}, {OFFSETS}, ({', '.join(integers)}))"
-            self.out.line(f"{call}  {comment(kernel.name)}")
-            self.stamp(number)
+    def serial(self, steps: Sequence[Step], dims: Inside, is_alone: bool = False) -> None:
+        """Steps that one worker does; one that ``is_alone`` does all tiles of a kernel."""
+        for step in steps:
+            if isinstance(step, DriverLoop):
+                self.loop(step, dims)
+            elif isinstance(step, Call):
+                kernel = self.plan.kernels[step.kernel]
+                if kernel.parallel is None:
+                    self.call(step.kernel, dims)
+                    continue
+                span = kernel.parallel
+                inner = {**dims, span.dim: self.names.fresh(span.dim.name)}
+                with self.out.block(loop_head(span, False, inner)):
+                    self.call(step.kernel, inner)
         if self.stamps and not is_alone:
-            self.stamps.since.append(number)
+            self.stamps.since += [step.kernel for step in steps if isinstance(step, Call)]
 
-    def barrier(self) -> None:
-        self.out.line("barrier(bar, nt)")
+    def phase(
+        self, phase: Phase, dims: Inside, closing: Closing | None, is_alone: bool = False
+    ) -> None:
+        """Write a phase; one with a ``closing`` is there even if it has no items."""
+        counted = [Counted(chain, *self.count(chain, dims)) for chain in phase]
+        places = self.places(counted)
+        certain = any(each.count == "1" for each in counted)
+        if closing is not None and not certain:
+            self.out.line(f"{ITEMS} = max(1, {ITEMS})")
+        is_guarded = len(counted) > 1 or (closing is not None and not certain)
+        with nullcontext() if certain or closing else self.out.block(f"if {ITEMS} > 0"):
+            with self.out.block(f"if load_acquire(bar, {OPEN}) == {PHASE}"):
+                self.claims(places, dims, is_guarded, is_alone)
+                with self.out.block(f"if finish(bar, nt, {ITEMS}, {ENDED_ITEMS}) == 1"):
+                    if closing is not None:
+                        closing()
+                    self.out.line("open_next(bar, nt)")
+            self.out.line(f"{PHASE} += 1")
+            self.out.line(f"rest(bar, {PHASE}, tid, nt)")
+            self.wait_stamp()
+
+    def count(self, chain: Chain, dims: Inside) -> tuple[str, str]:
+        """The number of a chain's items, and in how many parts each tile is."""
+        if chain.sliced:
+            return f"min(nt, {SLICES})", ""
+        if chain.span is None:
+            return "1", ""
+        tiles = expression(chain.span.hi - chain.span.lo, dims)
+        if chain.along is None:
+            return str(tiles), ""
+        parts = self.names.fresh("parts")
+        self.out.line(f"{parts} = max(1, nt // max(1, {tiles}))")
+        return f"{tiles.within(PRODUCT)} * {parts}", parts
+
+    def places(self, counted: Sequence[Counted]) -> list[tuple[Counted, str, str]]:
+        """Every chain with its first item and the one behind its last.
+
+        A chain begins at a multiple of the workers, so that each finds its tiles of phases before.
+        """
+        out, first = list[tuple[Counted, str, str]](), "0"
+        for each in counted[:-1]:
+            end = self.names.fresh("end")
+            rounded = f"(max(0, {each.count}) + nt - 1) // nt * nt"
+            if each.chain.span is None:
+                rounded = "nt"  # one item, or at most one for each
+            self.out.line(f"{end} = {rounded if first == '0' else f'{first} + {rounded}'}")
+            out.append((each, first, end))
+            first = end
+        if not counted:
+            self.out.line(f"{ITEMS} = 0")
+            return out
+        count = counted[-1].count
+        self.out.line(f"{ITEMS} = {count if first == '0' else f'{first} + max(0, {count})'}")
+        return [*out, (counted[-1], first, ITEMS)]
+
+    def claims(
+        self,
+        places: Sequence[tuple[Counted, str, str]],
+        dims: Inside,
+        is_guarded: bool,
+        is_alone: bool,
+    ) -> None:
+        """Write the loop in which a worker claims items and does them."""
+        out, claim = self.out, f"{ITEM} = claim(bar, {PHASE}, tid, nt, {ITEMS}, {ENDED_ITEMS})"
+        out.line(f"{ENDED_ITEMS} = 0")
+        out.line(claim)
+        with out.block(f"while {ITEM} >= 0"):
+            for k, (each, first, end) in enumerate(places):
+                head = f"{'elif' if k else 'if'} {ITEM} < {end}"
+                with out.block(head) if len(places) > 1 else nullcontext():
+                    own = ITEM if first == "0" else f"{ITEM} - {first}"
+                    guard = out.block(f"if {own} < {each.count}") if is_guarded else nullcontext()
+                    with guard:
+                        self.chain(each, own, dims, is_alone)
+            out.line(f"{ENDED_ITEMS} += 1")
+            out.line(claim)
+
+    def chain(self, counted: Counted, own: str, dims: Inside, is_alone: bool) -> None:
+        """Write what is done for one item of a chain."""
+        chain, parts = counted.chain, tuple[str, ...]()
+        if chain.span is None and not chain.sliced:
+            self.serial(chain.steps, dims, is_alone)
+            return
+        tile = ""
+        if chain.sliced:
+            parts = (own, counted.count)
+        if chain.span is not None:
+            tile = self.names.fresh(chain.span.dim.name)
+            lo = expression(chain.span.lo, dims)
+            start = "" if lo.code == "0" else f"{lo} + "
+            whole = f"({own})" if own != ITEM else own
+            if counted.parts:
+                parts = (f"{whole} % {counted.parts}", counted.parts)
+                whole = f"{whole} // {counted.parts}"
+            self.out.line(f"{tile} = {start}{whole}")
+        for step in chain.steps:
+            assert isinstance(step, Call), "a loop is serial, or has phases of its own"
+            kernel = self.plan.kernels[step.kernel]
+            inner = {**dims, kernel.parallel.dim: tile} if kernel.parallel else dims
+            self.call(step.kernel, inner, parts)
+            if self.stamps:
+                self.stamps.since.append(step.kernel)
+
+    def call(self, number: int, dims: Inside, parts: tuple[str, ...] = ()) -> None:
+        """Call a kernel."""
+        kernel = self.plan.kernels[number]
+        integers = (LOCAL, KEY, *self.plan.extents, *(dims[d] for d in kernel.outer), *parts)
+        call = f"invoke(kernels[{number}], {ARENA}, {OFFSETS}, ({', '.join(integers)}))"
+        self.out.line(f"{call}  {comment(kernel.name)}")
+        self.stamp(number)
+
+    def wait_stamp(self) -> None:
         if self.stamps:
             self.stamp(self.stamps.kernels + len(self.stamps.waits))
             self.stamps.waits.append(tuple(self.stamps.since))
@@ -170,20 +303,18 @@ class _Driver:
 
     def published(self, loop: DriverLoop, dims: Inside) -> None:
         """The body of an outermost loop: all may end there, and the last loop publishes it."""
-        out = self.out
-        body = loop.body[:-1] if loop.body and isinstance(loop.body[-1], Barrier) else loop.body
-        self.steps(body, dims)
-        name = dims[loop.span.dim]
+        out, name = self.out, dims[loop.span.dim]
         lo, hi = (expression(e, dims) for e in (loop.span.lo, loop.span.hi))
         done = f"{hi} - {name}" if loop.reverse else f"{name} + 1"
         if not loop.reverse and lo.code != "0":
             done = f"{name} + 1 - {lo.within(4)}"
-        out.line(f"last = {DECISION} + 8 * ({name} & 1)")
-        with out.block("if tid == 0"):
-            out.line(f"control[last] = load_acquire(control, {STOP})")
-        self.barrier()
-        if loop == published_loop(self.plan):
-            with out.block("if tid == 0"):
+
+        def closing() -> None:
+            if loop == published_loop(self.plan):
                 out.line(f"store_release(control, {DONE}, {done})")
-        with out.block("if control[last] != 0"):
+            out.line(f"store_release(control, {DECISION}, load_acquire(control, {STOP}))")
+
+        body = loop.body[:-1] if loop.body and isinstance(loop.body[-1], Barrier) else loop.body
+        self.steps(body, dims, closing)
+        with out.block(f"if load_acquire(control, {DECISION}) != 0"):
             out.line("return")

@@ -15,11 +15,13 @@ import numpy as np
 
 from ostinato.codegen.cpu.llvm import (
     I64,
+    Builder,
     Inner,
     Value,
     Written,
     emit_range,
     i64,
+    new_function,
     where,
 )
 from ostinato.codegen.cpu.native.numbers import (
@@ -271,7 +273,7 @@ class Writer:
         if isinstance(function, Written):
             return self.written(function, args)
         if isinstance(function, Inner):
-            return self.inlined(function, args)
+            return (self.called if function.is_subroutine else self.inlined)(function, args)
         if function is min or function is max:
             return self.extreme(function is max, [self.require_number(each) for each in args])
         if function is carray:
@@ -303,6 +305,31 @@ class Writer:
                     flat.append(cast(self.b, self.require_number(given), kind).value)
         made = function.emit(self.b, flat)
         return None if made is None else Number(function.result, made)
+
+    def called(self, function: Inner, args: Sequence[Meaning]) -> Meaning:
+        """A call of a subroutine, which this module gets with the first one."""
+        memories = [each.element if isinstance(each, Memory) else None for each in args]
+        flat = [
+            each.value
+            if isinstance(each, Memory)
+            else cast(self.b, self.require_number(each), "int64").value
+            for each in args
+        ]
+
+        def body(inner: Builder, given: list[Value]) -> None:
+            inside = Writer(Scope(inner, {}, frozenset()))
+            meanings: list[Meaning] = [
+                Number("int64", value) if element is None else Memory(value, element)
+                for value, element in zip(given, memories, strict=True)
+            ]
+            inner.ret(inside.require_number(inside.inlined(function, meanings)).value)
+
+        name = f"ostinato.{function.function.__name__}"
+        found = self.b.module.globals.get(name)
+        if found is None:
+            kinds = [value.type for value in flat]
+            found = new_function(self.b, name, I64, kinds, body, ("noinline", "nounwind"))
+        return Number("int64", self.b.call(found, flat))
 
     def inlined(self, function: Inner, args: Sequence[Meaning]) -> Meaning:
         """A call of a function written in Python: its statements, here."""

@@ -1,0 +1,228 @@
+"""Workers without a processor: results are the same bits, and nobody waits for who holds nothing.
+
+Here a worker begins late or never, and kernels stop at random moments as if the system had taken
+the processor away from the worker that runs them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from ostinato.compiler import Compiled
+from ostinato.runtime.crew import Post
+from ostinato.runtime.executor import Bound, Executable
+from ostinato.runtime.posts import HELD
+from ostinato.runtime.workers import Entry, Workers
+from tests.pipeline.programs import SMALL, reinforce
+from tests.returned import all_returned
+
+Outputs = dict[str, npt.NDArray[np.float32]]
+TRAINING = "reinforce"
+SIZES = {
+    "shared_weight": {"B": 530, "T": 5, "I": 4},
+    "crowd": {"B": 530, "T": 6},
+    TRAINING: {"B": 530, "T": 12, "I": 2},
+}
+NAMES = tuple(SIZES)
+PAUSES = (0.0, 0.0, 0.0, 0.0, 2e-4, 2e-3)
+
+
+@cache
+def program(name: str) -> Compiled:
+    if name == TRAINING:
+        return reinforce().compile(threads=2)
+    return SMALL[name][0]().compile(widths={"b": 32}, threads=2)
+
+
+@cache
+def expected(name: str) -> Outputs:
+    """What one worker computes."""
+    return run(name, 1)
+
+
+def run(name: str, threads: int) -> Outputs:
+    executable, extents = program(name).executable, SIZES[name]
+    executable.threads = threads
+    assert executable.workers(extents) == threads
+    return program(name)(seed=3, **extents)
+
+
+def assert_expected(name: str, found: Outputs) -> None:
+    for output, value in expected(name).items():
+        assert value.tobytes() == found[output].tobytes(), output
+
+
+def starting(begin: Callable[[int], object]) -> type[Workers]:
+    """Workers of which each does something before it begins."""
+
+    class Late(Workers):
+        def _work(self, entry: Entry, *arguments: object) -> None:
+            tid = arguments[0]
+            assert isinstance(tid, int)
+            begin(tid)
+            super()._work(entry, *arguments)
+
+    return Late
+
+
+@pytest.mark.parametrize("threads", [2, 3, 16])
+@pytest.mark.parametrize("name", NAMES)
+def test_workers_that_begin_at_any_time_give_the_same_bits(
+    name: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    want, chance = expected(name), random.Random(threads)
+    assert want
+
+    def delay(_: int) -> None:
+        time.sleep(chance.choice((0.0, 1e-4, 1e-3, 5e-3)))
+
+    late = starting(delay)
+    monkeypatch.setattr("ostinato.runtime.executor.Workers", late)
+    monkeypatch.setattr(Executable, "is_brief", never)
+    for _ in range(6):
+        assert_expected(name, run(name, threads))
+
+
+@pytest.mark.parametrize("absent", [(0,), (1,), (1, 2), (0, 2)])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_ends_without_workers_that_never_begin(
+    name: str, absent: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    want, go = expected(name), threading.Event()
+    assert want
+
+    def delay(tid: int) -> None:
+        if tid in absent:
+            go.wait(60)
+
+    late = starting(delay)
+    monkeypatch.setattr("ostinato.runtime.executor.Workers", late)
+    monkeypatch.setattr(Executable, "is_brief", never)
+    try:
+        for _ in range(3):  # a later run has what an absent worker of an earlier one may still use
+            assert_expected(name, run(name, 3))
+        assert not go.is_set()
+    finally:
+        go.set()
+    assert all_returned(0)
+    assert_expected(name, run(name, 3))
+
+
+@pytest.fixture
+def stopping(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A program in whose kernels workers stop now and then, before and after the work."""
+    name: str = request.param
+    assert expected(name)
+    executable, chance = program(name).executable, random.Random(7)
+    counts = map(int, re.findall(r"@kernel\((\d+)", executable.artifact.source))
+    before, kept = executable.loaded, list[object]()
+
+    def stopped(address: int, count: int) -> int:
+        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (2 + count))
+        kernel = kind(address)
+
+        def call(*arguments: int) -> None:
+            time.sleep(chance.choice(PAUSES))
+            kernel(*arguments)
+            time.sleep(chance.choice(PAUSES))
+
+        made = kind(call)
+        kept.append(made)
+        return ctypes.cast(made, ctypes.c_void_p).value or 0
+
+    table = [stopped(int(a), n) for a, n in zip(before.kernels[:-1], counts, strict=True)]
+    executable.loaded = replace(before, kernels=np.array([*table, 0], np.int64))
+    yield name
+    executable.loaded = before
+
+
+@pytest.mark.parametrize("threads", [2, 3, 16])
+@pytest.mark.parametrize("stopping", NAMES, indirect=True)
+def test_workers_that_stop_in_the_middle_of_an_item_give_the_same_bits(
+    stopping: str, threads: int
+) -> None:
+    for _ in range(2):
+        assert_expected(stopping, run(stopping, threads))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_brief_run_ends_without_threads_that_do_not_wake(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert expected(name)
+    monkeypatch.setattr("ostinato.runtime.executor.BRIEF_S", 60.0)
+    run(name, 3)
+
+    class Sleeper(Post):
+        def wake(self) -> None:
+            self.state[0] = HELD
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Post, "take", Sleeper)
+        for _ in range(3):
+            assert_expected(name, run(name, 3))
+    assert_expected(name, run(name, 3))
+    sleepers = [post for post in Post.looking if isinstance(post, Sleeper)]
+    assert len(sleepers) == 6
+    Post.looking = [post for post in Post.looking if post not in sleepers]
+
+
+@pytest.mark.parametrize("is_brief", [True, False])
+@pytest.mark.parametrize("name", NAMES)
+def test_one_worker_may_do_all_for_a_while(
+    name: str, is_brief: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    want, wanted = expected(name), wish(monkeypatch)
+    assert want
+    monkeypatch.setattr(Executable, "is_brief", always if is_brief else never)
+    for wanted[0] in (1, 2, 1, 3):
+        assert_expected(name, run(name, 3))
+    assert all_returned(0)
+
+
+def test_workers_of_a_long_run_come_back_when_the_machine_is_quiet(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wanted, found = wish(monkeypatch), list[int]()
+    executable = program(TRAINING).executable
+    executable.threads = 2
+    execution = executable.start(Bound({"B": 64, "T": 50, "I": 500_000}))
+    for wanted[0] in (1, 2, 1, 2):
+        done = execution.done()
+        execution.watch()
+        found.append(int(execution.frame.control[executable.artifact.words.wanted]))
+        while execution.done() <= done:
+            time.sleep(0.001)
+    execution.stop()
+    assert found == [1, 0, 1, 0]
+    assert all_returned(0)
+
+
+def wish(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many workers are to take part, for the test to change."""
+    wanted = [1]
+
+    def workers(most: int) -> int:
+        return min(most, wanted[0])
+
+    monkeypatch.setattr("ostinato.runtime.share.SHARE.workers", workers)
+    return wanted
+
+
+def never(*_: object) -> bool:
+    return False
+
+
+def always(*_: object) -> bool:
+    return True
