@@ -12,7 +12,7 @@ from rich.table import Table
 
 from bench.harness import history
 from bench.harness.compared import compared
-from bench.harness.markdown import HEAD, cells, findings, replaced, section
+from bench.harness.markdown import cells, findings, headings, replaced, section
 from bench.harness.measure import measure
 from bench.harness.peers import FOLDER
 from bench.harness.rows import Report, read, update, written
@@ -99,7 +99,7 @@ def spelled(name: str, asked: Request) -> str:
 
 def show(suite: Suite, report: Report, console: Console) -> None:
     table = Table(title=f"{suite.name}: {suite.title}", title_justify="left")
-    for heading in HEAD:
+    for heading in headings(suite):
         table.add_column(heading)
     groups = list(compared(suite, report.rows))
     for group in groups:

@@ -9,6 +9,13 @@ from bench.harness.rows import Report
 from bench.harness.suite import Suite, Target, is_better_low
 
 HEAD = ("program", "size", "system", "median (low .. high)", "ostinato is better by", "aimed at")
+WORST = "worst (low .. high)"  # instead of the median
+
+
+def headings(suite: Suite) -> tuple[str, ...]:
+    """Return the headings of a suite's table."""
+    is_worst = any(case.beside for case in suite.cases)
+    return tuple(WORST if is_worst and "median" in each else each for each in HEAD)
 
 
 def section(suite: Suite, report: Report, command: str) -> str:
@@ -23,7 +30,7 @@ def section(suite: Suite, report: Report, command: str) -> str:
         "",
         f"Command: `{command}`. {origin(report.machine)}",
         "",
-        *table(HEAD, rows),
+        *table(headings(suite), rows),
         "",
         *findings([each for group in groups for each in group]),
         end(suite.name),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import astuple, replace
 from pathlib import Path
 
 from bench.harness.machine import machine
+from bench.harness.neighbours import Neighbours
 from bench.harness.peers import FOLDER, Missing, Peer, find
 from bench.harness.rows import Report, Row
 from bench.harness.sampling import Spread, alternate, spread
@@ -15,6 +18,7 @@ from bench.harness.suite import Case, Entry, Suite, is_better_low
 
 Say = Callable[[str], None]
 Wanted = Mapping[str, frozenset[str]]
+KEPT = "kept"  # a unit: the part of its figure without neighbours
 
 
 def measure(
@@ -40,7 +44,8 @@ def measure(
     rows: list[Row] = []
     for case in cases:
         say(f"{suite.name}: {case.program} {shown(case.size)}")
-        rows.extend(measure_case(suite.name, case, rounds, found))
+        budget_s = suite.budget_s / sum(len(each.beside) or 1 for each in cases)
+        rows.extend(measure_case(suite.name, case, rounds, found, budget_s))
     return Report(described, tuple(rows))
 
 
@@ -48,8 +53,17 @@ def shown(size: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in size.items())
 
 
-def measure_case(suite: str, case: Case, rounds: int, peers: Mapping[str, Peer]) -> list[Row]:
-    """Return the rows of one case, measured in processes that live as long as it."""
+def measure_case(
+    suite: str,
+    case: Case,
+    rounds: int,
+    peers: Mapping[str, Peer],
+    budget_s: float = math.inf,
+) -> list[Row]:
+    """Return the rows of one case, measured in processes that live as long as it.
+
+    The budget is that of one measurement of all its programs.
+    """
     entries = {str(n): each for n, each in enumerate(case.entries) if each.peer in peers}
     with ExitStack() as processes:
         programs = {
@@ -58,8 +72,47 @@ def measure_case(suite: str, case: Case, rounds: int, peers: Mapping[str, Peer])
             )
             for name, entry in entries.items()
         }
-        samples = alternate(programs, rounds, case.warm_up)
+        if case.beside:
+            return list(measure_beside(suite, case, rounds, (entries, programs), budget_s))
+        samples = alternate(programs, rounds, case.warm_up, budget_s=budget_s)
     return rows_of(suite, case, [(entry, samples[name]) for name, entry in entries.items()])
+
+
+def measure_beside(
+    suite: str,
+    case: Case,
+    rounds: int,
+    both: tuple[Mapping[str, Entry], Mapping[str, Callable[[], Sample]]],
+    budget_s: float,
+) -> Iterator[Row]:
+    """Yield the worst samples of running programs beside neighbours, and what part they keep."""
+    entries, programs = both
+    quiet: dict[str, float] = {}
+    is_warm = False
+    for place in case.beside:
+        with Neighbours(place.neighbours, place.own_sessions):
+            warm_up = case.warm_up and not is_warm
+            samples = alternate(programs, rounds, warm_up, budget_s=budget_s)
+        is_warm = True
+        kept: list[Row] = []
+        for name, entry in entries.items():
+            size = {**case.size, **place.size, **entry.size}
+            for unit, values in by_unit(samples[name], case.unit).items():
+                found = worst(values, unit)
+                yield row_from(suite, case.program, entry.system, size, unit, found)
+                if unit != case.unit:
+                    continue
+                before = quiet.setdefault(name, found.median)
+                ratio = Spread(*(each / before for each in astuple(found)))
+                if place.neighbours and not is_better_low(unit):
+                    kept.append(row_from(suite, case.program, entry.system, size, KEPT, ratio))
+        yield from kept
+
+
+def worst(values: Sequence[float], unit: str) -> Spread:
+    """Return the worst of some samples in the place of the median."""
+    found = spread(values)
+    return replace(found, median=found.high if is_better_low(unit) else found.low)
 
 
 def rows_of(suite: str, case: Case, sampled: Iterable[tuple[Entry, Sequence[Sample]]]) -> list[Row]:

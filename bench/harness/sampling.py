@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -32,13 +33,20 @@ def alternate(
     rounds: int,
     warm_up: bool = True,
     rest_s: float = REST_S,
+    budget_s: float = math.inf,
 ) -> dict[str, list[T]]:
-    """Return each program's samples, one per round, after one run of each to warm up."""
+    """Return each program's samples, one per round, after one run of each to warm up.
+
+    No round but the first begins when the budget is spent.
+    """
     if warm_up:
         for program in programs.values():
             program()
     samples: dict[str, list[T]] = {name: [] for name in programs}
-    for _ in range(rounds):
+    started = time.monotonic()
+    for done in range(rounds):
+        if done and time.monotonic() - started > budget_s:
+            break
         for name, program in programs.items():
             time.sleep(rest_s)
             samples[name].append(program())

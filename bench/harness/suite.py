@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -27,14 +28,36 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """Busy processes beside what is measured, each in a session of its own or in the benchmark's.
+
+    See `bench.harness.neighbours`.
+    """
+
+    neighbours: int = 0
+    own_sessions: bool = True
+
+    @property
+    def size(self) -> Size:
+        sessions = ("own" if self.own_sessions else "one") if self.neighbours else "none"
+        return {"neighbours": self.neighbours, "sessions": sessions}
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
-    """Entries that do the same work, and are measured in turns."""
+    """Entries that do the same work, and are measured in turns.
+
+    With ``beside`` they are measured once for each of its places, the first of which is quiet.
+    The figure of a row is the worst sample then, not the median, and a second row says which part
+    of the quiet figure that is: ``kept``.
+    """
 
     program: str
     size: Size
     unit: str
     entries: tuple[Entry, ...]
     warm_up: bool = True
+    beside: tuple[Beside, ...] = ()
 
     def has(self, wanted: Mapping[str, frozenset[str]]) -> bool:
         """Return whether every wanted name has one of its values here; ``program`` is one."""
@@ -67,7 +90,8 @@ class Suite:
     """One table: what is measured, in words for readers, and how.
 
     Sizes named in ``within`` differ between programs that are compared, such as threads. The first
-    row of ostinato in a group is what the others are compared with.
+    row of ostinato in a group is what the others are compared with. No round begins after a part
+    of ``budget_s``, as large for each measurement, but the first.
     """
 
     name: str
@@ -76,6 +100,7 @@ class Suite:
     cases: tuple[Case, ...]
     targets: tuple[Target, ...] = ()
     within: tuple[str, ...] = ()
+    budget_s: float = math.inf
 
 
 def is_better_low(unit: str) -> bool:

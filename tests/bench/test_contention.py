@@ -1,0 +1,120 @@
+"""Measuring beside busy neighbours: they end whatever happens, and the worst sample counts."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bench.harness.compared import compared
+from bench.harness.markdown import headings
+from bench.harness.measure import measure, worst
+from bench.harness.neighbours import Neighbours
+from bench.harness.sampling import Spread, alternate
+from bench.harness.suite import Beside, Case, Entry, Suite, Target
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = "tests.bench.programs"
+
+
+def is_there(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def gone(process: int) -> bool:
+    """Whether a process that is no child of this one ends soon."""
+    end = time.monotonic() + 30
+    while is_there(process) and time.monotonic() < end:
+        time.sleep(0.01)
+    return not is_there(process)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_neighbours_are_there_as_long_as_the_block(own: bool) -> None:
+    with Neighbours(2, own) as neighbours:
+        found = [process.pid for process in neighbours.processes]
+        assert len(found) == 2 and all(map(is_there, found))
+        assert [os.getsid(pid) == os.getsid(0) for pid in found] == [not own] * 2
+    assert not any(map(is_there, found))
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_neighbours_end_with_an_error(error: type[BaseException]) -> None:
+    found = list[int]()
+    with pytest.raises(error), Neighbours(2) as neighbours:
+        found += [process.pid for process in neighbours.processes]
+        raise error
+    assert found and not any(map(is_there, found))
+
+
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
+def test_neighbours_end_when_who_started_them_is_killed(ending: signal.Signals) -> None:
+    code = (
+        "import time\n"
+        "from bench.harness.neighbours import Neighbours\n"
+        "with Neighbours(1) as n:\n"
+        "    print(n.processes[0].pid, flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    starter = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT
+    )
+    assert starter.stdout is not None
+    neighbour = int(starter.stdout.readline())
+    starter.send_signal(ending)
+    starter.communicate(timeout=30)
+    assert gone(neighbour)
+
+
+def toy() -> Suite:
+    entries = (
+        Entry("ostinato", f"{PROGRAMS}:counting", size={"start": 10}),
+        Entry("jax", f"{PROGRAMS}:counting", size={"start": 20}),
+    )
+    beside = (Beside(), Beside(1), Beside(1, own_sessions=False))
+    case = Case("counted", {}, "steps/s", entries, beside=beside)
+    targets = (Target("jax", 1.0, 1.2, "kept"),)
+    return Suite("toy", "", "", (case,), targets, within=("start",))
+
+
+def test_the_worst_sample_counts_and_which_part_of_the_quiet_one_it_is() -> None:
+    report = measure(toy(), 2, lambda _: None)
+    found = [
+        (row.system, row.size["neighbours"], row.size["sessions"], row.unit, row.value)
+        for row in report.rows
+    ]
+    assert found[:4] == [
+        ("ostinato", 0, "none", "steps/s", 12.0),  # the sample before it warmed up
+        ("jax", 0, "none", "steps/s", 22.0),
+        ("ostinato", 1, "own", "steps/s", 14.0),
+        ("jax", 1, "own", "steps/s", 24.0),
+    ]
+    assert found[4:6] == [
+        ("ostinato", 1, "own", "kept", 14 / 12),
+        ("jax", 1, "own", "kept", 24 / 22),
+    ]
+    assert [row[2] for row in found[6:]] == ["one"] * 4
+    verdicts = [each.verdict for group in compared(toy(), report.rows) for each in group]
+    assert verdicts == ["", ""] * 2 + ["", "floor"] + ["", ""] + ["", "floor"]
+
+
+def test_the_worst_of_times_is_the_longest() -> None:
+    assert worst([3.0, 1.0, 2.0], "env_steps/s") == Spread(1.0, 1.0, 3.0)
+    assert worst([3.0, 1.0, 2.0], "start_s") == Spread(3.0, 1.0, 3.0)
+
+
+def test_the_table_says_that_its_figures_are_the_worst() -> None:
+    assert "worst (low .. high)" in headings(toy()) and len(headings(toy())) == 6
+
+
+def test_no_round_begins_after_the_budget() -> None:
+    samples = alternate({"a": lambda: time.sleep(0.02)}, 50, False, 0.0, budget_s=0.05)
+    assert 1 < len(samples["a"]) < 5
+    assert len(alternate({"a": int}, 50, False, 0.0, budget_s=-1.0)["a"]) == 1
