@@ -41,6 +41,7 @@ class Nothing:
     streamed = ""
     late: frozenset[str] = frozenset()
     calls: tuple[Any, ...] = ()
+    areas: tuple[Any, ...] = ()
     offsets: dict[str, int] = {}
     local_stride = 0
     total_bytes = 0
