@@ -49,7 +49,7 @@ def compile_forms(cases: Sequence[Case], alternatives: int, threads: int, show: 
     for case in cases:
         found = _forms(case, alternatives, threads, profile)
         for record, artifact in found:
-            directory = cache.directory_of(record.key)
+            directory: Path | None = cache.directory_of(record.key)
             if cache.load(record.key) is None:
                 directory = cache.store(record.key, artifact)
             Executable(artifact, directory, record.key, threads)

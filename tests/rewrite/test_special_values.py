@@ -139,8 +139,8 @@ def test_a_mask_that_hides_a_value_hides_its_infinity_and_nan(value: float) -> N
     y[t] = x + 0.9 * ot.where(done, 0.0, y[t + 1])
     program = ot.Program(y=y)
     given = {"x": np.array([1.0, 2.0, 3.0, value]), "done": np.array([0, 1, 0, 0], bool)}
-    for options in ({}, {"exact": True}):
-        found = program.compile(**options)(**given)["y"]
+    for exact in (False, True):
+        found = program.compile(exact=exact)(**given)["y"]
         np.testing.assert_allclose(found, program.interpret(**given)["y"], rtol=1e-6)
         assert np.isfinite(found[:2]).all() and not np.isfinite(found[2:]).any()
 

@@ -42,6 +42,7 @@ class Nothing:
     late: frozenset[str] = frozenset()
     calls: tuple[Any, ...] = ()
     areas: tuple[Any, ...] = ()
+    together: tuple[tuple[str, ...], ...] = ()
     offsets: dict[str, int] = {}
     local_stride = 0
     total_bytes = 0

@@ -105,7 +105,7 @@ def _by_name(x: Node, within: object, computed: Sequence[str], where: str) -> Ma
 
 def _window(x: Node, dim: Dim, window: object, where: str) -> Slice:
     if not isinstance(window, tuple) or len(cast(tuple[object, ...], window)) != 2:
-        fact = f"{called(x)} gets the window {shown(cast(object, window))} of `{dim}`"
+        fact = f"{called(x)} gets the window {shown(window)} of `{dim}`"
         raise DomainError(fact, "Give a pair: within=(lo, hi), for lo <= step < hi.", where)
     lo, hi = cast(tuple[object, object], window)
     return bounded(slice(lo, hi), dim.extent, x, where)

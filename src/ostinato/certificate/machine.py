@@ -15,7 +15,7 @@ from pathlib import Path
 from ostinato.certificate.planned import options_of, replanned
 from ostinato.certificate.record import Certificate
 from ostinato.runtime import folder
-from ostinato.runtime.artifact import Artifact
+from ostinato.runtime.artifact import Artifact, Words
 from ostinato.runtime.cache import digest
 from ostinato.runtime.executor import Executable
 from ostinato.stages import in_types_of, whole_shape
@@ -23,7 +23,7 @@ from ostinato.stages import in_types_of, whole_shape
 
 def machine_code(certificate: Certificate) -> Executable:
     """The extracted program, planned, emitted and compiled by this process."""
-    from ostinato.codegen.emit.driver import CONTROL_WORDS, DONE, STOP
+    from ostinato.codegen.emit.driver import WORDS
     from ostinato.codegen.emit.interface import interface
     from ostinato.codegen.emit.program import emit
     from ostinato.codegen.memory.arena import layout
@@ -36,7 +36,7 @@ def machine_code(certificate: Certificate) -> Executable:
         place=partial(layout, plan),
         domains={name: tuple(d.name for d in node.domain) for name, node in written.outputs},
         shapes={name: whole_shape(node) for name, node in written.outputs},
-        words=(STOP, DONE, CONTROL_WORDS),
+        words=Words(*WORDS),
         constants=constants,
     )
     with folder.elsewhere(_own_place()):

@@ -150,7 +150,7 @@ def _inside() -> list[Instance]:
 
 def _infinite() -> list[Instance]:
     """Masks of what may be infinite, on either side."""
-    masks = {"mask": _cast, "unmask": _mask}
+    masks: dict[str, Callable[[Sizes], Node]] = {"mask": _cast, "unmask": _mask}
     return [
         Instance(
             f"{name} {side} of what may be infinite",

@@ -222,7 +222,9 @@ def never_negative(p: Poly) -> bool:
         least = least + part
     # sizes are at least 1, or 0: in s = 1 + s' every coefficient of s' must be positive
     least = _named_sizes(least)
-    shifted = least.renamed({v: poly(v) + v.least for v in least.variables() if v.is_size})
+    shifted = least.renamed(
+        {v: poly(v) + v.least for v in least.variables() if isinstance(v, Var) and v.is_size}
+    )
     return all(k > 0 for _, k in shifted.terms)
 
 
