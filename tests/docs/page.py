@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,3 +39,16 @@ def runs(text: str) -> list[Run]:
         for (kind, body), text in zip(found, [*below[1:], None], strict=True)
         if kind == "python"
     ]
+
+
+def shown(preamble: str, text: str, page: str) -> str:
+    """Return what the examples of a section show otherwise than they say, "" if all is right."""
+    names: dict[str, object] = {}
+    exec(compile(preamble, page, "exec"), names)
+    runner, said = doctest.DocTestRunner(verbose=False), list[str]()
+    for block in runs(text):
+        example = doctest.DocTestParser().get_doctest(block.source, names, page, page, 0)
+        assert example.examples, f"a block of {page} shows nothing"
+        runner.run(example, out=said.append, clear_globs=False)
+        names = example.globs
+    return "".join(said)

@@ -1,12 +1,11 @@
 """The reference of the language: every example runs and shows what it says."""
 
-import doctest
 import re
 
 import pytest
 
 import ostinato as ot
-from tests.docs.page import read, runs, sections
+from tests.docs.page import read, runs, sections, shown
 
 PAGE = read("language.md")
 PREAMBLE, *_ = runs(PAGE)
@@ -16,16 +15,7 @@ SECTIONS = {title: text for title, text in sections(PAGE).items() if title}
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("title", SECTIONS)
 def test_the_examples_of_a_section_show_what_they_say(title: str) -> None:
-    names: dict[str, object] = {}
-    exec(compile(PREAMBLE.source, "language.md", "exec"), names)
-    runner = doctest.DocTestRunner(verbose=False)
-    for block in runs(SECTIONS[title]):
-        example = doctest.DocTestParser().get_doctest(block.source, names, title, "language.md", 0)
-        said: list[str] = []
-        assert example.examples, f"a block of {title!r} shows nothing"
-        runner.run(example, out=said.append, clear_globs=False)
-        assert not said, "".join(said)
-        names = example.globs
+    assert shown(PREAMBLE.source, SECTIONS[title], "language.md") == ""
 
 
 def test_every_section_has_an_example() -> None:
