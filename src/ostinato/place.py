@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import linecache
 import os
@@ -14,6 +15,7 @@ from ostinato.pdg.origin import Place
 from ostinato.pdg.plaintext import plain
 
 _LIBRARY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+_REPLACING = os.path.abspath(dataclasses.__file__)  # makes records for others
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _SURFACE = _PACKAGE + "surface.py"  # of the check in front of every public function
 _OUTWARD = 8  # frames of the user's that may say what is being made
@@ -25,7 +27,7 @@ def calling_place() -> str:
     caller = inspect.currentframe()
     for _ in range(2):  # a frame that kept itself would keep the arrays of a call
         caller = caller and caller.f_back
-    while caller is not None and caller.f_code.co_filename == _SURFACE:
+    while caller is not None and caller.f_code.co_filename in (_SURFACE, _REPLACING):
         caller = caller.f_back
     return "" if caller is None or caller.f_code.co_filename.startswith(_PACKAGE) else _show(caller)
 
@@ -49,7 +51,8 @@ def place() -> str:
             break
         part, frame = part_in(frame, _PACKAGE), frame.f_back
     # What NumPy asks of a tensor, the user asked: np.stack([x, y]).
-    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, _LIBRARY)):
+    inner = (_PACKAGE, _LIBRARY, _REPLACING)
+    while frame is not None and frame.f_code.co_filename.startswith(inner):
         frame = frame.f_back
     if frame is None:
         return ""

@@ -32,6 +32,7 @@ ELSEWHERE = {
     "By": "ostinato.inspection.trace",
     "Mask": "ostinato.ragged.mask",
     "Optimizer": "ostinato.optim.optimizer",
+    "RuleSet": "ostinato.rewrite.registry",  # what a program takes; ot.RuleSet is one of these
 }
 # Constructors that only the package itself has arguments for.
 MADE_BY = {

@@ -66,7 +66,11 @@ LEFT: dict[str, tuple[set[str], str]] = {
         if span != "full"
     },
 }
-NAMES = [n for n, made in TABLE.items() if made.kind not in ("recurrences", "nested loops")]
+NAMES = [
+    name
+    for name, made in TABLE.items()
+    if made.kind not in ("recurrences", "nested loops") and not made.wild
+]
 
 
 def program(name: str, c: int) -> ot.Program | None:

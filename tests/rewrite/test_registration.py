@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import ostinato as ot
-from ostinato.pdg.errors import OptionError
+from ostinato.pdg.errors import ArgumentError, OptionError
 from tests.errors.refusal import here, refusal
 
 DOUBLE = ot.Rule(
@@ -115,11 +115,6 @@ FORMS: dict[str, tuple[dict[str, Any], str]] = {
         "the rule `mine/double` has no law\n"
         "  Write the equation in words, for the people who read lists of rules.",
     ),
-    "exactness": (
-        {"exact": "nearly"},
-        "the rule `mine/double` has exact='nearly'\n  Say one of: exact, zero signs, reassociates, "
-        "distributes, skips zeros.",
-    ),
     "proof": (
         {"proof": "obvious"},
         "the rule `mine/double` has proof='obvious'\n"
@@ -133,6 +128,15 @@ def test_a_record_that_is_no_rule_is_refused(changes: dict[str, Any], text: str)
     where = here(1)
     assert refusal(OptionError, lambda: ot.rules.add(replace(DOUBLE, **changes))) == (
         f"{where}: {text}"
+    )
+
+
+def test_a_rule_of_no_class_of_exactness_is_refused() -> None:
+    changes: dict[str, Any] = {"exact": "nearly"}
+    where = here(1)
+    assert refusal(ArgumentError, lambda: replace(DOUBLE, **changes)) == (
+        f"{where}: `Rule` gets 'nearly' for `exact`\n"
+        '  Give "exact", "zero signs", "reassociates", "distributes" or "skips zeros".'
     )
 
 

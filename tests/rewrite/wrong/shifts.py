@@ -140,7 +140,8 @@ _FOLDS = (
            ("(moved d s q a c)", *LEADING, "(= 0 (rank x))"),
            _world(3, ranges={"s": lambda p: range(max(p["d"] - 3, 0), max(p["d"] - 1, 0)),
                              "q": lambda p: range(max(p["d"] - 1, 0), p["d"] + 1)},
-                  indices={"a": lambda p: p["d"] - 2}, conditions={"c": lambda p: p["d"] >= 2})),
+                  indices={"a": lambda p: p["d"] - 2}, conditions={"c": lambda p: p["d"] >= 2}),
+           shown=False),
 )  # fmt: skip
 
 _STEPS = (
@@ -160,7 +161,7 @@ _STEPS = (
             "(= 0.0 (value z))"),
            World({"d": 1}, {"d": 4}, {"x": X, "y": Y, "z": 0.0}, indices={"b": _after},
                  conditions={"k": lambda p: p["d"] < LAST}),
-           exact="reassociates", valid="inside the box"),
+           exact="reassociates", valid="inside the box", shown=False),
     Seeded("factor-and-term-swapped", "the factor multiplies the step before", "(lin d 0 y x)",
            "(lin d 0 x y)", world=_world(1), exact="reassociates", valid="inside the box"),
     Seeded("scan-of-product", "a running product is no product of sums",
