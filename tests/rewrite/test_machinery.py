@@ -26,14 +26,8 @@ def test_nearly_every_gate_lets_rules_in() -> None:
     assert [gate for gate in GATES if not behind(gate)] == IDLE
 
 
-IDLE = ["counter", "begins", "rest", "first", "body", "batch"]  # their rules ask for rarer ones too
-    "counter",
-    "begins",
-    "rest",
-    "first",
-    "body",
-    "batch",
-]  # their rules ask for a rarer relation too
+# Their rules ask for rarer relations too.
+IDLE = ["counter", "begins", "rest", "first", "body", "batch"]
 
 
 @pytest.mark.parametrize("changed", SAMPLE, ids=str)
