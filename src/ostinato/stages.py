@@ -284,21 +284,23 @@ class Rewritten(Protocol):
 
 def system_of(optimized: Rewritten, options: Options) -> System:
     """Lower a rewritten program."""
+    pdg = optimized.pdg
+    system = _lowered(pdg, optimized, options)
+    if any(load.clamp for name in system.statements for load in system.reads(name)):
+        from ostinato.pdg.inside import inside
+
+        within = inside(pdg)  # rules read combinators outside their box, where they have a unit
+        system = system if within is pdg else _lowered(within, optimized, options)
+    return system
+
+
+def _lowered(pdg: Pdg, optimized: Rewritten, options: Options) -> System:
     from ostinato.codegen.lowering.bounds import prove_bounds
     from ostinato.codegen.lowering.limits import require_limits
     from ostinato.codegen.lowering.lower import lower
 
-    least = optimized.pdg.minimum_extents
-    system = require_limits(lower(optimized.pdg, optimized.batched, options.hints))
-    system = prove_bounds(system, least)
-    if any(load.clamp for name in system.statements for load in system.reads(name)):
-        from ostinato.pdg.inside import inside
-
-        within = inside(optimized.pdg)
-        if within is not optimized.pdg:
-            system = require_limits(lower(within, optimized.batched, options.hints))
-            system = prove_bounds(system, least)
-    return system
+    system = require_limits(lower(pdg, optimized.batched, options.hints))
+    return prove_bounds(system, pdg.minimum_extents)
 
 
 def plan_of(optimized: Rewritten, options: Options) -> tuple[Plan, dict[str, Array]]:
