@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
 from ostinato.arguments import signature
@@ -70,7 +70,7 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
     if not isinstance(given.get("profile"), Profile | None):
         remedy = "Leave it out: the profile of this machine is found by itself."
         raise OptionError(f"`profile` is {shown(given['profile'])}", remedy)
-    return Options(**{**given, "checks": _checks(given.get("checks", False))})
+    return replace(Options(**given), checks=_checks(given.get("checks", False)))
 
 
 def _checks(given: object) -> bool | tuple[str, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import TypeGuard, cast
 
 from ostinato.pdg.fingerprint import fingerprint
 from ostinato.pdg.node import Pdg
@@ -52,15 +52,18 @@ def _as_found(pdg: Pdg, place: Path) -> Pdg:
     """The program with what was kept of its proof. Reading counts as use."""
     found = json.loads(sealed.read(place, place.name))
     match found:
-        case {"least": dict(least), "outside": bool(outside)} if all(
-            isinstance(size, int) for size in cast(dict[str, object], least).values()
-        ):
+        case {"least": least, "outside": bool(outside)} if _are_sizes(least):
             with suppress(OSError):  # a cache that can only be read does not count uses
                 os.utime(place)
-            least = cast(dict[str, int], least)
             return replace(pdg, minimum_extents=least, reads_outside=outside)
         case _:
             raise ValueError(f"{place} is damaged")
+
+
+def _are_sizes(found: object) -> TypeGuard[dict[str, int]]:
+    if not isinstance(found, dict):
+        return False
+    return all(isinstance(size, int) for size in cast(dict[str, object], found).values())
 
 
 def _keep(place: Path, found: Pdg) -> None:

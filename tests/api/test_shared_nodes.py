@@ -103,7 +103,7 @@ def test_errors_name_the_tensor_that_is_wrong() -> None:
     w = ot.input("w", (4, 2))
     for tensor, name in ((alpha, "alpha"), (beta, "beta")):
         with pytest.raises(ShapeError, match=f"`{name}`"):
-            tensor @ w
+            _ = tensor @ w
 
 
 def test_programs_of_two_threads_have_names_and_lines_of_their_own() -> None:

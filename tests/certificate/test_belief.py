@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -115,12 +114,14 @@ def test_the_name_of_a_function_is_no_row_of_the_e_graph(text: str) -> None:
     assert "has the function" in refusal(altered(edit))
 
 
-@pytest.mark.parametrize("edit", [
-    lambda data: data["terms"].append(data["terms"][-1]),
-    lambda data: data["source"]["nodes"].append(data["source"]["nodes"][-1]),
-    lambda data: data["extracted"]["program"]["nodes"].append(
-        data["extracted"]["program"]["nodes"][-1]
-    ),
-])  # fmt: skip
-def test_nodes_that_nothing_refers_to_are_refused(edit: Callable[[dict[str, Any]], None]) -> None:
+@pytest.mark.parametrize(
+    "way", [("terms",), ("source", "nodes"), ("extracted", "program", "nodes")], ids=".".join
+)
+def test_nodes_that_nothing_refers_to_are_refused(way: tuple[str, ...]) -> None:
+    def edit(data: dict[str, Any]) -> None:
+        nodes: Any = data
+        for part in way:
+            nodes = nodes[part]
+        nodes.append(nodes[-1])
+
     assert refusal(altered(edit)) != ""

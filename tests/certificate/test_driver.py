@@ -72,19 +72,22 @@ def bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
                 yield found
 
 
+def statement(tree: ast.AST, place: int) -> tuple[list[ast.stmt], int]:
+    """The list that has the statement of a number, and its place in that list."""
+    for body in bodies(tree):
+        if place < len(body):
+            return body, place
+        place -= len(body)
+    raise IndexError(place)
+
+
 def alterations(text: str) -> Iterator[tuple[str, str]]:
     """A driver with a statement less, twice, or after the next one, and what was altered."""
     count = sum(map(len, bodies(ast.parse(text))))
     for place in range(count):
         for kind in ("less", "twice", "later"):
             tree = ast.parse(text)
-            body, k = next(
-                (body, place - sum(map(len, before)))
-                for j, body in enumerate(bodies(tree))
-                if sum(map(len, (before := list(bodies(tree))[:j])))
-                <= place
-                < sum(map(len, before)) + len(body)
-            )
+            body, k = statement(tree, place)
             about = f"{kind}: {ast.unparse(body[k]).splitlines()[0]}"
             if kind == "less":
                 body[k : k + 1] = [] if len(body) > 1 else [ast.Pass()]

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -69,10 +69,10 @@ def ways(data: Any, way: Way = ()) -> Iterator[Way]:
     if way:
         yield way
     if isinstance(data, dict):
-        for key, value in data.items():
+        for key, value in cast(Data, data).items():
             yield from ways(value, (*way, key))
     elif isinstance(data, list):
-        for k, value in enumerate(data):
+        for k, value in enumerate(cast(list[object], data)):
             yield from ways(value, (*way, k))
 
 
@@ -105,7 +105,7 @@ def alterations(value: Any) -> Iterator[Any]:
         case list() if value:
             yield from (value[:-1], [*value, value[-1]], value[::-1])
         case dict() if value:
-            yield dict([*value.items()][:-1])
+            yield dict([*cast(Data, value).items()][:-1])
         case _:
             return
 

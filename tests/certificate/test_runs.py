@@ -77,11 +77,12 @@ def test_a_program_that_differs_there_is_refused(name: str) -> None:
 
 
 def test_what_a_class_leaves_open_is_no_difference() -> None:
-    for one, other, exact in (
+    same: tuple[tuple[X, X, str], ...] = (
         (lambda x, t: x * 1.0, lambda x, t: x + 0.0, "zero signs"),
         (lambda x, t: x * 3.0, lambda x, t: x * (3.0 + 1e-9), "reassociates"),
         (lambda x, t: x / x, lambda x, t: x / x, "exact"),
-    ):
+    )
+    for one, other, exact in same:
         assert "equal at" in check_runs(tuple(trials(program(one).pdg)), program(other).pdg, exact)
 
 

@@ -23,6 +23,7 @@ from ostinato.codegen.system import Axis, Load, Statement
 from ostinato.codegen.tree import Contraction, Loop, Nest, Tree
 from ostinato.compiler import Compiled
 from ostinato.pdg.errors import AddressError, OptionError
+from ostinato.pdg.functions import Array
 from ostinato.pdg.index import product as product_of
 from ostinato.runtime.artifact import Area, Layout
 from ostinato.runtime.bounds import REMEDY
@@ -212,7 +213,11 @@ def test_an_entry_of_the_table_that_is_one_off_is_found(kind: str, shift: int) -
 
 def small_results() -> Any:
     """All arguments and results are copied into the arena and out of it."""
-    return mock.patch.object(Frame, "direct", lambda *_: {})
+
+    def nothing(*_: object) -> dict[str, Array]:
+        return {}
+
+    return mock.patch.object(Frame, "direct", nothing)
 
 
 @pytest.mark.usefixtures("own_cache")

@@ -189,6 +189,16 @@ def test_a_proof_of_another_program_is_made_again(root: Path) -> None:
         assert chain(5).pdg.minimum_extents == {"T": 6}
 
 
+def shared(_: int) -> bool:
+    """Whether a group is private, where each has many members."""
+    return False
+
+
+def private(_: int) -> bool:
+    """Whether a group is private, where each has one member."""
+    return True
+
+
 @pytest.mark.parametrize("mode", [0o775, 0o757, 0o777])
 def test_a_cache_below_a_directory_that_others_may_write_is_not_used(
     mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -197,7 +207,7 @@ def test_a_cache_below_a_directory_that_others_may_write_is_not_used(
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "open" / "cache"))
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(mode)
-    monkeypatch.setattr(trust, "_is_private", lambda group: False)
+    monkeypatch.setattr(trust, "_is_private", shared)
     with pytest.warns(UserWarning, match="other users may write .*open .run `chmod go-w` on it."):
         assert cache.store(KEY, artifact()) is None
 
@@ -209,7 +219,7 @@ def test_a_sticky_directory_and_that_of_a_private_group_may_hold_a_cache(
         (tmp_path / name).mkdir()
         (tmp_path / name).chmod(mode)
         monkeypatch.setenv(cache.VARIABLE, str(tmp_path / name / "cache"))
-        monkeypatch.setattr(trust, "_is_private", lambda group: True)
+        monkeypatch.setattr(trust, "_is_private", private)
         assert stored(KEY) == tmp_path / name / "cache" / KEY[:2] / KEY
         assert cache.load(KEY) is not None
 

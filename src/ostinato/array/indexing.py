@@ -14,7 +14,7 @@ from ostinato.pdg.errors import DomainError, DtypeError, ShapeError
 from ostinato.pdg.index import Dim, Expr, ExprLike, Index, Slice, expr, product
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Node
-from ostinato.shown import shown
+from ostinato.shown import is_a, shown
 
 T = TypeVar("T")
 
@@ -104,7 +104,7 @@ def _by_name(x: Node, within: object, computed: Sequence[str], where: str) -> Ma
 
 
 def _window(x: Node, dim: Dim, window: object, where: str) -> Slice:
-    if not isinstance(window, tuple) or len(cast(tuple[object, ...], window)) != 2:
+    if not is_a(window, tuple) or len(cast(tuple[object, ...], window)) != 2:
         fact = f"{called(x)} gets the window {shown(window)} of `{dim}`"
         raise DomainError(fact, "Give a pair: within=(lo, hi), for lo <= step < hi.", where)
     lo, hi = cast(tuple[object, object], window)

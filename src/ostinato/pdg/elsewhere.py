@@ -73,7 +73,8 @@ def elsewhere(node: Node, at: Point) -> Node:
         if top in known:
             stack.pop()
             continue
-        inner = [] if is_leaf(top) or isinstance(top.op, Read | Scan | Linear) else top.args
+        is_end = is_leaf(top) or isinstance(top.op, Read | Scan | Linear)
+        inner: tuple[Node, ...] = () if is_end else top.args
         waiting = [a for a in inner if a not in known]
         if waiting:
             stack.extend(waiting)

@@ -50,6 +50,7 @@ def inside(pdg: Pdg) -> Pdg:
 
     Errors: DomainError where reads of reads are too many to write out.
     """
+    found: list[Node] = []
     for _ in range(ROUNDS):
         demand = Demand(pdg, pdg.minimum_extents)
         found = straying(demand)

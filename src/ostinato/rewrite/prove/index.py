@@ -222,9 +222,7 @@ def never_negative(p: Poly) -> bool:
         least = least + part
     # sizes are at least 1, or 0: in s = 1 + s' every coefficient of s' must be positive
     least = _named_sizes(least)
-    shifted = least.renamed(
-        {v: poly(v) + v.least for v in least.variables() if isinstance(v, Var) and v.is_size}
-    )
+    shifted = least.renamed({v: poly(v) + v.least for v in least.variables() if v.is_size})
     return all(k > 0 for _, k in shifted.terms)
 
 
@@ -232,8 +230,9 @@ def _named_sizes(p: Poly) -> Poly:
     """Sizes that vary with the point as plain sizes: one point is meant."""
 
     def named(atom: Atom) -> Atom:
-        is_size = isinstance(atom, Apply) and atom.is_size
-        return Var(atom.key, None, True, atom.least) if is_size else atom
+        if isinstance(atom, Apply) and atom.is_size:
+            return Var(atom.key, None, True, atom.least)
+        return atom
 
     return _collected((tuple(map(named, m)), k) for m, k in p.terms)
 

@@ -165,7 +165,9 @@ class Types:
         roots = sorted({self.root(k) for k in range(len(self.links))})
         found = list[dict[int, Dtype]]()
         for wanted in self.tried:
-            chosen = {r: wanted if wanted in self.allowed[r] else self._first(r) for r in roots}
+            chosen: dict[int, Dtype] = {
+                r: wanted if wanted in self.allowed[r] else self._first(r) for r in roots
+            }
             if wanted in chosen.values() and chosen not in found:
                 found.append(chosen)
         for chosen in found:
