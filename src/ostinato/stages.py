@@ -20,7 +20,7 @@ from ostinato.machine.profile import Profile
 from ostinato.options import Options, typical_extents
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half import encoded
-from ostinato.pdg.index import Dim, Expr, expr, upper_bound
+from ostinato.pdg.index import Dim, Expr, dims_of, expr, upper_bound
 from ostinato.pdg.node import Input, Node, Pdg
 from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime.arrays import tile_counts
@@ -134,6 +134,7 @@ def assemble(
         constants=constants,
         domains={name: tuple(d.name for d in node.domain) for name, node in pdg.outputs},
         shapes={name: whole_shape(node) for name, node in pdg.outputs},
+        varying={name: x.shape for name, x in pdg.outputs if any(map(dims_of, x.shape))},
         lines={name: node.where for name, node in pdg.outputs},
         words=Words(*WORDS),
         memory_limit=options.memory_limit,

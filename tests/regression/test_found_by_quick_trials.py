@@ -6,17 +6,30 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.dims import Dimension
 from ostinato.pdg.errors import DomainError
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="shapes: an output is padded to a bound of its sizes"
-)
-def test_an_output_is_padded_to_its_longest() -> None:
+def parts(t: Dimension, x: ot.Tensor) -> dict[str, ot.Tensor]:
+    return {
+        "of_both": x[t // 2 : t + 1],
+        "beside_the_bound": x[ot.maximum(t - 2, 0) : ot.minimum(2 * t, t.size)],
+        "of_remainders": x[: t % 3 + t % 2],
+        "of_constants": x[t : ot.minimum(t + 2**59, t.size)],
+    }
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 8])
+@pytest.mark.parametrize("which", ["of_both", "beside_the_bound", "of_remainders", "of_constants"])
+def test_an_output_is_padded_to_its_longest(which: str, steps: int) -> None:
     t = ot.dims("t")
-    program = ot.Program(y=ot.input("x", over=t)[t // 2 : t + 1])
-    given = {"x": np.arange(3.0)}
-    assert program.compile()(**given)["y"].shape == program.interpret(**given)["y"].shape == (3, 2)
+    program = ot.Program(y=parts(t, ot.input("x", over=t))[which])
+    given = {"x": np.arange(float(steps))}
+    run, expected = program.compile(), program.interpret(**given)["y"]
+    assert run(**given)["y"].tolist() == expected.tolist()
+    records = [record.y.tolist() for record in run.stream(over=t, **given)]
+    assert records == expected.tolist()
+    assert run(**given)["y"].shape == expected.shape
 
 
 @pytest.mark.xfail(strict=True, raises=AssertionError, reason="empty ranges: nothing in memory")

@@ -172,7 +172,8 @@ class Artifact:
     """A compiled program at rest; everything in it can be pickled.
 
     ``domains`` gives the dims of every output by name, ``shapes`` its whole array's shape,
-    ``lines`` the place in the user's program; ``words`` are those that workers share.
+    ``lines`` the place in the user's program; ``words`` are those that workers share. ``varying``
+    gives the shape at a point of every output whose size follows the point: see `longest`.
     ``constants`` are inputs that the program itself supplies, ``claims`` what every run checks,
     ``price`` what a run is predicted to take, ``profiled`` the driver that stamps time,
     ``records`` what the kernels do in a run.
@@ -184,6 +185,7 @@ class Artifact:
     domains: Mapping[str, tuple[str, ...]]
     shapes: Mapping[str, tuple[Expr, ...]]
     words: Words
+    varying: Mapping[str, tuple[Expr, ...]] = field(default_factory=dict[str, tuple[Expr, ...]])
     lines: Mapping[str, str] = field(default_factory=dict[str, str])
     constants: Mapping[str, Array] = field(default_factory=dict[str, Array])
     explanation: Explanation = field(default_factory=Explanation)

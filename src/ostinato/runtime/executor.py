@@ -16,7 +16,7 @@ from ostinato.pdg.host import HostFunction
 from ostinato.pdg.memory import require_memory, too_large
 from ostinato.pdg.node import UNSEEN
 from ostinato.report.memory import Stored
-from ostinato.runtime.arrays import Array, empty_arena, sizes, take_step
+from ostinato.runtime.arrays import Array, empty_arena, take_step
 from ostinato.runtime.arrays import tile_counts as counts_of
 from ostinato.runtime.artifact import Artifact, Field, Layout
 from ostinato.runtime.calls import Calls, Control, Memory
@@ -163,12 +163,13 @@ class Execution:
 
     def result(self, each: Outcome) -> Array:
         if each.field.tensor in self.direct:
-            return self.direct[each.field.tensor].reshape(each.shape)
-        return each.exit.take(empty_result(each.exit)).reshape(each.shape)
+            return each.cut(self.direct[each.field.tensor].reshape(each.shape))
+        return each.cut(each.exit.take(empty_result(each.exit)).reshape(each.shape))
 
-    def result_at(self, each: Field, step: int) -> Array:
-        shape = sizes(self.program.artifact.shapes[each.name][1:], self.bound.extents)
-        return take_step(self.frame.view(each), each, self.bound.extents, step).reshape(shape)
+    def result_at(self, field: Field, step: int) -> Array:
+        each = self.frame.outcome[field.name]
+        found = take_step(self.frame.view(field), field, self.bound.extents, step)
+        return each.cut(found.reshape(each.shape[1:]))
 
 
 class Executable:
@@ -337,7 +338,7 @@ class Executable:
         fault = bounds.fault() if bounds is not None else None
         if fault is not None:
             return [fault]
-        outcomes = {each.field.name: each for each in execution.frame.outcomes}
+        outcomes = execution.frame.outcome
 
         def value(of: Unseen) -> Array:
             each = outcomes[of.name]

@@ -18,6 +18,7 @@ from ostinato.runtime.bounds import Bounds, words_before
 from ostinato.runtime.calls import words
 from ostinato.runtime.direct import is_large, is_many, is_readable, lies_as_stored
 from ostinato.runtime.linking import words as words_of
+from ostinato.runtime.longest import longest
 from ostinato.runtime.pool import RESULTS
 
 SEED = 5  # its place among the arguments of a driver, after worker and workers
@@ -32,12 +33,23 @@ class Argument(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """An output, how it leaves its memory, its whole shape, and whether it may lie elsewhere."""
+    """An output, how it leaves its memory, its whole shape, and whether it may lie elsewhere.
+
+    ``longest`` is the part of the whole shape that the user gets: see `longest`.
+    """
 
     field: Field
     exit: Exit
     shape: tuple[int, ...]
+    longest: tuple[int, ...]
     is_direct: bool
+
+    def cut(self, whole: Array) -> Array:
+        """The part of the whole result, or of its last axes, that is not padding at all points."""
+        kept = self.longest[len(self.longest) - whole.ndim :]
+        if kept == whole.shape:
+            return whole
+        return np.ascontiguousarray(whole[tuple(map(slice, kept))])
 
 
 class Frame:
@@ -144,10 +156,23 @@ class Frame:
                 each,
                 Exit(self.view(each), each.axes, sizes(each.shape, self.extents)),
                 sizes(self.artifact.shapes[each.name], self.extents),
+                self._longest(each.name),
                 each.tensor in self._elsewhere,
             )
             for each in self.artifact.interface.outputs
         )
+
+    def _longest(self, name: str) -> tuple[int, ...]:
+        whole = sizes(self.artifact.shapes[name], self.extents)
+        if name not in self.artifact.varying:
+            return whole
+        count, shape = len(self.artifact.domains[name]), self.artifact.varying[name]
+        return (*whole[:count], *longest(shape, whole[count:], self.extents))
+
+    @cached_property
+    def outcome(self) -> Mapping[str, Outcome]:
+        """The outcomes by the names of the outputs."""
+        return {each.field.name: each for each in self.outcomes}
 
     def direct(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The arguments that are read, and the results that are written, where they are."""
