@@ -28,8 +28,8 @@ def longest(
 
 def _greatest(size: Expr, bound: int, extents: Mapping[str, int]) -> int:
     dims = sorted(dims_of(size), key=str)
-    counts = [extents[d.extent.name] for d in dims]
     known: dict[Dim | Extent, int] = {Extent(name): n for name, n in extents.items()}
+    counts = [evaluate(d.extent, known) for d in dims]
     for corner in product(*({0, n - 1} for n in counts)):
         if evaluate(size, known | dict(zip(dims, corner, strict=True))) == bound:
             return bound
