@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
 
-from ostinato.codegen.scheduling.deps import HERE, Dep, Spans, Unit, stored_points
+from ostinato.codegen.scheduling.deps import HERE, Dep, Spans, Unit, idle_loads, stored_points
 from ostinato.codegen.scheduling.leaves import reads_same_element
 from ostinato.codegen.system import Axis, Statement
 from ostinato.codegen.tree import Contraction, Fill, Leaf, Loop, Nest, Path, Tree, computed, leaves
@@ -98,6 +98,7 @@ class Placer:
     units: Mapping[str, Unit]  # by the name of every statement in them
     sites: Mapping[str, Site]
     readers: Mapping[str, Sequence[Dep]]
+    addressed: frozenset[str]  # by code that no point runs
     outputs: frozenset[str]
     spans: Spans
 
@@ -114,7 +115,7 @@ class Placer:
 
     def unstored(self, s: Statement) -> Place | None:
         """The place "register" if no memory is needed."""
-        if s.name in self.outputs:
+        if s.name in self.outputs or s.name in self.addressed:
             return None
         readers = self.readers.get(s.name, ())
         leaf = self.sites[s.name].leaf
@@ -212,7 +213,7 @@ def place_tensors(
     for d in deps:
         readers.setdefault(d.tensor, []).append(d)
     by_name = {s.name: u for u in units for s in u.statements}
-    placer = Placer(by_name, sites(trees), readers, outputs, spans)
+    placer = Placer(by_name, sites(trees), readers, idle_loads(units, deps), outputs, spans)
     return {s.name: placer.storage(s) for u in units for s in u.statements}
 
 

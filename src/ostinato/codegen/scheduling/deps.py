@@ -7,7 +7,7 @@ for when it places producer and consumer in one loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -247,11 +247,35 @@ def dependences(units: list[Unit], spans: Spans) -> list[Dep]:
     return [d for d in out if d.is_quick or not d.relation.is_empty()]
 
 
+def idle_loads(units: Sequence[Unit], deps: Sequence[Dep]) -> frozenset[str]:
+    """The tensors with a load that no point makes, so that it is no dependence.
+
+    Code is emitted for it all the same: ``f(x)[t : minimum(t, T)]`` is a range that is never seen
+    to be empty before isl is asked.
+    """
+    made = {(d.reader.name, _place(d.load)) for d in deps}
+    out: set[str] = set()
+    for unit in units:
+        own = {s.name for s in unit.statements}
+        for statement in unit.statements:
+            found = {_place(load) for load, _ in guarded_loads(statement)}
+            idle = {place[0] for place in found if (statement.name, place) not in made}
+            out |= idle if statement is unit.main else idle - own
+    return frozenset(out)
+
+
+_Place = tuple[str, tuple[Expr, ...], tuple[Expr, ...]]
+
+
+def _place(load: Load) -> _Place:
+    return load.tensor, load.dims, load.axes
+
+
 def _distinct(statement: Statement) -> Iterator[tuple[Load, Cond]]:
     """Every load once per condition."""
-    seen: set[tuple[str, tuple[Expr, ...], tuple[Expr, ...], Cond]] = set()
+    seen: set[tuple[_Place, Cond]] = set()
     for load, cond in guarded_loads(statement):
-        key = (load.tensor, load.dims, load.axes, cond)
+        key = (_place(load), cond)
         if key not in seen:
             seen.add(key)
             yield load, cond
