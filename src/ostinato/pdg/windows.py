@@ -94,6 +94,8 @@ def overlap_add(node: Node, axis: int, window: Window, up: Node) -> Node:
     if window.stride > 1:
         begins = a.map("eq", a.map("mod", start, stride), zero)
         inside = a.map("and", inside, begins)
-    taken = gather(parts, aligned(which), axis - 1, node.where)
+    last_one = a.map("sub", last, const(1, "int32", (ONE, ONE)))
+    near = a.map("minimum", a.map("maximum", which, zero), last_one)  # others give 0 below
+    taken = gather(parts, aligned(near), axis - 1, node.where)
     kept = a.map("where", aligned(inside), taken, a.number(0, taken))
     return reduce_node("sum", kept, [axis], node.where)
