@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.dims import Dimension
+from ostinato.dims import Dimension, IndexExpression
 
 
 def parts(t: Dimension, x: ot.Tensor) -> dict[str, ot.Tensor]:
@@ -71,3 +71,26 @@ def test_checks_pass_in_the_gradient_of_a_convolution(padding: int, stride: int)
     given = {"x": np.arange(7.0)}
     found, expected = program.compile(checks=True)(**given)["g"], program.interpret(**given)["g"]
     assert np.allclose(found, expected)
+
+
+@pytest.mark.parametrize("far", [2**21, 2**31, 2**59])
+@pytest.mark.parametrize("forward", [True, False])
+def test_memory_does_not_follow_the_constant_of_a_shift(far: int, forward: bool) -> None:
+    b, t = ot.dims("b t")
+    x = ot.input("x", over=(b, t))
+    ot.stop(t, when=x > 3.0)
+
+    def moved(d: Dimension) -> IndexExpression:
+        if forward:
+            return ot.maximum(ot.minimum(d + far, d.size - 1), 0)
+        return ot.maximum(d - far, 0)
+
+    doubled = x * 2.0
+    program = ot.Program(stopped=doubled.at(t=moved(t)), plain=ot.sin(x).at(b=moved(b)))
+    given = {"x": np.arange(6.0).reshape(2, 3)}
+    run, expected = program.compile(), program.interpret(**given)
+    found = run(**given)
+    assert all(np.allclose(found[name], expected[name]) for name in expected)
+    memory = run.explain().memory
+    assert memory is not None
+    assert memory.predicted_peak_bytes < 2**16

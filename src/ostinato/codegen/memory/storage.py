@@ -20,6 +20,7 @@ from ostinato.pdg.index import Dim, Expr, dims_of, expr, product
 from ostinato.pdg.node import Dtype
 
 Place = Literal["global", "local", "register"]
+MOST_SLOTS = 2**20  # of a window: a longer distance is mostly longer than the run itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,8 @@ class Placer:
             if needed is None:
                 return full
             count = max(count, needed)
+        if count > MOST_SLOTS:
+            return full
         return one if count == 1 else Slot(dim, "circular", expr(count))
 
     def slots_for(self, s: Statement, d: Dep, common: list[Loop], place: int) -> int | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ostinato.codegen.memory.reuse import Prover
 from ostinato.codegen.memory.storage import (
+    MOST_SLOTS,
     Site,
     Slot,
     Storage,
@@ -57,7 +58,7 @@ class _Tightener:
         if None in reach or any(self.reads_all(d, loop) for d in readers):
             return s
         for count in sorted({max(farthest, 1), farthest + 1}):
-            if slot.kind == "circular" and count >= slot.extent.as_int():
+            if count > MOST_SLOTS or (slot.kind == "circular" and count >= slot.extent.as_int()):
                 break
             kept = Slot(slot.dim, "one" if count == 1 else "circular", expr(count))
             proposed = replace(s, slots=(*s.slots[:place], kept, *s.slots[place + 1 :]))
