@@ -10,8 +10,10 @@ from functools import cache
 import pytest
 
 import ostinato as ot
-from ostinato.certificate.emitted import Misemitted, check_driver
+from ostinato.certificate.emitted import check_driver
+from ostinato.certificate.fitted import Misemitted
 from ostinato.certificate.memory import Timeline
+from ostinato.certificate.order import Moment
 from ostinato.certificate.timeline import timeline_of
 from ostinato.codegen.emit.program import emit
 from ostinato.options import Options
@@ -56,11 +58,12 @@ def driver(name: str) -> tuple[str, Timeline, tuple[str, ...]]:
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_driver_is_that_of_the_schedule(name: str) -> None:
-    assert "calls and" in check_driver(*driver(name))
+    assert "phases" in check_driver(*driver(name))
 
 
 def test_barriers_that_are_left_out_are_counted() -> None:
-    assert check_driver(*driver("squares")) == "4 calls and 4 barriers, 1 left out at times"
+    found = check_driver(*driver("squares"))
+    assert found == "4 calls in 4 phases, 4 barriers between them, 1 left out at times"
 
 
 def bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
@@ -117,21 +120,32 @@ def test_a_driver_with_any_statement_less_twice_or_moved_is_refused(name: str) -
     [
         ("if 64 * ((B + 31) // 32) <= 2048:", "if 64 * tid <= 2048:"),
         ("if 64 * ((B + 31) // 32) <= 2048:", "if 64 * t <= 2048:"),
-        ("if tid == 0:", "if tid == 1:"),
-        ("range(tid, (B + 31) // 32, nt)", "range(tid, (B + 31) // 32, 1)"),
-        ("range(tid, (B + 31) // 32, nt)", "range(0, (B + 31) // 32, nt)"),
-        ("range(tid, (B + 31) // 32, nt)", "range(tid, (B + 30) // 32, nt)"),
+        ("items = (B + 31) // 32", "items = (B + 30) // 32"),
+        ("items = (B + 31) // 32", "items = 1"),
+        ("items = 1", "items = 2"),
+        ("items = max(1, items)", "items = max(2, items)"),
+        ("if items > 0:", "if items > 1:"),
+        ("if item < (B + 31) // 32:", "if item < B // 32:"),
+        ("b_o = item", "b_o = tid"),
+        ("b_o = item", "B = item"),
+        ("range((B + 31) // 32)", "range(tid, (B + 31) // 32, nt)"),
         ("for t in range(T)", "for t in range(T - 1)"),
         ("for t in range(T)", "for t in range(T - 1, -1, -1)"),
+        ("for t in range(T)", "for nt in range(T)"),
         ("kernels[1]", "kernels[2]"),
-        ("B, T, t, b_o", "B, T, b_o, t"),
+        ("B, T, t, b_o_1", "B, T, b_o_1, t"),
         ("(local, key, B, T, t)", "(0, key, B, T, t)"),
-        ("barrier(bar, nt)", "barrier(bar, 1)"),
+        ("claim(bar, phase, tid, nt, items, ended)", "claim(bar, phase, 0, nt, items, ended)"),
+        ("finish(bar, nt, items, ended) == 1", "finish(bar, nt, items, ended) == 0"),
+        ("load_acquire(bar, 0) == phase", "load_acquire(bar, 0) <= phase"),
+        ("ended += 1", "ended += 2"),
+        ("phase += 1", "phase += 2"),
+        ("rest(bar, phase, tid, nt)", "rest(bar, 0, tid, nt)"),
         ("load_acquire(control, 0)", "tid"),
-        ("if control[last] != 0", "if control[last] != 0 or tid"),
+        ("if load_acquire(control, 16) != 0", "if load_acquire(control, 16) != 0 or tid"),
         ("tid * stride", "stride"),
         ("store_release(control, 8, t + 1)", "store_release(control, 8, t)"),
-        ("8 * (t & 1)", "8 * (B & 1)"),
+        ("def main(tid, nt,", "def main(nt, tid,"),
     ],
 )
 def test_a_driver_that_does_something_else_is_refused(old: str, new: str) -> None:
@@ -141,15 +155,61 @@ def test_a_driver_that_does_something_else_is_refused(old: str, new: str) -> Non
         check_driver(text.replace(old, new, 1), order, extents)
 
 
-def test_what_one_worker_does_alone_stands_between_barriers() -> None:
-    """Other workers may be in what comes before, if no barrier stands before the loop."""
-    text, order, extents = driver("squares")
-    lines = text.splitlines()
-    first = next(k for k, line in enumerate(lines) if line.strip() == "barrier(bar, nt)")
-    text = "\n".join(lines[:first] + lines[first + 1 :])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("end = nt", "end = 1"),
+        ("end_1 = end + nt", "end_1 = nt"),
+        ("items = end_1 + max(0, (B + 31) // 32)", "items = end + max(0, (B + 31) // 32)"),
+        ("if item < end:", "if item < end_1:"),
+        ("elif item < end_1:", "elif item <= end_1:"),
+        ("if item < 1:", "if item < nt:"),
+        ("if item - end < min(nt, 8):", "if item - end < nt:"),
+        ("item - end, min(nt, 8)))", "item - end, nt))"),
+        ("item - end, min(nt, 8)))", "item, min(nt, 8)))"),
+        ("b_o = item - end_1", "b_o = item - end"),
+        ("parts = max(1, nt // max(1, (B + 31) // 32))", "parts = max(1, nt // max(1, B))"),
+        ("(B + 31) // 32 * parts", "(B + 31) // 32 * nt"),
+        ("b_o_1 = item // parts", "b_o_1 = item % parts"),
+        ("item % parts, parts", "item % nt, parts"),
+        ("item % parts, parts", "item % parts, nt"),
+    ],
+)
+def test_items_that_are_not_in_exactly_one_chain_are_refused(old: str, new: str) -> None:
+    text, order, extents = driver("judged")
+    assert old in text
+    with pytest.raises(Misemitted):
+        check_driver(text.replace(old, new, 1), order, extents)
+
+
+def spread(order: Timeline, more: int) -> Timeline:
+    """A schedule with one more barrier, between two calls that follow each other."""
+
+    def later(time: tuple[Moment, ...]) -> tuple[Moment, ...]:
+        first, *inner = time
+        assert isinstance(first, int)
+        return (first + (first >= more), *inner)
+
     memory = order.memory
-    fewer = tuple(time for time in memory.barriers if time != (1,))
-    assert len(fewer) == len(memory.barriers) - 1
-    without = Timeline(order.steps, replace(memory, barriers=fewer))
-    with pytest.raises(Misemitted, match="no barrier stands before and behind"):
-        check_driver(text, without, extents)
+    return Timeline(
+        tuple(replace(step, time=later(step.time)) for step in order.steps),
+        replace(
+            memory,
+            barriers=(*map(later, memory.barriers), (more,)),
+            fills=tuple(replace(fill, time=later(fill.time)) for fill in memory.fills),
+        ),
+    )
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_phase_without_a_barrier_that_the_schedule_has_inside_is_refused(place: int) -> None:
+    text, order, extents = driver("judged")
+    with pytest.raises(Misemitted):
+        check_driver(text, spread(order, place), extents)
+
+
+def test_two_phases_that_the_schedule_has_as_one_are_refused() -> None:
+    text, order, extents = driver("judged")
+    merged = Timeline(order.steps, replace(order.memory, barriers=()))
+    with pytest.raises(Misemitted, match="more before the next barrier"):
+        check_driver(text, merged, extents)

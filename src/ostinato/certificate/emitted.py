@@ -1,43 +1,79 @@
-"""The driver as it was emitted, read as text: its calls and barriers are those of the schedule.
+"""The driver as it was emitted, read as text: its calls and phases are those of the schedule.
 
-The text is Python; anything in it but loops, calls of kernels, barriers, the end of a published
-iteration and work that one worker does alone is refused. Ranges are read as index expressions and
-compared with those of the schedule. Where a worker does the work between some barriers alone, these
-are left out: that loses nothing if a barrier stands before and behind, for then every other event
-is on one side of both, and the first worker does what is between in the order of the text.
+The text is Python; anything in it but loops, phases, calls of kernels and the end of an iteration
+that may be the last one is refused. Ranges and numbers of items are read as index expressions and
+compared with those of the schedule.
+
+A phase has all that stands between two barriers, or between one and a loop that has phases. What
+one worker has to do, by `ostinato.certificate.waits`, is one item: the serial kernels, those of one
+tile in all loops from and to the same bounds, those of one part of arrays. All items of a phase are
+done before any of the next one begins, so the end of a phase is a barrier. One may be left out only
+inside of a phase that is one item: one worker does all of it, in the order of the text.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from ostinato.certificate.fitted import Misemitted, Scope, fit, refused
 from ostinato.certificate.memory import Timeline
 from ostinato.certificate.order import Loop, Moment
-from ostinato.certificate.waits import Cut, Event, filled, written
-from ostinato.pdg.index import (
-    Expr,
-    Extent,
-    expr,
-    floordiv,
-    maximum,
-    minimum,
-    mod,
-    product,
+from ostinato.certificate.phased import (
+    SLICES,
+    Chain,
+    Phase,
+    check_items,
+    check_tile,
+    read_phase,
 )
+from ostinato.certificate.waits import Cut, Event, filled, written
+from ostinato.pdg.index import Expr, Extent, expr
 
-ENTRY, GIVEN = "main", 9  # the parameters before the extents
-BEGIN = ("local = tid * stride", "key = fold_seed(seed)")
-PUBLISHED = "if tid == 0:\n    control[last] = load_acquire(control, 0)"
-LAST = "last = 16 + 8 * ("
-LEFT = "if control[last] != 0:\n    return"
-MEET = "barrier(bar, nt)"
-FIRST = "tid == 0"
-
-
-class Misemitted(Exception):
-    """The driver is not that of the schedule; the text shows the line."""
+ENTRY = "main"
+GIVEN = {
+    "tid": "int64",
+    "nt": "int64",
+    "bar": "int64[::1]",
+    "kernels": "int64[::1]",
+    "arena": "uint8[::1]",
+    "at": "int64[::1]",
+    "stride": "int64",
+    "seed": "int64",
+    "control": "int64[::1]",
+}
+"""The parameters before the extents, and their types."""
+OWN = ("local", "key", "phase", "item", "items", "ended")
+PRIMITIVES = (
+    "claim",
+    "enter",
+    "finish",
+    "fold_seed",
+    "invoke",
+    "load_acquire",
+    "max",
+    "min",
+    "open_next",
+    "range",
+    "rest",
+    "stand_aside",
+    "store_release",
+)
+PRELUDE = "ostinato.codegen.cpu.prelude"
+ASIDE = "stand_aside(control, 24, tid)"
+BEGIN = f"""
+local = tid * stride
+key = fold_seed(seed)
+phase = 0
+enter(bar, tid, nt)
+{ASIDE}
+__steps
+"""
+DONE = "store_release(control, 8, __done)"
+DECIDED = "store_release(control, 16, load_acquire(control, 0))"
+LEFT = "if load_acquire(control, 16) != 0:\n    return"
 
 
 @dataclass(frozen=True)
@@ -110,286 +146,319 @@ def check_driver(source: str, order: Timeline, extents: Sequence[str]) -> str:
 
     Errors: Misemitted.
     """
-    functions = [x for x in ast.parse(source).body if isinstance(x, ast.FunctionDef)]
-    (driver,) = (x for x in functions if x.name == ENTRY)
-    names = [argument.arg for argument in driver.args.args][GIVEN:]
-    if names != list(extents) or [ast.unparse(x) for x in driver.body[:2]] != list(BEGIN):
+    module = ast.parse(source).body
+    driver = _entry(module)
+    kinds = [*GIVEN.values(), *("int64" for _ in extents)]
+    head = f"@driver({', '.join(map(repr, kinds))})\n"
+    head += f"def {ENTRY}({', '.join((*GIVEN, *extents))}):\n    __body"
+    if fit(head, [driver]) is None or (begun := fit(BEGIN, driver.body)) is None:
         raise Misemitted("the driver does not begin as drivers do")
-    reader = _Reader({name: expr(Extent(name)) for name in names}, tuple(names))
-    reader.body(driver.body[2:], expected(order), True)
+    known = {*GIVEN, *OWN, *PRIMITIVES}
+    reader = _Reader(Scope(known, {n: expr(Extent(n)) for n in extents}), tuple(extents))
+    reader.body(begun.bodies["__steps"], expected(order))
     if any(reader.published[:-1]) or not all(reader.published[-1:]):
         raise Misemitted("another loop than the last one says how many steps are done")
-    return f"{reader.calls} calls and {reader.barriers} barriers, {reader.alone} left out at times"
+    return (
+        f"{reader.calls} calls in {reader.phases} phases, {reader.barriers} barriers between them, "
+        f"{reader.alone} left out at times"
+    )
+
+
+def _entry(module: Sequence[ast.stmt]) -> ast.FunctionDef:
+    """The driver; what it calls is what the prelude defines."""
+    found: list[ast.FunctionDef] = []
+    for part in module:
+        if isinstance(part, ast.FunctionDef) and part.name == ENTRY:
+            found.append(part)
+            continue
+        names = {part.name} if isinstance(part, ast.FunctionDef) else set[str]()
+        if isinstance(part, ast.Import | ast.ImportFrom):
+            ours = isinstance(part, ast.ImportFrom) and part.module == PRELUDE
+            names = {x.asname or x.name for x in part.names if not ours or x.asname}
+        elif not isinstance(part, ast.FunctionDef):
+            names = {x.id for x in ast.walk(part) if isinstance(x, ast.Name) and _is_stored(x)}
+        if names & {*PRIMITIVES, "driver", ENTRY}:
+            raise refused(part, "drivers call the functions of the prelude by these names")
+    if len(found) != 1:
+        raise Misemitted(f"{len(found)} drivers are there")
+    return found[0]
+
+
+def _is_stored(name: ast.Name) -> bool:
+    return not isinstance(name.ctx, ast.Load)
 
 
 @dataclass
 class _Reader:
     """The statements of a driver beside what a schedule asks for."""
 
-    names: dict[str, Expr]
+    scope: Scope
     extents: tuple[str, ...]
     loops: tuple[str, ...] = ()  # the driver's loops around, by their names in the text
     calls: int = 0
+    phases: int = 0
     barriers: int = 0
     alone: int = 0
     published: list[bool] = field(default_factory=list[bool])  # of loops that may be left
 
-    def body(
-        self,
-        text: Sequence[ast.stmt],
-        wanted: Sequence[Item],
-        meets: bool,
-        loop: Loop | None = None,
-    ) -> None:
-        """Read a body; ``meets``: all that was before it is done, at every time it begins."""
-        items, rest = list(wanted), list(self.unpublished(text, loop))
-        while rest:
-            here = rest.pop(0)
-            if isinstance(here, ast.If) and here.orelse:
-                meets = self.apart(here, items, rest, meets)
-                continue
-            if not items:
-                raise _refused(here, "the schedule has nothing more here")
-            item = items.pop(0)
-            match item:
-                case Met():
-                    self.barrier(here)
-                    meets = True
-                case Called():
-                    self.call(here, rest, item)
-                    meets = False
-                case Looped(loop, inner):
-                    self.loop(here, loop, inner, meets)
-                    meets = meets and _ends(inner)
+    def body(self, text: Sequence[ast.stmt], wanted: Sequence[Item]) -> None:
+        """Read all that is done in a body."""
+        items = list(wanted)
+        closing = self.steps(text, items)
+        if closing:
+            raise refused(closing[0], "nobody leaves a loop here")
+        self.ended(items)
+
+    def ended(self, items: list[Item]) -> None:
+        self.met(items)
         if items:
             raise Misemitted(f"the driver ends before the schedule: {items[0]} is missing")
 
-    def unpublished(self, text: Sequence[ast.stmt], loop: Loop | None) -> Iterator[ast.stmt]:
-        """A body without the statements that publish an iteration, which stand around a barrier."""
-        for k, here in enumerate(text):
-            if not ast.unparse(here).startswith(LAST):
-                yield here
-                continue
-            rest, fact = text[k + 1 :], "an iteration ends in another way than all workers expect"
-            begin, end = [ast.unparse(x) for x in rest[:2]], [ast.unparse(x) for x in rest[2:]]
-            if loop is None or ast.unparse(here) != f"{LAST}{self.loops[-1]} & 1)":
-                raise _refused(here, fact)
-            if begin != [PUBLISHED, MEET] or end[-1:] != [LEFT] or len(end) > 2:
-                raise _refused(here, fact)
-            yield rest[1]
-            self.published.append(len(end) == 2)
-            if len(end) == 2:
-                done = loop.hi - loop.dim if loop.reverse else loop.dim + expr(1) - loop.lo
-                self.stored(rest[2], done)
-            return
+    def met(self, items: list[Item]) -> None:
+        """Pass by barriers between phases: the end of each phase is one."""
+        while items and isinstance(items[0], Met):
+            del items[0]
+            self.barriers += 1
 
-    def stored(self, here: ast.stmt, done: Expr) -> None:
-        """What the first worker says of the steps that are done."""
-        match here:
-            case ast.If(
-                test=test,
-                body=[ast.Expr(value=ast.Call(func=ast.Name(id="store_release"), args=args))],
-                orelse=[],
-            ) if ast.unparse(test) == FIRST and len(args) == 3:
-                said = self.read(args[2])
-                if said == done and [ast.unparse(x) for x in args[:2]] == ["control", "8"]:
-                    return
-                raise _refused(here, f"{done} steps are done")
-            case _:
-                raise _refused(here, "the schedule publishes the steps that are done here")
+    def steps(self, text: Sequence[ast.stmt], items: list[Item]) -> tuple[ast.stmt, ...]:
+        """Read loops and phases, and take what they do; how the last phase is closed.
 
-    def barrier(self, here: ast.stmt) -> None:
-        if ast.unparse(here) != MEET:
-            raise _refused(here, "a barrier is missing")
-        self.barriers += 1
+        All that was before is done when they begin, and all of it is done behind them.
+        """
+        rest = list(text)
+        while rest:
+            self.met(items)
+            if isinstance(rest[0], ast.For):
+                self.loop(rest.pop(0), items)
+            elif isinstance(rest[0], ast.If):
+                self.apart(rest.pop(0), items)
+            else:
+                phase = read_phase(rest, self.scope)
+                self.phase(phase, items, rest)
+                if phase.closing and rest:
+                    raise refused(phase.closing[0], "an iteration does not end here")
+                if phase.closing:
+                    return phase.closing
+        return ()
 
-    def loop(self, here: ast.stmt, loop: Loop, inner: tuple[Item, ...], meets: bool) -> None:
-        name, found, body = _for(here)
+    def loop(self, here: ast.stmt, items: list[Item]) -> None:
+        """A loop of which each iteration has phases."""
+        item = items.pop(0) if items else None
+        if not isinstance(item, Looped):
+            raise refused(here, "the schedule has no loop here")
+        with self.inside(here, item.loop) as text:
+            inside = fit(f"{ASIDE}\n__steps", text)
+            if inside is None:
+                raise refused(here, "workers that are not wanted do not stand aside")
+            steps, wanted = inside.bodies["__steps"], list(item.body)
+            leaves = len(self.loops) == 1 and fit(LEFT, steps[-1:]) is not None
+            closing = self.steps(steps[:-1] if leaves else steps, wanted)
+            self.ended(wanted)
+            if leaves:
+                self.published.append(self.closed(here, item.loop, closing))
+            elif closing:
+                raise refused(closing[0], "nobody leaves the loop then")
+
+    def closed(self, here: ast.stmt, loop: Loop, closing: Sequence[ast.stmt]) -> bool:
+        """Whether the end of an iteration says how many are done; all leave there or none."""
+        if fit(DECIDED, closing[-1:]) is None or len(closing) > 2:
+            raise refused(here, "an iteration ends in another way than all workers expect")
+        if len(closing) == 1:
+            return False
+        found = fit(DONE, closing[:1])
+        done = loop.hi - loop.dim if loop.reverse else loop.dim + expr(1) - loop.lo
+        if found is None or self.scope.read(found["__done"]) != done:
+            raise refused(closing[0], f"{done} steps are done")
+        return True
+
+    @contextmanager
+    def inside(self, here: ast.stmt, loop: Loop) -> Iterator[list[ast.stmt]]:
+        """The body of a loop, which has the range of one of the schedule."""
+        target, found, text = _for(here)
         lo, hi = loop.lo, loop.hi
         wanted = [hi - 1, lo - 1, expr(-1)] if loop.reverse else [lo, hi]
-        self.equal(here, found, wanted)
-        self.names[name], around = expr(loop.dim), self.loops
+        given = [self.scope.read(x) for x in found]
+        if (given if len(found) > 1 else [expr(0), *given]) != wanted:
+            raise refused(here, f"the schedule has the range {', '.join(map(str, wanted))}")
+        name, around = self.scope.bind(here, target), self.loops
+        self.scope.values[name] = expr(loop.dim)
         self.loops = (*around, name)
-        self.body(body, inner, meets and _ends(inner), loop)
+        yield text
         self.loops = around
-        del self.names[name]
+        del self.scope.values[name]
 
-    def equal(self, here: ast.stmt, found: Sequence[ast.expr], wanted: Sequence[Expr]) -> None:
-        if len(found) == 1:
-            given = [expr(0), self.read(found[0])]
+    def phase(self, phase: Phase, items: list[Item], rest: Sequence[ast.stmt]) -> None:
+        """A phase: all that the schedule has here up to a barrier, or to a loop with phases."""
+        groups = _groups(self.segment(phase, items, rest))
+        for chain in phase.chains:
+            calls = chain.calls
+            key = next((k for k, found in groups.items() if calls & _numbers(found)), None)
+            if key is None:
+                raise refused(phase.head, f"the schedule has no calls of {sorted(calls)} here")
+            self.chain(phase, chain, groups.pop(key))
+        if groups:
+            raise refused(phase.head, f"{next(iter(groups.values()))[0]} is missing")
+        self.certain(phase)
+        self.phases += 1
+
+    def segment(
+        self, phase: Phase, items: list[Item], rest: Sequence[ast.stmt]
+    ) -> list[Called | Looped]:
+        """What the schedule has up to a barrier, or to the loop that follows in the text."""
+        found: list[Called | Looped] = []
+        count = sum(chain.length for chain in phase.chains)
+        while items and len(found) < count:
+            item = items[0]
+            if isinstance(item, Met) or (isinstance(item, Looped) and not _is_serial(item)):
+                break
+            found.append(item)
+            del items[0]
+        if not found and not phase.closing:
+            raise refused(phase.head, "the schedule has nothing more here")
+        if items and not isinstance(items[0], Met):
+            is_loop = isinstance(items[0], Looped) and rest and isinstance(rest[0], ast.For)
+            if not is_loop:
+                raise refused(phase.head, "the schedule has more before the next barrier")
+        if len(_groups(found)) > 1 and any(map(_meets, found)):
+            raise refused(phase.head, "a barrier in a loop that one worker runs is missing")
+        self.alone += sum(map(_meets, found))
+        return found
+
+    def certain(self, phase: Phase) -> None:
+        """A phase without items is never ended: it has some, or is left out then."""
+        certain = phase.least or any(chain.is_certain for chain in phase.chains)
+        if not certain and not phase.asks:
+            raise refused(phase.head, "nobody ends the phase if it has no items")
+        if phase.asks and phase.closing:
+            raise refused(phase.head, "nobody ends the iteration if the phase has no items")
+
+    def chain(self, phase: Phase, chain: Chain, wanted: Sequence[Called | Looped]) -> None:
+        """What is done for an item of a chain."""
+        first = wanted[0]
+        worker = first.worker if isinstance(first, Called) else ()
+        parts = check_items(phase, chain, worker, self.scope)
+        own, given, text = (), tuple[str, ...](), list(chain.body)
+        if isinstance(worker, Cut):
+            given = (chain.own, SLICES)
+        elif worker == ():
+            self.serial(phase.head, text, wanted)
+            return
         else:
-            given = [self.read(x) for x in found]
-        if given != list(wanted):
-            raise _refused(here, f"the schedule has the range {', '.join(map(str, wanted))}")
+            own = (check_tile(phase, chain, worker[0], parts, self.scope),)
+            given = (f"({chain.own}) % {parts}", parts) if parts else ()
+            del text[0]
+        if len(text) != len(wanted):
+            raise refused(phase.head, "an item has other calls in the schedule")
+        for here, item in zip(text, wanted, strict=True):
+            assert isinstance(item, Called), "loops are done by one worker"
+            self.invoked(here, item, own, given)
 
-    def call(self, here: ast.stmt, rest: list[ast.stmt], item: Called) -> None:
-        """A call, whoever does it: the first worker, every worker a part, or some of the tiles."""
-        match item.worker:
-            case Cut():
-                self.invoked(here, item, (), ("tid", "nt"))
-            case ():
-                if not isinstance(here, ast.If) or ast.unparse(here.test) != FIRST:
-                    raise _refused(here, "the schedule leaves it to the first worker")
-                self.invoked(_only(here.body), item, (), ())
-            case (loop,):
-                self.shared(here, item, loop, ("tid", "nt"), ())
-            case (loop, _):
-                tiles = _shared(here)
-                if self.read(tiles) != loop.hi - loop.lo or not rest:
-                    raise _refused(here, "workers are shared out among other tiles")
-                parts = "tid // shared", "nt // shared"
-                self.shared(rest.pop(0), item, loop, parts, ("tid % shared", "shared"))
-            case more:
-                raise Misemitted(f"three loops share out the work of a call: {more}")
-        self.calls += 1
-
-    def shared(
-        self,
-        here: ast.stmt,
-        item: Called,
-        loop: Loop,
-        mine: tuple[str, str],
-        parts: tuple[str, ...],
+    def serial(
+        self, head: ast.stmt, text: Sequence[ast.stmt], items: Sequence[Item], alone: bool = False
     ) -> None:
-        """A loop of which a worker does its iterations."""
-        name, found, body = _for(here)
-        first, by = (ast.parse(text, mode="eval").body for text in mine)
-        if len(found) != 3 or ast.unparse(found[2]) != ast.unparse(by):
-            raise _refused(here, "its iterations are not shared out among the workers")
-        start, lo = found[0], expr(0)
-        if isinstance(start, ast.BinOp) and isinstance(start.op, ast.Add):
-            lo, start = self.read(start.left), start.right
-        if ast.unparse(start) != ast.unparse(first) or (lo, self.read(found[1])) != (
-            loop.lo,
-            loop.hi,
-        ):
-            raise _refused(here, f"the schedule has the range {loop.lo}, {loop.hi}")
-        self.invoked(_only(body), item, (name,), parts)
+        """Calls and loops that one worker does; all tiles of a kernel if it is ``alone``."""
+        wanted = [item for item in items if not isinstance(item, Met)]
+        if len(text) != len(wanted):
+            raise refused(head, "one worker has other calls and loops in the schedule")
+        for here, item in zip(text, wanted, strict=True):
+            if isinstance(item, Looped):
+                with self.inside(here, item.loop) as body:
+                    self.serial(here, body, item.body, alone)
+                continue
+            assert isinstance(item, Called), "barriers were left out"
+            match item.worker:
+                case ():
+                    self.invoked(here, item, (), ())
+                case (Loop() as loop,) if alone:
+                    with self.inside(here, loop) as body:
+                        own, self.loops = self.loops[-1:], self.loops[:-1]
+                        if len(body) != 1:
+                            raise refused(here, "the schedule has one call here")
+                        self.invoked(body[0], item, own, ())
+                case _:
+                    raise refused(here, "this work cannot be left to one worker")
 
     def invoked(
         self, here: ast.stmt, item: Called, own: tuple[str, ...], parts: tuple[str, ...]
     ) -> None:
         given = ("local", "key", *self.extents, *self.loops, *own, *parts)
         wanted = f"invoke(kernels[{item.number}], arena, at, ({', '.join(given)}))"
-        if ast.unparse(here) != wanted:
-            raise _refused(here, f"the schedule has `{wanted}`")
+        if fit(wanted, [here]) is None:
+            raise refused(here, f"the schedule has `{wanted}`")
+        self.calls += 1
 
-    def apart(self, here: ast.If, items: list[Item], rest: Sequence[ast.stmt], meets: bool) -> bool:
-        """What the first worker does alone where extents leave little, or else all do."""
-        mine = here.body[0]
-        used = {x.id for x in ast.walk(here.test) if isinstance(x, ast.Name)}
-        is_little = isinstance(here.test, ast.Compare) and used <= {*self.extents, "min", "max"}
-        is_first = isinstance(mine, ast.If) and ast.unparse(mine.test) == FIRST
-        if not is_little or not is_first or len(here.body) > 1 or not isinstance(mine, ast.If):
-            raise _refused(here, "workers may decide differently")
-        if not meets or not rest or ast.unparse(rest[0]) != MEET:
-            raise _refused(here, "no barrier stands before and behind what one worker does alone")
-        count, start = _length(here.orelse), self.calls
-        wanted = [items.pop(0) for _ in range(min(count, len(items)))]
-        inside = [item for item in wanted if isinstance(item, Called)]
-        if any(isinstance(item, Looped) for item in wanted) or len(mine.body) != len(inside):
-            raise _refused(here, "one worker alone does not do what all do together")
-        for statement, item in zip(mine.body, inside, strict=True):
-            self.by_itself(statement, item)
-        self.body(here.orelse, wanted, True)
-        self.alone += len(wanted) - (self.calls - start)
-        return False
-
-    def by_itself(self, here: ast.stmt, item: Called) -> None:
-        """A call of which the first worker does all."""
-        match item.worker:
-            case ():
-                self.invoked(here, item, (), ())
-            case (loop,) if not isinstance(loop, Cut):
-                name, found, body = _for(here)
-                self.equal(here, found, [loop.lo, loop.hi])
-                self.invoked(_only(body), item, (name,), ())
-            case _:
-                raise _refused(here, "work in parts cannot be left to one worker")
-
-    def read(self, of: ast.expr) -> Expr:
-        """An index expression."""
-        match of:
-            case ast.Constant(value=int() as value):
-                return expr(value)
-            case ast.Name(id=name) if name in self.names:
-                return self.names[name]
-            case ast.UnaryOp(op=ast.USub(), operand=value):
-                return -self.read(value)
-            case ast.BinOp(left=left, op=op, right=right):
-                return self.operation(op, self.read(left), self.read(right))
-            case ast.Call(func=ast.Name(id="min"), args=values):
-                return minimum(*map(self.read, values))
-            case ast.Call(func=ast.Name(id="max"), args=values):
-                return maximum(*map(self.read, values))
-            case _:
-                raise Misemitted(f"`{ast.unparse(of)}` is no index expression")
-
-    def operation(self, op: ast.operator, left: Expr, right: Expr) -> Expr:
-        match op:
-            case ast.Add():
-                return left + right
-            case ast.Sub():
-                return left - right
-            case ast.Mult():
-                return product((left, right))
-            case ast.FloorDiv():
-                return floordiv(left, right.as_int())
-            case ast.Mod():
-                return mod(left, right.as_int())
-            case _:
-                raise Misemitted(f"{type(op).__name__} is no operation on indices")
+    def apart(self, here: ast.stmt, items: list[Item]) -> None:
+        """What one worker does alone where extents leave little, or else all do."""
+        found = fit("if __little <= __most:\n    __alone\nelse:\n    __all", [here])
+        if found is None or not found.bodies["__all"] or not found.bodies["__alone"]:
+            raise refused(here, "workers may decide differently")
+        extents = Scope((), {name: expr(Extent(name)) for name in self.extents})
+        for side in ("__little", "__most"):
+            extents.read(found[side])
+        before = list(items)
+        if self.steps(found.bodies["__all"], items):
+            raise refused(here, "an iteration does not end here")
+        wanted, calls = before[: len(before) - len(items)], self.calls
+        rest = found.bodies["__alone"]
+        phase = read_phase(rest, self.scope)
+        if rest or len(phase.chains) != 1 or phase.closing:
+            raise refused(here, "one worker alone has one phase")
+        check_items(phase, phase.chains[0], (), self.scope)
+        self.serial(here, phase.chains[0].body, wanted, alone=True)
+        self.calls = calls
+        self.alone += sum(map(_meets, wanted))
 
 
-def _ends(body: Sequence[Item]) -> bool:
-    return bool(body) and isinstance(body[-1], Met)
+def _is_serial(item: Item) -> bool:
+    """Whether one worker does all of it."""
+    match item:
+        case Met():
+            return True
+        case Called():
+            return item.worker == ()
+        case Looped():
+            return all(map(_is_serial, item.body))
 
 
-def _length(text: Sequence[ast.stmt]) -> int:
-    """How many calls and barriers a body without loops has."""
-    return sum(not isinstance(x, ast.Assign) for x in text)
+def _meets(item: Item) -> int:
+    """How many barriers the schedule has in an item."""
+    return sum(map(_meets, item.body)) if isinstance(item, Looped) else isinstance(item, Met)
 
 
-def _for(here: ast.stmt) -> tuple[str, list[ast.expr], list[ast.stmt]]:
+Key = Cut | tuple[tuple[Expr, Expr], ...]
+
+
+def _groups(items: Sequence[Called | Looped]) -> dict[Key, list[Called | Looped]]:
+    """What one worker has to do for an item, in the order of the schedule."""
+    out: dict[Key, list[Called | Looped]] = {}
+    for item in items:
+        worker = item.worker if isinstance(item, Called) else ()
+        key = worker if isinstance(worker, Cut) else tuple((x.lo, x.hi) for x in worker)
+        out.setdefault(key, []).append(item)
+    return out
+
+
+def _numbers(items: Sequence[Item]) -> frozenset[int]:
+    """The kernels that are called."""
+    found = (
+        frozenset({x.number})
+        if isinstance(x, Called)
+        else _numbers(x.body)
+        if isinstance(x, Looped)
+        else frozenset[int]()
+        for x in items
+    )
+    return frozenset[int]().union(*found)
+
+
+def _for(here: ast.stmt) -> tuple[ast.expr, list[ast.expr], list[ast.stmt]]:
     match here:
         case ast.For(
-            target=ast.Name(id=name),
-            iter=ast.Call(func=ast.Name(id="range"), args=found),
+            target=target,
+            iter=ast.Call(func=ast.Name(id="range"), args=found, keywords=[]),
             body=body,
             orelse=[],
         ):
-            return name, found, body
+            return target, found, body
         case _:
-            raise _refused(here, "the schedule has a loop here")
-
-
-def _shared(here: ast.stmt) -> ast.expr:
-    """The tiles among which ``shared = max(1, nt // max(1, tiles))`` shares out workers."""
-    match here:
-        case ast.Assign(
-            targets=[ast.Name(id="shared")],
-            value=ast.Call(
-                args=[
-                    ast.Constant(value=1),
-                    ast.BinOp(
-                        left=ast.Name(id="nt"),
-                        op=ast.FloorDiv(),
-                        right=ast.Call(args=[ast.Constant(value=1), tiles]),
-                    ),
-                ]
-            ),
-        ):
-            return tiles
-        case _:
-            raise _refused(here, "the schedule shares out the steps of tiles here")
-
-
-def _only(body: Sequence[ast.stmt]) -> ast.stmt:
-    if len(body) != 1:
-        raise _refused(body[1], "the schedule has one call here")
-    return body[0]
-
-
-def _refused(here: ast.stmt, fact: str) -> Misemitted:
-    line = ast.unparse(here).splitlines()[0]
-    return Misemitted(f"the driver has `{line}`, but {fact}")
+            raise refused(here, "the schedule has a loop here")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from ostinato.certificate.emitted import Misemitted
 from ostinato.certificate.equality import Unequal, check_equality
+from ostinato.certificate.fitted import Misemitted
 from ostinato.certificate.order import Misordered
 from ostinato.certificate.planned import (
     Misplanned,
