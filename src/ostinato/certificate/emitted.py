@@ -337,7 +337,7 @@ class _Reader:
         first = wanted[0]
         worker = first.worker if isinstance(first, Called) else ()
         parts = check_items(phase, chain, worker, self.scope)
-        own, given, text = (), tuple[str, ...](), list(chain.body)
+        own, given, text = tuple[str, ...](), tuple[str, ...](), list(chain.body)
         if isinstance(worker, Cut):
             given = (chain.own, SLICES)
         elif worker == ():
