@@ -23,7 +23,7 @@ from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, maximum, substit
 from ostinato.pdg.isl import condition_set, relation
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Node, Pdg, Read
-from ostinato.pdg.remake import remade
+from ostinato.pdg.remake import renewed
 from ostinato.pdg.twins import in_generation
 
 GENERATION = 1000  # of longer dimensions: far from those of derivatives and guards
@@ -65,9 +65,7 @@ def _replaced(pdg: Pdg, by: dict[Node, Node]) -> Pdg:
     """The program with other nodes in place of some; what replaces a node may contain it."""
     out: dict[Node, Node] = {}
     for node in pdg.nodes():
-        args = [out[a] for a in node.args]
-        same = list(node.args) == args
-        out[node] = by.get(node) or (node if same else remade(node, args))
+        out[node] = by.get(node) or renewed(node, [out[a] for a in node.args])
     equations = {
         name: replace(eq, cases=tuple((c, out[right]) for c, right in eq.cases))
         for name, eq in pdg.equations.items()

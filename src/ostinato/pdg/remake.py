@@ -29,7 +29,15 @@ from ostinato.pdg.node import (
     Reshape,
     Scan,
     Transpose,
+    named_if_not,
 )
+
+
+def renewed(node: Node, args: Sequence[Node]) -> Node:
+    """The node with these operands, at the same place and under the same name."""
+    if tuple(args) == node.args:
+        return node
+    return named_if_not(remade(node, args), node.where, node.label)
 
 
 def remade(node: Node, args: Sequence[Node]) -> Node:

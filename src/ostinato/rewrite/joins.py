@@ -12,7 +12,6 @@ every product joined. That order is the one that extraction keeps to.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -20,7 +19,7 @@ from itertools import accumulate
 from ostinato.pdg.build import concat, matmul, part
 from ostinato.pdg.index import Dim, Expr, Slice, expr
 from ostinato.pdg.node import Host, Matmul, Node, Pdg, postorder
-from ostinato.pdg.remake import remade
+from ostinato.pdg.remake import renewed
 from ostinato.rewrite.components import Chain, Vertex, chains
 from ostinato.rewrite.dependence import Reaches, contained, reaches
 from ostinato.rewrite.loaded import Loaded
@@ -141,7 +140,7 @@ def _with(node: Node, join: Join | None, out: Mapping[Node, Node]) -> Node:
     if join:
         return join.part_of(node, out)
     args = [out[x] for x in node.args]
-    return node if all(map(operator.is_, args, node.args)) else remade(node, args)
+    return renewed(node, args)
 
 
 def _joined(pdg: Pdg, joins: Mapping[Node, Join]) -> Pdg | None:

@@ -16,7 +16,7 @@ from ostinato.pdg.build import case, part, read
 from ostinato.pdg.condition import Compare, at_least, every, negation
 from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, minimum
 from ostinato.pdg.node import Equation, Host, Linear, Matmul, Node, Pdg, Read, Rec, Scan
-from ostinato.pdg.remake import remade
+from ostinato.pdg.remake import remade, renewed
 from ostinato.rewrite.components import Chain, Vertex
 from ostinato.rewrite.dependence import Reaches, contained, distance
 from ostinato.rewrite.tables import threshold
@@ -98,7 +98,7 @@ class _Split:
         out: dict[Node, Node] = {}
         cond = at_least(self.end - 1, self.dim)
         for node in nodes:
-            new = remade(node, [out[a] for a in node.args]) if node.args else node
+            new = renewed(node, [out[a] for a in node.args])
             first = self.early[node]
             if node in cut and first is not None:
                 new = case(cond, first, new, node.where)
