@@ -159,7 +159,7 @@ def test_probabilities_of_an_episode_add_up_to_one() -> None:
 
 @pytest.mark.parametrize(
     ("factor", "rule"),
-    [(0.9, "discounted-sum"), (1.1, "discounted-live-sum"), (None, "discounted-live-sum")],
+    [(0.9, "discounted-sum"), (1.1, "discounted-live-sum"), (None, "")],
 )
 def test_returns_of_ragged_episodes_are_one_backward_pass(factor: float | None, rule: str) -> None:
     b, t = ot.dims("b t")
@@ -167,7 +167,10 @@ def test_returns_of_ragged_episodes_are_one_backward_pass(factor: float | None, 
     gamma: Any = ot.input("gamma") if factor is None else factor
     ot.stop(t, when=x < 0)
     run = ot.Program(G=ot.discounted_sum(x[b, t:], gamma)).compile()
-    assert run.explain().rules[f"incremental/{rule}"] == 1
+    fired = {"incremental/discounted-sum", "incremental/discounted-live-sum"} & {
+        *run.explain().rules
+    }
+    assert fired == ({f"incremental/{rule}"} if rule else set())  # an input may be infinite
     given = {"gamma": 4.0} if factor is None else {}
     found = run(x=[[1, -1, *[np.nan] * 200], [2, 3, -1, *[np.inf] * 199]], **given)["G"]
     g = given.get("gamma", factor)

@@ -11,7 +11,7 @@ GENERATED = """
 import sys
 import numpy as np
 from ostinato.codegen.cpu.prelude import DRIVER, KERNEL, Matmul, Operand, Step, access, matmul
-from ostinato.codegen.cpu.prelude import njit, tanh_f32, barrier
+from ostinato.codegen.cpu.prelude import njit, tanh_f32, load_acquire
 
 load_x, store_x = access(0, 1, "float32")
 product = matmul(Matmul("float32", 2, 2, 2, (2, 1), (2, 1), (Operand("c", 2, 1),),
@@ -20,7 +20,7 @@ product = matmul(Matmul("float32", 2, 2, 2, (2, 1), (2, 1), (Operand("c", 2, 1),
 @njit(cache=True, **KERNEL)
 def kernel(arena, words):
     product(arena, (0, 4, 8), ())
-    barrier(words, 1)
+    load_acquire(words, 0)
     for i in range(4):
         store_x(arena, 8 + i, tanh_f32(load_x(arena, 8 + i)))
 
