@@ -65,3 +65,9 @@ def test_a_host_call_has_no_value_outside_its_domain() -> None:
     assert isinstance(twice, ot.Tensor)
     with pytest.raises(DomainError, match="is read at t = -1, outside its domain 0 <= t < T"):
         ot.Program(y=twice[t - 1])
+
+
+def test_a_step_that_every_extent_has_is_inside() -> None:
+    b, t = ot.dims("b t")
+    x = ot.input("x", over=(b, t)) * 2.0
+    assert not ot.Program(first=x[:, 0].mean(), last=x[:, t.size - 1].mean()).pdg.reads_outside

@@ -167,10 +167,11 @@ def test_returns_of_ragged_episodes_are_one_backward_pass(factor: float | None, 
     gamma: Any = ot.input("gamma") if factor is None else factor
     ot.stop(t, when=x < 0)
     run = ot.Program(G=ot.discounted_sum(x[b, t:], gamma)).compile()
-    fired = {"incremental/discounted-sum", "incremental/discounted-live-sum"} & {
-        *run.explain().rules
-    }
-    assert fired == ({f"incremental/{rule}"} if rule else set())  # an input may be infinite
+    fired = run.explain().rules
+    if rule:
+        assert fired[f"incremental/{rule}"] == 1
+    else:  # an input may be infinite
+        assert not fired.get("incremental/discounted-live-sum")
     given = {"gamma": 4.0} if factor is None else {}
     found = run(x=[[1, -1, *[np.nan] * 200], [2, 3, -1, *[np.inf] * 199]], **given)["G"]
     g = given.get("gamma", factor)

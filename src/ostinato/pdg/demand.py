@@ -132,7 +132,14 @@ class Demand:
         (x,) = node.args
         points = box(node.domain) if everywhere else self.of(node)
         reached = read_relation(node.op.at, node.domain, x.domain).apply(points)
-        return not reached.assume(self.minimum).is_subset(box(x.domain))
+        return not self.are_inside(reached, box(x.domain))
+
+    def are_inside(self, points: Set, others: Set) -> bool:
+        """Whether others have all of some points, for extents from the least on.
+
+        The least count for what either set says of extents: step 0 is inside of every dimension.
+        """
+        return (points - others).assume(self.minimum).is_empty()
 
     def uncovered(self, name: str) -> Set:
         """The demanded points of a recurrent tensor that no case of its equations covers."""

@@ -41,7 +41,7 @@ def straying(demand: Demand) -> list[Node]:
         if isinstance(node.op, Read)
         and not is_leaf(node.args[0])
         and demand.leaves_box(node)
-        and demand.of(node).assume(demand.minimum).is_subset(box(node.domain))
+        and demand.are_inside(demand.of(node), box(node.domain))
     ]
 
 
@@ -80,7 +80,7 @@ class _Read:
     def __init__(self, node: Node, demand: Demand) -> None:
         assert isinstance(node.op, Read), f"{node} is no read"
         self.node, self.demand = node, demand
-        self.points = demand.of(node).assume(demand.minimum)
+        self.points = demand.of(node)
         self.x = node.args[0]
         self.at = dict(node.op.at)
 
@@ -100,11 +100,13 @@ class _Read:
     def limits(self, dim: Dim, index: Expr) -> list[Cond]:
         """The sides of the box that an index leaves, as conditions to stay inside."""
         sides = at_least(index, 0), at_least(expr(dim.extent) - 1, index)
-        return [c for c in sides if not self.points.is_subset(condition_set(self.points.dims, c))]
+        dims = self.points.dims
+        return [c for c in sides if not self.demand.are_inside(self.points, condition_set(dims, c))]
 
     def fixed(self, within: Cond) -> dict[Dim, Expr]:
         """The indices that have one value at all points outside; sizes keep them as they are."""
-        outside = self.points - condition_set(self.points.dims, within)
+        stored = condition_set(self.points.dims, within)
+        outside = (self.points - stored).assume(self.demand.minimum)
         sizes = {d for size in self.node.shape for d in dims_of(size)}
         spans = {d: outside.bounds(d) for d in outside.dims if d not in sizes}
         return {d: expr(lo) for d, (lo, hi) in spans.items() if lo is not None and lo == hi}
@@ -132,7 +134,10 @@ class _Read:
         found = reached.apply(self.points)
         end, last = expr(dim.extent), Dim("last")
         far = relation(found.dims, (last,), [expr(dim) - end + 1]).apply(found)
-        first, final = found.bounds(dim).lo, far.assume(self.demand.minimum).bounds(last).hi
+        first, final = (
+            found.assume(self.demand.minimum).bounds(dim).lo,
+            far.assume(self.demand.minimum).bounds(last).hi,
+        )
         before = upper_bound(-index.lo) if first is None else expr(-first)
         after = upper_bound(index.hi) - end if final is None else expr(final)
         return maximum(before, 0), maximum(after, 0)
