@@ -26,11 +26,11 @@ def test_a_sum_before_the_first_step_is_the_sum_of_nothing() -> None:
     assert defined(sums[t - 1], x=[1.0, 2.0, 4.0]).tolist() == [0.0, 1.0, 3.0]
 
 
-def test_a_draw_is_a_function_of_its_point_also_outside() -> None:
+def test_a_draw_is_a_function_of_its_point() -> None:
     b, t = ot.dims("b t")
     draw = ot.random.normal((), over=(b, t))
-    before, here = defined(draw[b, t - 1], B=2, T=3), defined(draw[b, t], B=2, T=3)
-    assert before[:, 1:].tolist() == here[:, :-1].tolist() and np.isfinite(before).all()
+    before = defined(draw[b, ot.maximum(t - 1, 0)], B=2, T=3)
+    assert before[:, 1:].tolist() == defined(draw[b, t], B=2, T=3)[:, :-1].tolist()
 
 
 def test_a_choice_outside_takes_the_side_of_its_condition() -> None:

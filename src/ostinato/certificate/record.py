@@ -18,7 +18,7 @@ from ostinato.certificate.spelled import (
     timeline_data,
 )
 from ostinato.certificate.terms import Term, check_used, read_terms, terms_data
-from ostinato.pdg.errors import CertificateError
+from ostinato.pdg.errors import ArgumentError, CertificateError
 from ostinato.pdg.functions import HALVES
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Pdg
@@ -312,7 +312,10 @@ def _read_rule(data: Plain, k: int) -> Rule:
             values[name] = tuple(text(v, what) for v in items(value, what))
         else:
             values[name] = text(value, what)
-    return Rule(**cast(dict[str, Any], values))
+    try:
+        return Rule(**cast(dict[str, Any], values))
+    except ArgumentError as problem:  # a word that is none of a field's
+        raise Unreadable(f"{what}: {problem.fact}") from None
 
 
 def _read_hints(data: Plain, names: Spelling) -> Hints:
