@@ -1,9 +1,9 @@
 """The second judge: the value of each element of a node at a point, by plain recursion.
 
 `element(node, point, index)` is the definition of the operator, and nothing else. Inputs,
-recurrences and calls of Python are leaves: they have values inside their box only. Every other
+recurrences, draws and calls of Python are leaves: they have values inside their box only. Every other
 expression has a value wherever its operands have one: `x[: t + 1].sum(0)` read at `t = -1` is the
-sum of nothing, and a draw is a function of its point anywhere. A tensor is what its elements are,
+sum of nothing. A tensor is what its elements are,
 so that of a choice on the point only the chosen side is looked at.
 """
 
@@ -300,7 +300,7 @@ class Definition:
 
     def random(self, op: ops.Random, node: Node, env: Env, place: Place) -> Number:
         flat = _flat(place, self.shape(node, env))
-        block = words(self.seed, op.stream, [env[d] for d in node.domain], flat)
+        block = words(self.seed, op.stream, list(self.needs_inside(node, env)), flat)
         return drawn(op.fn, node.dtype, block)
 
     def host(self, op: ops.Host, node: Node, env: Env, place: Place) -> Number:
