@@ -1,10 +1,10 @@
 """The second judge: the value of each element of a node at a point, by plain recursion.
 
 `element(node, point, index)` is the definition of the operator, and nothing else. Inputs,
-recurrences, draws and calls of Python are leaves: they have values inside their box only. Every other
-expression has a value wherever its operands have one: `x[: t + 1].sum(0)` read at `t = -1` is the
-sum of nothing. A tensor is what its elements are,
-so that of a choice on the point only the chosen side is looked at.
+recurrences, draws and calls of Python are leaves: they have values inside their box only. Every
+other expression has a value wherever its operands have one: `x[: t + 1].sum(0)` read at `t = -1`
+is the sum of nothing. A tensor is what its elements are, so that of a choice on the point only the
+chosen side is looked at.
 """
 
 from __future__ import annotations
