@@ -14,7 +14,7 @@ inside of a phase that is one item: one worker does all of it, in the order of t
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -272,7 +272,7 @@ class _Reader:
         return True
 
     @contextmanager
-    def inside(self, here: ast.stmt, loop: Loop) -> Iterator[list[ast.stmt]]:
+    def inside(self, here: ast.stmt, loop: Loop) -> Generator[list[ast.stmt]]:
         """The body of a loop, which has the range of one of the schedule."""
         target, found, text = _for(here)
         lo, hi = loop.lo, loop.hi
@@ -340,7 +340,7 @@ class _Reader:
         own, given, text = tuple[str, ...](), tuple[str, ...](), list(chain.body)
         if isinstance(worker, Cut):
             given = (chain.own, SLICES)
-        elif worker == ():
+        elif not worker:
             self.serial(phase.head, text, wanted)
             return
         else:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import cast
 
 from ostinato.pdg.index import Expr, expr, floordiv, maximum, minimum, mod, product
 
@@ -71,7 +72,8 @@ def _fits(wanted: object, given: object, found: Fit) -> bool:
         fields = (name for name in wanted._fields if name != "ctx")
         return all(_fits(getattr(wanted, n, None), getattr(given, n, None), found) for n in fields)
     if isinstance(wanted, list) and isinstance(given, list):
-        return _all_fit(wanted, given, found)
+        mine, other = cast(list[object], wanted), cast(list[object], given)
+        return _all_fit(mine, other, found)
     return wanted == given
 
 
