@@ -13,7 +13,7 @@ from ostinato.certificate import proofs
 from ostinato.certificate.proofs import check_rules
 from ostinato.certificate.texts import Unproved
 from ostinato.rewrite.registry import Rule, every_rule
-from ostinato.runtime import cache, objects
+from ostinato.runtime import cache, crew, folder, objects
 from tests.certificate.programs import altered, certificate, place_of, refusal
 
 FALSE = Rule("mine/false", "x + y = x", "Nothing.", '(map2 "add" x y)', "x")
@@ -77,6 +77,26 @@ def test_a_verification_leaves_the_cache_alone_and_uses_nothing_of_it(
     verdict = ot.verify_certificate(tmp_path / "c.json")
     assert verdict.holds and "machine code equal" in verdict.findings[-1].about
     assert files(tmp_path) == before and not loaded
+
+
+def test_a_run_takes_nothing_from_a_cache_that_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What wakes workers is machine code too; the first run of a process loads it."""
+    crew._made.cache_clear()
+    asked: list[Path] = []
+    original = objects.load
+
+    def load(key: str) -> bytes | None:
+        asked.append(objects.path_of(key))
+        return original(key)
+
+    monkeypatch.setattr(objects, "load", load)
+    crew.lead_of()
+    with folder.elsewhere(tmp_path):
+        crew.lead_of()
+        crew.lead_of()
+    assert [path.is_relative_to(tmp_path) for path in asked] == [False, True]
 
 
 def test_the_text_of_a_rule_runs_nothing_while_it_is_refused(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The machine code of an extracted program, made by the verifier itself.
 
 Nothing that an earlier compilation left on this machine is used: source is emitted again, and its
-kernels are compiled into a directory of this process.
+kernels, and what its workers need, are compiled into a directory of this process.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+from contextlib import AbstractContextManager
 from functools import cache, partial
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from ostinato.stages import in_types_of, whole_shape
 
 
 def machine_code(certificate: Certificate) -> Executable:
-    """The extracted program, planned, emitted and compiled by this process."""
+    """The extracted program, planned, emitted and compiled by this process, in `own_cache`."""
     from ostinato.codegen.emit.driver import WORDS
     from ostinato.codegen.emit.interface import interface
     from ostinato.codegen.emit.program import emit
@@ -39,8 +40,12 @@ def machine_code(certificate: Certificate) -> Executable:
         words=Words(*WORDS),
         constants=constants,
     )
-    with folder.elsewhere(_own_place()):
-        return Executable(artifact, None, digest(source), certificate.schedule.workers)
+    return Executable(artifact, None, digest(source), certificate.schedule.workers)
+
+
+def own_cache() -> AbstractContextManager[None]:
+    """Compile and run inside it: the user's cache is not looked at."""
+    return folder.elsewhere(_own_place())
 
 
 @cache

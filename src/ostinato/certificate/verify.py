@@ -131,10 +131,11 @@ def _runs(certificate: Certificate, source: Pdg) -> str:
     about = check_runs(found, certificate.extracted, promise.exact)
     if any(isinstance(node.op, Host) for node in certificate.source.nodes()):
         return f"{about}; no machine code run: the program calls Python functions"
-    from ostinato.certificate.machine import machine_code
+    from ostinato.certificate.machine import machine_code, own_cache
 
     if encoded(certificate.source) is not certificate.source:
         found = tuple(trials(certificate.source))
     few = (found[0], *found[-2:])
-    ran = check_machine_code(certificate.source, few, machine_code(certificate), promise)
+    with own_cache():
+        ran = check_machine_code(certificate.source, few, machine_code(certificate), promise)
     return f"{about}; {ran}"

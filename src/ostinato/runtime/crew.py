@@ -19,7 +19,7 @@ from queue import SimpleQueue
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.runtime import objects, optimise
+from ostinato.runtime import folder, objects, optimise
 from ostinato.runtime.arrays import empty_arena
 from ostinato.runtime.cores import available_cores
 from ostinato.runtime.linking import Entry, Library, key_of, named
@@ -144,9 +144,14 @@ class _Native:
     function: Callable[..., int]
 
 
-@cache
 def _native(text: str, count: int) -> _Native:
     """The function of a module, which takes so many integers."""
+    return _made(text, count, folder.diverted())
+
+
+@cache
+def _made(text: str, count: int, _cache: str) -> _Native:
+    """The same, made once for each cache: one is not used where another one is looked at."""
     key = key_of(text)
     body = objects.load(key)
     if body is None:
@@ -163,6 +168,5 @@ def lead_of() -> Callable[..., int]:
     return _native(LEAD, 6).function
 
 
-@cache
 def _spread(count: int) -> _Native:
     return _native(spread(count), 2)

@@ -33,7 +33,7 @@ def root() -> Path:
 
     Where that holds something else already it is ``ostinato-cache`` in it.
     """
-    chosen = _elsewhere.get() or os.environ.get(VARIABLE)
+    chosen = diverted() or os.environ.get(VARIABLE)
     place = Path(chosen) if chosen else Path.home() / ".cache" / "ostinato"
     return _found(os.path.abspath(place))
 
@@ -46,6 +46,11 @@ def elsewhere(place: Path) -> Generator[None]:
         yield
     finally:
         _elsewhere.reset(before)
+
+
+def diverted() -> str:
+    """The directory that `elsewhere` chose for this thread; empty where it did not."""
+    return _elsewhere.get()
 
 
 @cache

@@ -8,6 +8,7 @@ that is ``LOOKING`` may fall ``ASLEEP``; one that is ``HELD`` goes on looking; w
 from __future__ import annotations
 
 import platform
+from functools import cache
 
 from ostinato.runtime.linking import SYMBOL
 
@@ -23,6 +24,7 @@ _DECLARED = "declare i32 @sched_yield()\n" + (
 )
 
 
+@cache
 def spread(count: int) -> str:
     """``f(entry, words)`` calls ``entry`` with so many words of an array."""
     loads = (
