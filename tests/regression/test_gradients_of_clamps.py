@@ -19,6 +19,10 @@ CASES: dict[str, tuple[Condition, IndexExpression]] = {
     "the last multiple": (T % 3 == 0, T - T % 3),
     "the last multiple, divided": (T % 3 == 0, T // 3 * 3),
     "the multiple before": (T == 0, (T - 1) // 3 * 3),
+    "half of a rest": (T % 3 == 0, T - (T % 3 + 1) // 2),
+    "two thirds of a rest": (T % 4 == 0, T - (2 * (T % 4) + 2) // 3),
+    "a rest of a half": (T <= 1, T // 2 - (T // 2) % 2),
+    "less than a quotient": (T == 0, T - T // 3 - 1),
     "the later of two": (T == 0, ot.maximum(T - 5, T // 2)),
 }
 

@@ -267,6 +267,12 @@ def _sum_over(dim: Dim, conds: Sequence[Cond]) -> tuple[Sum, list[Cond]]:
             uppers.append(floordiv(rest, -k) + 1)
         else:
             masks.append(c)
+            for below in _relaxed(c, dim):
+                k, rest = _coefficient(below, dim)
+                if k > 0:
+                    lowers.append(-floordiv(rest, k))
+                elif k < 0:
+                    uppers.append(floordiv(rest, -k) + 1)
     lo, hi, step = greatest(lowers), smallest(uppers), 1
     implied: list[Cond] = []
     if stride is not None:
@@ -276,6 +282,34 @@ def _sum_over(dim: Dim, conds: Sequence[Cond]) -> tuple[Sum, list[Cond]]:
     pairs = ((h, low) for h in members(hi, "min") for low in members(lo, "max"))
     implied.extend(at_least(h - low, 1) for h, low in pairs)  # else there is nothing to sum
     return Sum(dim, Slice(lo, hi, step), every(*masks)), implied
+
+
+def _relaxed(cond: Cond, dim: Dim) -> Iterator[Cond]:
+    """Bounds that follow from a comparison, without quotients and rests of the dimension.
+
+    ``t - (t % 3 + 1) // 2 == q`` gives ``t >= q`` and ``2*t <= 2*q + 3``: what reads a near step is
+    near itself.
+    """
+    if isinstance(cond, Compare):
+        for side in (cond.of,) if cond.kind == "ge" else (cond.of, -cond.of):
+            linear = _linear_above(side, dim)
+            if linear is not None:
+                yield at_least(linear, 0)
+
+
+def _linear_above(e: Expr, dim: Dim) -> Expr | None:
+    """An expression that is not negative where ``e`` is not, linear in the dimension."""
+    for atom, k in e.terms:
+        if isinstance(atom, Dim) or dim not in dims_of(Expr(((atom, 1),), 0)):
+            continue
+        rest = e - Expr(((atom, k),), 0)
+        if isinstance(atom, Mod):
+            return _linear_above(rest + max(k, 0) * (atom.by - 1), dim)
+        if isinstance(atom, FloorDiv):
+            of = atom.of if k > 0 else atom.of - (atom.by - 1)
+            return _linear_above(rest * atom.by + of * k, dim)
+        return None
+    return e
 
 
 def _coefficient(cond: Cond, dim: Dim) -> tuple[int, Expr]:
