@@ -37,22 +37,14 @@ def poisoned_arenas() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def all_threads_run() -> Iterator[None]:
-    """Let all threads run though one would be faster: see test_crowd.py and test_share.py.
-
-    That is so for small programs, and on a machine that is busy with other tests.
-    """
+    """Let all threads run though one would be faster, as for small programs: see test_crowd.py."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ostinato.runtime.executor.Crowd", _everybody)
-        patch.setattr("ostinato.runtime.share.SHARE.workers", _all)
         yield
 
 
 def _everybody(*_: object) -> None:
     """No choice: all threads run."""
-
-
-def _all(most: int) -> int:
-    return most
 
 
 @pytest.fixture(autouse=True, scope="session")

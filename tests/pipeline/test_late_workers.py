@@ -178,48 +178,6 @@ def test_a_brief_run_ends_without_threads_that_do_not_wake(
     Post.looking = [post for post in Post.looking if post not in sleepers]
 
 
-@pytest.mark.parametrize("is_brief", [True, False])
-@pytest.mark.parametrize("name", NAMES)
-def test_one_worker_may_do_all_for_a_while(
-    name: str, is_brief: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    want, wanted = expected(name), wish(monkeypatch)
-    assert want
-    monkeypatch.setattr(Executable, "is_brief", always if is_brief else never)
-    for wanted[0] in (1, 2, 1, 3):
-        assert_expected(name, run(name, 3))
-    assert all_returned(0)
-
-
-def test_workers_of_a_long_run_come_back_when_the_machine_is_quiet(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    wanted, found = wish(monkeypatch), list[int]()
-    executable = program(TRAINING).executable
-    executable.threads = 2
-    execution = executable.start(Bound({"B": 64, "T": 50, "I": 500_000}))
-    for wanted[0] in (1, 2, 1, 2):
-        done = execution.done()
-        execution.watch()
-        found.append(int(execution.frame.control[executable.artifact.words.wanted]))
-        while execution.done() <= done:
-            time.sleep(0.001)
-    execution.stop()
-    assert found == [1, 0, 1, 0]
-    assert all_returned(0)
-
-
-def wish(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many workers are to take part, for the test to change."""
-    wanted = [1]
-
-    def workers(most: int) -> int:
-        return min(most, wanted[0])
-
-    monkeypatch.setattr("ostinato.runtime.share.SHARE.workers", workers)
-    return wanted
-
-
 def never(*_: object) -> bool:
     return False
 

@@ -22,8 +22,8 @@ def test_every_worker_runs_once_and_at_the_same_time() -> None:
     meeting, seen = threading.Barrier(3, timeout=10), list[int]()
 
     def work(tid: int) -> None:
-        meeting.wait()
         seen.append(tid)
+        meeting.wait()
 
     run(3, work)
     assert sorted(seen) == [0, 1, 2]

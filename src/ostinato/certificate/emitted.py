@@ -58,17 +58,14 @@ PRIMITIVES = (
     "open_next",
     "range",
     "rest",
-    "stand_aside",
     "store_release",
 )
 PRELUDE = "ostinato.codegen.cpu.prelude"
-ASIDE = "stand_aside(control, 24, tid)"
-BEGIN = f"""
+BEGIN = """
 local = tid * stride
 key = fold_seed(seed)
 phase = 0
 enter(bar, tid, nt)
-{ASIDE}
 __steps
 """
 DONE = "store_release(control, 8, __done)"
@@ -247,10 +244,7 @@ class _Reader:
         if not isinstance(item, Looped):
             raise refused(here, "the schedule has no loop here")
         with self.inside(here, item.loop) as text:
-            inside = fit(f"{ASIDE}\n__steps", text)
-            if inside is None:
-                raise refused(here, "workers that are not wanted do not stand aside")
-            steps, wanted = inside.bodies["__steps"], list(item.body)
+            steps, wanted = text, list(item.body)
             leaves = len(self.loops) == 1 and fit(LEFT, steps[-1:]) is not None
             closing = self.steps(steps[:-1] if leaves else steps, wanted)
             self.ended(wanted)

@@ -154,14 +154,12 @@ def unprofiled() -> Profiled:
 class Words(NamedTuple):
     """The words that workers share with the host and with each other.
 
-    ``stop``, ``done`` and ``wanted`` are places in the ``control`` words: a request to stop, the
-    steps that are published, and how many workers may take part (0: all). Phases take ``shared``
-    words, and ``own`` ones for each worker.
+    ``stop`` and ``done`` are places in the ``control`` words: a request to stop, and the steps that
+    are published. Phases take ``shared`` words, and ``own`` ones for each worker.
     """
 
     stop: int
     done: int
-    wanted: int
     control: int
     shared: int
     own: int

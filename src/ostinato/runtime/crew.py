@@ -24,7 +24,6 @@ from ostinato.runtime.arrays import empty_arena
 from ostinato.runtime.cores import available_cores
 from ostinato.runtime.linking import Entry, Library, key_of, named
 from ostinato.runtime.posts import ASLEEP, HELD, LEAD, LOOKING, SERVE, SLOT_BYTES, TAKEN, spread
-from ostinato.runtime.share import SHARE
 
 LOOKS = 16_000  # before a thread sleeps: 0.2 ms or so, longer than Python is between two calls
 
@@ -42,9 +41,7 @@ class Post:
         self._calls: SimpleQueue[None] = SimpleQueue()
         self._serve = _native(SERVE, 2).function  # an error is the caller's
         self.memory: object = None  # what a late one may touch
-        thread = threading.Thread(target=self._work, daemon=True)
-        thread.start()
-        self.thread = thread.native_id or 0
+        threading.Thread(target=self._work, daemon=True).start()
 
     def _work(self) -> None:
         looks = LOOKS if available_cores() > 1 else 1
@@ -112,7 +109,7 @@ class Crew:
         """Whether a worker has not returned."""
         return self._is_late
 
-    def wait(self, seconds: float = math.inf, watch: Callable[[], object] | None = None) -> None:
+    def wait(self, seconds: float = math.inf) -> None:
         """Run, and return when all work is done; nothing is left to wait for later."""
         if self._is_awaited:
             return
@@ -131,8 +128,6 @@ class Crew:
         finally:
             memory = (self._words, self._memory, self._entry, run)
             self._is_late = not all([post.give_back(memory) for post in posts])
-        if SHARE.is_due:
-            SHARE.note([threading.get_native_id(), *(post.thread for post in posts)])
 
 
 @dataclass(frozen=True)

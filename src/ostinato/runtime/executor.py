@@ -28,7 +28,6 @@ from ostinato.runtime.frame import Frame, Outcome, empty_result
 from ostinato.runtime.linking import Entry
 from ostinato.runtime.module import Kept, Loaded, load_module
 from ostinato.runtime.placing import Placing
-from ostinato.runtime.share import SHARE
 from ostinato.runtime.workers import Workers
 
 if TYPE_CHECKING:
@@ -91,10 +90,9 @@ class Execution:
         self.count = frame.workers
         self.workers: Workers | Crew
         if is_brief and log is None and isinstance(entry, Entry):
-            shared, count = (frame.shared, frame.control), program.running(self.count)
-            self.workers = Crew(entry, frame.rows(count, arguments), shared)
+            shared = frame.shared, frame.control
+            self.workers = Crew(entry, frame.rows(self.count, arguments), shared)
         else:
-            self._want()
             self.workers = Workers(entry, self.count, arguments, is_brief, self.direct)
 
     def _arguments(self) -> tuple[object, ...]:
@@ -124,7 +122,6 @@ class Execution:
         """Ask the workers to leave at the end of the iteration they are in, and wait."""
         self.frame.control[self._words.stop] = 1
         self.workers.wait()
-        self._let_all_end()
         self.note_end()
 
     def wait(self) -> None:
@@ -134,32 +131,14 @@ class Execution:
         iteration, and call no Python until then; who has no loop to leave is not waited for.
         """
         try:
-            self.workers.wait(watch=self.watch)
-            self.watch()
+            self.workers.wait()
         except BaseException as interrupt:
             self.calls.failure = interrupt
             self.frame.control[self._words.stop] = 1
             self.workers.wait(GRACE_S)
             raise
-        finally:
-            self._let_all_end()
         if self.calls.failure is not None:
             raise self.calls.failure
-
-    def watch(self) -> None:
-        """Let as many workers take part as really run at once."""
-        if self.count > 1 and isinstance(self.workers, Workers):
-            if SHARE.is_due and self.program.running(self.count) == self.count:
-                SHARE.note(self.workers.threads)
-            self._want()
-
-    def _want(self) -> None:
-        if self.log is None:  # one shows what all threads do
-            wanted = self.program.running(self.count)
-            self.frame.control[self._words.wanted] = wanted % self.count
-
-    def _let_all_end(self) -> None:
-        self.frame.control[self._words.wanted] = 0
 
     def result(self, each: Outcome) -> Array:
         if each.field.tensor in self.direct:
@@ -205,17 +184,14 @@ class Executable:
 
     def workers(self, extents: Mapping[str, int]) -> int:
         """The number of threads to use: never more than tiles, and one if that is faster."""
+        threads = min(self.threads, available_cores()) if self._follows else self.threads
         known = self._counted  # another thread may run with other extents
-        if known is None or known[:2] != (extents, self.threads):
+        if known is None or known[:2] != (extents, threads):
             most = max([1, *counts_of(self.artifact.interface.tiles, extents)])
-            most = max(1, min(self.threads, most))
+            most = max(1, min(threads, most))
             chosen = most if self.crowd is None else self.crowd.workers(extents, most)
-            known = self._counted = (dict(extents), self.threads, chosen)
+            known = self._counted = (dict(extents), threads, chosen)
         return known[2]
-
-    def running(self, most: int) -> int:
-        """How many of these workers the machine has processors for, as far as that is known."""
-        return SHARE.workers(min(most, available_cores()) if self._follows else most)
 
     def is_brief(self, extents: Mapping[str, int]) -> bool:
         """Whether the last run had these extents and took little time, and calls no Python."""

@@ -125,7 +125,6 @@ class Stream:
                 execution.wait()
                 self._require_claims(execution)
                 break
-            execution.watch()
             time.sleep(wait_s)
             wait_s = min(2 * wait_s, LONGEST_WAIT_S)
         return execution.done()

@@ -24,9 +24,7 @@ class _Hand:
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        thread = threading.Thread(target=self._work, daemon=True)
-        thread.start()
-        self.thread = thread.native_id or 0
+        threading.Thread(target=self._work, daemon=True).start()
 
     def _work(self) -> None:
         while True:
@@ -101,7 +99,6 @@ class Workers:
         first = 1 if is_brief else 0
         self._ended = [threading.Lock() for _ in range(first, count)]
         hands = [_Hand.take() for _ in self._ended]
-        self.threads = [hand.thread for hand in hands]
         for tid, (hand, ended) in enumerate(zip(hands, self._ended, strict=True), first):
             hand.do(partial(self._work, entry, tid, *shared), ended)
 
@@ -121,8 +118,8 @@ class Workers:
         """Whether a worker has not returned."""
         return any(ended.locked() for ended in self._ended)
 
-    def wait(self, seconds: float = math.inf, watch: Callable[[], object] | None = None) -> None:
-        """Wait until the run is over, and raise what a worker raised; meanwhile ``watch`` it.
+    def wait(self, seconds: float = math.inf) -> None:
+        """Wait until the run is over, and raise what a worker raised.
 
         With ``seconds``, wait no longer. A signal that arrives just before a thread goes to sleep
         does not wake it, so that it looks from time to time.
@@ -134,8 +131,6 @@ class Workers:
         while not self._over.wait(NAP_S):
             if time.monotonic() > end:
                 return
-            if watch is not None:
-                watch()
         self._await_others()
         if self._failure is not None:
             raise self._failure

@@ -16,14 +16,21 @@ from ostinato.codegen.cpu.phases import (
     claim,
     finish,
     load_acquire,
-    nap_us,
     open_next,
     rest,
 )
+from ostinato.codegen.cpu.llvm import I32, Builder, Primitive, Value, declare, primitive
 from ostinato.codegen.cpu.twins import njit
 
 Array = npt.NDArray[Any]
 ITEMS = 7
+
+
+def _emit_nap(b: Builder, args: list[Value]) -> None:
+    b.call(declare(b, "usleep", I32, [I32]), [b.trunc(args[0], I32)])
+
+
+nap_us: Primitive = primitive("nap_us", "void", ("int64",), _emit_nap)
 
 
 @njit(**DRIVER)

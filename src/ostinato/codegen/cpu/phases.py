@@ -4,18 +4,20 @@ A phase is a number of independent items. Item ``k`` lies in the share of worker
 a worker claims the items of its own share, then those that are left in the others' shares. Who
 finishes the last item opens the next phase. So nobody waits for a worker that has no core, but for
 the one item that it may hold; such a worker finds later that its phase is over and goes on to the
-one that is open. Who waits looks for a while, then sleeps in the kernel.
+one that is open. Who waits looks for a while, then sleeps in the kernel. Who sees that a worker it
+waits for is not running brings that worker to its own processor, and sleeps.
 
 All phases of a run have numbers, from 0 on. The words that workers share are zeros when a run
-begins: the number of the open phase, its finished items, and how many workers sleep; then for each
-worker the next item of its share, with the phase for which that holds in the upper half, the phase
-that it looks for, plus 1, and the processor on which it waited last, plus 1. Words of different
-workers share no cache line.
+begins: the number of the open phase, its finished items, how many workers sleep, and whether one
+moves threads; then for each worker the next item of its share, with the phase for which that holds
+in the upper half, the phase that it looks for, plus 1, and the number of its thread. Words of
+different workers share no cache line.
 """
 
 import platform
 import sys
 
+from ostinato.codegen.cpu.affinity import bring, core, leave, own_thread, ran_ns
 from ostinato.codegen.cpu.flags import host_is_x86
 from ostinato.codegen.cpu.llvm import (
     I32,
@@ -35,17 +37,16 @@ from ostinato.codegen.cpu.llvm import (
 
 WORKER_WORDS = 16
 """Words of one worker: 128 bytes, as processors fetch cache lines in pairs."""
-OPEN, _DONE, _SLEEPERS, _OWN = 0, 16, 32, 48
+OPEN, _DONE, _SLEEPERS, _MOVER, _OWN = 0, 16, 32, 33, 48
 SHARED_WORDS = _OWN
 """Words besides those of each worker."""
-_LOOKS_FOR, _CORE = 1, 2  # among the words of a worker
+_LOOKS_FOR, _THREAD = 1, 2  # among the words of a worker
 
 _HALF = 2**32
 _NUMBERS = 2**31 - 1  # phases so far apart have one number: no worker is ever so late
-_FEW_LOOKS = 300  # before a worker sleeps that keeps another one from running: some microseconds
+_FEW_LOOKS = 300  # between two looks at whether another worker runs: some microseconds
 _LOOKS = 20_000  # before any worker sleeps: several times as long as waking it takes
 _PATIENCE = 100  # looks for the owner of a share, who is about to begin: a microsecond or two
-_NAP_US = 2_000  # of a worker that is to stand aside
 
 _FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98}.get(platform.machine().lower(), 0)
 _HAS_FUTEX = _FUTEX > 0 and sys.platform == "linux"
@@ -79,20 +80,10 @@ def _emit_pause(b: Builder, args: list[Value]) -> None:
         b.call(declare(b, "sched_yield", I32, []), [])
 
 
-def _emit_nap(b: Builder, args: list[Value]) -> None:
-    b.call(declare(b, "usleep", I32, [I32]), [b.trunc(args[0], I32)])
-
-
 def _emit_futex(b: Builder, word: Value, operation: int, value: Value) -> None:
     system = declare(b, "syscall", I64, [I64, word.type, *[I64] * 5])
     none = i64(0)
     b.call(system, [i64(_FUTEX), word, i64(operation), value, none, none, none])
-
-
-def _emit_core(b: Builder, args: list[Value]) -> Value:
-    if sys.platform != "linux":
-        return i64(-1)
-    return b.sext(b.call(declare(b, "sched_getcpu", I32, []), []), I64)
 
 
 def _emit_sleep(b: Builder, args: list[Value]) -> None:
@@ -120,9 +111,6 @@ exchange: Primitive = primitive(
 )
 """``exchange(words, i, old, new)`` stores ``new`` if it finds ``old``, and says whether it did."""
 pause: Primitive = primitive("pause", "void", (), _emit_pause)
-core: Primitive = primitive("core", "int64", (), _emit_core)
-"""``core()`` is the number of the processor that runs this; -1 where that is not known."""
-nap_us: Primitive = primitive("nap_us", "void", ("int64",), _emit_nap)
 sleep_while: Primitive = primitive("sleep_while", "void", ("array", "int64", "int64"), _emit_sleep)
 """``sleep_while(words, i, seen)`` sleeps if the word is what was seen; it may wake at any time."""
 wake_all: Primitive = primitive("wake_all", "void", ("array", "int64"), _emit_wake)
@@ -215,24 +203,32 @@ def rest(words: object, phase: int, worker: int, workers: int) -> None:
 def _rest(words: object, phase: int, worker: int, workers: int) -> int:
     """Look for a phase a while, then sleep until it is open.
 
-    A worker that was seen on the same processor does not run while this one looks.
+    Meanwhile look at the others, one after the other: one that does not run may hold an item, and
+    gets this worker's processor.
     """
     own = _OWN + WORKER_WORDS * worker
-    here = core() + 1
     store_release(words, own + _LOOKS_FOR, phase + 1)
-    store_release(words, own + _CORE, here)
     looks = 0
-    most = _FEW_LOOKS
+    most = _LOOKS
+    other = worker
+    watched = 0
+    ran = 0
+    left = -1
     seen = load_acquire(words, OPEN)
     while seen < phase and looks < most:
         pause()
         looks += 1
-        if looks == _FEW_LOOKS:
-            most = _LOOKS
-            for other in range(workers):
-                there = load_acquire(words, _OWN + WORKER_WORDS * other + _CORE)
-                if there == here and there > 0 and other != worker:
+        if looks % _FEW_LOOKS == 0:
+            if watched == 0:
+                other = (other + 1) % workers
+                watched = _awaited(words, phase, worker, other)
+                if watched > 0:
+                    ran = ran_ns(watched)
+            else:
+                if ran_ns(watched) == ran:
+                    left = _hand_over(words, watched)
                     most = looks
+                watched = 0
         seen = load_acquire(words, OPEN)
     if seen < phase:
         store_release(words, own + _LOOKS_FOR, 0)
@@ -242,31 +238,48 @@ def _rest(words: object, phase: int, worker: int, workers: int) -> int:
             sleep_while(words, OPEN, seen)
             seen = load_acquire(words, OPEN)
         atomic_add(words, _SLEEPERS, -1)
+        if left >= 0:
+            _move_away(words, left)
     return 0
+
+
+@inner
+def _awaited(words: object, phase: int, worker: int, other: int) -> int:
+    """The thread of another worker that does not wait for the same phase; 0 if there is none."""
+    thread = 0
+    place = _OWN + WORKER_WORDS * other
+    if other != worker:
+        if load_acquire(words, place + _LOOKS_FOR) != phase + 1:
+            thread = load_acquire(words, place + _THREAD)
+    return thread
+
+
+@inner
+def _hand_over(words: object, thread: int) -> int:
+    """Bring a thread to this processor, and return its number; -1 if another one is moving threads.
+
+    Two that move one thread at once would leave it with the affinity of the moment.
+    """
+    here = core()
+    if exchange(words, _MOVER, 0, 1):
+        bring(thread, here)
+        store_release(words, _MOVER, 0)
+    else:
+        here = -1
+    return here
+
+
+@inner
+def _move_away(words: object, left: int) -> None:
+    """Leave the processor that was handed over, so that its worker has it alone."""
+    if core() == left:
+        if exchange(words, _MOVER, 0, 1):
+            leave(left)
+            store_release(words, _MOVER, 0)
 
 
 @inner
 def enter(words: object, worker: int, workers: int) -> None:
-    """Say where a worker runs."""
+    """Say which thread a worker is."""
     if workers > 1:
-        store_release(words, _OWN + WORKER_WORDS * worker + _CORE, core() + 1)
-
-
-@inner
-def stand_aside(control: object, wanted: int, worker: int) -> None:
-    """Sleep while no more workers are wanted than come before this one.
-
-    Their number is the word ``wanted`` of ``control``; 0 stands for all.
-    """
-    if load_acquire(control, wanted) > 0:
-        _stand_aside(control, wanted, worker)
-
-
-@subroutine
-def _stand_aside(control: object, wanted: int, worker: int) -> int:
-    """Sleep while some workers are wanted and this one is not."""
-    most = load_acquire(control, wanted)
-    while most > 0 and worker >= most:
-        nap_us(_NAP_US)
-        most = load_acquire(control, wanted)
-    return 0
+        store_release(words, _OWN + WORKER_WORDS * worker + _THREAD, own_thread())

@@ -47,7 +47,6 @@ from ostinato.codegen.cpu.phases import (
     load_acquire,
     open_next,
     rest,
-    stand_aside,
     store_release,
 )
 from ostinato.codegen.cpu.philox import (
@@ -325,7 +324,6 @@ __all__ = [
     "sqrt_f32",
     "sqrt_f64",
     "rest",
-    "stand_aside",
     "store_release",
     "tan_f32",
     "tan_f64",

@@ -4,8 +4,7 @@ All workers go through the same loops. In each phase they claim items until none
 until all are done; who comes late passes by what is over.
 
 The words of ``control`` are 64 bytes apart: STOP is set by the host; who ends an iteration of an
-outermost loop writes DONE, and copies STOP to DECISION, by which all workers leave there. WANTED
-is set by the host too: how many workers may take part, 0 for all.
+outermost loop writes DONE, and copies STOP to DECISION, by which all workers leave there.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from ostinato.codegen.planned import Plan
 from ostinato.codegen.tree import SLICES, Barrier, Call, DriverLoop, Step
 from ostinato.pdg.index import Dim, Extent
 
-STOP, DONE, DECISION, WANTED = 0, 8, 16, 24  # words of `control`
-CONTROL_WORDS = 32
-WORDS = (STOP, DONE, WANTED, CONTROL_WORDS, SHARED_WORDS, WORKER_WORDS)
+STOP, DONE, DECISION = 0, 8, 16  # words of `control`
+CONTROL_WORDS = 24
+WORDS = (STOP, DONE, CONTROL_WORDS, SHARED_WORDS, WORKER_WORDS)
 
 ENTRY = "main"
 LOG, OWN = "log", "own"
@@ -80,7 +79,6 @@ def emit_driver(plan: Plan, reserved: frozenset[str], stamps: Stamps | None = No
         out.line(f"{KEY} = fold_seed(seed)")
         out.line(f"{PHASE} = 0")
         out.line("enter(bar, tid, nt)")
-        out.line(f"stand_aside(control, {WANTED}, tid)")
         if stamps:
             out.line(f"{OWN} = tid * {LOG}[{SIZE}]")
             out.line(f"begin({LOG}, {OWN})")
@@ -149,8 +147,6 @@ class _Driver:
         has_phases = is_shared(loop, self.plan.kernels)
         with self.out.block(loop_head(loop.span, loop.reverse, inner)):
             self.mark(number, inner[loop.span.dim])
-            if has_phases:
-                self.out.line(f"stand_aside(control, {WANTED}, tid)")
             if loop.outermost:
                 self.published(loop, inner)
             elif has_phases:
