@@ -21,7 +21,7 @@ import pytest
 
 from ostinato.compiler import Compiled
 from ostinato.runtime.crew import Post
-from ostinato.runtime.executor import Bound, Executable
+from ostinato.runtime.executor import Executable
 from ostinato.runtime.posts import HELD
 from ostinato.runtime.workers import Entry, Workers
 from tests.pipeline.programs import SMALL, reinforce

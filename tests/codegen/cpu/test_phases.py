@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.cpu.flags import DRIVER
+from ostinato.codegen.cpu.llvm import I32, Builder, Primitive, Value, declare, primitive
 from ostinato.codegen.cpu.phases import (
     OPEN,
     SHARED_WORDS,
@@ -19,7 +20,6 @@ from ostinato.codegen.cpu.phases import (
     open_next,
     rest,
 )
-from ostinato.codegen.cpu.llvm import I32, Builder, Primitive, Value, declare, primitive
 from ostinato.codegen.cpu.twins import njit
 
 Array = npt.NDArray[Any]

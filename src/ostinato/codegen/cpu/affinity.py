@@ -14,7 +14,6 @@ from ostinato.codegen.cpu.llvm import (
     Builder,
     Primitive,
     Value,
-    constant,
     declare,
     emit_loop,
     i64,
@@ -63,11 +62,11 @@ def _emit_with_mask(b: Builder, thread: Value, here: Value, only: bool) -> None:
     if only:
         b.store(bit, b.gep(moment, [word]))
     else:
-        emit_loop(
-            b,
-            i64(_MASK_WORDS),
-            lambda k: b.store(b.load(b.gep(before, [k])), b.gep(moment, [k])),
-        )
+
+        def copy(k: Value) -> None:
+            b.store(b.load(b.gep(before, [k])), b.gep(moment, [k]))
+
+        emit_loop(b, i64(_MASK_WORDS), copy)
         place = b.gep(moment, [word])
         b.store(b.and_(b.load(place), b.xor(bit, i64(-1))), place)
     for mask in (moment, before):
@@ -76,7 +75,7 @@ def _emit_with_mask(b: Builder, thread: Value, here: Value, only: bool) -> None:
 
 def _emit_bring(b: Builder, args: list[Value]) -> None:
     if _IS_LINUX:
-        _emit_with_mask(b, *args, only=True)
+        _emit_with_mask(b, args[0], args[1], only=True)
 
 
 def _emit_leave(b: Builder, args: list[Value]) -> None:

@@ -260,7 +260,7 @@ def _hand_over(words: object, thread: int) -> int:
 
     Two that move one thread at once would leave it with the affinity of the moment.
     """
-    here = core()
+    here: int = core()
     if exchange(words, _MOVER, 0, 1):
         bring(thread, here)
         store_release(words, _MOVER, 0)
