@@ -5,6 +5,7 @@ Every such question is refused with what to write instead, so that none is answe
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NoReturn, cast
 
@@ -58,8 +59,9 @@ class KnownAtRuns:
 
     __slots__ = ()
 
+    @abstractmethod
     def _spoken(self) -> str:
-        raise NotImplementedError
+        """What errors call it."""
 
     def __bool__(self) -> NoReturn:
         fact = f"{self._spoken()} has no truth value {_WRITTEN}"

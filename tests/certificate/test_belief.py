@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache as cached
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def test_a_run_takes_nothing_from_a_cache_that_is_not_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What wakes workers is machine code too; the first run of a process loads it."""
-    crew._made.cache_clear()
+    monkeypatch.setattr(crew, "made_for", cached(crew.made_for.__wrapped__))
     asked: list[Path] = []
     original = objects.load
 

@@ -55,9 +55,7 @@ def nowhere(layout: Nothing, extents: object, workers: int) -> Nothing:
 
 
 def artifact() -> Artifact:
-    return Artifact(
-        SOURCE, Nothing(), partial(nowhere, Nothing()), {}, {}, Words(0, 8, 24, 32, 48, 16)
-    )
+    return Artifact(SOURCE, Nothing(), partial(nowhere, Nothing()), {}, {}, Words(0, 8, 24, 48, 16))
 
 
 def stored(key: str) -> Path:

@@ -257,22 +257,18 @@ def _sum_over(dim: Dim, conds: Sequence[Cond]) -> tuple[Sum, list[Cond]]:
     masks: list[Cond] = []
     stride: tuple[Expr, int, Cond] | None = None
     for c in conds:
-        k, rest = _coefficient(c, dim)
         congruence = _congruence(c, dim) if stride is None else None
         if congruence is not None:
             stride = congruence
-        elif k > 0:
-            lowers.append(-floordiv(rest, k))
-        elif k < 0:
-            uppers.append(floordiv(rest, -k) + 1)
-        else:
-            masks.append(c)
-            for below in _relaxed(c, dim):
-                k, rest = _coefficient(below, dim)
-                if k > 0:
-                    lowers.append(-floordiv(rest, k))
-                elif k < 0:
-                    uppers.append(floordiv(rest, -k) + 1)
+            continue
+        is_bound = _coefficient(c, dim)[0] != 0
+        masks.extend(() if is_bound else (c,))
+        for bound in (c,) if is_bound else _relaxed(c, dim):
+            k, rest = _coefficient(bound, dim)
+            if k > 0:
+                lowers.append(-floordiv(rest, k))
+            elif k < 0:
+                uppers.append(floordiv(rest, -k) + 1)
     lo, hi, step = greatest(lowers), smallest(uppers), 1
     implied: list[Cond] = []
     if stride is not None:

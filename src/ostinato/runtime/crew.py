@@ -39,7 +39,7 @@ class Post:
         self.state[:] = ASLEEP
         self.address = self.state.ctypes.data
         self._calls: SimpleQueue[None] = SimpleQueue()
-        self._serve = _native(SERVE, 2).function  # an error is the caller's
+        self._serve = _native(SERVE, 2)  # an error is the caller's
         self.memory: object = None  # what a late one may touch
         threading.Thread(target=self._work, daemon=True).start()
 
@@ -47,7 +47,7 @@ class Post:
         looks = LOOKS if available_cores() > 1 else 1
         while True:
             self._calls.get()
-            self._serve(self.address, looks)
+            self._serve.function(self.address, looks)
 
     def wake(self) -> None:
         """Let the thread look for work until it is given some."""
@@ -141,11 +141,11 @@ class _Native:
 
 def _native(text: str, count: int) -> _Native:
     """The function of a module, which takes so many integers."""
-    return _made(text, count, folder.diverted())
+    return made_for(text, count, folder.diverted())
 
 
 @cache
-def _made(text: str, count: int, _cache: str) -> _Native:
+def made_for(text: str, count: int, _cache: str) -> _Native:
     """The same, made once for each cache: one is not used where another one is looked at."""
     key = key_of(text)
     body = objects.load(key)

@@ -10,10 +10,13 @@ import pytest
 from ostinato.codegen.cpu.flags import DRIVER
 from ostinato.codegen.cpu.llvm import I32, Builder, Primitive, Value, declare, primitive
 from ostinato.codegen.cpu.phases import (
+    LOOKS_FOR,
     OPEN,
     SHARED_WORDS,
+    THREAD,
     WORKER_WORDS,
     atomic_add,
+    awaited,
     claim,
     finish,
     load_acquire,
@@ -81,6 +84,23 @@ def test_a_worker_that_comes_when_all_is_over_does_nothing() -> None:
     all_done(words, done, wrong, [1], 2, 0)
     all_done(words, done, wrong, [0], 2, 0)
     assert (done == 1).all() and wrong[0] == 0
+
+
+@njit(**DRIVER)
+def watch(words: Array, found: Array, phase: int) -> None:
+    found[0] = awaited(words, phase, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("looks_for", "is_awaited"), [(0, True), (7, True), (8, False), (-8, False), (-7, True)]
+)
+def test_who_waits_for_the_same_phase_awake_or_asleep_is_not_waited_for(
+    looks_for: int, is_awaited: bool
+) -> None:
+    words, found, own = words_of(2), np.zeros(1, np.int64), SHARED_WORDS + WORKER_WORDS
+    words[own + LOOKS_FOR], words[own + THREAD] = looks_for, 123
+    watch(words, found, 7)
+    assert found[0] == (123 if is_awaited else 0)
 
 
 def all_done(words: Array, done: Array, wrong: Array, present: Any, workers: int, nap: int) -> None:

@@ -10,8 +10,8 @@ waits for is not running brings that worker to its own processor, and sleeps.
 All phases of a run have numbers, from 0 on. The words that workers share are zeros when a run
 begins: the number of the open phase, its finished items, how many workers sleep, and whether one
 moves threads; then for each worker the next item of its share, with the phase for which that holds
-in the upper half, the phase that it looks for, plus 1, and the number of its thread. Words of
-different workers share no cache line.
+in the upper half, the phase that it looks for, plus 1 (below zero while it sleeps), and the number
+of its thread. Words of different workers share no cache line.
 """
 
 import platform
@@ -40,7 +40,7 @@ WORKER_WORDS = 16
 OPEN, _DONE, _SLEEPERS, _MOVER, _OWN = 0, 16, 32, 33, 48
 SHARED_WORDS = _OWN
 """Words besides those of each worker."""
-_LOOKS_FOR, _THREAD = 1, 2  # among the words of a worker
+LOOKS_FOR, THREAD = 1, 2  # among the words of a worker
 
 _HALF = 2**32
 _NUMBERS = 2**31 - 1  # phases so far apart have one number: no worker is ever so late
@@ -150,7 +150,7 @@ def _claim(words: object, phase: int, worker: int, workers: int, items: int) -> 
         item = owner + number * workers
         is_awaited = 0
         if number == 0 and patience > 0 and owner != worker:
-            is_awaited = load_acquire(words, place + _LOOKS_FOR) - phase
+            is_awaited = load_acquire(words, place + LOOKS_FOR) - phase
         if load_acquire(words, OPEN) != phase:
             left = 0
         elif item >= items:
@@ -207,7 +207,7 @@ def _rest(words: object, phase: int, worker: int, workers: int) -> int:
     gets this worker's processor.
     """
     own = _OWN + WORKER_WORDS * worker
-    store_release(words, own + _LOOKS_FOR, phase + 1)
+    store_release(words, own + LOOKS_FOR, phase + 1)
     looks = 0
     most = _LOOKS
     other = worker
@@ -221,7 +221,7 @@ def _rest(words: object, phase: int, worker: int, workers: int) -> int:
         if looks % _FEW_LOOKS == 0:
             if watched == 0:
                 other = (other + 1) % workers
-                watched = _awaited(words, phase, worker, other)
+                watched = awaited(words, phase, worker, other)
                 if watched > 0:
                     ran = ran_ns(watched)
             else:
@@ -231,7 +231,7 @@ def _rest(words: object, phase: int, worker: int, workers: int) -> int:
                 watched = 0
         seen = load_acquire(words, OPEN)
     if seen < phase:
-        store_release(words, own + _LOOKS_FOR, 0)
+        store_release(words, own + LOOKS_FOR, -(phase + 1))
         atomic_add(words, _SLEEPERS, 1)
         seen = load_acquire(words, OPEN)
         while seen < phase:
@@ -244,13 +244,13 @@ def _rest(words: object, phase: int, worker: int, workers: int) -> int:
 
 
 @inner
-def _awaited(words: object, phase: int, worker: int, other: int) -> int:
+def awaited(words: object, phase: int, worker: int, other: int) -> int:
     """The thread of another worker that does not wait for the same phase; 0 if there is none."""
     thread = 0
     place = _OWN + WORKER_WORDS * other
-    if other != worker:
-        if load_acquire(words, place + _LOOKS_FOR) != phase + 1:
-            thread = load_acquire(words, place + _THREAD)
+    looks_for = load_acquire(words, place + LOOKS_FOR)
+    if other != worker and looks_for != phase + 1 and looks_for + phase + 1 != 0:
+        thread = load_acquire(words, place + THREAD)
     return thread
 
 
@@ -260,12 +260,11 @@ def _hand_over(words: object, thread: int) -> int:
 
     Two that move one thread at once would leave it with the affinity of the moment.
     """
-    here: int = core()
+    here = -1
     if exchange(words, _MOVER, 0, 1):
+        here = core()
         bring(thread, here)
         store_release(words, _MOVER, 0)
-    else:
-        here = -1
     return here
 
 
@@ -282,4 +281,4 @@ def _move_away(words: object, left: int) -> None:
 def enter(words: object, worker: int, workers: int) -> None:
     """Say which thread a worker is."""
     if workers > 1:
-        store_release(words, _OWN + WORKER_WORDS * worker + _THREAD, own_thread())
+        store_release(words, _OWN + WORKER_WORDS * worker + THREAD, own_thread())
