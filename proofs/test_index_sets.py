@@ -19,8 +19,8 @@ from ostinato.pdg.index import (
     substitute,
 )
 from ostinato.pdg.isl import Set, condition_set, domain_set, relation
-from ostinato.rewrite.ranges import range_rows
-from ostinato.rewrite.tables import Tables, rows
+from ostinato.rewrite.load.range_rows import range_rows
+from ostinato.rewrite.load.tables import Tables, rows
 
 T, K = Dim("t"), Dim("k")  # the point, and an index into a range
 

@@ -1,15 +1,16 @@
 """Special values: what every class of exactness promises is what its laws keep, and no more.
 
 Every proof computes both sides for infinities, NaN, zeros of both signs, large numbers and the ends
-of the integers (`ostinato.rewrite.prove.special`). Here: that classes are told apart by that.
+of the integers (`ostinato.rewrite.prove.special_values`). Here: that classes are told apart by
+that.
 """
 
 from dataclasses import replace
 
 import pytest
 
+from ostinato.rewrite.engine.registry import Exactness, every_rule
 from ostinato.rewrite.prove.prover import try_specials
-from ostinato.rewrite.registry import Exactness, every_rule
 from ostinato.rewrite.rules.online import ONLINE
 
 # Laws that keep what their class promises, and not what the class before it does.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from ostinato.runtime.module import Kept, Loaded, load_module
+from ostinato.runtime.build.source_module import Kept, Loaded, load_module
 from tests.property.poison import PoisonedPool, poisoned
 
 # `ci` draws the same programs at every run; HYPOTHESIS_PROFILE=dev looks for new ones.
@@ -30,8 +30,8 @@ def interrupts_are_heard() -> None:
 def poisoned_arenas() -> Iterator[None]:
     """Fill every new arena with NaN and -1, so that no result depends on unwritten memory."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ostinato.runtime.frame.RESULTS", PoisonedPool())
-        patch.setattr("ostinato.runtime.executor.empty_arena", poisoned)
+        patch.setattr("ostinato.runtime.run.frame.RESULTS", PoisonedPool())
+        patch.setattr("ostinato.runtime.run.executor.empty_arena", poisoned)
         yield
 
 
@@ -39,7 +39,7 @@ def poisoned_arenas() -> Iterator[None]:
 def all_threads_run() -> Iterator[None]:
     """Let all threads run though one would be faster, as for small programs: see test_crowd.py."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ostinato.runtime.executor.Crowd", _everybody)
+        patch.setattr("ostinato.runtime.run.executor.Crowd", _everybody)
         yield
 
 
@@ -55,8 +55,8 @@ def one_process_compiles() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         if "PYTEST_XDIST_WORKER" in os.environ:
-            patch.setattr("ostinato.runtime.executor.load_module", _load_alone)
-            patch.setattr("ostinato.compiler.LARGE", sys.maxsize)
+            patch.setattr("ostinato.runtime.run.executor.load_module", _load_alone)
+            patch.setattr("ostinato.compiler.compiled.LARGE", sys.maxsize)
         yield
 
 

@@ -2,7 +2,7 @@
 
 import time
 
-from ostinato.runtime.workers import working
+from ostinato.runtime.run.blocking_pool import working
 
 
 def all_returned(before: int) -> bool:

@@ -10,34 +10,38 @@ SOURCE = Path(__file__).parent.parent / "src"
 
 # What each inner part may import from ostinato; the API around them may import everything.
 ARROWS = {
-    "ostinato.switches": ("ostinato.pdg.errors",),
-    "ostinato.pdg": ("ostinato.pdg", "ostinato.switches"),
-    "ostinato.place": ("ostinato.parts", "ostinato.pdg.origin", "ostinato.pdg.plaintext"),
-    "ostinato.parts": ("ostinato.pdg.origin",),
+    "ostinato.pdg.switches": ("ostinato.pdg.errors",),
+    "ostinato.pdg": ("ostinato.pdg", "ostinato.pdg.switches"),
+    "ostinato.provenance.place": (
+        "ostinato.provenance.parts",
+        "ostinato.pdg.origin",
+        "ostinato.pdg.plaintext",
+    ),
+    "ostinato.provenance.parts": ("ostinato.pdg.origin",),
     "ostinato.machine.profile": (),
     "ostinato.rewrite": (
         "ostinato.rewrite",
         "ostinato.pdg",
-        "ostinato.place",
-        "ostinato.switches",
+        "ostinato.provenance.place",
+        "ostinato.pdg.switches",
         "ostinato.machine.profile",
     ),
     "ostinato.codegen": (
         "ostinato.codegen",
         "ostinato.pdg",
-        "ostinato.switches",
+        "ostinato.pdg.switches",
         "ostinato.machine.profile",
     ),
     "ostinato.report": ("ostinato.report", "ostinato.pdg"),
     "ostinato.runtime": (
-        *("ostinato.runtime", "ostinato.report", "ostinato.pdg", "ostinato.switches"),
+        *("ostinato.runtime", "ostinato.report", "ostinato.pdg", "ostinato.pdg.switches"),
     ),
 }
 
 # The only modules that may import each wrapped library.
 DOORS = {
     "islpy": ("ostinato.pdg.isl",),
-    "egglog": ("ostinato.rewrite._egglog",),
+    "egglog": ("ostinato.rewrite.engine.egglog_session",),
     "numba": ("ostinato.codegen.cpu", "ostinato.codegen.cuda", "ostinato.runtime"),
     "llvmlite": ("ostinato.codegen.cpu", "ostinato.codegen.cuda", "ostinato.runtime"),
 }

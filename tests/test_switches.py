@@ -4,7 +4,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.pdg.errors import OptionError
-from ostinato.switches import Debug, parse
+from ostinato.pdg.switches import Debug, parse
 
 
 def test_each_word_turns_on_its_switch() -> None:
@@ -27,7 +27,7 @@ def test_the_switches_print_while_a_program_is_compiled(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OSTINATO_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("ostinato.stages.debug", lambda: Debug(rules=True, source=True))
+    monkeypatch.setattr("ostinato.compiler.pipeline.debug", lambda: Debug(rules=True, source=True))
     t = ot.dims("t")
     ot.Program(y=ot.input("x", over=t)[: t + 1].sum(0)).compile()
     printed = capsys.readouterr().err

@@ -1,7 +1,7 @@
 """The barrier at which the workers of the programs written by hand meet: it spins, then yields."""
 
 from ostinato.codegen.cpu.llvm import I32, Builder, Primitive, Value, declare, inner, primitive
-from ostinato.codegen.cpu.phases import atomic_add, load_acquire, pause, store_release
+from ostinato.codegen.cpu.phase_workers import atomic_add, load_acquire, pause, store_release
 
 BARRIER_WORDS = 32
 """Length of the zeroed int64 array that a barrier needs: arrivals and generation, far apart."""

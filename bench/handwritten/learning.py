@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ostinato.codegen.cpu.numba_door import njit
 from ostinato.codegen.cpu.prelude import (
     KERNEL,
     cos_f32,
@@ -17,7 +18,6 @@ from ostinato.codegen.cpu.prelude import (
     philox_bits_3,
     sin_f32,
 )
-from ostinato.codegen.cpu.twins import njit
 
 F = np.float32
 UNIT = F(2.0**-24)

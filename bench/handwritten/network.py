@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.codegen.cpu.numba_door import njit
 from ostinato.codegen.cpu.prelude import KERNEL, Matmul, Operand, Step, matmul
-from ostinato.codegen.cpu.twins import njit
 
 Floats = npt.NDArray[np.float32]
 

@@ -41,6 +41,7 @@ from bench.handwritten.network import (
 )
 from bench.harness.learning import samples
 from bench.harness.timing import rates
+from ostinato.codegen.cpu.numba_door import njit
 from ostinato.codegen.cpu.prelude import (
     DRIVER,
     KERNEL,
@@ -50,7 +51,6 @@ from ostinato.codegen.cpu.prelude import (
     philox_bits,
     softplus_f32,
 )
-from ostinato.codegen.cpu.twins import njit
 
 EPOCHS, PARTS = 4, 4
 DISCOUNT, TRACE = F(0.99), F(0.99 * 0.95)

@@ -27,13 +27,13 @@ from bench.handwritten.network import (
     transpose,
 )
 from bench.harness.timing import rates
+from ostinato.codegen.cpu.numba_door import njit
 from ostinato.codegen.cpu.prelude import (
     DRIVER,
     KERNEL,
     exp_f32,
     philox_bits,
 )
-from ostinato.codegen.cpu.twins import njit
 
 DISCOUNT = F(0.99)
 

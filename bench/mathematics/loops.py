@@ -11,7 +11,8 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.codegen.cpu import text
+from ostinato.codegen.cpu import llvm_text
+from ostinato.codegen.cpu.access import STORED, access
 from ostinato.codegen.cpu.flags import FASTMATH
 from ostinato.codegen.cpu.llvm import (
     I64,
@@ -25,11 +26,10 @@ from ostinato.codegen.cpu.llvm import (
     function_type,
     i64,
 )
-from ostinato.codegen.cpu.memory import STORED, access
-from ostinato.codegen.cpu.native.module import SYMBOL
+from ostinato.codegen.cpu.native.llvm_modules import SYMBOL
 from ostinato.pdg.node import Dtype
-from ostinato.runtime import optimise
-from ostinato.runtime.linking import Library, key_of, named
+from ostinato.runtime.build import optimise
+from ostinato.runtime.build.linking import Library, key_of, named
 
 Array = npt.NDArray[Any]
 Loop = Callable[..., None]
@@ -41,9 +41,9 @@ def loop_text(function: Written) -> str:
     The function is applied to so many elements of each, so many times.
     """
     triple = importlib.import_module("llvmlite.binding").get_process_triple()
-    module = text.Module(triple, FASTMATH)
-    made = text.Function(module, function_type(VOID, [I64] * 3), SYMBOL)
-    b = cast(Builder, text.Builder(made.append_basic_block("entry")))
+    module = llvm_text.Module(triple, FASTMATH)
+    made = llvm_text.Function(module, function_type(VOID, [I64] * 3), SYMBOL)
+    b = cast(Builder, llvm_text.Builder(made.append_basic_block("entry")))
     table, count, times = made.args
     kinds: list[Dtype] = [*map(_number, function.arguments), _number(function.result)]
     words = b.inttoptr(table, I64.as_pointer())

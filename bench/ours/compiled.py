@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bench.harness.learning import samples
 from bench.harness.timing import rates
-from ostinato.cli.load import load_experiment
-from ostinato.results import Results
+from ostinato.cli.program_file import load_experiment
+from ostinato.compiler.results import Results
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PPO = ("cut_is_over=true",)  # as in the programs beside it, of which all but SB3's do so

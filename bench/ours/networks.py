@@ -9,7 +9,7 @@ import numpy as np
 import ostinato as ot
 from bench.harness.timing import rates
 from ostinato import nn, optim
-from ostinato.results import Results
+from ostinato.compiler.results import Results
 
 RATE = 0.01
 

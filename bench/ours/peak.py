@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from bench.handwritten.multiply_adds import peak_flops
 from bench.ours.compiled import EXAMPLES, PPO
-from ostinato.cli.load import load_experiment
+from ostinato.cli.program_file import load_experiment
 from ostinato.pdg.origin import GRADIENT, OPTIMIZER
 from ostinato.report.kernels import KernelRecord
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import ostinato as ot
-from ostinato.record import Record
-from ostinato.recurrent import Over
-from ostinato.tensor import Tensor, as_tensor
+from ostinato.language.record import Record
+from ostinato.language.recurrent import Over
+from ostinato.language.tensor import Tensor, as_tensor
 
 GRAVITY, MASS, LENGTH, STEP_S = 10.0, 1.0, 1.0, 0.05
 MAX_SPEED, MAX_TORQUE, MAX_STEPS = 8.0, 2.0, 200

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from bench.ours.compiled import EXAMPLES
-from ostinato.cli.load import load_experiment
+from ostinato.cli.program_file import load_experiment
 
 
 def sampler(episodes: int, steps: int, updates: int) -> Callable[[], float]:

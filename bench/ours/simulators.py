@@ -8,7 +8,7 @@ import ostinato as ot
 from bench.harness.timing import rates
 from bench.ours import pendulum
 from ostinato import rl
-from ostinato.record import Record
+from ostinato.language.record import Record
 
 
 def cartpole_program() -> ot.Program:

@@ -62,7 +62,7 @@ def peak_bytes() -> int:
 
 def main(place: str, extents: dict[str, int]) -> dict[str, float]:
     start = time.perf_counter()
-    from ostinato.cli.load import load_experiment
+    from ostinato.cli.program_file import load_experiment
 
     imported = time.perf_counter()
     experiment = load_experiment(place, ["cut_is_over=true"])  # see `PPO` in compiled.py

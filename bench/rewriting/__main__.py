@@ -17,7 +17,7 @@ from bench.rewriting.compiling import compile_forms, compiled_forms
 from bench.rewriting.corpus import CORPUS, Case
 from bench.rewriting.judging import Summary, Verdict, summary, verdicts
 from bench.rewriting.timing import Sampling, Timed, time_forms, use_new_memory
-from ostinato.machine.stored import current, profile_in_use
+from ostinato.machine.profile_store import current, profile_in_use
 
 QUICK = ("returns, recurrence", "mlp, forward")
 QUICK_EXTENT = 16

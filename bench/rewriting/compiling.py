@@ -10,18 +10,18 @@ from pathlib import Path
 
 from bench.rewriting.corpus import Case
 from bench.rewriting.forms import CHOSEN, candidates
+from ostinato.compiler.options import Options
+from ostinato.compiler.pipeline import assemble, code_digest, optimize_pdg
 from ostinato.machine.profile import Profile
-from ostinato.machine.stored import profile_in_use
-from ostinato.options import Options
-from ostinato.pdg.check import check
+from ostinato.machine.profile_store import profile_in_use
+from ostinato.pdg.demand.check import check
 from ostinato.pdg.errors import OstinatoError
-from ostinato.pdg.half import encoded
+from ostinato.pdg.half_storage import encoded
+from ostinato.rewrite.engine.registry import RuleSet, every_rule
 from ostinato.rewrite.optimize import RewriteOptions, Rewriting
-from ostinato.rewrite.registry import RuleSet, every_rule
-from ostinato.runtime import cache
 from ostinato.runtime.artifact import Artifact
-from ostinato.runtime.executor import Executable
-from ostinato.stages import assemble, code_digest, optimize_pdg
+from ostinato.runtime.cache import programs
+from ostinato.runtime.run.executor import Executable
 
 LONGEST_NS = 2.5e8  # forms that are predicted to take longer are not run
 Show = Callable[[str], None]
@@ -39,7 +39,7 @@ class FormRecord:
 
 def manifest(threads: int) -> Path:
     """The file that lists what was compiled last."""
-    return cache.root() / "bench-rewriting" / f"{threads}-threads.json"
+    return programs.root() / "bench-rewriting" / f"{threads}-threads.json"
 
 
 def compile_forms(cases: Sequence[Case], alternatives: int, threads: int, show: Show) -> None:
@@ -49,9 +49,9 @@ def compile_forms(cases: Sequence[Case], alternatives: int, threads: int, show: 
     for case in cases:
         found = _forms(case, alternatives, threads, profile)
         for record, artifact in found:
-            directory: Path | None = cache.directory_of(record.key)
-            if cache.load(record.key) is None:
-                directory = cache.store(record.key, artifact)
+            directory: Path | None = programs.directory_of(record.key)
+            if programs.load(record.key) is None:
+                directory = programs.store(record.key, artifact)
             Executable(artifact, directory, record.key, threads)
         records += [record for record, _ in found]
         show(f"{case.name}: {len(found)} forms")
@@ -102,7 +102,7 @@ def _forms(
         if text in texts or (too_long and name != CHOSEN):
             continue
         texts.add(text)
-        key = cache.digest("bench", artifact.source, str(threads), code_digest(), repr(profile))
+        key = programs.digest("bench", artifact.source, str(threads), code_digest(), repr(profile))
         price = optimized.report.after.total
         found.append((FormRecord(case.name, name, key, price), artifact))
         if len(found) > alternatives:

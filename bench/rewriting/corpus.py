@@ -12,8 +12,8 @@ import numpy as np
 import ostinato as ot
 from bench.rewriting import sequences
 from ostinato import nn, optim, rl
-from ostinato.arguments import declared_shape
-from ostinato.cli.load import load_function
+from ostinato.cli.program_file import load_function
+from ostinato.compiler.arguments import declared_shape
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Extent, evaluate
 

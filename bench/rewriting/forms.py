@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from ostinato.choosing import Sparing
+from ostinato.compiler.fastest import Sparing
 from ostinato.machine.profile import Profile
-from ostinato.rewrite.cost import Pricing
-from ostinato.rewrite.export import EGraph, ENode
+from ostinato.rewrite.extract.export import EGraph, ENode
+from ostinato.rewrite.extract.pricing import Pricing
+from ostinato.rewrite.extract.sizes import Sizes
 from ostinato.rewrite.optimize import RewriteOptions
-from ostinato.rewrite.sizes import Sizes
 
 CHOSEN = "chosen"
 SPREAD = 8.0  # disturbed prices lie between an eighth and eight times the right ones

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ostinato as ot
-from ostinato.tensor import Tensor
+from ostinato.language.tensor import Tensor
 
 DISCOUNT, TRACE = 0.99, 0.95
 

@@ -20,10 +20,10 @@ import ostinato as ot
 from bench.rewriting.corpus import Case
 from bench.rewriting.timing import FormRun, Sampling, use_new_memory
 from ostinato import optim
-from ostinato.compiler import Compiled
+from ostinato.compiler.compiled import Compiled
+from ostinato.language.tensor import Tensor
 from ostinato.nn import parameter
 from ostinato.nn.init import lecun_normal
-from ostinato.tensor import Tensor
 
 WIDTHS = (16, 32, 64, 128, 256, 512)
 UPDATES = 4

@@ -16,8 +16,8 @@ from statistics import median
 
 import ostinato as ot
 from ostinato import rl
-from ostinato.cli.load import load_function
-from ostinato.pdg.half import encoded
+from ostinato.cli.program_file import load_function
+from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.node import Pdg
 from ostinato.rewrite.optimize import RewriteOptions, optimize
 

@@ -13,17 +13,17 @@ from typing import Protocol, cast
 
 from bench.rewriting.compiling import FormRecord
 from bench.rewriting.corpus import Case
-from ostinato.arguments import signature
 from ostinato.codegen.cost.estimate import estimate
 from ostinato.codegen.plan import Plan
-from ostinato.compiler import Compiled
+from ostinato.compiler.arguments import signature
+from ostinato.compiler.compiled import Compiled
+from ostinato.compiler.options import Options, Request
+from ostinato.compiler.results import Beside
 from ostinato.machine.profile import Profile
-from ostinato.options import Options, Request
-from ostinato.results import Beside
-from ostinato.runtime import cache
 from ostinato.runtime.artifact import Artifact
-from ostinato.runtime.executor import Executable
-from ostinato.runtime.later import Later
+from ostinato.runtime.cache import programs
+from ostinato.runtime.cache.two_parts import Later
+from ostinato.runtime.run.executor import Executable
 
 M_MMAP_THRESHOLD, MAPPED_BYTES = -3, 1 << 16  # of the GNU C library: arrays from 64 KiB on
 SAMPLE_S = 4e-3  # shorter runs are repeated within a sample
@@ -138,10 +138,10 @@ def _timed(
     runs: list[Run] = []
     predicted: list[float] = []
     for record in records:
-        artifact = cache.load(record.key)
+        artifact = programs.load(record.key)
         if artifact is None:
             raise FileNotFoundError(f"{case.name}: compile the forms first, with --compile-only")
-        executable = Executable(artifact, cache.directory_of(record.key), record.key, threads)
+        executable = Executable(artifact, programs.directory_of(record.key), record.key, threads)
         beside = Beside(program.lengths, program.hosts, program.notes)
         request = Request(program.pdg, None, Options())
         compiled = Compiled(executable, signature(program.pdg), beside, request)

@@ -8,20 +8,16 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from ostinato import debug, random
-from ostinato.carries import CarriedRecord, Carry, carried, carry
 from ostinato.certificate import verify_certificate
-from ostinato.custom import custom_gradient
-from ostinato.dims import Condition, Dimension, IndexExpression, dim, dims
-from ostinato.experiment import Experiment, Solved
-from ostinato.functions.activations import (
-    elu,
-    hard_tanh,
-    leaky_relu,
-    mish,
-    softsign,
-)
-from ostinato.functions.along import (
+from ostinato.compiler.experiment import Experiment, Solved
+from ostinato.compiler.program import Program
+from ostinato.inspection.rule_set import RuleSet
+from ostinato.language import debug, random
+from ostinato.language.carry import CarriedRecord, Carry, carried, carry
+from ostinato.language.custom_gradient import custom_gradient
+from ostinato.language.dims import Condition, Dimension, IndexExpression, dim, dims
+from ostinato.language.functions.activations import elu, hard_tanh, leaky_relu, mish, softsign
+from ostinato.language.functions.along import (
     argsort,
     cummax,
     cummin,
@@ -35,7 +31,7 @@ from ostinato.functions.along import (
     sort,
     top_k,
 )
-from ostinato.functions.basic import (
+from ostinato.language.functions.basic import (
     abs,
     arange,
     broadcast_to,
@@ -89,7 +85,7 @@ from ostinato.functions.basic import (
     where,
     zeros,
 )
-from ostinato.functions.contraction import (
+from ostinato.language.functions.contraction import (
     diag,
     diagonal,
     dot,
@@ -103,7 +99,7 @@ from ostinato.functions.contraction import (
     triu,
     vecdot,
 )
-from ostinato.functions.convolution import (
+from ostinato.language.functions.convolution import (
     avg_pool1d,
     avg_pool2d,
     avg_pool3d,
@@ -114,7 +110,7 @@ from ostinato.functions.convolution import (
     max_pool2d,
     max_pool3d,
 )
-from ostinato.functions.elementary import (
+from ostinato.language.functions.elementary import (
     arccos,
     arccosh,
     arcsin,
@@ -141,24 +137,16 @@ from ostinato.functions.elementary import (
     sinh,
     trunc,
 )
-from ostinato.functions.repetition import (
-    meshgrid,
-    pad,
-    repeat,
-    roll,
-    tile,
-)
-from ostinato.gradient import grad, hvp, jvp, vjp
-from ostinato.host import host
-from ostinato.inspection.rules import RuleSet
+from ostinato.language.functions.repetition import meshgrid, pad, repeat, roll, tile
+from ostinato.language.gradient import grad, hvp, jvp, vjp
+from ostinato.language.host import host
+from ostinato.language.record import Record, RecurrentRecord
+from ostinato.language.recurrent import Recurrent, input, recurrent
+from ostinato.language.stop import alive, length, stop
+from ostinato.language.surface import declare
+from ostinato.language.tensor import Tensor, constant
 from ostinato.pdg.errors import OstinatoError
-from ostinato.program import Program
-from ostinato.record import Record, RecurrentRecord
-from ostinato.recurrent import Recurrent, input, recurrent
-from ostinato.rewrite.registry import Rule
-from ostinato.stopping import alive, length, stop
-from ostinato.surface import declare
-from ostinato.tensor import Tensor, constant
+from ostinato.rewrite.engine.registry import Rule
 
 if TYPE_CHECKING:
     from ostinato import nn, optim, rl
@@ -336,7 +324,7 @@ def __getattr__(name: str) -> object:
     if name in _LATER:
         return importlib.import_module(f"ostinato.{name}")
     if name == "rules":
-        from ostinato.inspection.rules import every
+        from ostinato.inspection.rule_set import every
 
         return every()
     raise AttributeError(f"module 'ostinato' has no attribute {name!r}")

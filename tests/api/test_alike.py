@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.arguments import Signature
-from ostinato.compiler import Compiled
+from ostinato.compiler.arguments import Signature
+from ostinato.compiler.compiled import Compiled
 from ostinato.pdg.errors import ArgumentError
 
 X = np.arange(6, dtype="float32").reshape(2, 3)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from ostinato.compiler.program import Program
 from ostinato.pdg.functions import Array
-from ostinato.program import Program
 from tests.api import (
     test_along,
     test_bits,

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pytest
 
 import ostinato as ot
-from ostinato.custom import Gradients
+from ostinato.language.custom_gradient import Gradients
+from ostinato.language.tensor import Tensor
 from ostinato.pdg.errors import GradientError, ShapeError
-from ostinato.tensor import Tensor
 
 Pulled = tuple[Tensor, Callable[[Tensor], Gradients]]
 Array = npt.NDArray[np.float64]

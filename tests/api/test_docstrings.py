@@ -6,18 +6,21 @@ import pkgutil
 
 import pytest
 
-from ostinato import nn, optim
+from ostinato import language, nn, optim, rl
 
+PACKAGES = (language, nn, optim, rl)
 MODULES = [
-    *"dims functions gradient program recurrent record tensor random".split(),
-    *"rl.cartpole rl.categorical".split(),
-    *(f"nn.{module.name}" for module in pkgutil.iter_modules(nn.__path__)),
-    *(f"optim.{module.name}" for module in pkgutil.iter_modules(optim.__path__)),
+    "ostinato.compiler.program",
+    *(
+        module.name
+        for package in PACKAGES
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    ),
 ]
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_are_true(name: str) -> None:
-    module = importlib.import_module(f"ostinato.{name}")
+    module = importlib.import_module(name)
     found = doctest.testmod(module)
     assert found.failed == 0

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import ostinato as ot
-from ostinato.compiler import Compiled
+from ostinato.compiler.compiled import Compiled
 
 
 def returns() -> Compiled:

@@ -3,7 +3,7 @@
 import pytest
 
 import ostinato as ot
-from ostinato.inspection.text import bytes_of, table, time_of
+from ostinato.inspection.formatting import bytes_of, table, time_of
 from ostinato.pdg.errors import OptionError
 
 

@@ -6,10 +6,10 @@ import pytest
 
 import ostinato as ot
 from ostinato import nn, optim, rl
-from ostinato.compiler import Compiled
-from ostinato.operations import key_of, operations
+from ostinato.compiler.compiled import Compiled
 from ostinato.pdg.errors import ArgumentError
 from ostinato.pdg.origin import Place
+from ostinato.provenance.operations import key_of, operations
 
 
 def training() -> ot.Program:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import ostinato as ot
+from ostinato.compiler.defined_before import LARGE
 from ostinato.pdg.errors import ArgumentError, DomainError
-from ostinato.proved import LARGE
-from ostinato.runtime import sealed
-from ostinato.runtime.kept import CHECKS
+from ostinato.runtime.cache import sealed
+from ostinato.runtime.cache.eviction import CHECKS
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def kept(cache: Path) -> list[Path]:
 def test_a_large_program_is_proved_once(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chain(2 * LARGE)
     assert len(kept(own_cache)) == 1
-    monkeypatch.setattr("ostinato.pdg.check.check", None)  # a call would fail
+    monkeypatch.setattr("ostinato.pdg.demand.check.check", None)  # a call would fail
     assert chain(2 * LARGE).interpret(x=[0.0])["y"].tolist() == [0.0]
 
 

@@ -9,7 +9,7 @@ import pytest
 import ostinato as ot
 from bench.ours.networks import perceptron, recurrent, require_finite, rows
 from ostinato import nn
-from ostinato.results import Results
+from ostinato.compiler.results import Results
 
 
 @pytest.mark.parametrize("batch_axis", [False, True])

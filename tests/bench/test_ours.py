@@ -4,8 +4,8 @@ import pytest
 from bench.handwritten.multiply_adds import CHAINS, LANES, chained, peak_flops
 from bench.ours.compiled import possible
 from bench.ours.peak import update
+from ostinato.compiler.results import Results
 from ostinato.report.kernels import KernelRecord
-from ostinato.results import Results
 
 
 def test_the_speed_of_an_impossible_result_is_no_figure() -> None:

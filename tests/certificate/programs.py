@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import ostinato as ot
-from ostinato.certificate.record import from_data, sum_of
+from ostinato.certificate.document import from_data, sum_of
 from ostinato.certificate.verify import checks_of, findings
 from ostinato.pdg.errors import CertificateError
 

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 import ostinato as ot
-from ostinato.certificate import proofs
-from ostinato.certificate.proofs import check_rules
+from ostinato.certificate import rule_proofs
+from ostinato.certificate.rule_proofs import check_rules
 from ostinato.certificate.texts import Unproved
-from ostinato.rewrite.registry import Rule, every_rule
-from ostinato.runtime import cache, crew, folder, objects
+from ostinato.rewrite.engine.registry import Rule, every_rule
+from ostinato.runtime.build import objects
+from ostinato.runtime.cache import folder, programs
+from ostinato.runtime.run import spinning_pool
 from tests.certificate.programs import altered, certificate, place_of, refusal
 
 FALSE = Rule("mine/false", "x + y = x", "Nothing.", '(map2 "add" x y)', "x")
@@ -38,7 +40,7 @@ def files(root: Path) -> dict[Path, bytes]:
 def test_a_file_that_says_that_a_false_rule_is_proved_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(programs.VARIABLE, str(tmp_path))
     opened.clear()
     with pytest.raises(Unproved, match="the rule `mine/false` is failed: differs at"):
         check_rules((FALSE,), every_rule())
@@ -48,7 +50,7 @@ def test_a_file_that_says_that_a_false_rule_is_proved_is_not_read(
 def test_a_rule_is_proved_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = every_rule()["view/transpose-twice"]
     check_rules((rule,), every_rule())
-    monkeypatch.setattr(proofs, "prove", None)
+    monkeypatch.setattr(rule_proofs, "prove", None)
     assert check_rules((rule,), every_rule()) == "1 proved"
 
 
@@ -62,12 +64,12 @@ def test_a_rule_of_the_table_by_another_name_is_refused() -> None:
 def test_a_verification_leaves_the_cache_alone_and_uses_nothing_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(programs.VARIABLE, str(tmp_path / "cache"))
     x = ot.input("x", over=ot.dims("t"))
     ot.Program(y=2.0 * x).compile(certificate=tmp_path / "c.json")
     before = files(tmp_path)
     loaded: list[str] = []
-    monkeypatch.setattr(cache, "load", loaded.append)
+    monkeypatch.setattr(programs, "load", loaded.append)
     original = objects.load
 
     def from_elsewhere(key: str) -> bytes | None:
@@ -84,7 +86,7 @@ def test_a_run_takes_nothing_from_a_cache_that_is_not_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What wakes workers is machine code too; the first run of a process loads it."""
-    monkeypatch.setattr(crew, "made_for", cached(crew.made_for.__wrapped__))
+    monkeypatch.setattr(spinning_pool, "made_for", cached(spinning_pool.made_for.__wrapped__))
     asked: list[Path] = []
     original = objects.load
 
@@ -93,10 +95,10 @@ def test_a_run_takes_nothing_from_a_cache_that_is_not_looked_at(
         return original(key)
 
     monkeypatch.setattr(objects, "load", load)
-    crew.lead_of()
+    spinning_pool.lead_of()
     with folder.elsewhere(tmp_path):
-        crew.lead_of()
-        crew.lead_of()
+        spinning_pool.lead_of()
+        spinning_pool.lead_of()
     assert [path.is_relative_to(tmp_path) for path in asked] == [False, True]
 
 
@@ -118,7 +120,7 @@ def test_the_text_of_a_rule_runs_nothing_while_it_is_refused(tmp_path: Path) -> 
 
 def everything(data: dict[str, Any]) -> list[str]:
     """The names of all checks that fail."""
-    from ostinato.certificate.record import from_data
+    from ostinato.certificate.document import from_data
     from ostinato.certificate.verify import check_certificate
 
     return [f.check for f in check_certificate(from_data(data)).findings if not f.holds]

@@ -10,12 +10,12 @@ import ostinato as ot
 from ostinato import nn, optim
 from ostinato.certificate.equality import MOST_ROUNDS, check_equality
 from ostinato.certificate.make import Compilation, certify
-from ostinato.certificate.planned import check_memory, check_waiting, planned
-from ostinato.options import Options
-from ostinato.pdg.half import encoded
-from ostinato.rewrite.registry import every_rule
-from ostinato.rewrite.saturate import Budget
-from ostinato.stages import optimize_pdg
+from ostinato.certificate.replay import check_memory, check_waiting, planned
+from ostinato.compiler.options import Options
+from ostinato.compiler.pipeline import optimize_pdg
+from ostinato.pdg.half_storage import encoded
+from ostinato.rewrite.engine.registry import every_rule
+from ostinato.rewrite.engine.saturate import Budget
 from tests.pipeline.test_prompt import decoder
 
 

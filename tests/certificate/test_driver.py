@@ -12,14 +12,14 @@ import pytest
 import ostinato as ot
 from ostinato.certificate.emitted import check_driver
 from ostinato.certificate.fitted import Misemitted
-from ostinato.certificate.memory import Timeline
 from ostinato.certificate.order import Moment
+from ostinato.certificate.plan_memory import Timeline
 from ostinato.certificate.timeline import timeline_of
-from ostinato.codegen.emit.program import emit
-from ostinato.options import Options
-from ostinato.pdg.half import encoded
-from ostinato.rewrite.registry import every_rule
-from ostinato.stages import optimize_pdg, plan_of
+from ostinato.codegen.emit.generated_module import emit
+from ostinato.compiler.options import Options
+from ostinato.compiler.pipeline import optimize_pdg, plan_of
+from ostinato.pdg.half_storage import encoded
+from ostinato.rewrite.engine.registry import every_rule
 from tests.certificate.programs import policy_gradient
 from tests.pipeline.programs import SMALL
 from tests.pipeline.test_spread import judged

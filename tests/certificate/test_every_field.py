@@ -18,7 +18,7 @@ from typing import Any, cast
 import pytest
 
 import ostinato as ot
-from ostinato.certificate.record import sum_of
+from ostinato.certificate.document import sum_of
 from tests.certificate.programs import Data, refusal
 
 EACH = 1  # of the places of a field

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from ostinato.certificate.document import from_data
 from ostinato.certificate.order import Loop, Misordered, Read, Step, check_order
-from ostinato.certificate.record import from_data
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, expr
 from tests.certificate.programs import certificate

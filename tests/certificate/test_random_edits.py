@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.certificate.record import Certificate, from_data, sum_of
+from ostinato.certificate.document import Certificate, from_data, sum_of
 from ostinato.certificate.runs import Values, drawn, interpreted
 from tests.certificate.programs import Data, certificate, refusal
 

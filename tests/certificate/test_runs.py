@@ -21,7 +21,7 @@ from ostinato.certificate.runs import (
     work,
 )
 from ostinato.pdg.functions import Array
-from ostinato.runtime.executor import Bound, Executable
+from ostinato.runtime.run.executor import Bound, Executable
 
 X = Callable[[ot.Tensor, ot.Dimension], ot.Tensor]
 

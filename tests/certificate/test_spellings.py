@@ -9,11 +9,11 @@ import pytest
 import ostinato as ot
 from ostinato.certificate.equality import check_equality
 from ostinato.certificate.make import Compilation, certify
-from ostinato.certificate.planned import planned
-from ostinato.options import Options
-from ostinato.pdg.half import encoded
-from ostinato.rewrite.registry import every_rule
-from ostinato.stages import optimize_pdg
+from ostinato.certificate.replay import planned
+from ostinato.compiler.options import Options
+from ostinato.compiler.pipeline import optimize_pdg
+from ostinato.pdg.half_storage import encoded
+from ostinato.rewrite.engine.registry import every_rule
 from tests.rewrite.test_decays import ATTENTION, SUMS, attention, decaying
 from tests.rewrite.test_ends import (
     ADVANTAGES,

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import ostinato as ot
-from ostinato.certificate.memory import Fill, Layout, Memory, Slot, Tensor
+from ostinato.certificate.arena_proof import check_places
+from ostinato.certificate.document import read
 from ostinato.certificate.order import Loop, Moment, Read, Step
-from ostinato.certificate.places import check_places
-from ostinato.certificate.record import read
+from ostinato.certificate.plan_memory import Fill, Layout, Memory, Slot, Tensor
 from ostinato.certificate.slots import Misplaced, check_storage, storage_of
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, ExprLike, expr

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.cli.load import load_experiment, load_function, read_settings
+from ostinato.cli.program_file import load_experiment, load_function, read_settings
 from ostinato.pdg.errors import OptionError
 
 TWO = """
-from ostinato.experiment import Experiment
+from ostinato.compiler.experiment import Experiment
 def shape(n: int) -> int: return n
 def cartpole(episodes: int = 64, rate: float = 0.1, fast: bool = False) -> Experiment: ...
 """

@@ -8,7 +8,7 @@ import pytest
 
 from ostinato import Program, zeros
 from ostinato.cli.training import Record, Row, SolvedJudge, train
-from ostinato.experiment import Experiment, Solved
+from ostinato.compiler.experiment import Experiment, Solved
 
 
 @dataclass

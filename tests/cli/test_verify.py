@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ostinato.certificate.record import sum_of
+from ostinato.certificate.document import sum_of
 from ostinato.cli.explain import Written, explain
 from ostinato.cli.verify import VerifyOptions, verify
 

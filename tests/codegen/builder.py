@@ -22,7 +22,7 @@ from ostinato.codegen.system import (
     System,
     Value,
 )
-from ostinato.pdg.along import AXIS_FUNCTIONS
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.index import Dim, Expr, ExprLike, expr
 from ostinato.pdg.node import Dtype

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.codegen.demand.guards import guard_of
+from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.arena import ITEM_BYTES, Layout, layout
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.phases import Chain, phases
@@ -31,7 +31,7 @@ from ostinato.codegen.system import (
     Statement,
     Value,
 )
-from ostinato.codegen.systems.whole import operands, walked
+from ostinato.codegen.systems.whole_axes import operands, walked
 from ostinato.codegen.tree import (
     SLICES,
     Call,

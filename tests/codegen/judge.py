@@ -22,8 +22,8 @@ from ostinato.codegen.system import (
     System,
     Value,
 )
-from ostinato.codegen.systems.whole import operands, walked
-from ostinato.pdg.along import AXIS_FUNCTIONS, along_axis
+from ostinato.codegen.systems.whole_axes import operands, walked
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS, along_axis
 from ostinato.pdg.condition import holds
 from ostinato.pdg.functions import FUNCTIONS, fold_unit
 from ostinato.pdg.index import Dim, Extent, evaluate

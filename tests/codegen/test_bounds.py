@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.lowering.bounds import prove_bounds
+from ostinato.codegen.lowering.prove_bounds import prove_bounds
 from ostinato.codegen.lowering.radix import below
 from ostinato.codegen.system import Axis, Clamp, Load, Statement, System
 from ostinato.pdg.condition import ALWAYS, Cond, at_least

@@ -1,6 +1,6 @@
 """Kernels, barriers, published loops, lifetimes."""
 
-from ostinato.codegen.driver import LARGEST
+from ostinato.codegen.kernel_partition import LARGEST
 from ostinato.codegen.plan import Plan, plan
 from ostinato.codegen.tree import Barrier, Call, DriverLoop, Step
 from ostinato.pdg.condition import ALWAYS, equal

@@ -5,11 +5,11 @@ import pytest
 import ostinato as ot
 from ostinato.codegen.cost.estimate import LARGE, Estimate, estimate, predicted
 from ostinato.codegen.plan import Plan
+from ostinato.compiler.options import Options
+from ostinato.compiler.pipeline import optimize_pdg, plan_of
+from ostinato.language.tensor import Tensor
 from ostinato.machine.profile import Profile
-from ostinato.options import Options
-from ostinato.runtime import direct
-from ostinato.stages import optimize_pdg, plan_of
-from ostinato.tensor import Tensor
+from ostinato.runtime.run import uncopied
 
 PROFILE = Profile()
 
@@ -84,7 +84,7 @@ def test_what_stays_where_it_is_costs_no_copy() -> None:
     x, y = ot.input("x", over=(b, t)), ot.recurrent("y", over=(b, t))
     y[b, 0] = x[b, 0]
     y[b, t + 1] = 0.5 * y + x[b, t + 1]
-    assert LARGE == direct.LARGE
+    assert LARGE == uncopied.LARGE
     assert of(ot.Program(y=x * 2.0), B=256, T=256).arguments == 0.0
     assert of(ot.Program(y=x * 2.0), B=256, T=255).arguments > 0.0  # the last tile has fewer
     assert of(ot.Program(y=y), B=256, T=256).arguments >= 256 * 256 * PROFILE.copy_ns

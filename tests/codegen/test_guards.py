@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.codegen.demand.guards import guards
+from ostinato.codegen.masks.guards import guards
 from ostinato.codegen.tree import Span
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
+from ostinato.pdg.extra_dims import twin
 from ostinato.pdg.index import Dim, Expr, expr
-from ostinato.pdg.twins import twin
 from tests.codegen.builder import Builder, V, call, choose, number
 from tests.codegen.compare import assert_right
 

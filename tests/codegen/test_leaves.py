@@ -1,9 +1,9 @@
 import ostinato as ot
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.tree import Nest, leaves
-from ostinato.options import Options
-from ostinato.stages import optimize_pdg, plan_of
-from ostinato.tensor import Tensor
+from ostinato.compiler.options import Options
+from ostinato.compiler.pipeline import optimize_pdg, plan_of
+from ostinato.language.tensor import Tensor
 
 
 def planned(x: Tensor) -> Plan:

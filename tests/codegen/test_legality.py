@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from ostinato.codegen.scheduling.legality import check_schedule
-from ostinato.codegen.scheduling.schedule import Scheduled, schedule
+from ostinato.codegen.scheduling.scheduler import Scheduled, schedule
 from ostinato.codegen.systems.tile import tile
 from ostinato.codegen.tree import Loop, Tree
 from tests.codegen.programs import reinforce, toy

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from ostinato.codegen.memory.again import Unavailable, again
-from ostinato.codegen.memory.kept import kept
-from ostinato.codegen.memory.lighter import Room, fitted
+from ostinato.codegen.memory.long_lived import kept
+from ostinato.codegen.memory.rematerialise import Unavailable, again
+from ostinato.codegen.memory.within_limit import Room, fitted
 from ostinato.codegen.plan import Plan, PlanOptions, plan
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import Extent, expr

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ostinato.codegen.lowering.bounds import prove_bounds
 from ostinato.codegen.lowering.lower import lower
+from ostinato.codegen.lowering.prove_bounds import prove_bounds
 from ostinato.codegen.system import Call, Load, Statement, System
 from ostinato.pdg import build
 from ostinato.pdg.condition import at_least, equal
+from ostinato.pdg.grad.axis_adjoints import flip
 from ostinato.pdg.index import Dim, Expr, Slice, expr
 from ostinato.pdg.node import Equation, Node, Pdg
-from ostinato.pdg.sweep import flip
 
 b, t = Dim("b"), Dim("t")
 B, T = expr(b.extent), expr(t.extent)

@@ -11,9 +11,9 @@ import ostinato as ot
 from ostinato.codegen.memory.arena import layout, sizes_bytes
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.systems.tile import WIDTH, balanced_width
-from ostinato.options import Options
-from ostinato.stages import optimize_pdg, plan_of
-from ostinato.tensor import Tensor
+from ostinato.compiler.options import Options
+from ostinato.compiler.pipeline import optimize_pdg, plan_of
+from ostinato.language.tensor import Tensor
 
 
 def squares(rows: int, slope: bool = True) -> ot.Program:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ostinato.codegen.memory.lighter import Room, fitted
+from ostinato.codegen.memory.within_limit import Room, fitted
 from ostinato.codegen.plan import Plan, PlanOptions
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import Extent, expr

@@ -6,7 +6,7 @@ import pytest
 
 from ostinato.codegen.emit.driver import emit_driver
 from ostinato.codegen.plan import Plan, PlanOptions, plan
-from ostinato.codegen.scheduling import spread
+from ostinato.codegen.scheduling import hoist
 from ostinato.codegen.tree import Loop, computed, leaves
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import expr
@@ -18,7 +18,7 @@ SIZES = {"B": 4, "T": 9}
 
 @pytest.fixture(autouse=True)
 def _worth(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread, "PASSED", 1)
+    monkeypatch.setattr(hoist, "PASSED", 1)
 
 
 def judged(wide: int = 4, hints: dict[str, int] | None = None, ends: bool = False) -> Builder:
@@ -90,12 +90,12 @@ def test_few_steps_are_not_shared_out() -> None:
 
 
 def test_little_work_stays_where_its_operands_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread, "PASSED", 512)
+    monkeypatch.setattr(hoist, "PASSED", 512)
     assert not shared(plan(judged().system()))
 
 
 def test_work_that_is_small_beside_the_steps_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread, "SHARE", 0.1)
+    monkeypatch.setattr(hoist, "SHARE", 0.1)
     assert not shared(plan(judged().system()))
 
 

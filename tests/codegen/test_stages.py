@@ -7,8 +7,8 @@ import sys
 import pytest
 
 import ostinato as ot
-from ostinato.runtime.module import READER
-from ostinato.stages import STAGES
+from ostinato.compiler.pipeline import STAGES
+from ostinato.runtime.build.source_module import READER
 
 
 @pytest.mark.parametrize("name", (*STAGES, READER))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import ostinato as ot
-from ostinato.compiler import Compiled
+from ostinato.compiler.compiled import Compiled
 from ostinato.pdg.errors import NonFiniteError
 from tests.errors.refusal import here, refusal
 

@@ -7,14 +7,14 @@ import pytest
 from rich.console import Console
 
 import ostinato as ot
+from ostinato.calibration import workloads
+from ostinato.calibration.measure import Effort, Stopwatch, level_bytes, stages
+from ostinato.calibration.workloads import FUNCTIONS, Repetition, numbers
 from ostinato.cli.calibrate import calibrate as calibrate_machine
 from ostinato.cli.calibrate import table
 from ostinato.codegen.emit.alone import LITTLE
-from ostinato.machine import programs
-from ostinato.machine.calibrate import Effort, Stopwatch, level_bytes, stages
 from ostinato.machine.profile import Profile, from_json
-from ostinato.machine.programs import FUNCTIONS, Repetition, numbers
-from ostinato.machine.stored import current, forget
+from ostinato.machine.profile_store import current, forget
 
 HASTY = Effort(slope_s=0.0, runs=1, most_bytes=1 << 20)
 
@@ -25,7 +25,7 @@ def clocked(times: list[float]) -> Stopwatch:
 
 
 def nothing() -> Repetition:
-    return programs.repeated(programs.multiplied, numbers(programs.FEW))
+    return workloads.repeated(workloads.multiplied, numbers(workloads.FEW))
 
 
 def test_a_step_is_what_longer_runs_take_longer() -> None:
@@ -43,26 +43,26 @@ def test_a_repeated_function_stays_finite(fn: str) -> None:
     i = ot.dims("i")
     h = ot.recurrent("h", shape=(4,), over=i)
     h[0] = ot.constant(numbers(4))
-    h[i + 1] = programs.multiplied(0.0 * FUNCTIONS[fn](h) + h)
+    h[i + 1] = workloads.multiplied(0.0 * FUNCTIONS[fn](h) + h)
     found = ot.Program(y=h[i.size - 1]).interpret(I=50)["y"]
     assert ((found > 0.5) & (found < 1.0)).all()
 
 
 def test_the_batch_that_workers_share_is_too_much_for_one() -> None:
     """One worker did all of it: nobody waited for anybody, and a barrier seemed to be free."""
-    shared = programs.shared(2)
+    shared = workloads.shared(2)
     (elements,) = re.findall(rf"if (.+) <= {LITTLE}:", shared.run.explain().source)
     assert eval(elements, {"B": len(np.asarray(shared.arguments["x"]))}) > LITTLE
 
 
 def test_the_matrix_that_is_read_in_strides_is_not_transposed_by_squares() -> None:
     square = numbers(64 * 64).reshape(64, 64)
-    source = programs.repeated(programs.turned, square).run.explain().source
+    source = workloads.repeated(workloads.turned, square).run.explain().source
     assert "transpose" not in source and "a1 * 64 + a0)" in source
 
 
 def test_levels_grow() -> None:
-    sizes = programs.level_sizes(level_bytes(), most_bytes=1 << 40)
+    sizes = workloads.level_sizes(level_bytes(), most_bytes=1 << 40)
     assert sizes == sorted(set(sizes)) and len(sizes) == len(Profile().byte_ns)
 
 
@@ -83,8 +83,8 @@ def test_the_table_shows_measured_beside_shipped() -> None:
 def test_a_calibration_is_stored_and_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OSTINATO_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv("OSTINATO_PROFILE")
-    monkeypatch.setattr(programs, "FUNCTIONS", {"div": FUNCTIONS["div"]})
-    monkeypatch.setattr(programs, "WAITING", {"div": programs.WAITING["div"]})
+    monkeypatch.setattr(workloads, "FUNCTIONS", {"div": FUNCTIONS["div"]})
+    monkeypatch.setattr(workloads, "WAITING", {"div": workloads.WAITING["div"]})
     console = Console(file=StringIO(), width=120)
     profile = calibrate_machine(tmp_path / "profile.json", console, HASTY)
     assert from_json((tmp_path / "profile.json").read_text()) == profile

@@ -6,7 +6,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.machine.profile import Profile, from_json
-from ostinato.machine.stored import current, forget, profile_in_use, store
+from ostinato.machine.profile_store import current, forget, profile_in_use, store
 from ostinato.pdg.errors import OptionError
 
 

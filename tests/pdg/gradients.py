@@ -6,7 +6,7 @@ import numpy as np
 
 from ostinato.pdg import build
 from ostinato.pdg.functions import Array
-from ostinato.pdg.grad import Gradients, gradient
+from ostinato.pdg.grad.reverse import Gradients, gradient
 from ostinato.pdg.index import Dim, ExprLike, Extent, Slice, evaluate, expr
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Equation, Input, Node, Pdg

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from ostinato.pdg import build
-from ostinato.pdg.along import AXIS_FUNCTIONS, along_axis
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS, along_axis
 from ostinato.pdg.errors import DtypeError, ShapeError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Slice, expr
 from ostinato.pdg.interpret import interpret
+from ostinato.pdg.invariants import verify
 from ostinato.pdg.node import Dtype, Node, Pdg
-from ostinato.pdg.printer import show
-from ostinato.pdg.verify import verify
+from ostinato.pdg.text.printer import show
 
 T = Dim("t")
 FOLDS: dict[str, Callable[[Array], Any]] = {

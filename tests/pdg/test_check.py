@@ -3,8 +3,8 @@
 import pytest
 
 from ostinato.pdg import build
-from ostinato.pdg.check import check
 from ostinato.pdg.condition import ALWAYS, at_least, equal, every, some
+from ostinato.pdg.demand.check import check
 from ostinato.pdg.errors import CoverageError, DomainError, OstinatoError, ShapeError
 from ostinato.pdg.index import Expr, Slice, expr, maximum, minimum
 from ostinato.pdg.node import Equation, Node

@@ -2,7 +2,7 @@
 
 from ostinato.pdg import build
 from ostinato.pdg.condition import ALWAYS, at_least, equal
-from ostinato.pdg.demand import Demand
+from ostinato.pdg.demand.demand import Demand
 from ostinato.pdg.index import Dim, Extent, Slice, expr
 from ostinato.pdg.node import Equation, Node
 from tests.pdg.programs import (

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.pdg import build
-from ostinato.pdg.check import check
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, negation
-from ostinato.pdg.demand import Demand
+from ostinato.pdg.demand.check import check
+from ostinato.pdg.demand.demand import Demand
 from ostinato.pdg.errors import DomainError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Expr, Extent, expr, maximum, minimum

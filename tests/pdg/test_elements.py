@@ -13,7 +13,7 @@ from ostinato.pdg.build import Shape
 from ostinato.pdg.condition import at_least, equal, holds, negation
 from ostinato.pdg.element import element
 from ostinato.pdg.errors import DtypeError, GradientError, ShapeError
-from ostinato.pdg.grad import gradient
+from ostinato.pdg.grad.reverse import gradient
 from ostinato.pdg.index import Slice, expr
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.naming import called

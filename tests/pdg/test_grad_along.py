@@ -5,11 +5,11 @@ import pytest
 
 from ostinato.pdg import build
 from ostinato.pdg.functions import Array
-from ostinato.pdg.grad import gradient
+from ostinato.pdg.grad.axis_adjoints import flip, is_flip
+from ostinato.pdg.grad.reverse import gradient
 from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Along, Node, Pdg
-from ostinato.pdg.sweep import flip, is_flip
 from tests.pdg.gradients import B, T, check, f, mul, n, number, source, t, total, weighed, window
 
 x = source("x", 3, 4, over=(T,))

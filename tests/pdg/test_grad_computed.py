@@ -6,7 +6,7 @@ import pytest
 import ostinato as ot
 from ostinato.pdg import build
 from ostinato.pdg.condition import at_least, equal
-from ostinato.pdg.grad import gradient
+from ostinato.pdg.grad.reverse import gradient
 from ostinato.pdg.index import Expr, Slice, expr, maximum, minimum
 from ostinato.pdg.node import Equation, Node
 from tests.pdg.gradients import B, T, at, b, check, f, mul, n, source, t, total, weighed

@@ -6,7 +6,7 @@ import pytest
 from ostinato.pdg import build
 from ostinato.pdg.condition import Cond, at_least, equal, every, negation, some
 from ostinato.pdg.functions import FLOATS, FUNCTIONS
-from ostinato.pdg.grad import gradient
+from ostinato.pdg.grad.reverse import gradient
 from ostinato.pdg.index import Expr, Slice, expr
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Node, Pdg

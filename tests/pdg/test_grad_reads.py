@@ -4,7 +4,7 @@ import pytest
 
 from ostinato.pdg import build
 from ostinato.pdg.condition import at_least
-from ostinato.pdg.grad import gradient
+from ostinato.pdg.grad.reverse import gradient
 from ostinato.pdg.index import Expr, Slice, expr, maximum, minimum
 from ostinato.pdg.node import Node, Pdg, Read, Reduce
 from tests.pdg.gradients import (

@@ -6,7 +6,7 @@ import pytest
 from ostinato.pdg import build
 from ostinato.pdg.condition import ALWAYS, at_least, equal, every
 from ostinato.pdg.errors import GradientError
-from ostinato.pdg.grad import gradient
+from ostinato.pdg.grad.reverse import gradient
 from ostinato.pdg.index import Dim, Slice, expr, maximum
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Equation, Node, Pdg

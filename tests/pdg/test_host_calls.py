@@ -9,7 +9,7 @@ import pytest
 
 from ostinato.pdg import build
 from ostinato.pdg.functions import Array
-from ostinato.pdg.host import HostFunction, Result
+from ostinato.pdg.host_functions import HostFunction, Result
 from ostinato.pdg.index import expr
 from ostinato.pdg.interpret import Interpreter, interpret
 from ostinato.pdg.node import PURE, Host, Node, intern

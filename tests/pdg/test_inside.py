@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.pdg.check import check
+from ostinato.pdg.demand.check import check
+from ostinato.pdg.demand.inside import inside, straying
 from ostinato.pdg.errors import DomainError
-from ostinato.pdg.inside import inside, straying
 from ostinato.pdg.interpret import interpret
-from ostinato.pdg.mathematics import equations
+from ostinato.report.drawing.mathematics import equations
 from tests.pipeline.test_outside import EXTENTS, PROGRAMS, Build, X
 
 

@@ -18,6 +18,7 @@ from ostinato.pdg.condition import (
     negation,
     some,
 )
+from ostinato.pdg.grad.preimage import Preimage, preimages
 from ostinato.pdg.index import (
     Dim,
     Expr,
@@ -29,7 +30,6 @@ from ostinato.pdg.index import (
     minimum,
     mod,
 )
-from ostinato.pdg.inverse import Preimage, preimages
 
 P, S, Q = Dim("p", steps="T"), Dim("s", steps="T"), Dim("q", steps="T")
 p, s, q, n = expr(P), expr(S), expr(Q), expr(P.extent)

@@ -6,8 +6,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import ostinato as ot
-from ostinato.pdg.layered import draw, forward, longest_paths
-from ostinato.pdg.picture import Picture, picture
+from ostinato.report.drawing.layered import draw, forward, longest_paths
+from ostinato.report.drawing.picture import Picture, picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 

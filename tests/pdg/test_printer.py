@@ -4,7 +4,7 @@ from ostinato.pdg import build
 from ostinato.pdg.condition import ALWAYS, at_least, equal, every
 from ostinato.pdg.index import Slice, expr, maximum
 from ostinato.pdg.node import Equation, Random
-from ostinato.pdg.printer import show
+from ostinato.pdg.text.printer import show
 from tests.pdg.programs import (
     B,
     T,

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ostinato.pdg.fingerprint import describe
-from ostinato.pdg.half import encoded
-from ostinato.pdg.serial import program_data, read_program
-from ostinato.pdg.spelling import Spelling, Unreadable
+from ostinato.pdg.half_storage import encoded
+from ostinato.pdg.text.fingerprint import describe
+from ostinato.pdg.text.serial import program_data, read_program
+from ostinato.pdg.text.spelling import Spelling, Unreadable
 from tests.certificate.programs import policy_gradient
 from tests.pipeline.programs import SMALL, reinforce
 

@@ -7,8 +7,8 @@ import pytest
 from ostinato.pdg import build
 from ostinato.pdg.condition import ALWAYS, at_least
 from ostinato.pdg.index import Slice, expr
+from ostinato.pdg.invariants import verify
 from ostinato.pdg.node import Equation, Node, Random, intern
-from ostinato.pdg.verify import verify
 from tests.pdg.programs import B, T, add, mul, n, program, running_sum, scalar, series, t, window
 
 

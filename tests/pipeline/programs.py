@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 import ostinato as ot
 from ostinato import rl
-from ostinato.cli.load import load_function
+from ostinato.cli.program_file import load_function
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "reinforce_cartpole.py"

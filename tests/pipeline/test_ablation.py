@@ -9,7 +9,7 @@ import pytest
 
 import ostinato as ot
 from ostinato import nn
-from ostinato.tensor import Tensor
+from ostinato.language.tensor import Tensor
 from tests.pipeline.work import work
 
 b, t = ot.dims("b t")

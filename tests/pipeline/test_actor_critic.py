@@ -7,7 +7,7 @@ import pytest
 
 import ostinato as ot
 from ostinato import nn, optim, rl
-from ostinato.compiler import Compiled
+from ostinato.compiler.compiled import Compiled
 
 SIZES = [{"B": 35, "T": 13, "I": 2}, {"B": 3, "T": 6, "I": 2}, {"B": 1, "T": 2, "I": 2}]
 

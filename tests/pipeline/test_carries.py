@@ -7,7 +7,7 @@ import pytest
 
 import ostinato as ot
 from ostinato import nn, optim
-from ostinato.compiler import Compiled
+from ostinato.compiler.compiled import Compiled
 
 SIZES = [{"I": 2, "E": 2, "M": 3, "T": 5}, {"I": 3, "E": 1, "M": 1, "T": 2}]
 

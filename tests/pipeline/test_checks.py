@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.pdg.checks import Condition, with_claims
 from ostinato.pdg.claims import Said, failure
 from ostinato.pdg.condition import at_least
+from ostinato.pdg.demand.checks import Condition, with_claims
 from ostinato.pdg.errors import CoverageError, DomainError
 from ostinato.pdg.node import UNSEEN
 from tests.errors.refusal import here, refusal

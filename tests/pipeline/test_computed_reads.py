@@ -8,9 +8,9 @@ import pytest
 
 import ostinato as ot
 from ostinato.codegen.plan import Plan
-from ostinato.options import Options
-from ostinato.recurrent import Recurrent
-from ostinato.stages import optimize_pdg, plan_of
+from ostinato.compiler.options import Options
+from ostinato.compiler.pipeline import optimize_pdg, plan_of
+from ostinato.language.recurrent import Recurrent
 
 WINDOW = 3
 CHANCE = np.random.default_rng(7)

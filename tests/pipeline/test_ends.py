@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.tensor import Tensor
+from ostinato.language.tensor import Tensor
 
 SIZES = {"B": 70, "T": 40}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba.core import event
 
-from ostinato.runtime import module
+from ostinato.runtime.build import source_module
 from tests.pipeline.programs import SMALL
 
 SIZES = ({"B": 1, "T": 1, "I": 1}, {"B": 33, "T": 2, "I": 3}, {"B": 129, "T": 7, "I": 2})
@@ -21,7 +21,7 @@ def test_no_call_compiles_anything(name: str, monkeypatch: pytest.MonkeyPatch) -
     make, extents = SMALL[name]
     program = make()
     run = program.compile()
-    monkeypatch.setattr(module, "load_module", no_module)
+    monkeypatch.setattr(source_module, "load_module", no_module)
     with cast(Any, event).install_recorder("numba:compile") as compilations:
         for sizes in SIZES:
             known = {n: sizes[n] for n in extents}

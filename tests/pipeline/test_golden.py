@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 import ostinato as ot
-from ostinato.options import Options
-from ostinato.stages import build
+from ostinato.compiler.options import Options
+from ostinato.compiler.pipeline import build
 from tests.pipeline.programs import shared_weight
 
 Golden = Callable[[str, str], None]

@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ostinato.compiler import Compiled
-from ostinato.runtime.crew import Post
-from ostinato.runtime.executor import Executable
-from ostinato.runtime.posts import HELD
-from ostinato.runtime.workers import Entry, Workers
+from ostinato.compiler.compiled import Compiled
+from ostinato.runtime.run.blocking_pool import Entry, Workers
+from ostinato.runtime.run.executor import Executable
+from ostinato.runtime.run.pool_code import HELD
+from ostinato.runtime.run.spinning_pool import Post
 from tests.pipeline.programs import SMALL, reinforce
 from tests.returned import all_returned
 
@@ -88,7 +88,7 @@ def test_workers_that_begin_at_any_time_give_the_same_bits(
         time.sleep(chance.choice((0.0, 1e-4, 1e-3, 5e-3)))
 
     late = starting(delay)
-    monkeypatch.setattr("ostinato.runtime.executor.Workers", late)
+    monkeypatch.setattr("ostinato.runtime.run.executor.Workers", late)
     monkeypatch.setattr(Executable, "is_brief", never)
     for _ in range(6):
         assert_expected(name, run(name, threads))
@@ -107,7 +107,7 @@ def test_a_run_ends_without_workers_that_never_begin(
             go.wait(60)
 
     late = starting(delay)
-    monkeypatch.setattr("ostinato.runtime.executor.Workers", late)
+    monkeypatch.setattr("ostinato.runtime.run.executor.Workers", late)
     monkeypatch.setattr(Executable, "is_brief", never)
     try:
         for _ in range(3):  # a later run has what an absent worker of an earlier one may still use
@@ -161,7 +161,7 @@ def test_a_brief_run_ends_without_threads_that_do_not_wake(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert expected(name)
-    monkeypatch.setattr("ostinato.runtime.executor.BRIEF_S", 60.0)
+    monkeypatch.setattr("ostinato.runtime.run.executor.BRIEF_S", 60.0)
     run(name, 3)
 
     class Sleeper(Post):

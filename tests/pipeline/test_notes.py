@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import ostinato as ot
+from ostinato.rewrite.engine.saturate import Budget
 from ostinato.rewrite.optimize import RewriteOptions, Rewriting
-from ostinato.rewrite.saturate import Budget
 
 
 def program() -> ot.Program:

@@ -7,8 +7,8 @@ import pytest
 
 import ostinato as ot
 from ostinato import rl
-from ostinato.cli.load import load_function
-from ostinato.compiler import Compiled
+from ostinato.cli.program_file import load_function
+from ostinato.compiler.compiled import Compiled
 from tests.pipeline.programs import ROOT
 
 EXAMPLE = ROOT / "examples" / "ppo_cartpole.py"

@@ -16,8 +16,8 @@ import hashlib, json, sys
 from tests.pipeline.programs import shared_weight
 run = shared_weight().compile()
 found = run(B=70, T=5, I=4, seed=3)
-heavy = {"egglog", "egglog.bindings", "sympy", "ostinato.rewrite._egglog"}
-heavy |= {"ostinato.codegen.emit.program"}
+heavy = {"egglog", "egglog.bindings", "sympy", "ostinato.rewrite.engine.egglog_session"}
+heavy |= {"ostinato.codegen.emit.generated_module"}
 print(json.dumps({
     "loaded": sorted(heavy & sys.modules.keys()),
     "weight": found["weight"].tobytes().hex(),
@@ -26,8 +26,8 @@ print(json.dumps({
 """
 SOURCE = """
 import hashlib
-from ostinato.options import Options
-from ostinato.stages import build
+from ostinato.compiler.options import Options
+from ostinato.compiler.pipeline import build
 from tests.pipeline.programs import reinforce
 print(hashlib.sha256(build(reinforce().pdg, None, Options()).source.encode()).hexdigest())
 """
@@ -56,7 +56,10 @@ def processes(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 def test_a_cold_process_runs_the_whole_compiler(processes: list[dict[str, Any]]) -> None:
     cold, _ = processes
-    assert {"ostinato.codegen.emit.program", "ostinato.rewrite._egglog"} <= set(cold["loaded"])
+    assert {
+        "ostinato.codegen.emit.generated_module",
+        "ostinato.rewrite.engine.egglog_session",
+    } <= set(cold["loaded"])
 
 
 def test_a_warm_process_loads_no_stage_of_the_compiler(processes: list[dict[str, Any]]) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.compiler import Compiled
+from ostinato.compiler.compiled import Compiled
 from tests.pipeline.programs import reinforce
 
 pytestmark = pytest.mark.xdist_group("reinforce")

@@ -10,8 +10,8 @@ import pytest
 
 import ostinato as ot
 from ostinato import rl
-from ostinato.cli.load import load_experiment, load_function
-from ostinato.compiler import Compiled
+from ostinato.cli.program_file import load_experiment, load_function
+from ostinato.compiler.compiled import Compiled
 from tests.pipeline.programs import reinforce
 
 pytestmark = pytest.mark.xdist_group("reinforce_ragged")

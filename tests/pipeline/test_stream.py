@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostinato.compiler import Compiled
-from ostinato.runtime.workers import working
+from ostinato.compiler.compiled import Compiled
+from ostinato.runtime.run.blocking_pool import working
 from tests.pipeline.programs import ROOT, shared_weight
 from tests.returned import all_returned
 
@@ -60,9 +60,9 @@ def test_an_error_in_the_loop_over_records_stops_the_run() -> None:
 
 
 FILE = """
-from ostinato.runtime.workers import working
+from ostinato.runtime.run.blocking_pool import working
 import ostinato as ot
-from ostinato.runtime.workers import working
+from ostinato.runtime.run.blocking_pool import working
 from tests.pipeline.programs import shared_weight
 
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.emit.alone import LITTLE
-from ostinato.compiler import Compiled
+from ostinato.compiler.compiled import Compiled
 from tests.pipeline.programs import SMALL, reinforce
 
 Outputs = dict[str, npt.NDArray[np.float32]]

@@ -10,8 +10,8 @@ import pytest
 
 import ostinato as ot
 from ostinato import nn
-from ostinato.runtime import cache
-from ostinato.runtime.module import load_with_numba
+from ostinato.runtime.build.source_module import load_with_numba
+from ostinato.runtime.cache import programs
 
 
 def trained() -> ot.Program:
@@ -49,7 +49,7 @@ def test_both_compute_the_same_bits(name: str, exact: bool) -> None:
     run = program().compile(exact=exact)
     executable = run.executable
     ours = run(**arguments)
-    directory = cache.directory_of(executable.key)
+    directory = programs.directory_of(executable.key)
     executable.loaded = load_with_numba(directory, executable.key)
     theirs = run(**arguments)
     for each in ours:

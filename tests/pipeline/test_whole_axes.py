@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ostinato as ot
+from ostinato.language.tensor import Tensor, merged
 from ostinato.pdg import build
 from ostinato.pdg.index import Expr
-from ostinato.tensor import Tensor, merged
 
 RUNNING = ["sum", "prod", "max", "min", "logsumexp", "argsort"]
 EXTENTS = ({"B": 3, "T": 5}, {"B": 1, "T": 1}, {"B": 35, "T": 4})

@@ -24,9 +24,9 @@ from ostinato.codegen.tree import (
     Sweep,
     Tree,
 )
-from ostinato.options import Options
+from ostinato.compiler.options import Options
+from ostinato.compiler.pipeline import optimize_pdg, plan_of
 from ostinato.pdg.index import Dim, Extent, evaluate
-from ostinato.stages import optimize_pdg, plan_of
 
 Point = dict[Dim | Extent, int]
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ostinato.pdg import node as ops
 from ostinato.pdg.condition import Compare, Cond, Every, Negation
-from ostinato.pdg.host import HostFunction
+from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.index import Dim, Expr, Extent, Extremum, FloorDiv, Mod, Slice, expr
 from ostinato.pdg.node import Node, Pdg
 from tests.property.operators import (

@@ -20,17 +20,17 @@ from unittest import mock
 import numpy as np
 
 import ostinato as ot
-from ostinato import choosing
-from ostinato.certificate.record import read
+from ostinato.certificate.document import read
 from ostinato.certificate.verify import REFUSALS, checks_of
-from ostinato.compiler import Compiled
+from ostinato.compiler import fastest
+from ostinato.compiler.compiled import Compiled
 from ostinato.pdg.errors import MemoryLimitError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Pdg
-from ostinato.rewrite import tiles as long_ranges
+from ostinato.rewrite.engine.registry import RuleSet
+from ostinato.rewrite.load import range_tiles as long_ranges
 from ostinato.rewrite.optimize import RewriteOptions, optimize
-from ostinato.rewrite.registry import RuleSet
 from tests.property.programs import Recipe, Replay, arguments, invent
 from tests.property.tolerance import differences, is_steep, sensitivity, unlike
 
@@ -213,16 +213,16 @@ def rewritten(bench: Bench, rules: RuleSet, given: Mapping[str, Any]) -> dict[st
 @check
 def forms(bench: Bench) -> None:
     """A form whose choice other prices make agrees, with long ranges in tiles of three steps."""
-    name = random.Random(bench.trial.seed).choice((choosing.TILES, *choosing.SPARING))
-    only = {name: choosing.SPARING[name]}
+    name = random.Random(bench.trial.seed).choice((fastest.TILES, *fastest.SPARING))
+    only = {name: fastest.SPARING[name]}
     with (
         TemporaryDirectory() as cache,
         mock.patch.dict(os.environ, OSTINATO_CACHE_DIR=cache),
         mock.patch.object(long_ranges, "WIDTH", 3),
-        mock.patch.object(choosing, "SPARING", only),
-        mock.patch.object(choosing, "NEAR", 0),
-        mock.patch.object(choosing, "GAIN", math.inf),
-        mock.patch.object(choosing, "MOST_NODES", math.inf),
+        mock.patch.object(fastest, "SPARING", only),
+        mock.patch.object(fastest, "NEAR", 0),
+        mock.patch.object(fastest, "GAIN", math.inf),
+        mock.patch.object(fastest, "MOST_NODES", math.inf),
     ):
         hints = dict.fromkeys(bench.program.extents, 40)
         other = bench.program.compile(rules=bench.rules, threads=2, hints=hints)

@@ -8,9 +8,9 @@ from unittest import mock
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.runtime import executor, frame
-from ostinato.runtime.arrays import Array, empty_arena
-from ostinato.runtime.pool import Pool
+from ostinato.runtime.run import executor, frame
+from ostinato.runtime.run.arrays import Array, empty_arena
+from ostinato.runtime.run.result_pool import Pool
 
 
 def poisoned(size_bytes: int) -> npt.NDArray[np.uint8]:

@@ -16,8 +16,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 import ostinato as ot
+from ostinato.language.tensor import Tensor
 from ostinato.pdg.errors import OstinatoError
-from ostinato.tensor import Tensor
 from tests.property.constructs import TABLE, TAME, Step, Workshop
 from tests.property.constructs.gradients import loss_of
 from tests.property.constructs.slices import FOLDS

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ostinato as ot
-from ostinato.dims import Dimension
-from ostinato.tensor import Tensor
+from ostinato.language.dims import Dimension
+from ostinato.language.tensor import Tensor
 
 BUDGET = int(os.environ.get("OSTINATO_PROPERTY_PROGRAMS", "220")) // 20
 FAST = settings(

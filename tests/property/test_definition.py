@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.language.tensor import Tensor
 from ostinato.pdg.functions import Array
-from ostinato.tensor import Tensor
 from tests.property.definition import Definition, Undefined, define
 from tests.property.operators import philox
 from tests.property.unsettled import Unsettled

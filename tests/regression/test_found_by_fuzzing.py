@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.pdg.check import check
+from ostinato.pdg.demand.check import check
 from ostinato.pdg.errors import ArgumentError
 from ostinato.pdg.functions import Array
 from ostinato.rewrite.optimize import optimize

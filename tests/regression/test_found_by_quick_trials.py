@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.dims import Dimension, IndexExpression
+from ostinato.language.dims import Dimension, IndexExpression
 
 
 def parts(t: Dimension, x: ot.Tensor) -> dict[str, ot.Tensor]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.dims import Condition, IndexExpression
+from ostinato.language.dims import Condition, IndexExpression
 
 T = ot.dims("t")
 CASES: dict[str, tuple[Condition, IndexExpression]] = {

@@ -14,7 +14,7 @@ import pytest
 import ostinato as ot
 from ostinato.codegen.emit.source import Source, comment, within_docstring
 from ostinato.pdg.errors import ArgumentError, EquationError
-from ostinato.pdg.fingerprint import describe
+from ostinato.pdg.text.fingerprint import describe
 
 COMMAND = 'y\nimport os; os.system("touch pwned")#'
 BREAKS = ("\n", "\r", "\r\n", "\f", "\v", "\0", "\x1c", "\x85", "\u2028", "\u2029")

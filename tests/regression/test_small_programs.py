@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import ostinato as ot
-from ostinato.tensor import Tensor
+from ostinato.language.tensor import Tensor
 
 Array = npt.NDArray[np.float64]
 STEPS = 9

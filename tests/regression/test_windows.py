@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.tensor import Tensor
+from ostinato.language.tensor import Tensor
 
 FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "max": lambda w: w.max(0),

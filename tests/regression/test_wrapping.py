@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.lowering.affine import Affinities
+from ostinato.codegen.lowering.integer_nodes import Affinities
 from ostinato.pdg import build
 from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.intervals import LONGEST, Interval, interval, magnitude

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ostinato as ot
-from ostinato.place import line_at
+from ostinato.provenance.place import line_at
 from ostinato.report.graph import graph
-from ostinato.report.memory import Stored
+from ostinato.report.memory_map import Stored
 from ostinato.report.page import Page, page
 
 if TYPE_CHECKING:

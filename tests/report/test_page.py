@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 
 import ostinato as ot
 from ostinato.pdg.node import Node, Pdg
-from ostinato.place import line_at
+from ostinato.provenance.place import line_at
 from ostinato.report.graph import Details, Fact, Graph, graph
-from ostinato.report.memory import HEIGHT, MARGIN, Stored, memory_chart, memory_table
+from ostinato.report.memory_map import HEIGHT, MARGIN, Stored, memory_chart, memory_table
 from ostinato.report.page import Page, page
 
 STORED = (Stored("theta", 0, 64, 0, 1), Stored("x", 64, 128, 0, 0), Stored("y", 64, 64, 1, 1))

@@ -6,8 +6,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from ostinato.report.kernels import KernelRecord, Served, kernels_table, kernels_text
-from ostinato.report.profile import RunProfile, run_profile
-from ostinato.report.timing import Mark, Slice, Track
+from ostinato.report.measured_run import RunProfile, run_profile
+from ostinato.report.worker_times import Mark, Slice, Track
 
 ACT = KernelRecord(
     "k0",

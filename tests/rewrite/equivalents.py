@@ -12,10 +12,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ostinato.rewrite.prove.meaning import Meaning
+from ostinato.rewrite.engine.registry import Rule, every_rule
 from ostinato.rewrite.prove.setting import Impossible, Setting, Unsupported
-from ostinato.rewrite.prove.text import Tree, parse, words
-from ostinato.rewrite.registry import Rule, every_rule
+from ostinato.rewrite.prove.sexpr import Tree, parse, words
+from ostinato.rewrite.prove.term_meaning import Meaning
 
 MOST = 256  # numbers of axes, and masks of them, that are tried for a letter
 

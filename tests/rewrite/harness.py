@@ -1,5 +1,5 @@
 """One rule alone on one instance, judged by the interpreter."""
 
-from ostinato.rewrite.instances.claims import WrongTerm, run, wrong_terms
+from ostinato.rewrite.prove.instance_claims import WrongTerm, run, wrong_terms
 
 __all__ = ["WrongTerm", "run", "wrong_terms"]

@@ -6,8 +6,8 @@ from functools import cache
 
 import ostinato as ot
 from ostinato import nn, optim, rl
-from ostinato.cli.load import load_function
-from ostinato.pdg.half import encoded
+from ostinato.cli.program_file import load_function
+from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.node import Pdg
 from tests.pipeline.programs import ROOT, crowd, normalised, reinforce, shared_weight
 

@@ -24,16 +24,16 @@ from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.interpret import Interpreter, junk
 from ostinato.pdg.node import Node, Pdg
-from ostinato.rewrite._egglog import Cell, EngineError, Program, Session
-from ostinato.rewrite.instances import every_instance
-from ostinato.rewrite.instances.instance import Instance, Sizes
-from ostinato.rewrite.instances.reading import numbered
-from ostinato.rewrite.lang import GATES, SIGNATURE, is_open, program, rule_text
-from ostinato.rewrite.load import load
-from ostinato.rewrite.loaded import Loaded
-from ostinato.rewrite.prove.text import Tree, parse, show
-from ostinato.rewrite.registry import Rule, every_rule
-from ostinato.rewrite.saturate import Budget, saturate
+from ostinato.rewrite.engine.egglog_session import Cell, EngineError, Program, Session
+from ostinato.rewrite.engine.language import GATES, SIGNATURE, is_open, program, rule_text
+from ostinato.rewrite.engine.registry import Rule, every_rule
+from ostinato.rewrite.engine.saturate import Budget, saturate
+from ostinato.rewrite.load.loaded import Loaded
+from ostinato.rewrite.load.program_rows import load
+from ostinato.rewrite.prove.instance_reading import numbered
+from ostinato.rewrite.prove.sexpr import Tree, parse, show
+from tests.rewrite.instances import every_instance
+from tests.rewrite.instances.instance import Instance, Sizes
 
 FACTS = ("node", "dom", "sdom", "rank", "dtype", "value")
 SIZES = {"B": 2, "T": 4, "I": 2}

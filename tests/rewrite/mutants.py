@@ -17,17 +17,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from ostinato.rewrite._egglog import EngineError, Session
-from ostinato.rewrite.instances import every_instance, where_fires, where_idle
-from ostinato.rewrite.instances.claims import WrongTerm, run, wrong_terms
-from ostinato.rewrite.instances.instance import Sizes
-from ostinato.rewrite.lang import SIGNATURE, program
-from ostinato.rewrite.prove.meaning import Meaning
+from ostinato.rewrite.engine.egglog_session import EngineError, Session
+from ostinato.rewrite.engine.language import SIGNATURE, program
+from ostinato.rewrite.engine.registry import Exactness, Rule, every_rule
+from ostinato.rewrite.prove.instance_claims import WrongTerm, run, wrong_terms
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.prove.setting import Setting
-from ostinato.rewrite.prove.text import Tree, parse, show, words
-from ostinato.rewrite.registry import Exactness, Rule, every_rule
+from ostinato.rewrite.prove.sexpr import Tree, parse, show, words
+from ostinato.rewrite.prove.term_meaning import Meaning
 from tests.rewrite.equivalents import why_equivalent
+from tests.rewrite.instances import every_instance, where_fires, where_idle
+from tests.rewrite.instances.instance import Sizes
 
 Caught = Literal["form", "proof", "instance", "nobody"]
 _SYMMETRIC = frozenset(

@@ -1,10 +1,11 @@
 """The exact extraction of small programs, as an integer program: the judge of the extractor.
 
-Every definition and output asks for its class within a limit (`ostinato.rewrite.legality`). For
-each such *place* one option must be chosen if the place is used; an e-node is paid once, however
-many places and definitions choose it. That is never more than what a selection costs, so the
-optimum of the integer program bounds every legal selection from below. Chosen options must not
-form a circle: within a strongly connected set of places, operands come later in an order.
+Every definition and output asks for its class within a limit
+(`ostinato.rewrite.extract.legal_terms`). For each such *place* one option must be chosen if the
+place is used; an e-node is paid once, however many places and definitions choose it. That is never
+more than what a selection costs, so the optimum of the integer program bounds every legal selection
+from below. Chosen options must not form a circle: within a strongly connected set of places,
+operands come later in an order.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ostinato.pdg.node import Pdg
-from ostinato.rewrite._egglog import Session
-from ostinato.rewrite.components import Chain
-from ostinato.rewrite.cost import Pricing
-from ostinato.rewrite.export import EGraph, ENode, export
-from ostinato.rewrite.extract import Extractor, Selection
-from ostinato.rewrite.lang import program
-from ostinato.rewrite.legality import Context, Limit
-from ostinato.rewrite.load import load
-from ostinato.rewrite.loaded import Loaded
+from ostinato.rewrite.engine.egglog_session import Session
+from ostinato.rewrite.engine.language import program
+from ostinato.rewrite.engine.saturate import saturate
+from ostinato.rewrite.extract.choose import Extractor, Selection
+from ostinato.rewrite.extract.export import EGraph, ENode, export
+from ostinato.rewrite.extract.legal_terms import Context, Limit
+from ostinato.rewrite.extract.pricing import Pricing
+from ostinato.rewrite.extract.sizes import Sizes
+from ostinato.rewrite.extract.space import MOVING, below, dependence
+from ostinato.rewrite.load.components import Chain
+from ostinato.rewrite.load.loaded import Loaded
+from ostinato.rewrite.load.program_rows import load
 from ostinato.rewrite.optimize import RewriteOptions, forms_of
-from ostinato.rewrite.saturate import saturate
-from ostinato.rewrite.sizes import Sizes
-from ostinato.rewrite.space import MOVING, below, dependence
 from tests.rewrite.solver import Program, Vector, components
 
 Priced = tuple[int, ENode]  # an e-node and its class

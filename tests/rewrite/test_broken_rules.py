@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import pytest
 
 from ostinato.pdg.errors import OstinatoError
-from ostinato.rewrite._egglog import EngineError
-from ostinato.rewrite.instances import where_fires
-from ostinato.rewrite.instances.instance import Sizes
+from ostinato.rewrite.engine.egglog_session import EngineError
+from ostinato.rewrite.engine.registry import Exactness, Rule, every_rule
 from ostinato.rewrite.prove.prover import prove
-from ostinato.rewrite.registry import Exactness, Rule, every_rule
 from tests.rewrite.harness import WrongTerm, run, wrong_terms
+from tests.rewrite.instances import where_fires
+from tests.rewrite.instances.instance import Sizes
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ostinato as ot
-from ostinato.rewrite.components import chains
-from ostinato.rewrite.dependence import reaches
+from ostinato.rewrite.load.components import chains
+from ostinato.rewrite.load.dependence import reaches
 
 
 def carried(program: ot.Program) -> dict[str, list[tuple[str, int]]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 SCRIPT = """
-from ostinato.pdg.printer import show
+from ostinato.pdg.text.printer import show
 from ostinato.rewrite.optimize import optimize
 from tests.rewrite import programs
 for build in programs.ALL.values():

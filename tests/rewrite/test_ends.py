@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.pdg.printer import show
+from ostinato.language.tensor import Tensor
+from ostinato.pdg.text.printer import show
 from ostinato.rewrite.optimize import RewriteOptions, optimize
-from ostinato.tensor import Tensor
 from tests.rewrite.test_spellings import extracted
 
 GAMMA, DECAY = 0.99, 0.9

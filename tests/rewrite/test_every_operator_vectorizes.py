@@ -21,8 +21,8 @@ from ostinato.pdg.node import (
     Scan,
     postorder,
 )
-from ostinato.rewrite.cost import VIEWS, Pricing
-from ostinato.rewrite.export import ENode
+from ostinato.rewrite.extract.export import ENode
+from ostinato.rewrite.extract.pricing import VIEWS, Pricing
 from ostinato.rewrite.optimize import RewriteOptions, optimize
 from tests.property.constructs import TABLE, Step, Workshop
 from tests.property.constructs.attention import RANGES

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.rewrite.instances import every_instance, where_fires, where_idle
-from ostinato.rewrite.instances.instance import Instance, Sizes
-from ostinato.rewrite.registry import Rule, every_rule
+from ostinato.rewrite.engine.registry import Rule, every_rule
 from tests.rewrite.harness import run, wrong_terms
+from tests.rewrite.instances import every_instance, where_fires, where_idle
+from tests.rewrite.instances.instance import Instance, Sizes
 
 ROOT = Path(__file__).parent.parent.parent
 RULES = tuple(every_rule())

@@ -16,15 +16,15 @@ import pytest
 
 import ostinato as ot
 from ostinato.machine.profile import Profile
-from ostinato.pdg.check import check
+from ostinato.pdg.demand.check import check
 from ostinato.pdg.interpret import interpret
+from ostinato.pdg.invariants import verify
 from ostinato.pdg.node import Pdg
-from ostinato.pdg.printer import show
-from ostinato.pdg.verify import verify
-from ostinato.rewrite.cost import Pricing
-from ostinato.rewrite.export import EGraph, ENode
+from ostinato.pdg.text.printer import show
+from ostinato.rewrite.extract.export import EGraph, ENode
+from ostinato.rewrite.extract.pricing import Pricing
+from ostinato.rewrite.extract.sizes import Sizes
 from ostinato.rewrite.optimize import RewriteOptions, optimize
-from ostinato.rewrite.sizes import Sizes
 from tests.rewrite import programs
 
 DRAWS = 6  # of prices, for each program

@@ -7,8 +7,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.rewrite.improve import Choices, LocalSearch
-from ostinato.rewrite.space import MOVING
+from ostinato.rewrite.extract.improve import Choices, LocalSearch
+from ostinato.rewrite.extract.space import MOVING
 
 
 def graph_price(choices: Choices, best: dict[int, int], root: int) -> float | None:

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ostinato as ot
-from ostinato.pdg.check import check
+from ostinato.pdg.demand.check import check
 from ostinato.pdg.interpret import interpret
-from ostinato.pdg.printer import show
-from ostinato.pdg.verify import verify
+from ostinato.pdg.invariants import verify
+from ostinato.pdg.text.printer import show
 from ostinato.rewrite.optimize import optimize
 
 COMPILED = int(os.environ.get("OSTINATO_COMPILED_STEPS", "4"))

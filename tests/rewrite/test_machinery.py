@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.rewrite.lang import GATES
+from ostinato.rewrite.engine.language import GATES
 from tests.rewrite.machinery import Changed, analyses, behind, changed_analyses, is_missed, notices
 from tests.rewrite.mutants import part_of
 

@@ -13,11 +13,11 @@ import pytest
 
 import ostinato as ot
 from ostinato.pdg.errors import OptionError
-from ostinato.rewrite._egglog import EngineError, Session
-from ostinato.rewrite.lang import program
-from ostinato.rewrite.load import load
-from ostinato.rewrite.registry import Rule, RuleSet, every_rule
-from ostinato.rewrite.saturate import Budget, saturate
+from ostinato.rewrite.engine.egglog_session import EngineError, Session
+from ostinato.rewrite.engine.language import program
+from ostinato.rewrite.engine.registry import Rule, RuleSet, every_rule
+from ostinato.rewrite.engine.saturate import Budget, saturate
+from ostinato.rewrite.load.program_rows import load
 from tests.rewrite.machinery import FACTS, Known, untrue
 from tests.rewrite.test_excluded_choices import EXTENTS, PROGRAMS
 

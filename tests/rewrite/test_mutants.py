@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from ostinato.rewrite.lang import popcount
-from ostinato.rewrite.prove.meaning import Meaning
+from ostinato.rewrite.engine.language import popcount
+from ostinato.rewrite.engine.registry import every_rule
 from ostinato.rewrite.prove.setting import Setting
-from ostinato.rewrite.prove.text import parse
-from ostinato.rewrite.registry import every_rule
+from ostinato.rewrite.prove.sexpr import parse
+from ostinato.rewrite.prove.term_meaning import Meaning
 from tests.rewrite.equivalents import EQUIVALENTS
 from tests.rewrite.mutants import Mutant, caught, equivalent, every_mutant, mutants, part_of
 

@@ -5,10 +5,7 @@ The laws of `ostinato.rewrite.rules.tiles` rest on both.
 
 from __future__ import annotations
 
-from ostinato.rewrite.prove.index import Clip, Poly, Var, poly
-from ostinato.rewrite.prove.induction import telescoped
-from ostinato.rewrite.prove.normal import real
-from ostinato.rewrite.prove.value import (
+from ostinato.rewrite.prove.application import (
     Call,
     Choice,
     Fold,
@@ -19,6 +16,9 @@ from ostinato.rewrite.prove.value import (
     Value,
     key,
 )
+from ostinato.rewrite.prove.induction import telescoped
+from ostinato.rewrite.prove.integers import Clip, Poly, Var, poly
+from ostinato.rewrite.prove.normal import real
 
 WIDTH, COUNT = (poly(Var(name, None, True)) for name in ("width", "count"))
 STEPS = COUNT * WIDTH - Var("unused", COUNT * WIDTH)  # of a range that so many tiles make up

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.pdg.node import Pdg
-from ostinato.rewrite.export import ENode
-from ostinato.rewrite.improve import Choices
-from ostinato.rewrite.legality import Limit
+from ostinato.rewrite.extract.export import ENode
+from ostinato.rewrite.extract.improve import Choices
+from ostinato.rewrite.extract.legal_terms import Limit
 from ostinato.rewrite.optimize import RewriteOptions
 from tests.rewrite import oracle, programs, solver
 from tests.rewrite.larger import NAMES, larger

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from ostinato.certificate.facts import Numbers, attribute_rows
-from ostinato.rewrite.orders import PAIR, around, order_rows
-from ostinato.rewrite.tables import Tables
+from ostinato.certificate.index_facts import Numbers, attribute_rows
+from ostinato.rewrite.load.orders import PAIR, around, order_rows
+from ostinato.rewrite.load.tables import Tables
 
 ORDERS = [o for n in range(1, 6) for o in itertools.permutations(range(-n, 0))]
 

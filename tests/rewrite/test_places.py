@@ -10,7 +10,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.pdg.node import Dtype
-from ostinato.pdg.printer import show
+from ostinato.pdg.text.printer import show
 from ostinato.rewrite.optimize import RewriteOptions, optimize
 
 Values = npt.NDArray[np.generic]

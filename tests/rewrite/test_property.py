@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from ostinato.pdg.check import check
-from ostinato.pdg.verify import verify
+from ostinato.pdg.demand.check import check
+from ostinato.pdg.invariants import verify
+from ostinato.rewrite.engine.registry import RuleSet, every_rule
+from ostinato.rewrite.engine.saturate import Budget
 from ostinato.rewrite.optimize import RewriteOptions, optimize
-from ostinato.rewrite.registry import RuleSet, every_rule
-from ostinato.rewrite.saturate import Budget
 from tests.property.judge import Bench, Trial
 from tests.property.programs import Recipe, recipes
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from ostinato.pdg.errors import OptionError
-from ostinato.rewrite.lang import rule_text
+from ostinato.rewrite.engine.language import rule_text
+from ostinato.rewrite.engine.registry import Rule, every_rule
 from ostinato.rewrite.optimize import RewriteOptions, optimize
-from ostinato.rewrite.prove.text import parse, show
-from ostinato.rewrite.registry import Rule, every_rule
+from ostinato.rewrite.prove.sexpr import parse, show
 from tests.rewrite import programs
 
 

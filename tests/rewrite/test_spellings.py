@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.pdg.printer import show
+from ostinato.pdg.text.printer import show
 from ostinato.rewrite.optimize import RewriteOptions, optimize
 
 DECAY = 0.99 * 0.95

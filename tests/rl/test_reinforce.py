@@ -6,7 +6,7 @@ import numpy as np
 
 import ostinato as ot
 from ostinato import rl
-from ostinato.cli.load import load_experiment, load_function
+from ostinato.cli.program_file import load_experiment, load_function
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples" / "reinforce_cartpole.py")
 

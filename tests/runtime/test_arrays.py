@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ostinato.pdg.index import Dim, Expr, expr, floordiv
-from ostinato.runtime.arrays import (
+from ostinato.runtime.run.arrays import (
     empty_arena,
     put,
     sizes,

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from ostinato.runtime import cache, trust
 from ostinato.runtime.artifact import Artifact, Words
-from ostinato.runtime.executor import Bound, Executable
+from ostinato.runtime.cache import programs, trust
+from ostinato.runtime.run.executor import Bound, Executable
 
 SOURCE = """
 from ostinato.codegen.cpu.prelude import driver
@@ -60,37 +60,37 @@ def artifact() -> Artifact:
 
 def stored(key: str) -> Path:
     """Keep the artifact and return its directory."""
-    place = cache.store(key, artifact())
+    place = programs.store(key, artifact())
     assert place is not None
     return place
 
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(programs.VARIABLE, str(tmp_path))
     trust.warn_once.cache_clear()
 
 
 def test_what_was_stored_is_found() -> None:
-    key = cache.digest("one")
-    assert cache.load(key) is None
+    key = programs.digest("one")
+    assert programs.load(key) is None
     place = stored(key)
-    found = cache.load(key)
+    found = programs.load(key)
     assert found is not None
     assert found.source == SOURCE
-    assert place == cache.directory_of(key)
+    assert place == programs.directory_of(key)
 
 
 def test_a_digest_knows_where_its_parts_end() -> None:
-    assert cache.digest("ab", "c") != cache.digest("a", "bc")
-    assert cache.digest("ab") == cache.digest(b"ab")
+    assert programs.digest("ab", "c") != programs.digest("a", "bc")
+    assert programs.digest("ab") == programs.digest(b"ab")
 
 
 @pytest.mark.parametrize("damage", ["truncate", "garbage", "foreign", "edited"])
 def test_a_damaged_entry_is_rebuilt_with_a_warning(damage: str) -> None:
-    key = cache.digest(damage)
+    key = programs.digest(damage)
     place = stored(key)
-    path = place / cache.ARTIFACT
+    path = place / programs.ARTIFACT
     raw = path.read_bytes()
     match damage:
         case "truncate":
@@ -102,32 +102,32 @@ def test_a_damaged_entry_is_rebuilt_with_a_warning(damage: str) -> None:
         case _:
             (place / "program.py").write_text("x = 1")
     with pytest.warns(UserWarning, match="is damaged"):
-        assert cache.load(key) is None
-    assert cache.store(key, artifact()) == place
-    assert cache.load(key) is not None
+        assert programs.load(key) is None
+    assert programs.store(key, artifact()) == place
+    assert programs.load(key) is not None
 
 
 def test_processes_may_store_the_same_key_at_once() -> None:
-    key = cache.digest("shared")
+    key = programs.digest("shared")
     with ThreadPoolExecutor(8) as pool:
-        places = list(pool.map(cache.store, [key] * 32, [artifact()] * 32))
-    assert set(places) == {cache.directory_of(key)}
-    assert cache.load(key) is not None
-    assert [p.name for p in cache.directory_of(key).parent.iterdir()] == [key]
+        places = list(pool.map(programs.store, [key] * 32, [artifact()] * 32))
+    assert set(places) == {programs.directory_of(key)}
+    assert programs.load(key) is not None
+    assert [p.name for p in programs.directory_of(key).parent.iterdir()] == [key]
 
 
 def test_a_cache_that_cannot_be_written_keeps_nothing_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "file"))
+    monkeypatch.setenv(programs.VARIABLE, str(tmp_path / "file"))
     with pytest.warns(UserWarning, match="nothing is cached"):
-        assert cache.store(cache.digest("x"), artifact()) is None
+        assert programs.store(programs.digest("x"), artifact()) is None
     assert (tmp_path / "file").read_text() == ""
 
 
 def test_a_second_load_takes_the_compiled_code_from_disk(tmp_path: Path) -> None:
-    key = cache.digest("compiled")
+    key = programs.digest("compiled")
     place = stored(key)
     Executable(artifact(), place, key).run(Bound({}))
     (made,) = (tmp_path / "objects").rglob("*.o")
@@ -138,7 +138,7 @@ def test_a_second_load_takes_the_compiled_code_from_disk(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("damage", ["no kernel", "0" * 64 + "\n"])
 def test_damaged_machine_code_is_compiled_again(tmp_path: Path, damage: str) -> None:
-    key = cache.digest("machine code", damage)
+    key = programs.digest("machine code", damage)
     place = stored(key)
     Executable(artifact(), place, key)
     (made,) = (tmp_path / "objects").rglob("*.o")
@@ -152,7 +152,8 @@ def test_damaged_machine_code_is_compiled_again(tmp_path: Path, damage: str) -> 
 def test_the_runtime_needs_no_compiler() -> None:
     """A process that runs from the cache imports no e-graph, no sets, no algebra."""
     code = (
-        "import sys, ostinato.runtime.executor, ostinato.runtime.stream, ostinato.runtime.cache\n"
+        "import sys, ostinato.runtime.run.executor, ostinato.runtime.run.stream\n"
+        "import ostinato.runtime.cache.programs\n"
         "bad = {'egglog', 'islpy', 'sympy', 'numba', 'ostinato.codegen'} & set(sys.modules)\n"
         "assert not bad, bad\n"
     )

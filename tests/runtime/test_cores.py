@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.runtime import cores
+from ostinato.runtime.run import cores
 
 SECOND = "31 23 0:28 / {at} rw - cgroup2 cgroup2 rw\n"
 FIRST = "32 31 0:29 {of} {at} rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 
 import ostinato as ot
-from ostinato.compiler import Compiled
-from ostinato.runtime import crew
+from ostinato.compiler.compiled import Compiled
+from ostinato.runtime.run import spinning_pool
 
 Array = npt.NDArray[Any]
 X = np.arange(6 * 96, dtype="float32").reshape(6, 96)
@@ -26,14 +26,14 @@ def sums(threads: int) -> Compiled:
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> Compiled:
     """A program on three threads whose runs count as brief, after the first one."""
-    monkeypatch.setattr("ostinato.runtime.executor.BRIEF_S", 60.0)
+    monkeypatch.setattr("ostinato.runtime.run.executor.BRIEF_S", 60.0)
     run = sums(3)
     run(x=X)
     return run
 
 
 def test_every_number_of_threads_gives_the_same_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostinato.runtime.executor.BRIEF_S", 60.0)
+    monkeypatch.setattr("ostinato.runtime.run.executor.BRIEF_S", 60.0)
     for threads in (1, 2, 3, 4):
         run = sums(threads)
         for k in range(3):
@@ -44,8 +44,8 @@ def test_every_number_of_threads_gives_the_same_results(monkeypatch: pytest.Monk
 def test_later_runs_find_the_threads_of_earlier_ones_awake_or_asleep(
     looks: int, brief: Compiled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "LOOKS", looks)
-    monkeypatch.setattr(crew, "available_cores", lambda: 2)
+    monkeypatch.setattr(spinning_pool, "LOOKS", looks)
+    monkeypatch.setattr(spinning_pool, "available_cores", lambda: 2)
     brief(x=X)
     before = threading.active_count()
     for k in range(40):
@@ -91,7 +91,7 @@ def test_a_caller_that_is_interrupted_lets_everybody_go_and_begins_nothing_again
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(crew, "lead_of", lambda: interrupted)
+        patch.setattr(spinning_pool, "lead_of", lambda: interrupted)
         brief(x=X)
     assert len(begun) == 1
     np.testing.assert_array_equal(brief(x=X)["s"], np.cumsum(X, 0))

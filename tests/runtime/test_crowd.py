@@ -9,8 +9,8 @@ import pytest
 
 import ostinato as ot
 from ostinato import nn, optim
-from ostinato.runtime import sealed
-from ostinato.runtime.crowd import FILE, Crowd
+from ostinato.runtime.cache import sealed
+from ostinato.runtime.run.worker_count import FILE, Crowd
 
 
 class Prices:
@@ -56,8 +56,8 @@ def test_without_a_prediction_all_threads_run(tmp_path: Path) -> None:
 def test_training_on_few_rows_needs_no_second_thread(
     rows: int, wanted: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ostinato.runtime.executor.Crowd", Crowd)
-    monkeypatch.setattr("ostinato.runtime.executor.available_cores", lambda: 2)
+    monkeypatch.setattr("ostinato.runtime.run.executor.Crowd", Crowd)
+    monkeypatch.setattr("ostinato.runtime.run.executor.available_cores", lambda: 2)
     b, i = ot.dims("b i")
     model = nn.MLP(16, [16], 1, over=i)
     x, y = ot.input("x", shape=(16,), over=b), ot.input("y", over=b)

@@ -8,9 +8,9 @@ import numpy.typing as npt
 import pytest
 
 import ostinato as ot
-from ostinato.compiler import Compiled
-from ostinato.runtime import direct
-from ostinato.runtime.frame import Frame
+from ostinato.compiler.compiled import Compiled
+from ostinato.runtime.run import uncopied
+from ostinato.runtime.run.frame import Frame
 
 Array = npt.NDArray[Any]
 T, B = 5, 70
@@ -18,7 +18,7 @@ T, B = 5, 70
 
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(direct, "LARGE", 0)
+    monkeypatch.setattr(uncopied, "LARGE", 0)
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_a_stream_has_arguments_of_its_own() -> None:
 def test_a_run_is_brief_that_was_brief_before_at_the_same_sizes(
     limit_s: float, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ostinato.runtime.executor.BRIEF_S", limit_s)
+    monkeypatch.setattr("ostinato.runtime.run.executor.BRIEF_S", limit_s)
     run = sums().compile()
     executable, sizes = run.executable, {"B": B, "T": T}
     assert not executable.is_brief(sizes)

@@ -8,20 +8,21 @@ from pathlib import Path
 import pytest
 
 from ostinato.pdg.errors import OptionError
-from ostinato.runtime import cache, kept, objects, trust
-from ostinato.runtime.folder import SIZE_VARIABLE, size_limit
+from ostinato.runtime.build import objects
+from ostinato.runtime.cache import eviction, programs, trust
+from ostinato.runtime.cache.folder import SIZE_VARIABLE, size_limit
 from tests.runtime.test_cache import artifact, stored
 
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(programs.VARIABLE, str(tmp_path / "cache"))
     trust.warn_once.cache_clear()
 
 
 def objects_of(*ages: int) -> list[str]:
     """Kernels of 1000 bytes that were last used so many seconds ago."""
-    keys = [cache.digest(str(age)) for age in ages]
+    keys = [programs.digest(str(age)) for age in ages]
     for key, age in zip(keys, ages, strict=True):
         objects.store(key, bytes(1000))
         used = objects.path_of(key).stat().st_mtime - age
@@ -33,29 +34,29 @@ def test_what_was_not_used_for_longest_goes_first(monkeypatch: pytest.MonkeyPatc
     keys = objects_of(30, 10, 40, 20)
     assert objects.load(keys[2]) is not None  # reading is use
     monkeypatch.setenv(SIZE_VARIABLE, "3K")
-    assert kept.trim(Path("none")) == 2
+    assert eviction.trim(Path("none")) == 2
     assert [objects.load(key) is not None for key in keys] == [False, True, True, False]
 
 
 def test_a_new_program_makes_room_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    old = stored(cache.digest("old"))
+    old = stored(programs.digest("old"))
     for path in old.iterdir():
         os.utime(path, (1, 1))
     monkeypatch.setenv(SIZE_VARIABLE, "100")
-    at_once = stored(cache.digest("at once"))
+    at_once = stored(programs.digest("at once"))
     assert old.exists() and at_once.exists()  # everything was looked at a moment ago
-    monkeypatch.setattr(kept, "TRIM_EVERY_S", 0.0)
-    new = stored(cache.digest("new"))
+    monkeypatch.setattr(eviction, "TRIM_EVERY_S", 0.0)
+    new = stored(programs.digest("new"))
     assert (old.exists(), at_once.exists(), new.exists()) == (False, False, True)
 
 
 def test_profiles_and_proofs_are_not_cleared(tmp_path: Path) -> None:
     objects_of(1, 2)
-    cache.store(cache.digest("program"), artifact())
+    programs.store(programs.digest("program"), artifact())
     trust.write(tmp_path / "cache" / "proofs" / "x", b"proved")
-    assert [kind.entries for kind in kept.kinds()] == [1, 2, 0]
-    assert kept.clear().entries == 3
-    assert [kind.entries for kind in kept.kinds()] == [0, 0, 0]
+    assert [kind.entries for kind in eviction.kinds()] == [1, 2, 0]
+    assert eviction.clear().entries == 3
+    assert [kind.entries for kind in eviction.kinds()] == [0, 0, 0]
     assert (tmp_path / "cache" / "proofs" / "x").is_file()
 
 
@@ -74,30 +75,30 @@ def test_a_limit_has_units(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_cache_that_others_may_write_is_not_used(tmp_path: Path) -> None:
-    key = cache.digest("x")
+    key = programs.digest("x")
     place = stored(key)
     (tmp_path / "cache").chmod(0o777)
     with pytest.warns(UserWarning, match="other users may write .*chmod go-w"):
-        assert cache.load(key) is None
+        assert programs.load(key) is None
     trust.warn_once.cache_clear()
     with pytest.warns(UserWarning, match="nothing is cached: other users may write"):
-        assert cache.store(key, artifact()) != place
+        assert programs.store(key, artifact()) != place
 
 
-@pytest.mark.parametrize("name", [cache.ARTIFACT, "program.py"])
+@pytest.mark.parametrize("name", [programs.ARTIFACT, "program.py"])
 def test_a_file_that_others_may_write_is_not_executed(name: str) -> None:
-    key = cache.digest("x")
+    key = programs.digest("x")
     (stored(key) / name).chmod(0o666)
     with pytest.warns(UserWarning, match=f"is not used .other users may write .*{name}"):
-        assert cache.load(key) is None
+        assert programs.load(key) is None
 
 
 def test_a_file_of_another_user_is_not_executed(monkeypatch: pytest.MonkeyPatch) -> None:
-    key = cache.digest("x")
-    cache.store(key, artifact())
+    key = programs.digest("x")
+    programs.store(key, artifact())
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     with pytest.warns(UserWarning, match="belongs to another user"):
-        assert cache.load(key) is None
+        assert programs.load(key) is None
 
 
 def test_a_kernel_that_others_may_write_is_compiled_again() -> None:

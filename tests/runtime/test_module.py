@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostinato.runtime import objects, optimise, sealed
-from ostinato.runtime.compiling import Team
-from ostinato.runtime.making import Making
-from ostinato.runtime.module import KEYS, Kept, Loaded, load_module, load_with_numba
+from ostinato.runtime.build import objects, optimise
+from ostinato.runtime.build.compiling import Team
+from ostinato.runtime.build.piecewise import Making
+from ostinato.runtime.build.source_module import KEYS, Kept, Loaded, load_module, load_with_numba
+from ostinato.runtime.cache import sealed
 
 HEAD = "from ostinato.codegen.cpu.prelude import carray, driver, invoke, kernel\n"
 KERNEL = """
@@ -98,7 +99,7 @@ def run(loaded: Loaded) -> list[int]:
 def test_kernels_compiled_by_other_processes_are_linked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ostinato.runtime.module.WORTH_A_TEAM", 0)
+    monkeypatch.setattr("ostinato.runtime.build.source_module.WORTH_A_TEAM", 0)
     assert run(load(tmp_path / "a", 1, 5, 7, cores=3)) == [0, 5, 14]
 
 
@@ -132,7 +133,7 @@ def test_kernels_are_compiled_while_the_others_are_written(
         making = Making(team)
         for piece in text.removeprefix(HEAD).split("\n\n\n"):
             making.add(piece)
-        monkeypatch.setattr("ostinato.runtime.making.READER", "no_such_module")
+        monkeypatch.setattr("ostinato.runtime.build.piecewise.READER", "no_such_module")
         assert run(load_module(kept(tmp_path), 1, making)) == [0, 5, 0]
 
 
@@ -160,7 +161,7 @@ def test_a_program_seen_before_is_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load(tmp_path / "a", 1, 5)
-    monkeypatch.setattr("ostinato.runtime.making.READER", "no_such_module")
+    monkeypatch.setattr("ostinato.runtime.build.piecewise.READER", "no_such_module")
     assert run(load(tmp_path / "a", 1, 5)) == [0, 5, 0]
 
 

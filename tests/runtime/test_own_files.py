@@ -11,18 +11,20 @@ from pathlib import Path
 import pytest
 
 import ostinato as ot
-from ostinato.proved import LARGE
-from ostinato.runtime import cache, folder, kept, objects, placing, sealed, trust
-from ostinato.runtime.folder import SIZE_VARIABLE
+from ostinato.compiler.defined_before import LARGE
+from ostinato.runtime.build import objects
+from ostinato.runtime.cache import eviction, folder, programs, sealed, trust
+from ostinato.runtime.cache.folder import SIZE_VARIABLE
+from ostinato.runtime.run import placement
 from tests.runtime.test_cache import artifact, stored
 
-KEY, OTHER = cache.digest("one"), cache.digest("other")
+KEY, OTHER = programs.digest("one"), programs.digest("other")
 
 
 @pytest.fixture(autouse=True)
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / "cache"
-    monkeypatch.setenv(cache.VARIABLE, str(place))
+    monkeypatch.setenv(programs.VARIABLE, str(place))
     trust.warn_once.cache_clear()
     return place
 
@@ -58,19 +60,19 @@ def test_only_what_the_cache_wrote_is_removed(
     before = {path: path.read_text() for path in mine}
     if evict:
         monkeypatch.setenv(SIZE_VARIABLE, "1")
-        monkeypatch.setattr(kept, "TRIM_EVERY_S", 0.0)
-        stored(cache.digest("a third"))
+        monkeypatch.setattr(eviction, "TRIM_EVERY_S", 0.0)
+        stored(programs.digest("a third"))
     else:
-        assert kept.clear().entries == 2
+        assert eviction.clear().entries == 2
     assert {path: path.read_text() for path in mine} == before
-    assert not (place / cache.ARTIFACT).exists() and not objects.path_of(KEY).exists()
+    assert not (place / programs.ARTIFACT).exists() and not objects.path_of(KEY).exists()
 
 
 def test_a_program_is_removed_with_its_directory() -> None:
     place = stored(KEY)
     for name in ("kernels.json", "layouts.json", "threads.json", ".layouts.json.ab12cd_8"):
         trust.write(place / name, b"")
-    assert kept.clear().entries == 1
+    assert eviction.clear().entries == 1
     assert not place.exists()
 
 
@@ -84,8 +86,8 @@ def test_a_directory_of_others_gets_one_of_its_own_for_the_cache(root: Path) -> 
 def test_a_directory_of_that_name_that_is_not_ours_is_not_used(root: Path) -> None:
     (root / folder.BESIDE / "sources").mkdir(parents=True)
     with pytest.warns(UserWarning, match="nothing is cached: .* are not this cache's"):
-        assert cache.store(KEY, artifact()) is None
-    assert kept.clear().entries == 0
+        assert programs.store(KEY, artifact()) is None
+    assert eviction.clear().entries == 0
 
 
 def test_a_cache_of_an_earlier_version_is_used_on(root: Path) -> None:
@@ -95,7 +97,7 @@ def test_a_cache_of_an_earlier_version_is_used_on(root: Path) -> None:
 
 
 def swapped(one: Path, other: Path) -> None:
-    for name in (cache.ARTIFACT, "program.py"):
+    for name in (programs.ARTIFACT, "program.py"):
         (one / name).replace(other / name)
 
 
@@ -107,11 +109,11 @@ def linked(path: Path, to: Path) -> None:
 
 DAMAGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
     "swapped": (lambda one, other: swapped(other, one), f"it belongs to {OTHER}"),
-    "cut": (lambda one, _: os.truncate(one / cache.ARTIFACT, 200), "its digest is wrong"),
-    "emptied": (lambda one, _: os.truncate(one / cache.ARTIFACT, 0), "no file of this version"),
+    "cut": (lambda one, _: os.truncate(one / programs.ARTIFACT, 200), "its digest is wrong"),
+    "emptied": (lambda one, _: os.truncate(one / programs.ARTIFACT, 0), "no file of this version"),
     "altered": (
-        lambda one, _: (one / cache.ARTIFACT).write_bytes(
-            (one / cache.ARTIFACT).read_bytes()[:-1] + b"\0"
+        lambda one, _: (one / programs.ARTIFACT).write_bytes(
+            (one / programs.ARTIFACT).read_bytes()[:-1] + b"\0"
         ),
         "its digest is wrong",
     ),
@@ -120,11 +122,11 @@ DAMAGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
         "its program.py was changed",
     ),
     "another form": (
-        lambda one, _: (one / cache.ARTIFACT).write_bytes(b"\xff\0 a b\n"),
+        lambda one, _: (one / programs.ARTIFACT).write_bytes(b"\xff\0 a b\n"),
         "no file of this version",
     ),
     "a link": (
-        lambda one, other: linked(one / cache.ARTIFACT, other / cache.ARTIFACT),
+        lambda one, other: linked(one / programs.ARTIFACT, other / programs.ARTIFACT),
         "is a link to another place",
     ),
     "a link to a directory": (
@@ -144,7 +146,7 @@ def test_a_program_that_is_not_what_its_key_says_is_refused_with_one_reason(name
     damage, reason = DAMAGES[name]
     damage(one, other)
     with pytest.warns(UserWarning, match=reason) as warned:
-        assert cache.load(KEY) is None and cache.load(KEY) is None
+        assert programs.load(KEY) is None and programs.load(KEY) is None
     assert len(warned) == 1
 
 
@@ -152,7 +154,7 @@ def test_a_program_under_another_key_is_compiled_again(root: Path) -> None:
     t = ot.dims("t")
     x = ot.input("x", over=t)
     one, other = ot.Program(y=x + 1.0), ot.Program(y=x - 1.0)
-    places = [cache.directory_of(p.compile().executable.key) for p in (one, other)]
+    places = [programs.directory_of(p.compile().executable.key) for p in (one, other)]
     swapped(places[1], places[0])
     with pytest.warns(UserWarning, match="is damaged .it belongs to .*: rebuilt"):
         assert one.compile()(x=[1.0])["y"].tolist() == [2.0]
@@ -166,7 +168,7 @@ def test_what_stands_beside_another_program_is_made_again(name: str, root: Path)
     one, other = ot.Program(y=x[: t + 1].sum(0)), ot.Program(y=x * z, v=x + z)
     one.compile()(x=[1.0, 2.0])
     other.compile()(x=[1.0, 2.0], z=[3.0, 4.0])
-    here, there = (cache.directory_of(p.compile().executable.key) / name for p in (one, other))
+    here, there = (programs.directory_of(p.compile().executable.key) / name for p in (one, other))
     here.write_bytes(there.read_bytes())
     with pytest.warns(UserWarning, match=f"{name} is not used .it belongs to .*: made again"):
         assert one.compile()(x=[1.0, 2.0])["y"].tolist() == [1.0, 3.0]
@@ -204,12 +206,12 @@ def test_a_cache_below_a_directory_that_others_may_write_is_not_used(
     mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored(KEY)
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "open" / "cache"))
+    monkeypatch.setenv(programs.VARIABLE, str(tmp_path / "open" / "cache"))
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(mode)
     monkeypatch.setattr(trust, "_is_private", shared)
     with pytest.warns(UserWarning, match="other users may write .*open .run `chmod go-w` on it."):
-        assert cache.store(KEY, artifact()) is None
+        assert programs.store(KEY, artifact()) is None
 
 
 def test_a_sticky_directory_and_that_of_a_private_group_may_hold_a_cache(
@@ -218,17 +220,17 @@ def test_a_sticky_directory_and_that_of_a_private_group_may_hold_a_cache(
     for name, mode in (("sticky", 0o1777), ("private", 0o775)):
         (tmp_path / name).mkdir()
         (tmp_path / name).chmod(mode)
-        monkeypatch.setenv(cache.VARIABLE, str(tmp_path / name / "cache"))
+        monkeypatch.setenv(programs.VARIABLE, str(tmp_path / name / "cache"))
         monkeypatch.setattr(trust, "_is_private", private)
         assert stored(KEY) == tmp_path / name / "cache" / KEY[:2] / KEY
-        assert cache.load(KEY) is not None
+        assert programs.load(KEY) is not None
 
 
 def test_a_link_to_the_cache_is_the_users_choice(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "link").symlink_to(root)
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "link"))
+    monkeypatch.setenv(programs.VARIABLE, str(tmp_path / "link"))
     assert stored(KEY) == root / KEY[:2] / KEY
 
 
@@ -254,7 +256,7 @@ print(len(said), *(str(each.message) for each in said))
 def compiling(limit: str, place: Path) -> str:
     """What a process prints that compiles a program where this is done before."""
     code = COMPILING.format(limit=limit)
-    env = {**os.environ, cache.VARIABLE: str(place)}
+    env = {**os.environ, programs.VARIABLE: str(place)}
     run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert not run.stderr, run.stderr
     return run.stdout
@@ -272,7 +274,7 @@ def test_where_the_cache_cannot_be_written_programs_are_compiled_with_one_warnin
 
 FULL = """
     import errno, os
-    from ostinato.runtime import trust
+    from ostinato.runtime.cache import trust
     import tempfile
     original = tempfile.mkstemp
     def mkstemp(*args, **kwargs):
@@ -306,11 +308,11 @@ def test_a_cache_that_can_only_be_read_serves_programs(
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr(os, "utime", refused)
-    assert cache.load(KEY) is not None and objects.load(KEY) == b"code"
+    assert programs.load(KEY) is not None and objects.load(KEY) == b"code"
 
 
 def test_a_layout_is_refused_in_another_program(tmp_path: Path) -> None:
-    sealed.write(tmp_path / placing.FILE, "one", b"{}")
-    assert sealed.read(tmp_path / placing.FILE, "one") == b"{}"
+    sealed.write(tmp_path / placement.FILE, "one", b"{}")
+    assert sealed.read(tmp_path / placement.FILE, "one") == b"{}"
     with pytest.raises(sealed.Unsealed, match="it belongs to one"):
-        sealed.read(tmp_path / placing.FILE, "two")
+        sealed.read(tmp_path / placement.FILE, "two")

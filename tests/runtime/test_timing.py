@@ -3,10 +3,10 @@
 import numpy as np
 
 import ostinato as ot
-from ostinato.compiler import Compiled
-from ostinato.report.timing import Mark, Slice
-from ostinato.runtime.executor import Bound
-from ostinato.runtime.timing import Log
+from ostinato.compiler.compiled import Compiled
+from ostinato.report.worker_times import Mark, Slice
+from ostinato.runtime.run.executor import Bound
+from ostinato.runtime.run.timing import Log
 
 
 def program(threads: int = 2) -> Compiled:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ostinato.runtime.workers import Workers
+from ostinato.runtime.run.blocking_pool import Workers
 
 
 def run(count: int, work: Callable[[int], None]) -> None:

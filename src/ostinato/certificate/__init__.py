@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from ostinato.certificate.verdict import Verdict
 from ostinato.pdg.errors import CertificateError
-from ostinato.place import calling_place
+from ostinato.provenance.place import calling_place
 
 if TYPE_CHECKING:
-    from ostinato.program import Program
+    from ostinato.compiler.program import Program
 
 
 def verify_certificate(path: str | Path, program: Program | None = None) -> Verdict:
@@ -29,7 +29,7 @@ def verify_certificate(path: str | Path, program: Program | None = None) -> Verd
     ...     ot.verify_certificate(f"{folder}/total.json", program).holds
     True
     """
-    from ostinato.certificate.record import read
+    from ostinato.certificate.document import read
     from ostinato.certificate.verify import check_certificate
 
     where = calling_place()

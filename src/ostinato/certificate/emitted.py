@@ -5,10 +5,11 @@ that may be the last one is refused. Ranges and numbers of items are read as ind
 compared with those of the schedule.
 
 A phase has all that stands between two barriers, or between one and a loop that has phases. What
-one worker has to do, by `ostinato.certificate.waits`, is one item: the serial kernels, those of one
-tile in all loops from and to the same bounds, those of one part of arrays. All items of a phase are
-done before any of the next one begins, so the end of a phase is a barrier. One may be left out only
-inside of a phase that is one item: one worker does all of it, in the order of the text.
+one worker has to do, by `ostinato.certificate.happens_before`, is one item: the serial kernels,
+those of one tile in all loops from and to the same bounds, those of one part of arrays. All items
+of a phase are done before any of the next one begins, so the end of a phase is a barrier. One may
+be left out only inside of a phase that is one item: one worker does all of it, in the order of the
+text.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ostinato.certificate.fitted import Misemitted, Scope, fit, refused
-from ostinato.certificate.memory import Timeline
+from ostinato.certificate.happens_before import Cut, Event, filled, written
 from ostinato.certificate.order import Loop, Moment
 from ostinato.certificate.phased import (
     SLICES,
@@ -29,7 +30,7 @@ from ostinato.certificate.phased import (
     check_tile,
     read_phase,
 )
-from ostinato.certificate.waits import Cut, Event, filled, written
+from ostinato.certificate.plan_memory import Timeline
 from ostinato.pdg.index import Expr, Extent, expr
 
 ENTRY = "main"

@@ -13,9 +13,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ostinato.certificate.facts import KNOWN, Numbers
-from ostinato.certificate.record import Certificate
-from ostinato.certificate.rows import (
+from ostinato.certificate.document import Certificate
+from ostinato.certificate.egraph_rows import (
     Rows,
     add_hints,
     add_program,
@@ -23,14 +22,15 @@ from ostinato.certificate.rows import (
     define_twins,
     sliced,
 )
+from ostinato.certificate.index_facts import KNOWN, Numbers
 from ostinato.certificate.texts import Unproved, check_texts
 from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.index import Dim, Expr, dims_of, product
 from ostinato.pdg.node import Pdg
-from ostinato.pdg.serial import numbered
-from ostinato.rewrite._egglog import Cell, Engine, EngineError, Session
-from ostinato.rewrite.lang import SIGNATURE, program
-from ostinato.rewrite.registry import Rule
+from ostinato.pdg.text.serial import numbered
+from ostinato.rewrite.engine.egglog_session import Cell, Engine, EngineError, Session
+from ostinato.rewrite.engine.language import SIGNATURE, program
+from ostinato.rewrite.engine.registry import Rule
 
 MOST_ROUNDS = 200  # as many as rewriting may take: what deeper networks need grows with their depth
 MOST_ROWS = 1_000_000

@@ -13,20 +13,20 @@ from contextlib import AbstractContextManager
 from functools import cache, partial
 from pathlib import Path
 
-from ostinato.certificate.planned import options_of, replanned
-from ostinato.certificate.record import Certificate
-from ostinato.runtime import folder
+from ostinato.certificate.document import Certificate
+from ostinato.certificate.replay import options_of, replanned
+from ostinato.compiler.pipeline import in_types_of, whole_shape
 from ostinato.runtime.artifact import Artifact, Words
-from ostinato.runtime.cache import digest
-from ostinato.runtime.executor import Executable
-from ostinato.stages import in_types_of, whole_shape
+from ostinato.runtime.cache import folder
+from ostinato.runtime.cache.programs import digest
+from ostinato.runtime.run.executor import Executable
 
 
 def machine_code(certificate: Certificate) -> Executable:
     """The extracted program, planned, emitted and compiled by this process, in `own_cache`."""
     from ostinato.codegen.emit.driver import WORDS
+    from ostinato.codegen.emit.generated_module import emit
     from ostinato.codegen.emit.interface import interface
-    from ostinato.codegen.emit.program import emit
     from ostinato.codegen.memory.arena import layout
 
     plan, constants = replanned(certificate, options_of(certificate.schedule))

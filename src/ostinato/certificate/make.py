@@ -6,25 +6,25 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ostinato.certificate.document import Certificate, Hints, Roots, Schedule
 from ostinato.certificate.equality import Unequal, check_equality
-from ostinato.certificate.planned import planned
-from ostinato.certificate.record import Certificate, Hints, Roots, Schedule
-from ostinato.certificate.terms import Field, Recurrent, Shape, Term, is_leaf_number
-from ostinato.options import Request
+from ostinato.certificate.extracted_terms import Field, Recurrent, Shape, Term, is_leaf_number
+from ostinato.certificate.replay import planned
+from ostinato.compiler.options import Request
+from ostinato.compiler.pipeline import code_digest, optimize_pdg
 from ostinato.pdg.errors import CertificateError
-from ostinato.pdg.half import encoded
+from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Node, Pdg
-from ostinato.pdg.serial import numbered
-from ostinato.rewrite._egglog import Cell
-from ostinato.rewrite.export import ENode
-from ostinato.rewrite.lang import SIGNATURE
-from ostinato.rewrite.loaded import Loaded
+from ostinato.pdg.text.serial import numbered
+from ostinato.rewrite.engine.egglog_session import Cell
+from ostinato.rewrite.engine.language import SIGNATURE
+from ostinato.rewrite.engine.registry import Rule, RuleSet, every_rule
+from ostinato.rewrite.extract.export import ENode
+from ostinato.rewrite.load.loaded import Loaded
 from ostinato.rewrite.optimize import Evidence, Optimized
-from ostinato.rewrite.registry import Rule, RuleSet, every_rule
-from ostinato.runtime.cache import directory_of
-from ostinato.runtime.executor import Executable
-from ostinato.stages import code_digest, optimize_pdg
+from ostinato.runtime.cache.programs import directory_of
+from ostinato.runtime.run.executor import Executable
 
 
 @dataclass(frozen=True)

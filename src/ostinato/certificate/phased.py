@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.certificate.fitted import Fit, Misemitted, Scope, fit, fit_value, refused
+from ostinato.certificate.happens_before import Cut
 from ostinato.certificate.order import Loop
-from ostinato.certificate.waits import Cut
 from ostinato.pdg.index import Expr, expr
 
 SLICES = "min(nt, 8)"  # items of the parts of arrays

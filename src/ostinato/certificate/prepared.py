@@ -5,7 +5,7 @@ are known may be written out beside those that are computed, and so may values o
 Nothing else may have changed: at every point both programs apply the same operators to the same
 values, once it is followed which case holds there. A recurrence may be replaced by what the source
 says it is, a value by that element of its history, and a read of an operator by the operator of
-reads (`ostinato.pdg.elsewhere`).
+reads (`ostinato.pdg.demand.elsewhere`).
 
 Claims are worked off one by one: two values, and the points at which they must be the same (a set
 of isl, for all extents). What solves the source's equations then solves the others.
@@ -18,10 +18,9 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import cast
 
 from ostinato.pdg import build
-from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.condition import Cond, equal, negation
-from ostinato.pdg.demand import box, read_relation
-from ostinato.pdg.elsewhere import elsewhere
+from ostinato.pdg.demand.demand import box, read_relation
+from ostinato.pdg.demand.elsewhere import elsewhere
 from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
 from ostinato.pdg.isl import Set, box_cond, proves, relation
 from ostinato.pdg.naming import called
@@ -39,6 +38,7 @@ from ostinato.pdg.node import (
     Rec,
     Scan,
 )
+from ostinato.pdg.quasi_affine import is_quasi_affine
 
 Claim = tuple[Node, Node, Set]  # a value of the new program, one of the source, where they agree
 

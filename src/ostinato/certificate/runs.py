@@ -15,14 +15,14 @@ from typing import cast
 
 import numpy as np
 
-from ostinato.arguments import Signature, declared_shape, signature
+from ostinato.compiler.arguments import Signature, declared_shape, signature
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.functions import HALVES, Array
-from ostinato.pdg.host import HostFunction
+from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.index import Dim, Extent, evaluate, product, upper_bound
 from ostinato.pdg.interpret import Interpreter
 from ostinato.pdg.node import UNSEEN, Host, Node, Pdg
-from ostinato.runtime.executor import Bound, Executable
+from ostinato.runtime.run.executor import Bound, Executable
 
 SPREAD = 3  # small extents are drawn from so many values
 PRIMES = (67, 37, 17, 11, 7, 5)  # tiles have 32 rows, vectors 16 numbers or fewer

@@ -12,9 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ostinato.certificate.memory import PARTS, PLACES, SLOTS, Memory, Slot, Tensor
+from ostinato.certificate.happens_before import (
+    Cut,
+    Event,
+    Fork,
+    Waits,
+    filled,
+    forks,
+    is_steady,
+    written,
+)
 from ostinato.certificate.order import Moment, Read, Step, box_of, needed_points
-from ostinato.certificate.waits import Cut, Event, Fork, Waits, filled, forks, is_steady, written
+from ostinato.certificate.plan_memory import PARTS, PLACES, SLOTS, Memory, Slot, Tensor
 from ostinato.pdg import isl
 from ostinato.pdg.condition import Cond, at_least, equal, every, some
 from ostinato.pdg.index import Dim, Expr, expr, mod, substitute

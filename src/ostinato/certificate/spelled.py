@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ostinato.certificate.memory import Fill, Layout, Memory, Slot, Tensor, Timeline
 from ostinato.certificate.order import Loop, Moment, Read, Step
+from ostinato.certificate.plan_memory import Fill, Layout, Memory, Slot, Tensor, Timeline
 from ostinato.pdg.index import Dim, Expr
-from ostinato.pdg.spelling import (
+from ostinato.pdg.text.spelling import (
     Plain,
     Spelling,
     Unreadable,

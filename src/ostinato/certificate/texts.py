@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import get_args
 
-from ostinato.rewrite.prove.text import parse, show
-from ostinato.rewrite.registry import Exactness, Phase, Rule, Validity
+from ostinato.rewrite.engine.registry import Exactness, Phase, Rule, Validity
+from ostinato.rewrite.prove.sexpr import parse, show
 
 _NAME = re.compile("[a-z][a-z0-9-]*/[A-Za-z0-9][A-Za-z0-9-]*")
 

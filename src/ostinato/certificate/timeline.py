@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from ostinato.certificate.memory import Fill, Layout, Memory, Slot, Tensor, Timeline
 from ostinato.certificate.order import Loop, Moment, Read, Step
+from ostinato.certificate.plan_memory import Fill, Layout, Memory, Slot, Tensor, Timeline
 from ostinato.codegen.memory.arena import ITEM_BYTES, layout
 from ostinato.codegen.memory.scratch import scratch
 from ostinato.codegen.memory.storage import Storage

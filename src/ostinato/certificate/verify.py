@@ -5,19 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
+from ostinato.certificate.document import Certificate
 from ostinato.certificate.equality import Unequal, check_equality
+from ostinato.certificate.extracted import Misbuilt, check_structure
 from ostinato.certificate.fitted import Misemitted
 from ostinato.certificate.order import Misordered
-from ostinato.certificate.planned import (
+from ostinato.certificate.prepared import Changed, check_prepared
+from ostinato.certificate.replay import (
     Misplanned,
     check_emitted,
     check_memory,
     check_schedule,
     check_waiting,
 )
-from ostinato.certificate.prepared import Changed, check_prepared
-from ostinato.certificate.proofs import check_exact, check_rules, least_exact
-from ostinato.certificate.record import Certificate
+from ostinato.certificate.rule_proofs import check_exact, check_rules, least_exact
 from ostinato.certificate.runs import (
     Different,
     Promise,
@@ -26,16 +27,15 @@ from ostinato.certificate.runs import (
     trials,
 )
 from ostinato.certificate.slots import Misplaced
-from ostinato.certificate.structure import Misbuilt, check_structure
 from ostinato.certificate.texts import Unproved
 from ostinato.certificate.verdict import Finding, Verdict
-from ostinato.pdg.check import check
+from ostinato.compiler.program import Program
+from ostinato.pdg.demand.check import check
 from ostinato.pdg.errors import OstinatoError
-from ostinato.pdg.fingerprint import describe
-from ostinato.pdg.half import encoded
+from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.node import Host, Pdg
-from ostinato.program import Program
-from ostinato.rewrite.registry import every_rule
+from ostinato.pdg.text.fingerprint import describe
+from ostinato.rewrite.engine.registry import every_rule
 
 REFUSALS = (
     Unproved, Changed, Unequal, Misbuilt, Misordered, Misplaced, Misplanned, Misemitted, Different,
@@ -84,7 +84,7 @@ def findings(checks: tuple[tuple[str, Callable[[], str]], ...]) -> Iterator[Find
 
 def _is_about(certificate: Certificate, program: Program) -> str:
     """The source is that program, or it with its checks as outputs."""
-    from ostinato.watching import checked
+    from ostinato.compiler.watching import checked
 
     said = describe(certificate.source)
     if said == describe(program.pdg):

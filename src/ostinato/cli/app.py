@@ -326,7 +326,7 @@ def _show(question: str, about: _Question, json: Path | None, *names: str, **mor
     """Ask the rules about a program, and show the answer."""
     from rich.console import Console
 
-    from ostinato.cli.load import load_program
+    from ostinato.cli.program_file import load_program
     from ostinato.cli.rules import hints_from, rules_of, show_record
 
     made = load_program(about.place, about.settings or ())

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ostinato.runtime import kept
-from ostinato.runtime.folder import SIZE_VARIABLE, VARIABLE, root, size_limit
+from ostinato.runtime.cache import eviction
+from ostinato.runtime.cache.folder import SIZE_VARIABLE, VARIABLE, root, size_limit
 
 
 def info(path: Path | None, console: Console) -> None:
@@ -19,7 +19,7 @@ def info(path: Path | None, console: Console) -> None:
 
     Errors: OptionError if the limit is none.
     """
-    kinds, limit = kept.kinds(), size_limit()
+    kinds, limit = eviction.kinds(), size_limit()
     table = Table("kept", "entries", "size", title=escape(str(root())), title_justify="left")
     for kind in kinds:
         table.add_row(kind.name, f"{kind.entries:,}", size(kind.size_bytes))
@@ -40,7 +40,7 @@ def info(path: Path | None, console: Console) -> None:
 
 def clear(path: Path | None, console: Console) -> None:
     """Remove every program and kernel; they are compiled again when they are needed."""
-    gone = kept.clear()
+    gone = eviction.clear()
     console.print(f"removed {gone.entries:,} entries, {size(gone.size_bytes)}")
     _write(path, asdict(gone))
 

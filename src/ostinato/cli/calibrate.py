@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from ostinato.machine.calibrate import Effort
-from ostinato.machine.calibrate import calibrate as measured
+from ostinato.calibration.measure import Effort
+from ostinato.calibration.measure import calibrate as measured
 from ostinato.machine.profile import LEVELS, PRODUCTS, Profile
-from ostinato.machine.stored import forget, store
+from ostinato.machine.profile_store import forget, store
 
 BUSY = 0.5  # other programs' share of the processors from which a measurement is not to be trusted
 

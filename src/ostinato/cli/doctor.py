@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import ostinato as ot
-from ostinato.machine.stored import current
+from ostinato.machine.profile_store import current
 from ostinato.pdg.errors import OptionError
 
 REQUIRED = ("numpy", "numba", "llvmlite", "egglog", "islpy", "sympy")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ostinato.cli.load import load_program
-from ostinato.dims import is_integer
-from ostinato.program import Program
+from ostinato.cli.program_file import load_program
+from ostinato.compiler.program import Program
+from ostinato.language.dims import is_integer
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from ostinato.cli.run_directory import PROFILE
 from ostinato.report.kernels import HEAD, LEVELS, duration, row
-from ostinato.report.profile import COLUMNS, RunProfile
+from ostinato.report.measured_run import COLUMNS, RunProfile
 
 LINES, KERNELS = 12, 16  # rows that are shown: the file has all
 

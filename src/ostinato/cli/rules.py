@@ -14,14 +14,14 @@ from rich.table import Table
 from ostinato.inspection.ablate import Ablations
 from ostinato.inspection.proofs import Proofs
 from ostinato.inspection.rule_file import read_rules
-from ostinato.inspection.rules import RuleSet, every
+from ostinato.inspection.rule_set import RuleSet, every
+from ostinato.inspection.rule_trace import Trace
 from ostinato.inspection.stats import Stats
-from ostinato.inspection.trace import Trace
 from ostinato.pdg.errors import OptionError
-from ostinato.pdg.printer import show
-from ostinato.rewrite.instances import where_fires, where_idle
-from ostinato.rewrite.instances.instance import Sizes
-from ostinato.rewrite.registry import Rule
+from ostinato.pdg.text.printer import show
+from ostinato.rewrite.engine.registry import Rule
+from tests.rewrite.instances import where_fires, where_idle
+from tests.rewrite.instances.instance import Sizes
 
 Record = Trace | Ablations | Stats | Proofs
 

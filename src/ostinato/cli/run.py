@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from ostinato.cli.events import events
-from ostinato.cli.load import load_experiment
+from ostinato.cli.program_file import load_experiment
 from ostinato.cli.progress import line, progress
 from ostinato.cli.run_directory import Metrics, metrics, prepare, write_config, write_kernels
 from ostinato.cli.training import Outcome, Row, train
-from ostinato.experiment import Experiment
+from ostinato.compiler.experiment import Experiment
 
 if TYPE_CHECKING:
-    from ostinato.compiler import Compiled
-    from ostinato.report.profile import RunProfile
+    from ostinato.compiler.compiled import Compiled
+    from ostinato.report.measured_run import RunProfile
 
 INTERRUPTED = 130  # the exit status of a program that Ctrl-C ended
 

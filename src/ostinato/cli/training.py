@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.experiment import Experiment, Solved
+from ostinato.compiler.experiment import Experiment, Solved
 
 End = Literal["finished", "solved", "interrupted"]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.console import Console
 
 from ostinato.certificate import verify_certificate
-from ostinato.cli.load import load_program
-from ostinato.program import Program
+from ostinato.cli.program_file import load_program
+from ostinato.compiler.program import Program
 
 
 @dataclass(frozen=True, slots=True)

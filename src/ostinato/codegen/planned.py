@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ostinato.codegen.demand.ends import End
+from ostinato.codegen.masks.early_exits import End
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.system import Load, Statement
 from ostinato.codegen.tree import Kernel, Loop, Step
@@ -14,7 +14,7 @@ from ostinato.pdg.condition import Cond
 from ostinato.pdg.index import Dim, Expr
 
 if TYPE_CHECKING:
-    from ostinato.codegen.driver import Access
+    from ostinato.codegen.kernel_partition import Access
     from ostinato.codegen.memory.liveness import Life
 
 

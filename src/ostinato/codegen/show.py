@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, assert_never
 
-from ostinato.codegen.demand.ends import End
-from ostinato.codegen.demand.guards import guard_of
+from ostinato.codegen.masks.early_exits import End
+from ostinato.codegen.masks.guards import guard_of
+from ostinato.codegen.masks.masked_sums import factors, mask_of
 from ostinato.codegen.system import (
     Axis,
     Call,
@@ -19,7 +20,6 @@ from ostinato.codegen.system import (
     Value,
     loads,
 )
-from ostinato.codegen.systems.living import factors, mask_of
 from ostinato.codegen.tree import (
     Barrier,
     Calling,
@@ -35,7 +35,7 @@ from ostinato.codegen.tree import (
     active,
 )
 from ostinato.codegen.tree import Call as KernelCall
-from ostinato.pdg.along import AXIS_FUNCTIONS
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.index import Expr, expr
 

@@ -197,12 +197,12 @@ class Statement:
     - ``kind`` "map": every point has one value. "fold": ``fold`` combines over ``reduced`` indices
       (argmax/argmin: the position along the one reduced axis). "matmul": a "sum" fold whose single
       clause is ``mul(load, load)``. "along": the function ``fold`` of whole axes (see
-      `ostinato.pdg.along`); the single clause is ``fold(operand, ...)``, each operand indexed by a
-      reduced axis (none: one value, repeated), and ``along`` is the result's axis (None if it has
-      one position). All positions of it need all positions of the operands; every other index is
-      a row, on its own. "host": a Python function of whole tensors, each loaded at its own reduced
-      indices; ``host`` says more. It runs where the condition of its only clause holds, and nowhere
-      else. "input": filled before the run; no clauses.
+      `ostinato.pdg.axis_functions`); the single clause is ``fold(operand, ...)``, each operand
+      indexed by a reduced axis (none: one value, repeated), and ``along`` is the result's axis
+      (None if it has one position). All positions of it need all positions of the operands; every
+      other index is a row, on its own. "host": a Python function of whole tensors, each loaded at
+      its own reduced indices; ``host`` says more. It runs where the condition of its only clause
+      holds, and nowhere else. "input": filled before the run; no clauses.
     """
 
     name: str

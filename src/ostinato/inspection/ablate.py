@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ostinato.inspection.forms import Subject, form_of
-from ostinato.inspection.text import bytes_of, table, time_of
-from ostinato.rewrite.registry import RuleSet
+from ostinato.inspection.formatting import bytes_of, table, time_of
+from ostinato.inspection.stages import Subject, form_of
+from ostinato.rewrite.engine.registry import RuleSet
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ostinato.inspection.text import table
+from ostinato.inspection.formatting import table
+from ostinato.rewrite.engine.registry import Rule, RuleSet
 from ostinato.rewrite.prove.assumed import assumptions
 from ostinato.rewrite.prove.prover import OUTCOMES, Outcome, prove
-from ostinato.rewrite.registry import Rule, RuleSet
 
 
 @dataclass(frozen=True, slots=True)

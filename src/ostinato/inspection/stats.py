@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ostinato.inspection.forms import Subject, rewritten
-from ostinato.inspection.text import table, time_of
-from ostinato.rewrite.registry import RuleSet
+from ostinato.inspection.formatting import table, time_of
+from ostinato.inspection.stages import Subject, rewritten
+from ostinato.rewrite.engine.registry import RuleSet
 
 
 @dataclass(frozen=True, slots=True)

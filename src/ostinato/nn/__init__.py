@@ -1,5 +1,6 @@
 """Neural networks: parameters are recurrent tensors over the iterations of learning."""
 
+from ostinato.language.surface import declare
 from ostinato.nn import init
 from ostinato.nn.attention import Attention, attend
 from ostinato.nn.conv import Conv
@@ -14,7 +15,6 @@ from ostinato.nn.normalization import LayerNorm, RMSNorm
 from ostinato.nn.rope import rope
 from ostinato.nn.swiglu import SwiGLU
 from ostinato.nn.unroll import unroll
-from ostinato.surface import declare
 
 __all__ = [
     "GRU",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
-from ostinato.dims import Dimension
-from ostinato.functions.basic import index, softmax, sqrt, swapaxes, where
-from ostinato.kinds import Count, Positive
+from ostinato.language.dims import Dimension
+from ostinato.language.functions.basic import index, softmax, sqrt, swapaxes, where
+from ostinato.language.kinds import Count, Positive
+from ostinato.language.recurrent import Over
+from ostinato.language.tensor import Tensor
 from ostinato.nn.init import glorot_uniform
 from ostinato.nn.linear import Linear
 from ostinato.nn.module import Module
@@ -14,9 +16,7 @@ from ostinato.nn.rope import rope
 from ostinato.pdg.errors import OptionError, ShapeError
 from ostinato.pdg.index import expr
 from ostinato.pdg.naming import sized
-from ostinato.place import place
-from ostinato.recurrent import Over
-from ostinato.tensor import Tensor
+from ostinato.provenance.place import place
 
 
 def attend(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ostinato.functions.basic import swapaxes
-from ostinato.functions.convolution import Padding, PerAxis, conv1d, conv2d, conv3d
-from ostinato.kinds import Count
+from ostinato.language.functions.basic import swapaxes
+from ostinato.language.functions.convolution import Padding, PerAxis, conv1d, conv2d, conv3d
+from ostinato.language.kinds import Count
+from ostinato.language.recurrent import Over
+from ostinato.language.tensor import Tensor
 from ostinato.nn.init import Initializer, lecun_normal, zeros
 from ostinato.nn.module import Module, parameter
 from ostinato.pdg.errors import ShapeError
-from ostinato.place import place
-from ostinato.recurrent import Over
-from ostinato.tensor import Tensor
+from ostinato.provenance.place import place
 
 _CONVOLUTIONS = {1: conv1d, 2: conv2d, 3: conv3d}
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ostinato import random
-from ostinato.dims import Dimension
-from ostinato.functions.basic import where
-from ostinato.kinds import Fraction
-from ostinato.recurrent import Over
-from ostinato.tensor import Tensor
+from ostinato.language import random
+from ostinato.language.dims import Dimension
+from ostinato.language.functions.basic import where
+from ostinato.language.kinds import Fraction
+from ostinato.language.recurrent import Over
+from ostinato.language.tensor import Tensor
 
 
 def dropout(x: Tensor, rate: Tensor | Fraction, over: Over | None = None) -> Tensor:

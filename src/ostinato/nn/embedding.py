@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ostinato.functions.basic import take
-from ostinato.kinds import Count
+from ostinato.language.functions.basic import take
+from ostinato.language.kinds import Count
+from ostinato.language.recurrent import Over
+from ostinato.language.tensor import Tensor
 from ostinato.nn.init import Initializer, normal
 from ostinato.nn.module import Module, parameter
-from ostinato.recurrent import Over
-from ostinato.tensor import Tensor
 
 
 class Embedding(Module):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 
-from ostinato.dims import Dimension
-from ostinato.functions.basic import sigmoid, tanh, zeros
-from ostinato.kinds import Count
+from ostinato.language.dims import Dimension
+from ostinato.language.functions.basic import sigmoid, tanh, zeros
+from ostinato.language.kinds import Count
+from ostinato.language.record import Record
+from ostinato.language.recurrent import Over
+from ostinato.language.tensor import Tensor
 from ostinato.nn.init import uniform
 from ostinato.nn.module import Module, parameter
 from ostinato.nn.unroll import unroll
-from ostinato.record import Record
-from ostinato.recurrent import Over
-from ostinato.tensor import Tensor
 
 
 class GRUCell(Module):

@@ -8,15 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from ostinato import random
-from ostinato.functions import basic as functions
-from ostinato.kinds import Count, Finite, NonNegative
+from ostinato.language import random
+from ostinato.language.functions import basic as functions
+from ostinato.language.kinds import Count, Finite, NonNegative
+from ostinato.language.recurrent import Over
+from ostinato.language.surface import declare
+from ostinato.language.tensor import Tensor
 from ostinato.nn.orthogonal import orthonormal
 from ostinato.pdg.errors import ShapeError
-from ostinato.place import place
-from ostinato.recurrent import Over
-from ostinato.surface import declare
-from ostinato.tensor import Tensor
+from ostinato.provenance.place import place
 
 Initializer = Callable[[Sequence[int], Over], Tensor]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ostinato.kinds import Count
+from ostinato.language.kinds import Count
+from ostinato.language.recurrent import Over
+from ostinato.language.tensor import Tensor
 from ostinato.nn.init import Initializer, lecun_normal, zeros
 from ostinato.nn.module import Module, parameter
-from ostinato.recurrent import Over
-from ostinato.tensor import Tensor
 
 
 class Linear(Module):

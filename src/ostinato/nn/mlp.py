@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ostinato.functions import basic as functions
-from ostinato.kinds import Count, Finite
+from ostinato.language.functions import basic as functions
+from ostinato.language.kinds import Count, Finite
+from ostinato.language.recurrent import Over
+from ostinato.language.tensor import Tensor
 from ostinato.nn.init import Initializer, he_normal, lecun_normal, scaled
 from ostinato.nn.linear import Linear
 from ostinato.nn.module import Module
 from ostinato.pdg.errors import OptionError
-from ostinato.place import place
-from ostinato.recurrent import Over
-from ostinato.tensor import Tensor
+from ostinato.provenance.place import place
 
 Activation = Callable[[Tensor], Tensor]
 

@@ -6,17 +6,17 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Self, cast
 
-from ostinato.carries import Carried, Carry, carry
-from ostinato.dims import Dimension, IndexExpression
-from ostinato.functions.basic import zeros
-from ostinato.kinds import Count
+from ostinato.language.carry import Carried, Carry, carry
+from ostinato.language.dims import Dimension, IndexExpression
+from ostinato.language.functions.basic import zeros
+from ostinato.language.kinds import Count
+from ostinato.language.recurrent import Over, Recurrent, recurrent
+from ostinato.language.tensor import Tensor
 from ostinato.nn.init import Initializer
 from ostinato.optim.optimizer import Optimizer
 from ostinato.pdg.errors import EquationError
 from ostinato.pdg.naming import called
-from ostinato.place import place
-from ostinato.recurrent import Over, Recurrent, recurrent
-from ostinato.tensor import Tensor
+from ostinato.provenance.place import place
 
 
 def parameter(name: str, shape: Sequence[Count], init: Initializer, over: Over = ()) -> Recurrent:

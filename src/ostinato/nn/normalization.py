@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ostinato.functions.basic import sqrt, square
-from ostinato.kinds import Count, NonNegative
+from ostinato.language.functions.basic import sqrt, square
+from ostinato.language.kinds import Count, NonNegative
+from ostinato.language.recurrent import Over
+from ostinato.language.tensor import Tensor
 from ostinato.nn.init import ones, zeros
 from ostinato.nn.module import Module, parameter
-from ostinato.recurrent import Over
-from ostinato.tensor import Tensor
 
 
 class LayerNorm(Module):

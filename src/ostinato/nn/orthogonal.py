@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ostinato import random
-from ostinato.functions.basic import sqrt, square
-from ostinato.recurrent import Over
-from ostinato.tensor import Tensor
+from ostinato.language import random
+from ostinato.language.functions.basic import sqrt, square
+from ostinato.language.recurrent import Over
+from ostinato.language.tensor import Tensor
 
 # Odd polynomials x*(a + b*x**2 + c*x**4) of the singular values. The first multiplies small values
 # by up to 3.4 and keeps large ones near 1: 11 times lift everything above 1e-6 to at least 0.7. The

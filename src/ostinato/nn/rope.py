@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ostinato.functions.basic import concatenate, cos, expand_dims, sin, stack
-from ostinato.kinds import Positive
+from ostinato.language.functions.basic import concatenate, cos, expand_dims, sin, stack
+from ostinato.language.kinds import Positive
+from ostinato.language.tensor import Tensor, as_tensor, constant
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.naming import sized
-from ostinato.place import place
-from ostinato.tensor import Tensor, as_tensor, constant
+from ostinato.provenance.place import place
 
 
 def rope(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from ostinato.dims import Dimension
-from ostinato.functions.basic import broadcast_to, where
+from ostinato.language.dims import Dimension
+from ostinato.language.functions.basic import broadcast_to, where
+from ostinato.language.record import Record, matched
+from ostinato.language.recurrent import recurrent
+from ostinato.language.shown import shown
+from ostinato.language.tensor import Tensor
 from ostinato.pdg.build import order
 from ostinato.pdg.errors import ArgumentError
-from ostinato.place import place
-from ostinato.record import Record, matched
-from ostinato.recurrent import recurrent
-from ostinato.shown import shown
-from ostinato.tensor import Tensor
+from ostinato.provenance.place import place
 
 Cell = Callable[[Tensor, Record], Record]
 

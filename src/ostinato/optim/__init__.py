@@ -1,5 +1,6 @@
 """Optimizers: they write the equations of the next iteration's parameters."""
 
+from ostinato.language.surface import declare
 from ostinato.optim import schedule
 from ostinato.optim.adagrad import Adagrad
 from ostinato.optim.adam import Adam, AdamW
@@ -10,7 +11,6 @@ from ostinato.optim.lion import Lion
 from ostinato.optim.optimizer import Optimizer, Schedule
 from ostinato.optim.rmsprop import RMSProp
 from ostinato.optim.sgd import SGD
-from ostinato.surface import declare
 
 __all__ = [
     "LAMB",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ostinato.functions.basic import sqrt, square
-from ostinato.kinds import NonNegative
+from ostinato.language.functions.basic import sqrt, square
+from ostinato.language.kinds import NonNegative
+from ostinato.language.recurrent import Recurrent
+from ostinato.language.tensor import Tensor
 from ostinato.optim.optimizer import (
     Optimizer,
     Rate,
@@ -14,8 +16,6 @@ from ostinato.optim.optimizer import (
     rate_of,
     updates,
 )
-from ostinato.recurrent import Recurrent
-from ostinato.tensor import Tensor
 
 
 class Adagrad(Optimizer):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 
-from ostinato.functions.basic import expm1, sqrt, square
-from ostinato.kinds import Fraction, NonNegative
+from ostinato.language.functions.basic import expm1, sqrt, square
+from ostinato.language.kinds import Fraction, NonNegative
+from ostinato.language.recurrent import Recurrent
+from ostinato.language.tensor import Tensor
 from ostinato.optim.optimizer import (
     Optimizer,
     Rate,
@@ -16,8 +18,6 @@ from ostinato.optim.optimizer import (
     rate_of,
     updates,
 )
-from ostinato.recurrent import Recurrent
-from ostinato.tensor import Tensor
 
 
 class Adam(Optimizer):

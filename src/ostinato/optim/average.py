@@ -5,12 +5,12 @@ Average a whole model by `Module.map`: ``slow = model.map(lambda w: exponential_
 
 from __future__ import annotations
 
-from ostinato.carries import Carry
-from ostinato.functions.basic import maximum, where
-from ostinato.kinds import Natural, Probability
+from ostinato.language.carry import Carry
+from ostinato.language.functions.basic import maximum, where
+from ostinato.language.kinds import Natural, Probability
+from ostinato.language.recurrent import Recurrent
+from ostinato.language.tensor import Tensor
 from ostinato.optim.optimizer import advance, iteration, moment, updates
-from ostinato.recurrent import Recurrent
-from ostinato.tensor import Tensor
 
 
 def exponential_average(parameter: Tensor, decay: Tensor | Probability) -> Recurrent:

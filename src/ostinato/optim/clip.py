@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ostinato.functions.basic import clip, minimum, sqrt, square
-from ostinato.kinds import Limit
+from ostinato.language.functions.basic import clip, minimum, sqrt, square
+from ostinato.language.kinds import Limit
+from ostinato.language.recurrent import Recurrent
+from ostinato.language.tensor import Tensor, as_tensor
 from ostinato.optim.optimizer import Optimizer
 from ostinato.pdg.errors import OptionError
-from ostinato.place import place
-from ostinato.recurrent import Recurrent
-from ostinato.tensor import Tensor, as_tensor
+from ostinato.provenance.place import place
 
 
 def global_norm(tensors: Sequence[Tensor]) -> Tensor:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ostinato.functions.basic import logical_and, sqrt, where
-from ostinato.kinds import Fraction, NonNegative
+from ostinato.language.functions.basic import logical_and, sqrt, where
+from ostinato.language.kinds import Fraction, NonNegative
+from ostinato.language.recurrent import Recurrent
+from ostinato.language.tensor import Tensor
 from ostinato.optim.adam import moments
 from ostinato.optim.clip import global_norm
 from ostinato.optim.optimizer import Optimizer, Rate, is_zero, rate_of
-from ostinato.recurrent import Recurrent
-from ostinato.tensor import Tensor
 
 
 class LAMB(Optimizer):

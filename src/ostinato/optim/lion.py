@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ostinato.functions.basic import sign
-from ostinato.kinds import Fraction, NonNegative
+from ostinato.language.functions.basic import sign
+from ostinato.language.kinds import Fraction, NonNegative
+from ostinato.language.recurrent import Recurrent
+from ostinato.language.tensor import Tensor
 from ostinato.optim.adam import shrunk
 from ostinato.optim.optimizer import Optimizer, Rate, advance, moment, rate_of
-from ostinato.recurrent import Recurrent
-from ostinato.tensor import Tensor
 
 
 class Lion(Optimizer):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from ostinato.carries import Carry, carry
-from ostinato.dims import Dimension
-from ostinato.functions.basic import index
-from ostinato.gradient import grad
-from ostinato.kinds import NonNegative
+from ostinato.language.carry import Carry, carry
+from ostinato.language.dims import Dimension
+from ostinato.language.functions.basic import index
+from ostinato.language.gradient import grad
+from ostinato.language.kinds import NonNegative
+from ostinato.language.recurrent import Recurrent, recurrent
+from ostinato.language.tensor import Tensor
 from ostinato.pdg.errors import ArgumentError, EquationError
 from ostinato.pdg.naming import called
-from ostinato.place import place
-from ostinato.recurrent import Recurrent, recurrent
-from ostinato.tensor import Tensor
+from ostinato.provenance.place import place
 
 # A rate at each update: of the index of the update, 0 at first, as an int32 tensor.
 Schedule = Callable[[Tensor], Tensor]

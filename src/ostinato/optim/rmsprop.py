@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ostinato.functions.basic import maximum, sqrt, square
-from ostinato.kinds import Fraction, NonNegative
+from ostinato.language.functions.basic import maximum, sqrt, square
+from ostinato.language.kinds import Fraction, NonNegative
+from ostinato.language.recurrent import Recurrent
+from ostinato.language.tensor import Tensor
 from ostinato.optim.optimizer import Optimizer, Rate, advance, decayed, moment, rate_of
-from ostinato.recurrent import Recurrent
-from ostinato.tensor import Tensor
 
 
 class RMSProp(Optimizer):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 
-from ostinato.dims import IndexExpression
-from ostinato.functions.basic import cos, full, minimum, where
-from ostinato.kinds import Finite, Positive
+from ostinato.language.dims import IndexExpression
+from ostinato.language.functions.basic import cos, full, minimum, where
+from ostinato.language.kinds import Finite, Positive
+from ostinato.language.surface import declare
+from ostinato.language.tensor import Tensor, as_tensor
 from ostinato.optim.optimizer import Schedule
-from ostinato.surface import declare
-from ostinato.tensor import Tensor, as_tensor
 
 Steps = Tensor | IndexExpression | Positive
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ostinato.kinds import Fraction, NonNegative
+from ostinato.language.kinds import Fraction, NonNegative
+from ostinato.language.recurrent import Recurrent
+from ostinato.language.tensor import Tensor
 from ostinato.optim.optimizer import Optimizer, Rate, advance, decayed, moment, rate_of
 from ostinato.pdg.errors import OptionError
-from ostinato.place import place
-from ostinato.recurrent import Recurrent
-from ostinato.tensor import Tensor
+from ostinato.provenance.place import place
 
 
 class SGD(Optimizer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeGuard
 
-from ostinato.pdg.along import AXIS_FUNCTIONS
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.errors import DtypeError, ShapeError, guess
 from ostinato.pdg.functions import FOLDS, FUNCTIONS, has_derivative

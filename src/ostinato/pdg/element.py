@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ostinato.pdg.algebra import squeezed
+from ostinato.pdg.arithmetic import squeezed
 from ostinato.pdg.build import (
     ONE,
     affine,

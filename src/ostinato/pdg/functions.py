@@ -14,7 +14,7 @@ import ml_dtypes as ml_dtypes  # gives NumPy the dtype "bfloat16"
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.pdg import special
+from ostinato.pdg import special_functions
 from ostinato.pdg.node import Dtype
 
 Array = npt.NDArray[Any]
@@ -63,7 +63,7 @@ _SAME: dict[str, tuple[int, tuple[Dtype, ...], Callable[..., Array]]] = {
     "div": (2, FLOATS, _divide),
     "floordiv": (2, NUMBERS, np.floor_divide),
     "mod": (2, NUMBERS, np.mod),
-    "pow": (2, NUMBERS, special.power),
+    "pow": (2, NUMBERS, special_functions.power),
     "minimum": (2, NUMBERS, np.minimum),
     "maximum": (2, NUMBERS, np.maximum),
     "neg": (1, NUMBERS, np.negative),
@@ -76,10 +76,10 @@ _SAME: dict[str, tuple[int, tuple[Dtype, ...], Callable[..., Array]]] = {
     "exp2": (1, FLOATS, np.exp2),
     "log2": (1, FLOATS, np.log2),
     "sqrt": (1, FLOATS, np.sqrt),
-    "erf": (1, FLOATS, special.erf),
-    "erfc": (1, FLOATS, special.erfc),
-    "lgamma": (1, FLOATS, special.lgamma),
-    "digamma": (1, FLOATS, special.digamma),
+    "erf": (1, FLOATS, special_functions.erf),
+    "erfc": (1, FLOATS, special_functions.erfc),
+    "lgamma": (1, FLOATS, special_functions.lgamma),
+    "digamma": (1, FLOATS, special_functions.digamma),
     "arcsinh": (1, FLOATS, np.arcsinh),
     "arctan2": (2, FLOATS, np.arctan2),
     "sin": (1, FLOATS, np.sin),
@@ -93,8 +93,8 @@ _SAME: dict[str, tuple[int, tuple[Dtype, ...], Callable[..., Array]]] = {
     "bitand": (2, INTS, np.bitwise_and),
     "bitor": (2, INTS, np.bitwise_or),
     "bitxor": (2, INTS, np.bitwise_xor),
-    "shl": (2, INTS, special.left_shift),
-    "shr": (2, INTS, special.right_shift),
+    "shl": (2, INTS, special_functions.left_shift),
+    "shr": (2, INTS, special_functions.right_shift),
     "and": (2, BOOL, np.logical_and),
     "or": (2, BOOL, np.logical_or),
     "not": (1, BOOL, np.logical_not),

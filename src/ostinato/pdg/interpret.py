@@ -18,7 +18,7 @@ import numpy as np
 from ostinato.pdg.condition import holds
 from ostinato.pdg.errors import ArgumentError, CoverageError, CycleError, DomainError
 from ostinato.pdg.functions import Array, fold_unit
-from ostinato.pdg.host import HostFunction
+from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.index import Dim, Extent, Slice, dims_of, evaluate, symbols
 from ostinato.pdg.meaning import (
     COMBINE,

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ostinato.pdg import philox
-from ostinato.pdg.along import along_axis
+from ostinato.pdg.axis_functions import along_axis
 from ostinato.pdg.errors import DomainError
 from ostinato.pdg.functions import FUNCTIONS, HALVES, Array, fold_unit
 from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, evaluate

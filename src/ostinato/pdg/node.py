@@ -181,9 +181,9 @@ class Gather:
 
 @dataclass(frozen=True, slots=True)
 class Along:
-    """A function of the whole of one axis (`ostinato.pdg.along`), with ``size`` results along it.
+    """A function of the whole of one axis, with ``size`` results along it.
 
-    The other axes are pointwise and broadcast where they are 1.
+    See `ostinato.pdg.axis_functions`. The other axes are pointwise and broadcast where they are 1.
     """
 
     fn: str
@@ -340,7 +340,7 @@ class Pdg:
 
     ``minimum_extents`` gives the least value of extents that start above 1: a program that reads
     ``x[5]`` needs six steps. ``reads_outside`` says that an expression is read outside its box, as
-    a proof of the program has found; `ostinato.pdg.inside` writes out what it has there.
+    a proof of the program has found; `ostinato.pdg.demand.inside` writes out what it has there.
     """
 
     outputs: tuple[tuple[str, Node], ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ostinato.pdg.algebra import Algebra
+from ostinato.pdg.arithmetic import Algebra
 from ostinato.pdg.build import ONE, affine, const, gather, iota, map_node, reduce_node, reshape
 from ostinato.pdg.index import Expr, product
 from ostinato.pdg.intervals import interval

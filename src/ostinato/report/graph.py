@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ostinato.pdg.node import Node, Pdg
-from ostinato.pdg.picture import Box, picture
-from ostinato.pdg.svg import svg
+from ostinato.report.drawing.picture import Box, picture
+from ostinato.report.drawing.svg import svg
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from importlib import resources
 
 from ostinato.report.graph import Graph
 from ostinato.report.kernels import KernelRecord, kernels_table
-from ostinato.report.memory import Stored, memory_chart, memory_table
+from ostinato.report.memory_map import Stored, memory_chart, memory_table
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,18 @@ from ostinato.machine.profile import Profile
 from ostinato.pdg.errors import OptionError
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Node, Pdg
-from ostinato.rewrite._egglog import EngineError, Session
-from ostinato.rewrite.ahead import Ahead
-from ostinato.rewrite.cost import VIEWS, Cost, Pricing
-from ostinato.rewrite.export import EGraph, ENode, export
-from ostinato.rewrite.extract import Extractor, NoTerm, Selection
-from ostinato.rewrite.lang import SIGNATURE, program
-from ostinato.rewrite.load import load
-from ostinato.rewrite.loaded import Loaded
-from ostinato.rewrite.rebuild import Rebuilt, rebuild
-from ostinato.rewrite.registry import Rule, RuleSet, every_rule
-from ostinato.rewrite.saturate import Budget, Saturation, saturate
-from ostinato.rewrite.sizes import Sizes
+from ostinato.rewrite.engine.background import Ahead
+from ostinato.rewrite.engine.egglog_session import EngineError, Session
+from ostinato.rewrite.engine.language import SIGNATURE, program
+from ostinato.rewrite.engine.registry import Rule, RuleSet, every_rule
+from ostinato.rewrite.engine.saturate import Budget, Saturation, saturate
+from ostinato.rewrite.extract.choose import Extractor, NoTerm, Selection
+from ostinato.rewrite.extract.export import EGraph, ENode, export
+from ostinato.rewrite.extract.pricing import VIEWS, Cost, Pricing
+from ostinato.rewrite.extract.rebuild import Rebuilt, rebuild
+from ostinato.rewrite.extract.sizes import Sizes
+from ostinato.rewrite.load.loaded import Loaded
+from ostinato.rewrite.load.program_rows import load
 
 Prices = Callable[[EGraph, Sizes, Profile], Pricing]
 NARROW = 8  # rows: a batch of fewer may run faster point by point

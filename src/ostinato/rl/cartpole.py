@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 
-from ostinato import random
-from ostinato.array.dtypes import DtypeName, check_dtype
-from ostinato.functions.basic import cos, sin, square, stack, unstack, where, zeros
+from ostinato.language import random
+from ostinato.language.array.dtypes import DtypeName, check_dtype
+from ostinato.language.functions.basic import cos, sin, square, stack, unstack, where, zeros
+from ostinato.language.record import Record
+from ostinato.language.recurrent import Over
+from ostinato.language.tensor import Tensor, as_tensor
 from ostinato.pdg.errors import DtypeError
 from ostinato.pdg.functions import FLOATS
-from ostinato.place import place
-from ostinato.record import Record
-from ostinato.recurrent import Over
-from ostinato.tensor import Tensor, as_tensor
+from ostinato.provenance.place import place
 
 GRAVITY = 9.8
 POLE_MASS = 0.1

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from ostinato import random
-from ostinato.functions.basic import expand_dims, log_softmax, softmax, squeeze, take_along_axis
+from ostinato.language import random
+from ostinato.language.functions.basic import (
+    expand_dims,
+    log_softmax,
+    softmax,
+    squeeze,
+    take_along_axis,
+)
+from ostinato.language.tensor import Tensor, as_tensor
 from ostinato.pdg.errors import GradientError, ShapeError
 from ostinato.pdg.naming import called
-from ostinato.place import place
-from ostinato.tensor import Tensor, as_tensor
+from ostinato.provenance.place import place
 
 
 class Sample(Tensor):

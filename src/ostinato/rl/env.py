@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ostinato.record import Record
-from ostinato.recurrent import Over
-from ostinato.tensor import Tensor
+from ostinato.language.record import Record
+from ostinato.language.recurrent import Over
+from ostinato.language.tensor import Tensor
 
 
 class Env(Protocol):

@@ -13,8 +13,8 @@ from ostinato.pdg.claims import Claim
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Expr
 from ostinato.report.kernels import KernelRecord
-from ostinato.runtime.explain import Explanation
-from ostinato.runtime.timing import Profiled
+from ostinato.runtime.explanation import Explanation
+from ostinato.runtime.run.timing import Profiled
 
 
 class Field(Protocol):

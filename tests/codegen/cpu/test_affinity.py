@@ -12,7 +12,7 @@ import pytest
 
 from ostinato.codegen.cpu.affinity import bring, core, leave, own_thread, ran_ns
 from ostinato.codegen.cpu.flags import DRIVER
-from ostinato.codegen.cpu.twins import njit
+from ostinato.codegen.cpu.numba_door import njit
 
 Array = npt.NDArray[Any]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has what moves them")

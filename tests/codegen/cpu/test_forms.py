@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.cpu import philox, text
+from ostinato.codegen.cpu import llvm_text, random_bits
 from ostinato.codegen.cpu.llvm import (
     F32,
     I64,
@@ -19,20 +19,20 @@ from ostinato.codegen.cpu.llvm import (
     function_type,
     i64,
 )
-from ostinato.runtime import optimise
-from ostinato.runtime.linking import SYMBOL, Library
+from ostinato.runtime.build import optimise
+from ostinato.runtime.build.linking import SYMBOL, Library
 
 ENTRY = f"{SYMBOL}.k"
 
 
 @pytest.fixture(scope="module")
-def draws() -> text.Module:
+def draws() -> llvm_text.Module:
     """The LLVM module of ``f(x, n)``: so many normal numbers."""
-    module = text.Module(importlib.import_module("llvmlite.binding").get_process_triple())
-    made = text.Function(module, function_type(VOID, [F32.as_pointer(), I64]), ENTRY)
-    b = cast(Builder, text.Builder(made.append_basic_block()))
+    module = llvm_text.Module(importlib.import_module("llvmlite.binding").get_process_triple())
+    made = llvm_text.Function(module, function_type(VOID, [F32.as_pointer(), I64]), ENTRY)
+    b = cast(Builder, llvm_text.Builder(made.append_basic_block()))
     x, count = cast("list[Value]", made.args)
-    normal = cast(Written, philox.normal_apart_f32)
+    normal = cast(Written, random_bits.normal_apart_f32)
 
     def draw(i: Value) -> None:
         number = normal.emit(b, [i, *(i64(0) for _ in range(5))])
@@ -44,12 +44,12 @@ def draws() -> text.Module:
     return module
 
 
-def test_a_loop_calls_a_vector_form(draws: text.Module) -> None:
+def test_a_loop_calls_a_vector_form(draws: llvm_text.Module) -> None:
     (part,) = draws.parts.values()
     assert f"@{part.symbol}_x" in str(optimise.optimised(str(draws))).partition("declare")[0]
 
 
-def test_the_forms_give_the_bits_of_one_element(draws: text.Module) -> None:
+def test_the_forms_give_the_bits_of_one_element(draws: llvm_text.Module) -> None:
     modules = [str(draws), *(part.text for part in draws.parts.values())]
     library = Library({str(k): optimise.machine_code(each) for k, each in enumerate(modules)})
     many, few = np.zeros(70, np.float32), np.zeros(3, np.float32)

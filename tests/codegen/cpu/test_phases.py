@@ -9,7 +9,8 @@ import pytest
 
 from ostinato.codegen.cpu.flags import DRIVER
 from ostinato.codegen.cpu.llvm import I32, Builder, Primitive, Value, declare, primitive
-from ostinato.codegen.cpu.phases import (
+from ostinato.codegen.cpu.numba_door import njit
+from ostinato.codegen.cpu.phase_workers import (
     LOOKS_FOR,
     OPEN,
     SHARED_WORDS,
@@ -23,7 +24,6 @@ from ostinato.codegen.cpu.phases import (
     open_next,
     rest,
 )
-from ostinato.codegen.cpu.twins import njit
 
 Array = npt.NDArray[Any]
 ITEMS = 7

@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ostinato.codegen.cpu import philox as compiled
+from ostinato.codegen.cpu import random_bits as compiled
+from ostinato.codegen.cpu.access import access
 from ostinato.codegen.cpu.flags import DRIVER
 from ostinato.codegen.cpu.llvm import Primitive
-from ostinato.codegen.cpu.memory import access
-from ostinato.codegen.cpu.twins import njit
+from ostinato.codegen.cpu.numba_door import njit
 from ostinato.pdg import philox
 from ostinato.pdg.node import Dtype
 

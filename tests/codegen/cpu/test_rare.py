@@ -7,19 +7,19 @@ from typing import cast
 import numpy as np
 import pytest
 
-from ostinato.codegen.cpu import periodic, text
+from ostinato.codegen.cpu import llvm_text, periodic
 from ostinato.codegen.cpu.llvm import F32, I64, VOID, Builder, Value, function_type
-from ostinato.codegen.cpu.native.module import SYMBOL
+from ostinato.codegen.cpu.native.llvm_modules import SYMBOL
 from ostinato.codegen.cpu.vector import Vector
-from ostinato.runtime.linking import Library, key_of, named
-from ostinato.runtime.optimise import machine_code
+from ostinato.runtime.build.linking import Library, key_of, named
+from ostinato.runtime.build.optimise import machine_code
 
 
 def sine_of(lanes: int) -> str:
     """The LLVM module of ``f(x, y)``: the sine of so many numbers."""
-    module = text.Module(importlib.import_module("llvmlite.binding").get_process_triple())
-    made = text.Function(module, function_type(VOID, [I64] * 2), SYMBOL)
-    b = cast(Builder, text.Builder(made.append_basic_block()))
+    module = llvm_text.Module(importlib.import_module("llvmlite.binding").get_process_triple())
+    made = llvm_text.Function(module, function_type(VOID, [I64] * 2), SYMBOL)
+    b = cast(Builder, llvm_text.Builder(made.append_basic_block()))
     v = Vector(b, "float32", lanes)
     x, y = (b.inttoptr(cast(Value, a), F32.as_pointer()) for a in made.args)
     v.store(periodic.sin(v, v.load(x)), y)

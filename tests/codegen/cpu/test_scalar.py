@@ -10,11 +10,11 @@ import pytest
 
 from bench.mathematics.loops import loop_text
 from ostinato.codegen.cpu import scalar
+from ostinato.codegen.cpu.access import access
 from ostinato.codegen.cpu.flags import DRIVER
 from ostinato.codegen.cpu.llvm import Primitive
-from ostinato.codegen.cpu.memory import access
-from ostinato.codegen.cpu.twins import njit
-from ostinato.runtime.optimise import optimised
+from ostinato.codegen.cpu.numba_door import njit
+from ostinato.runtime.build.optimise import optimised
 
 Array = npt.NDArray[Any]
 Apply = Callable[..., Array]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from ostinato.codegen.cpu.llvm import F32, I64, VOID, constant, function_type, i64, vector_type
-from ostinato.codegen.cpu.text import Builder, Function, Module, referred
-from ostinato.runtime.linking import SYMBOL, Library
-from ostinato.runtime.optimise import machine_code
+from ostinato.codegen.cpu.llvm_text import Builder, Function, Module, referred
+from ostinato.runtime.build.linking import SYMBOL, Library
+from ostinato.runtime.build.optimise import machine_code
 
 
 def written(body: Callable[[Any, list[Any]], None], freedom: tuple[str, ...] = ()) -> str:

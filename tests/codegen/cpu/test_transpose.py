@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.cpu.flags import DRIVER, SQUARE
+from ostinato.codegen.cpu.numba_door import njit
 from ostinato.codegen.cpu.transpose import transpose_f32, transpose_f64
-from ostinato.codegen.cpu.twins import njit
 
 Array = npt.NDArray[Any]
 FORMS = ((transpose_f32, "float32"), (transpose_f64, "float64"))

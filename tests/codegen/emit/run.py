@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.codegen.emit.driver import WORDS
+from ostinato.codegen.emit.generated_module import emit
 from ostinato.codegen.emit.interface import interface
-from ostinato.codegen.emit.program import emit
 from ostinato.codegen.plan import Plan
 from ostinato.runtime.artifact import Artifact, Words
-from ostinato.runtime.cache import digest
-from ostinato.runtime.executor import Bound, Executable
+from ostinato.runtime.cache.programs import digest
+from ostinato.runtime.run.executor import Bound, Executable
 from tests.codegen.emit.plans import placed
 
 

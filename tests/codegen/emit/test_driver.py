@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ostinato.codegen.emit.program import emit
+from ostinato.codegen.emit.generated_module import emit
 from ostinato.codegen.memory.storage import Slot
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.system import Call as Apply
@@ -17,9 +17,9 @@ from ostinato.codegen.tree import Barrier, Call, DriverLoop, Fill, Kernel, Nest,
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal
 from ostinato.pdg.errors import NonFiniteError
 from ostinato.pdg.index import Dim, expr
-from ostinato.runtime.executor import Bound, Executable
-from ostinato.runtime.stream import Stream
-from ostinato.runtime.workers import working
+from ostinato.runtime.run.blocking_pool import working
+from ostinato.runtime.run.executor import Bound, Executable
+from ostinato.runtime.run.stream import Stream
 from tests.codegen.emit.plans import given, kept, load, loop, mapped, serial, whole
 from tests.codegen.emit.run import build
 from tests.returned import all_returned

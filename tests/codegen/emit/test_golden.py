@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ostinato.codegen.emit.program import emit
+from ostinato.codegen.emit.generated_module import emit
 from ostinato.codegen.plan import Plan
 from tests.codegen.emit.plans import axis
 from tests.codegen.emit.test_contraction import layer

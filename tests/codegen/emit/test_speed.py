@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from ostinato.codegen.cpu.flags import host_is_x86
-from ostinato.codegen.cpu.native.module import read, written
+from ostinato.codegen.cpu.native.llvm_modules import read, written
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.system import Axis, Call, Literal_
 from ostinato.codegen.tree import Nest
 from ostinato.pdg.index import Dim, expr, minimum
 from ostinato.pdg.node import Dtype
-from ostinato.runtime import optimise
+from ostinato.runtime.build import optimise
 from tests.codegen.emit.plans import axis, given, kept, load, loop, mapped, serial, whole
 from tests.codegen.emit.run import artifact
 

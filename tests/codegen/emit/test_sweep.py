@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ostinato.codegen.emit.program import emit
+from ostinato.codegen.emit.generated_module import emit
 from ostinato.codegen.memory.arena import layout
 from ostinato.codegen.plan import PlanOptions, plan
-from ostinato.pdg.along import AXIS_FUNCTIONS, along_axis
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS, along_axis
 from ostinato.pdg.index import Extent, expr
 from ostinato.pdg.node import Dtype
-from ostinato.runtime.cache import digest
-from ostinato.runtime.executor import Bound, Executable
+from ostinato.runtime.cache.programs import digest
+from ostinato.runtime.run.executor import Bound, Executable
 from tests.codegen.builder import Builder
 from tests.codegen.emit.run import artifact
 

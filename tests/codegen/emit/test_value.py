@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ostinato.codegen.emit.program import emit
+from ostinato.codegen.emit.generated_module import emit
 from ostinato.codegen.plan import Plan
 from ostinato.codegen.system import Call, Draw, Literal_, Value
 from ostinato.codegen.tree import Nest

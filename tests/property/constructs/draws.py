@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import ostinato as ot
-from ostinato.recurrent import Over
-from ostinato.tensor import Tensor
+from ostinato.language.recurrent import Over
+from ostinato.language.tensor import Tensor
 from tests.property.constructs.table import Step, Workshop, construct
 
 

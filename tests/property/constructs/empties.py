@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import ostinato as ot
-from ostinato.dims import Dimension
-from ostinato.tensor import Tensor
+from ostinato.language.dims import Dimension
+from ostinato.language.tensor import Tensor
 from tests.property.constructs.slices import FOLDS, folded
 from tests.property.constructs.table import Step, Workshop, construct, place, ragged
 

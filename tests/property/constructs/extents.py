@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 import ostinato as ot
-from ostinato.tensor import Tensor
+from ostinato.language.tensor import Tensor
 from tests.property.constructs.table import Step, Workshop, construct
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import ostinato as ot
-from ostinato.tensor import Tensor
+from ostinato.language.tensor import Tensor
 from tests.property.constructs.table import Step, Workshop, construct
 
 

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable
 
 import ostinato as ot
-from ostinato.dims import Condition, Dimension, IndexExpression
-from ostinato.tensor import Tensor
+from ostinato.language.dims import Condition, Dimension, IndexExpression
+from ostinato.language.tensor import Tensor
 from tests.property.constructs.slices import folded
 from tests.property.constructs.table import Step, Workshop, construct, place, ragged
 

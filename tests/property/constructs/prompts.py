@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ostinato as ot
-from ostinato.dims import Dimension
-from ostinato.tensor import Tensor
+from ostinato.language.dims import Dimension
+from ostinato.language.tensor import Tensor
 from tests.property.constructs.products import waves
 from tests.property.constructs.table import Step, Workshop, construct, place, ragged
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import ostinato as ot
-from ostinato.dims import Dimension, IndexExpression
-from ostinato.tensor import Tensor
+from ostinato.language.dims import Dimension, IndexExpression
+from ostinato.language.tensor import Tensor
 from tests.property.constructs.table import Step, Workshop, construct, place
 
 Point = Callable[[Dimension, int], IndexExpression | int]

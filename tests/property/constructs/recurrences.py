@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import ostinato as ot
-from ostinato.dims import Dimension, IndexExpression
+from ostinato.language.dims import Dimension, IndexExpression
+from ostinato.language.recurrent import Recurrent
+from ostinato.language.tensor import Tensor
 from ostinato.pdg.index import expr
-from ostinato.recurrent import Recurrent
-from ostinato.tensor import Tensor
 from tests.property.constructs.table import Step, Workshop, construct, place
 
 At = tuple[IndexExpression | int, ...]

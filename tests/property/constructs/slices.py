@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import ostinato as ot
-from ostinato.dims import Dimension, IndexExpression
-from ostinato.tensor import Tensor
+from ostinato.language.dims import Dimension, IndexExpression
+from ostinato.language.tensor import Tensor
 from tests.property.constructs.table import Step, Workshop, construct, place
 
 # Slices that stay inside the box and hold at least one step.

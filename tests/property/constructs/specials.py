@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 import ostinato as ot
-from ostinato.tensor import Tensor
+from ostinato.language.tensor import Tensor
 from tests.property.constructs.integers import pair
 from tests.property.constructs.table import Step, Workshop, construct, place, ragged
 

@@ -19,8 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import ostinato as ot
-from ostinato.dims import Dimension, IndexExpression
-from ostinato.tensor import Tensor
+from ostinato.language.dims import Dimension, IndexExpression
+from ostinato.language.tensor import Tensor
 
 FLOATS = ("float32", "float64")
 

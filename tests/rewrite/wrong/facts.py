@@ -9,9 +9,9 @@ import numpy as np
 
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.node import Dtype
-from ostinato.rewrite.lang import SIGNATURE
-from ostinato.rewrite.prove.text import Tree
-from ostinato.rewrite.ranges import EXACT, ROUNDED
+from ostinato.rewrite.engine.language import SIGNATURE
+from ostinato.rewrite.load.range_rows import EXACT, ROUNDED
+from ostinato.rewrite.prove.sexpr import Tree
 from tests.rewrite.wrong.relations import about_ranges, is_line
 from tests.rewrite.wrong.world import Missing, Point, World
 

@@ -1,9 +1,9 @@
 """One example of a rule: what its letters stand for, and the value of a term there.
 
-Plain recursion over terms, written from the list of operators in `ostinato.rewrite.lang` and the
-tables of functions; it shares no code with the prover, the engine or the interpreter. A running
-fold has values in the box of its dimension only, as an array in memory has: a read outside of it,
-or outside an axis, has no value (`Missing`).
+Plain recursion over terms, written from the list of operators in `ostinato.rewrite.engine.language`
+and the tables of functions; it shares no code with the prover, the engine or the interpreter. A
+running fold has values in the box of its dimension only, as an array in memory has: a read outside
+of it, or outside an axis, has no value (`Missing`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from ostinato.pdg.functions import FUNCTIONS, fold_unit
 from ostinato.pdg.node import Dtype
-from ostinato.rewrite.lang import SIGNATURE
-from ostinato.rewrite.prove.text import Tree
+from ostinato.rewrite.engine.language import SIGNATURE
+from ostinato.rewrite.prove.sexpr import Tree
 
 Array = npt.NDArray[Any]
 Point = Mapping[str, int]

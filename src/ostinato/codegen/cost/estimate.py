@@ -3,7 +3,7 @@
 A loop costs its body at the middle, times its length; one over tiles, of which some may be empty,
 the mean of its body at some points. Time is the sum of starts, arithmetic,
 traffic between memory and registers, and waiting; work that all workers share takes the longest
-share. `ostinato.codegen.cost.effort` prices one leaf.
+share. `ostinato.codegen.cost.leaf_cost` prices one leaf.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
-from ostinato.codegen.cost.effort import Leaves, Point
-from ostinato.codegen.cost.needed import Needed
-from ostinato.codegen.cost.passing import middle, passing_ns
-from ostinato.codegen.cost.waits import waiting_ns
+from ostinato.codegen.cost.communicated import middle, passing_ns
+from ostinato.codegen.cost.latency import waiting_ns
+from ostinato.codegen.cost.leaf_cost import Leaves, Point
+from ostinato.codegen.cost.trip_counts import Needed
 from ostinato.codegen.memory.arena import ITEM_BYTES
 from ostinato.codegen.tree import (
     Barrier,

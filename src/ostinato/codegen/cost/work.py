@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from ostinato.codegen.cost.effort import FREE, WIDE, Leaves, Point, clause_at, positions, size_at
-from ostinato.codegen.cost.needed import Needed
-from ostinato.codegen.cost.passing import middle
+from ostinato.codegen.cost.communicated import middle
+from ostinato.codegen.cost.leaf_cost import FREE, WIDE, Leaves, Point, clause_at, positions, size_at
+from ostinato.codegen.cost.trip_counts import Needed
+from ostinato.codegen.masks.masked_sums import factors
 from ostinato.codegen.memory.arena import ITEM_BYTES
 from ostinato.codegen.planned import Plan
 from ostinato.codegen.system import Axis, Call, Choice, Draw, Load, Statement, Value, children
-from ostinato.codegen.systems.living import factors
 from ostinato.codegen.tree import (
     Barrier,
     Calling,

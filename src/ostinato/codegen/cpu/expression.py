@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from ostinato.codegen.cpu import elementary, gamma, gauss, inverse, periodic, power
+from ostinato.codegen.cpu import gamma, gauss, inverse_trigonometric, periodic, polynomials, power
 from ostinato.codegen.cpu.llvm import Compare, Value
 from ostinato.codegen.cpu.vector import Vector
 
@@ -45,23 +45,23 @@ def _comparison(op: Compare) -> Binary:
 UNARY: dict[str, Unary] = {
     "neg": lambda v, x: v.builder.fneg(x),
     "not": lambda v, x: v.builder.not_(x),
-    "exp": elementary.exp,
-    "log": elementary.log,
-    "tanh": elementary.tanh,
-    "sigmoid": elementary.sigmoid,
-    "log1p": elementary.log1p,
-    "expm1": elementary.expm1,
-    "softplus": elementary.softplus,
+    "exp": polynomials.exp,
+    "log": polynomials.log,
+    "tanh": polynomials.tanh,
+    "sigmoid": polynomials.sigmoid,
+    "log1p": polynomials.log1p,
+    "expm1": polynomials.expm1,
+    "softplus": polynomials.softplus,
     "sin": periodic.sin,
     "cos": periodic.cos,
     "tan": periodic.tan,
-    "exp2": elementary.exp2,
-    "log2": elementary.log2,
+    "exp2": polynomials.exp2,
+    "log2": polynomials.log2,
     "erf": gauss.erf,
     "erfc": gauss.erfc,
     "lgamma": gamma.lgamma,
     "digamma": gamma.digamma,
-    "arcsinh": inverse.arcsinh,
+    "arcsinh": inverse_trigonometric.arcsinh,
     "sqrt": _intrinsic("sqrt"),
     "rsqrt": rsqrt,
     "abs": _intrinsic("fabs"),
@@ -80,8 +80,8 @@ BINARY: dict[str, Binary] = {
     "minimum": lambda v, x, y: v.minimum(x, y),
     "maximum": lambda v, x, y: v.maximum(x, y),
     "pow": power.power,
-    "logaddexp": elementary.logaddexp,
-    "arctan2": inverse.arctan2,
+    "logaddexp": polynomials.logaddexp,
+    "arctan2": inverse_trigonometric.arctan2,
     "lt": _comparison("<"),
     "le": _comparison("<="),
     "gt": _comparison(">"),

@@ -7,9 +7,9 @@ between the poles of negative arguments it also grows with the slope there.
 import math
 from collections.abc import Callable
 
-from ostinato.codegen.cpu.elementary import log
 from ostinato.codegen.cpu.llvm import Value
 from ostinato.codegen.cpu.periodic import near_sin, near_tan
+from ostinato.codegen.cpu.polynomials import log
 from ostinato.codegen.cpu.vector import Vector
 
 # lgamma(2 + e) / e for |e| <= 1/2, near minimax.

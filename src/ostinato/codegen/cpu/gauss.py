@@ -3,8 +3,8 @@
 Relative error at most 4e-7 in float32 and 2e-15 in float64, also in the tail of `erfc`.
 """
 
-from ostinato.codegen.cpu.elementary import exp
 from ostinato.codegen.cpu.llvm import Value
+from ostinato.codegen.cpu.polynomials import exp
 from ostinato.codegen.cpu.vector import Float, Vector
 
 # erf(x) / x as a polynomial of x**2 on [0, 1], near minimax.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, Protocol
 from typing import cast as typed
 
-from ostinato.codegen.cpu import text
+from ostinato.codegen.cpu import llvm_text
 from ostinato.codegen.cpu.part import THIS
 from ostinato.pdg.node import Dtype
 
@@ -157,7 +157,7 @@ def vector_type(element: Type, lanes: int) -> Type:
 
 def constant(kind: Type, value: float | list[int] | list[float]) -> Value:
     """Return a literal of the type; a vector type takes a list, one number per lane."""
-    key = f"{text.spelled(kind)} {value!r}"
+    key = f"{llvm_text.spelled(kind)} {value!r}"
     made = _CONSTANTS.get(key)
     if made is None:
         made = _CONSTANTS[key] = _ir.Constant(kind, value)
@@ -179,8 +179,8 @@ def i64(value: int) -> Value:
 
 
 def _function(module: Module, kind: Type, name: str) -> Any:
-    if isinstance(module, text.Module):
-        return text.Function(module, kind, name)
+    if isinstance(module, llvm_text.Module):
+        return llvm_text.Function(module, kind, name)
     return _ir.Function(module, kind, name)
 
 
@@ -236,12 +236,12 @@ def emit_range(
     index.add_incoming(following, builder.block)
     builder.branch(head)
     last: object = builder.block
-    if isinstance(last, text.Block) and _is_row(last, inside, first, end, step):
+    if isinstance(last, llvm_text.Block) and _is_row(last, inside, first, end, step):
         last.end += f", !llvm.loop {last.parent.module.vector_loop().ref}"
     builder.position_at_end(after)
 
 
-def _is_row(last: text.Block, body: Any, first: Value, end: Value, step: Value) -> bool:
+def _is_row(last: llvm_text.Block, body: Any, first: Value, end: Value, step: Value) -> bool:
     """Whether a loop has no branch, and a fixed number of turns that is worth vectors."""
     known = [getattr(value, "constant", None) for value in (first, end, step)]
     return last is body and None not in known and len(range(*typed("list[int]", known))) >= ROW
@@ -279,19 +279,19 @@ def function_apart(
     Written as `internal_function` is; Numba compiles it with each kernel.
     """
     module: Any = builder.module
-    if not isinstance(module, text.Module):
+    if not isinstance(module, llvm_text.Module):
         return internal_function(builder, name, args, body)
 
     kind = function_type(VOID, args)
 
-    def write(inner: text.Module) -> None:
-        made = text.Function(inner, kind, THIS)
-        b = typed(Builder, text.Builder(made.append_basic_block("entry")))
+    def write(inner: llvm_text.Module) -> None:
+        made = llvm_text.Function(inner, kind, THIS)
+        b = typed(Builder, llvm_text.Builder(made.append_basic_block("entry")))
         body(b, typed("list[Value]", made.args))
         b.ret_void()
 
     symbol = module.apart(name, write)
-    return typed(Value, module.globals.get(symbol) or text.Function(module, kind, symbol))
+    return typed(Value, module.globals.get(symbol) or llvm_text.Function(module, kind, symbol))
 
 
 def new_function(
@@ -305,12 +305,12 @@ def new_function(
     """Return a function of this module, written by ``body`` up to what it returns."""
     function = _function(builder.module, function_type(result, args), name)
     function.linkage = "internal"
-    if isinstance(function, text.Function):
+    if isinstance(function, llvm_text.Function):
         function.attributes = tuple(attributes)
     else:
         known: set[str] = function.attributes
         set[str].update(known, attributes)  # llvmlite's own method knows few of them
-    write: Any = text.Builder if isinstance(builder, text.Builder) else _ir.IRBuilder
+    write: Any = llvm_text.Builder if isinstance(builder, llvm_text.Builder) else _ir.IRBuilder
     inner: Builder = write(function.append_basic_block("entry"))
     body(inner, list(function.args))
     made: Value = function
@@ -320,8 +320,8 @@ def new_function(
 def keep(builder: Builder, function: Value) -> None:
     """Let no pass remove a function that only an attribute names."""
     module: Any = builder.module
-    if isinstance(module, text.Module):
-        module.kept.append(typed(text.Function, function))
+    if isinstance(module, llvm_text.Module):
+        module.kept.append(typed(llvm_text.Function, function))
         return
     table, address = module.globals.get(_KEPT), typed(Any, function).bitcast(I8.as_pointer())
     kept = [*(table.initializer.constant if table is not None else ()), address]
@@ -339,9 +339,9 @@ _KEPT = "llvm.compiler.used"
 def words(builder: Builder, name: str, values: Sequence[int]) -> Value:
     """Return a pointer to the first of constant int64 numbers; the name decides which."""
     module: Any = builder.module
-    if isinstance(module, text.Module):
+    if isinstance(module, llvm_text.Module):
         module.words[name] = values
-        return typed(Value, text.Value(I64.as_pointer(), f"@{name}"))
+        return typed(Value, llvm_text.Value(I64.as_pointer(), f"@{name}"))
     found = module.globals.get(name)
     if found is None:
         kind = _ir.ArrayType(I64, len(values))
@@ -408,10 +408,13 @@ def subroutine(function: Callable[..., Any]) -> Primitive:
 def compare_exchange(builder: Builder, pointer: Value, old: Value, new: Value) -> Value:
     """Store an int64 if another one is found there; return whether it was."""
     writer: Any = builder
-    if isinstance(writer, text.Builder):
-        given = f"ptr {text.referred(pointer)}, i64 {text.referred(old)}, i64 {text.referred(new)}"
+    if isinstance(writer, llvm_text.Builder):
+        place, before, after = map(llvm_text.referred, (pointer, old, new))
+        given = f"ptr {place}, i64 {before}, i64 {after}"
         both = writer.made(I64, f"cmpxchg {given} seq_cst acquire")
-        return typed(Value, writer.made(I1, f"extractvalue {{i64, i1}} {text.referred(both)}, 1"))
+        return typed(
+            Value, writer.made(I1, f"extractvalue {{i64, i1}} {llvm_text.referred(both)}, 1")
+        )
     made: Value = writer.extract_value(writer.cmpxchg(pointer, old, new, "seq_cst", "acquire"), 1)
     return made
 

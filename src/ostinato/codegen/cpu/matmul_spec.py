@@ -46,7 +46,7 @@ class Matmul:
     than ``m`` at times; the others are 0 then, or what they should be. ``most`` bounds a run-time
     ``k`` (0: nothing is known). Where the number ``begun`` is 0, the sums start from 0 instead of
     what ``start`` holds. ``living`` names an axis of a product in broadcast form of which
-    only listed positions count (see `ostinato.codegen.cpu.living`): other terms along ``k`` are
+    only listed positions count (see `ostinato.codegen.cpu.row_lists`): other terms along ``k`` are
     left out, whatever they are; other rows along ``m`` are 0, or what they should be. ``lanes`` 0
     means the vector width of the machine. The printed form is Python source for the same record.
     """

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from math import factorial
 from typing import TypeAlias
 
-from ostinato.codegen.cpu.elementary import PI, nearest, parts
 from ostinato.codegen.cpu.llvm import Value
-from ostinato.codegen.cpu.rare import rarely
-from ostinato.codegen.cpu.turns import reduce_exactly
+from ostinato.codegen.cpu.payne_hanek import reduce_exactly
+from ostinato.codegen.cpu.polynomials import PI, nearest, parts
+from ostinato.codegen.cpu.slow_path import rarely
 from ostinato.codegen.cpu.vector import Float, Vector
 
 Unary: TypeAlias = Callable[[Vector, Value], Value]

@@ -8,7 +8,7 @@ import math
 from fractions import Fraction
 from typing import TypeAlias
 
-from ostinato.codegen.cpu import elementary
+from ostinato.codegen.cpu import polynomials
 from ostinato.codegen.cpu.llvm import Value
 from ostinato.codegen.cpu.vector import Vector
 
@@ -24,9 +24,9 @@ def power(v: Vector, x: Value, y: Value) -> Value:
     if v.dtype == "float64":
         return _edges(v, x, y, _of_doubles(v, v.call("fabs", x), y))
     wide = Vector(b, "float64", v.lanes)
-    log = elementary.log(wide, b.fpext(v.call("fabs", x), wide.type))
+    log = polynomials.log(wide, b.fpext(v.call("fabs", x), wide.type))
     product = b.fmul(b.fpext(y, wide.type), log)
-    size = b.fptrunc(elementary.exp(wide, product), v.type)
+    size = b.fptrunc(polynomials.exp(wide, product), v.type)
     return _edges(v, x, y, size)
 
 
@@ -38,23 +38,23 @@ def _of_doubles(v: Vector, a: Value, y: Value) -> Value:
     rest = v.fma(y, low, v.fma(y, high, b.fneg(product)))
     is_inside = b.fcmp_ordered("<", v.call("fabs", product), v.const(1e3))
     rest = b.select(is_inside, rest, v.const(0.0))
-    return elementary.exp_of_sum(v, product, rest)
+    return polynomials.exp_of_sum(v, product, rest)
 
 
 def _logarithm(v: Vector, a: Value) -> Pair:
     """log(a): infinite at the ends, where the second part does not count."""
     b = v.builder
-    exponent, m = elementary.exponent_and_mantissa(v, a)
+    exponent, m = polynomials.exponent_and_mantissa(v, a)
     high, low = _near(v, m)
-    first = round(elementary.LN2 * 2**_LN2_BITS)
+    first = round(polynomials.LN2 * 2**_LN2_BITS)
     upper = b.fmul(exponent, v.const(first / 2**_LN2_BITS))
-    lower = v.const(float(elementary.LN2 - Fraction(first, 2**_LN2_BITS)))
+    lower = v.const(float(polynomials.LN2 - Fraction(first, 2**_LN2_BITS)))
     total = b.fadd(upper, high)  # the exponent's part is 0 or the larger one
     lost = b.fsub(high, b.fsub(total, upper))
     rest = v.fma(exponent, lower, b.fadd(lost, low))
     whole = b.fadd(total, rest)
     left = b.fsub(rest, b.fsub(whole, total))
-    return elementary.log_edges(v, a, whole), left
+    return polynomials.log_edges(v, a, whole), left
 
 
 def _near(v: Vector, m: Value) -> Pair:
@@ -70,7 +70,7 @@ def _near(v: Vector, m: Value) -> Pair:
     sl = v.fma(b.fadd(q, q), ql, v.fma(q, q, b.fneg(s)))
     series = [1 / (2 * k + 1) for k in reversed(range(2, _TERMS))]
     tail = b.fmul(s, v.polynomial(s, series))
-    third = elementary.parts(Fraction(1, 3), "float64", 2)
+    third = polynomials.parts(Fraction(1, 3), "float64", 2)
     c = b.fadd(v.const(third[0]), tail)
     cl = b.fadd(b.fsub(tail, b.fsub(c, v.const(third[0]))), v.const(third[1]))
     p = b.fmul(s, c)

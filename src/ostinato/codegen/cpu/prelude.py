@@ -9,6 +9,7 @@ import importlib
 
 import numpy as np
 
+from ostinato.codegen.cpu.access import access
 from ostinato.codegen.cpu.digest import digest
 from ostinato.codegen.cpu.flags import (
     DRIVER,
@@ -21,11 +22,7 @@ from ostinato.codegen.cpu.half import (
     float16_bits_f32,
     float16_value_u16,
 )
-from ostinato.codegen.cpu.linking import (
-    call_python,
-    invoke,
-)
-from ostinato.codegen.cpu.living import living
+from ostinato.codegen.cpu.kernel_addresses import call_python, invoke
 from ostinato.codegen.cpu.llvm import (
     where,
 )
@@ -37,10 +34,7 @@ from ostinato.codegen.cpu.matmul_spec import (
     Operand,
     Step,
 )
-from ostinato.codegen.cpu.memory import (
-    access,
-)
-from ostinato.codegen.cpu.phases import (
+from ostinato.codegen.cpu.phase_workers import (
     claim,
     enter,
     finish,
@@ -49,7 +43,10 @@ from ostinato.codegen.cpu.phases import (
     rest,
     store_release,
 )
-from ostinato.codegen.cpu.philox import (
+from ostinato.codegen.cpu.prefetch import (
+    prefetch,
+)
+from ostinato.codegen.cpu.random_bits import (
     fold_seed,
     normal_apart_f32,
     normal_apart_f64,
@@ -62,9 +59,7 @@ from ostinato.codegen.cpu.philox import (
     uniform_f32,
     uniform_f64,
 )
-from ostinato.codegen.cpu.prefetch import (
-    prefetch,
-)
+from ostinato.codegen.cpu.row_lists import living
 from ostinato.codegen.cpu.scalar import (
     abs_f32,
     abs_f64,
@@ -344,5 +339,5 @@ NAMES = frozenset((*__all__, *OF_NUMBA))
 def __getattr__(name: str) -> object:
     """What only Numba needs is imported when Numba reads a generated module."""
     if name in OF_NUMBA:
-        return getattr(importlib.import_module("ostinato.codegen.cpu.twins"), name)
+        return getattr(importlib.import_module("ostinato.codegen.cpu.numba_door"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 
 from ostinato.codegen.cpu.llvm import Value, alloca, emit_loop, i64
-from ostinato.codegen.cpu.rare import rarely
+from ostinato.codegen.cpu.slow_path import rarely
 from ostinato.codegen.cpu.vector import Vector
 
 _STEPS = 6  # of 51 bits each: the largest quotient of float32 is below 2**278

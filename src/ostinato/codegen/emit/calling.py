@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ostinato.codegen.emit.function import OFFSETS, Body, Function
-from ostinato.codegen.emit.index import condition, expression
+from ostinato.codegen.emit.index_text import condition, expression
 from ostinato.codegen.emit.source import Source, comment
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planned import Plan

@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from ostinato.codegen.cpu.phases import OPEN, SHARED_WORDS, WORKER_WORDS
+from ostinato.codegen.cpu.phase_workers import OPEN, SHARED_WORDS, WORKER_WORDS
 from ostinato.codegen.cpu.stamps import ENDED, SIZE
 from ostinato.codegen.emit.alone import LITTLE, pieces
 from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS
-from ostinato.codegen.emit.index import expression
+from ostinato.codegen.emit.index_text import expression
 from ostinato.codegen.emit.kernel import loop_head
 from ostinato.codegen.emit.names import Names
+from ostinato.codegen.emit.python_text import PRODUCT
 from ostinato.codegen.emit.source import Source, comment
-from ostinato.codegen.emit.text import PRODUCT
 from ostinato.codegen.phases import Chain, Phase, is_shared, phases
 from ostinato.codegen.planned import Plan
 from ostinato.codegen.tree import SLICES, Barrier, Call, DriverLoop, Step

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.emit.address import Part, axis_parts, slot_parts, total
-from ostinato.codegen.emit.index import Names as IndexNames
+from ostinato.codegen.emit.index_text import Names as IndexNames
 from ostinato.codegen.emit.names import Names
+from ostinato.codegen.emit.python_text import Text, call
 from ostinato.codegen.emit.source import Source
-from ostinato.codegen.emit.text import Text, call
 from ostinato.codegen.emit.value import Scope, print_index
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planned import Plan

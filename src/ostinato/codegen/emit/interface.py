@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ostinato.codegen.cpu.flags import BYTES
-from ostinato.codegen.driver import calls
 from ostinato.codegen.emit.calling import python_calls
 from ostinato.codegen.emit.driver import published_loop
 from ostinato.codegen.emit.kernel import stored
+from ostinato.codegen.kernel_partition import calls
 from ostinato.codegen.planned import Plan, Port
 from ostinato.codegen.ports import Area, Field, Interface
 from ostinato.codegen.system import Statement, loads

@@ -11,10 +11,10 @@ from math import prod
 from ostinato.codegen.cpu import target
 from ostinato.codegen.cpu.flags import SQUARE, together
 from ostinato.codegen.emit.function import ARENA, Body, Function
-from ostinato.codegen.emit.index import condition, expression
-from ostinato.codegen.emit.padding import extent
+from ostinato.codegen.emit.index_text import condition, expression
+from ostinato.codegen.emit.python_text import EITHER, Text, call
 from ostinato.codegen.emit.source import Source
-from ostinato.codegen.emit.text import EITHER, Text, call
+from ostinato.codegen.emit.tile_padding import extent
 from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
 from ostinato.codegen.memory.transposed import Transposed, transposed_copies
 from ostinato.codegen.system import Axis, Load, Statement, Value

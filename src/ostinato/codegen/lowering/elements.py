@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ostinato.codegen.lowering.affine import applied, clamped, literal
+from ostinato.codegen.lowering.axis_indices import (
+    ONE,
+    Digit,
+    Digits,
+    linear,
+    match_products,
+    respell,
+)
+from ostinato.codegen.lowering.integer_nodes import applied, clamped, literal
 from ostinato.codegen.lowering.picks import Picks
-from ostinato.codegen.lowering.places import MOVES, Point, is_of_nothing
-from ostinato.codegen.lowering.structure import ONE, Digit, Digits, linear, match_products, respell
+from ostinato.codegen.lowering.stored import MOVES, Point, is_of_nothing
 from ostinato.codegen.system import (
     Call,
     Choice,

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ostinato.codegen.lowering.elements import Elements, narrow
-from ostinato.codegen.lowering.host_calls import host_statement
-from ostinato.codegen.lowering.places import Frame, Point
-from ostinato.codegen.lowering.structure import (
+from ostinato.codegen.lowering.axis_indices import (
     ONE,
     Component,
     Digit,
@@ -21,6 +18,9 @@ from ostinato.codegen.lowering.structure import (
     linear,
     respell,
 )
+from ostinato.codegen.lowering.elements import Elements, narrow
+from ostinato.codegen.lowering.host_calls import host_statement
+from ostinato.codegen.lowering.stored import Frame, Point
 from ostinato.codegen.system import (
     Call,
     Choice,

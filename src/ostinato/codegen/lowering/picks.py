@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from ostinato.codegen.lowering.places import Places, Point
-from ostinato.codegen.lowering.structure import Digit, Digits
+from ostinato.codegen.lowering.axis_indices import Digit, Digits
+from ostinato.codegen.lowering.stored import Places, Point
 from ostinato.codegen.system import (
     Axis,
     Call,

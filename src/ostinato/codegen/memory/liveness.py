@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ostinato.codegen.driver import Driven
+from ostinato.codegen.kernel_partition import Driven
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.tree import Barrier, Call, DriverLoop, Step

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from ostinato.codegen.system import Axis, Load, Statement
 from ostinato.codegen.tree import Span
 from ostinato.codegen.values import guarded_loads
-from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import (
     Dim,
@@ -27,6 +26,7 @@ from ostinato.pdg.index import (
     expr,
     substitute,
 )
+from ostinato.pdg.quasi_affine import is_quasi_affine
 
 if TYPE_CHECKING:
     from ostinato.pdg.isl import Relation

@@ -12,7 +12,7 @@ from ostinato.codegen.scheduling.deps import Dep, Spans, Unit, stored_points
 from ostinato.codegen.scheduling.scc import components
 from ostinato.codegen.system import Call, Draw, Statement, Value, children
 from ostinato.codegen.systems.axes import long_axes
-from ostinato.codegen.systems.whole import rows
+from ostinato.codegen.systems.whole_axes import rows
 from ostinato.codegen.tree import Calling, Contraction, Leaf, Nest, Span, Sweep
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.functions import FLOATS

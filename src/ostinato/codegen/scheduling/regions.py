@@ -13,10 +13,10 @@ from functools import cache, partial
 
 from ostinato.codegen.scheduling.cluster import Edge, Rules, cluster
 from ostinato.codegen.scheduling.deps import HERE, Dep, Spans, Unit
+from ostinato.codegen.scheduling.hoist import spread
 from ostinato.codegen.scheduling.items import Header, Heading, Item
 from ostinato.codegen.scheduling.leaves import Sizes, leaf_nodes
 from ostinato.codegen.scheduling.scc import components
-from ostinato.codegen.scheduling.spread import spread
 from ostinato.codegen.tree import Loop, Tree
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.index import Dim, dims_of

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ostinato.codegen.system import Load, Statement, loads
 from ostinato.codegen.systems.axes import coefficient, is_tiny, long_axes
-from ostinato.codegen.systems.whole import JUMPING
+from ostinato.codegen.systems.whole_axes import JUMPING
 from ostinato.codegen.values import Rewrite
 from ostinato.pdg.index import Dim, dims_of
 

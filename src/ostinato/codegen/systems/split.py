@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ostinato.codegen.fresh import fresh
+from ostinato.codegen.fresh_names import fresh
 from ostinato.codegen.system import Call, Choice, Load, Statement, Value
 from ostinato.codegen.values import Rewrite
 from ostinato.pdg import isl
-from ostinato.pdg.affine import is_quasi_affine
 from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, every, negation, substitute_cond
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
 from ostinato.pdg.limits import compared
+from ostinato.pdg.quasi_affine import is_quasi_affine
 
 
 def split_cases(

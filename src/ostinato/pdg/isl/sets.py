@@ -16,7 +16,7 @@ import islpy
 
 from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every, at_least, equal, every, some
 from ostinato.pdg.index import Dim, ExprLike, Extent, expr
-from ostinato.pdg.isl.terms import (
+from ostinato.pdg.isl.convert import (
     CONTEXT,
     IN,
     OUT,

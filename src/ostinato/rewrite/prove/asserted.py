@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.rewrite.lang import SIGNATURE
+from ostinato.rewrite.engine.language import SIGNATURE
+from ostinato.rewrite.engine.registry import Rule
 from ostinato.rewrite.prove.reading import Law
-from ostinato.rewrite.prove.text import Tree, parse, show, words
-from ostinato.rewrite.registry import Rule
+from ostinato.rewrite.prove.sexpr import Tree, parse, show, words
 
 WISHES = frozenset(("want", "live"))
 EQUATIONS = frozenset(("equal", "define"))  # that are claims of a proof

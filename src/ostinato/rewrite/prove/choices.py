@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ostinato.rewrite.prove.application import Call, Leaf, Value, key, number
 from ostinato.rewrite.prove.normal import real
-from ostinato.rewrite.prove.value import Call, Leaf, Value, key, number
 
 
 def by_cases(left: Value, right: Value) -> bool:

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from fractions import Fraction
 
-from ostinato.rewrite.lang import SIGNATURE
-from ostinato.rewrite.orders import PAIR, Order, around
-from ostinato.rewrite.prove.index import Var, poly
-from ostinato.rewrite.prove.meaning import Meaning
+from ostinato.rewrite.engine.language import SIGNATURE
+from ostinato.rewrite.load.orders import PAIR, Order, around
+from ostinato.rewrite.prove.integers import Var, poly
 from ostinato.rewrite.prove.normal import JOINS
 from ostinato.rewrite.prove.reading import (
     MOST_MASKED_AXES,
@@ -20,8 +19,9 @@ from ostinato.rewrite.prove.reading import (
     is_about_dims,
 )
 from ostinato.rewrite.prove.setting import WIDTH, Impossible, Setting, Size, Unsupported, one
+from ostinato.rewrite.prove.sexpr import Tree, show
 from ostinato.rewrite.prove.spans import RELATIONS, cases
-from ostinato.rewrite.prove.text import Tree, show
+from ostinato.rewrite.prove.term_meaning import Meaning
 
 _ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 ORDERS: dict[str, Callable[[Order], bool]] = {

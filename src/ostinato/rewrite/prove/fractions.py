@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
+from ostinato.rewrite.prove.application import Call, Value, key, operands
 from ostinato.rewrite.prove.normal import Ring, plus, real, ring, term, times
 from ostinato.rewrite.prove.segments import in_segments
-from ostinato.rewrite.prove.value import Call, Value, key, operands
 
 
 def fractions_in_segments(left: Value, right: Value) -> bool:

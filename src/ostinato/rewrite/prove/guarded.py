@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
-from ostinato.rewrite.prove.value import Call, Fold, Number, Value, rename
+from ostinato.rewrite.prove.application import Call, Fold, Number, Value, rename
+from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
 
 
 def restricted(value: Value) -> Value:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
+from ostinato.rewrite.prove.application import Call, Fold, Number, Value, key, operands, rename
+from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
 from ostinato.rewrite.prove.normal import real
-from ostinato.rewrite.prove.value import Call, Fold, Number, Value, key, operands, rename
 
 _FEW = 2
 

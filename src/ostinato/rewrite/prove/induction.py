@@ -8,16 +8,7 @@ is what its definition says: at its first step, which reads no other, and at eve
 
 from __future__ import annotations
 
-from ostinato.rewrite.prove.choices import by_cases
-from ostinato.rewrite.prove.fractions import divides, fractions_in_segments
-from ostinato.rewrite.prove.guarded import restricted
-from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
-from ostinato.rewrite.prove.meaning import Meaning
-from ostinato.rewrite.prove.normal import real
-from ostinato.rewrite.prove.operators import Element, Tensor, thin
-from ostinato.rewrite.prove.setting import Point
-from ostinato.rewrite.prove.text import Tree
-from ostinato.rewrite.prove.value import (
+from ostinato.rewrite.prove.application import (
     Call,
     Choice,
     Fold,
@@ -30,6 +21,15 @@ from ostinato.rewrite.prove.value import (
     number,
     rename,
 )
+from ostinato.rewrite.prove.choices import by_cases
+from ostinato.rewrite.prove.fractions import divides, fractions_in_segments
+from ostinato.rewrite.prove.guarded import restricted
+from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
+from ostinato.rewrite.prove.normal import real
+from ostinato.rewrite.prove.setting import Point
+from ostinato.rewrite.prove.sexpr import Tree
+from ostinato.rewrite.prove.term_meaning import Meaning
+from ostinato.rewrite.prove.term_operators import Element, Tensor, thin
 
 
 def by_induction(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -> bool:

@@ -15,10 +15,7 @@ from typing import assert_never
 import numpy as np
 
 from ostinato.pdg.functions import FUNCTIONS
-from ostinato.rewrite.prove.index import Apply, Atom, Clip, Opaque, Poly, Quotient, Var, poly
-from ostinato.rewrite.prove.normal import exact
-from ostinato.rewrite.prove.typed import OUTSIDE
-from ostinato.rewrite.prove.value import (
+from ostinato.rewrite.prove.application import (
     Call,
     Choice,
     Fold,
@@ -31,6 +28,9 @@ from ostinato.rewrite.prove.value import (
     free,
     key,
 )
+from ostinato.rewrite.prove.integers import Apply, Atom, Clip, Opaque, Poly, Quotient, Var, poly
+from ostinato.rewrite.prove.normal import exact
+from ostinato.rewrite.prove.typed import OUTSIDE
 
 _TRIES = 40
 _MOST_STEPS = 64

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from ostinato.rewrite.prove.index import Clip, Poly, Var, is_less, never_negative, poly
-from ostinato.rewrite.prove.value import (
+from ostinato.rewrite.load.range_rows import EXACT, ROUNDED
+from ostinato.rewrite.prove.application import (
     Call,
     Choice,
     Fold,
@@ -29,7 +29,7 @@ from ostinato.rewrite.prove.value import (
     operands,
     rename,
 )
-from ostinato.rewrite.ranges import EXACT, ROUNDED
+from ostinato.rewrite.prove.integers import Clip, Poly, Var, is_less, never_negative, poly
 
 ONE, ZERO = Number(Fraction(1)), Number(Fraction(0))
 _ORDERLESS = frozenset(("add", "mul", "eq", "ne", "and", "or", "maximum", "minimum"))

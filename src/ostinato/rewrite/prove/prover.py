@@ -13,27 +13,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from ostinato.rewrite.engine.registry import REAL, Exactness, Rule
 from ostinato.rewrite.prove import asserted
+from ostinato.rewrite.prove.application import Test, Value, key
 from ostinato.rewrite.prove.choices import by_cases
 from ostinato.rewrite.prove.facts import about_orders, assume, situations
 from ostinato.rewrite.prove.fractions import fractions_in_segments
 from ostinato.rewrite.prove.guarded import computed, restricted
 from ostinato.rewrite.prove.halves import equal_in_parts
-from ostinato.rewrite.prove.index import Poly, Var, poly
+from ostinato.rewrite.prove.identities import equal_scalars
 from ostinato.rewrite.prove.induction import by_induction, by_steps, one_step, telescoped
-from ostinato.rewrite.prove.meaning import Meaning, Undecided
+from ostinato.rewrite.prove.integers import Poly, Var, poly
 from ostinato.rewrite.prove.model import difference, rounding
 from ostinato.rewrite.prove.normal import exact, real, signless
-from ostinato.rewrite.prove.operators import Element, Tensor, factors
-from ostinato.rewrite.prove.products import spread
+from ostinato.rewrite.prove.range_products import spread
 from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, computes_with_masks, law, readings
-from ostinato.rewrite.prove.scalar import equal_scalars
 from ostinato.rewrite.prove.segments import Form, equal_in_segments
 from ostinato.rewrite.prove.setting import Conflict, Impossible, Misfit, Point, Setting, Unsupported
-from ostinato.rewrite.prove.special import Steps, special_difference
-from ostinato.rewrite.prove.text import Tree, show
-from ostinato.rewrite.prove.value import Test, Value, key
-from ostinato.rewrite.registry import REAL, Exactness, Rule
+from ostinato.rewrite.prove.sexpr import Tree, show
+from ostinato.rewrite.prove.special_values import Steps, special_difference
+from ostinato.rewrite.prove.term_meaning import Meaning, Undecided
+from ostinato.rewrite.prove.term_operators import Element, Tensor, factors
 
 Outcome = Literal["proved", "bounded", "failed", "unproved"]
 OUTCOMES: tuple[Outcome, ...] = ("proved", "bounded", "failed", "unproved")

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.pdg.functions import FOLDS
-from ostinato.rewrite.lang import SIGNATURE
+from ostinato.rewrite.engine.language import SIGNATURE
+from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.load.range_rows import EXACT, ROUNDED
 from ostinato.rewrite.prove.setting import Setting, Size, one
-from ostinato.rewrite.prove.text import Tree, parse, replaced, show, words
-from ostinato.rewrite.ranges import EXACT, ROUNDED
-from ostinato.rewrite.registry import Rule
+from ostinato.rewrite.prove.sexpr import Tree, parse, replaced, show, words
 
 MOST_AXES = 3
 MOST_MASKED_AXES = 5  # laws with masks of axes: every mask of this many axes

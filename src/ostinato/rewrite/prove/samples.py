@@ -16,10 +16,10 @@ import numpy as np
 
 from ostinato.pdg.functions import FUNCTIONS, Array, fold_unit
 from ostinato.pdg.node import Dtype
+from ostinato.rewrite.prove.application import Choice, Fold, Leaf, Number, Recursion, Test, key
 from ostinato.rewrite.prove.model import Model
 from ostinato.rewrite.prove.normal import exact
 from ostinato.rewrite.prove.typed import OUTSIDE, Typed
-from ostinato.rewrite.prove.value import Choice, Fold, Leaf, Number, Recursion, Test, key
 
 _PLAIN = (-np.inf, np.inf, np.nan, -0.0, 0.0, 2.0, -2.6, 0.3, 1000.0, -1000.0)
 _EDGES = (5e-324, -1.7e308, 1.7e308, 1 / 3, 1.0)

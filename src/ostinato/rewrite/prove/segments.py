@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cmp_to_key
 
-from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
-from ostinato.rewrite.prove.normal import JOINS
-from ostinato.rewrite.prove.value import (
+from ostinato.rewrite.prove.application import (
     Call,
     Choice,
     Fold,
@@ -22,6 +20,8 @@ from ostinato.rewrite.prove.value import (
     operands,
     rename,
 )
+from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
+from ostinato.rewrite.prove.normal import JOINS
 
 _PLACE = Var("place")
 _MOST_ELEMENTS = 4

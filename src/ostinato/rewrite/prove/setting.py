@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ostinato.rewrite.prove.index import Apply, Clip, Poly, Var, never_negative, poly
-from ostinato.rewrite.prove.text import Tree
-from ostinato.rewrite.prove.value import Unknown
+from ostinato.rewrite.prove.application import Unknown
+from ostinato.rewrite.prove.integers import Apply, Clip, Poly, Var, never_negative, poly
+from ostinato.rewrite.prove.sexpr import Tree
 
 CUT = poly(Var("cut"))  # where a condition changes
 _RANGES = ("full", "prefix", "suffix", "shortened", "but_last", "rest")

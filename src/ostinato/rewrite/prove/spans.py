@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from ostinato.rewrite.prove.index import Poly, Var, never_negative, poly
+from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
 from ostinato.rewrite.prove.setting import Setting, Span
-from ostinato.rewrite.prove.text import Tree
+from ostinato.rewrite.prove.sexpr import Tree
 
 RELATIONS = frozenset(
     ("always_until", "until", "always_from", "from", "moved", "doubled", "overlapping")

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ostinato.pdg.functions import FOLDS, FUNCTIONS
 from ostinato.pdg.node import Dtype
-from ostinato.rewrite.prove.value import (
+from ostinato.rewrite.prove.application import (
     Call,
     Choice,
     Fold,

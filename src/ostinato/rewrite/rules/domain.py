@@ -8,7 +8,7 @@ of d, and x exists there before any recurrence runs.
 
 from __future__ import annotations
 
-from ostinato.rewrite.registry import Rule
+from ostinato.rewrite.engine.registry import Rule
 
 PROOF = "proofs/test_pointwise.py"
 

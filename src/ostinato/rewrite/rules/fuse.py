@@ -1,13 +1,14 @@
 """Fuse: products that share an operand become slices of one product.
 
 ``x @ a`` and ``x @ b`` read all of ``x`` twice, and each fills vectors and registers by itself;
-``x @ [a | b]`` reads it once. What is joined is narrow (see `ostinato.rewrite.joins`), and the
-price decides: joining copies the operands that differ, and the results lie in strides.
+``x @ [a | b]`` reads it once. What is joined is narrow (see
+`ostinato.rewrite.load.joined_products`), and the price decides: joining copies the operands that
+differ, and the results lie in strides.
 """
 
 from __future__ import annotations
 
-from ostinato.rewrite.registry import Rule
+from ostinato.rewrite.engine.registry import Rule
 
 PROOF = "proofs/test_pointwise.py"
 

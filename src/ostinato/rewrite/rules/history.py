@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from ostinato.rewrite.lang import popcount
-from ostinato.rewrite.registry import Rule
+from ostinato.rewrite.engine.language import popcount
+from ostinato.rewrite.engine.registry import Rule
 
 ONCE = "Each point is computed once, not again in every range that holds it."
 PROOF = "proofs/test_history.py"

@@ -1,0 +1,1 @@
+"""Measuring what elementary work takes on this machine."""

@@ -1,0 +1,370 @@
+"""A certificate as one record, and its file: readable, canonical, with a sum against damage."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast
+
+from ostinato.certificate.extracted_terms import Term, check_used, read_terms, terms_data
+from ostinato.certificate.plan_memory import Layout, Timeline
+from ostinato.certificate.spelled import (
+    layouts_data,
+    read_layouts,
+    read_timeline,
+    timeline_data,
+)
+from ostinato.pdg.errors import ArgumentError, CertificateError
+from ostinato.pdg.functions import HALVES
+from ostinato.pdg.index import Dim
+from ostinato.pdg.node import Pdg
+from ostinato.pdg.text.serial import program_data, read_program
+from ostinato.pdg.text.spelling import (
+    Plain,
+    Spelling,
+    Unreadable,
+    entries,
+    fields,
+    is_list,
+    is_record,
+    items,
+    mapping,
+    natural,
+    text,
+    truth,
+)
+from ostinato.rewrite.engine.registry import Rule
+
+FORMAT = "ostinato certificate"
+VERSION = 6
+_NAMES: tuple[str, ...] = (
+    "format", "version", "compiler", "dims", "source", "prepared", "rules", "hints", "terms",
+    "roots", "extracted", "schedule", "sum",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What steered the rules: true or not, no equality depends on it.
+
+    - ``nest``: dimensions as vector axes nest, outermost first;
+    - ``wanted``: dimensions that values should become axes over, by node of the source;
+    - ``free``: dimensions of which all points exist before recurrences run, by node.
+    """
+
+    nest: tuple[Dim, ...]
+    wanted: Mapping[int, tuple[Dim, ...]]
+    free: Mapping[int, tuple[Dim, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """The terms of the outputs and of the cases of the recurrences that they need, by name."""
+
+    outputs: Mapping[str, int]
+    definitions: Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The printed plan, its order and memory, its options, and a digest of its kernels.
+
+    ``layouts`` are the arena at a few extents.
+    """
+
+    plan: tuple[str, ...]
+    order: Timeline
+    layouts: tuple[Layout, ...]
+    hints: Mapping[str, int]
+    widths: Mapping[str, int]
+    workers: int
+    exact: bool
+    memory_limit: int
+    storage: str
+    source_sha256: str
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Everything that a certificate says.
+
+    ``compiler`` is a digest of the code that made it: only that makes the same plan again.
+    ``prepared`` is the source with its cases drawn anew, where that was done before rules ran.
+    ``batched`` are the dimensions that became leading axes of recurrences, outermost first.
+    Without ``terms`` nothing was rewritten: the extracted program is the source.
+    """
+
+    compiler: str
+    dims: tuple[Dim, ...]
+    source: Pdg
+    prepared: Pdg | None
+    rules: tuple[Rule, ...]
+    hints: Hints
+    terms: tuple[Term, ...]
+    roots: Roots
+    extracted: Pdg
+    batched: Mapping[str, tuple[Dim, ...]]
+    schedule: Schedule
+
+
+def to_data(certificate: Certificate) -> dict[str, Plain]:
+    """A certificate as plain data, complete with its sum."""
+    c, names = certificate, Spelling()
+    body: dict[str, Plain] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "compiler": c.compiler,
+        "dims": [],  # known once everything else is written
+        "source": program_data(c.source, names),
+        "prepared": None if c.prepared is None else program_data(c.prepared, names),
+        "rules": [_rule_data(rule) for rule in c.rules],
+        "hints": {
+            "nest": [names.name(d) for d in c.hints.nest],
+            "wanted": _dims_by_node(c.hints.wanted, names),
+            "free": _dims_by_node(c.hints.free, names),
+        },
+        "terms": terms_data(c.terms, names),
+        "roots": {
+            "outputs": dict(c.roots.outputs),
+            "definitions": {name: list(terms) for name, terms in c.roots.definitions.items()},
+        },
+        "extracted": {
+            "batched": {name: [names.name(d) for d in axes] for name, axes in c.batched.items()},
+            "program": program_data(c.extracted, names),
+        },
+        "schedule": _schedule_data(c.schedule),
+    }
+    body["dims"] = names.dims()
+    return {**body, "sum": sum_of(body)}
+
+
+def _schedule_data(schedule: Schedule) -> Plain:
+    return {
+        "plan": list(schedule.plan),
+        "order": timeline_data(schedule.order),
+        "layouts": layouts_data(schedule.layouts),
+        "hints": dict(schedule.hints),
+        "widths": dict(schedule.widths),
+        "workers": schedule.workers,
+        "exact": schedule.exact,
+        "memory_limit": schedule.memory_limit,
+        "storage": schedule.storage,
+        "source_sha256": schedule.source_sha256,
+    }
+
+
+def _plain(data: Mapping[str, object]) -> dict[str, Plain]:
+    return {k: _listed(v) for k, v in data.items()}
+
+
+def _listed(value: object) -> Plain:
+    return list(cast(tuple[Plain, ...], value)) if isinstance(value, tuple) else value
+
+
+def _dims_by_node(found: Mapping[int, tuple[Dim, ...]], names: Spelling) -> Plain:
+    return {str(k): [names.name(d) for d in dims] for k, dims in sorted(found.items())}
+
+
+def _rule_data(rule: Rule) -> Plain:
+    return _plain(asdict(rule))
+
+
+def sum_of(body: Mapping[str, Plain]) -> str:
+    """A digest of everything but itself: it finds damage, it proves nothing."""
+    kept = {name: value for name, value in body.items() if name != "sum"}
+    line = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(line.encode()).hexdigest()
+
+
+def to_text(data: Mapping[str, Plain]) -> str:
+    """JSON with one line per node, term, rule and line of the plan."""
+    return _layer(data, 0, 3) + "\n"
+
+
+def _layer(data: Plain, depth: int, deepest: int) -> str:
+    """Lists and records from the outside down to a depth take a line per element."""
+    if depth < deepest and is_record(data) and data:
+        lines = [f"{json.dumps(k)}: {_layer(v, depth + 1, deepest)}" for k, v in data.items()]
+        return _lines("{}", lines, depth)
+    if depth < deepest and is_list(data) and data:
+        return _lines("[]", [json.dumps(v) for v in data], depth)
+    return json.dumps(data)
+
+
+def _lines(brackets: str, lines: Sequence[str], depth: int) -> str:
+    indent = "\n" + " " * depth
+    return brackets[0] + ",".join(f"{indent} {line}" for line in lines) + indent + brackets[1]
+
+
+def write(certificate: Certificate, path: Path) -> None:
+    """Write a certificate file.
+
+    Errors: CertificateError if the file cannot be written.
+    """
+    try:
+        path.write_text(to_text(to_data(certificate)), encoding="utf-8")
+    except OSError as problem:
+        fact = f"the certificate `{path}` cannot be written: {problem.strerror}"
+        raise CertificateError(fact, "Give the path of a file in a folder that exists.") from None
+
+
+def read(path: Path) -> Certificate:
+    """Read a certificate file; nothing in it is believed yet.
+
+    Errors: CertificateError if it is no certificate, of another version, or damaged.
+    """
+    return from_data(_loaded(path))
+
+
+def _loaded(path: Path) -> Plain:
+    try:
+        found: Plain = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
+    except OSError as problem:
+        fact = f"the certificate `{path}` cannot be read: {problem.strerror}"
+        raise CertificateError(fact, "Give the path of a certificate file.") from None
+    except (ValueError, RecursionError) as problem:
+        raise _refused(f"it is no JSON ({problem})") from None
+    except Unreadable as problem:
+        raise _refused(str(problem)) from None
+    return found
+
+
+def _once(pairs: list[tuple[str, Plain]]) -> dict[str, Plain]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Unreadable(f"a field stands twice in {[name for name, _ in pairs]}")
+    return found
+
+
+def _refused(fact: str) -> CertificateError:
+    remedy = "Write it again with `program.compile(certificate=path)`."
+    return CertificateError(f"this is no intact certificate: {fact}", remedy)
+
+
+def from_data(data: Plain) -> Certificate:
+    """The record of a certificate's plain data.
+
+    Errors: CertificateError.
+    """
+    try:
+        return _from_data(data)
+    except (Unreadable, RecursionError) as problem:
+        raise _refused(str(problem)) from None
+
+
+def _from_data(data: Plain) -> Certificate:
+    kind = entries(data, "the certificate").get("format"), entries(data, "it").get("version")
+    if kind != (FORMAT, VERSION):
+        raise Unreadable(f"it is {kind[0]!r} version {kind[1]!r}, not {FORMAT!r} version {VERSION}")
+    values: dict[str, Plain] = dict(
+        zip(_NAMES, fields(data, "the certificate", *_NAMES), strict=True)
+    )
+    if values["sum"] != sum_of(values):
+        raise Unreadable("its sum does not fit its contents")
+    names = Spelling.read_dims(values["dims"])
+    source = read_program(values["source"], names, "the source")
+    prepared = values["prepared"]
+    batched, program = fields(values["extracted"], "extracted", "batched", "program")
+    axes = {name: _dims(d, names, name) for name, d in entries(batched, "batched").items()}
+    found = Certificate(
+        text(values["compiler"], "the compiler"),
+        tuple(names.names),
+        source,
+        None if prepared is None else read_program(prepared, names, "the prepared program"),
+        tuple(_read_rule(rule, k) for k, rule in enumerate(items(values["rules"], "the rules"))),
+        _read_hints(values["hints"], names),
+        read_terms(values["terms"], names),
+        _read_roots(values["roots"]),
+        read_program(program, names, "the extracted program"),
+        axes,
+        _read_schedule(values["schedule"]),
+    )
+    roots = (*found.roots.outputs.values(), *chain(*found.roots.definitions.values()))
+    check_used(found.terms, roots)
+    if _nodes(to_data(found)) != _nodes(values):
+        raise Unreadable("it has nodes that nothing refers to, or one of them twice")
+    return found
+
+
+def _nodes(data: Plain) -> list[int]:
+    """How many nodes each program of a certificate has, in the order of the file."""
+    if not is_record(data):
+        return []
+    own = [len(items(data["nodes"], "nodes"))] if "nodes" in data else []
+    return own + [count for value in data.values() for count in _nodes(value)]
+
+
+def _dims(data: Plain, names: Spelling, what: str) -> tuple[Dim, ...]:
+    return tuple(names.dim(d, what) for d in items(data, what))
+
+
+def _read_rule(data: Plain, k: int) -> Rule:
+    what = f"rule {k}"
+    known = Rule("", "", "", "", "")
+    found = dict(zip(asdict(known), fields(data, what, *asdict(known)), strict=True))
+    values: dict[str, object] = {}
+    for name, value in found.items():
+        if isinstance(getattr(known, name), tuple):
+            values[name] = tuple(text(v, what) for v in items(value, what))
+        else:
+            values[name] = text(value, what)
+    try:
+        return Rule(**cast(dict[str, Any], values))
+    except ArgumentError as problem:  # a word that is none of a field's
+        raise Unreadable(f"{what}: {problem.fact}") from None
+
+
+def _read_hints(data: Plain, names: Spelling) -> Hints:
+    nest, wanted, free = fields(data, "hints", "nest", "wanted", "free")
+    return Hints(_dims(nest, names, "nest"), _by_node(wanted, names), _by_node(free, names))
+
+
+def _by_node(data: Plain, names: Spelling) -> dict[int, tuple[Dim, ...]]:
+    out: dict[int, tuple[Dim, ...]] = {}
+    for name, value in entries(data, "a hint").items():
+        if not name.isdecimal():
+            raise Unreadable(f"a hint is about node {name!r}")
+        out[int(name)] = _dims(value, names, "a hint")
+    return out
+
+
+def _read_roots(data: Plain) -> Roots:
+    outputs, definitions = fields(data, "roots", "outputs", "definitions")
+    return Roots(
+        mapping(outputs, "the roots of outputs", natural),
+        {
+            name: tuple(natural(k, name) for k in items(terms, name))
+            for name, terms in entries(definitions, "the roots of recurrences").items()
+        },
+    )
+
+
+def _read_schedule(data: Plain) -> Schedule:
+    names = "plan order layouts hints widths workers exact memory_limit storage"
+    plan, order, layouts, hints, widths, workers, exact, limit, storage, digest = fields(
+        data, "schedule", *names.split(), "source_sha256"
+    )
+    return Schedule(
+        tuple(text(line, "the plan") for line in items(plan, "the plan")),
+        read_timeline(order),
+        read_layouts(layouts),
+        mapping(hints, "hints", natural),
+        mapping(widths, "widths", natural),
+        natural(workers, "workers"),
+        truth(exact, "exact"),
+        natural(limit, "memory_limit"),
+        _storage(storage),
+        text(digest, "source_sha256"),
+    )
+
+
+def _storage(data: Plain) -> str:
+    """The type of what is kept for later loops."""
+    found = text(data, "storage")
+    if found not in ("float32", *HALVES):
+        raise Unreadable(f"what is kept has the type {found!r}")
+    return found

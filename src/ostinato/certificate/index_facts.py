@@ -1,0 +1,353 @@
+"""What rules may ask about index expressions, slices and conditions, computed anew.
+
+Each relation of the language is a predicate here, decided from its meaning alone; nothing is taken
+from a certificate. Those that say nothing a rule relies on (``live``) may hold anything.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ostinato.pdg.bounds import is_never_negative
+from ostinato.pdg.condition import (
+    Compare,
+    Cond,
+    Every,
+    Negation,
+    Some,
+    cond_symbols,
+)
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    Index,
+    Slice,
+    dims_of,
+    expr,
+)
+from ostinato.rewrite.engine.egglog_session import Row
+
+Attribute = Expr | Slice | Cond | tuple[int, ...] | tuple[tuple[Dim, Index], ...]
+
+
+@dataclass
+class Numbers:
+    """Numbers of attributes and bits of dimensions; 0 and 1 are the expressions 0 and 1."""
+
+    dims: tuple[Dim, ...]
+    known: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
+
+    def __post_init__(self) -> None:
+        for n in (0, 1):
+            self.of(expr(n))
+        for dim in self.dims:
+            self.of(expr(dim))
+            self.of(whole(dim))
+
+    def of(self, attribute: Attribute) -> int:
+        return self.known.setdefault(attribute, len(self.known))
+
+    def bit(self, dim: Dim) -> int:
+        return 1 << self.dims.index(dim)
+
+    def mask(self, dims: Iterable[Dim]) -> int:
+        return sum({self.bit(d) for d in dims})
+
+    def slices(self) -> list[Slice]:
+        return [a for a in self.known if isinstance(a, Slice)]
+
+
+def whole(dim: Dim) -> Slice:
+    """All points of a dimension."""
+    return Slice(expr(0), expr(dim.extent))
+
+
+def mentioned(attribute: Attribute) -> frozenset[Dim]:
+    """The dimensions that the value of an attribute varies with."""
+    match attribute:
+        case Expr():
+            return dims_of(attribute)
+        case Slice(lo, hi):
+            return dims_of(lo) | dims_of(hi)
+        case Compare() | Every() | Some() | Negation():
+            return frozenset(s for s in cond_symbols(attribute) if isinstance(s, Dim))
+        case _:
+            return frozenset()
+
+
+Ranges = Mapping[str, Callable[["Numbers"], list[Row]]]
+
+
+def attribute_rows(
+    numbers: Numbers, counters: Sequence[tuple[int, Expr]], ranges: Ranges
+) -> dict[str, list[Row]]:
+    """All facts about the attributes; the slices that they speak of become attributes too.
+
+    ``counters`` are the leaves ``0 .. size - 1`` by number, ``ranges`` the relations of
+    `ostinato.certificate.range_facts`.
+    """
+    out: dict[str, list[Row]] = {"shifted": _shifted(numbers)}
+    for _ in range(2):  # a conjunction of two conditions cuts a part again
+        for relation, rows in _CUTS.items():
+            out[relation] = list(dict.fromkeys([*out.get(relation, ()), *rows(numbers)]))
+    out["shifted"] = list(dict.fromkeys([*out["shifted"], *_shifted(numbers)]))  # parts move too
+    out |= {relation: rows(numbers) for relation, rows in ranges.items()}
+    for part in numbers.slices():
+        numbers.of(part.size)
+    for relation, rows in _PLAIN.items():
+        out[relation] = rows(numbers)
+    out["counts"] = [(leaf, numbers.of(size)) for leaf, size in counters]
+    out["real_cast"] = [("cast:float32",), ("cast:float64",)]
+    out["arithmetic"] = [(fn,) for fn in ("add", "sub", "mul", "div")]
+    whole = [(k, a) for a, k in numbers.known.items() if isinstance(a, Expr)]
+    out["raw_filled"] = [(k,) for k, size in whole if is_never_negative(size - 1)]
+    out["mask"] = [(k, numbers.mask(mentioned(a))) for a, k in numbers.known.items()]
+    return out
+
+
+def _shifted(numbers: Numbers) -> list[Row]:
+    """``shifted d s a = q``: slice q is s read at index ``a = d + constant``."""
+    out: list[Row] = []
+    moves = [(d, a - d) for a in numbers.known if isinstance(a, Expr) for d in dims_of(a)]
+    for dim, by in moves:
+        if not by.is_const or by.const == 0:
+            continue
+        for part in numbers.slices():
+            moved = Slice(part.lo + by, part.hi + by, part.step)
+            at = numbers.of(expr(dim) + by)
+            out.append((numbers.bit(dim), numbers.of(part), at, numbers.of(moved)))
+    return out
+
+
+def _cuts(below: bool) -> Callable[[Numbers], list[Row]]:
+    """Conditions on one dimension that hold for the lower, or the upper, part of a slice."""
+
+    def rows(numbers: Numbers) -> list[Row]:
+        out: list[Row] = []
+        for cond in [a for a in numbers.known if isinstance(a, Compare)]:
+            found = threshold(cond)
+            if found is None or found[2] != below:
+                continue
+            dim, at, _ = found
+            for s in numbers.slices():
+                if dim in dims_of(s.lo) & dims_of(s.hi):
+                    continue  # a window that moves with the point lies on either side
+                if s.step == 1 and all(map(is_never_negative, (at - s.lo, s.hi - at))):
+                    parts = numbers.of(Slice(s.lo, at)), numbers.of(Slice(at, s.hi))
+                    out.append((numbers.of(cond), numbers.bit(dim), numbers.of(s), *parts))
+        return out
+
+    return rows
+
+
+def threshold(cond: Compare) -> tuple[Dim, Expr, bool] | None:
+    """The dimension, the first index of the upper part, and whether the lower one satisfies."""
+    dims = sorted(dims_of(cond.of), key=lambda d: d.serial)
+    slope = dict(cond.of.terms).get(dims[0], 0) if len(dims) == 1 else 0
+    if slope not in (1, -1):
+        return None
+    (dim,) = dims
+    edge = (cond.of - expr(dim) * slope) * -slope
+    if dims_of(edge):
+        return None
+    if cond.kind == "ge":
+        return (dim, edge, False) if slope == 1 else (dim, edge + 1, True)
+    if edge == expr(0):
+        return dim, expr(1), True
+    return (dim, edge, False) if edge == expr(dim.extent) - 1 else None
+
+
+def _both(numbers: Numbers) -> list[Row]:
+    return [
+        (numbers.of(a), numbers.of(a.of[0]), numbers.of(a.of[1]))
+        for a in list(numbers.known)
+        if isinstance(a, Every) and len(a.of) == 2
+    ]
+
+
+def _equal_to(make: Callable[[Dim], Slice]) -> Callable[[Numbers], list[Row]]:
+    """A dimension and the slice that a function makes of it, where it is known."""
+    return lambda numbers: [
+        (numbers.bit(d), numbers.known[make(d)]) for d in numbers.dims if make(d) in numbers.known
+    ]
+
+
+def _within(numbers: Numbers) -> list[Row]:
+    """Slices that are a proper part of their dimension."""
+    return [
+        (numbers.bit(d), numbers.of(s))
+        for d in numbers.dims
+        for s in numbers.slices()
+        if s != whole(d) and all(map(is_never_negative, (s.lo, expr(d.extent) - s.hi, s.hi - s.lo)))
+    ]
+
+
+def _box(numbers: Numbers) -> list[Row]:
+    """Slices that lie inside their dimension."""
+    return [*_within(numbers), *((numbers.bit(d), numbers.of(whole(d))) for d in numbers.dims)]
+
+
+def _halves(numbers: Numbers) -> list[Row]:
+    """Slices that follow each other from 0 on, after their sizes."""
+    parts = [s for s in numbers.slices() if s.step == 1]
+    out: list[Row] = []
+    for first, last in itertools.product(parts, repeat=2):
+        if first.lo == expr(0) and last.lo == first.hi:
+            sizes = first.size, last.size, first.size + last.size
+            out.append((*map(numbers.of, sizes), numbers.of(first), numbers.of(last)))
+    return out
+
+
+def _pins(numbers: Numbers) -> list[Row]:
+    """Conditions that fix a dimension, and the index that they fix it to."""
+    out: list[Row] = []
+    for cond in [a for a in numbers.known if isinstance(a, Compare) and a.kind == "eq"]:
+        for dim in dims_of(cond.of):
+            slope = dict(cond.of.terms).get(dim, 0)
+            index = expr(dim) - cond.of * slope
+            if slope in (1, -1) and dim not in dims_of(index):
+                out.append((numbers.of(cond), numbers.bit(dim), numbers.of(index)))
+    return out
+
+
+def _around(is_kind: Callable[[tuple[int, ...]], bool]) -> Callable[[Numbers], list[Row]]:
+    """Where an axis goes in a permutation, and the permutation of the other axes if any is left."""
+
+    def rows(numbers: Numbers) -> list[Row]:
+        out: list[Row] = []
+        orders = [order for order in numbers.known if _axes(order)]
+        for order in orders:  # and those that are left of them
+            axes = _axes(order)
+            for p in range(1, len(axes) + 1):
+                others = sorted(a for a in axes if a != -p)
+                moved = [others.index(a) - len(others) for a in axes if a != -p]
+                fixed = next((j for j, a in enumerate(moved) if a != j - len(moved)), len(moved))
+                left = tuple(moved[fixed:])
+                if is_kind(left):
+                    if len(left) > 2 and left not in orders:
+                        orders.append(left)
+                    rest = (numbers.of(left),) if len(left) > 2 else ()
+                    out.append((numbers.of(order), p, len(axes) - axes.index(-p), *rest))
+        return out
+
+    return rows
+
+
+def _axes(attribute: Attribute) -> tuple[int, ...]:
+    """The axes of a permutation; none for anything else."""
+    found = attribute if isinstance(attribute, tuple) else ()
+    return tuple(a for a in found if isinstance(a, int))
+
+
+def _following_where(is_kind: Callable[[Slice], bool]) -> Callable[[Numbers], list[Row]]:
+    """Slices of a kind, and the dimensions that their ends vary with."""
+    return lambda numbers: [
+        (numbers.bit(d), numbers.of(s))
+        for s in numbers.slices()
+        for d in numbers.dims
+        if d in mentioned(s) and is_kind(s)
+    ]
+
+
+def _start(numbers: Numbers) -> list[Row]:
+    """Slices of steps from 0 on, as many at every point."""
+    begun = [s for s in numbers.slices() if s.lo == expr(0) and not mentioned(s)]
+    return [(numbers.bit(d), numbers.of(s)) for d in numbers.dims for s in begun]
+
+
+_CUTS: dict[str, Callable[[Numbers], list[Row]]] = {
+    "both": _both,
+    "holds_low": _cuts(below=True),
+    "holds_high": _cuts(below=False),
+}
+_PLAIN: dict[str, Callable[[Numbers], list[Row]]] = {
+    "full": _equal_to(whole),
+    "self": lambda numbers: [(numbers.bit(d), numbers.of(expr(d))) for d in numbers.dims],
+    "length": lambda numbers: [(numbers.of(s), numbers.of(s.size)) for s in numbers.slices()],
+    "growing": lambda numbers: [(numbers.of(s),) for s in numbers.slices() if mentioned(s)],
+    "prefix": _equal_to(lambda d: Slice(expr(0), expr(d) + 1)),
+    "suffix": _equal_to(lambda d: Slice(expr(d), expr(d.extent))),
+    "shortened": _equal_to(lambda d: Slice(expr(d), expr(d.extent) - 1)),
+    "but_last": _equal_to(lambda d: Slice(expr(0), expr(d.extent) - 1)),
+    "begins": lambda numbers: [
+        (numbers.bit(d), numbers.of(s))
+        for d in numbers.dims
+        for s in numbers.slices()
+        if s.lo == expr(d) and s.hi != expr(d.extent)
+    ],
+    "rest": _equal_to(lambda d: Slice(expr(d) + 1, expr(d.extent))),
+    "within": _within,
+    "box": _box,
+    "pins": _pins,
+    "halves": _halves,
+    "start": _start,
+    "follows": _following_where(lambda part: True),
+    "from_zero": _following_where(lambda part: part.lo == expr(0)),
+    "around": _around(lambda left: len(left) > 2),
+    "around_pair": _around(lambda left: len(left) == 2),
+    "around_alone": _around(lambda left: not left),
+    "sizemask": lambda numbers: [
+        (numbers.of(s), numbers.mask(dims_of(s.size))) for s in numbers.slices()
+    ],
+}
+KNOWN = frozenset(
+    (
+        *_CUTS,
+        *_PLAIN,
+        "before",
+        "after",
+        "always_until",
+        "until",
+        "always_from",
+        "from",
+        "moved",
+        "doubled",
+        "overlapping",
+        "lengthened",
+        "exactly",
+        "rounded",
+        "empty",
+        "shifted",
+        "counts",
+        "real_cast",
+        "mask",
+        "unit",
+        "ones",
+        "batch",
+        "live",
+        "define",
+    )
+    + ("want", "innermost", "inside", "value", "free", "dtype", "rank", "shape", "dom", "sdom")
+    + ("indicator", "gap", "known", "arithmetic", "bounded", "filled")
+    + (
+        "zero",
+        "here",
+        "starts",
+        "factor",
+        "neighbour",
+        "body",
+        "first",
+        "only",
+        "clear",
+        "gone",
+        "some",
+        "inner",
+        "scaled",
+        "affine",
+        "tally",
+        "counter",
+        "centre",
+        "lag",
+        "facing",
+        "beyond",
+        "rungs",
+        "ladder",
+        "tiled",
+        "tile",
+        "piece",
+        "final",
+    )
+    + ("zmask", "hmask", "hlen", "axis", "axes2", "axes3", "axes4", "axes5")
+)

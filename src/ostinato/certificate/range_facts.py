@@ -1,0 +1,277 @@
+"""What rules may ask about ranges that follow the point, decided from the ends of the ranges.
+
+A window is known by the distances of its first point and of the point behind its last; which window
+is made of which others is decided for every pair of known ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ostinato.certificate.index_facts import Numbers, Ranges, mentioned
+from ostinato.pdg import isl
+from ostinato.pdg.bounds import is_never_negative
+from ostinato.pdg.condition import ALWAYS, Cond, at_least
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    Extremum,
+    Slice,
+    dims_of,
+    expr,
+    maximum,
+    minimum,
+)
+from ostinato.pdg.quasi_affine import is_quasi_affine
+from ostinato.rewrite.engine.egglog_session import Row
+
+
+def from_the_start(certain: bool) -> Callable[[Numbers], list[Row]]:
+    """Ranges ``0 : a + 1``, with a, and with when they have elements unless that is certain."""
+
+    def rows(numbers: Numbers) -> list[Row]:
+        out: list[Row] = []
+        for part in numbers.slices():
+            if part.lo == expr(0) and part.step == 1 and mentioned(part):
+                last = part.hi - 1
+                conds = _where(certain, last, at_least(last, 0))
+                for dim in numbers.dims if conds is not None else ():
+                    cells = (part, last, *(conds or ()))
+                    out.append((numbers.bit(dim), *map(numbers.of, cells)))
+        return out
+
+    return rows
+
+
+def to_the_end(certain: bool) -> Callable[[Numbers], list[Row]]:
+    """Ranges ``a : D``, with a, and with when they have elements unless that is certain."""
+
+    def rows(numbers: Numbers) -> list[Row]:
+        out: list[Row] = []
+        for part in numbers.slices():
+            for dim in numbers.dims:
+                if part.hi == expr(dim.extent) and part.step == 1 and mentioned(part):
+                    last = expr(dim.extent) - 1
+                    conds = _where(certain, last - part.lo, at_least(last, part.lo))
+                    if conds is not None:
+                        cells = (part, part.lo, *conds)
+                        out.append((numbers.bit(dim), *map(numbers.of, cells)))
+        return out
+
+    return rows
+
+
+def _where(certain: bool, spare: Expr, cond: Cond) -> tuple[Cond, ...] | None:
+    """The condition to name; None if this range is of the other kind."""
+    if is_never_negative(spare) != certain:
+        return None
+    return () if certain else (cond,)
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The points ``d + first`` to ``d + behind - 1`` that lie in the box."""
+
+    dim: Dim
+    part: Slice
+    first: int
+    behind: int
+
+    @property
+    def steps(self) -> int:
+        return self.behind - self.first
+
+    @property
+    def side(self) -> int:
+        """-1 if it ends at the point, 1 if it begins there, else 0."""
+        return -1 if self.behind == 1 else 1 if self.first == 0 else 0
+
+    def reads(self, distance: int) -> tuple[Expr, Cond]:
+        """The index at a distance, and when it is in the box on that side."""
+        index, last = expr(self.dim) + distance, expr(self.dim.extent) - 1
+        return index, at_least(index, 0) if distance < 0 else at_least(last, index)
+
+
+def made_of(relation: str) -> Callable[[Numbers], list[Row]]:
+    """Windows that are made of shorter ones, or of one at another point."""
+
+    def rows(numbers: Numbers) -> list[Row]:
+        known = [w for dim in numbers.dims for w in _with_halves(_windows(numbers, dim))]
+        out: list[Row] = []
+        for whole in known:
+            for part in known:
+                if part.dim == whole.dim and part.side:
+                    places = _places(relation, whole, part)
+                    cells = [c for distance in places for c in whole.reads(distance)]
+                    row = map(numbers.of, (whole.part, part.part, *cells))
+                    out += [(numbers.bit(whole.dim), *row)] if places else []
+        return out
+
+    return rows
+
+
+def _places(relation: str, whole: _Window, part: _Window) -> tuple[int, ...]:
+    """At which distances a window needs a shorter one, or elements; none if it is not made so."""
+    n, m, side = whole.steps, part.steps, part.side
+    beside = whole.behind - 1 if side < 0 else whole.first
+    if relation == "moved":
+        return (beside,) if n == m and beside * side > 0 else ()
+    if whole.side != side:
+        return ()
+    match relation:
+        case "doubled":
+            return (m * side,) if n == 2 * m else ()
+        case "overlapping":
+            return ((n - m) * side,) if m < n <= 2 * m else ()
+        case _:
+            return (m * side, 2 * m * side) if n == 2 * m + 1 else ()
+
+
+def _windows(numbers: Numbers, dim: Dim) -> list[_Window]:
+    here, end = expr(dim), expr(dim.extent)
+    out: list[_Window] = []
+    for part in numbers.slices():
+        for first in _constants(part.lo, here):
+            for behind in _constants(part.hi, here):
+                start, stop = here + first, here + behind
+                low = part.lo in (
+                    (start, minimum(start, end)) if first >= 0 else (maximum(start, 0),)
+                )
+                high = part.hi in (
+                    (stop, maximum(stop, 0)) if behind < 2 else (minimum(stop, end),)
+                )
+                if low and high and part.step == 1 and behind - first > 1:
+                    out.append(_Window(dim, part, first, behind))
+    return out
+
+
+def _with_halves(known: list[_Window]) -> list[_Window]:
+    """Windows with those at the point that are as long, half as long, and so on."""
+    found = dict.fromkeys(known)
+    pending = list(known)
+    while pending:
+        one = pending.pop()
+        sides = (one.side,) if one.side else (-1, 1)
+        lengths = {one.steps // 2, (one.steps + 1) // 2} if one.side else {one.steps}
+        fresh = [_touching(one.dim, n, side) for side in sides for n in sorted(lengths) if n > 1]
+        pending += [w for w in fresh if w not in found]
+        found.update(dict.fromkeys(fresh))
+    return list(found)
+
+
+def _touching(dim: Dim, steps: int, side: int) -> _Window:
+    """The window of some steps that ends, or begins, at the point."""
+    here = expr(dim)
+    if side < 0:
+        return _Window(dim, Slice(maximum(here - (steps - 1), 0), here + 1), 1 - steps, 1)
+    return _Window(dim, Slice(here, minimum(here + steps, dim.extent)), 0, steps)
+
+
+def _constants(edge: Expr, here: Expr) -> set[int]:
+    """By how much an edge, or an operand of an extremum in it, is beyond the point."""
+    inner = [e + edge.const for a, _ in edge.terms if isinstance(a, Extremum) for e in a.of]
+    gaps = (e - here for e in (edge, *inner))
+    return {gap.const for gap in gaps if gap.is_const}
+
+
+def _before(numbers: Numbers) -> list[Row]:
+    """The step before the point, and when there is one."""
+    return [
+        (numbers.bit(d), numbers.of(expr(d) - 1), numbers.of(at_least(d, 1))) for d in numbers.dims
+    ]
+
+
+def _after(numbers: Numbers) -> list[Row]:
+    """The step after the point, and when there is one."""
+    ends = [(d, expr(d) + 1, at_least(expr(d.extent) - 1, expr(d) + 1)) for d in numbers.dims]
+    return [(numbers.bit(d), numbers.of(index), numbers.of(cond)) for d, index, cond in ends]
+
+
+@dataclass(frozen=True)
+class _Tiling:
+    """A range, and which positions of it every step of a dimension has: so many, one by one."""
+
+    part: Slice
+    dim: Dim
+    width: int
+
+    @property
+    def tile(self) -> Slice:
+        start, end = self.part.lo + expr(self.dim) * self.width, self.part.hi
+        low, high = minimum(start, end), minimum(start + self.width, end)
+        return Slice(low - self.part.lo, high - self.part.lo)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the tiles make up the range, which has a position at every point."""
+        rest = expr(self.dim.extent) * self.width - self.part.size
+        if not is_never_negative(self.part.size - 1) or not is_quasi_affine(rest):
+            return False
+        dims = tuple(sorted(dims_of(rest), key=lambda d: d.serial))
+        box = isl.domain_set(dims, {}, ALWAYS).assume({})
+        return box.is_subset(isl.condition_set(dims, at_least(rest, 0)))
+
+
+def _tilings(numbers: Numbers) -> list[_Tiling]:
+    ranges = [s for s in numbers.slices() if s.step == 1 and mentioned(s)]
+    found = [
+        _Tiling(part, dim, width)
+        for dim in numbers.dims
+        for width in sorted(_widths(ranges, dim))
+        for part in ranges
+        if dim not in mentioned(part)
+    ]
+    return [each for each in found if each.is_whole]
+
+
+def _widths(ranges: list[Slice], dim: Dim) -> set[int]:
+    """The steps between the beginnings of ranges along a dimension."""
+    edges = [e for s in ranges for a, _ in s.lo.terms if isinstance(a, Extremum) for e in a.of]
+    return {k for edge in edges for atom, k in edge.terms if atom == dim and k > 0}
+
+
+def _tiled(numbers: Numbers) -> list[Row]:
+    """Sizes, the tiles that make them up, and the dimension that counts these."""
+    return [
+        (numbers.of(t.part.size), numbers.of(t.tile), numbers.bit(t.dim)) for t in _tilings(numbers)
+    ]
+
+
+def _tile(numbers: Numbers) -> list[Row]:
+    return list(dict.fromkeys((size, tile) for size, tile, _ in _tiled(numbers)))
+
+
+def _pieces(numbers: Numbers) -> list[Row]:
+    """The parts of ranges that tiles of their size have."""
+    tilings = _tilings(numbers)
+    return [
+        (numbers.of(s), numbers.of(t.tile), numbers.of(Slice(s.lo + t.tile.lo, s.lo + t.tile.hi)))
+        for t in tilings
+        for s in dict.fromkeys(t.part for t in tilings)
+        if s.size == t.part.size
+    ]
+
+
+def _final(numbers: Numbers) -> list[Row]:
+    """The last step of every dimension."""
+    return [(numbers.bit(d), numbers.of(expr(d.extent) - 1)) for d in numbers.dims]
+
+
+RANGES: Ranges = {
+    "tiled": _tiled,
+    "tile": _tile,
+    "piece": _pieces,
+    "final": _final,
+    "before": _before,
+    "after": _after,
+    "always_until": from_the_start(True),
+    "until": from_the_start(False),
+    "always_from": to_the_end(True),
+    "from": to_the_end(False),
+    **{name: made_of(name) for name in ("moved", "doubled", "overlapping", "lengthened")},
+}
+FOLDS: dict[str, list[Row]] = {  # folds by the function of two that they repeat
+    "exactly": [("max", "maximum"), ("min", "minimum"), ("any", "or"), ("all", "and")],
+    "rounded": [("sum", "add"), ("prod", "mul")],
+}

@@ -1,0 +1,111 @@
+"""A slow computation for the few elements that need it, behind a branch that vector code keeps.
+
+A loop with a branch does not become vector code, and a select computes both sides of every
+element. Here the slow side is a function whose vector forms LLVM knows: its vectoriser calls the
+form of its width, which asks for all lanes at once whether any is rare, and is inlined after it.
+"""
+
+from collections.abc import Callable, Sequence
+
+from ostinato.codegen.cpu.element_functions import widths
+from ostinato.codegen.cpu.llvm import (
+    I1,
+    I64,
+    Builder,
+    Value,
+    bits_type,
+    constant,
+    emit_loop,
+    keep,
+    new_function,
+)
+from ostinato.codegen.cpu.vector import FORMATS, Float, Vector
+
+Slow = Callable[[Vector, Sequence[Value]], Value]
+_PURE = ("nounwind", "readnone")
+_ASIDE = ("noinline", "optnone")  # they run seldom, and optimising them takes long
+
+
+def rarely(v: Vector, name: str, is_rare: Value, args: Sequence[Value], slow: Slow) -> Value:
+    """What ``slow`` makes of the arguments where ``is_rare``; any number elsewhere.
+
+    The name and the type of floats decide what ``slow`` is: two of them must not share one. Asked
+    for before the common case is computed, it leaves that its registers.
+    """
+    b, full = v.builder, f"{name}_{v.dtype}"
+    scalar = b.module.globals.get(full) or _define(b, full, v.dtype, len(args), slow)
+    if v.lanes:
+        if _form(full, v.lanes) not in b.module.globals:
+            _define_form(b, scalar, full, v, len(args))
+        return b.call(b.module.globals[_form(full, v.lanes)], [*args, is_rare])
+    return _if(b, is_rare, scalar, args)
+
+
+def _define(b: Builder, name: str, dtype: Float, count: int, slow: Slow) -> Value:
+    """Write the function of one element, and its forms for the widths that loops have here."""
+    element = FORMATS[dtype].element
+    lanes = widths(dtype)
+    forms = ",".join(f"_ZGV_LLVM_M{x}{'v' * count}_{name}({_form(name, x)})" for x in lanes)
+    told = (*_ASIDE, *_PURE, f'"vector-function-abi-variant"="{forms}"')
+
+    def body(inner: Builder, args: list[Value]) -> None:
+        inner.ret(slow(Vector(inner, dtype), args))
+
+    scalar = new_function(b, name, element, [element] * count, body, told)
+    for each in lanes:
+        _define_form(b, scalar, name, Vector(b, dtype, each), count)
+    return scalar
+
+
+def _form(name: str, lanes: int) -> str:
+    return f"{name}_x{lanes}"
+
+
+def _define_form(b: Builder, scalar: Value, name: str, of: Vector, count: int) -> None:
+    """A function of vectors and a mask; where the mask is false, its result is any number."""
+    kinds, bits = [of.type] * count, bits_type(of.lanes)
+
+    def lane_by_lane(inner: Builder, given: list[Value]) -> None:
+        *args, word = given
+        inner.ret(_each_lane(inner, scalar, of, args, word))
+
+    seldom = ("cold", *_ASIDE, *_PURE)
+    every = new_function(
+        b, f"{name}_every_x{of.lanes}", of.type, [*kinds, bits], lane_by_lane, seldom
+    )
+
+    def body(inner: Builder, given: list[Value]) -> None:
+        *args, mask = given
+        word = inner.bitcast(mask, bits)
+        any_lane = inner.icmp_unsigned("!=", word, constant(bits, 0))
+        inner.ret(_if(inner, any_lane, every, [*args, word]))
+
+    told = ("alwaysinline", *_PURE)
+    form = new_function(b, _form(name, of.lanes), of.type, [*kinds, of.bool_type], body, told)
+    keep(b, form)
+
+
+def _if(b: Builder, condition: Value, function: Value, args: Sequence[Value]) -> Value:
+    """What the function makes of the arguments, or the first of them."""
+    before = b.block
+    with b.if_then(condition, likely=False):
+        found = b.call(function, args)
+        inside = b.block
+    result = b.phi(args[0].type)
+    result.add_incoming(args[0], before)
+    result.add_incoming(found, inside)
+    return result
+
+
+def _each_lane(b: Builder, scalar: Value, of: Vector, args: Sequence[Value], word: Value) -> Value:
+    place = b.alloca(of.type)
+    b.store(args[0], place)
+
+    def one(lane: Value) -> None:
+        is_rare = b.trunc(b.lshr(word, b.trunc(lane, word.type)), I1)
+        with b.if_then(is_rare):
+            found = b.call(scalar, [b.extract_element(x, lane) for x in args])
+            b.store(b.insert_element(b.load(place), found, lane), place)
+
+    emit_loop(b, constant(I64, of.lanes), one)
+    return b.load(place)

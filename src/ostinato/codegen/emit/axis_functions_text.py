@@ -1,0 +1,275 @@
+"""Functions of whole axes: running values, sorting, shuffling, searching, adding at positions.
+
+Where rows are neighbours in memory, running values and additions at positions go along all of them
+at once: the processed axis is the outer loop, the innermost one is a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from ostinato.codegen.cpu import target
+from ostinato.codegen.emit.function import ARENA, Body, Function
+from ostinato.codegen.emit.index_text import expression
+from ostinato.codegen.emit.python_text import EITHER, Text, call
+from ostinato.codegen.emit.source import Source
+from ostinato.codegen.emit.value import at_literals, bind, print_value, shared
+from ostinato.codegen.memory.scratch import scratch
+from ostinato.codegen.system import Axis, Load, Statement, Value
+from ostinato.codegen.systems.whole_axes import JUMPING, operands, walked
+from ostinato.codegen.tree import Sweep
+from ostinato.codegen.values import value_symbols
+from ostinato.pdg.functions import fold_unit
+from ostinato.pdg.index import Dim, Expr, dims_of, expr
+
+RUNNING = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
+
+
+def emit_sweep(leaf: Sweep, function: Function, out: Source) -> None:
+    """Write a function of whole axes with the loops over its rows."""
+    writer = _Sweep(leaf, function)
+    inside = Source()
+    match writer.s.fold:
+        case "argsort":
+            writer.sort(inside)
+        case "shuffle":
+            writer.shuffle(inside)
+        case "searchleft" | "searchright":
+            writer.search(inside)
+        case "scatter":
+            writer.scatter(inside)
+        case _:
+            writer.scan(inside)
+    out.lines(writer.body.hoisted)
+    with writer.loops(writer.outer, out):
+        out.extend(inside)
+
+
+@dataclass
+class _Sweep:
+    leaf: Sweep
+    function: Function
+    body: Body = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.s: Statement = self.function.statement(self.leaf.statement)
+        self.operands = operands(self.s)
+        self.body = Body(self.function, frozenset(a.index for a in self.s.axes))
+        self.row = next((a for a in self.s.result_axes if a.index == self.s.along), None)
+        self.lane = self.neighbours()
+        self.outer = tuple(a for a in self.leaf.rows if a is not self.lane)
+
+    def neighbours(self) -> Axis | None:
+        """The row axis whose rows are neighbours in memory, if a loop over them may be inside."""
+        last = self.function.storage(self.s.name).axes[-1:]
+        found = [a for a in self.leaf.rows if last and a.index == last[0].index]
+        needed = {d for a in self.s.axes for d in dims_of(a.size)}
+        whole = self.s.fold in JUMPING
+        return found[0] if found and not whole and found[0].index not in needed else None
+
+    # ------------------------------------------------------------ parts of the text
+
+    @contextmanager
+    def loops(self, axes: Sequence[Axis], out: Source) -> Generator[None]:
+        with ExitStack() as stack:
+            for axis in axes:
+                stack.enter_context(self.loop(axis, out))
+            yield
+
+    @contextmanager
+    def loop(self, axis: Axis, out: Source, first: int = 0) -> Generator[None]:
+        name, size = self.function.dims[axis.index], expression(axis.size, self.function.dims)
+        with out.block(f"for {name} in range({f'{first}, ' if first else ''}{size})"):
+            yield
+
+    def across(self, out: Source) -> ExitStack:
+        """The loop over neighbouring rows, if that is the innermost one."""
+        stack = ExitStack()
+        if self.lane is not None:
+            stack.enter_context(self.loop(self.lane, out))
+        return stack
+
+    def index(self, name: str) -> Dim:
+        """A new variable that indexes a row."""
+        dim = Dim(name)
+        self.function.dims[dim] = self.function.names.fresh(name)
+        self.body.inner |= {dim}
+        return dim
+
+    def single(self) -> Axis:
+        """An axis of one position, where a row has none."""
+        return Axis(self.index("k"), expr(1), expr(1))
+
+    def size(self, axis: Axis | None) -> Text:
+        return expression(axis.size if axis else expr(1), self.function.dims)
+
+    def result(self, at: Expr) -> Load:
+        """The result's element at a position of this row."""
+        s = self.s
+        axes = tuple(at if a.index == s.along else expr(a.index) for a in s.result_axes)
+        return Load(s.name, tuple(map(expr, s.result_dims)), axes, s.dtype)
+
+    def at(self, x: Value, at: Expr) -> Value:
+        """An operand at a position of this row."""
+        axis = walked(self.s, x)
+        return x if axis is None else at_literals(x, {axis.index: at})
+
+    def value(self, x: Value, at: Expr, out: Source) -> Text:
+        """Compute an operand at a position of this row."""
+        here, scope = self.at(x, at), self.body.scope(out)
+        scope.shared = shared((here,))
+        return print_value(here, scope)
+
+    def first(self, x: Value) -> Load:
+        """The first element of an operand that is read at any place."""
+        found = self.at(x, expr(0))
+        assert isinstance(found, Load), f"an operand of {self.s.name} has no memory"
+        assert not found.picks, f"{found.tensor} is gathered inside {self.s.name}"
+        return found
+
+    def load(self, x: Load) -> Text:
+        return self.function.load(x.tensor, self.body.offset(x))
+
+    def store(self, at: Expr, value: Text) -> str:
+        return self.function.store(self.s.name, self.body.offset(self.result(at)), value)
+
+    def stride(self, row: Value) -> Text:
+        """Elements between neighbours of a row that lies in memory."""
+        assert isinstance(row, Load), f"an operand of {self.s.name} has no memory"
+        storage = self.function.storage(row.tensor)
+        steps = storage.strides[len(storage.slots) :]
+        for step, at in zip(steps, row.axes, strict=True):
+            if dims_of(at) & {*self.s.reduced, self.s.along}:
+                return expression(step, self.function.dims)
+        return Text("0")
+
+    # ------------------------------------------------------------ running values
+
+    def scan(self, out: Source) -> None:
+        axis = walked(self.s, self.operands[-1]) or self.row or self.single()
+        unit = target.literal(self.unit(), self.s.dtype)
+        if self.lane is None:
+            self.scan_row(axis, unit, out)
+        else:
+            self.scan_rows(axis, self.lane, unit, out)
+
+    def scan_row(self, axis: Axis, unit: Text, out: Source) -> None:
+        at = expr(axis.index)
+        total = Text(self.function.names.fresh(f"{self.s.name}_total"))
+        out.line(f"{total} = {unit}")
+        with self.loop(axis, out):
+            out.line(f"{total} = {self.step(total, at, out)}")
+            out.line(self.store(at, total))
+
+    def scan_rows(self, axis: Axis, lane: Axis, unit: Text, out: Source) -> None:
+        """All neighbouring rows at once; what comes before is read back from the result."""
+        at = expr(axis.index)
+        with ExitStack() as stack:
+            if not (axis.size.is_const and axis.size.const > 0):
+                stack.enter_context(out.block(f"if {self.size(axis).within(EITHER)} > 0"))
+            stack.enter_context(self.loop(lane, out))
+            out.line(self.store(expr(0), self.step(unit, expr(0), out)))
+        with self.loop(axis, out, first=1), self.loop(lane, out):
+            before = bind(self.load(self.result(at - 1)), "before", self.body.scope(out))
+            out.line(self.store(at, self.step(before, at, out)))
+
+    def unit(self) -> float:
+        """What a running value is before the first position."""
+        s = self.s
+        unit = {"linear": "sum", "logsumexp": "max"}.get(s.fold, s.fold)
+        return fold_unit(unit, s.dtype)
+
+    def step(self, before: Text, at: Expr, out: Source) -> Text:
+        """The running value at a position, from the one before it."""
+        dtype = self.s.dtype
+        found = [self.value(x, at, out) for x in self.operands]
+        if self.s.fold == "linear":
+            scaled = target.function("mul", dtype, (found[0], before))
+            return target.function("add", dtype, (found[1], scaled))
+        if self.s.fold == "logsumexp":
+            return call(f"logaddexp_{target.SUFFIX[dtype]}", before, *found)
+        return target.function(RUNNING[self.s.fold], dtype, (before, *found))
+
+    # ------------------------------------------------------------ positions
+
+    def scatter(self, out: Source) -> None:
+        updates, index = self.operands
+        row = self.row or self.single()
+        with self.loop(row, out), self.across(out):
+            out.line(self.store(expr(row.index), target.literal(0, self.s.dtype)))
+        axis = walked(self.s, updates) or walked(self.s, index) or self.single()
+        place = self.index("place")
+        with self.loop(axis, out):
+            if self.lane is not None and self.varies(index, self.lane):
+                with self.across(out), self.inside(index, axis, place, row, out):
+                    self.add(updates, place, axis, out)
+            else:
+                with self.inside(index, axis, place, row, out), self.across(out):
+                    self.add(updates, place, axis, out)
+
+    def varies(self, x: Value, axis: Axis) -> bool:
+        return axis.index in value_symbols(x)
+
+    @contextmanager
+    def inside(
+        self, index: Value, axis: Axis, place: Dim, row: Axis, out: Source
+    ) -> Generator[None]:
+        """Read a position; what follows is for positions inside the result."""
+        name = self.function.dims[place]
+        out.line(f"{name} = i64({self.value(index, expr(axis.index), out)})")
+        with out.block(f"if {name} >= 0 and {name} < {self.size(row).within(EITHER)}"):
+            yield
+
+    def add(self, updates: Value, place: Dim, axis: Axis, out: Source) -> None:
+        more = self.value(updates, expr(axis.index), out)
+        old = self.load(self.result(expr(place)))
+        out.line(self.store(expr(place), target.function("add", self.s.dtype, (old, more))))
+
+    def sort(self, out: Source) -> None:
+        keys = self.first(self.operands[0])
+        beside = scratch(self.leaf, self.function.plan.statements)
+        assert beside is not None, "sorting has scratch memory"
+        name = self.define("argsort", keys.tensor, self.s.name, beside.tensor)
+        row = self.row or self.single()
+        own = self.result(expr(row.index))
+        args = (
+            *(self.body.offset(keys), self.stride(self.operands[0])),
+            *(self.body.offset(self.result(expr(0))), self.stride(own)),
+            *(self.function.start(beside.tensor), self.size(row)),
+        )
+        out.line(f"{name}({ARENA}, {', '.join(map(str, args))})")
+
+    def shuffle(self, out: Source) -> None:
+        choices = self.first(self.operands[0])
+        name = self.define("shuffle", choices.tensor, self.s.name)
+        row = self.row or self.single()
+        args = (
+            *(self.body.offset(choices), self.stride(self.operands[0])),
+            *(self.body.offset(self.result(expr(0))), self.stride(self.result(expr(row.index)))),
+            self.size(row),
+        )
+        out.line(f"{name}({ARENA}, {', '.join(map(str, args))})")
+
+    def search(self, out: Source) -> None:
+        ordered, values = self.operands
+        start = self.first(ordered)
+        name = self.define(self.s.fold, start.tensor)
+        size = self.size(walked(self.s, ordered))
+        where = f"{self.body.offset(start)}, {self.stride(ordered)}, {size}"
+        row = walked(self.s, values) or self.row or self.single()
+        with self.loop(row, out):
+            value = self.value(values, expr(row.index), out)
+            found = call("i32", call(name, ARENA, where, value))
+            out.line(self.store(expr(row.index), found))
+
+    def define(self, primitive: str, *tensors: str) -> str:
+        """Define a primitive over the accesses of this kernel; return its name."""
+        name = self.function.names.fresh(f"{primitive}{self.function.number}_{self.s.name}")
+        dtype = self.function.storage(tensors[0]).dtype
+        access = [self.function.access("ld", tensors[0])]
+        for t in tensors[1:]:
+            access += [self.function.access("ld", t), self.function.access("st", t)]
+        self.function.products.append(f'{name} = {primitive}("{dtype}", {", ".join(access)})')
+        return name

@@ -1,0 +1,58 @@
+"""The end of a loop whose later steps do nothing: see `ostinato.codegen.masks.early_exits`."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from ostinato.codegen.cpu import target
+from ostinato.codegen.emit.function import Body, Function
+from ostinato.codegen.emit.index_text import expression
+from ostinato.codegen.emit.source import Source
+from ostinato.codegen.masks.early_exits import End
+from ostinato.codegen.system import Load
+from ostinato.codegen.tree import Loop
+from ostinato.pdg.index import Dim, Expr, expr
+
+
+def emit_end(end: End, loop: Loop, function: Function, out: Source) -> None:
+    """Leave the loop where the mask is false for all rows of the tile."""
+    mask, any_ = function.statement(end.mask), function.names.fresh(f"any_{end.mask}")
+    for axis in mask.result_axes:
+        function.dims.setdefault(axis.index, function.names.fresh(axis.index.name))
+    body = Body(function, frozenset(a.index for a in mask.result_axes))
+    found = function.load(end.mask, body.offset(_element(end, loop, function, expr(loop.dim))))
+    out.lines(body.hoisted)
+    out.line(f"{any_} = False")
+    with ExitStack() as stack:
+        for axis in mask.result_axes:
+            size = expression(axis.size, function.dims)
+            stack.enter_context(out.block(f"for {function.dims[axis.index]} in range({size})"))
+        out.line(f"{any_} = {any_} | {found}")
+    with out.block(f"if not {any_}"):
+        if end.fills:
+            _fill(end, loop, function, out)
+        out.line("break")
+
+
+def _fill(end: End, loop: Loop, function: Function, out: Source) -> None:
+    """Write the steps of the mask that are not computed."""
+    mask, later = function.statement(end.mask), Dim("later")
+    name = function.dims[later] = function.names.fresh("later")
+    body = Body(function, frozenset((later, *(a.index for a in mask.result_axes))))
+    offset = body.offset(_element(end, loop, function, expr(later)))
+    last = expression(loop.span.hi, function.dims)
+    out.lines(body.hoisted)
+    with ExitStack() as stack:
+        head = f"for {name} in range({function.dims[loop.dim]} + 1, {last})"
+        stack.enter_context(out.block(head))
+        for axis in mask.result_axes:
+            size = expression(axis.pad, function.dims)
+            stack.enter_context(out.block(f"for {function.dims[axis.index]} in range({size})"))
+        out.line(function.store(end.mask, offset, target.literal(False, "bool")))
+
+
+def _element(end: End, loop: Loop, function: Function, step: Expr) -> Load:
+    """The mask's element at a step, for the rows that the loops give."""
+    s = function.statement(end.mask)
+    dims = tuple(step if d == loop.dim else expr(d) for d in s.result_dims)
+    return Load(s.name, dims, tuple(expr(a.index) for a in s.result_axes), s.dtype)

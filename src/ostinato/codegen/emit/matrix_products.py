@@ -1,0 +1,279 @@
+"""Matrix products: strides from index expressions, epilogue steps from elementwise chains."""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from ostinato.codegen.cpu.expression import Expr as StepExpr
+from ostinato.codegen.cpu.flags import BYTES
+from ostinato.codegen.cpu.matmul_spec import Matmul, Operand, Size, Step
+from ostinato.codegen.emit.function import ARENA, Body, Function
+from ostinato.codegen.emit.index_text import expression
+from ostinato.codegen.emit.names import Names, identifier
+from ostinato.codegen.emit.python_text import ATOM, PRODUCT, SUM, Text, binary
+from ostinato.codegen.emit.source import Source
+from ostinato.codegen.emit.tile_padding import extent
+from ostinato.codegen.masks.masked_sums import factors, mask_of
+from ostinato.codegen.system import Axis, Call, Literal_, Load, Statement, Value
+from ostinato.codegen.tree import UNROLL, Contraction
+from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
+
+
+def emit_contraction(leaf: Contraction, function: Function, out: Source) -> None:
+    """Write a product and its epilogues as one call, inside loops over the outer axes."""
+    _Product(leaf, function).write(out)
+
+
+@dataclass
+class _Product:
+    leaf: Contraction
+    function: Function
+    sizes: dict[str, Expr] = field(default_factory=dict[str, Expr])  # run-time sizes by name
+    offsets: list[str] = field(default_factory=list[str])
+    operands: list[Operand] = field(default_factory=list[Operand])
+    loaded: dict[Load, str] = field(default_factory=dict[Load, str])  # by element of memory
+    steps: dict[Load, str] = field(default_factory=dict[Load, str])  # identity load -> step
+
+    def __post_init__(self) -> None:
+        self.names = Names(("acc",))
+        self.body = Body(self.function, frozenset(a.index for a in self.leaf.outer))
+        self.result = self.function.statement(self.leaf.statement)
+
+    def write(self, out: Source) -> None:
+        spec = self.spec()
+        name = f"mm{self.function.number}_{identifier(self.leaf.statement)}"
+        name = self.function.names.fresh(name)
+        self.function.products.extend(definition(name, spec))
+        names = self.function.dims
+        sizes = [str(expression(self.sizes[s], names)) for s in spec.runtime]
+        out.lines(self.body.hoisted)
+        with ExitStack() as loops:
+            for axis in self.leaf.outer:
+                size = expression(axis.size, names)
+                loops.enter_context(out.block(f"for {names[axis.index]} in range({size})"))
+            self._prefetch(spec, out)
+            out.line(f"{name}({ARENA}, {_tuple(self.offsets)}, {_tuple(sizes)})")
+
+    def spec(self) -> Matmul:
+        leaf, (left, right) = self.leaf, factors(self.result)
+        self.offsets = [self._offset(left), self._offset(right)]
+        start = self._accumulator()
+        steps = [self._first(start)]
+        steps += [self._epilogue(self.function.statement(e)) for e in leaf.epilogues]
+        assert self.result.dtype in ("float32", "float64"), f"{self.result.name} is no float"
+        living = self._living()
+        rows = self._rows("m", leaf.m)
+        columns = "" if rows else self._rows("n", leaf.n)
+        found = Matmul(
+            dtype=self.result.dtype,
+            m=self._extent("m", leaf.m),
+            n=self._extent("n", leaf.n),
+            k=self._extent("k", leaf.k),
+            a=(self._stride("a_m", left, leaf.m), self._stride("a_k", left, leaf.k)),
+            b=(self._stride("b_k", right, leaf.k), self._stride("b_n", right, leaf.n)),
+            operands=tuple(self.operands),
+            steps=tuple(steps),
+            start=start,
+            form=leaf.form,
+            rows=rows,
+            most=self._most(leaf.k),
+            living=living,
+            begun=self._begun(),
+        )
+        if not columns:
+            return found
+        self.offsets[:2] = reversed(self.offsets[:2])  # what a tile has in columns is in rows then
+        return replace(found.swapped(), rows=columns)
+
+    def _living(self) -> Literal["", "m", "k"]:
+        """The axis of which the living positions count; their list follows the operands."""
+        mask, rows = mask_of(self.result), self.function.plan.living.get(self.result.name)
+        if mask is not None:
+            self.offsets.append(self._list(mask, self.leaf.k, self.leaf.k.pad.as_int()))
+            return "k"
+        most = self._extent("m", self.leaf.m)
+        if rows is None or self.leaf.m is None or not isinstance(most, int):
+            return ""
+        self.offsets.append(self._list(rows, self.leaf.m, most))
+        return "m"
+
+    def _list(self, mask: Load, axis: Axis, most: int) -> str:
+        """The variable that holds the list of the living positions of an axis here."""
+        zero = {axis.index: expr(0)}
+        dims, axes = (tuple(substitute(e, zero) for e in at) for at in (mask.dims, mask.axes))
+        start = self.body.offset(Load(mask.tensor, dims, axes, mask.dtype))
+        names, make = self.function.dims, f"living{self.function.number}_{most}"
+        if f"{make} = living({most})" not in self.function.products:
+            self.function.products.append(f"{make} = living({most})")
+        stride = expression(self._step_of(mask, axis), names)
+        text = f"{make}({ARENA}, {start}, {stride}, {expression(axis.size, names)})"
+        name, is_new = self.function.base(f"living_{mask.tensor}", text)
+        if is_new:
+            self.body.hoisted.append(f"{name} = {text}")
+        return name
+
+    def _prefetch(self, spec: Matmul, out: Source) -> None:
+        """Bring a history near that is read by columns: nothing else would in time."""
+        left = factors(self.result)[0]
+        storage, rows = self.function.storage(left.tensor), spec.a[1]
+        is_history = any(s.kind == "full" for s in storage.slots)
+        is_short = isinstance(spec.k, int) and spec.k <= UNROLL
+        if spec.a[0] != 1 or not isinstance(rows, int) or is_short or not is_history:
+            return
+        width = BYTES[storage.dtype]
+        first = Text(self.offsets[0], ATOM if self.offsets[0].isidentifier() else SUM)
+        start = binary("*", PRODUCT, Text(str(width)), first)
+        size = expression(self.leaf.k.size * (rows * width), self.function.dims)
+        out.line(f"prefetch({ARENA}, {start}, {size})")
+
+    def _size(self, name: str, of: Expr) -> Size:
+        if of.is_const:
+            return of.as_int()
+        self.sizes[name] = of
+        return name
+
+    def _extent(self, name: str, axis: Axis | None) -> Size:
+        if axis is None:
+            return 1
+        chain = map(self.function.statement, (self.result.name, *self.leaf.epilogues))
+        return self._size(name, extent(axis, chain, self.function.plan))
+
+    def _rows(self, name: str, axis: Axis | None) -> str:
+        """The name of the number of rows that a tile has, where it runs over padding."""
+        padded = axis is not None and isinstance(self._extent(name, axis), int)
+        forms = ("broadcast", "dots") if name == "m" else ("dots",)
+        if axis is None or not padded or axis.size.is_const or self.leaf.form not in forms:
+            return ""
+        return str(self._size("rows", axis.size))
+
+    def _most(self, axis: Axis) -> int:
+        """What bounds the number of terms, where that is known at run time only."""
+        is_bounded = axis.pad.is_const and not axis.size.is_const
+        return axis.pad.as_int() if is_bounded and self.leaf.form == "broadcast" else 0
+
+    def _begun(self) -> str:
+        """The number of turns of the loop before, where the first begins the sums."""
+        loop = self.function.plan.begun.get(self.result.name)
+        if loop is None:
+            return ""
+        return str(self._size("turn", expr(loop.dim) - loop.span.lo))
+
+    def _stride(self, name: str, load: Load, axis: Axis | None) -> Size:
+        """How far one step along the axis moves the load, in elements."""
+        return 0 if axis is None else self._size(name, self._step_of(load, axis))
+
+    def _step_of(self, load: Load, axis: Axis) -> Expr:
+        storage, total = self.function.storage(load.tensor), expr(0)
+        kept = [s.kind != "one" for s in storage.slots] + [True] * len(storage.axes)
+        for is_kept, step, at in zip(kept, storage.strides, (*load.dims, *load.axes), strict=True):
+            if is_kept:
+                total = total + step * _coefficient(at, axis.index)
+        return total
+
+    def _offset(self, load: Load) -> str:
+        """The offset of the element where m, n and k are 0."""
+        zero = {a.index: expr(0) for a in (self.leaf.m, self.leaf.n, self.leaf.k) if a}
+        assert not load.picks, f"{load.tensor} is gathered inside a product"
+        axes = tuple(substitute(a, zero) for a in load.axes)
+        dims = tuple(substitute(d, zero) for d in load.dims)
+        return str(self.body.offset(Load(load.tensor, dims, axes, load.dtype, load.clamp)))
+
+    def _operand(self, load: Load) -> str:
+        """Name the tensor that a step reads or stores at this place."""
+        where = self._element(load)
+        if where not in self.loaded:
+            name = self.names.fresh(load.tensor)
+            rows = self._stride(f"{name}_m", load, self.leaf.m)
+            columns = self._stride(f"{name}_n", load, self.leaf.n)
+            self.operands.append(Operand(name, rows, columns))
+            self.offsets.append(self._offset(load))
+            self.loaded[where] = name
+        return self.loaded[where]
+
+    def _element(self, load: Load) -> Load:
+        """The element of memory that a load reads: what shares memory has one name there."""
+        storage = self.function.storage(load.tensor)
+        kept = tuple(
+            e for slot, e in zip(storage.slots, load.dims, strict=True) if slot.kind != "one"
+        )
+        return replace(load, tensor=storage.owner, dims=kept)
+
+    def _identity(self, s: Statement) -> Load:
+        axes = tuple(expr(a.index) for a in s.result_axes)
+        return Load(s.name, tuple(expr(d) for d in s.result_dims), axes, s.dtype)
+
+    def _accumulator(self) -> str | None:
+        return self._operand(self._identity(self.result)) if self.leaf.accumulate else None
+
+    def _first(self, start: str | None) -> Step:
+        return self._step(self.result, ("name", "acc"), start)
+
+    def _epilogue(self, s: Statement) -> Step:
+        return self._step(s, self._translate(s.clauses[0][1]), None)
+
+    def _step(self, s: Statement, of: StepExpr, store: str | None) -> Step:
+        load = self._identity(s)
+        if store is None and self.function.storage(s.name).place in ("global", "local"):
+            store = self._operand(load)
+        name = self.names.fresh(f"{s.name}_value")
+        self.steps[load] = name
+        return Step(name, of, store)
+
+    def _translate(self, value: Value) -> StepExpr:
+        match value:
+            case Literal_(x):
+                number = float(x)
+                return ("const", number if math.isfinite(number) else str(number))
+            case Load():
+                plain = Load(value.tensor, value.dims, value.axes, value.dtype)
+                if plain in self.steps:
+                    return ("name", self.steps[plain])
+                return ("name", self._operand(value))
+            case Call("stop_gradient", (x,)):
+                return self._translate(x)
+            case Call("pow", (x, Literal_(2))):
+                base = self._translate(x)
+                return ("mul", base, base)
+            case Call(fn, args):
+                return (fn, *(self._translate(a) for a in args))
+            case other:
+                raise AssertionError(f"{self.result.name}: {other} is no epilogue")
+
+
+def _coefficient(at: Expr, dim: Dim) -> int:
+    found = 0
+    for atom, k in at.terms:
+        if atom == dim:
+            found = k
+        else:
+            compound = Expr(((atom, 1),), 0)
+            assert dim not in dims_of(compound), f"{at} is not affine in {dim}"
+    return found
+
+
+def definition(name: str, spec: Matmul) -> list[str]:
+    """The lines that define a product, one part per line."""
+    out = Source()
+    out.line(f"{name} = matmul(")
+    out.line(f"    Matmul({spec.dtype!r}, m={spec.m!r}, n={spec.n!r}, k={spec.k!r},")
+    form = f"form={spec.form!r}, rows={spec.rows!r}" if spec.rows else f"form={spec.form!r}"
+    form += f", most={spec.most!r}" if spec.most else ""
+    form += f", begun={spec.begun!r}" if spec.begun else ""
+    form += f", living={spec.living!r}" if spec.living else ""
+    out.line(f"           a={spec.a!r}, b={spec.b!r}, start={spec.start!r}, {form},")
+    out.line("           operands=(")
+    for o in spec.operands:
+        out.line(f"               Operand({o.name!r}, {o.m!r}, {o.n!r}),")
+    out.line("           ),")
+    out.line("           steps=(")
+    for s in spec.steps:
+        out.line(f"               Step({s.name!r}, {s.expr!r}, {s.store!r}),")
+    out.line("           )))")
+    return out.text().splitlines()
+
+
+def _tuple(items: list[str]) -> str:
+    return f"({', '.join(items)},)" if items else "()"

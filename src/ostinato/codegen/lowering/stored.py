@@ -1,0 +1,281 @@
+"""Where values live: which nodes are stored, under which name, and by which indices."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from ostinato.codegen.lowering.axis_indices import Component, Digit, Digits, Structure, structure
+from ostinato.codegen.lowering.integer_nodes import Affinities
+from ostinato.codegen.system import Axis
+from ostinato.codegen.systems.whole_axes import JUMPING
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
+from ostinato.pdg.build import order
+from ostinato.pdg.index import Dim, Expr, Slice, expr, upper_bound
+from ostinato.pdg.node import (
+    Affine,
+    Along,
+    Broadcast,
+    Case,
+    Const,
+    Gather,
+    Host,
+    Input,
+    Iota,
+    Map,
+    Node,
+    Op,
+    Part,
+    Pdg,
+    Random,
+    Read,
+    Rec,
+    Reduce,
+    Reshape,
+    Scan,
+    Transpose,
+)
+
+Point = dict[Dim, Expr]
+DEEPEST = 48  # operators in a row that may be one equation
+MOVES = (Read, Reshape, Transpose, Broadcast, Part)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The indices of one statement: per position of the node, the index of each component."""
+
+    positions: tuple[tuple[tuple[Dim, Component], ...], ...]
+    domain: tuple[Dim, ...]
+
+    @property
+    def lanes(self) -> frozenset[Dim]:
+        return frozenset(i for p in self.positions for i, c in p if c.label == i)
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        return order({*self.domain, *self.lanes})
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return tuple(
+            Axis(i, c.size, upper_bound(c.size))
+            for p in self.positions
+            for i, c in p
+            if c.label != i
+        )
+
+    def digits(self) -> tuple[Digits, ...]:
+        """The statement's own indices, spelled per position."""
+        return tuple(tuple(Digit(expr(i), c.size) for i, c in p) for p in self.positions)
+
+    def point(self) -> Point:
+        return {d: expr(d) for d in self.domain}
+
+
+class Places:
+    """Stored nodes, their names and their frames, decided once for a whole program."""
+
+    def __init__(self, pdg: Pdg, batched: dict[str, tuple[Dim, ...]]) -> None:
+        self.pdg, self.batched = pdg, batched
+        self.nodes = pdg.nodes()
+        self.structures: dict[Node, Structure] = {}
+        for node in self.nodes:
+            lead = batched.get(node.op.name, ()) if isinstance(node.op, Rec) else ()
+            inner = [self.structures[a] for a in node.args]
+            self.structures[node] = structure(node, inner, lead)
+        self.consumers: dict[Node, list[Node]] = {}
+        for node in self.nodes:
+            for arg in node.args:
+                self.consumers.setdefault(arg, []).append(node)
+        self.root_uses = Counter(pdg.roots())
+        self.axis_names: dict[tuple[str, int, int, Expr], Dim] = {}
+        self.axis_sizes: dict[Dim, Expr] = {}
+        self.affinities = Affinities()
+        self.names: dict[Node, str] = {}
+        self.taken: Counter[str] = Counter()
+        self.frames: dict[Node, Frame] = {}
+        self.sliced_draws = self._sliced_draws()
+        self.cut = self._cut()
+
+    # ------------------------------------------------------------ which nodes are stored
+
+    def _sliced_draws(self) -> dict[Node, frozenset[Dim]]:
+        """Dims over which a draw is read in full: it may then be drawn row by row."""
+        out: dict[Node, frozenset[Dim]] = {}
+        for node in self.nodes:
+            if isinstance(node.op, Read) and isinstance(node.args[0].op, Random):
+                full = {
+                    d
+                    for d, index in node.op.at
+                    if index == Slice(expr(0), expr(d.extent)) and d in node.args[0].domain
+                }
+                drawn = node.args[0]
+                out[drawn] = out.get(drawn, frozenset()) | full
+        return out
+
+    def _cut(self) -> frozenset[Node]:
+        """The maps that are stored because they would join their readers to a long equation.
+
+        Every later stage walks along an equation, and may be slow on long ones.
+        """
+        self.cut = frozenset[Node]()
+        out: set[Node] = set()
+        depth: dict[Node, int] = {}
+        for node in self.nodes:
+            joined = [a for a in node.args if a not in out and not self.stored(a)]
+            depth[node] = 1 + max((depth[a] for a in joined), default=0)
+            if depth[node] > DEEPEST and isinstance(node.op, Map | Case):
+                out.add(node)
+        return frozenset(out)
+
+    def stored(self, node: Node) -> bool:
+        """Whether the node becomes a statement of its own."""
+        if node in self.cut:
+            return True
+        match node.op:
+            case Read() | Reshape() | Transpose() | Broadcast() | Part() | Affine() | Iota():
+                return False
+            case Const(values):
+                return len(values) > 1
+            case Map("stop_gradient"):
+                return False
+            case Gather() if self.is_elsewhere(node):
+                return False
+            case Map() | Case():
+                return not self._joins_reader(node)
+            case Reduce():
+                return not is_of_nothing(node)
+            case Gather():
+                return not self._is_picked_from(node)
+            case _:
+                return True
+
+    def is_elsewhere(self, node: Node) -> bool:
+        """Whether a gather is a plain read: its index is an expression of places."""
+        plain = isinstance(node.op, Gather) and node.op.window is None
+        return plain and self.affinities.holds(node.args[1])
+
+    def _is_picked_from(self, node: Node) -> bool:
+        """Whether only computed positions of the node are read, so that it moves elements."""
+
+        def picks(reader: Node) -> bool:
+            if isinstance(reader.op, Gather):
+                return reader.args[0] == node and reader.args[1] != node
+            return isinstance(reader.op, MOVES) and self._is_picked_from(reader)
+
+        readers = self.consumers.get(node, [])
+        return bool(readers) and not self.root_uses[node] and all(map(picks, readers))
+
+    def _joins_reader(self, node: Node) -> bool:
+        """A map with one reader over the same points and elements is part of the reader."""
+        if not any(a.domain or a.shape or self.stored(a) for a in node.args):
+            return not self.root_uses[node]  # arithmetic on literals and extents
+        readers = self.consumers.get(node, [])
+        if len(readers) != 1 or self.root_uses[node]:
+            return False
+        reader = readers[0]
+        if isinstance(reader.op, Read):
+            return self._is_folded_once(node, reader)
+        if reader.args.count(node) != 1 or node.domain != reader.domain:
+            return False
+        match reader.op:
+            case Map() | Case():
+                same_places = self.structures[node] == self.structures[reader]
+                return node.shape == reader.shape and same_places
+            case Reduce(fn, _):
+                return not fn.startswith("arg")
+            case Along(fn, axis):  # what is read once, in order
+                jumps = fn in JUMPING and node == reader.args[0]
+                return not jumps and _others(node, axis) == _others(reader, axis)
+            case _:
+                return False
+
+    def _is_folded_once(self, node: Node, reader: Node) -> bool:
+        """Whether a fold takes each point once, over a slice, of what has a second index.
+
+        Such a value, for all pairs of steps, is neither stored nor computed where it is not read.
+        """
+        assert isinstance(reader.op, Read), f"{reader} is no read"
+        folds = self.consumers.get(reader, [])
+        each_once = all(isinstance(i, Slice) and d not in reader.domain for d, i in reader.op.at)
+        return (
+            any(d.steps for d in node.domain)
+            and each_once
+            and not self.root_uses[reader]
+            and [isinstance(f.op, Reduce) and not f.op.fn.startswith("arg") for f in folds]
+            == [True]
+        )
+
+    # ------------------------------------------------------------ names and indices
+
+    def name(self, node: Node) -> str:
+        """A stable identifier: the user's name, or the operator's."""
+        if node not in self.names:
+            base = node.label or _op_name(node.op)
+            base = re.sub(r"\W+", "_", base).strip("_") or "value"
+            base = f"v_{base}" if base[0].isdigit() else base
+            self.taken[base] += 1
+            count = self.taken[base]
+            name = base if count == 1 else f"{base}_{count}"
+            while name in self.names.values():
+                self.taken[base] += 1
+                name = f"{base}_{self.taken[base]}"
+            self.names[node] = name
+        return self.names[node]
+
+    def _axis(self, tag: str, place: int, part: int, size: Expr) -> Dim:
+        """The axis index for a place and size: equal places share it, so that loops can fuse."""
+        key = (tag, place, part, size)
+        if key not in self.axis_names:
+            index = self.axis_names[key] = Dim(f"a{len(self.axis_names)}")
+            self.axis_sizes[index] = size
+        return self.axis_names[key]
+
+    def indices(
+        self, positions: Structure, used: set[Dim], tag: str = ""
+    ) -> tuple[tuple[tuple[Dim, Component], ...], ...]:
+        """Assign an index to every component: its label where still free, else an axis."""
+        out: list[tuple[tuple[Dim, Component], ...]] = []
+        for k, position in enumerate(positions):
+            indices: list[tuple[Dim, Component]] = []
+            for j, c in enumerate(position):
+                index = c.label
+                if index is None or index in used:
+                    index = self._axis(tag, k - len(positions), j - len(position), c.size)
+                used.add(index)
+                indices.append((index, c))
+            out.append(tuple(indices))
+        return tuple(out)
+
+    def frame(self, node: Node) -> Frame:
+        if node not in self.frames:
+            shape = self.structures[node]
+            self.frames[node] = Frame(self.indices(shape, set(node.domain)), node.domain)
+        return self.frames[node]
+
+
+def _others(node: Node, axis: int) -> tuple[Expr, ...]:
+    """The sizes of all axes but one."""
+    return tuple(s for k, s in enumerate(node.shape) if k - node.rank != axis)
+
+
+def is_of_nothing(node: Node) -> bool:
+    """Whether a fold runs over an axis without elements: it is the unit."""
+    reduced = node.op.axes if isinstance(node.op, Reduce) else ()
+    return any(node.args[0].shape[axis] == expr(0) for axis in reduced)
+
+
+def _op_name(op: Op) -> str:
+    match op:
+        case Map(fn) | Reduce(fn, _) | Random(fn, _) | Scan(fn):
+            return fn
+        case Input(name) | Rec(name):
+            return name
+        case Host(fn=fn):
+            return fn
+        case Along(fn):
+            return AXIS_FUNCTIONS[fn].shown
+        case _:
+            return type(op).__name__.lower()

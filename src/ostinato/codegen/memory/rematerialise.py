@@ -1,0 +1,185 @@
+"""Values computed again, or read back from 16 bits, in the loops that read them later.
+
+A value of every step that a later loop reads is memory that grows with the number of steps. Here
+the later loop gets a copy of its equation, which reads only what is in memory there anyway. A copy
+belongs to the loop of its readers: it says so (`Statement.later`), and nothing computes it earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from ostinato.codegen.fresh_names import fresh
+from ostinato.codegen.memory.long_lived import Kept
+from ostinato.codegen.scheduling.leaves import LONG, Sizes
+from ostinato.codegen.system import (
+    Call,
+    Draw,
+    Load,
+    Statement,
+    System,
+    Value,
+    children,
+    loads,
+)
+from ostinato.codegen.systems.prepare import needed
+from ostinato.codegen.values import Rewrite
+from ostinato.pdg.condition import ALWAYS
+from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.node import Dtype
+
+Way = Literal["again"] | Dtype
+Ways = Mapping[str, Way]  # lowered statement -> how later loops get it
+Fixed = tuple[tuple[Dim, Expr], ...]  # a dim, and the only point of it that is read
+COPIED = ("map", "fold", "matmul")  # kinds of equations that copies are made of
+DEEPEST = 64  # equations that one value may take to compute again
+PLAIN, SLOW, DRAWN = 1.0, 16.0, 24.0  # what a function, a long one and a draw take
+MULTIPLY = 0.25  # what a term of a sum takes
+
+
+class Unavailable(Exception):
+    """A value that is not in memory where it is needed again, nor what it is made of."""
+
+
+@dataclass
+class _Copies:
+    """Copies of equations, made once for every loop that needs them."""
+
+    statements: dict[str, Statement]
+    kept: Mapping[str, Kept]
+    ways: Ways
+    made: dict[tuple[str, int, Fixed], str] = field(
+        default_factory=dict[tuple[str, int, Fixed], str]
+    )
+    open: list[str] = field(default_factory=list[str])
+
+    def read(self, load: Load, loop: int, of: Kept) -> Load:
+        """The load, of a copy if its tensor is not in memory in a loop that reads what was kept."""
+        if load.tensor not in self.ways and load.tensor not in of.gone:
+            return load
+        source = self.statements[load.tensor]
+        is_map = self.ways.get(load.tensor, "again") != "again" or source.kind in COPIED
+        if load.picks or load.clamp or not is_map:
+            raise Unavailable(load.tensor)
+        places = list(zip(source.result_dims, load.dims, strict=True))
+        fixed = tuple((d, e) for d, e in places if not dims_of(e))
+        if load.tensor in self.open or len(self.open) > DEEPEST:
+            raise Unavailable(load.tensor)
+        if self.open and any(dims_of(e) and e.as_dim() != d for d, e in places):
+            raise Unavailable(load.tensor)  # another step: all steps would be kept again
+        name = self.copy(source, loop, fixed, of)
+        away = {d for d, _ in fixed}
+        return replace(load, tensor=name, dims=tuple(e for d, e in places if d not in away))
+
+    def copy(self, s: Statement, loop: int, fixed: Fixed, of: Kept) -> str:
+        key = (s.name, loop, fixed)
+        if key not in self.made:
+            self.open.append(s.name)
+            way = self.ways.get(s.name, "again")
+            source = s if way == "again" else self.decoded(s, way)
+            rewrite = Rewrite(dict(fixed), lambda load: self.read(load, loop, of))
+            made = rewrite.clauses(source)
+            name = fresh(f"{s.name}_again", self.statements)
+            away = {d for d, _ in fixed}
+            dims = tuple(d for d in source.dims if d not in away)
+            self.statements[name] = replace(
+                made,
+                name=name,
+                dims=dims,
+                axes=tuple(replace(a, size=rewrite.expr(a.size)) for a in made.axes),
+                lanes=made.lanes - away,
+                base=s.lowered,
+                later=of.dims - away,
+            )
+            self.made[key] = name
+            self.open.pop()
+        return self.made[key]
+
+    def decoded(self, s: Statement, half: Dtype) -> Statement:
+        """The equation of a value that is read back from its bits."""
+        name = f"{s.name}_{half}"
+        here = tuple(map(expr, s.result_dims)), tuple(expr(a.index) for a in s.result_axes)
+        plain = replace(
+            s,
+            kind="map",
+            dims=s.result_dims,
+            axes=s.result_axes,
+            lanes=s.lanes & frozenset(s.result_dims),
+            reduced=frozenset(),
+            fold="",
+            base=s.lowered,
+        )
+        if name not in self.statements:
+            bits = Call(f"{half}_bits", (Load(s.name, *here, s.dtype),), "uint16")
+            self.statements[name] = replace(
+                plain, name=name, dtype="uint16", clauses=((ALWAYS, bits),)
+            )
+        value = Call(f"{half}_value", (Load(name, *here, "uint16"),), s.dtype)
+        return replace(plain, clauses=((ALWAYS, value),))
+
+
+def again(system: System, kept: Sequence[Kept], ways: Ways) -> System:
+    """Return the system in which later loops get the chosen values in the given ways.
+
+    Errors: Unavailable if a value cannot be had so.
+    """
+    by_name = {k.tensor: k for k in kept}
+    copies = _Copies(dict(system.statements), by_name, ways)
+    for name, s in system.statements.items():
+        loops = {t: by_name[t].far[name] for t in ways if name in by_name[t].far}
+        if loops:
+
+            def moved(load: Load, loops: Mapping[str, int] = loops) -> Load:
+                if load.tensor not in loops:
+                    return load
+                return copies.read(load, loops[load.tensor], by_name[load.tensor])
+
+            copies.statements[name] = Rewrite({}, moved).clauses(s)
+    found = needed(copies.statements, system.outputs.values())
+    return replace(system, statements=found)
+
+
+def is_read_by_step(system: System, k: Kept) -> bool:
+    """Whether later loops read one step of a value at a time, not all steps as an axis."""
+    source = system.statements.get(k.tensor)
+    if source is None:
+        return False
+    for name in k.far:
+        reader = system.statements[name]
+        axes = {a.index for a in reader.axes}
+        for load in (x for _, value in reader.clauses for x in loads(value)):
+            if load.tensor == k.tensor and any(dims_of(e) & axes for e in load.dims):
+                return False
+    return True
+
+
+def work(system: System, changed: System, name: str, sizes: Sizes) -> float:
+    """What the statements that a change adds take for every element of the named one.
+
+    Unit: functions such as an addition, of one element.
+    """
+    new = [s for n, s in changed.statements.items() if n not in system.statements]
+    total = sum(sizes.elements(s.lowered) * _each(s, sizes) for s in new)
+    return total / sizes.elements(name)
+
+
+def _each(s: Statement, sizes: Sizes) -> float:
+    """What one element of the result takes."""
+    terms = 1.0
+    for axis in s.axes:
+        terms *= sizes.steps(axis.pad) if axis.index in s.reduced else 1
+    for dim in s.dims:
+        terms *= sizes.steps(expr(dim.extent)) if dim in s.reduced else 1
+    value = max(map(_value, (value for _, value in s.clauses)), default=0.0)
+    return terms * (MULTIPLY if s.kind == "matmul" else value + (s.kind == "fold"))
+
+
+def _value(value: Value) -> float:
+    own = 0.0
+    if isinstance(value, Draw):
+        own = DRAWN
+    elif isinstance(value, Call):
+        own = SLOW if value.fn in LONG else PLAIN
+    return own + sum(map(_value, children(value)))

@@ -1,0 +1,199 @@
+"""Axes of arrays become dimensions that run in tiles: of rows that are long, or much work.
+
+A sum over a million rows of an array needs the intermediate values of a few rows only: partial sums
+of tiles are added up in a fixed order. And the rows of a minibatch, each of which goes through a
+network, are work for several threads, a tile at a time in the nearest cache. The axes of different
+tensors that are one axis of the program, because each is read exactly where the other runs, form a
+family; a family becomes a dimension if all of its tensors are read row by row, and if it is worth
+it: the intermediate values take more memory than the partial sums will, or their work pays for
+threads that nothing else in it employs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from ostinato.codegen.fresh_names import fresh
+from ostinato.codegen.scheduling.leaves import Sizes
+from ostinato.codegen.system import Axis, Load, Statement, System, loads
+from ostinato.codegen.systems.tile import WIDTH, WORKERS, balanced_width, carried_dims, serial_dims
+from ostinato.codegen.values import Rewrite
+from ostinato.pdg.index import Dim, dims_of, expr
+
+LONG = 4096  # rows: fewer need no tiles to save memory
+WORTH = 1 << 20  # bytes of intermediate values: less stays in the caches as it is
+PAYS_NS = 20_000.0  # of work: less is not worth that threads meet
+PRODUCT_NS = 0.01  # a term of a matrix product
+ELEMENT_NS = 0.5  # an element of anything else
+
+
+class _Place(NamedTuple):
+    """An axis of a statement, reduced or not, or an axis of what it computes."""
+
+    statement: str
+    along: Dim
+
+
+@dataclass
+class _Families:
+    """Axes that are the same, joined one pair after the other; those that are read otherwise."""
+
+    leader: dict[_Place, _Place] = field(default_factory=dict[_Place, _Place])
+    fixed: set[_Place] = field(default_factory=set[_Place])
+
+    def find(self, place: _Place) -> _Place:
+        at = place
+        while (up := self.leader.get(at, at)) != at:
+            at = up
+        self.leader[place] = at
+        return at
+
+    def join(self, a: _Place, b: _Place) -> None:
+        self.leader[self.find(a)] = self.find(b)
+
+
+def long_rows(system: System) -> System:
+    """Return the system with a dimension instead of every family of axes that is worth it."""
+    found = _families(system.statements)
+    members: dict[_Place, list[_Place]] = defaultdict(list)
+    for name, s in system.statements.items():
+        for axis in s.axes:
+            place = _Place(name, axis.index)
+            members[found.find(place)].append(place)
+    fixed = {found.find(place) for place in found.fixed}
+    taken = {d.name for s in system.statements.values() for d in s.dims}
+    families = [f for leader, f in members.items() if leader not in fixed]
+    worth = _Worth(system)
+    for family in sorted(families, key=lambda f: -worth.rows(f)):
+        if worth.is_given(family):
+            name = fresh("row", taken)
+            taken.add(name)
+            system = _with_dim(system, family, name)
+            worth = _Worth(system)
+    return system
+
+
+def _families(statements: Mapping[str, Statement]) -> _Families:
+    found = _Families()
+    for name, s in statements.items():
+        own = {a.index: a for a in s.axes}
+        found.fixed |= {_Place(name, d) for d in _whole(s)}
+        for _, value in s.clauses:
+            for load in loads(value):
+                _read(found, name, own, load, statements[load.tensor])
+    return found
+
+
+def _whole(s: Statement) -> Iterator[Dim]:
+    """The axes that a statement needs all positions of at once, or whose size varies."""
+    for axis in s.axes:
+        needs_all = axis.index in s.reduced and (s.kind == "along" or s.fold.startswith("arg"))
+        if needs_all or axis.index == s.along or s.kind == "host" or axis.size != axis.pad:
+            yield axis.index
+
+
+def _read(found: _Families, name: str, own: Mapping[Dim, Axis], load: Load, s: Statement) -> None:
+    """Join the axes that a load of ``s`` reads at the same place; fix those it reads otherwise."""
+    for axis, at in zip(s.result_axes, load.axes, strict=True):
+        here, index = _Place(s.name, axis.index), at.as_dim()
+        if index is not None and index in own and own[index].size == axis.size:
+            found.join(here, _Place(name, index))
+        else:
+            found.fixed.add(here)
+    sizes = [d for pick in load.picks for d in dims_of(pick.axis.size)]
+    found.fixed |= {_Place(name, d) for d in sizes if d in own}
+
+
+class _Worth:
+    """Whether tiles along a family of axes are worth it, in a system as it is."""
+
+    def __init__(self, system: System) -> None:
+        self.statements = system.statements
+        self.size = Sizes(system.statements, system.hints).steps
+        self.ends = {*system.inputs.values(), *system.outputs.values()}
+        self.carried = carried_dims(self.statements)
+        self.serial = serial_dims(self.statements, self.carried)
+
+    def rows(self, family: Sequence[_Place]) -> int:
+        return self.size(_axis(self.statements[family[0].statement], family[0].along).size)
+
+    def is_given(self, family: Sequence[_Place]) -> bool:
+        """Whether the family should be a dimension.
+
+        The array of an argument or a result stays as it lies: the axis is its first.
+        """
+        names = [place.statement for place in family]
+        firsts = all(
+            self.statements[name].axes[0].index == index
+            for name, index in family
+            if name in self.ends and index not in self.statements[name].reduced
+        )
+        alone = len(set(names)) == len(names)
+        return alone and firsts and (self.saves(family) or self.employs(family))
+
+    def saves(self, family: Sequence[_Place]) -> bool:
+        """Whether what is computed along the axis is larger than tiles and their sums."""
+        rows = self.rows(family)
+        line = sums = 0
+        for name, index in family:
+            s = self.statements[name]
+            others = math.prod(self.size(a.pad) for a in s.result_axes if a.index != index)
+            if index in s.reduced:
+                sums += others
+            elif name not in self.ends:
+                line += others
+        width = balanced_width(rows, line, sums, WORKERS)
+        tiles = WORKERS * width * line + sums * rows // width
+        return rows >= LONG and 4 * line * rows >= WORTH and line * rows > 2 * tiles
+
+    def employs(self, family: Sequence[_Place]) -> bool:
+        """Whether the rows are much work, for which nothing else gives tiles to threads."""
+        time = 0.0
+        for name, _ in family:
+            s = self.statements[name]
+            if s.lanes - self.carried[name] - self.serial:
+                return False
+            each = PRODUCT_NS if s.kind == "matmul" else ELEMENT_NS
+            time += each * math.prod(self.size(a.pad) for a in s.axes)
+        return self.rows(family) >= 2 * WIDTH and time >= PAYS_NS
+
+
+def _axis(s: Statement, index: Dim) -> Axis:
+    return next(a for a in s.axes if a.index == index)
+
+
+def _with_dim(system: System, family: Sequence[_Place], name: str) -> System:
+    """Turn one axis of every statement of a family into a dimension that may run in tiles."""
+    first = family[0]
+    size = _axis(system.statements[first.statement], first.along).size
+    dim, at = Dim(name, size=size), dict(family)
+
+    def moved(load: Load) -> Load:
+        if load.tensor not in at:
+            return load
+        axes = [a.index for a in system.statements[load.tensor].result_axes]
+        if at[load.tensor] not in axes:
+            return load
+        place = axes.index(at[load.tensor])
+        others = (*load.axes[:place], *load.axes[place + 1 :])
+        return replace(load, dims=(*load.dims, load.axes[place]), axes=others)
+
+    def changed(s: Statement) -> Statement:
+        index = at.get(s.name)
+        if index is None:
+            return Rewrite({}, moved).clauses(s)
+        s = Rewrite({index: expr(dim)}, moved).clauses(s)
+        reduced = {dim if d == index else d for d in s.reduced}
+        return replace(
+            s,
+            dims=(*s.dims, dim),
+            axes=tuple(a for a in s.axes if a.index != index),
+            lanes=s.lanes | {dim},
+            reduced=frozenset(reduced),
+        )
+
+    return replace(system, statements={n: changed(s) for n, s in system.statements.items()})

@@ -1,0 +1,1 @@
+"""The compiler: programs, options, the stages, and compiled programs."""

@@ -1,0 +1,351 @@
+"""Binding the arguments of a call: extents, inputs and the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+
+from ostinato.language.dims import is_integer
+from ostinato.language.shown import shown
+from ostinato.pdg.condition import cond_symbols
+from ostinato.pdg.errors import ArgumentError, guess
+from ostinato.pdg.functions import Array
+from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, expr, symbols
+from ostinato.pdg.intervals import LONGEST
+from ostinato.pdg.limits import Count, counts
+from ostinato.pdg.naming import show_shape
+from ostinato.pdg.node import Affine, Case, Gather, Input, Iota, Node, Part, Pdg, Read
+
+LARGEST_SEED = 2**64 - 1  # draws are keyed by 64 bits of it
+LONGEST_SEARCH = 10_000  # how far an extent is tried until another one that it defines is enough
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What one run is given; inputs have the dtypes and shapes of their declarations."""
+
+    extents: dict[str, int]
+    inputs: dict[str, Array]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The arguments a program takes: input nodes and extents, by name in alphabetical order."""
+
+    inputs: dict[str, Node]
+    extents: tuple[str, ...]
+    least: dict[str, int]  # extents that start above 1
+    derived: dict[str, Expr] = field(default_factory=dict[str, Expr])  # by those of ``extents``
+    counts: tuple[Count, ...] = ()  # what could be too many
+    _last: dict[object, dict[str, int]] = field(  # the extents of the last call, by its sizes
+        default_factory=dict[object, dict[str, int]], compare=False, repr=False
+    )
+
+    def bind(self, arguments: Mapping[str, object], where: str = "") -> Arguments:
+        """Return checked arguments of a call at a place of the user's program.
+
+        Extents are given by name or follow from the shapes of inputs; ``seed`` is 0 if not given.
+        Errors: ArgumentError for unknown, missing, contradicting and misshapen arguments.
+        """
+        try:
+            return self._bound(arguments)
+        except ArgumentError as error:
+            raise error.at(where) from None
+
+    def _bound(self, arguments: Mapping[str, object]) -> Arguments:
+        self._refuse_unknown(arguments)
+        seed = _integer("seed", arguments.get("seed", 0), 0, LARGEST_SEED)
+        given = {
+            name: _integer(name, arguments[name], 1, LONGEST)
+            for name in (*self.extents, *self.derived)
+            if name in arguments
+        }
+        arrays = {
+            name: _array(name, node, arguments[name])
+            for name, node in self.inputs.items()
+            if name in arguments
+        }
+        shapes = tuple((name, array.shape) for name, array in arrays.items())
+        key = (tuple(given.items()), shapes)
+        if key not in self._last:
+            found = self._sizes(given, dict(shapes))
+            self._last.clear()
+            self._last[key] = found
+        return Arguments(dict(self._last[key]), arrays, seed)
+
+    def sized(self, given: Mapping[str, object], where: str) -> dict[str, int]:
+        """Return checked extents that are given by name, without inputs.
+
+        Errors: ArgumentError for unknown, missing and contradicting ones.
+        """
+        known = (*self.extents, *self.derived)
+        try:
+            for name in given:
+                if name not in known:
+                    remedy = f"{guess(name, known)}It has: {', '.join(known) or 'none'}."
+                    raise ArgumentError(f"the program has no extent `{name}`", remedy)
+            sizes = {n: _integer(n, size, 1, LONGEST) for n, size in given.items()}
+            extents = {name: (size, f"{name}={size}") for name, size in sizes.items()}
+            self._refuse_missing(self.inputs, extents)
+            self._check_derived(extents)
+            self._refuse_short(extents)
+        except ArgumentError as error:
+            raise error.at(where) from None
+        return {name: sizes[name] for name in self.extents}
+
+    def _sizes(
+        self, given: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]
+    ) -> dict[str, int]:
+        """The extents that are given by name or by the shapes of inputs."""
+        extents = {name: (size, f"{name}={size}") for name, size in given.items()}
+        for name, shape in shapes.items():
+            _extents_from(name, declared_shape(self.inputs[name]), shape, extents)
+        self._refuse_missing(shapes, extents)
+        self._check_derived(extents)
+        self._refuse_short(extents)
+        self._refuse_long(extents)
+        for name, shape in shapes.items():
+            _check_shape(name, declared_shape(self.inputs[name]), shape, extents)
+        return {name: extents[name][0] for name in self.extents}
+
+    def _refuse_unknown(self, arguments: Mapping[str, object]) -> None:
+        known = (*self.inputs, *self.extents, *self.derived, "seed")
+        for name in arguments:
+            if name not in known:
+                remedy = f"{guess(name, known)}It takes: {', '.join(known)}."
+                raise ArgumentError(f"the program has no argument `{name}`", remedy)
+
+    def _refuse_missing(self, given: Mapping[str, object], extents: Iterable[str]) -> None:
+        for name, node in self.inputs.items():
+            if name not in given:
+                shape = show_shape(declared_shape(node))
+                remedy = f"Pass {name}=... of shape {shape} and type {node.dtype}."
+                raise ArgumentError(f"the input `{name}` is missing", remedy)
+        for name in self.extents:
+            if name not in extents:
+                remedy = f"Pass {name}=..., the number of steps of `{name.lower()}`."
+                raise ArgumentError(f"the extent `{name}` is missing", remedy)
+
+    def _check_derived(self, extents: Mapping[str, tuple[int, str]]) -> None:
+        """Refuse extents that make a derived one empty, or another than what was given."""
+        for name, of in self.derived.items():
+            found, because = _evaluated(of, extents)
+            if found < 1:
+                fact = f"the extent `{name}` = {of} is {found} ({because})"
+                raise ArgumentError(fact, "Pass extents for which it is at least 1.")
+            given, source = extents.get(name, (found, ""))
+            if given != found:
+                fact = f"the extent `{name}` is {given} ({source}) and {of} = {found} ({because})"
+                raise ArgumentError(fact, "Leave it out: the other extents give it.")
+
+    def _refuse_short(self, extents: Mapping[str, tuple[int, str]]) -> None:
+        for name, least in self.least.items():
+            size, because = extents[name]
+            if size < least:
+                fact = f"the extent `{name}` is {size} ({because}), the program reads {least} steps"
+                raise ArgumentError(fact, f"Pass at least {least} steps of `{name.lower()}`.")
+
+    def _refuse_long(self, extents: Mapping[str, tuple[int, str]]) -> None:
+        """Refuse extents for which int32 positions or int64 indices could not count."""
+        derived = {name: _evaluated(of, extents) for name, of in self.derived.items()}
+        for name, (size, because) in {**extents, **derived}.items():
+            if size > LONGEST:
+                fact = f"the extent `{name}` is {size} ({because}), the most is {LONGEST}"
+                raise ArgumentError(fact, "Split the steps into several runs.")
+        for count in self.counts:
+            found, because = _evaluated(count.size, extents)
+            if found > count.most:
+                fact = f"{count.what} counts {count.size} = {found} ({because})"
+                raise ArgumentError(f"{fact}, the most is {count.most}", "Pass smaller extents.")
+
+
+def signature(pdg: Pdg) -> Signature:
+    """Return the arguments a program takes.
+
+    Errors: ArgumentError if two inputs share a name, or an input is called like an extent.
+    """
+    inputs: dict[str, Node] = {}
+    mentioned: set[Dim | Extent] = set(pdg.dims())
+    for node in pdg.nodes():
+        mentioned |= node_symbols(node)
+        if isinstance(node.op, Input):
+            other = inputs.setdefault(node.op.name, node)
+            if other != node:
+                fact = f"two inputs are called `{node.op.name}`"
+                remedy = f"Rename one; the other is made at {other.where or 'an unknown place'}."
+                raise ArgumentError(fact, remedy, node.where)
+    extents = {s.name for of in mentioned for s in _extents_of(of)}
+    derived = {d.symbol.name: d.size for d in mentioned if isinstance(d, Dim) and d.size}
+    _check_derived_names(derived, extents)
+    for name in inputs:
+        if name in extents or name in derived or name == "seed":
+            fact = f"the input `{name}` has the name of another argument"
+            raise ArgumentError(fact, "Rename it.", inputs[name].where)
+    return Signature(
+        dict(sorted(inputs.items())),
+        tuple(sorted(extents)),
+        pdg.minimum_extents,
+        dict(sorted(derived.items())),
+        counts(pdg),
+    )
+
+
+def _check_derived_names(derived: Mapping[str, Expr], extents: Iterable[str]) -> None:
+    for name, of in derived.items():
+        if name in extents:
+            fact = f"the extent `{name}` is an argument, and defined as {of}"
+            remedy = f"Rename one of the dimensions called `{name.lower()}`."
+            raise ArgumentError(fact, remedy)
+
+
+def _extents_of(symbol: Dim | Extent) -> set[Extent]:
+    of = symbol.extent if isinstance(symbol, Dim) else symbol
+    return {s for s in symbols(of) if isinstance(s, Extent)}
+
+
+def least_extents(pdg: Pdg) -> dict[str, int]:
+    """Return how many steps constant positions need: ``x[5]`` six, ``x[-2]`` and ``x[:2]`` two."""
+    needed: dict[Dim, int] = {dim: 1 for dim in pdg.dims() if dim.size is not None}
+    reads = [node.op.at for node in pdg.nodes() if isinstance(node.op, Read)]
+    for dim, at in (pair for pairs in reads for pair in pairs):
+        ends = (at.lo, at.hi) if isinstance(at, Slice) else (at,)
+        steps = max(_steps(end, dim, at) for end in ends)
+        needed[dim] = max(needed.get(dim, 1), steps)
+    for dim, window in filter(None, map(_window, pdg.nodes())):  # it must hold a step
+        short = window.hi - window.lo - expr(dim.extent)
+        steps = 1 - short.const if short.is_const else 1
+        needed[dim] = max(needed.get(dim, 1), steps)
+    least: dict[str, int] = {}
+    for dim, steps in needed.items():
+        for name, enough in _least_for(dim, steps).items():
+            least[name] = max(least.get(name, 1), enough)
+    return {name: steps for name, steps in least.items() if steps > 1}
+
+
+def _least_for(dim: Dim, steps: int) -> dict[str, int]:
+    """The least extents for that many steps; a size of several extents says nothing of each."""
+    found = list(_extents_of(dim))
+    if len(found) != 1:
+        return {}
+    (symbol,) = found
+    if dim.extent == symbol:
+        return {symbol.name: steps}
+    tried = range(1, LONGEST_SEARCH)
+    enough = next((n for n in tried if evaluate(dim.extent, {symbol: n}) >= steps), 1)
+    return {symbol.name: enough}
+
+
+def _window(node: Node) -> tuple[Dim, Slice] | None:
+    return node.op.window if isinstance(node.op, Gather) else None
+
+
+def _steps(e: Expr, dim: Dim, at: Expr | Slice) -> int:
+    """The steps of a dimension that a constant position from either end needs."""
+    if e.is_const:
+        return e.const if isinstance(at, Slice) else e.const + 1
+    gap = e - expr(dim.extent)
+    return -gap.const if gap.is_const else 1
+
+
+def node_symbols(node: Node) -> set[Dim | Extent]:
+    """Return the dimensions and extents that a node mentions."""
+    mentioned: list[Expr] = list(node.shape)
+    match node.op:
+        case Affine(of) | Iota(of):
+            mentioned.append(of)
+        case Read(at):
+            for _, index in at:
+                mentioned += [index.lo, index.hi] if isinstance(index, Slice) else [index]
+        case Part(_, index):
+            mentioned += [index.lo, index.hi] if isinstance(index, Slice) else [index]
+        case Case(cond):
+            return {*cond_symbols(cond), *(s for e in mentioned for s in symbols(e))}
+        case _:
+            pass
+    return {*node.domain, *(s for e in mentioned for s in symbols(e))}
+
+
+def declared_shape(node: Node) -> tuple[Expr, ...]:
+    """Return the shape of an input's or an output's array: extents of its domain, then its axes."""
+    return (*(expr(dim.extent) for dim in node.domain), *node.shape)
+
+
+def _integer(name: str, value: object, lowest: int, largest: int) -> int:
+    if is_integer(value) and lowest <= value <= largest:
+        return int(value)
+    remedy = f"Pass an integer of at least {lowest}."
+    if is_integer(value) and value > largest:
+        exponent = largest.bit_length()
+        most = f"2**{exponent} - 1" if largest + 1 == 1 << exponent else f"{largest:,}"
+        remedy = f"Pass an integer of at most {most}."
+    raise ArgumentError(f"`{name}` is {shown(value)}", remedy)
+
+
+def _array(name: str, node: Node, value: object) -> Array:
+    """The array of an input, converted if that keeps its kind or widens it."""
+    try:
+        array: Array = np.asarray(value)
+    except (ValueError, OverflowError):
+        array = np.empty(0, object)
+    if array.dtype.kind not in "biufc" and str(array.dtype) != node.dtype:
+        fact = f"the input `{name}` is {shown(value)}, which is no array of numbers"
+        raise ArgumentError(fact, f"Pass an array of {node.dtype}, with rows of equal lengths.")
+    if not np.can_cast(array.dtype, node.dtype, "same_kind"):
+        fact = f"the input `{name}` has type {array.dtype}, declared is {node.dtype}"
+        raise ArgumentError(fact, f"Pass {name}.astype('{node.dtype}').")
+    out = cast(Array, np.ascontiguousarray(array, node.dtype).reshape(array.shape))
+    if node.dtype in ("int32", "int64", "uint32") and not np.array_equal(out, array):
+        fact = f"the input `{name}` has values outside {node.dtype}"
+        raise ArgumentError(fact, "Pass values inside its range, or declare a wider type.")
+    rank = len(declared_shape(node))
+    if array.ndim != rank:
+        shape = show_shape(declared_shape(node))
+        fact = f"the input `{name}` has shape {array.shape}, declared is {shape}"
+        raise ArgumentError(fact, f"Pass an array with {rank} axes.")
+    return out
+
+
+def _extents_from(
+    name: str, shape: tuple[Expr, ...], sizes: tuple[int, ...], known: dict[str, tuple[int, str]]
+) -> None:
+    """Learn extents from axes such as ``T`` or ``T + 1``; known ones must agree."""
+    for axis, (declared, size) in enumerate(zip(shape, sizes, strict=True)):
+        extent, k = declared.terms[0] if len(declared.terms) == 1 else (None, 1)
+        rest = size - declared.const
+        if isinstance(extent, Extent) and rest == 0 and extent.name not in known:
+            fact = f"the extent `{extent.name}` is 0 (`{name}` has {size} at axis {axis})"
+            raise ArgumentError(fact, "Pass an array of at least 1 step.")
+        if not isinstance(extent, Extent) or rest % k or rest // k < 1:
+            continue  # where no extent fits, the shape check says so
+        because = f"`{name}` has {size} at axis {axis}"
+        value, reason = known.setdefault(extent.name, (rest // k, because))
+        if value != rest // k:
+            fact = f"the extent `{extent.name}` is {value} ({reason}) and {rest // k} ({because})"
+            raise ArgumentError(fact, "Pass arrays and extents of equal sizes.")
+
+
+Sourced = Mapping[str, tuple[int, str]]  # extents, and where each was given
+
+
+def _evaluated(of: Expr, extents: Sourced) -> tuple[int, str]:
+    """A size, and where the extents that it mentions come from."""
+    values: dict[Dim | Extent, int] = {Extent(name): size for name, (size, _) in extents.items()}
+    names = sorted(s.name for s in symbols(of) if isinstance(s, Extent))
+    return evaluate(of, values), ", ".join(extents[name][1] for name in names)
+
+
+def _check_shape(
+    name: str, shape: tuple[Expr, ...], sizes: tuple[int, ...], extents: Sourced
+) -> None:
+    found = [_evaluated(size, extents) for size in shape]
+    expected = tuple(size for size, _ in found)
+    if expected != sizes:
+        because = {why: None for (n, why), size in zip(found, sizes, strict=True) if n != size}
+        source = "".join(f" ({why})" for why in because if why)
+        fact = f"the input `{name}` has shape {sizes}, declared is {show_shape(shape)} = {expected}"
+        fact += source
+        raise ArgumentError(fact, f"Pass an array of shape {expected}.")

@@ -1,0 +1,260 @@
+"""A compiled program, and the way to it: from the cache, or through the stages of the compiler."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from ostinato.codegen.cpu.digest import digest
+from ostinato.compiler.arguments import Arguments, Signature, signature
+from ostinato.compiler.call_cache import Alike
+from ostinato.compiler.options import Options, Request, options_from
+from ostinato.compiler.pipeline import build, code_digest
+from ostinato.compiler.remarks import left_out
+from ostinato.compiler.results import Beside, Results
+from ostinato.language.shown import is_a, shown
+from ostinato.language.surface import declare_class
+from ostinato.machine.profile_store import profile_in_use
+from ostinato.pdg.claims import Claim
+from ostinato.pdg.errors import (
+    ArgumentError,
+    CertificateError,
+    CycleError,
+    MemoryLimitError,
+    OptionError,
+)
+from ostinato.pdg.node import UNSEEN, Pdg
+from ostinato.pdg.switches import debug
+from ostinato.pdg.text.fingerprint import fingerprint, spell
+from ostinato.provenance.place import calling_place, user_level
+from ostinato.rewrite.engine.registry import RuleSet
+from ostinato.runtime.build.compiling import Team
+from ostinato.runtime.build.piecewise import Making
+from ostinato.runtime.cache import programs
+from ostinato.runtime.explanation import Drawn, Explanation
+from ostinato.runtime.run.cores import available_cores
+from ostinato.runtime.run.executor import Bound, Executable
+from ostinato.runtime.run.stream import Stream
+
+if TYPE_CHECKING:
+    from ostinato.language.dims import Dimension
+    from ostinato.report.measured_run import RunProfile
+
+TARGETS = ("cpu",)
+LARGE = 200  # nodes: a smaller program is compiled before another process has started
+
+
+class Compiled:
+    """A program as machine code, for any extents.
+
+    >>> import ostinato as ot
+    >>> t = ot.dims("t")
+    >>> x = ot.input("x", over=t)
+    >>> run = ot.Program(total=x[: t + 1].sum(0)).compile()
+    >>> run(x=[1.0, 2.0, 3.0])["total"].tolist()
+    [1.0, 3.0, 6.0]
+    """
+
+    def __init__(
+        self, executable: Executable, takes: Signature, beside: Beside, request: Request
+    ) -> None:
+        self.executable, self._signature, self._beside = executable, takes, beside
+        self._request = request
+        self._alike: Alike | None = None
+
+    def __call__(self, check_finite: object = False, **arguments: object) -> Results:
+        """Return every output, shaped (extents of its domain in declaration order, then shape).
+
+        A true ``check_finite`` looks for NaN and infinities.
+        Errors: ArgumentError; MemoryLimitError; NonFiniteError with ``check_finite``.
+        """
+        if type(check_finite) is not bool and not is_a(check_finite, np.bool_):
+            self._refuse_by_place(check_finite, calling_place())
+        seen = self._alike.bind(arguments) if self._alike is not None else None
+        bound = self._bind(arguments, calling_place()) if seen is None else self._bound(seen)
+        try:
+            arrays = self.executable.run(bound, bool(check_finite))
+        except MemoryLimitError as error:
+            raise error.at(calling_place()) from None
+        return Results(arrays, self._beside.lengths)
+
+    def stream(
+        self, over: Dimension | str, check_finite: object = False, **arguments: object
+    ) -> Stream:
+        """Run and yield one record per step of the outermost dim, while it runs.
+
+        Errors: ArgumentError; NonFiniteError with ``check_finite``, at the first bad step.
+        """
+        where = calling_place()
+        bound = self._streamed(over, arguments, where)
+        dim = over if isinstance(over, str) else over.name
+        lengths = self._beside.lengths
+        return _announced(Stream(self.executable, dim, bound, bool(check_finite), lengths))
+
+    def profile(self, **arguments: object) -> RunProfile:
+        """Run once, and measure where the time goes: by operations, lines and kernels.
+
+        Workers note the time after every kernel and barrier, which takes some 30 ns each; other
+        runs are as fast as before. The results are in ``results``.
+        Errors: ArgumentError.
+
+        >>> import ostinato as ot
+        >>> t = ot.dims("t")
+        >>> run = ot.Program(y=ot.exp(ot.input("x", over=t))).compile()
+        >>> found = run.profile(x=[0.0, 1.0])
+        >>> round(sum(part.ns for part in found.operations)) == found.total_ns
+        True
+        """
+        bound = self._bind(arguments, calling_place())
+        log = self.executable.log(bound.extents)
+        found = Results(self.executable.run(bound, log=log), self._beside.lengths)
+        return self.executable.profile(log, bound.extents, found)
+
+    def profiled_stream(
+        self, over: Dimension | str, check_finite: object = False, **arguments: object
+    ) -> tuple[Stream, Callable[[], RunProfile]]:
+        """A stream whose run is measured, and what gives its profile once the stream is closed.
+
+        Errors: as `stream`; ArgumentError if the profile is asked for before.
+        """
+        bound = self._streamed(over, arguments, calling_place())
+        dim, log = over if isinstance(over, str) else over.name, self.executable.log(bound.extents)
+        lengths = self._beside.lengths
+        made = Stream(self.executable, dim, bound, bool(check_finite), lengths, log)
+        stream = _announced(made)
+        return stream, lambda: self.executable.profile(log, bound.extents, {})
+
+    def _streamed(
+        self, over: Dimension | str, arguments: Mapping[str, object], where: str
+    ) -> Bound:
+        """The arguments of a run that is read step by step."""
+        dim = over if isinstance(over, str) else over.name
+        domains = self.executable.artifact.domains
+        domains = {n: dims for n, dims in domains.items() if not n.startswith(UNSEEN)}
+        if not any(dims[:1] == (dim,) for dims in domains.values()):
+            firsts = sorted({dims[0] for dims in domains.values() if dims})
+            fact = f"no output has `{dim}` as its first dimension"
+            remedy = f"Stream over one of: {', '.join(firsts)}." if firsts else "Call the program."
+            raise ArgumentError(fact, remedy, where)
+        return self._bind(arguments, where)
+
+    def _refuse_by_place(self, given: object, where: str) -> NoReturn:
+        name = next(iter((*self._signature.inputs, *self._signature.extents)), "x")
+        fact = f"`check_finite`, the first argument of a compiled program, is {shown(given)}"
+        raise ArgumentError(fact, f"Pass arguments by name: run({name}=...).", where)
+
+    def explain(self, **extents: int) -> Explanation:
+        """What was compiled; memory is that of the given extents, or of the last run."""
+        title = ", ".join(n for n in self.executable.artifact.domains if not n.startswith(UNSEEN))
+        sizes = self._signature.sized(extents, calling_place()) if extents else None
+        found = self.executable.explain(sizes)
+        return replace(found, title=title, draw=partial(_drawn, self._request))
+
+    def certificate(self, path: str | Path) -> None:
+        """Write down what rewriting and scheduling did, as a file that ``ostinato verify`` checks.
+
+        Errors: CertificateError if the file cannot be written.
+        """
+        from ostinato.certificate.document import write
+        from ostinato.certificate.make import certificate_of
+
+        where = calling_place()
+        try:
+            write(certificate_of(self._request, self.executable), Path(path))
+        except CertificateError as error:
+            raise error.at(where) from None
+
+    def _bind(self, arguments: Mapping[str, object], where: str) -> Bound:
+        found = self._signature.bind(arguments, where)
+        self._alike = Alike(self._signature, arguments, found)
+        return self._bound(found)
+
+    def _bound(self, found: Arguments) -> Bound:
+        constants = self.executable.artifact.constants
+        return Bound(found.extents, {**found.inputs, **constants}, found.seed, self._beside.hosts)
+
+
+# `__call__` looks at its arguments itself: a call may take a few microseconds in all.
+declare_class(Compiled, besides=("__call__",))
+
+
+def _announced(stream: Stream) -> Stream:
+    """The stream, with a warning at the user's line if its records come after the run."""
+    if stream.late_note:
+        warnings.warn(stream.late_note, stacklevel=user_level())
+    return stream
+
+
+def compile_program(
+    pdg: Pdg,
+    beside: Beside,
+    target: str = "cpu",
+    rules: RuleSet | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Compiled:
+    """Return a compiled program, from the cache if an equal one was compiled before.
+
+    ``beside`` is what the program has besides its graph: no part of what is cached.
+
+    Errors: OptionError for an unknown target or option; CycleError; ShapeError.
+    """
+    if target not in TARGETS:
+        raise OptionError(f"there is no target `{target}`", f"Targets: {', '.join(TARGETS)}.")
+    chosen = options_from(options or {}, pdg)
+    profile = chosen.profile or profile_in_use()
+    chosen = replace(chosen, verify=chosen.verify or debug().verify, profile=profile)
+    takes = signature(pdg)
+    claims: tuple[Claim, ...] = ()
+    if chosen.does_check("values"):
+        from ostinato.compiler.watching import checked
+
+        pdg, claims = checked(pdg, beside.notes)
+    for note in left_out(beside.notes, chosen.does_check("values")):
+        warnings.warn(note, stacklevel=user_level())
+    key = _key(pdg, rules, chosen)
+    artifact = programs.load(key)
+    with _team(pdg, chosen) if artifact is None else nullcontext() as team:
+        making = None if team is None else Making(team)
+        if artifact is None:
+            try:
+                artifact = build(pdg, rules, chosen, None if making is None else making.add)
+            except CycleError as unordered:
+                from ostinato.compiler.circular import find_cycle
+
+                raise find_cycle(pdg) or unordered from None
+            directory = programs.store(key, artifact)
+        else:
+            directory = programs.directory_of(key)
+        for note in artifact.explanation.notes:
+            warnings.warn(note, stacklevel=user_level())
+        artifact = replace(artifact, claims=claims)  # their texts are no part of the key
+        executable = Executable(artifact, directory, key, chosen.threads, making)
+    return Compiled(executable, takes, beside, Request(pdg, rules, chosen))
+
+
+def _team(pdg: Pdg, options: Options) -> AbstractContextManager[Team | None]:
+    """Processes that compile a large program's kernels: they start while it is rewritten."""
+    if len(pdg.nodes()) < LARGE:
+        return nullcontext()
+    return Team(options.threads or available_cores())
+
+
+def _drawn(request: Request) -> Drawn:
+    from ostinato.compiler.drawings import drawn
+
+    return drawn(request)
+
+
+def _key(pdg: Pdg, rules: RuleSet | None, options: Options) -> str:
+    """Everything that decides the artifact: program, rules, options, compiler, machine."""
+    workers = options.threads or available_cores()
+    chosen = "all" if rules is None else spell(rules.rules)
+    about = (chosen, repr(options), str(workers), code_digest(), digest())
+    return fingerprint(pdg, *about)

@@ -1,0 +1,154 @@
+"""What a user may choose of a compilation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, cast
+
+from ostinato.compiler.arguments import signature
+from ostinato.language.dims import is_integer
+from ostinato.language.shown import shown
+from ostinato.machine.profile import TYPICAL_EXTENT, Profile
+from ostinato.pdg.errors import OptionError, guess
+from ostinato.pdg.functions import HALVES
+from ostinato.pdg.index import Dim, Extent, evaluate
+from ostinato.pdg.node import Pdg
+from ostinato.rewrite.engine.registry import RuleSet
+
+MOST_THREADS = 1024
+LARGEST_SIZE = 2**31 - 1  # of a hint and of a tile
+
+CHECKS = ("values", "addresses")
+"""What a run may check: computed steps, positions and conditions; every access of memory."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may choose of a compilation; a result changes by rounding only."""
+
+    threads: int = 0  # workers; 0 means every core this process may use
+    hints: Mapping[str, int] = field(default_factory=dict[str, int])  # typical extents, for costs
+    widths: Mapping[str, int] = field(default_factory=dict[str, int])  # rows per tile, by dim
+    verify: bool = False  # check every invariant after every stage
+    checks: bool | tuple[str, ...] = False  # of every run: words of `CHECKS`; True for "values"
+    profile: Profile | None = (
+        None  # what work takes; None: `ostinato.machine.profile_store.current`
+    )
+    exact: bool = False  # only rules that keep every bit, and no operation that rounds otherwise
+    memory_limit: int = 0  # bytes of the arena, at the hinted extents and in every run; 0: none
+    storage: str = "float32"  # of values kept for later loops; a half rounds what those read
+
+    def does_check(self, word: str) -> bool:
+        """Whether runs check what a word of `CHECKS` says."""
+        if isinstance(self.checks, bool):
+            return self.checks and word == "values"
+        return word in self.checks
+
+
+def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
+    """Return the record of the given options for a program.
+
+    Errors: OptionError for an unknown option, dimension or extent, with the closest known one, and
+    for a value of the wrong kind.
+    """
+    known = [f.name for f in fields(Options)]
+    for name in given:
+        _require_known(name, known, "option of compile", "Options")
+    threads = given.get("threads", 0)
+    if not is_integer(threads) or not 0 <= threads <= MOST_THREADS:
+        remedy = "Pass a number of threads, or 0 for every core."
+        if is_integer(threads) and threads > MOST_THREADS:
+            remedy = f"Pass at most {MOST_THREADS}, or 0 for every core."
+        raise OptionError(f"`threads` is {shown(threads)}", remedy)
+    for name in ("verify", "exact"):
+        if not isinstance(given.get(name, False), bool):
+            raise OptionError(f"`{name}` is {shown(given[name])}", "Pass True or False.")
+    extents = signature(pdg).extents
+    _require_counts("hints", given.get("hints", {}), extents, "extent")
+    _require_counts("widths", given.get("widths", {}), [d.name for d in pdg.dims()], "dimension")
+    _check_limit(given.get("memory_limit", 0), given.get("hints", {}), extents)
+    _check_storage(given.get("storage", "float32"), given.get("exact", False))
+    if not isinstance(given.get("profile"), Profile | None):
+        remedy = "Leave it out: the profile of this machine is found by itself."
+        raise OptionError(f"`profile` is {shown(given['profile'])}", remedy)
+    return replace(Options(**given), checks=_checks(given.get("checks", False)))
+
+
+def _checks(given: object) -> bool | tuple[str, ...]:
+    """The words of the checks in order; a truth where it says the same.
+
+    Errors: OptionError.
+    """
+    if isinstance(given, bool):
+        return given
+    several = isinstance(given, list | tuple | set | frozenset)
+    words = [*cast(Iterable[object], given)] if several else [given]
+    for word in words:
+        if word not in CHECKS:
+            known = " or ".join(f'"{each}"' for each in CHECKS)
+            raise OptionError(
+                f"`checks` is {shown(given)}", f"Pass True, False, {known}, or a list."
+            )
+    chosen = tuple(each for each in CHECKS if each in words)
+    return bool(chosen) if chosen in ((), ("values",)) else chosen
+
+
+def _check_limit(limit: object, hints: Mapping[str, int], extents: Sequence[str]) -> None:
+    """Refuse a limit that is no number of bytes, or is without the sizes that it is for."""
+    if not is_integer(limit) or limit < 0:
+        raise OptionError(f"`memory_limit` is {shown(limit)}", "Pass a number of bytes.")
+    missing = [name for name in extents if name not in hints]
+    if limit and missing:
+        example = ", ".join(f"{name}=100" for name in missing)
+        fact = f"`memory_limit` is given without a size for `{missing[0]}`"
+        raise OptionError(fact, f"Say for which extents it holds: hints=dict({example}).")
+
+
+def _check_storage(storage: object, exact: bool) -> None:
+    """Refuse a type that kept values cannot have, and one that rounds where nothing may."""
+    if not isinstance(storage, str) or storage not in ("float32", *HALVES):
+        known = " or ".join(f'"{name}"' for name in HALVES)
+        raise OptionError(f"`storage` is {shown(storage)}", f"Pass {known}, or leave it out.")
+    if exact and storage != "float32":
+        fact = f"`storage` is {storage!r}, which rounds, and `exact` is True"
+        raise OptionError(fact, "Leave out one of them.")
+
+
+def _require_counts(option: str, given: object, known: Sequence[str], what: str) -> None:
+    """Refuse an option that is no mapping from known names to positive integers."""
+    if not isinstance(given, Mapping):
+        remedy = f"Pass a dictionary from {what} names to integers."
+        raise OptionError(f"`{option}` is {shown(given)}", remedy)
+    for name, size in cast(Mapping[str, object], given).items():
+        _require_known(name, known, f"{what} of the program, but `{option}` has it", f"{what}s")
+        if not is_integer(size) or size < 1:
+            fact = f"`{option}` has {shown(size)} for `{name}`"
+            raise OptionError(fact, "Pass a positive integer.")
+        if size > LARGEST_SIZE:
+            fact = f"`{option}` has {shown(size)} for `{name}`"
+            raise OptionError(fact, f"Pass an integer up to {LARGEST_SIZE}.")
+
+
+def _require_known(name: str, known: Sequence[str], what: str, several: str) -> None:
+    if name not in known:
+        remedy = f"{guess(name, known)}{several.capitalize()}: {', '.join(known)}."
+        raise OptionError(f"`{name}` is no {what}", remedy)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was compiled: a program, the rules that could be used (None: all), and the options."""
+
+    pdg: Pdg
+    rules: RuleSet | None
+    options: Options
+
+
+def typical_extents(pdg: Pdg, hints: Mapping[str, int]) -> dict[str, int]:
+    """A size for every extent of a program: a hint, or one that nobody would wonder at."""
+    takes = signature(pdg)
+    sizes = {n: hints.get(n, TYPICAL_EXTENT) for n in takes.extents}
+    sizes = {n: max(size, takes.least.get(n, 1)) for n, size in sizes.items()}
+    env: dict[Dim | Extent, int] = {Extent(n): size for n, size in sizes.items()}
+    return {**sizes, **{n: evaluate(of, env) for n, of in takes.derived.items()}}

@@ -1,0 +1,341 @@
+"""The stages of the compiler, each a function of the one before: rewrite, lower, plan, emit."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import importlib
+import sys
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache as cached
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ostinato.compiler.arguments import signature
+from ostinato.compiler.options import Options, typical_extents
+from ostinato.machine.profile import Profile
+from ostinato.pdg.functions import HALVES, Array
+from ostinato.pdg.half_storage import encoded
+from ostinato.pdg.index import Dim, Expr, dims_of, expr, upper_bound
+from ostinato.pdg.node import Input, Node, Pdg
+from ostinato.pdg.switches import debug
+from ostinato.rewrite.engine.registry import RuleSet
+from ostinato.runtime.artifact import Artifact, Words
+from ostinato.runtime.build.source_module import READER
+from ostinato.runtime.explanation import Explanation
+from ostinato.runtime.run.arrays import tile_counts
+from ostinato.runtime.run.cores import available_cores
+from ostinato.runtime.run.interpreter_turns import short_turns
+
+if TYPE_CHECKING:
+    from ostinato.codegen.emit.generated_module import Profiled
+    from ostinato.codegen.planned import Plan
+    from ostinato.codegen.ports import Interface
+    from ostinato.codegen.system import System
+    from ostinato.compiler.smallest import Taken
+    from ostinato.rewrite.optimize import Optimized
+
+REWRITING = "ostinato.rewrite.optimize"
+STAGES = (  # what follows rewriting
+    "ostinato.codegen.memory.within_limit",
+    "ostinato.codegen.lowering.lower",
+    "ostinato.codegen.lowering.prove_bounds",
+    "ostinato.codegen.memory.arena",
+    "ostinato.codegen.emit.generated_module",
+    "ostinato.codegen.cost.estimate",
+)
+YOUNG = 2_000_000  # objects more than before, until somebody looks for garbage
+
+
+def build(
+    pdg: Pdg, rules: RuleSet | None, options: Options, told: Callable[[str], object] | None = None
+) -> Artifact:
+    """Run every stage of the compiler; ``told`` gets the pieces of source while it is emitted."""
+    started = time.perf_counter()
+    importlib.import_module(REWRITING)
+    with _seldom_collecting(), short_turns():
+        optimized = _chosen(encoded(pdg), rules, options)
+        try:
+            return assemble(pdg, optimized, options, time.perf_counter() - started, told)
+        finally:  # other processes compile meanwhile; who is undefined may fail in any stage
+            _require_defined(optimized, pdg)
+
+
+@contextmanager
+def _seldom_collecting() -> Generator[None]:
+    """Look for garbage seldom: nearly all that the stages make stays until they end.
+
+    What is left then counts as old: it would be looked through at once otherwise.
+    """
+    before = gc.get_threshold()
+    if before[0] >= YOUNG or not gc.isenabled():
+        yield
+        return
+    gc.set_threshold(YOUNG, *before[1:])
+    try:
+        yield
+    finally:
+        if not gc.get_freeze_count():  # else somebody keeps objects apart, and they stay so
+            gc.freeze()
+            gc.unfreeze()
+        gc.set_threshold(*before)
+
+
+def _import_stages() -> None:
+    """Import what comes after rewriting, while the engine of the rules leaves Python free."""
+    for name in (*STAGES, READER):
+        importlib.import_module(name)
+
+
+def assemble(
+    pdg: Pdg,
+    optimized: Optimized,
+    options: Options,
+    rewrite_s: float,
+    told: Callable[[str], object] | None = None,
+) -> Artifact:
+    """Run the stages after rewriting, which took ``rewrite_s``."""
+    from ostinato.codegen.cost.estimate import predicted
+    from ostinato.codegen.emit.driver import WORDS
+    from ostinato.codegen.emit.generated_module import emit
+    from ostinato.codegen.emit.interface import interface
+    from ostinato.codegen.memory.arena import layout
+    from ostinato.compiler.kernel_records import Records
+    from ostinato.compiler.serving import shares
+    from ostinato.provenance.operations import operations
+
+    profile = options.profile or Profile()
+    rewritten = time.perf_counter()
+    system = system_of(optimized, options)
+    plan, constants = scheduled(system, options)
+    planned = time.perf_counter()
+    source = emit(plan, told=told)
+    serving = shares(optimized.pdg, system, operations(pdg), profile)
+    if debug().rules:
+        print(optimized.report, file=sys.stderr)
+    if debug().source:
+        print(source, file=sys.stderr)
+    times = {
+        "rewrite_s": rewrite_s,
+        "schedule_s": planned - rewritten,
+        "emit_s": time.perf_counter() - planned,
+    }
+    return Artifact(
+        source=source,
+        interface=in_types_of(pdg, interface(plan)),
+        place=partial(layout, plan),
+        price=partial(predicted, plan, profile),
+        records=Records(plan, profile, serving),
+        profiled=partial(_profiled, plan),
+        constants=constants,
+        domains={name: tuple(d.name for d in node.domain) for name, node in pdg.outputs},
+        shapes={name: whole_shape(node) for name, node in pdg.outputs},
+        varying={name: x.shape for name, x in pdg.outputs if any(map(dims_of, x.shape))},
+        lines={name: node.where for name, node in pdg.outputs},
+        words=Words(*WORDS),
+        memory_limit=options.memory_limit,
+        explanation=_explanation(optimized, plan, source, times, profile),
+    )
+
+
+def _profiled(plan: Plan) -> Profiled:
+    """The driver that stamps the time: it is emitted when a run is measured."""
+    from ostinato.codegen.emit.generated_module import emit_profiled
+
+    return emit_profiled(plan)
+
+
+def in_types_of(pdg: Pdg, found: Interface) -> Interface:
+    """The interface with the types that the user declared: machine code has the bits of halves."""
+    halves = {name: node.dtype for name, node in pdg.outputs if node.dtype in HALVES}
+    inputs = {
+        n.op.name: n.dtype for n in pdg.nodes() if isinstance(n.op, Input) and n.dtype in HALVES
+    }
+    if not halves and not inputs:
+        return found
+    return replace(
+        found,
+        inputs=tuple(replace(f, dtype=inputs.get(f.name, f.dtype)) for f in found.inputs),
+        outputs=tuple(replace(f, dtype=halves.get(f.name, f.dtype)) for f in found.outputs),
+    )
+
+
+def whole_shape(node: Node) -> tuple[Expr, ...]:
+    """Extents of the domain, then the shape; an axis that varies with the point at its longest."""
+    return (*(expr(d.extent) for d in node.domain), *map(upper_bound, node.shape))
+
+
+def _explanation(
+    optimized: Optimized, plan: Plan, source: str, times: Mapping[str, float], profile: Profile
+) -> Explanation:
+    return Explanation(
+        rules=optimized.report.rules,
+        kernels=tuple(f"def {part}" for part in source.split("\ndef ")[1:]),
+        schedule=str(plan),
+        source=source,
+        cost={"rewritten_ns": optimized.report.price_after, **times},
+        forms=optimized.times,
+        passed_over=optimized.passed_over,
+        profile=profile.name,
+        notes=_notes(optimized),
+    )
+
+
+def _notes(optimized: Optimized) -> tuple[str, ...]:
+    """What rewriting could not do: no slower program without a word."""
+    report = optimized.report
+    notes: list[str] = []
+    if report.left:
+        notes.append(f"rewriting left a part of the program as it is written: {report.left}")
+    if not report.saturation.complete:
+        notes.append(f"rewriting stopped before it had tried everything: {report.saturation}")
+    if report.search:
+        notes.append(f"choosing stopped before it had tried everything: {report.search}")
+    notes += [f"a rule without a proof was used: {rule}" for rule in report.unproved]
+    return tuple(notes)
+
+
+def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
+    """Rewrite a program and prove that the result is still defined everywhere it is demanded."""
+    optimized = _chosen(pdg, rules, options)
+    _require_defined(optimized, pdg)
+    return optimized
+
+
+def _require_defined(optimized: Optimized, given: Pdg) -> None:
+    from ostinato.pdg.demand.check import check
+
+    check(optimized.pdg, given.minimum_extents)
+
+
+def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
+    """The form of a program that is predicted to be the fastest."""
+    from ostinato.rewrite.engine.registry import every_rule
+    from ostinato.rewrite.optimize import RewriteOptions, Rewriting
+
+    chosen = rules if rules is not None else every_rule()
+    chosen = chosen.exact() if options.exact else chosen
+    profile = options.profile or Profile()
+    asked = RewriteOptions(chosen, dict(options.hints), profile=profile, meanwhile=_import_stages)
+    forms = Rewriting(pdg, asked)
+    if options.memory_limit:
+        from ostinato.compiler.smallest import Room, fitting
+
+        takes = partial(_taken, options=options)
+        optimized = fitting(forms, Room(options.memory_limit, options.hints, takes))
+    elif set(signature(pdg).extents) - options.hints.keys():
+        optimized = forms.best()  # a form that is fast at one size only would be a gamble
+    else:
+        from ostinato.compiler.fastest import fastest
+
+        predicted_ns = partial(
+            _predicted_ns, options=options, extents=typical_extents(pdg, options.hints)
+        )
+        optimized = fastest(forms, predicted_ns)
+    if options.verify:
+        from ostinato.pdg.invariants import verify
+
+        verify(optimized.pdg)
+    return optimized
+
+
+def _taken(optimized: Optimized, options: Options) -> Taken:
+    """The arena and the time of a form at the hinted extents."""
+    from ostinato.codegen.cost.estimate import estimate
+    from ostinato.codegen.memory.arena import layout
+    from ostinato.compiler.smallest import Taken
+
+    plan, _ = plan_of(optimized, options)
+    workers = _workers(plan, options.hints, options)
+    total = layout(plan, options.hints, workers).total_bytes
+    profile = options.profile or Profile()
+    ns = estimate(plan, profile, options.hints, workers).total
+    return Taken(total, ns, bool(plan.changes))
+
+
+def _predicted_ns(optimized: Optimized, options: Options, extents: Mapping[str, int]) -> float:
+    """The time of a form by its schedule."""
+    from ostinato.codegen.cost.estimate import estimate
+
+    plan, _ = plan_of(optimized, options)
+    workers = _workers(plan, extents, options)
+    return estimate(plan, options.profile or Profile(), extents, workers).total
+
+
+def _workers(plan: Plan, extents: Mapping[str, int], options: Options) -> int:
+    """How many workers run a plan: never more than it has tiles."""
+    from ostinato.codegen.emit.interface import interface
+
+    most = max([1, *tile_counts(interface(plan).tiles, extents)])
+    return min(options.threads or available_cores(), most)
+
+
+class Rewritten(Protocol):
+    """A program, and the dimensions that became leading axes of its recurrences."""
+
+    @property
+    def pdg(self) -> Pdg: ...
+    @property
+    def batched(self) -> dict[str, tuple[Dim, ...]]: ...
+
+
+def system_of(optimized: Rewritten, options: Options) -> System:
+    """Lower a rewritten program."""
+    pdg = optimized.pdg
+    system = _lowered(pdg, optimized, options)
+    if any(load.clamp for name in system.statements for load in system.reads(name)):
+        from ostinato.pdg.demand.inside import inside
+
+        within = inside(pdg)  # rules read combinators outside their box, where they have a unit
+        system = system if within is pdg else _lowered(within, optimized, options)
+    return system
+
+
+def _lowered(pdg: Pdg, optimized: Rewritten, options: Options) -> System:
+    from ostinato.codegen.lowering.lower import lower
+    from ostinato.codegen.lowering.prove_bounds import prove_bounds
+    from ostinato.codegen.lowering.word_limits import require_limits
+
+    system = require_limits(lower(pdg, optimized.batched, options.hints))
+    return prove_bounds(system, pdg.minimum_extents)
+
+
+def plan_of(optimized: Rewritten, options: Options) -> tuple[Plan, dict[str, Array]]:
+    """Lower and schedule a rewritten program; also the values of its literal arrays."""
+    return scheduled(system_of(optimized, options), options)
+
+
+def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]:
+    """Schedule a system; also the values of its literal arrays."""
+    import numpy as np
+
+    from ostinato.codegen.memory.within_limit import Room, fitted
+    from ostinato.codegen.plan import PlanOptions
+
+    workers = options.threads or available_cores()
+    half = options.storage if options.storage in HALVES else None
+    room = Room(options.memory_limit, options.hints, partial(_workers, options=options), half)
+    planned = fitted(system, PlanOptions(options.widths, workers, options.exact), room)
+    constants: dict[str, Array] = {}
+    for argument, name in system.inputs.items():
+        if name in system.constants:
+            statement = system.statements[name]
+            shape = tuple(axis.size.as_int() for axis in statement.axes)
+            values = np.array(system.constants[name], statement.dtype)
+            constants[argument] = values.reshape(shape)
+    return replace(planned, checked=options.does_check("addresses")), constants
+
+
+@cached
+def code_digest() -> str:
+    """A hash of the compiler itself: a changed stage finds none of its older results."""
+    total = hashlib.sha256()
+    root = Path(__file__).parents[1]
+    for part in ("provenance", "machine", "pdg", "rewrite", "codegen", "runtime", "compiler"):
+        for path in sorted((root / part).rglob("*.py")):
+            total.update(path.read_bytes())
+    return total.hexdigest()[:16]

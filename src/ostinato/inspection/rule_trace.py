@@ -1,0 +1,125 @@
+"""Which rules made each kernel, and what each of them saves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ostinato.codegen.tree import Kernel, computed, leaves
+from ostinato.compiler.serving import nodes_by_statement
+from ostinato.inspection.formatting import bytes_of, more, table, time_of
+from ostinato.inspection.stages import Form, Subject, form_of
+from ostinato.pdg.node import Node
+from ostinato.rewrite.engine.registry import RuleSet
+
+By = Literal["rule", "family"]
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """A rule or family that made ``nodes`` of a kernel's operators.
+
+    ``saved_ns`` and ``saved_bytes``: how much more time and peak memory the whole program is
+    predicted to take when it is compiled without that rule or family; the other rules may make up
+    for it, so savings do not add up. None: without it the program has no order.
+    """
+
+    rule: str
+    nodes: int
+    saved_ns: float | None
+    saved_bytes: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTrace:
+    """A kernel: the tensors it computes, its predicted time, and the rules that made it."""
+
+    name: str
+    computes: tuple[str, ...]
+    predicted_ns: float
+    rules: tuple[Saving, ...]
+
+    def __str__(self) -> str:
+        head = f"{self.name}: {', '.join(self.computes)}; predicted {time_of(self.predicted_ns)}"
+        rows = [
+            (f"  {s.rule}", str(s.nodes), time_of(s.saved_ns), bytes_of(s.saved_bytes))
+            for s in self.rules
+        ]
+        if not rows:
+            return f"{head}\n  as written"
+        return f"{head}\n{table(('  made by', 'operators', 'saves', 'saves'), rows)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Kernels in order, and the whole: predictions are for ``extents``.
+
+    ``others`` fired as well, but made no operator of the result: their terms lost, or they only
+    showed that two terms are equal, as ``x * 1 = x`` does.
+    """
+
+    kernels: tuple[KernelTrace, ...]
+    others: tuple[str, ...]
+    written_ns: float | None  # without any rule
+    predicted_ns: float | None
+    peak_bytes: int | None
+    extents: Mapping[str, int]
+
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{name}={n}" for name, n in sorted(self.extents.items())) or "no extents"
+        whole = f"predicted {time_of(self.written_ns)} as written, {time_of(self.predicted_ns)} now"
+        lines = [*map(str, self.kernels), f"{whole}, {bytes_of(self.peak_bytes)}, at {sizes}"]
+        if self.others:
+            lines.append(f"fired, but made nothing that was chosen: {', '.join(self.others)}")
+        return "\n\n".join(lines)
+
+
+def trace(about: Subject, rules: RuleSet, by: By) -> Trace:
+    """Compile a program up to its plan, then again without each rule that made a part of it."""
+    form = form_of(about, rules)
+    report = form.optimized.report
+    makers = {node: _named(names, by) for node, names in report.origins.items()}
+    used = sorted({name for names in makers.values() for name in names})
+    saved = {name: _saving(about, rules, form, name) for name in used}
+    nodes = nodes_by_statement(form.optimized.pdg, form.system)
+    kernels = form.plan.kernels if form.plan else ()
+    made = {name for names in report.origins.values() for name in names}
+    return Trace(
+        tuple(_kernel(form, kernel, nodes, makers, saved) for kernel in kernels),
+        tuple(name for name, count in report.rules.items() if count and name not in made),
+        form_of(about, rules.only()).price_ns,
+        form.price_ns,
+        form.peak_bytes,
+        about.extents,
+    )
+
+
+def _named(names: Iterable[str], by: By) -> frozenset[str]:
+    return frozenset(n.partition("/")[0] if by == "family" else n for n in names)
+
+
+Saved = tuple[float | None, float | None]  # nanoseconds and bytes
+
+
+def _saving(about: Subject, rules: RuleSet, form: Form, name: str) -> Saved:
+    other = form_of(about, rules.without(name))
+    return more(other.price_ns, form.price_ns), more(other.peak_bytes, form.peak_bytes)
+
+
+def _kernel(
+    form: Form,
+    kernel: Kernel,
+    nodes: Mapping[str, frozenset[Node]],
+    makers: Mapping[Node, frozenset[str]],
+    saved: Mapping[str, Saved],
+) -> KernelTrace:
+    assert form.plan is not None and form.predicted is not None, "a kernel belongs to a plan"
+    statements = form.plan.statements
+    names = dict.fromkeys(n for leaf, _, _ in leaves(kernel.body) for n in computed(leaf))
+    inside = frozenset[Node]().union(*(nodes.get(statements[n].lowered, ()) for n in names))
+    counts = Counter(name for node in inside for name in makers.get(node, ()))
+    ordered = sorted(counts.items(), key=lambda item: (-(saved[item[0]][0] or 0), item[0]))
+    savings = tuple(Saving(name, n, *saved[name]) for name, n in ordered)
+    return KernelTrace(kernel.name, tuple(names), form.predicted.kernels[kernel.name], savings)

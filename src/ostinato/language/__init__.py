@@ -1,0 +1,1 @@
+"""What a user writes: tensors, dimensions, recurrences and functions of them."""

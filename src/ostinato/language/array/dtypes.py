@@ -1,0 +1,115 @@
+"""Element types: promotion, and scalars that take the type of the tensor beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+import numpy as np
+
+from ostinato.language.shown import shown
+from ostinato.pdg import build
+from ostinato.pdg.build import Shape
+from ostinato.pdg.errors import DtypeError, guess
+from ostinato.pdg.functions import HALVES, INTS, computed_in
+from ostinato.pdg.node import Dtype, Node, Scalar
+
+Operand = Node | Scalar
+DtypeName = Annotated[str, 'the name of a dtype, such as "float32"']
+
+# int32 with float32 gives float32 (NumPy says float64): programs stay in the type they chose.
+LARGEST = 2**1023  # of the integers that become floats
+PROMOTION: tuple[Dtype, ...] = ("bool", "int32", "int64", "float32", "float64")
+DTYPES: tuple[Dtype, ...] = (*PROMOTION, "uint32", *HALVES)
+
+
+def check_dtype(name: str, where: str) -> Dtype:
+    """Return a dtype by its name; DtypeError if there is none."""
+    for dtype in DTYPES:
+        if dtype == name:
+            return dtype
+    remedy = f"{guess(name, DTYPES)}Use one of {', '.join(DTYPES)}."
+    raise DtypeError(f"there is no dtype `{name}`", remedy, where)
+
+
+def promote(dtypes: Iterable[Dtype], where: str = "") -> Dtype:
+    """Return the common type of tensors: the later one in `PROMOTION`, halves as float32."""
+    given = set(dtypes)
+    if len(given) == 1:
+        return next(iter(given))
+    found: set[Dtype] = {computed_in(dtype) for dtype in given}
+    if "uint32" in found:
+        others = ", ".join(sorted(found - {"uint32"}))
+        raise DtypeError(f"uint32 meets {others}", "Cast one of them with `.cast`.", where)
+    return max(found, key=PROMOTION.index)
+
+
+def scalar_dtype(value: Scalar) -> Dtype:
+    """Return the dtype of a Python scalar that stands alone."""
+    if isinstance(value, bool):
+        return "bool"
+    return "int32" if isinstance(value, int) else "float32"
+
+
+def common_dtype(operands: Sequence[Operand], where: str = "") -> Dtype:
+    """Return the type operands meet in: a scalar changes the kind of a type, not its width.
+
+    Halves meet in float32, alone too: they are for storage.
+    """
+    tensors: list[Dtype] = [computed_in(x.dtype) for x in operands if isinstance(x, Node)]
+    scalars: list[Dtype] = [scalar_dtype(x) for x in operands if not isinstance(x, Node)]
+    if not tensors:
+        return promote(scalars)
+    dtype = promote(tensors, where)
+    for scalar in scalars:
+        if scalar == "float32" and not dtype.startswith("float"):
+            dtype = "float32"
+        elif scalar == "int32" and dtype == "bool":
+            dtype = "int32"
+    return dtype
+
+
+def accepted(dtype: Dtype, accepts: Sequence[Dtype]) -> Dtype:
+    """Return the first type from ``dtype`` upwards that a function takes, or ``dtype`` itself."""
+    dtype = computed_in(dtype)
+    if dtype in accepts or dtype == "uint32":
+        return dtype
+    for wider in PROMOTION[PROMOTION.index(dtype) :]:
+        if wider in accepts:
+            return wider
+    return dtype
+
+
+def literal(values: Scalar | Sequence[Scalar], dtype: Dtype, shape: Shape, where: str) -> Node:
+    """Return a constant; DtypeError for a number that an integer type cannot hold."""
+    found = values if isinstance(values, Sequence) else (values,)
+    bad = next((v for v in found if not _fits(v, dtype)), None)
+    if bad is not None:
+        remedy = "Use int64 or a float type." if dtype != "int64" else "Use a float type."
+        if dtype not in INTS:
+            remedy = "Use a smaller number, or math.inf."
+        number = shown(bad) if abs(bad) >= LARGEST else f"the number {bad}"
+        raise DtypeError(f"{number} does not fit {dtype}", remedy, where)
+    return build.const(values, dtype, shape)
+
+
+def _fits(value: Scalar, dtype: Dtype) -> bool:
+    if dtype not in INTS:
+        return isinstance(value, float) or abs(value) <= LARGEST
+    info = np.iinfo(dtype)
+    is_whole = isinstance(value, int) or math.isfinite(value)
+    return is_whole and info.min <= int(value) <= info.max
+
+
+def convert(x: Operand, dtype: Dtype, rank: int = 0, where: str = "") -> Node:
+    """Return an operand in a dtype; a scalar becomes a constant with ``rank`` axes of size 1."""
+    if isinstance(x, Node):
+        return build.map_node("cast", [x], dtype, where=where)
+    return literal(x, dtype, (build.ONE,) * rank, where)
+
+
+def convert_all(operands: Sequence[Operand], dtype: Dtype, where: str = "") -> list[Node]:
+    """Return operands in one dtype; scalars get the rank of the tensors beside them."""
+    rank = max((x.rank for x in operands if isinstance(x, Node)), default=0)
+    return [convert(x, dtype, rank, where) for x in operands]

@@ -1,0 +1,265 @@
+"""Convolutions and pooling over the last axes; channels come first, as in PyTorch."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from typing import Literal
+
+from ostinato.language.array import einsum as sums
+from ostinato.language.array.dtypes import accepted, convert
+from ostinato.language.array.einsum import Spec
+from ostinato.language.array.padding import pad_axes
+from ostinato.language.array.reduction import mean, reduce
+from ostinato.language.tensor import Tensor, apply, as_tensor
+from ostinato.pdg import build
+from ostinato.pdg.errors import ShapeError
+from ostinato.pdg.functions import FLOATS, FOLDS, fold_unit
+from ostinato.pdg.index import Expr, expr, floordiv
+from ostinato.pdg.naming import called, sized
+from ostinato.pdg.node import Node, Scalar
+from ostinato.pdg.windows import Window, windows
+from ostinato.provenance.place import place
+
+PerAxis = int | Sequence[int]
+Padding = Literal["valid", "same"] | int | Sequence[int | tuple[int, int]]
+
+
+def conv1d(
+    x: object,
+    w: object,
+    stride: PerAxis = 1,
+    padding: Padding = "valid",
+    dilation: PerAxis = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Return the cross-correlation of the last axis, which deep learning calls convolution.
+
+    ``padding`` is "valid" (none), "same" (as many positions as before; stride 1 only), a number of
+    zeros for both ends, or one number or pair per axis.
+    Shapes: x (..., channels, n), w (features, channels / groups, kernel) -> (..., features, m),
+    m = (n + zeros - dilation * (kernel - 1) - 1) // stride + 1.
+    Errors: ShapeError.
+
+    >>> import ostinato as ot
+    >>> x, w = ot.constant([[1.0, 2.0, 4.0, 8.0]]), ot.constant([[[-1.0, 1.0]]])
+    >>> ot.Program(y=ot.conv1d(x, w)).interpret()["y"].tolist()
+    [[1.0, 2.0, 4.0]]
+    """
+    return _apply(1, x, w, stride, padding, dilation, groups)
+
+
+def conv2d(
+    x: object,
+    w: object,
+    stride: PerAxis = 1,
+    padding: Padding = "valid",
+    dilation: PerAxis = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Return the cross-correlation of the last two axes; see `conv1d`.
+
+    Shapes: x (..., channels, h, w), w (features, channels / groups, kh, kw)
+    -> (..., features, out_h, out_w).
+    """
+    return _apply(2, x, w, stride, padding, dilation, groups)
+
+
+def conv3d(
+    x: object,
+    w: object,
+    stride: PerAxis = 1,
+    padding: Padding = "valid",
+    dilation: PerAxis = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Return the cross-correlation of the last three axes; see `conv1d`.
+
+    Shapes: x (..., channels, d, h, w), w (features, channels / groups, kd, kh, kw)
+    -> (..., features, out_d, out_h, out_w).
+    """
+    return _apply(3, x, w, stride, padding, dilation, groups)
+
+
+def _apply(
+    rank: int,
+    x: object,
+    w: object,
+    stride: PerAxis,
+    padding: Padding,
+    dilation: PerAxis,
+    groups: int,
+) -> Tensor:
+    steps = [_per_axis("stride", stride, rank), _per_axis("dilation", dilation, rank)]
+    return apply(_conv, as_tensor(x), as_tensor(w), steps, padding, groups)
+
+
+def _per_axis(name: str, given: PerAxis, rank: int) -> list[int]:
+    values = [given] * rank if isinstance(given, int) else list(given)
+    if len(values) != rank or any(v < 1 for v in values):
+        remedy = f"Give a number from 1, or one for each of the {rank} axes."
+        raise ShapeError(f"{name} {given!r} for {rank} axes", remedy, place())
+    return values
+
+
+def _conv(
+    x: Node, w: Node, steps: list[list[int]], padding: Padding, groups: int, where: str = ""
+) -> Node:
+    strides, dilations = steps
+    rank = len(strides)
+    _check(x, w, rank, groups, where)
+    kernel = w.shape[2:]
+    spans = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
+    pairs = _pairs(padding, strides, spans, where)
+    seen = pad_axes(x, {k - rank: pair for k, pair in enumerate(pairs)}, 0, where)
+    looked = _windows(seen, kernel, steps, where)
+    lead = x.rank - rank - 1
+    letters = iter(string.ascii_letters)
+    ahead, out, inner = (tuple(next(letters) for _ in range(n)) for n in (lead, rank, rank))
+    g, c, f = (next(letters) for _ in range(3))
+    split = tuple(label for pair in zip(out, inner, strict=True) for label in pair)
+    count, features = expr(groups), floordiv(w.shape[0], groups)
+    parted = build.reshape(
+        looked, (*looked.shape[:lead], count, w.shape[1], *looked.shape[lead + 1 :]), where=where
+    )
+    weights = build.reshape(w, (count, features, *w.shape[1:]), where=where)
+    spec = Spec(((*ahead, g, c, *split), (g, f, c, *inner)), (*ahead, g, f, *out))
+    found = sums.contract(spec, [parted, weights], where)
+    return build.reshape(
+        found, (*found.shape[:lead], w.shape[0], *found.shape[lead + 2 :]), where=where
+    )
+
+
+def _check(x: Node, w: Node, rank: int, groups: int, where: str) -> None:
+    if w.rank != rank + 2 or x.rank < rank + 1:
+        fact = f"conv{rank}d of {sized(x)} with the kernel {sized(w)}"
+        remedy = f"x is (..., channels, {rank} axes), w (features, channels / groups, {rank} axes)."
+        raise ShapeError(fact, remedy, where)
+    channels, features = x.shape[-rank - 1], w.shape[0]
+    even = groups > 0 and features.is_const and features.const % groups == 0
+    if not even or w.shape[1] * groups != channels:
+        fact = (
+            f"conv{rank}d with {groups} groups of {channels} channels of {called(x)} "
+            f"and the kernel {sized(w)}"
+        )
+        remedy = "Each group has an equal part of the features and of the channels of w."
+        raise ShapeError(fact, remedy, where)
+
+
+def _pairs(
+    padding: Padding, strides: list[int], spans: list[Expr], where: str
+) -> list[tuple[Expr, Expr]]:
+    """How many positions to add before and after each axis."""
+    rank = len(strides)
+    if padding == "valid":
+        return [(expr(0), expr(0))] * rank
+    if padding == "same":
+        if any(s != 1 for s in strides):
+            remedy = "Give the number of zeros, such as padding=1."
+            raise ShapeError(f'padding "same" with stride {strides}', remedy, where)
+        return [(floordiv(span, 2), span - floordiv(span, 2)) for span in spans]
+    given = [padding] * rank if isinstance(padding, int) else list(padding)
+    wide = [(p, p) if isinstance(p, int) else tuple(p) for p in given if not isinstance(p, str)]
+    if len(wide) != rank or any(len(p) != 2 or min(p) < 0 for p in wide):
+        remedy = f'Give "valid", "same", a number, or a number or a pair for each of {rank} axes.'
+        raise ShapeError(f"padding {padding!r} for {rank} axes", remedy, where)
+    return [(expr(p[0]), expr(p[1])) for p in wide]
+
+
+def _windows(x: Node, sizes: Sequence[Expr], steps: list[list[int]], where: str) -> Node:
+    """Each of the last axes as two: which window, and where in it."""
+    rank = len(sizes)
+    strides, dilations = steps
+    for k in reversed(range(rank)):
+        axis = -1 - 2 * (rank - 1 - k)
+        last = x.shape[axis] - (sizes[k] - 1) * dilations[k] - 1
+        if last.is_const and last.const < 0:
+            fact = f"a window of {sizes[k]} positions, {dilations[k]} apart, on {x.shape[axis]}"
+            raise ShapeError(fact, "Use a smaller window, or padding.", where)
+        window = Window(floordiv(last, strides[k]) + 1, sizes[k], strides[k], dilations[k])
+        x = windows(x, axis, window, where)
+    return x
+
+
+def _pool(
+    x: Node, fn: str, size: list[int], stride: list[int], padding: Padding, where: str = ""
+) -> Node:
+    rank = len(size)
+    if x.rank < rank:
+        raise ShapeError(f"pooling {rank} axes of {sized(x)}", "Give more axes.", where)
+    pairs = _pairs(padding, stride, [expr(k - 1) for k in size], where)
+    takes = FOLDS["max"] if fn == "max" else FLOATS
+    operand = convert(x, accepted(x.dtype, takes), where=where)
+    filler: Scalar = fold_unit("max", operand.dtype) if fn == "max" else 0
+    wide = pad_axes(operand, {k - rank: pair for k, pair in enumerate(pairs)}, filler, where)
+    seen = _windows(wide, [expr(k) for k in size], [stride, [1] * rank], where)
+    axes = [seen.rank - 1 - 2 * k for k in range(rank)]
+    return reduce("max", seen, axes, where=where) if fn == "max" else mean(seen, axes, where=where)
+
+
+def _pooled(
+    fn: str, rank: int, x: object, size: PerAxis, stride: PerAxis | None, padding: Padding
+) -> Tensor:
+    sizes = _per_axis("window size", size, rank)
+    strides = sizes if stride is None else _per_axis("stride", stride, rank)
+    return apply(_pool, as_tensor(x), fn, sizes, strides, padding)
+
+
+def max_pool1d(
+    x: object, size: PerAxis, stride: PerAxis | None = None, padding: Padding = "valid"
+) -> Tensor:
+    """Return the greatest element of each window of the last axis.
+
+    The stride is the size of the window unless it is given. What padding adds never wins.
+    """
+    return _pooled("max", 1, x, size, stride, padding)
+
+
+def max_pool2d(
+    x: object, size: PerAxis, stride: PerAxis | None = None, padding: Padding = "valid"
+) -> Tensor:
+    """Return the greatest element of each window of the last two axes.
+
+    The stride is the size of the window unless it is given. What padding adds never wins.
+    """
+    return _pooled("max", 2, x, size, stride, padding)
+
+
+def max_pool3d(
+    x: object, size: PerAxis, stride: PerAxis | None = None, padding: Padding = "valid"
+) -> Tensor:
+    """Return the greatest element of each window of the last three axes.
+
+    The stride is the size of the window unless it is given. What padding adds never wins.
+    """
+    return _pooled("max", 3, x, size, stride, padding)
+
+
+def avg_pool1d(
+    x: object, size: PerAxis, stride: PerAxis | None = None, padding: Padding = "valid"
+) -> Tensor:
+    """Return the mean of each window of the last axis.
+
+    The stride is the size of the window unless it is given. Zeros that padding adds count.
+    """
+    return _pooled("avg", 1, x, size, stride, padding)
+
+
+def avg_pool2d(
+    x: object, size: PerAxis, stride: PerAxis | None = None, padding: Padding = "valid"
+) -> Tensor:
+    """Return the mean of each window of the last two axes.
+
+    The stride is the size of the window unless it is given. Zeros that padding adds count.
+    """
+    return _pooled("avg", 2, x, size, stride, padding)
+
+
+def avg_pool3d(
+    x: object, size: PerAxis, stride: PerAxis | None = None, padding: Padding = "valid"
+) -> Tensor:
+    """Return the mean of each window of the last three axes.
+
+    The stride is the size of the window unless it is given. Zeros that padding adds count.
+    """
+    return _pooled("avg", 3, x, size, stride, padding)

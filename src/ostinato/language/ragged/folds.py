@@ -1,0 +1,245 @@
+"""Folds over ragged axes leave out what is beyond the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ostinato.language.array import along, matrix, movement, reduction
+from ostinato.language.array.dtypes import accepted, convert
+from ostinato.language.array.elementwise import elementwise as node_elementwise
+from ostinato.language.array.elementwise import select
+from ostinato.language.array.movement import axes_of, axis_of
+from ostinato.language.array.reduction import Axes
+from ostinato.language.ragged import moves
+from ostinato.language.ragged.mask import Mask, Parts, folded, replaced, together, union, without
+from ostinato.language.ragged.operators import dense
+from ostinato.language.tensor import Tensor, apply, as_tensor, elementwise, sources_of
+from ostinato.pdg import build
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
+from ostinato.pdg.build import ONE
+from ostinato.pdg.functions import FLOATS, FOLDS, fold_unit
+from ostinato.pdg.index import Expr, product
+from ostinato.pdg.node import Dtype, Node, Scalar
+from ostinato.provenance.place import place
+
+
+def parts_of(x: Tensor) -> Parts:
+    return () if x.mask is None else x.mask.parts
+
+
+def made(node: Node, parts: Parts, like: Tensor, fill: Scalar | None = None) -> Tensor:
+    return Tensor(node, like.sources, mask=Mask(parts, fill) if parts else None)
+
+
+def _negative(x: Tensor, axis: Axes) -> frozenset[int]:
+    return frozenset(k - x.ndim for k in axes_of(x.node, axis, place()))
+
+
+def _met(x: Tensor, axes: frozenset[int]) -> Parts:
+    return tuple(part for part in parts_of(x) if part.touches & axes)
+
+
+def _as(x: Tensor, accepts: Sequence[Dtype]) -> Tensor:
+    """The tensor in the first type that a function takes."""
+    return apply(convert, x, accepted(x.dtype, accepts))
+
+
+def reduce(fn: str, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return a fold of the live elements."""
+    where, axes = place(), _negative(x, axis)
+    operand, met = _as(x, FOLDS[fn]), _met(x, axes)
+    unit = fold_unit(fn, operand.dtype)
+    node = dense(operand, unit, met) if met else operand.node
+    out = reduction.reduce(fn, node, axis, True, where)
+    parts = folded(parts_of(x), axes)
+    fill = operand.mask.fill if operand.mask is not None else None
+    fill = fill if fill is not None and fill == unit else None
+    if met and parts and unit in (float("inf"), float("-inf")):
+        out, fill = replaced(out, parts, 0, where), 0
+    return _dropped(made(out, parts, x, fill), axes, keepdims)
+
+
+def _dropped(x: Tensor, axes: frozenset[int], keepdims: bool) -> Tensor:
+    """Drop the axes of size 1 that a fold leaves, unless they are kept."""
+    if keepdims or not axes:
+        return x
+    shape = tuple(s for k, s in enumerate(x.node.shape) if k - x.ndim not in axes)
+    node = build.reshape(x.node, shape, where=place())
+    fill = None if x.mask is None else x.mask.fill
+    return made(node, without(parts_of(x), axes), x, fill)
+
+
+def argument(fn: str, x: Tensor, axis: int | None, keepdims: bool = False) -> Tensor:
+    """Return the position of the first extreme of the live elements along an axis."""
+    if axis is None:
+        return argument(fn, moves.reshape(x, (product(x.node.shape),)), 0, keepdims)
+    where, axes = place(), _negative(x, axis)
+    operand, met = _as(x, FOLDS[fn]), _met(x, axes)
+    if not met:
+        out = reduction.reduce(fn, operand.node, axis, True, where)
+        return _dropped(made(out, parts_of(x), x), axes, keepdims)
+    (k,) = axes
+    node = dense(operand, fold_unit(fn, operand.dtype), met)
+    out = reduction.reduce(fn, node, k, True, where)
+    # Where every live element is the unit, such as -inf, the first position may be a dead one.
+    live = together(met)
+    sizes = list(live.shape)
+    sizes[k] = x.node.shape[k]
+    live = movement.broadcast_to(live, sizes, where)
+    first = reduction.reduce("argmax", convert(live, "int32"), k, True, where)
+    out = select(build.gather(live, out, k, where), out, first, where)
+    return _dropped(made(out, folded(parts_of(x), axes), x), axes, keepdims)
+
+
+def mean(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return the mean of the live elements."""
+    where, axes, operand = place(), _negative(x, axis), _as(x, FLOATS)
+    met = _met(x, axes)
+    if not met:
+        out = reduction.mean(operand.node, axis, True, where)
+        return _dropped(made(out, parts_of(x), x), axes, keepdims)
+    total = reduce("sum", operand, axis, True)
+    live = together(met)
+    each = reduction.reduce("sum", convert(live, operand.dtype), sorted(axes), True, where)
+    repeated = [k for k in sorted(axes) if live.shape[k] == ONE and x.node.shape[k] != ONE]
+    if repeated:
+        size = reduction.count(x.node, repeated, operand.dtype)
+        each = node_elementwise("mul", each, size, where=where)
+    count = made(each, parts_of(total), total)
+    return _dropped(elementwise("div", total, count), axes, keepdims)
+
+
+def variance(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return the mean squared distance of the live elements from their mean."""
+    centred = elementwise("sub", x, mean(x, axis, True))
+    return elementwise("mul", centred, centred).mean(axis, keepdims)
+
+
+def _highest(x: Tensor, axis: Axes) -> Tensor:
+    return elementwise("stop_gradient", x.max(axis, True))
+
+
+def _powers(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    operand = _as(x, FLOATS)
+    shifted = elementwise("sub", operand, _highest(operand, axis))
+    return shifted, elementwise("exp", shifted)
+
+
+def softmax(x: Tensor, axis: int) -> Tensor:
+    """Return exponentials divided by the sum of the live ones along an axis."""
+    _, powers = _powers(x, axis)
+    return elementwise("div", powers, powers.sum(axis, True))
+
+
+def log_softmax(x: Tensor, axis: int) -> Tensor:
+    """Return the logarithm of `softmax`."""
+    shifted, powers = _powers(x, axis)
+    return elementwise("sub", shifted, elementwise("log", powers.sum(axis, True)))
+
+
+def logsumexp(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return the logarithm of the sum of the exponentials of the live elements."""
+    operand = _as(x, FLOATS)
+    top = _highest(operand, axis)
+    finite = apply(select, elementwise("isfinite", top), top, 0.0)
+    total = elementwise("exp", elementwise("sub", operand, finite)).sum(axis, True)
+    out = elementwise("add", elementwise("log", total), finite)
+    return _dropped(out, _negative(x, axis), keepdims)
+
+
+def discounted_sum(x: Tensor, gamma: object) -> Tensor:
+    """Return ``sum_k gamma**k * x[k]`` over the live steps of the leading axis."""
+    axis_of(x.node, 0, place())
+    operand, first = _as(x, FLOATS), frozenset((-x.ndim,))
+    met = _met(x, first)
+    node = dense(operand, 0, met) if met else operand.node
+    if isinstance(gamma, bool | int | float) and abs(gamma) <= 1:
+        summed = apply(reduction.discounted_sum, Tensor(node, x.sources), gamma)
+        return made(summed.node, without(folded(parts_of(x), first), first), summed)
+    # Powers of what may exceed 1 overflow far behind a short episode.
+    weighted = apply(_weighted, Tensor(node, x.sources), gamma)
+    return reduce("sum", made(weighted.node, parts_of(x), weighted), 0)
+
+
+def _weighted(x: Node, gamma: Node | float, where: str = "") -> Node:
+    weights = reduction.discounts(x, gamma, where)
+    return node_elementwise("mul", x, weights, where=where)
+
+
+def cumulative(fn: str, x: Tensor, axis: int | None) -> Tensor:
+    """Return a cumulative fold along an axis, to which dead elements add nothing."""
+    if axis is None:
+        return cumulative(fn, moves.reshape(x, (product(x.node.shape),)), 0)
+    where, met = place(), _met(x, _negative(x, axis))
+    if not met:
+        return made(along.cumulative(fn, x.node, axis, where), parts_of(x), x)
+    operand = _as(x, AXIS_FUNCTIONS[fn].accepts)
+    if fn == "logsumexp":  # -inf minus -inf, in the derivative, would have no value
+        unit: Scalar = float(np.finfo(operand.dtype).min)
+    else:
+        unit = fold_unit(fn, operand.dtype)
+    out = along.cumulative(fn, dense(operand, unit, met), axis, where)
+    return made(replaced(out, parts_of(x), 0, where), parts_of(x), x, 0)
+
+
+def linear_recurrence(gates: object, values: object, axis: int, reverse: bool = False) -> Tensor:
+    """Return ``y[k] = values[k] + gates[k] * y[k - 1]``, which is 0 at dead elements."""
+    given = [as_tensor(x) for x in (gates, values)]
+    nodes = [x.node if x.mask is None else dense(x, 0) for x in given]
+    out = along.linear_recurrence(nodes[0], nodes[1], axis, reverse, place())
+    parts = union([parts_of(x) for x in given], out.rank)
+    return Tensor(out, sources_of(*given), mask=Mask(parts))
+
+
+def scatter_add(updates: object, index: Tensor, size: Expr, axis: int) -> Tensor:
+    """Return sums of live updates by their live positions."""
+    given, where = as_tensor(updates), place()
+    rank = max(given.ndim, index.ndim)
+    parts = union([parts_of(given), parts_of(index)], rank)
+    live = replaced(given.node, parts, 0, where)
+    places = index.node if index.mask is None else dense(index, 0)
+    out = along.scatter_add(live, places, size, axis, where)
+    k = axis_of(live, axis, where) - live.rank
+    kept = folded(parts, frozenset((k,)))
+    return Tensor(out, sources_of(given, index), mask=Mask(kept) if kept else None)
+
+
+def matmul(x: Tensor, y: Tensor) -> Tensor:
+    """Return the matrix product, contracted over live positions."""
+    if not x.ndim or not y.ndim:
+        return apply(matrix.matmul, x.filled(0), y.filled(0))  # refused: a product of scalars
+    left = moves.reshape(x, (ONE, *x.node.shape)) if x.ndim == 1 else x
+    right = moves.reshape(y, (*y.node.shape, ONE)) if y.ndim == 1 else y
+    rank = max(left.ndim, right.ndim)
+    across, down = frozenset((-1,)), frozenset((-2,))
+    a, b = _factor(left, across), _factor(right, down)
+    out = apply(matrix.matmul, Tensor(a, x.sources), Tensor(b, y.sources))
+    parts = (*folded(parts_of(left), across), *folded(parts_of(right), down))
+    product_ = made(out.node, tuple(part.padded(rank) for part in parts), out)
+    if x.ndim == 1:
+        product_ = apply(movement.squeeze, product_, -2)
+    return apply(movement.squeeze, product_, -1) if y.ndim == 1 else product_
+
+
+def _factor(x: Tensor, contracted: frozenset[int]) -> Node:
+    met = _met(x, contracted)
+    return dense(x, 0, met) if met else x.node
+
+
+Handler = Callable[..., Tensor]
+FOLDING: dict[object, Handler] = {
+    reduction.reduce: reduce,
+    reduction.argument: argument,
+    reduction.mean: mean,
+    reduction.variance: variance,
+    reduction.softmax: softmax,
+    reduction.log_softmax: log_softmax,
+    reduction.logsumexp: logsumexp,
+    reduction.discounted_sum: discounted_sum,
+    along.cumulative: cumulative,
+    along.linear_recurrence: linear_recurrence,
+    along.scatter_add: scatter_add,
+    matrix.matmul: matmul,
+}

@@ -1,0 +1,1 @@
+"""Which points of every value are asked for, and that they exist."""

@@ -1,0 +1,1 @@
+"""Gradients as equations: reverse differentiation of a dependence graph."""

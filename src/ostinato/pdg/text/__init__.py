@@ -1,0 +1,1 @@
+"""A program as text and as plain data, and back."""

@@ -1,0 +1,87 @@
+"""Where in the user's program a value was made."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import linecache
+import os
+from types import FrameType
+
+import numpy as np
+
+from ostinato.pdg.origin import Place
+from ostinato.pdg.plaintext import plain
+from ostinato.provenance.parts import part_in
+
+_LIBRARY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+_REPLACING = os.path.abspath(dataclasses.__file__)  # makes records for others
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# Of the check in front of every public function.
+_SURFACE = os.path.join(_PACKAGE, "language", "surface.py")
+_OUTWARD = 8  # frames of the user's that may say what is being made
+_shown: dict[str, str] = {}
+
+
+def calling_place() -> str:
+    """Return ``file:line`` of the caller of the function that asks, "" if it is in this package."""
+    caller = inspect.currentframe()
+    for _ in range(2):  # a frame that kept itself would keep the arrays of a call
+        caller = caller and caller.f_back
+    while caller is not None and caller.f_code.co_filename in (_SURFACE, _REPLACING):
+        caller = caller.f_back
+    return "" if caller is None or caller.f_code.co_filename.startswith(_PACKAGE) else _show(caller)
+
+
+def _show(frame: FrameType, part: str = "") -> Place:
+    path = frame.f_code.co_filename
+    if path not in _shown:
+        _shown[path] = plain(os.path.basename(path))
+    return Place(f"{_shown[path]}:{frame.f_lineno}", frame.f_code.co_qualname, part)
+
+
+def place() -> str:
+    """Return ``file:line`` of the innermost frame outside this package.
+
+    The file is named without its folder, so that equal programs give equal texts everywhere. The
+    place also knows what was being made: what the innermost frame tells that tells something.
+    """
+    frame, part, seen = inspect.currentframe(), "", 0
+    while frame is not None and not part:
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
+            break
+        part, frame = part_in(frame, _PACKAGE), frame.f_back
+    # What NumPy asks of a tensor, the user asked: np.stack([x, y]).
+    inner = (_PACKAGE, _LIBRARY, _REPLACING)
+    while frame is not None and frame.f_code.co_filename.startswith(inner):
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    outer: FrameType | None = frame
+    while outer is not None and not part and seen < _OUTWARD:
+        part, outer, seen = part_in(outer, _PACKAGE), outer.f_back, seen + 1
+    return _show(frame, part)
+
+
+def user_level() -> int:
+    """Return the ``stacklevel`` with which a warning of the caller names the user's line."""
+    caller, level = inspect.currentframe(), 0
+    while caller is not None and caller.f_code.co_filename.startswith(_PACKAGE):
+        caller, level = caller.f_back, level + 1
+    return level
+
+
+def called_function() -> str:
+    """Return the name of the function of this package that the user's program called."""
+    frame, name = inspect.currentframe(), ""
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        name, frame = frame.f_code.co_name, frame.f_back
+    return name
+
+
+def line_at(where: str) -> str:
+    """Return the text of a line of the user's program, "" if no file that was met, or two, fit."""
+    name, _, number = where.rpartition(":")
+    paths = [path for path, shown in _shown.items() if shown == name]
+    found = linecache.getline(paths[0], int(number)) if len(paths) == 1 else ""
+    return found.strip()

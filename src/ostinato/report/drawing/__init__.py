@@ -1,0 +1,1 @@
+"""A program as mathematics and as a picture."""

@@ -1,0 +1,156 @@
+"""A program as boxes and edges: one box per equation, one edge per value that it reads.
+
+Chains of operators between named values are one box with its formula. Boxes that need each other
+through their steps form a cluster: a recurrence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from ostinato.pdg.index import Index, expr
+from ostinato.pdg.node import Input, Node, Pdg, Random, Read, Rec
+from ostinato.report.drawing.mathematics import Formulas
+from ostinato.report.drawing.points import At, composed, kind_of, point_of, where
+from ostinato.report.drawing.visible import operands
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """An input, a recurrent tensor, or a value with a name; ``lines`` say what it is.
+
+    ``nodes`` are the operators of its formula, which no other box shows.
+    """
+
+    name: str
+    title: str
+    lines: tuple[str, ...]
+    place: str
+    kind: str  # "input" | "draw" | "recurrence" | "value" | "output"
+    nodes: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """``target`` reads ``source``; ``labels`` are the index maps, none for the same point."""
+
+    source: str
+    target: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Boxes in reading order, arrows, and the clusters of boxes that need each other."""
+
+    boxes: tuple[Box, ...]
+    arrows: tuple[Arrow, ...]
+    clusters: tuple[tuple[str, ...], ...]
+
+
+def picture(pdg: Pdg) -> Picture:
+    """Return the boxes and arrows of a program."""
+    formulas = Formulas(pdg)
+    boxes = {box.name: box for box in _boxes(formulas)}
+    labels: dict[tuple[str, str], dict[str, None]] = {}
+    inside: dict[str, dict[Node, None]] = {name: {} for name in boxes}
+    for name, node in _roots(formulas):
+        for source, label in _reads(formulas, node, inside[name]):
+            if source in boxes:
+                labels.setdefault((source, name), {})[label] = None
+    arrows = tuple(
+        Arrow(a, b, tuple(label for label in found if label)) for (a, b), found in labels.items()
+    )
+    ordered = tuple(replace(box, nodes=tuple(inside[name])) for name, box in boxes.items())
+    return Picture(ordered, arrows, _clusters([b.name for b in ordered], arrows))
+
+
+def _boxes(formulas: Formulas) -> Iterator[Box]:
+    results = {node: name for name, node in formulas.pdg.results}
+    for node in formulas.nodes:
+        if isinstance(node.op, Input):
+            title = f"{node.op.name}{point_of(node)} {kind_of(node)}".strip()
+            yield Box(node.op.name, title, (), node.where, "input")
+    for name in formulas.recurrences():
+        found = formulas.recurrence(name)
+        equation = formulas.pdg.equations[name]
+        texts = tuple(text for line in found for text in line.texts())
+        kind = "output" if equation.rec in results else "recurrence"
+        title = f"{name}{point_of(equation.rec)} {kind_of(equation.rec)}".strip()
+        place = next(filter(None, equation.where), equation.rec.where)
+        yield Box(name, title, texts, place, kind)
+    for node, name in formulas.names.items():
+        line = formulas.value_line(node)
+        kind = "output" if node in results else "value"
+        kind = "draw" if isinstance(node.op, Random) else kind
+        title = f"{line.left} {line.kind}".strip()
+        yield Box(name, title, (line.cases[0][0],), node.where, kind)
+
+
+def _roots(formulas: Formulas) -> Iterator[tuple[str, Node]]:
+    """Every box with a value that it is made of."""
+    for name in formulas.recurrences():
+        equation = formulas.pdg.equations[name]
+        for _, right in equation.cases:
+            yield name, right
+    for node, name in formulas.names.items():
+        yield name, node
+
+
+def _reads(formulas: Formulas, root: Node, inside: dict[Node, None]) -> Iterator[tuple[str, str]]:
+    """The boxes that a value reads, each with its index map where it leaves the point.
+
+    The operators on the way are entered in ``inside``.
+    """
+    is_box = root in formulas.names and not isinstance(root.op, Rec | Input)
+    todo: list[tuple[Node, At]] = [(root, {})]
+    seen: set[tuple[Node, tuple[tuple[object, Index], ...]]] = set()
+    while todo:
+        node, at = todo.pop()
+        key = (node, tuple(at.items()))
+        if key in seen:
+            continue
+        seen.add(key)
+        leaf = isinstance(node.op, Rec | Input)
+        if leaf or (node in formulas.names and not (is_box and node == root)):
+            yield formulas.reference(node, {}), _label(node, at)
+            continue
+        inside[node] = None
+        if isinstance(node.op, Read):
+            todo.append((node.args[0], composed(node.op.at, node.args[0], at)))
+        else:
+            todo += [(a, {d: i for d, i in at.items() if d in a.domain}) for a in operands(node)]
+
+
+def _label(node: Node, at: At) -> str:
+    parts = [where(d, at[d]) for d in node.domain if d in at and at[d] != expr(d)]
+    return f"[{', '.join(parts)}]" if parts else ""
+
+
+def _clusters(names: list[str], arrows: tuple[Arrow, ...]) -> tuple[tuple[str, ...], ...]:
+    """Boxes on a common circle, in reading order."""
+    onward: dict[str, set[str]] = {name: set() for name in names}
+    for arrow in arrows:
+        onward[arrow.source].add(arrow.target)
+    reach = {name: _reached(name, onward) for name in names}
+    out: list[tuple[str, ...]] = []
+    placed: set[str] = set()
+    for name in names:
+        if name in placed or name not in reach[name]:
+            continue
+        members = tuple(x for x in names if x in reach[name] and name in reach[x])
+        placed.update(members)
+        out.append(members)
+    return tuple(out)
+
+
+def _reached(start: str, onward: Mapping[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    todo = list(onward[start])
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo.extend(onward[name])
+    return found

@@ -1,0 +1,133 @@
+"""Points, conditions and types as mathematics: where a value is read, when, and of which set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ostinato.pdg.condition import (
+    Compare,
+    Cond,
+    Every,
+    Negation,
+    Some,
+    substitute_cond,
+)
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    Extent,
+    Index,
+    Slice,
+    dims_of,
+    expr,
+    substitute,
+    symbols,
+)
+from ostinato.pdg.node import (
+    Broadcast,
+    Const,
+    Map,
+    Node,
+    Part,
+    Read,
+    Reshape,
+)
+from ostinato.report.drawing.formula import index_text, subscript, superscript
+
+At = Mapping[Dim, Index]  # where each dimension is read, if not at the point
+
+
+def composed(pairs: Sequence[tuple[Dim, Index]], x: Node, at: At) -> dict[Dim, Index]:
+    """Where the operand of a read is read, when the read itself stands elsewhere."""
+    out: dict[Dim, Index] = {d: i for d, i in at.items() if d in x.domain}
+    for dim, index in pairs:
+        out[dim] = (
+            Slice(moved(index.lo, at), moved(index.hi, at), index.step)
+            if isinstance(index, Slice)
+            else moved(index, at)
+        )
+    return out
+
+
+def moved(e: Expr, at: At) -> Expr:
+    """An index expression at another point; a dimension that is a slice stays."""
+    points: dict[Dim | Extent, Expr] = {d: i for d, i in at.items() if isinstance(i, Expr)}
+    return substitute(e, points)
+
+
+def where(dim: Dim, index: Index) -> str:
+    """An index as it is shown: with the dimension's name where it does not tell which it is."""
+    if isinstance(index, Slice):
+        if index == Slice(expr(0), expr(dim.extent)):
+            return f"{dim}=:"
+        step = f":{index.step}" if index.step != 1 else ""
+        text = f"{index_text(index.lo)} … {index_text(index.hi - 1)}{step}"
+        return text if dim in dims_of(index.lo) | dims_of(index.hi) else f"{dim} = {text}"
+    known = {str(s).rstrip("′") for s in symbols(index)} & {dim.name, dim.symbol.name}
+    return index_text(index) if known else f"{dim}={index_text(index)}"
+
+
+def element(index: Index, at: At) -> str:
+    """An element or a part of an array."""
+    if isinstance(index, Slice):
+        lo, hi = moved(index.lo, at), moved(index.hi, at)
+        return f"⟨{index_text(lo)} … {index_text(hi - 1)}⟩"
+    place = moved(index, at)
+    return subscript(place.const) if place.is_const else f"⟨{index_text(place)}⟩"
+
+
+def condition(cond: Cond, at: At | None = None) -> str:
+    """A condition in signs of mathematics; ``d = …`` and bounds of one dimension solved for it."""
+    by = {d: i for d, i in (at or {}).items() if isinstance(i, Expr)}
+    cond = substitute_cond(cond, by) if by else cond
+    match cond:
+        case Compare():
+            return _compared(cond)
+        case Every(of):
+            return " ∧ ".join(_inner(c) for c in of) or "always"
+        case Some(of):
+            return " ∨ ".join(_inner(c) for c in of) or "never"
+        case Negation(of_):
+            return f"¬({condition(of_)})"
+
+
+def _inner(cond: Cond) -> str:
+    text = condition(cond)
+    return text if isinstance(cond, Compare) else f"({text})"
+
+
+def _compared(cond: Compare) -> str:
+    """``d ≥ e``, ``d ≤ e`` or ``d = e`` for the first dimension with factor one."""
+    sign = {"ge": "≥", "eq": "="}[cond.kind]
+    for atom, k in cond.of.terms:
+        if isinstance(atom, Dim) and abs(k) == 1:
+            rest = (expr(atom) * k - cond.of) * k
+            turned = "≤" if k < 0 and sign == "≥" else sign
+            return f"{atom} {turned} {index_text(rest)}"
+    return f"{index_text(cond.of)} {sign} 0"
+
+
+def filling(node: Node) -> float | int | bool | None:
+    """The number that fills a whole value, however it was repeated."""
+    while isinstance(node.op, Read | Reshape | Broadcast | Part):
+        (node,) = node.args
+    found = node.op.values if isinstance(node.op, Const) else ()
+    return found[0] if len(found) == 1 else None
+
+
+def is_cast(node: Node) -> bool:
+    return isinstance(node.op, Map) and node.op.fn == "cast"
+
+
+def point_of(node: Node) -> str:
+    return f"[{', '.join(map(str, node.domain))}]" if node.domain else ""
+
+
+def kind_of(node: Node) -> str:
+    """The set that a value is from, where it is not a real number."""
+    signs = {"b": "𝔹", "i": "ℤ", "u": "ℕ", "f": "ℝ"}
+    numbers = all(s.is_const for s in node.shape)
+    sizes = "×".join(index_text(s) for s in node.shape)
+    power = "ˣ".join(superscript(s.const) for s in node.shape) if numbers else f"^({sizes})"
+    field_ = signs[node.dtype[0]] if node.dtype != "bfloat16" else "ℝ"
+    return "" if field_ == "ℝ" and not sizes else f"∈ {field_}{power if sizes else ''}"

@@ -1,0 +1,1 @@
+"""The e-graph: its language, its rules as data, and saturation."""

@@ -1,0 +1,107 @@
+"""Running the rules: seed, then rounds until nothing new is learnt or a budget ends."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ostinato.rewrite.engine.egglog_session import Engine, Round
+from ostinato.rewrite.engine.language import opening
+from ostinato.rewrite.extract.improve import STEPS
+
+ROOM = 50_000  # rows that any program may have
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Bounds of a saturation and of an extraction; reaching one is reported, never silent.
+
+    Rounds, rows and steps decide alike in every process; the time is a safety net far above them.
+    """
+
+    rounds: int = 200  # what deeper networks need grows with their depth
+    rows: int = 400_000  # e-nodes, analyses and notes together
+    growth: int = 8  # rows for each of the program's own, beside `ROOM`; few programs need 5
+    seconds: float = 60.0
+    steps: int = STEPS  # places that local search visits, per nest of loops
+
+
+@dataclass
+class Saturation:
+    """What happened: matches per rule, rows after every round, and why it stopped."""
+
+    matches: Counter[str] = field(default_factory=Counter[str])
+    rows: list[int] = field(default_factory=list[int])
+    stopped: str = ""
+    complete: bool = False  # nothing new could be learnt
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        rounds = len(self.rows)
+        size = self.rows[-1] if self.rows else 0
+        return f"{rounds} rounds, {size} rows, {self.seconds * 1e3:.0f} ms: {self.stopped}"
+
+
+def saturate(engine: Engine, budget: Budget, families: Mapping[str, str]) -> Saturation:
+    """Run rules until nothing new is learnt or the budget ends.
+
+    ``families`` names the rules whose matches are counted (the others are bookkeeping).
+    A round of all rules costs as much for one match as for a hundred, so what spreads step by step
+    through the program has rounds of its own, with few rules. Rules that ask for a relation which
+    has no rows, and never will have any, are left out: no range that grows, no law of histories.
+    """
+    done = Saturation()
+    begin = time.perf_counter()
+    engine.run("load")
+    engine.execute(opening("can_fire", engine.filled))
+    _analyse(engine)
+    most = min(budget.rows, ROOM + budget.growth * engine.size())
+    for _ in range(budget.rounds):
+        rounds = [*_spread(engine, most), engine.run("can_fire")]
+        _analyse(engine)
+        for one in rounds:
+            done.matches.update({k: v for k, v in one.matches.items() if k in families})
+        done.rows.append(engine.size())
+        done.seconds = time.perf_counter() - begin
+        if not any(one.updated for one in rounds):
+            done.stopped, done.complete = "nothing new was learnt", True
+            break
+        if done.rows[-1] > most:
+            done.stopped = f"the budget of {most} rows was reached"
+            break
+        if len(done.rows) > 1 and done.rows[-1] ** 2 > most * done.rows[-2]:
+            done.stopped = f"the budget of {most} rows would not last for another round"
+            break
+        if done.seconds > budget.seconds:
+            done.stopped = f"the budget of {budget.seconds:g} s was reached"
+            break
+    else:
+        done.stopped = f"the budget of {budget.rounds} rounds was reached"
+    return done
+
+
+def _spread(engine: Engine, most: int) -> list[Round]:
+    """Ask for new terms and lead them down to the leaves, up to so many rows; returns every round.
+
+    What spreads needs the analyses of terms that were there before, so it ends without new ones.
+    """
+    out: list[Round] = []
+    while True:
+        asked = engine.run("seed")
+        if asked.updated:
+            _analyse(engine)
+        led = [engine.run("spread")]
+        while led[-1].updated and engine.size() <= most:
+            led.append(engine.run("spread"))
+        out += [asked, *led]
+        if len(led) > 1:
+            _analyse(engine)
+        if engine.size() > most or len(led) == 1 and not asked.updated:
+            return out
+
+
+def _analyse(engine: Engine) -> None:
+    """Analyses follow the height of what is new; they add no terms, so they always end."""
+    engine.execute("(run-schedule (saturate (run analysis)))")

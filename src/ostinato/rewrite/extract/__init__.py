@@ -1,0 +1,1 @@
+"""From the saturated e-graph to the cheapest legal program."""

@@ -1,0 +1,108 @@
+"""The saturated e-graph as plain data: classes of operators over classes, and their facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ostinato.pdg.index import Expr, product
+from ostinato.rewrite.engine.egglog_session import Cell, Engine
+from ostinato.rewrite.engine.language import SIGNATURE
+from ostinato.rewrite.load.loaded import Loaded
+from ostinato.rewrite.load.tables import Tables
+
+
+@dataclass(frozen=True, slots=True)
+class ENode:
+    """An operator, its fields in the order of its signature, and the classes among them."""
+
+    op: str
+    fields: tuple[Cell, ...]
+    kids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class EGraph:
+    """Classes and what is known of them.
+
+    ``node_class`` maps node ids of the loaded program to classes, ``definitions`` the cases of
+    recurrence ids, ``shapes`` the ids of shapes to their sizes, ``origins`` e-nodes to the rules
+    that created them, ``closed`` the recurrences that are equal to linear ones.
+    """
+
+    classes: Mapping[int, tuple[ENode, ...]]
+    dom: Mapping[int, int]
+    node_class: Mapping[int, int]
+    definitions: Mapping[tuple[int, int], int]
+    shapes: Mapping[int, tuple[Expr, ...]]
+    origins: Mapping[tuple[str, tuple[Cell, ...]], tuple[str, ...]]
+    dtype: Mapping[int, str]
+    closed: frozenset[int] = frozenset()
+
+    def count(self) -> int:
+        return sum(map(len, self.classes.values()))
+
+
+def export(engine: Engine, loaded: Loaded) -> EGraph:
+    """Everything extraction needs, in a deterministic order."""
+    notes = [f"why_{op}" for op in SIGNATURE]
+    names = [
+        *SIGNATURE,
+        *notes,
+        "dom",
+        "node",
+        "define",
+        "size",
+        "times",
+        "nil",
+        "cons",
+        "dtype",
+        "closed",
+    ]
+    tables = engine.tables(names)
+    classes: dict[int, list[ENode]] = {}
+    for op, letters in SIGNATURE.items():
+        at = [k for k, letter in enumerate(letters) if letter == "T"]
+        for fields, output in tables[op].rows:
+            assert isinstance(output, int), f"the class of {op} is {output}"
+            kids = tuple(int(fields[k]) for k in at)
+            classes.setdefault(output, []).append(ENode(op, fields, kids))
+    shapes = _shapes({n: tables[n].rows for n in ("size", "times", "nil", "cons")}, loaded.tables)
+    origins: dict[tuple[str, tuple[Cell, ...]], list[str]] = {}
+    for op in SIGNATURE:
+        for fields, _ in tables[f"why_{op}"].rows:
+            origins.setdefault((op, fields[:-1]), []).append(str(fields[-1]))
+    return EGraph(
+        {c: tuple(nodes) for c, nodes in classes.items()},
+        {int(i[0]): int(o) for i, o in tables["dom"].rows},
+        {int(i[0]): int(o) for i, o in tables["node"].rows},
+        {(int(i[0]), int(i[1])): int(i[2]) for i, _ in tables["define"].rows},
+        shapes,
+        {key: tuple(sorted(names)) for key, names in origins.items()},
+        {int(i[0]): str(o) for i, o in tables["dtype"].rows},
+        frozenset(int(i[0]) for i, _ in tables["closed"].rows),
+    )
+
+
+_Rows = tuple[tuple[tuple[Cell, ...], Cell], ...]
+
+
+def _shapes(rows: Mapping[str, _Rows], tables: Tables) -> dict[int, tuple[Expr, ...]]:
+    """Sizes of every shape class, built from the empty shape upwards."""
+    sizes: dict[int, Expr] = {int(o): tables.expr(int(i[0])) for i, o in rows["size"]}
+    pending = list(rows["times"])
+    while pending:
+        known = [r for r in pending if int(r[0][0]) in sizes and int(r[0][1]) in sizes]
+        for (x, y), out in known:
+            sizes.setdefault(int(out), product((sizes[int(x)], sizes[int(y)])))
+        pending = [r for r in pending if r not in known]
+        assert known or not pending, "sizes refer to each other in a circle"
+    shapes: dict[int, tuple[Expr, ...]] = {int(o): () for _, o in rows["nil"]}
+    pending = list(rows["cons"])
+    while pending:
+        known = [r for r in pending if int(r[0][1]) in shapes]
+        for (head, tail), out in known:
+            shapes.setdefault(int(out), (sizes[int(head)], *shapes[int(tail)]))
+        pending = [r for r in pending if r not in known]
+        assert known or not pending, "shapes refer to each other in a circle"
+    return shapes

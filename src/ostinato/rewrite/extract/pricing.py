@@ -1,0 +1,227 @@
+"""What an operator costs: times by kind, from its work and a profile of the machine."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ostinato.machine.profile import Profile
+from ostinato.pdg.node import Random
+from ostinato.rewrite.extract.export import EGraph, ENode
+from ostinato.rewrite.extract.sizes import Sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Nanoseconds of a whole run on one core, by what takes them; the time is their sum.
+
+    - ``starts``: loops and matrix products that begin, and reads of another loop's values;
+    - ``arithmetic``: elementwise operations, folds, draws and functions of whole axes;
+    - ``products``: multiply-adds of matrix products;
+    - ``traffic``: operands and results of matrix products, which lie in memory;
+    - ``serial``: steps that wait for the one before.
+    """
+
+    starts: float = 0.0
+    arithmetic: float = 0.0
+    products: float = 0.0
+    traffic: float = 0.0
+    serial: float = 0.0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.starts + other.starts,
+            self.arithmetic + other.arithmetic,
+            self.products + other.products,
+            self.traffic + other.traffic,
+            self.serial + other.serial,
+        )
+
+    @property
+    def total(self) -> float:
+        return self.starts + self.arithmetic + self.products + self.traffic + self.serial
+
+
+TILED = 4.0  # how much dearer operators of tiles are: their loops are short, which schedules tell
+VIEW_NS = 1e-3  # keeps every choice strictly cheaper than itself in a circle
+FEW = 16  # elements per row up to which rows are neighbours in memory
+LANES = 16  # float32 elements of a vector: fewer take as long
+MOST = 8  # rows and columns that a product is charged for besides its own: they fill vectors badly
+MOVES = frozenset(("mv", "perm"))  # avoided where another view does
+VIEWS = frozenset(("tr", "mv", "perm", "reshape", "bcast", "part", "cut", "at", "look", "case"))
+WIDE = frozenset(("float64", "int64"))
+
+
+def _inlined(graph: EGraph) -> set[int]:
+    """Classes that are views of inputs, literals or draws: nothing needs to be stored for them."""
+    readers: dict[int, list[int]] = {}
+    found: set[int] = set()
+    for cls, nodes in graph.classes.items():
+        for node in nodes:
+            if node.op == "leaf":
+                found.add(cls)
+            elif node.op == "sl" or node.op in VIEWS and len(node.kids) == 1:
+                readers.setdefault(node.kids[0], []).append(cls)
+    pending = list(found)
+    while pending:
+        fresh = [cls for cls in readers.get(pending.pop(), ()) if cls not in found]
+        found.update(fresh)
+        pending += fresh
+    return found
+
+
+def _rows(graph: EGraph, tiles: frozenset[int]) -> frozenset[int]:
+    """Classes along whose ranges there may be tiles instead."""
+    cuts = (n for nodes in graph.classes.values() for n in nodes if n.op == "cut")
+    return frozenset(n.kids[0] for n in cuts if int(n.fields[1]) in tiles)
+
+
+class Pricing:
+    """The cost of every e-node over a whole run, at typical sizes."""
+
+    def __init__(self, graph: EGraph, sizes: Sizes, profile: Profile) -> None:
+        self._graph, self._sizes, self.profile = graph, sizes, profile
+        self._inlined = _inlined(graph)
+        self._rows = _rows(graph, sizes.tiles) if sizes.tiles else frozenset[int]()
+        self._tiles = sizes.tiled
+
+    def row(self, cls: int, node: ENode) -> tuple[float, float]:
+        """At how many points a row of a long range is computed or read, and its bytes.
+
+        A row that could be computed in tiles lies in memory as a whole.
+        """
+        if not self._rows or node.op in VIEWS or node.op in ("sl", "leaf", "rec"):
+            return 0.0, 0.0
+        rows = [c for c in (cls, *node.kids) if c in self._rows]
+        numel = max(map(self._sizes.numel, rows), default=0)
+        trips = float(self._sizes.trips(self._graph.dom[cls])) if rows else 0.0
+        return trips, self._item(cls) * numel
+
+    def longest_row(self) -> float:
+        """The bytes of the longest scores that could be computed in tiles, or 0."""
+        nodes = (n for found in self._graph.classes.values() for n in found)
+        greatest = (n.kids[0] for n in nodes if n.op == "red" and n.fields[:2] == ("max", 1))
+        scores = self._rows.intersection(greatest)
+        return max((self._item(cls) * self._sizes.numel(cls) for cls in scores), default=0.0)
+
+    def price(self, cls: int, node: ENode) -> float:
+        """What a choice weighs; tiles have to be worth it by more than predictions are."""
+        return self.time(cls, node) * (TILED if self._graph.dom[cls] & self._tiles else 1.0)
+
+    def time(self, cls: int, node: ENode) -> float:
+        """Predicted nanoseconds of a whole run."""
+        views = 5 if node.op in MOVES or self._is_crossed(node) else 1
+        return self.cost(cls, node).total + views * VIEW_NS
+
+    def _is_crossed(self, node: ENode) -> bool:
+        """Whether a slice puts an axis outside one that belongs outside it."""
+        if node.op != "sl":
+            return False
+        nest = self._sizes.tables.nest
+        place = nest[int(node.fields[0])]
+        inner = (n for n in self._graph.classes[node.kids[0]] if n.op == "sl")
+        return any(nest[int(n.fields[0])] < place for n in inner)
+
+    def cost(self, cls: int, node: ENode) -> Cost:
+        """The work of one e-node, operands excluded."""
+        sizes, profile = self._sizes, self.profile
+        trips = float(sizes.trips(self._graph.dom[cls]))
+        op, f = node.op, node.fields
+        if op == "leaf":
+            return self._leaf(cls, int(f[0]), trips)
+        if op in ("sl", "part", "at"):
+            return self._fetched(cls, node)
+        if op == "rec" or op in VIEWS:
+            return Cost()
+        once = Cost(starts=trips * profile.leaf_ns)
+        if op.startswith("host"):
+            return once
+        if op == "mm":
+            return once + self._product(cls, node, trips)
+        steps = trips * self._wide(cls)
+        out = self._padded(sizes.numel(cls))
+        if op in ("scan", "back", "lin"):
+            steps *= 2 * out * self._each()
+            return once + Cost(arithmetic=steps, serial=trips * profile.serial_ns)
+        if op == "red":
+            return once + Cost(arithmetic=steps * self._fold(node))
+        if op in ("along1", "along2"):
+            return once + Cost(arithmetic=steps * self._whole_axis(node, out))
+        fn = "add" if op in ("gather", "cat") else str(f[0])
+        return once + Cost(arithmetic=steps * out * self._each(fn))
+
+    def _each(self, fn: str = "add") -> float:
+        """An element of a loop, with reading a number of the nearest memory."""
+        return self.profile.function_ns(fn) + 4 * self.profile.byte_ns[0]
+
+    def _fold(self, node: ENode) -> float:
+        """Elements go one after the other, unless rows are neighbours and are added as vectors."""
+        shape = self._sizes.shape[node.kids[0]]
+        elements = math.prod(shape)
+        is_last = bool(int(node.fields[1]) & 1) and shape[-1] > 1
+        if is_last and (shape[-1] > FEW or elements < LANES * shape[-1]):
+            return elements * self.profile.fold_ns
+        return self._padded(elements) * self._each()
+
+    def _wide(self, cls: int) -> float:
+        return self.profile.wide if self._graph.dtype.get(cls) in WIDE else 1.0
+
+    def _padded(self, elements: int) -> float:
+        """Elements that a loop takes the time of: whole vectors."""
+        return float(max(elements, LANES))
+
+    def _leaf(self, cls: int, number: int, trips: float) -> Cost:
+        op = self._sizes.tables.leaves[number].op
+        if not isinstance(op, Random):
+            return Cost()
+        each = self.profile.normal_ns if op.fn == "normal" else self.profile.draw_ns
+        return Cost(arithmetic=each * trips * self._padded(self._sizes.numel(cls)))
+
+    def _fetched(self, cls: int, node: ENode) -> Cost:
+        """What is read at other points was kept there.
+
+        A flat price: the same bytes move in every form, but not in the same loop.
+        """
+        points, _ = self.kept(cls, node)
+        return Cost(starts=points * self.profile.point_ns)
+
+    def kept(self, cls: int, node: ENode) -> tuple[float, float]:
+        """At how many points a value is kept for this reader, and the bytes at each."""
+        sizes = self._sizes
+        if node.op not in ("sl", "part", "at") or node.kids[0] in self._inlined:
+            return 0.0, 0.0
+        kid = node.kids[0]
+        item = self._item(cls)
+        if node.op == "sl" and (inner := self._graph.dom[kid]) & int(node.fields[0]):
+            return float(sizes.trips(inner)), item * sizes.numel(kid)
+        if node.op == "part" and sizes.masks[int(node.fields[1])]:
+            return float(sizes.trips(self._graph.dom[cls])), item * sizes.numel(cls)
+        return 0.0, 0.0
+
+    def _item(self, cls: int) -> float:
+        return 8.0 if self._graph.dtype.get(cls) in WIDE else 4.0
+
+    def _whole_axis(self, node: ENode, out: float) -> float:
+        """Elements read and written, by the function; orders and searches take turns."""
+        fn, axis = str(node.fields[0]), int(node.fields[1])
+        shapes = [self._sizes.shape[k] for k in node.kids]
+        rows = max(math.prod(s) for s in shapes)
+        profile = self.profile
+        if fn == "argsort":
+            return profile.order_ns * rows * math.log2(1 + shapes[0][-axis])
+        if fn.startswith("search"):
+            return profile.order_ns * out * math.log2(1 + shapes[0][-axis])
+        if fn == "shuffle":
+            return profile.serial_ns * rows
+        each = profile.function_ns("exp") if fn == "logsumexp" else 0.0
+        return (rows + out) * (each + profile.serial_ns / 4)
+
+    def _product(self, cls: int, node: ENode, trips: float) -> Cost:
+        """Few rows or columns use the vector unit badly: both are charged as if longer."""
+        left, right = (self._sizes.shape[k] for k in node.kids)
+        m, k, n = left[-2], left[-1], right[-1]
+        matrices = trips * math.prod(map(max, left[:-2], right[:-2]))
+        multiplies = (m + MOST) * k * (n + MOST)
+        each = multiplies * self.profile.multiply_at(max(m, n), multiplies) * self._wide(cls)
+        moved = 4 * (m * k + k * n + m * n) * self.profile.byte_ns[1] * self._wide(cls)
+        return Cost(matrices * self.profile.product_ns, 0.0, matrices * each, matrices * moved)

@@ -1,0 +1,241 @@
+"""Chosen terms as an ordinary program: nodes of `ostinato.pdg` built operands first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from ostinato.pdg import build
+from ostinato.pdg.condition import Cond, at_least, every
+from ostinato.pdg.index import Dim, Expr, Index, Slice, expr, substitute
+from ostinato.pdg.node import (
+    Concat,
+    Dtype,
+    Equation,
+    Host,
+    Node,
+    Pdg,
+    Read,
+    Reshape,
+    Transpose,
+    named_if_not,
+)
+from ostinato.rewrite.engine.egglog_session import Cell
+from ostinato.rewrite.extract.choose import Selection
+from ostinato.rewrite.extract.export import EGraph, ENode
+from ostinato.rewrite.load.loaded import Loaded
+from ostinato.rewrite.load.program_rows import conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """The program, the axes of batched recurrences, and the node that each term became."""
+
+    pdg: Pdg
+    batched: dict[str, tuple[Dim, ...]]
+    nodes: Mapping[int, Node]
+
+
+def rebuild(selection: Selection, graph: EGraph, loaded: Loaded) -> Rebuilt:
+    """The selected program; its outputs have the names, domains and shapes of the original."""
+    places = _places(graph, loaded)
+    builder = _Builder(graph, loaded)
+    roots = [*selection.outputs, *selection.definitions.values()]
+    nodes: dict[int, Node] = {}
+    for number in selection.terms.reachable(roots):
+        term = selection.terms.items[number]
+        node = builder.node(term.enode, [nodes[k] for k in term.kids])
+        nodes[number] = named_if_not(node, *places.get(term.cls, ("", "")))
+    outputs = tuple(
+        (name, _over(nodes[number], original))
+        for number, (name, original) in zip(selection.outputs, loaded.pdg.outputs, strict=True)
+    )
+    equations: dict[str, Equation] = {}
+    batched: dict[str, tuple[Dim, ...]] = {}
+    for number in dict.fromkeys(rec for rec, _ in selection.definitions):
+        known = loaded.tables.recs[number]
+        rights = (nodes[t] for (rec, _), t in selection.definitions.items() if rec == number)
+        cases: tuple[tuple[Cond, Node], ...] = tuple(
+            zip(conditions(loaded, number), rights, strict=True)
+        )
+        where = loaded.pdg.equations[known.name].where
+        equations[known.name] = Equation(builder.recurrence(number), cases, where)
+        if known.axes:
+            batched[known.name] = known.axes
+    ordered = {name: equations[name] for name in loaded.pdg.equations if name in equations}
+    return Rebuilt(Pdg(outputs, ordered, loaded.pdg.minimum_extents), batched, nodes)
+
+
+def _over(node: Node, original: Node) -> Node:
+    """The node with the domain of the original, where rewriting found it depends on less."""
+    assert set(node.domain) <= set(original.domain), f"{node} depends on more than {original}"
+    assert node.shape == original.shape, f"{node}: {node.shape} instead of {original.shape}"
+    missing = [d for d in original.domain if d not in node.domain]
+    if not missing:
+        return node
+    inside = at_least(sum((expr(d) for d in missing), expr(0)), 0)
+    return build.case(every(inside), node, node, original.where)
+
+
+def _places(graph: EGraph, loaded: Loaded) -> dict[int, tuple[str, str]]:
+    """File, line and name of classes that are values of the user's, or those with more axes."""
+    found: dict[int, tuple[str, str]] = {}
+    for node, number in loaded.ids.items():
+        found.setdefault(graph.node_class[number], (node.where, node.label))
+    slices = [(n.kids[0], cls) for cls, ns in graph.classes.items() for n in ns if n.op == "sl"]
+    changed = True
+    while changed:
+        changed = False
+        for inner, outer in slices:
+            if inner in found and outer not in found:
+                found[outer] = found[inner]
+                changed = True
+    return found
+
+
+class _Builder:
+    """Nodes from e-nodes."""
+
+    def __init__(self, graph: EGraph, loaded: Loaded) -> None:
+        self._graph, self._loaded, self._tables = graph, loaded, loaded.tables
+        self._recs: dict[int, Node] = {}
+
+    def recurrence(self, number: int) -> Node:
+        """The leaf of a recurrence, with its batched dimensions as leading axes."""
+        found = self._recs.get(number)
+        if found is None:
+            known = self._tables.recs[number]
+            old = known.node
+            over = [d for d in old.domain if d not in known.axes]
+            shape = (*(expr(d.extent) for d in known.axes), *old.shape)
+            name = known.name
+            found = old if not known.axes else build.rec(name, shape, old.dtype, over, old.where)
+            self._recs[number] = found
+        return found
+
+    def node(self, enode: ENode, args: list[Node]) -> Node:
+        op, f, tables = enode.op, enode.fields, self._tables
+        match op:
+            case "leaf":
+                return tables.leaves[int(f[0])]
+            case "rec":
+                return self.recurrence(int(f[0]))
+            case "map1" | "map2" | "map3":
+                fn, _, dtype = str(f[0]).partition(":")
+                return build.map_node(fn, args, cast(Dtype, dtype) if dtype else None)
+            case "red":
+                axes = [-k - 1 for k in range(args[0].rank) if int(f[1]) >> k & 1]
+                return build.reduce_node(str(f[0]), args[0], axes)
+            case "mm":
+                return build.matmul(args[0], args[1])
+            case "gather":
+                return build.gather(args[0], args[1], -int(f[0]))
+            case _ if op.startswith("host"):
+                like = tables.leaves[int(f[0])]
+                assert isinstance(like.op, Host), f"{like} is no call"
+                return build.host(like.op, args, like)
+            case "along1" | "along2":
+                return build.along(str(f[0]), args, -int(f[1]), tables.expr(int(f[2])))
+            case "cat":
+                return _concat(args[0], args[1], -int(f[0]))
+            case "case":
+                return build.case(tables.condition(int(f[0])), args[0], args[1])
+            case "at" | "sl":
+                dim = tables.dims_in(int(f[0]))[0]
+                return _read(args[0], dim, tables.index(int(f[1])))
+            case "look":
+                return build.read(args[0], tables.reading(int(f[0])))
+            case "scan" | "back":
+                dim = tables.dims_in(int(f[1]))[0]
+                return build.scan(str(f[0]), args[0], dim, op == "back")
+            case "lin":
+                return build.linear(args[0], args[1], tables.dims_in(int(f[0]))[0], bool(f[1]))
+            case _:
+                return self._moved(op, f, args[0])
+
+    def _moved(self, op: str, f: tuple[Cell, ...], x: Node) -> Node:
+        match op:
+            case "tr":
+                return _transpose(x, (-1, -2))
+            case "perm":
+                return _transpose(x, self._tables.permutation(int(f[0])))
+            case "mv":
+                return _transpose(x, build.moving(int(f[0]), int(f[1])))
+            case "reshape":
+                keep = x.shape[: x.rank - int(f[0])]
+                return _reshape(x, (*keep, *self._graph.shapes[int(f[1])]))
+            case "bcast":
+                return build.broadcast(x, self._graph.shapes[int(f[0])])
+            case "part" | "cut":
+                return build.part(x, -int(f[0]), self._tables.index(int(f[1])))
+            case _:
+                raise AssertionError(f"no node for {op}")
+
+
+def _reshape(x: Node, shape: tuple[Expr, ...]) -> Node:
+    """One reshape of what lies below earlier reshapes, of the axes that change."""
+    while isinstance(x.op, Reshape):
+        x = x.args[0]
+    same = 0
+    while same < min(x.rank, len(shape)) and x.shape[same] == shape[same]:
+        same += 1
+    if same == x.rank == len(shape):
+        return x
+    return build.reshape(x, shape[same:], x.rank - same)
+
+
+def _transpose(x: Node, perm: tuple[int, ...]) -> Node:
+    """One transpose of what lies below earlier transposes."""
+    if isinstance(x.op, Transpose):
+        inner = x.op.perm
+        n = max(len(inner), len(perm))
+        under = (*range(-n, -len(inner)), *inner)
+        over = (*range(-n, -len(perm)), *perm)
+        perm = tuple(under[p] for p in over)
+        while perm and perm[0] == -len(perm):
+            perm = perm[1:]
+        x = x.args[0]
+    return build.transpose(x, perm) if perm else x
+
+
+def _concat(left: Node, right: Node, axis: int) -> Node:
+    """Operands of one concatenation, however they were grouped."""
+    parts: list[Node] = []
+    for node in (left, right):
+        parts += node.args if isinstance(node.op, Concat) and node.op.axis == axis else [node]
+    return build.concat(parts, axis)
+
+
+def _read(x: Node, dim: Dim, index: Index) -> Node:
+    """One read for several dimensions where their order of axes allows it."""
+    if isinstance(x.op, Read):
+        merged = _merged(x.op.at, dim, index)
+        if merged is not None:
+            return build.read(x.args[0], merged)
+    return build.read(x, [(dim, index)])
+
+
+def _merged(
+    inner: tuple[tuple[Dim, Index], ...], dim: Dim, index: Index
+) -> list[tuple[Dim, Index]] | None:
+    if any(d == dim for d, _ in inner):
+        return None
+    if isinstance(index, Slice):
+        slices = [d for d, e in inner if isinstance(e, Slice)]
+        if any(d.serial < dim.serial for d in slices) or any(_uses(e, dim) for _, e in inner):
+            return None
+        return [*inner, (dim, index)]
+    by = {dim: index}
+    moved = [(d, _substituted(e, by)) for d, e in inner]
+    return [*moved, (dim, index)]
+
+
+def _uses(index: Index, dim: Dim) -> bool:
+    return _substituted(index, {dim: expr(dim) + 1}) != index
+
+
+def _substituted(index: Index, by: Mapping[Dim, Expr]) -> Index:
+    if isinstance(index, Slice):
+        return Slice(substitute(index.lo, by), substitute(index.hi, by), index.step)
+    return substitute(index, by)

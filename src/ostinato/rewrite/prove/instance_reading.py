@@ -1,0 +1,130 @@
+"""The terms of an e-graph as nodes of the program, built for the judge and for nothing else."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ostinato.pdg import build
+from ostinato.pdg.condition import Compare, Every, Negation, Some
+from ostinato.pdg.element import element
+from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
+from ostinato.pdg.node import Dtype, Node, Pdg, Read, Transpose
+from ostinato.rewrite.extract.export import EGraph, ENode
+from ostinato.rewrite.load.loaded import Loaded
+
+Substitution = tuple[tuple[Dim, Index], ...]
+
+
+class Reading:
+    """For every class one node, and for every e-node a node over those of its operands."""
+
+    def __init__(self, graph: EGraph, loaded: Loaded) -> None:
+        self.graph, self.loaded, self.tables = graph, loaded, loaded.tables
+        self.originals: dict[int, list[Node]] = {}
+        for node, number in loaded.ids.items():
+            self.originals.setdefault(graph.node_class[number], []).append(node)
+        self._nodes = {cls: nodes[0] for cls, nodes in self.originals.items()}
+        self._fill()
+
+    def _fill(self) -> None:
+        """Classes without an original get the first of their e-nodes whose operands are known."""
+        found = True
+        while found:
+            found = False
+            for cls, enodes in self.graph.classes.items():
+                for enode in enodes if cls not in self._nodes else ():
+                    if all(kid in self._nodes for kid in enode.kids):
+                        self._nodes[cls], found = self.node(enode), True
+                        break
+
+    def node(self, enode: ENode) -> Node:
+        """The node of an e-node."""
+        op, f, tables = enode.op, enode.fields, self.tables
+        args = [self._nodes[kid] for kid in enode.kids]
+        match op:
+            case "leaf":
+                return tables.leaves[int(f[0])]
+            case "rec":
+                known = tables.recs[int(f[0])]
+                x = known.node
+                for dim in reversed(known.axes):
+                    x = build.read(x, [(dim, tables.full(dim))])
+                return x
+            case "map1" | "map2" | "map3":
+                fn, _, dtype = str(f[0]).partition(":")
+                return build.map_node(fn, args, cast(Dtype, dtype) if dtype else None)
+            case "red":
+                axes = [-k - 1 for k in range(args[0].rank) if int(f[1]) >> k & 1]
+                return build.reduce_node(str(f[0]), args[0], axes)
+            case "mm":
+                return build.matmul(args[0], args[1])
+            case "gather":
+                return build.gather(args[0], args[1], -int(f[0]))
+            case "along1" | "along2":
+                return build.along(str(f[0]), args, -int(f[1]), tables.expr(int(f[2])))
+            case "cat":
+                return build.concat(args, -int(f[0]))
+            case "case":
+                cond = tables.attributes[int(f[0])]
+                assert isinstance(cond, Compare | Every | Some | Negation), f"{cond} decides"
+                return build.case(cond, args[0], args[1])
+            case "scan" | "back":
+                dim = tables.dims_in(int(f[1]))[0]
+                return build.scan(str(f[0]), args[0], dim, op == "back")
+            case "lin":
+                dim = tables.dims_in(int(f[0]))[0]
+                return build.linear(args[0], args[1], dim, bool(f[1]))
+            case _:
+                return self._moved(enode, args[0])
+
+    def _moved(self, enode: ENode, x: Node) -> Node:
+        op, f, tables = enode.op, enode.fields, self.tables
+        match op:
+            case "at" | "sl":
+                return build.read(x, [(tables.dims_in(int(f[0]))[0], tables.index(int(f[1])))])
+            case "look":
+                return build.read(x, cast(Substitution, tables.attributes[int(f[0])]))
+            case "tr":
+                return build.transpose(x, (-1, -2))
+            case "perm":
+                return build.transpose(x, cast(tuple[int, ...], tables.attributes[int(f[0])]))
+            case "mv":
+                return build.transpose(x, build.moving(int(f[0]), int(f[1])))
+            case "reshape":
+                return build.reshape(x, self.graph.shapes[int(f[1])], int(f[0]))
+            case "bcast":
+                return build.broadcast(x, self.graph.shapes[int(f[0])])
+            case "part":
+                index = tables.index(int(f[1]))
+                assert isinstance(index, Expr), f"{index} is no point"
+                return element(x, -int(f[0]), index)
+            case "cut":
+                return cut(x, -int(f[0]), tables.index(int(f[1])))
+            case _:
+                raise AssertionError(f"no node for {op}")
+
+
+def cut(x: Node, axis: int, at: Index) -> Node:
+    """A slice of an axis; along a whole history it is a read of other steps, as `element` is.
+
+    The axis of a history is indexed by all integers, of which an array holds only the demanded
+    ones; a part of the array could not be compared outside the box.
+    """
+    assert isinstance(at, Slice), f"{at} is no slice"
+    if isinstance(x.op, Read):
+        sliced = [(d, i) for d, i in x.op.at if isinstance(i, Slice)]
+        if axis + x.rank < len(sliced):
+            dim, steps = sliced[axis + x.rank]
+            if steps == Slice(expr(0), expr(dim.extent)):
+                return build.read(x.args[0], [(d, at if d == dim else i) for d, i in x.op.at])
+    return build.part(x, axis, at)
+
+
+def numbered(pdg: Pdg, loaded: Loaded) -> None:
+    """Let transposes that move one axis also be the ``mv`` that rules make of them."""
+    for node in pdg.nodes():
+        perm = node.op.perm if isinstance(node.op, Transpose) else ()
+        rest = tuple(j for j in range(-len(perm), 0) if perm and j != perm[0])
+        if perm and perm[1:] == rest:
+            args = [loaded.ids[a] for a in node.args]
+            loaded.row("raw_mv", loaded.ids[node], -perm[0], len(perm), *args)

@@ -1,0 +1,140 @@
+"""Compiling kernels on all cores: this process and workers take them from one queue.
+
+LLVM compiles on one thread of a process at a time, so each further core is a process. They are
+started before the first kernel exists, because starting takes as long as a kernel.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, PriorityQueue
+
+from ostinato.runtime.build import optimise
+from ostinato.runtime.run.interpreter_turns import turns
+
+MOST = 8  # processes: kernels are few
+
+
+class Worker:
+    """A process that compiles one module after the other."""
+
+    def __init__(self) -> None:
+        """Start the process."""
+        path = os.pathsep.join(p for p in sys.path if p)
+        self.process = subprocess.Popen(
+            [sys.executable, "-S", "-P", str(Path(optimise.__file__))],
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            close_fds=False,
+        )
+
+    def machine_code(self, text: str) -> bytes:
+        """The object file of a module.
+
+        Errors: OSError if the process has ended.
+        """
+        requests, answers = self.process.stdin, self.process.stdout
+        assert requests is not None, "a worker has a pipe"
+        assert answers is not None, "a worker has a pipe"
+        body = text.encode()
+        requests.write(b"%d\n" % len(body) + body)
+        requests.flush()
+        line = answers.readline()
+        if not line:
+            raise OSError("a compiling process has ended")
+        return answers.read(int(line))
+
+    def close(self) -> None:
+        """End the process; it may be in the middle of a module."""
+        self.process.kill()
+        self.process.communicate()
+
+
+class Team:
+    """The processes that compile for one program."""
+
+    def __init__(self, cores: int) -> None:
+        """Start a process for each core but this one's: they are ready a moment later."""
+        count = min(cores, MOST) - 1 if sys.executable else 0
+        self.workers = [Worker() for _ in range(count)]
+        self._jobs: PriorityQueue[Job] = PriorityQueue()
+        self._made: dict[str, bytes] = {}
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Team:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._dismiss()
+        for worker in self.workers:
+            worker.close()
+
+    def put(self, key: str, text: str) -> None:
+        """Let a module be compiled, from now on, unless a longer one is waiting."""
+        self._jobs.put(Job(-len(text), key, text))
+        if self.workers and not self._threads:
+            turns.shorten()
+            self._threads = [
+                threading.Thread(target=_work, args=(worker, self._jobs, self._made), daemon=True)
+                for worker in self.workers
+            ]
+            for thread in self._threads:
+                thread.start()
+
+    def finish(self) -> dict[str, bytes]:
+        """The machine code of all modules by key: this process compiles what nobody has begun."""
+        _finish(self._jobs, self._made)
+        threads = self._dismiss()
+        for thread in threads:
+            thread.join()
+        _finish(self._jobs, self._made)
+        return self._made
+
+    def _dismiss(self) -> list[threading.Thread]:
+        """Let the threads end after what they are doing."""
+        threads, self._threads = self._threads, []
+        if threads:
+            turns.restore()
+        for _ in threads:
+            self._jobs.put(END)
+        return threads
+
+
+@dataclass(frozen=True, order=True)
+class Job:
+    """A module to compile; what takes longest comes first."""
+
+    order: int
+    key: str
+    text: str = field(compare=False)
+
+
+END = Job(0, "", "")  # after all others
+
+
+def _work(worker: Worker, jobs: PriorityQueue[Job], made: dict[str, bytes]) -> None:
+    """Let a process do jobs; one that it does not finish is left to this process."""
+    while (job := jobs.get()) is not END:
+        try:
+            made[job.key] = worker.machine_code(job.text)
+        except OSError:
+            jobs.put(job)
+            return
+
+
+def _finish(jobs: PriorityQueue[Job], made: dict[str, bytes]) -> None:
+    """Do the jobs that nobody has taken."""
+    while True:
+        try:
+            job = jobs.get_nowait()
+        except Empty:
+            return
+        if job is not END:
+            made[job.key] = optimise.machine_code(job.text)

@@ -1,0 +1,199 @@
+"""What the cache directory holds, how large it is, and what goes when it is too large.
+
+Only what the cache itself has written is counted and removed: files of its names, in directories of
+its names, in a directory that it has made. Links are never followed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostinato.runtime.build import objects
+from ostinato.runtime.build.source_module import FILE, KEYS
+from ostinato.runtime.cache import trust
+from ostinato.runtime.cache.folder import is_ours, require_root, root, size_limit
+from ostinato.runtime.run.placement import FILE as LAYOUTS
+from ostinato.runtime.run.worker_count import FILE as THREADS
+
+SPARE = 0.9  # what is left of the limit after something had to go
+TRIM_EVERY_S = 60.0  # looking at everything takes longer than compiling something small
+CHECKS = "checks"  # the directory of proofs that programs are defined
+ARTIFACT = "artifact.pickle"
+
+_PREFIX = re.compile("[0-9a-f]{2}")  # of a key, which names a directory
+_KEY = re.compile("[0-9a-f]{32}")
+_OBJECT = re.compile("[0-9a-f]{32}\\.o")
+_WRITTEN = "|".join(map(re.escape, (ARTIFACT, FILE, KEYS, LAYOUTS, THREADS)))
+_FILE = re.compile(f"{_WRITTEN}|\\.({_WRITTEN})\\.[a-z0-9_]{{8}}")  # or what was not finished
+_NUMBA = re.compile("program\\..*\\.(nbi|nbc|pyc)(\\.tmp\\..*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A program, a kernel or a proof on disk, and when it was last used."""
+
+    path: Path
+    size_bytes: int
+    used: float
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Entries of one kind together."""
+
+    name: str
+    entries: int
+    size_bytes: int
+
+
+def programs() -> Iterator[Entry]:
+    """The programs in the cache."""
+    for place in _below(root(), _KEY):
+        found = [(path, each) for path in _within(place) if (each := _seen(path, stat.S_IFREG))]
+        if any(path.name == ARTIFACT for path, _ in found):
+            size = sum(each.st_size for _, each in found)
+            yield Entry(place, size, max(each.st_mtime for _, each in found))
+
+
+def kernels() -> Iterator[Entry]:
+    """The machine code in the cache."""
+    return _files(root() / objects.FOLDER, _OBJECT)
+
+
+def checks() -> Iterator[Entry]:
+    """The programs that are known to be defined."""
+    return _files(root() / CHECKS, _KEY)
+
+
+def _files(place: Path, name: re.Pattern[str]) -> Iterator[Entry]:
+    for path in _below(place, name):
+        found = _seen(path, stat.S_IFREG)
+        if found is not None:
+            yield Entry(path, found.st_size, found.st_mtime)
+
+
+def _below(place: Path, name: re.Pattern[str]) -> Iterator[Path]:
+    """What has a name that the cache gives, in directories named by the first letters of keys."""
+    for part in _names(place, _PREFIX):
+        for path in _names(part, name):
+            if path.name.startswith(part.name):
+                yield path
+
+
+def _within(place: Path) -> Iterator[Path]:
+    """The files of a program that were written here."""
+    yield from _names(place, _FILE)
+    yield from _names(place / "__pycache__", _NUMBA)
+
+
+def _names(place: Path, name: re.Pattern[str]) -> list[Path]:
+    """What has such a name in a directory; a link to one is none."""
+    if _seen(place, stat.S_IFDIR) is None:
+        return []
+    try:
+        return [place / each for each in sorted(os.listdir(place)) if name.fullmatch(each)]
+    except OSError:  # it was removed a moment ago, or is not ours to read
+        return []
+
+
+def _seen(path: Path, kind: int) -> os.stat_result | None:
+    """A file or directory, but no link to one; None if there is none."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found if stat.S_IFMT(found.st_mode) == kind else None
+
+
+def _everything() -> list[Entry]:
+    """All entries; none of a directory that was not made here."""
+    return [*programs(), *kernels(), *checks()] if is_ours(root()) else []
+
+
+def kinds() -> tuple[Kind, ...]:
+    """How many entries of each kind there are, and what they take."""
+    return tuple(
+        Kind(name, len(found), sum(each.size_bytes for each in found))
+        for name, found in (
+            ("programs", [*programs()]),
+            ("kernels", [*kernels()]),
+            ("checks", [*checks()]),
+        )
+    )
+
+
+def clear() -> Kind:
+    """Remove all programs, kernels and checks; profiles of the machine and proofs of rules stay.
+
+    Errors: ForeignError if the directory is not this user's.
+    """
+    require_root()
+    gone = _everything()
+    _remove(gone)
+    return Kind("removed", len(gone), sum(each.size_bytes for each in gone))
+
+
+def trim_at_times(needed: Path) -> None:
+    """`trim`, unless a process has done so a short time ago.
+
+    Errors: OptionError if the limit is none; OSError.
+    """
+    size_limit()
+    stamp = root() / ".trimmed"
+    try:
+        is_due = time.time() - stamp.stat().st_mtime > TRIM_EVERY_S
+    except FileNotFoundError:
+        is_due = True
+    if is_due:
+        trust.write(stamp, b"")
+        trim(needed)
+
+
+def trim(needed: Path) -> int:
+    """Remove what was not used for longest while the cache is larger than its limit.
+
+    What is ``needed`` now stays. Returns how many entries have gone. Errors: OptionError if the
+    limit is none.
+    """
+    limit = size_limit()
+    found = sorted(_everything(), key=lambda each: each.used)
+    total = sum(each.size_bytes for each in found)
+    if total <= limit:
+        return 0
+    gone: list[Entry] = []
+    for each in found:
+        if total <= SPARE * limit:
+            break
+        if each.path != needed:
+            gone.append(each)
+            total -= each.size_bytes
+    _remove(gone)
+    return len(gone)
+
+
+def _remove(entries: Iterable[Entry]) -> None:
+    """Remove entries; who reads one at this moment makes it again.
+
+    Of a program its artifact goes first, so that nobody finds a part of it, and nothing goes that
+    was not written here: a directory that holds something else stays.
+    """
+    for each in entries:
+        try:
+            if _seen(each.path, stat.S_IFDIR) is None:
+                each.path.unlink()
+                continue
+            for path in sorted(_within(each.path), key=lambda path: path.name != ARTIFACT):
+                path.unlink(missing_ok=True)
+            for place in (each.path / "__pycache__", each.path):
+                if _seen(place, stat.S_IFDIR) is not None and not os.listdir(place):
+                    place.rmdir()
+        except FileNotFoundError:
+            continue  # another process was first
+        except OSError as failure:
+            trust.warn_once(f"{each.path} stays in the cache: {failure}")

@@ -1,0 +1,127 @@
+"""What the compiler did, for people: rules, kernels, schedule, source, memory, cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from ostinato.report.kernels import KernelRecord, kernels_text
+from ostinato.report.memory_map import Stored
+
+if TYPE_CHECKING:
+    from ostinato.report.graph import Graph
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """Bytes of the arena at some extents: what the plan takes and what no plan can go below.
+
+    ``tensors`` is the arena over time; what every worker has of its own is one tensor.
+    """
+
+    predicted_peak_bytes: int = 0
+    lower_bound_bytes: int = 0
+    extents: Mapping[str, int] = field(default_factory=dict[str, int])
+    tensors: tuple[Stored, ...] = ()
+
+    def __str__(self) -> str:
+        at = ", ".join(f"{name}={n}" for name, n in sorted(self.extents.items())) or "any size"
+        peak, bound = f"{self.predicted_peak_bytes:,}", f"{self.lower_bound_bytes:,}"
+        return f"peak {peak} bytes, lower bound {bound} bytes, at {at}"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What is made when a page asks for it: the equations, and the program before and after."""
+
+    equations: str = ""
+    graphs: tuple[Graph, ...] = ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The stages of one compilation in printable form."""
+
+    rules: Mapping[str, int] = field(default_factory=dict[str, int])  # name -> times fired
+    kernels: tuple[str, ...] = ()
+    schedule: str = ""
+    source: str = ""
+    memory: MemoryUse = field(default_factory=MemoryUse)
+    cost: Mapping[str, float] = field(default_factory=dict[str, float])
+    forms: Mapping[str, float] = field(default_factory=dict[str, float])  # what was compared: ns
+    passed_over: tuple[str, ...] = ()  # forms that have no schedule
+    profile: str = "default"  # the name of the profile that priced it
+    notes: tuple[str, ...] = ()  # what the compiler could not do, and why
+    title: str = ""
+    records: tuple[KernelRecord, ...] = ()  # what each kernel serves, does and takes
+    draw: Callable[[], Drawn] = field(default=Drawn, compare=False, repr=False)
+
+    def sections(self) -> dict[str, str]:
+        """Return the parts as titled text."""
+        counts = sorted(self.rules.items(), key=lambda rule: (-rule[1], rule[0]))
+        fired = [(name, count) for name, count in counts if count]
+        costs = [f"{name} {value:g}" for name, value in self.cost.items()]
+        costs += [f"{ns / 1e6:.4g} ms predicted with {name}" for name, ns in self.forms.items()]
+        costs += self.passed_over
+        notes = {"notes": "\n".join(self.notes)} if self.notes else {}
+        return {
+            **notes,
+            "rules": "\n".join(f"{count:6d}  {name}" for name, count in fired) or "none fired",
+            "schedule": self.schedule,
+            "memory": str(self.memory),
+            "cost": "\n".join([*costs, f"priced by the profile: {self.profile}"]),
+            **({"time": kernels_text(self.records)} if self.records else {}),
+            "kernels": "\n\n".join(self.kernels),
+        }
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"== {title} ==\n{text}" for title, text in self.sections().items())
+
+    def data(self) -> dict[str, object]:
+        """Return everything but the drawings as plain data, for JSON."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.compare}
+
+    def to_html(self, path: str | Path) -> None:
+        """Write one page that needs no other file and no network.
+
+        It has the equations, the program before and after rewriting as drawings whose boxes tell
+        their lines, rules and cost, and the parts that `str` shows.
+        """
+        from ostinato.report.page import Page, page  # a program that only runs needs none of it
+
+        drawn = self.draw()
+        made = Page(
+            title=self.title or "a program",
+            summary=self._summary(),
+            notes=self.notes,
+            equations=drawn.equations,
+            graphs=drawn.graphs,
+            rules=self.rules,
+            schedule=self.schedule,
+            records=self.records,
+            kernels=self.kernels,
+            stored=self.memory.tensors,
+            total_bytes=self.memory.predicted_peak_bytes,
+            cost={name: f"{value:g}" for name, value in self.cost.items()},
+            source=self.source,
+        )
+        Path(path).write_text(page(made), encoding="utf-8")
+
+    def _summary(self) -> dict[str, str]:
+        fired = sum(1 for count in self.rules.values() if count)
+        found = {"kernels": str(len(self.kernels)), "rules that fired": str(fired)}
+        if "predicted_ns" in self.cost:
+            found["predicted"] = f"{self.cost['predicted_ns'] / 1e6:,.3g} ms ({self.profile})"
+        if self.memory.predicted_peak_bytes:
+            found["memory"] = str(self.memory)
+        return found
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in cast(tuple[object, ...], value)]
+    if isinstance(value, KernelRecord):
+        return value.data()
+    return asdict(value) if isinstance(value, MemoryUse) else value

@@ -1,0 +1,1 @@
+"""A run: its memory, its threads, its calls of Python, and what it returns."""

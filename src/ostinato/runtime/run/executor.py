@@ -1,0 +1,375 @@
+"""Running a compiled program: one arena, a few threads, no Python until it ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ostinato.pdg.available_memory import require_memory, too_large
+from ostinato.pdg.claims import Unseen, failure
+from ostinato.pdg.errors import ArgumentError, MemoryLimitError, NonFiniteError, OstinatoError
+from ostinato.pdg.host_functions import HostFunction
+from ostinato.pdg.node import UNSEEN
+from ostinato.report.memory_map import Stored
+from ostinato.runtime.artifact import Artifact, Field, Layout
+from ostinato.runtime.build.linking import Entry
+from ostinato.runtime.build.source_module import Kept, Loaded, load_module
+from ostinato.runtime.explanation import Explanation, MemoryUse
+from ostinato.runtime.run.arrays import Array, empty_arena, take_step
+from ostinato.runtime.run.arrays import tile_counts as counts_of
+from ostinato.runtime.run.blocking_pool import Workers
+from ostinato.runtime.run.callbacks import Calls, Control, Memory
+from ostinato.runtime.run.cores import available_cores
+from ostinato.runtime.run.frame import Frame, Outcome, empty_result
+from ostinato.runtime.run.placement import Placing
+from ostinato.runtime.run.spinning_pool import Crew
+from ostinato.runtime.run.worker_count import Crowd
+
+if TYPE_CHECKING:
+    from ostinato.report.measured_run import RunProfile
+    from ostinato.runtime.build.piecewise import Making
+    from ostinato.runtime.run.timing import Log, Stamping
+
+GRACE_S = 1.0  # how long workers that were interrupted may take to leave
+BRIEF_S = 5e-3  # a run that took less before may delay Ctrl-C: see `Workers`
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The arguments of one run: every extent, every input of the right shape and dtype."""
+
+    extents: Mapping[str, int]
+    inputs: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    seed: int = 0
+    hosts: Mapping[int, HostFunction] = field(default_factory=dict[int, HostFunction])
+
+
+class Execution:
+    """One run in progress: its workers, its arena, and the words it shares with them."""
+
+    def __init__(
+        self,
+        program: Executable,
+        bound: Bound,
+        frame: Frame,
+        log: Log | None = None,
+        is_awaited: bool = False,
+    ) -> None:
+        """Copy the inputs into the arena and start the workers; with a log they note the time.
+
+        While a run ``is_awaited`` nobody changes its arguments, so that large ones need no copy.
+        """
+        self.program, self.bound, self.frame, self.log = program, bound, frame, log
+        self._words = program.artifact.words
+        frame.clear()
+        self.direct = frame.direct(bound.inputs) if is_awaited else {}
+        for tensor, array in self.direct.items():
+            frame.redirect(tensor, array)
+        for each in frame.arguments:
+            if each.field.tensor not in self.direct:
+                each.entrance.put(bound.inputs[each.field.name])
+        interface = program.artifact.interface
+        control = Control(frame.control, self._words.stop, self._words.done)
+        self.calls = Calls(
+            interface.calls,
+            bound.hosts,
+            Memory(frame.arena, frame.table, frame.bounds),
+            bound.extents,
+            control,
+        )
+        entry = program.loaded.entry if log is None else log.stamping.entry
+        arguments = self._arguments()
+        if log is not None:
+            log.now("run")
+        is_brief = is_awaited and program.is_brief(bound.extents)
+        self.count = frame.workers
+        self.workers: Workers | Crew
+        if is_brief and log is None and isinstance(entry, Entry):
+            shared = frame.shared, frame.control
+            self.workers = Crew(entry, frame.rows(self.count, arguments), shared)
+        else:
+            self.workers = Workers(entry, self.count, arguments, is_brief, self.direct)
+
+    def _arguments(self) -> tuple[object, ...]:
+        frame, interface = self.frame, self.program.artifact.interface
+        seed = (int(self.bound.seed) + 2**63) % 2**64 - 2**63
+        extents = (int(self.bound.extents[name]) for name in interface.extents)
+        kernels = self.program.loaded.kernels
+        log = () if self.log is None else (self.log.words,)
+        place = (frame.table, frame.layout.local_stride, seed, frame.control)
+        return (frame.shared, kernels, frame.arena, *place, *log, *extents)
+
+    def done(self) -> int:
+        """Steps of the published loop whose results are all written.
+
+        A failed call leaves the steps after it undefined.
+        """
+        steps = int(self.frame.control[self._words.done])
+        return steps if self.calls.failure is None else min(steps, self.calls.sound)
+
+    def note_end(self) -> None:
+        """Note in the log, if there is one, that the workers have ended."""
+        if self.log is not None:
+            self.log.now("results")
+            self.log.host_ns = float(self.calls.taken_ns)
+
+    def stop(self) -> None:
+        """Ask the workers to leave at the end of the iteration they are in, and wait."""
+        self.frame.control[self._words.stop] = 1
+        self.workers.wait()
+        self.note_end()
+
+    def wait(self) -> None:
+        """Wait for the end.
+
+        An interrupt of the waiting thread asks the workers to leave. They do at the end of an
+        iteration, and call no Python until then; who has no loop to leave is not waited for.
+        """
+        try:
+            self.workers.wait()
+        except BaseException as interrupt:
+            self.calls.failure = interrupt
+            self.frame.control[self._words.stop] = 1
+            self.workers.wait(GRACE_S)
+            raise
+        if self.calls.failure is not None:
+            raise self.calls.failure
+
+    def result(self, each: Outcome) -> Array:
+        if each.field.tensor in self.direct:
+            return each.cut(self.direct[each.field.tensor].reshape(each.shape))
+        return each.cut(each.exit.take(empty_result(each.exit)).reshape(each.shape))
+
+    def result_at(self, field: Field, step: int) -> Array:
+        each = self.frame.outcome[field.name]
+        found = take_step(self.frame.view(field), field, self.bound.extents, step)
+        return each.cut(found.reshape(each.shape[1:]))
+
+
+class Executable:
+    """A loaded artifact that can run with any extents."""
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        directory: Path | None,
+        key: str,
+        threads: int = 0,
+        making: Making | None = None,
+    ) -> None:
+        """Compile or load the module; ``making`` has begun with it.
+
+        What is found is kept in ``directory``, if there is one.
+        ``threads`` 0 means all cores, or one where that is predicted to be faster.
+        """
+        self.artifact, self.key = artifact, key
+        self._stamping: Stamping | None = None
+        self._measured: tuple[Mapping[str, int], tuple[float, ...]] | None = None
+        self.threads, self._follows = threads or available_cores(), not threads
+        self.crowd = None if threads else Crowd(artifact.price, directory, key)
+        self._placing = Placing(artifact.place, directory, key)
+        self.loaded: Loaded = load_module(
+            Kept(artifact.source, directory, key), self.threads, making
+        )
+        self._free: list[Frame] = []
+        self._extents: Mapping[str, int] = {}
+        self._placed: tuple[Mapping[str, int], int, Layout] | None = None
+        self._counted: tuple[Mapping[str, int], int, int] | None = None
+        self._brief: Mapping[str, int] | None = None
+
+    def workers(self, extents: Mapping[str, int]) -> int:
+        """The number of threads to use: never more than tiles, and one if that is faster."""
+        threads = min(self.threads, available_cores()) if self._follows else self.threads
+        known = self._counted  # another thread may run with other extents
+        if known is None or known[:2] != (extents, threads):
+            most = max([1, *counts_of(self.artifact.interface.tiles, extents)])
+            most = max(1, min(threads, most))
+            chosen = most if self.crowd is None else self.crowd.workers(extents, most)
+            known = self._counted = (dict(extents), threads, chosen)
+        return known[2]
+
+    def is_brief(self, extents: Mapping[str, int]) -> bool:
+        """Whether the last run had these extents and took little time, and calls no Python."""
+        return self._brief == extents and not self.artifact.interface.calls
+
+    def layout(self, extents: Mapping[str, int]) -> Layout:
+        """Where every tensor lies; that of the last extents is remembered."""
+        workers, known = self.workers(extents), self._placed
+        if known is None or known[:2] != (extents, workers):
+            placed = self._placing.layout(extents, workers)
+            known = self._placed = (dict(extents), workers, placed)
+        return known[2]
+
+    def start(self, bound: Bound, log: Log | None = None, is_awaited: bool = False) -> Execution:
+        """Begin a run, which ``is_awaited`` before anything else happens; end it with `finish`.
+
+        Errors: MemoryLimitError.
+        """
+        self._extents = dict(bound.extents)
+        needed, limit = self.layout(bound.extents).total_bytes, self.artifact.memory_limit
+        if limit and needed > limit:
+            at = ", ".join(f"{name}={n}" for name, n in sorted(bound.extents.items()))
+            fact = f"the run at {at} takes {needed:,} bytes, more than its limit of {limit:,}"
+            raise MemoryLimitError(fact, f"Compile with these extents as hints: hints=dict({at}).")
+        return Execution(self, bound, self._frame(bound.extents), log, is_awaited)
+
+    def _frame(self, extents: Mapping[str, int]) -> Frame:
+        """The frame of an ended run, if it had these extents; else its arena, if that is enough."""
+        layout = self.layout(extents)
+        try:
+            free = self._free.pop()
+        except IndexError:
+            free = None  # or another thread has it
+        if free is not None and free.layout is layout:
+            return free
+        arena = empty_arena(0) if free is None else free.arena
+        if arena.size < layout.total_bytes:
+            require_memory(layout.total_bytes, extents)
+            try:
+                arena = empty_arena(layout.total_bytes)
+            except (
+                MemoryError,
+                ValueError,
+                OverflowError,
+            ):  # others hold it, or this process may not have so much
+                raise too_large(layout.total_bytes, extents) from None
+        return Frame(self.artifact, extents, self.workers(extents), layout, arena)
+
+    def log(self, extents: Mapping[str, int]) -> Log:
+        """An empty log for one run; the first one compiles the driver that fills it."""
+        from ostinato.runtime.run.timing import Log, load_stamping  # most runs need none of it
+
+        if self._stamping is None:
+            self._stamping = load_stamping(self.artifact.profiled())
+        return Log(self._stamping, self.workers(extents))
+
+    def finish(self, execution: Execution) -> None:
+        """Keep the memory of an ended run for the next one."""
+        if execution.workers.is_late():
+            execution.frame.renew()
+        self._free = [execution.frame]
+
+    def release(self) -> None:
+        """Give the memory that is kept for the next run back to the system."""
+        self._free = []
+
+    def profile(
+        self, log: Log, extents: Mapping[str, int], results: Mapping[str, object]
+    ) -> RunProfile:
+        """Where the time of an ended run went; `explain` shows its kernels from now on.
+
+        Errors: ArgumentError if the run is not over.
+        """
+        from ostinato.report.measured_run import run_profile
+
+        if "results" not in log.times:
+            remedy = "Read its stream to the end, or close it, before."
+            raise ArgumentError("the profile of a run that is not over was asked for", remedy)
+        log.times.setdefault("end", time.perf_counter_ns())
+        made, records = log.stamping.made, self.artifact.records(extents, log.workers)
+        slots = made.waits, made.loops
+        found = run_profile(log.tracks(), records, log.times, log.host_ns, slots, results)
+        self._measured = (dict(extents), tuple(each.measured_ns or 0.0 for each in found.kernels))
+        return found
+
+    def run(
+        self, bound: Bound, check_finite: bool = False, log: Log | None = None
+    ) -> dict[str, Array]:
+        """Return every output, shaped (extents of its dims, then its shape).
+
+        Errors: HostError; NonFiniteError with ``check_finite`` if an output holds a NaN or an
+        infinity; that of the first claim that does not hold.
+        """
+        started = time.perf_counter()
+        execution = self.start(bound, log, is_awaited=True)
+        execution.wait()
+        is_brief = time.perf_counter() - started < BRIEF_S
+        self._brief = dict(bound.extents) if is_brief else None
+        execution.note_end()
+        outputs = {
+            each.field.name: execution.result(each)
+            for each in execution.frame.outcomes
+            if not each.field.name.startswith(UNSEEN)
+        }
+        wrong = self.failures(execution)
+        self.finish(execution)
+        if wrong:
+            raise wrong[0]
+        if check_finite:
+            for name, value in outputs.items():
+                require_finite(self.artifact, name, value)
+        return outputs
+
+    def failures(self, execution: Execution, step: int | None = None) -> list[OstinatoError]:
+        """The errors of the claims that do not hold; with a step, of those that belong to it.
+
+        An access outside of a tensor is the only one: what was computed says nothing then.
+        """
+        bounds = execution.frame.bounds
+        fault = bounds.fault() if bounds is not None else None
+        if fault is not None:
+            return [fault]
+        outcomes = execution.frame.outcome
+
+        def value(of: Unseen) -> Array:
+            each = outcomes[of.name]
+            return execution.result(each) if step is None else execution.result_at(each.field, step)
+
+        late = self.artifact.interface.late
+        out: list[OstinatoError | None] = []
+        for claim in self.artifact.claims:
+            both = [u for u in (claim.ok, claim.shown) if u is not None]
+            dims = {u.dims[:1] for u in both}
+            streamed = len(dims) == 1 and all(u.dims for u in both)
+            streamed = streamed and both[0].dims[0].name == self.artifact.interface.streamed
+            if step is None or (streamed and late.isdisjoint(u.name for u in both)):
+                values = value(both[0]), value(both[-1])
+                out.append(failure(claim, values, execution.bound.extents, step))
+        return [error for error in out if error is not None]
+
+    def explain(self, extents: Mapping[str, int] | None = None) -> Explanation:
+        """What was compiled; memory and time are those of the given extents, or the last run's.
+
+        Without either, time is for typical extents.
+        """
+        at, explanation = extents or self._extents, self.artifact.explanation
+        is_sized = bool(at) or not self.artifact.interface.extents
+        workers = self.workers(at) if is_sized else self.threads
+        cost = {**self.artifact.price(at, workers), **explanation.cost}
+        records = self.artifact.records(at, workers)
+        if self._measured is not None and (extents is None or extents == self._measured[0]):
+            records = tuple(
+                replace(each, measured_ns=taken)
+                for each, taken in zip(records, self._measured[1], strict=True)
+            )
+        if not is_sized:
+            return replace(explanation, cost=cost, records=records)
+        layout = self.layout(at)
+        tensors = tuple(Stored(*block) for block in layout.blocks)
+        use = MemoryUse(layout.total_bytes, layout.lower_bound_bytes, dict(at), tensors)
+        return replace(explanation, memory=use, cost=cost, records=records)
+
+
+def require_finite(artifact: Artifact, name: str, value: Array, *at: int) -> None:
+    """Raise NonFiniteError if a float result holds a NaN or an infinity.
+
+    ``at`` are the steps of the output's first dims, if ``value`` is its part there.
+    """
+    is_float = value.dtype.kind == "f" or value.dtype.name == "bfloat16"  # whose kind is void
+    if not is_float or bool(np.isfinite(value).all()):
+        return
+    first = tuple(int(k) for k in np.argwhere(~np.isfinite(value))[0])
+    dims, whole = artifact.domains[name], (*at, *first)
+    places = [f"{dim} = {step}" for dim, step in zip(dims, whole, strict=False)]
+    if whole[len(dims) :]:
+        places.append(f"element {list(whole[len(dims) :])}")
+    raise NonFiniteError(
+        f"output `{name}` is {value[first]}" + (f" at {', '.join(places)}" if places else ""),
+        "Lower the learning rate, clip gradients, or look at the steps before it.",
+        artifact.lines.get(name, ""),
+    )

@@ -1,0 +1,193 @@
+"""The memory of a run, and everything about it that extents decide: used by one run at a time.
+
+The next run with these extents finds it ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.runtime.artifact import Artifact, Field, Layout
+from ostinato.runtime.build.linking import words as words_of
+from ostinato.runtime.run.arrays import Array, Entrance, Exit, empty_arena, sizes, stored_view
+from ostinato.runtime.run.callbacks import words
+from ostinato.runtime.run.longest import longest
+from ostinato.runtime.run.result_pool import RESULTS
+from ostinato.runtime.run.tensor_bounds import Bounds, words_before
+from ostinato.runtime.run.uncopied import is_large, is_many, is_readable, lies_as_stored
+
+SEED = 5  # its place among the arguments of a driver, after worker and workers
+
+
+class Argument(NamedTuple):
+    """An input, how it comes into its memory, and whether it may stay where it is."""
+
+    field: Field
+    entrance: Entrance
+    is_direct: bool
+
+
+class Outcome(NamedTuple):
+    """An output, how it leaves its memory, its whole shape, and whether it may lie elsewhere.
+
+    ``longest`` is the part of the whole shape that the user gets: see `longest`.
+    """
+
+    field: Field
+    exit: Exit
+    shape: tuple[int, ...]
+    longest: tuple[int, ...]
+    is_direct: bool
+
+    def cut(self, whole: Array) -> Array:
+        """The part of the whole result, or of its last axes, that is not padding at all points."""
+        kept = self.longest[len(self.longest) - whole.ndim :]
+        if kept == whole.shape:
+            return whole
+        return np.ascontiguousarray(whole[tuple(map(slice, kept))])
+
+
+class Frame:
+    """An arena with the places of all tensors, and the words that the workers of a run share."""
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        extents: Mapping[str, int],
+        workers: int,
+        layout: Layout,
+        arena: npt.NDArray[np.uint8],
+    ) -> None:
+        """Find the places in the arena, which is as large as the layout says."""
+        self.artifact, self.arena, self.layout = artifact, arena, layout
+        self.extents, self.workers = dict(extents), workers
+        interface = artifact.interface
+        places = [layout.offsets[name] // size for name, size in interface.tensors]
+        self._places = np.array(places, np.int64)
+        self._entries: dict[str, list[tuple[int, int]]] = {}
+        for k, (name, size) in enumerate(interface.tensors):
+            self._entries.setdefault(name, []).append((k, size))
+        before = words_before(interface)
+        whole = np.zeros(before + len(places) + words(interface.calls), np.int64)
+        self.table = whole[before:]
+        self.bounds: Bounds | None = None
+        if interface.areas:
+            self.bounds = Bounds(interface, layout, extents, workers, whole[:before], arena)
+        self._address = arena.ctypes.data
+        self.renew()
+
+    def renew(self) -> None:
+        """Leave the words that workers share to a late one of the run before, and take others.
+
+        It touches nothing else: all that it finds is done.
+        """
+        words = self.artifact.words
+        size = words.shared + words.own * self.workers
+        self.control = np.zeros(words.control, np.int64)
+        self.shared = empty_arena(8 * size).view(np.int64)
+        self._rows: npt.NDArray[np.int64] | None = None
+
+    def clear(self) -> None:
+        """Make the shared words those of a run that begins, with every tensor in the arena."""
+        self.table[: len(self._places)] = self._places
+        if self.bounds is not None:
+            self.bounds.clear()
+        self.control.fill(0)
+        self.shared.fill(0)
+
+    def redirect(self, tensor: str, array: Array) -> None:
+        """Let compiled code find a tensor in an array of its own."""
+        address: int = array.__array_interface__["data"][0]
+        for k, size in self._entries[tensor]:
+            self.table[k] = (address - self._address) // size
+            if self.bounds is not None:
+                self.bounds.redirect(k, array)
+
+    def rows(self, count: int, arguments: Sequence[object]) -> npt.NDArray[np.int64]:
+        """The words that each of so many workers takes; ``arguments`` differ in the seed only."""
+        if self._rows is None:
+            own = words_of((0, self.workers, *arguments))
+            self._rows = np.array([own] * self.workers, np.int64)
+            self._rows[:, 0] = range(self.workers)
+        self._rows[:, 1] = count
+        self._rows[:, 2 + SEED] = words_of(arguments[SEED : SEED + 1])
+        return self._rows[:count]
+
+    def view(self, each: Field) -> Array:
+        """A tensor's memory as an array of its stored shape."""
+        return stored_view(self.arena, each, self.layout.offsets[each.tensor], self.extents)
+
+    @cached_property
+    def _elsewhere(self) -> frozenset[str]:
+        """The tensors that may lie outside the arena: an argument or a result, not both."""
+        interface = self.artifact.interface
+        outputs = [each.tensor for each in interface.outputs]
+        if interface.calls or len(set(outputs)) < len(outputs):
+            return frozenset()  # who reads the arena by itself finds everything there
+        inputs = {each.tensor for each in interface.inputs}
+        return frozenset(
+            each.tensor
+            for each in (*interface.inputs, *interface.outputs)
+            if each.tensor in inputs ^ set(outputs)
+            and is_large(each, self.extents)
+            and lies_as_stored(each, self.extents)
+        )
+
+    @cached_property
+    def arguments(self) -> tuple[Argument, ...]:
+        return tuple(
+            Argument(
+                each,
+                Entrance(self.view(each), each, self.extents),
+                each.tensor in self._elsewhere,
+            )
+            for each in self.artifact.interface.inputs
+        )
+
+    @cached_property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        return tuple(
+            Outcome(
+                each,
+                Exit(self.view(each), each.axes, sizes(each.shape, self.extents)),
+                sizes(self.artifact.shapes[each.name], self.extents),
+                self._longest(each.name),
+                each.tensor in self._elsewhere,
+            )
+            for each in self.artifact.interface.outputs
+        )
+
+    def _longest(self, name: str) -> tuple[int, ...]:
+        whole = sizes(self.artifact.shapes[name], self.extents)
+        if name not in self.artifact.varying:
+            return whole
+        count, shape = len(self.artifact.domains[name]), self.artifact.varying[name]
+        return (*whole[:count], *longest(shape, whole[count:], self.extents))
+
+    @cached_property
+    def outcome(self) -> Mapping[str, Outcome]:
+        """The outcomes by the names of the outputs."""
+        return {each.field.name: each for each in self.outcomes}
+
+    def direct(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """The arguments that are read, and the results that are written, where they are."""
+        out: dict[str, Array] = {}
+        for each in self.arguments:
+            if each.is_direct and is_readable(inputs[each.field.name], each.field):
+                out[each.field.tensor] = inputs[each.field.name]
+        for one in self.outcomes:
+            if one.is_direct:
+                out[one.field.tensor] = RESULTS.empty(one.exit.shape, one.exit.dtype)
+        return out
+
+
+def empty_result(way: Exit) -> Array:
+    """Memory for a result; that of a large one is not new to the process, if possible."""
+    if not is_many(way.size_bytes):
+        return np.empty(way.shape, way.dtype)
+    return RESULTS.empty(way.shape, way.dtype)

@@ -1,0 +1,73 @@
+"""Where tensors lie for given extents, found in this process or an earlier one.
+
+Finding it takes milliseconds and the whole plan, which a program that is run as before need not
+load.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostinato.runtime.artifact import Layout, Place
+from ostinato.runtime.cache.sealed import Note
+
+FILE = "layouts.json"
+MOST = 8  # layouts that are kept: the first ones that were asked for
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A layout as it is kept: see `ostinato.runtime.artifact.Layout`."""
+
+    offsets: Mapping[str, int]
+    local_stride: int
+    total_bytes: int
+    lower_bound_bytes: int
+    blocks: tuple[tuple[str, int, int, int, int], ...]
+
+    @classmethod
+    def of(cls, layout: Layout) -> Placed:
+        used = layout.total_bytes, layout.lower_bound_bytes
+        return cls(dict(layout.offsets), layout.local_stride, *used, tuple(layout.blocks))
+
+
+class Placing:
+    """The layouts of one program."""
+
+    def __init__(self, place: Place, directory: Path | None, program: str) -> None:
+        """``place`` finds a layout; ``directory`` is where the program with this key is kept."""
+        self._place, self._note = place, Note(directory, program, FILE)
+        self._known: dict[str, Placed] | None = None
+
+    def layout(self, extents: Mapping[str, int], workers: int) -> Layout:
+        """Where every tensor lies."""
+        if self._known is None:
+            self._known = self._read()
+        key = " ".join((str(workers), *(f"{name}={n}" for name, n in sorted(extents.items()))))
+        found: Layout | None = self._known.get(key)
+        if found is None:
+            found = self._place(extents, workers)
+            if len(self._known) < MOST:
+                self._known[key] = Placed.of(found)
+                self._write(self._known)
+        return found
+
+    def _read(self) -> dict[str, Placed]:
+        body = self._note.read()
+        if body is None:
+            return {}
+        try:
+            return {
+                str(key): Placed(offsets, stride, total, bound, tuple((*x,) for x in blocks))
+                for key, (offsets, stride, total, bound, blocks) in json.loads(body).items()
+            }
+        except (ValueError, AttributeError, TypeError) as failure:
+            self._note.refuse(failure)
+            return {}
+
+    def _write(self, known: Mapping[str, Placed]) -> None:
+        rows = {key: [*vars(placed).values()] for key, placed in known.items()}
+        self._note.write(json.dumps(rows).encode())

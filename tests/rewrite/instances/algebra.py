@@ -1,0 +1,214 @@
+"""Instances of the family algebra: an identity, and the expression most like it that is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ostinato.pdg.build import case, const, map_node, matmul, reduce_node, reshape, transpose
+from ostinato.pdg.condition import at_least
+from ostinato.pdg.index import expr
+from ostinato.pdg.node import Dtype, Node, Reshape, intern
+from tests.rewrite.instances.instance import Instance, Sizes, T, program, tensor
+
+Built = Callable[[Sizes], Node]
+
+
+def _x(z: Sizes) -> Node:
+    return tensor("x", (z.m, z.k), (T,))
+
+
+def _y(z: Sizes) -> Node:
+    return tensor("y", (z.m, z.k))
+
+
+def _w(z: Sizes) -> Node:
+    return tensor("w", (z.k, z.n))
+
+
+def _column(z: Sizes) -> Node:
+    return tensor("s", (z.m, 1), (T,))
+
+
+def _scalar() -> Node:
+    return tensor("s", (1, 1), (T,))
+
+
+def _row(z: Sizes) -> Node:
+    return tensor("r", (1, z.k), (T,))
+
+
+def _bool(z: Sizes) -> Node:
+    return tensor("c", (z.m, z.k), (T,), "bool")
+
+
+def _filled(value: float, *shape: int) -> Node:
+    return const(value, "float32", tuple(expr(s) for s in shape or (1, 1)))
+
+
+def _map(fn: str, *args: Node) -> Node:
+    return map_node(fn, list(args))
+
+
+def _t(x: Node) -> Node:
+    return transpose(x, (-1, -2))
+
+
+def _neg(x: Node) -> Node:
+    return _map("neg", x)
+
+
+def _same_shape(x: Node) -> Node:
+    """A reshape to the shape it has, which the constructor would drop."""
+    return intern((Reshape(x.rank, x.shape), (x,), x.domain, x.shape, x.dtype))
+
+
+def _unit(fn: str, value: float, right: bool) -> tuple[Built, Built]:
+    """An operation with its unit, and one where the unit lengthens an axis."""
+
+    def applied(z: Sizes) -> Node:
+        pair = _x(z), _filled(value)
+        return _map(fn, *(pair if right else reversed(pair)))
+
+    def lengthened(z: Sizes) -> Node:
+        pair = _row(z), _filled(value, z.m + 1, 1)
+        return _map(fn, *(pair if right else reversed(pair)))
+
+    return applied, lengthened
+
+
+def _truths(inner: Dtype, outer: Dtype) -> tuple[Built, Built]:
+    """A truth value, and an integer, cast twice."""
+
+    def truth(z: Sizes) -> Node:
+        return map_node("cast", [map_node("cast", [_bool(z)], inner)], outer)
+
+    def whole(z: Sizes) -> Node:
+        wide = tensor("n", (z.m,), (T,), "int64")
+        return map_node("cast", [map_node("cast", [wide], inner)], outer)
+
+    return truth, whole
+
+
+LAWS: dict[str, tuple[Built, Built]] = {
+    "mul-one": _unit("mul", 1.0, True),
+    "one-mul": _unit("mul", 1.0, False),
+    "div-one": _unit("div", 1.0, True),
+    "sub-zero": _unit("sub", 0.0, True),
+    "add-zero": _unit("add", 0.0, True),
+    "zero-add": _unit("add", 0.0, False),
+    "zero-sub": _unit("sub", 0.0, False),
+    "pow-one": _unit("pow", 1.0, True),
+    "square": _unit("pow", 2.0, True),
+    "neg-neg": (lambda z: _neg(_neg(_x(z))), lambda z: _neg(_map("abs", _x(z)))),
+    "not-not": (lambda z: _map("not", _map("not", _bool(z))), lambda z: _map("not", _bool(z))),
+    "add-neg": (lambda z: _map("add", _x(z), _neg(_y(z))), lambda z: _map("add", _x(z), _y(z))),
+    "neg-add": (lambda z: _map("add", _neg(_x(z)), _y(z)), lambda z: _map("add", _x(z), _y(z))),
+    "sub-neg": (lambda z: _map("sub", _x(z), _neg(_y(z))), lambda z: _map("sub", _x(z), _y(z))),
+    "neg-sub": (
+        lambda z: _neg(_map("sub", _x(z), _y(z))),
+        lambda z: _map("sub", _neg(_x(z)), _y(z)),
+    ),
+    "max-same": (
+        lambda z: _map("maximum", _x(z), _x(z)),
+        lambda z: _map("maximum", _x(z), _y(z)),
+    ),
+    "min-same": (
+        lambda z: _map("minimum", _x(z), _x(z)),
+        lambda z: _map("minimum", _x(z), _y(z)),
+    ),
+    "where-same": (
+        lambda z: _map("where", _bool(z), _x(z), _x(z)),
+        lambda z: _map("where", tensor("c", (z.m + 1, 1), (), "bool"), _row(z), _row(z)),
+    ),
+    "where-not": (
+        lambda z: _map("where", _map("not", _bool(z)), _x(z), _y(z)),
+        lambda z: _map("where", _bool(z), _x(z), _y(z)),
+    ),
+    "case-same": (
+        lambda z: case(at_least(T, 1), _x(z), _x(z)),
+        lambda z: case(at_least(T, 1), _x(z), _y(z)),
+    ),
+    "stop-gradient": (lambda z: _map("stop_gradient", _x(z)), lambda z: _map("exp", _x(z))),
+    "abs-neg": (lambda z: _map("abs", _neg(_x(z))), lambda z: _neg(_map("abs", _x(z)))),
+    "abs-abs": (lambda z: _map("abs", _map("abs", _x(z))), lambda z: _map("abs", _neg(_x(z)))),
+    "neg-times-neg": (
+        lambda z: _map("mul", _neg(_x(z)), _neg(_y(z))),
+        lambda z: _map("mul", _neg(_x(z)), _y(z)),
+    ),
+    "log-of-exp": (
+        lambda z: _map("log", _map("exp", _x(z))),
+        lambda z: _map("exp", _map("log", _x(z))),
+    ),
+    "truth-as-int32-as-float32": _truths("int32", "float32"),
+    "truth-as-int32-as-float64": _truths("int32", "float64"),
+    "truth-as-float32-as-int32": _truths("float32", "int32"),
+    "product-of-scaled": (
+        lambda z: matmul(_map("mul", _x(z), _scalar()), _w(z)),
+        lambda z: matmul(_map("mul", _x(z), _row(z)), _w(z)),
+    ),
+    "product-with-scaled": (
+        lambda z: matmul(_x(z), _map("mul", _w(z), _scalar())),
+        lambda z: matmul(_x(z), _map("mul", _w(z), tensor("s", (z.k, 1)))),
+    ),
+    "transpose-product": (lambda z: _t(matmul(_x(z), _w(z))), lambda z: matmul(_x(z), _w(z))),
+    "product-of-transposes": (
+        lambda z: matmul(_t(_w(z)), _t(_x(z))),
+        lambda z: matmul(_t(_x(z)), _y(z)),
+    ),
+    "sum-of-products": (
+        lambda z: _map("add", matmul(_x(z), _w(z)), matmul(_y(z), _w(z))),
+        lambda z: _map("add", matmul(_x(z), _w(z)), matmul(_row(z), _w(z))),
+    ),
+    "sum-of-scaled": (
+        lambda z: reduce_node("sum", _map("mul", _x(z), _column(z)), [-1]),
+        lambda z: reduce_node("sum", _map("mul", _x(z), _column(z)), [-2]),
+    ),
+    "scaled-sum": (
+        lambda z: reduce_node("sum", _map("mul", _row(z), _x(z)), [-2]),
+        lambda z: reduce_node("max", _map("mul", _row(z), _x(z)), [-2]),
+    ),
+    "factor-first-last": (
+        lambda z: _map("add", _map("mul", _x(z), _y(z)), _map("mul", _row(z), _x(z))),
+        lambda z: _map("add", _map("mul", _y(z), _x(z)), _map("mul", _x(z), _row(z))),
+    ),
+    "factor-last-first": (
+        lambda z: _map("add", _map("mul", _y(z), _x(z)), _map("mul", _x(z), _row(z))),
+        lambda z: _map("add", _map("mul", _x(z), _y(z)), _map("mul", _row(z), _x(z))),
+    ),
+    "fold-twice": (
+        lambda z: reduce_node("max", reduce_node("max", _x(z), [-2]), [-1]),
+        lambda z: reduce_node("max", reduce_node("max", _x(z), [-1]), [-1]),
+    ),
+    "factor-left": (
+        lambda z: _map("add", _map("mul", _x(z), _y(z)), _map("mul", _x(z), _row(z))),
+        lambda z: _map("add", _map("mul", _y(z), _x(z)), _map("mul", _x(z), _row(z))),
+    ),
+    "factor-right": (
+        lambda z: _map("add", _map("mul", _y(z), _x(z)), _map("mul", _row(z), _x(z))),
+        lambda z: _map("add", _map("mul", _x(z), _y(z)), _map("mul", _row(z), _x(z))),
+    ),
+    "sum-of-negated": (
+        lambda z: reduce_node("sum", _neg(_x(z)), [-1]),
+        lambda z: reduce_node("max", _neg(_x(z)), [-1]),
+    ),
+    "reshape-twice": (
+        lambda z: reshape(reshape(_x(z), (expr(z.k), expr(1)), 1), (expr(1), expr(z.k)), 2),
+        lambda z: reshape(_map("exp", reshape(_x(z), (expr(z.m * z.k),))), _x(z).shape),
+    ),
+    "reshape-same": (
+        lambda z: _same_shape(_x(z)),
+        lambda z: reshape(_x(z), (expr(z.k), expr(z.m), expr(1))),
+    ),
+}
+
+
+def _instances(name: str) -> tuple[Instance, Instance]:
+    built, near = LAWS[name]
+    rule = f"algebra/{name}"
+    return (
+        Instance(name, lambda z: program(built(z)), (rule,)),
+        Instance(f"not {name}", lambda z: program(near(z)), idle=(rule,)),
+    )
+
+
+ALGEBRA = tuple(instance for name in LAWS for instance in _instances(name))

@@ -1,0 +1,198 @@
+"""Instances of factors: steps with masks in every spelling, and products that no step has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from ostinato.pdg.build import const, map_node, rec
+from ostinato.pdg.condition import at_least, equal
+from ostinato.pdg.index import expr
+from ostinato.pdg.node import Equation, Node, Pdg
+from tests.rewrite.instances.instance import B, Instance, Sizes, T, at, program, tensor
+
+Factor = Callable[[Sizes], Node]
+
+_STEP = ("affine/neighbour-scaled", "affine/product-of-scaled", "affine/factor")
+_PLUS = (*_STEP, "affine/plus-ray")
+_DEEPER = (*_STEP, "affine/factors")
+_PLACES = ("last", "first", "start", "rest")
+_ADDED = (*_PLUS, "affine/term", "affine/factors")
+
+
+def _map(fn: str, *args: Node) -> Node:
+    return map_node(fn, list(args))
+
+
+def _row(z: Sizes, name: str = "w") -> Node:
+    return tensor(name, (z.k,), (T,))
+
+
+def _number(value: float) -> Node:
+    return const(value, "float32", (expr(1),))
+
+
+def _cast(z: Sizes, dtype: str = "bool") -> Node:
+    truth = tensor("b", (z.k,), (T,), "bool" if dtype == "bool" else "int32")
+    return map_node("cast", [truth], "float32")
+
+
+def _mask(z: Sizes, one: float = 1.0, dtype: str = "bool") -> Node:
+    return _map("sub", _number(one), _cast(z, dtype))
+
+
+def _choice(z: Sizes, zero_first: bool, zero: float = 0.0) -> Node:
+    sides = [_number(zero), _row(z, "y")] if zero_first else [_row(z, "y"), _number(zero)]
+    return _map("where", tensor("c", (z.k,), (T,), "bool"), *sides)
+
+
+def _next(z: Sizes) -> Node:
+    return at(rec("x", (expr(z.k),), "float32", (B, T)), T, expr(T) + 1)
+
+
+def _recurrence(z: Sizes, step: Node) -> Pdg:
+    x = rec("x", (expr(z.k),), "float32", (B, T))
+    cases = (
+        (equal(T, expr(T.extent) - 1), tensor("s", (z.k,), (B, T))),
+        (at_least(T, 0), step),
+    )
+    return Pdg((("y", x),), {"x": Equation(x, cases)})
+
+
+def _stepped(z: Sizes, factor: Factor, fn: str = "mul") -> Pdg:
+    """``x[t] = factor x[t + 1]``, or a sum instead of the product."""
+    return _recurrence(z, _map(fn, factor(z), _next(z)))
+
+
+def _alone(z: Sizes, factor: Factor) -> Pdg:
+    """The same product where no recurrence is multiplied with it."""
+    return program(factor(z))
+
+
+def _times(value: Factor, first: bool, other: Factor | None = None) -> Factor:
+    """A product with what is surely finite, or with something else."""
+
+    def product(z: Sizes) -> Node:
+        beside = (other or _finite)(z)
+        return _map("mul", *((beside, value(z)) if first else (value(z), beside)))
+
+    return product
+
+
+def _finite(z: Sizes) -> Node:
+    return const([0.5] * z.k, "float32", (expr(z.k),))
+
+
+def _forms() -> dict[str, tuple[Factor, Factor]]:
+    """For every rule about a form a factor in it, and the one most like it."""
+    count, two = partial(_cast, dtype="int32"), partial(_mask, one=2.0)
+    out: dict[str, tuple[Factor, Factor]] = {}
+    for side, first in (("after", True), ("before", False)):
+        out[f"mask-{side}"] = _times(_cast, first), _times(count, first)
+        out[f"unmask-{side}"] = _times(_mask, first), _times(two, first)
+        for place, zero_first in (("of-nothing", True), ("or-nothing", False)):
+            right = partial(_choice, zero_first=zero_first)
+            wrong = partial(_choice, zero_first=zero_first, zero=1.0)
+            name = f"product-{'before' if first else 'after'}-choice-{place}"
+            out[name] = _times(right, first), _times(wrong, first)
+    return out
+
+
+def _added(z: Sizes, term: Factor) -> Pdg:
+    """``x[t] = term + w x[t + 1]``."""
+    return _recurrence(z, _map("add", term(z), _map("mul", _row(z), _next(z))))
+
+
+def _common(place: str, fn: str) -> list[Instance]:
+    """A choice between two values with a common part, in a step; and almost one, or in none."""
+    of = {"add": "-of-sum", "sub": "-of-difference"} if place in ("start", "rest") else {}
+    rule = f"affine/common-{place}{of.get(fn, '')}"
+    right = partial(_chosen, place=place, fn=fn, apart=False)
+    wrong = partial(_chosen, place=place, fn=fn, apart=True)
+    name = f"{place} of {fn}"
+    return [
+        Instance(f"common {name}", partial(_added, term=right), (rule,), (), _ADDED),
+        Instance(f"nothing in common, {name}", partial(_added, term=wrong), (), (rule,), _ADDED),
+        Instance(f"common {name} of no step", partial(_alone, factor=right), (), (rule,), _ADDED),
+    ]
+
+
+def _chosen(z: Sizes, place: str, fn: str, apart: bool) -> Node:
+    """A choice between sums; ``apart``: they have different parts."""
+    y, v, w = (_row(z, name) for name in ("y", "v", "u"))
+    other = _row(z, "a") if apart else w
+    sides = {
+        "last": (_map(fn, y, w), _map(fn, v, other)),
+        "first": (_map(fn, w, y), _map(fn, other, v)),
+        "start": (other, _map(fn, w, y)),
+        "rest": (_map(fn, w, y), other),
+    }[place]
+    return _map("where", tensor("c", (z.k,), (T,), "bool"), *sides)
+
+
+def _product_or(z: Sizes, zero_first: bool, zero: float) -> Node:
+    product = _map("mul", _finite(z), _row(z, "y"))
+    sides = [_number(zero), product] if zero_first else [product, _number(zero)]
+    return _map("where", tensor("c", (z.k,), (T,), "bool"), *sides)
+
+
+def _inside() -> list[Instance]:
+    """A choice between a product and nothing, and one between a product and a number."""
+    out: list[Instance] = []
+    for name, zero_first in (("nothing-or-product", True), ("product-or-nothing", False)):
+        rule = f"affine/choice-of-{name}"
+        for about, zero in ((f"{name} of a step", 0.0), (f"almost {name}", 1.0)):
+            term = partial(_product_or, zero_first=zero_first, zero=zero)
+            fires, idle = ((), (rule,)) if zero else ((rule,), ())
+            out.append(Instance(about, partial(_added, term=term), fires, idle, _ADDED))
+    return out
+
+
+def _infinite() -> list[Instance]:
+    """Masks of what may be infinite, on either side."""
+    masks: dict[str, Callable[[Sizes], Node]] = {"mask": _cast, "unmask": _mask}
+    return [
+        Instance(
+            f"{name} {side} of what may be infinite",
+            partial(_stepped, factor=_times(mask, first, _row)),
+            (),
+            (f"affine/{name}-{side}",),
+            _DEEPER,
+        )
+        for name, mask in masks.items()
+        for side, first in (("after", True), ("before", False))
+    ]
+
+
+def _instances() -> tuple[Instance, ...]:
+    out: list[Instance] = []
+    for name, (right, wrong) in _forms().items():
+        rule = f"affine/{name}"
+        stepped = partial(_stepped, factor=right)
+        out.append(Instance(f"{name} of a step", stepped, (rule,), (), _DEEPER))
+        other = partial(_stepped, factor=wrong)
+        out.append(Instance(f"almost {name} of a step", other, (), (rule,), _DEEPER))
+        alone = partial(_alone, factor=right)
+        out.append(Instance(f"{name} of no step", alone, (), (rule,), _DEEPER))
+    out += [i for place in _PLACES for fn in ("add", "sub") for i in _common(place, fn)]
+    out += _inside()
+    out += _infinite()
+    for side, first in (("after", True), ("before", False)):
+        counted = partial(_stepped, factor=_times(partial(_mask, dtype="int32"), first))
+        rule = f"affine/unmask-{side}"
+        out.append(Instance(f"1 - count {side} of a step", counted, (), (rule,), _DEEPER))
+    product = _times(_row, True, _row)
+    for rule, fn, beside in (
+        ("affine/factor", "mul", _STEP),
+        ("affine/factor-of-sum", "add", _PLUS),
+        ("affine/factors", "mul", _DEEPER),
+        ("affine/term", "add", _ADDED),
+    ):
+        stepped = partial(_stepped, factor=product, fn=fn)
+        out.append(Instance(f"{rule} of a step", stepped, (rule,), (), beside))
+        alone = partial(_alone, factor=product)
+        out.append(Instance(f"{rule} of no step", alone, (), (rule,), beside))
+    return tuple(out)
+
+
+FACTORS = _instances()

@@ -1,0 +1,182 @@
+"""Instances of the family incremental: sums of exponentials, and factors that leave a sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from ostinato.pdg.build import ONE, const, map_node, matmul, reduce_node, reshape
+from ostinato.pdg.index import ExprLike, expr
+from ostinato.pdg.node import Node, Pdg
+from tests.rewrite.instances.incremental import ranged
+from tests.rewrite.instances.instance import Instance, Sizes, T, program, tensor
+
+Range = tuple[ExprLike, ExprLike]
+_SO_FAR: Range = (0, expr(T) + 1)
+_TO_COME: Range = (expr(T), expr(T.extent))
+_BEFORE: Range = (0, expr(T))
+
+
+def _mul(a: Node, b: Node, swapped: bool = False) -> Node:
+    return map_node("mul", [b, a] if swapped else [a, b])
+
+
+def _powers(part: Range, shape: tuple[int, ...], guarded: bool, fold: str = "max") -> Node:
+    """``exp`` of a range of numbers, shifted by their greatest."""
+    x = ranged(tensor("x", shape, (T,)), *part)
+    most = reduce_node(fold, x, [-x.rank])
+    shift = reshape(most, (ONE, *most.shape))
+    if guarded:
+        nothing = const([0.0], "float32", (ONE,) * shift.rank)
+        shift = map_node("where", [map_node("isfinite", [shift]), shift, nothing])
+    return map_node("exp", [map_node("sub", [x, shift])])
+
+
+def _total(terms: Node) -> Node:
+    return reduce_node("sum", terms, [-terms.rank])
+
+
+def _alone(z: Sizes, part: Range, guarded: bool, fold: str = "max") -> Pdg:
+    return program(_total(_powers(part, (z.k,), guarded, fold)))
+
+
+def _rows(z: Sizes, part: Range, guarded: bool, swapped: bool, fold: str = "max") -> Pdg:
+    values = ranged(tensor("v", (z.k,), (T,)), *part)
+    return program(_total(_mul(_powers(part, (z.k,), guarded, fold), values, swapped)))
+
+
+def _vectors(z: Sizes, part: Range, guarded: bool, swapped: bool, fold: str = "max") -> Pdg:
+    values = ranged(tensor("v", (z.k,), (T,)), *part)
+    powers = _powers(part, (), guarded, fold)
+    return program(_total(_mul(reshape(powers, (values.shape[0], ONE)), values, swapped)))
+
+
+_Forms = dict[str, Callable[..., Pdg]]
+STEPS: _Forms = {
+    "sum-of-powers": partial(_alone, guarded=True),
+    "softmax-sum": partial(_rows, guarded=True, swapped=False),
+    "softmax-sum-of-vectors": partial(_vectors, guarded=True, swapped=False),
+}
+GUARDS: _Forms = {
+    "safe-sum-of-powers": partial(_alone, guarded=False),
+    "safe-softmax-sum": partial(_rows, guarded=False, swapped=False),
+    "safe-softmax-sum-swapped": partial(_rows, guarded=False, swapped=True),
+    "safe-softmax-sum-of-vectors": partial(_vectors, guarded=False, swapped=False),
+    "safe-softmax-sum-of-vectors-swapped": partial(_vectors, guarded=False, swapped=True),
+}
+
+
+def _on_both_sides(name: str, build: Callable[..., Pdg]) -> tuple[Instance, ...]:
+    """The rule of each side fires there only, and for no other shift than the greatest."""
+    here, there = f"incremental/{name}", f"incremental/{name}-to-come"
+    folds = ("incremental/prefix-max", "incremental/suffix")
+    return (
+        Instance(f"{name} so far", partial(build, part=_SO_FAR), (here,), (there,), folds),
+        Instance(f"{name} to come", partial(build, part=_TO_COME), (there,), (here,), folds),
+        Instance(f"{name} before", partial(build, part=_BEFORE), idle=(here, there), beside=folds),
+        Instance(
+            f"{name} with another shift",
+            partial(build, part=_SO_FAR, fold="min"),
+            idle=(here, there),
+            beside=(*folds, "incremental/prefix-min"),
+        ),
+    )
+
+
+POWERS = tuple(
+    found
+    for name, build in (*STEPS.items(), *GUARDS.items())
+    for found in _on_both_sides(name, build)
+)
+
+
+def _terms(z: Sizes, part: Range) -> tuple[Node, Node, Node]:
+    """Two ranges of rows, and a row for the point."""
+    a, b = (ranged(tensor(name, (z.k,), (T,)), *part) for name in "ab")
+    return a, b, reshape(tensor("y", (z.k,), (T,)), (ONE, expr(z.k)))
+
+
+def _div(a: Node, b: Node) -> Node:
+    return map_node("div", [a, b])
+
+
+_Terms = Callable[[Node, Node, Node], Node]
+_FACTORS: dict[str, _Terms] = {
+    "sum-of-quotients": lambda a, _, y: _div(a, y),
+    "quotient-leaves-first": lambda a, b, y: _mul(_div(a, y), b),
+    "quotient-leaves-last": lambda a, b, y: _mul(b, _div(a, y)),
+    "factor-leaves-first": lambda a, b, y: _mul(_mul(y, a), b),
+    "factor-leaves-second": lambda a, b, y: _mul(_mul(a, y), b),
+    "factor-leaves-third": lambda a, b, y: _mul(b, _mul(y, a)),
+    "factor-leaves-fourth": lambda a, b, y: _mul(b, _mul(a, y)),
+}
+
+
+def _sum_of(z: Sizes, terms: _Terms, part: Range) -> Pdg:
+    return program(_total(terms(*_terms(z, part))))
+
+
+def _sum_of_ranges(z: Sizes, terms: _Terms) -> Pdg:
+    """The same where the factor is a range too, and along the other axis."""
+    a, b, _ = _terms(z, _SO_FAR)
+    c = ranged(tensor("c", (z.k,), (T,)), *_SO_FAR)
+    return program(_total(terms(a, b, c)))
+
+
+FACTORS = tuple(
+    found
+    for name, terms in _FACTORS.items()
+    for found in (
+        Instance(
+            f"{name} of a range",
+            partial(_sum_of, terms=terms, part=_SO_FAR),
+            (f"incremental/{name}",),
+        ),
+        Instance(
+            f"{name} of three steps",
+            partial(_sum_of, terms=terms, part=(0, 3)),
+            idle=(f"incremental/{name}",),
+        ),
+        Instance(
+            f"{name} that varies along the range",
+            partial(_sum_of_ranges, terms=terms),
+            idle=(f"incremental/{name}",),
+        ),
+    )
+)
+
+
+def _weights(part: Range) -> Node:
+    return ranged(tensor("a", (), (T,)), *part)
+
+
+def _columns(z: Sizes, part: Range) -> Pdg:
+    weights = _weights(part)
+    quotients = _div(weights, reshape(tensor("y", (), (T,)), (ONE,)))
+    return program(reshape(quotients, (weights.shape[0], ONE)))
+
+
+def _product(z: Sizes, part: Range, moving: bool = True) -> Pdg:
+    weights = _weights(part)
+    values = ranged(tensor("v", (z.k,), (T,) if moving else ()), *part)
+    return program(matmul(reshape(weights, (ONE, weights.shape[0])), values))
+
+
+COLUMNS = (
+    Instance(
+        "quotients so far as a column",
+        partial(_columns, part=_SO_FAR),
+        ("incremental/column-of-quotients",),
+    ),
+    Instance(
+        "three quotients as a column",
+        partial(_columns, part=(0, 3)),
+        idle=("incremental/column-of-quotients",),
+    ),
+    Instance("weights @ vectors", partial(_product, part=_SO_FAR), ("incremental/product-as-sum",)),
+    Instance(
+        "three weights @ vectors",
+        partial(_product, part=(0, 3)),
+        idle=("incremental/product-as-sum",),
+    ),
+)

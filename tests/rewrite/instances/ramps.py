@@ -1,0 +1,254 @@
+"""Instances of triangular matrices of powers, products with them, and chains of factors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from ostinato.pdg.build import (
+    ONE,
+    along,
+    concat,
+    const,
+    iota,
+    map_node,
+    matmul,
+    reduce_node,
+    reshape,
+    transpose,
+)
+from ostinato.pdg.index import ExprLike, expr
+from ostinato.pdg.node import Node, Pdg
+from tests.rewrite.instances.incremental import ranged
+from tests.rewrite.instances.instance import B, Instance, Sizes, T, all_of, program, tensor
+
+_T = expr(T.extent)
+_STEPS = iota(_T)
+_COLUMNS, _ROWS = reshape(_STEPS, (ONE, _T)), reshape(_STEPS, (_T, ONE))
+
+
+def _map(fn: str, *args: Node) -> Node:
+    return map_node(fn, list(args))
+
+
+def _real(x: Node) -> Node:
+    return map_node("cast", [x], "float32")
+
+
+def _tr(x: Node) -> Node:
+    return transpose(x, (-1, -2))
+
+
+def _number(value: float, dtype: str = "float32") -> Node:
+    return const([value], "int32" if dtype == "int32" else "float32", (ONE, ONE))
+
+
+_AHEAD, _BEHIND = _map("sub", _COLUMNS, _ROWS), _map("sub", _ROWS, _COLUMNS)
+_ZERO, _NONE, _G = _number(0, "int32"), _number(0.0), _number(0.9)
+_FACING = _map("ge", _AHEAD, _ZERO)
+_POWER = _map("pow", _G, _real(_AHEAD))
+_RAMP = _map("where", _FACING, _POWER, _NONE)
+_LONGER = reshape(iota(_T + 1), (_T + 1, ONE))
+_BEYOND, _BEHIND_IT = _map("gt", _AHEAD, _ZERO), _map("lt", _AHEAD, _ZERO)
+_ONE = _number(1.0)
+
+
+def _exponents(g: Node, *, first: bool) -> Node:
+    factors = (g, _real(_AHEAD)) if first else (_real(_AHEAD), g)
+    return _map("exp", _map("mul", *factors))
+
+
+def _history(x: Node) -> Node:
+    return ranged(x, 0, _T)
+
+
+def _along_rows(condition: Node, start: float = 1.0) -> Node:
+    g = concat([const([1.0], "float32", (ONE,)), ranged(tensor("g", (), (T,)), 0, _T - 1)], -1)
+    chosen = _map("where", condition, reshape(g, (ONE, _T)), _number(start))
+    return along("prod", [chosen], -1)
+
+
+def _along_columns(condition: Node, axis: int = -2) -> Node:
+    column = reshape(_history(tensor("g", (), (T,))), (_T, ONE))
+    return along("prod", [_map("where", condition, column, _ONE)], axis)
+
+
+_RUNGS = _along_rows(_BEYOND)
+_LADDER = _map("where", _FACING, _RUNGS, _NONE)
+_BEYOND_REAL = _real(_BEYOND)
+
+
+def _vectors(z: Sizes) -> Node:
+    return _history(tensor("x", (z.k,), (T,)))
+
+
+def _numbers() -> Node:
+    return _history(tensor("x", (), (T,)))
+
+
+# a name of a rule, what it must see, and something like it that it must not
+_MADE: dict[str, tuple[Node, Node]] = {
+    "lag-ahead": (_AHEAD, _map("sub", _COLUMNS, _LONGER)),
+    "lag-behind": (_BEHIND, _map("sub", _LONGER, _COLUMNS)),
+    "lag-negated": (_map("neg", _AHEAD), _map("abs", _AHEAD)),
+    "lag-transposed": (_tr(_AHEAD), _tr(_map("abs", _AHEAD))),
+    "lag-cast": (_real(_AHEAD), _real(_FACING)),
+    "facing-ge": (_FACING, _map("ge", _AHEAD, _number(1, "int32"))),
+    "facing-le": (_map("le", _AHEAD, _ZERO), _map("le", _AHEAD, _number(1, "int32"))),
+    "facing-ahead": (_map("ge", _COLUMNS, _ROWS), _map("ge", _COLUMNS, _LONGER)),
+    "facing-behind": (_map("ge", _ROWS, _COLUMNS), _map("ge", _LONGER, _COLUMNS)),
+    "facing-not-behind": (_map("le", _ROWS, _COLUMNS), _map("le", _LONGER, _COLUMNS)),
+    "facing-not-ahead": (_map("le", _COLUMNS, _ROWS), _map("le", _COLUMNS, _LONGER)),
+    "beyond-gt": (_BEYOND, _map("gt", _AHEAD, _number(1, "int32"))),
+    "beyond-lt": (_BEHIND_IT, _map("lt", _AHEAD, _number(1, "int32"))),
+    "beyond-ahead": (_map("gt", _COLUMNS, _ROWS), _map("gt", _COLUMNS, _LONGER)),
+    "beyond-behind": (_map("gt", _ROWS, _COLUMNS), _map("gt", _LONGER, _COLUMNS)),
+    "beyond-not-behind": (_map("lt", _ROWS, _COLUMNS), _map("lt", _LONGER, _COLUMNS)),
+    "beyond-not-ahead": (_map("lt", _COLUMNS, _ROWS), _map("lt", _COLUMNS, _LONGER)),
+    "rungs-power": (_POWER, _map("pow", _real(_AHEAD), _G)),
+    "rungs-exponents-last": (_exponents(_G, first=False), _exponents(_real(_AHEAD), first=True)),
+    "rungs-exponents-first": (_exponents(_G, first=True), _exponents(_real(_AHEAD), first=True)),
+    "rungs-along-rows": (_RUNGS, _along_rows(_BEYOND, 2.0)),
+    "rungs-along-columns": (_along_columns(_BEHIND_IT), _along_columns(_BEYOND)),
+    "rungs-product": (_map("mul", _POWER, _RUNGS), _map("mul", _POWER, _BEYOND_REAL)),
+    "ladder": (_LADDER, _map("where", _FACING, _RUNGS, _ONE)),
+    "ladder-masked": (_map("mul", _POWER, _real(_FACING)), _map("add", _POWER, _real(_FACING))),
+    "ladder-masked-first": (_map("mul", _real(_FACING), _POWER), _map("mul", _POWER, _POWER)),
+    "ladder-product": (_map("mul", _LADDER, _POWER), _map("mul", _RUNGS, _POWER)),
+    "ladder-product-last": (_map("mul", _POWER, _LADDER), _map("mul", _POWER, _RUNGS)),
+    "ladder-transposed": (_tr(_RAMP), _tr(_LADDER)),
+}
+
+
+def _made(z: Sizes, node: Node) -> Pdg:
+    return program(node, _vectors(z))
+
+
+_SEES = tuple(f"incremental/{name}" for name in _MADE)
+
+
+def _about(name: str, is_it: bool, build: Callable[[Sizes], Pdg]) -> Instance:
+    """An instance on which a rule must fire, or must not."""
+    rules = (f"incremental/{name}",)
+    about = f"{name}{' of something else' * (not is_it)}"
+    return Instance(about, build, rules if is_it else (), () if is_it else rules, _SEES)
+
+
+MATRICES = tuple(
+    _about(name, is_it, partial(_made, node=node))
+    for name, nodes in _MADE.items()
+    for is_it, node in zip((True, False), nodes, strict=True)
+)
+
+
+def _grid() -> Node:
+    return all_of(tensor("x", (), (B, T)), B, T)
+
+
+_PRODUCTS: dict[str, Callable[[Sizes, Node], Node]] = {
+    "ladder-times-vectors": lambda z, m: matmul(m, _vectors(z)),
+    "ladder-times-column": lambda z, m: matmul(m, reshape(_numbers(), (_T, ONE))),
+    "ladder-times-columns": lambda z, m: matmul(m, _tr(_grid())),
+    "row-times-ladder": lambda z, m: matmul(reshape(_numbers(), (ONE, _T)), m),
+    "rows-times-ladder": lambda z, m: matmul(_grid(), m),
+    "row-times-ladder-transposed": lambda z, m: matmul(reshape(_numbers(), (ONE, _T)), _tr(m)),
+    "rows-times-ladder-transposed": lambda z, m: matmul(_grid(), _tr(m)),
+}
+
+
+def _product(z: Sizes, make: Callable[[Sizes, Node], Node], m: Node) -> Pdg:
+    return program(make(z, m))
+
+
+def _ladders_for(name: str) -> tuple[Node, Node]:
+    """A matrix whose product a rule knows, and one whose product it does not."""
+    turned = name.startswith("row") and not name.endswith("transposed")
+    return (_RAMP, _LADDER) if turned else (_LADDER, _RUNGS)
+
+
+PRODUCTS = tuple(
+    _about(name, is_it, partial(_product, make=make, m=m))
+    for name, make in _PRODUCTS.items()
+    for is_it, m in zip((True, False), _ladders_for(name), strict=True)
+)
+
+
+def _factors(z: Sizes, lo: ExprLike, hi: ExprLike) -> Node:
+    g = ranged(tensor("g", (z.k,), (T,)), lo, hi)
+    return along("prod", [g], -2)
+
+
+def _weighted(z: Sizes, weights: Node, lo: ExprLike, last: bool) -> Node:
+    x = ranged(tensor("x", (z.k,), (T,)), lo, _T)
+    return reduce_node("sum", _map("mul", *((x, weights) if last else (weights, x))), [-2])
+
+
+def _chained(z: Sizes, kind: str, last: bool, before: bool, fold: bool) -> Pdg:
+    """Weighted sums of what follows; without ``fold``, of weights that are no products."""
+    here, x = expr(T), tensor("x", (z.k,), (T,))
+    behind = _T if kind == "sum" else _T - 1
+    weights = _factors(z, here, behind)
+    if not fold:
+        weights = _map("exp", ranged(tensor("g", (z.k,), (T,)), here, behind))
+    if kind == "rest":
+        one = const([1.0] * z.k, "float32", (ONE, expr(z.k)))
+        weights = concat([one, weights], -2)
+    total = _weighted(z, weights, here + 1 if kind == "step" else here, last)
+    if kind == "step":
+        total = _map("add", *((total, x) if before else (x, total)))
+    return program(total)
+
+
+CHAINS = tuple(
+    _about(
+        f"chained-{kind}{'-before' * before}{'-last' * last}",
+        fold,
+        partial(_chained, kind=kind, last=last, before=before, fold=fold),
+    )
+    for kind in ("sum", "rest", "step")
+    for last in (False, True)
+    for before in ((False, True) if kind == "step" else (False,))
+    for fold in (True, False)
+)
+
+
+def _powers_of_counts(moving: bool) -> Node:
+    factor = tensor("g", (1,), (T,)) if moving else const([0.9], "float32", (ONE,))
+    return _map("pow", factor, _real(iota(_T - T)))
+
+
+def _chain_of_numbers(begins_with: float) -> Node:
+    factors = ranged(tensor("c", (), (T,)), T, _T - 1)
+    start = const([begins_with], "float32", (ONE,))
+    return concat([start, along("prod", [factors], -1)], -1)
+
+
+def _three(z: Sizes, order: str, last: bool, moving: bool, begins_with: float) -> Node:
+    """What follows, weighted with powers and with a chain, in some order."""
+    parts = {
+        "powers": _powers_of_counts(moving),
+        "chain": _chain_of_numbers(begins_with),
+        "values": ranged(tensor("x", (), (T,)), T, _T),
+    }
+    first, second = (parts.pop(name) for name in order.split("-and-"))
+    (third,), both = parts.values(), _map("mul", first, second)
+    return reduce_node("sum", _map("mul", *((third, both) if last else (both, third))), [-1])
+
+
+def _discounted(z: Sizes, order: str, last: bool, is_it: bool) -> Pdg:
+    """Without ``is_it``: a factor that moves, and a chain that does not begin with 1."""
+    make = partial(_three, z, order, last)
+    return program(*([make(False, 1.0)] if is_it else [make(True, 1.0), make(False, 2.0)]))
+
+
+_WORDS = ("powers", "chain", "values")
+DISCOUNTED_CHAINS = tuple(
+    _about(
+        f"discounted-chain-{order}{'-last' * last}",
+        is_it,
+        partial(_discounted, order=order, last=last, is_it=is_it),
+    )
+    for order in (f"{a}-and-{b}" for a in _WORDS for b in _WORDS if a != b)
+    for last in (False, True)
+    for is_it in (True, False)
+)
