@@ -2,9 +2,9 @@
 
 import pytest
 
-from ostinato.rewrite.engine.registry import every_rule
 from ostinato.rewrite.prove.overview import method
 from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
 
 RULES = (
     "affine/neighbour-scaled",

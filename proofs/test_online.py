@@ -6,8 +6,8 @@ What the compiled programs do with infinities is compared with the interpreter i
 
 import pytest
 
-from ostinato.rewrite.engine.registry import every_rule
 from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
 
 RULES = (
     "incremental/sum-of-powers",

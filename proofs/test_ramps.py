@@ -2,8 +2,8 @@
 
 import pytest
 
-from ostinato.rewrite.engine.registry import every_rule
 from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
 
 RULES = (
     "incremental/lag-ahead",

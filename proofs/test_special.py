@@ -9,8 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from ostinato.rewrite.engine.registry import Exactness, every_rule
+from ostinato.rewrite.engine.rule import Exactness
 from ostinato.rewrite.prove.prover import try_specials
+from ostinato.rewrite.registry import every_rule
 from ostinato.rewrite.rules.online import ONLINE
 
 # Laws that keep what their class promises, and not what the class before it does.

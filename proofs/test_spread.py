@@ -6,8 +6,8 @@ the interpreter in ``tests/rewrite/test_incremental_forms.py``.
 
 import pytest
 
-from ostinato.rewrite.engine.registry import every_rule
 from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
 
 RULES = (
     "incremental/centre-of-row",

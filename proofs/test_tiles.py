@@ -6,8 +6,8 @@ may be empty. Infinities and NaN are tried for a few steps.
 
 import pytest
 
-from ostinato.rewrite.engine.registry import every_rule
 from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
 
 RULES = (
     "incremental/max-in-tiles",

@@ -17,10 +17,10 @@ from ostinato.machine.profile_store import profile_in_use
 from ostinato.pdg.demand.check import check
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.half_storage import encoded
-from ostinato.rewrite.engine.registry import RuleSet, every_rule
 from ostinato.rewrite.optimize import RewriteOptions, Rewriting
-from ostinato.runtime.artifact import Artifact
+from ostinato.rewrite.registry import RuleSet, every_rule
 from ostinato.runtime.cache import programs
+from ostinato.runtime.run.artifact import Artifact
 from ostinato.runtime.run.executor import Executable
 
 LONGEST_NS = 2.5e8  # forms that are predicted to take longer are not run

@@ -14,15 +14,15 @@ from typing import Protocol, cast
 from bench.rewriting.compiling import FormRecord
 from bench.rewriting.corpus import Case
 from ostinato.codegen.cost.estimate import estimate
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planning.plan import Plan
 from ostinato.compiler.arguments import signature
 from ostinato.compiler.compiled import Compiled
 from ostinato.compiler.options import Options, Request
 from ostinato.compiler.results import Beside
 from ostinato.machine.profile import Profile
-from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.cache import programs
 from ostinato.runtime.cache.two_parts import Later
+from ostinato.runtime.run.artifact import Artifact
 from ostinato.runtime.run.executor import Executable
 
 M_MMAP_THRESHOLD, MAPPED_BYTES = -3, 1 << 16  # of the GNU C library: arrays from 64 KiB on

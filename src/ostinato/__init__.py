@@ -146,7 +146,7 @@ from ostinato.language.stop import alive, length, stop
 from ostinato.language.surface import declare
 from ostinato.language.tensor import Tensor, constant
 from ostinato.pdg.errors import OstinatoError
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 
 if TYPE_CHECKING:
     from ostinato import nn, optim, rl

@@ -7,8 +7,8 @@ import pytest
 import ostinato as ot
 from ostinato.compiler.defined_before import LARGE
 from ostinato.pdg.errors import ArgumentError, DomainError
-from ostinato.runtime.cache import sealed
 from ostinato.runtime.cache.eviction import CHECKS
+from ostinato.runtime.disk import sealed
 
 
 @pytest.fixture(autouse=True)

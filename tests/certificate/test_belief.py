@@ -13,9 +13,11 @@ import ostinato as ot
 from ostinato.certificate import rule_proofs
 from ostinato.certificate.rule_proofs import check_rules
 from ostinato.certificate.texts import Unproved
-from ostinato.rewrite.engine.registry import Rule, every_rule
+from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.registry import every_rule
 from ostinato.runtime.build import objects
-from ostinato.runtime.cache import folder, programs
+from ostinato.runtime.cache import programs
+from ostinato.runtime.disk import folder
 from ostinato.runtime.run import spinning_pool
 from tests.certificate.programs import altered, certificate, place_of, refusal
 

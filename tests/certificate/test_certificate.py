@@ -17,7 +17,8 @@ import ostinato as ot
 from ostinato.certificate.document import from_data, to_data, to_text
 from ostinato.certificate.equality import Unequal, check_relations
 from ostinato.pdg.errors import CertificateError
-from ostinato.rewrite.engine.registry import Rule, every_rule
+from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.registry import every_rule
 from tests.certificate.programs import certificate, refusal
 from tests.pipeline.programs import SMALL
 from tests.pipeline.test_spread import judged

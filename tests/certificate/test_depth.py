@@ -14,8 +14,8 @@ from ostinato.certificate.replay import check_memory, check_waiting, planned
 from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import optimize_pdg
 from ostinato.pdg.half_storage import encoded
-from ostinato.rewrite.engine.registry import every_rule
 from ostinato.rewrite.engine.saturate import Budget
+from ostinato.rewrite.registry import every_rule
 from tests.pipeline.test_prompt import decoder
 
 

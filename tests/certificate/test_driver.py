@@ -19,7 +19,7 @@ from ostinato.codegen.emit.generated_module import emit
 from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import optimize_pdg, plan_of
 from ostinato.pdg.half_storage import encoded
-from ostinato.rewrite.engine.registry import every_rule
+from ostinato.rewrite.registry import every_rule
 from tests.certificate.programs import policy_gradient
 from tests.pipeline.programs import SMALL
 from tests.pipeline.test_spread import judged

@@ -13,7 +13,7 @@ from ostinato.certificate.replay import planned
 from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import optimize_pdg
 from ostinato.pdg.half_storage import encoded
-from ostinato.rewrite.engine.registry import every_rule
+from ostinato.rewrite.registry import every_rule
 from tests.rewrite.test_decays import ATTENTION, SUMS, attention, decaying
 from tests.rewrite.test_ends import (
     ADVANTAGES,

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from ostinato.cli.app import app
 from ostinato.cli.rules import hints_from, list_rules, show_rule
 from ostinato.pdg.errors import OptionError
-from ostinato.rewrite.engine.registry import every_rule
+from ostinato.rewrite.registry import every_rule
 
 
 @pytest.fixture

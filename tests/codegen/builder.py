@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.codegen.system import (
+from ostinato.codegen.ir.system import (
     Axis,
     Call,
     Choice,

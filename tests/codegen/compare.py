@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ostinato.codegen.plan import Plan, PlanOptions, plan
-from ostinato.codegen.system import System
-from ostinato.codegen.tree import Contraction, DriverLoop, Leaf, Loop, Step, Tree, leaves
+from ostinato.codegen.ir.system import System
+from ostinato.codegen.ir.tree import Contraction, DriverLoop, Leaf, Loop, Step, Tree, leaves
+from ostinato.codegen.planning.plan import Plan, PlanOptions, plan
 from tests.codegen.builder import Builder
 from tests.codegen.executor import execute
 from tests.codegen.judge import Arrays, Judge

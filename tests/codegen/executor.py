@@ -14,25 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.codegen.masks.guards import guard_of
-from ostinato.codegen.memory.arena import ITEM_BYTES, Layout, layout
-from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.phases import Chain, phases
-from ostinato.codegen.plan import Plan, Port
-from ostinato.codegen.system import (
-    Call as Function,
-)
-from ostinato.codegen.system import (
-    Choice,
-    Draw,
-    Literal_,
-    Load,
-    Position,
-    Statement,
-    Value,
-)
-from ostinato.codegen.systems.whole_axes import operands, walked
-from ostinato.codegen.tree import (
+from ostinato.codegen.ir.system import Call as Function
+from ostinato.codegen.ir.system import Choice, Draw, Literal_, Load, Position, Statement, Value
+from ostinato.codegen.ir.tree import (
     SLICES,
     Call,
     Calling,
@@ -45,6 +29,12 @@ from ostinato.codegen.tree import (
     Sweep,
     Tree,
 )
+from ostinato.codegen.masks.guards import guard_of
+from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.planning.arena import ITEM_BYTES, Layout, layout
+from ostinato.codegen.planning.phases import Chain, phases
+from ostinato.codegen.planning.plan import Plan, Port
+from ostinato.codegen.systems.whole_axes import operands, walked
 from ostinato.pdg.condition import holds
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Extent, evaluate

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from ostinato.codegen.system import Axis, System
-from ostinato.codegen.values import Rewrite
+from ostinato.codegen.ir.system import Axis, System
+from ostinato.codegen.ir.values import Rewrite
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
 from ostinato.pdg.index import Dim, Expr, expr, floordiv
 from tests.codegen.builder import Builder, V, call, choose, number

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.codegen.system import (
+from ostinato.codegen.ir.system import (
     Call,
     Choice,
     Draw,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.codegen.ir.system import System
 from ostinato.codegen.lowering.lower import lower
-from ostinato.codegen.system import System
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6)
 TAKEN: dict[str, Callable[[ot.Tensor], ot.Tensor]] = {

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.codegen.memory.arena import ALIGN, PAGE, layout, sizes_bytes
 from ostinato.codegen.memory.storage import Slot
-from ostinato.codegen.plan import plan
+from ostinato.codegen.planning.arena import ALIGN, PAGE, layout, sizes_bytes
+from ostinato.codegen.planning.plan import plan
 from ostinato.pdg.index import Extent, expr
 from tests.codegen.programs import reinforce
 
@@ -72,7 +72,7 @@ def test_most_tensors_of_whole_pages_start_at_different_places_of_a_page() -> No
 def test_a_plan_is_loaded_without_the_integer_sets() -> None:
     text = pickle.dumps(PLAN).hex()
     code = (
-        "import pickle, sys; from ostinato.codegen.memory.arena import layout;"
+        "import pickle, sys; from ostinato.codegen.planning.arena import layout;"
         f"layout(pickle.loads(bytes.fromhex('{text}')), dict(B=7, I=3, T=5), 2);"
         "assert 'islpy' not in sys.modules"
     )

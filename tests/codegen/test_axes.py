@@ -1,7 +1,7 @@
 """Which axes are loops."""
 
+from ostinato.codegen.ir.tree import COPIES
 from ostinato.codegen.systems.axes import coefficient, long_axes
-from ostinato.codegen.tree import COPIES
 from ostinato.pdg.index import Dim, expr, mod
 from tests.codegen.builder import Builder
 

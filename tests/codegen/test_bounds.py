@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.codegen.ir.system import Axis, Clamp, Load, Statement, System
 from ostinato.codegen.lowering.prove_bounds import prove_bounds
 from ostinato.codegen.lowering.radix import below
-from ostinato.codegen.system import Axis, Clamp, Load, Statement, System
 from ostinato.pdg.condition import ALWAYS, Cond, at_least
 from ostinato.pdg.index import Dim, Expr, Extent, expr, minimum
 

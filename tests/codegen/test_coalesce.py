@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from ostinato.codegen.plan import Plan
-from ostinato.codegen.tree import Nest, leaves
+from ostinato.codegen.ir.tree import Nest, leaves
+from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, V, call

@@ -2,10 +2,10 @@
 
 import pytest
 
+from ostinato.codegen.ir.system import Axis
+from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.scheduling.deps import ANY, Box, Dep, Unit, dependences, quick_gap
-from ostinato.codegen.system import Axis
 from ostinato.codegen.systems.tile import tile
-from ostinato.codegen.tree import Span
 from ostinato.pdg.condition import ALWAYS, at_least, equal
 from ostinato.pdg.index import Dim, Expr, expr, minimum
 from tests.codegen.builder import Builder, Cases, call

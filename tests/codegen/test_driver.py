@@ -1,8 +1,8 @@
 """Kernels, barriers, published loops, lifetimes."""
 
-from ostinato.codegen.kernel_partition import LARGEST
-from ostinato.codegen.plan import Plan, plan
-from ostinato.codegen.tree import Barrier, Call, DriverLoop, Step
+from ostinato.codegen.ir.tree import Barrier, Call, DriverLoop, Step
+from ostinato.codegen.planning.kernel_partition import LARGEST
+from ostinato.codegen.planning.plan import Plan, plan
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, Cases, number

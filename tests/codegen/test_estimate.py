@@ -4,7 +4,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.codegen.cost.estimate import LARGE, Estimate, estimate, predicted
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planning.plan import Plan
 from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import optimize_pdg, plan_of
 from ostinato.language.tensor import Tensor

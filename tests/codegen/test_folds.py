@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from ostinato.codegen.plan import PlanOptions, plan
-from ostinato.codegen.system import Axis
-from ostinato.codegen.tree import Nest
+from ostinato.codegen.ir.system import Axis
+from ostinato.codegen.ir.tree import Nest
+from ostinato.codegen.planning.plan import PlanOptions, plan
 from ostinato.pdg.index import Dim, expr
 from tests.codegen.builder import Builder, call, number
 from tests.codegen.compare import all_leaves, assert_right

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.masks.guards import guards
-from ostinato.codegen.tree import Span
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
 from ostinato.pdg.extra_dims import twin
 from ostinato.pdg.index import Dim, Expr, expr

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from ostinato.codegen.plan import PlanOptions, plan
+from ostinato.codegen.planning.plan import PlanOptions, plan
 from tests.codegen.compare import assert_computes
 from tests.codegen.invented import invent
 

@@ -1,6 +1,6 @@
 import ostinato as ot
-from ostinato.codegen.plan import Plan
-from ostinato.codegen.tree import Nest, leaves
+from ostinato.codegen.ir.tree import Nest, leaves
+from ostinato.codegen.planning.plan import Plan
 from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import optimize_pdg, plan_of
 from ostinato.language.tensor import Tensor

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from ostinato.codegen.ir.tree import Loop, Tree
+from ostinato.codegen.planning.scheduler import Scheduled, schedule
 from ostinato.codegen.scheduling.legality import check_schedule
-from ostinato.codegen.scheduling.scheduler import Scheduled, schedule
 from ostinato.codegen.systems.tile import tile
-from ostinato.codegen.tree import Loop, Tree
 from tests.codegen.programs import reinforce, toy
 
 SIZES = {"B": 7, "I": 3, "T": 5}

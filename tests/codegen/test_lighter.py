@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from ostinato.codegen.memory.long_lived import kept
-from ostinato.codegen.memory.rematerialise import Unavailable, again
-from ostinato.codegen.memory.within_limit import Room, fitted
-from ostinato.codegen.plan import Plan, PlanOptions, plan
+from ostinato.codegen.planning.long_lived import kept
+from ostinato.codegen.planning.plan import Plan, PlanOptions, plan
+from ostinato.codegen.planning.rematerialise import Unavailable, again
+from ostinato.codegen.planning.within_limit import Room, fitted
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import Extent, expr
 from tests.codegen.builder import Builder, call

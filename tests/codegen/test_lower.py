@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ostinato.codegen.ir.system import Call, Load, Statement, System
 from ostinato.codegen.lowering.lower import lower
 from ostinato.codegen.lowering.prove_bounds import prove_bounds
-from ostinato.codegen.system import Call, Load, Statement, System
 from ostinato.pdg import build
 from ostinato.pdg.condition import at_least, equal
 from ostinato.pdg.grad.axis_adjoints import flip

@@ -5,7 +5,7 @@ import pytest
 import ostinato as ot
 from ostinato.codegen.cost.trip_counts import Needed
 from ostinato.codegen.cost.work import work
-from ostinato.codegen.tree import Fill, Span
+from ostinato.codegen.ir.tree import Fill, Span
 from ostinato.machine.profile import Profile
 from ostinato.pdg.condition import Cond, at_least, equal, every
 from ostinato.pdg.index import Dim, Extent, expr

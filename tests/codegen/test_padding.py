@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ostinato.codegen.plan import PlanOptions, plan
-from ostinato.codegen.system import Axis
+from ostinato.codegen.ir.system import Axis
+from ostinato.codegen.planning.plan import PlanOptions, plan
 from ostinato.pdg.index import Dim, expr
 from tests.codegen.builder import Builder, number
 from tests.codegen.compare import assert_right

@@ -1,6 +1,6 @@
 """Forms of products, copies, epilogues, axis order."""
 
-from ostinato.codegen.plan import Plan, plan
+from ostinato.codegen.planning.plan import Plan, plan
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, Cases, call, number

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ostinato.codegen.plan import PlanOptions, plan
-from ostinato.codegen.tree import Loop, Nest, leaves
+from ostinato.codegen.ir.tree import Loop, Nest, leaves
+from ostinato.codegen.planning.plan import PlanOptions, plan
 from ostinato.pdg.condition import ALWAYS, at_least, equal, every
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.index import expr, floordiv, mod

@@ -6,7 +6,7 @@ import pytest
 
 from ostinato.codegen.memory.reuse import check_storage, prover
 from ostinato.codegen.memory.storage import Slot, Storage, place_tensors
-from ostinato.codegen.scheduling.scheduler import Scheduled, schedule
+from ostinato.codegen.planning.scheduler import Scheduled, schedule
 from ostinato.codegen.systems.tile import Tiled, tile
 from ostinato.pdg.condition import ALWAYS, at_least
 from ostinato.pdg.index import expr

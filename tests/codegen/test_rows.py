@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.memory.arena import layout, sizes_bytes
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planning.arena import layout, sizes_bytes
+from ostinato.codegen.planning.plan import Plan
 from ostinato.codegen.systems.tile import WIDTH, balanced_width
 from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import optimize_pdg, plan_of

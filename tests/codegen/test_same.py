@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from ostinato.codegen.memory.within_limit import Room, fitted
-from ostinato.codegen.plan import Plan, PlanOptions
+from ostinato.codegen.planning.plan import Plan, PlanOptions
+from ostinato.codegen.planning.within_limit import Room, fitted
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import Extent, expr
 from tests.codegen.builder import Builder, V, call

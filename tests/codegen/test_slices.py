@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.codegen import slices
-from ostinato.codegen.plan import Plan, PlanOptions, plan
-from ostinato.codegen.tree import Barrier, DriverLoop, Step
+from ostinato.codegen.ir.tree import Barrier, DriverLoop, Step
+from ostinato.codegen.planning import slices
+from ostinato.codegen.planning.plan import Plan, PlanOptions, plan
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, Cases, call, number

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ostinato.codegen.emit.driver import emit_driver
-from ostinato.codegen.plan import Plan, PlanOptions, plan
+from ostinato.codegen.ir.tree import Loop, computed, leaves
+from ostinato.codegen.planning.plan import Plan, PlanOptions, plan
 from ostinato.codegen.scheduling import hoist
-from ostinato.codegen.tree import Loop, computed, leaves
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, Cases, call, number

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS, at_least, equal
 from ostinato.pdg.index import Dim, expr
 from tests.codegen.builder import Builder, V, number

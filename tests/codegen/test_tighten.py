@@ -1,6 +1,6 @@
 """Slots that only a proof can save."""
 
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS, equal, every
 from ostinato.pdg.index import Expr, expr
 from tests.codegen.builder import Builder, Cases, number

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ostinato.codegen.plan import Plan
-from ostinato.codegen.tree import Sweep
+from ostinato.codegen.ir.tree import Sweep
+from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import Extent, expr
 from tests.codegen.builder import Builder, call, number

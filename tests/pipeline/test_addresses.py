@@ -14,18 +14,18 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.codegen.cpu.python_text import SUM, Text, binary
 from ostinato.codegen.emit import generated_module as emission
 from ostinato.codegen.emit.function import Body
 from ostinato.codegen.emit.index_text import expression
-from ostinato.codegen.emit.python_text import SUM, Text, binary
-from ostinato.codegen.planned import Plan
-from ostinato.codegen.system import Axis, Load, Statement
-from ostinato.codegen.tree import Contraction, Loop, Nest, Tree
+from ostinato.codegen.ir.system import Axis, Load, Statement
+from ostinato.codegen.ir.tree import Contraction, Loop, Nest, Tree
+from ostinato.codegen.planning.planned import Plan
 from ostinato.compiler.compiled import Compiled
 from ostinato.pdg.errors import AddressError, OptionError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import product as product_of
-from ostinato.runtime.artifact import Area, Layout
+from ostinato.runtime.run.artifact import Area, Layout
 from ostinato.runtime.run.callbacks import Calls
 from ostinato.runtime.run.frame import Frame
 from ostinato.runtime.run.tensor_bounds import REMEDY

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planning.plan import Plan
 from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import optimize_pdg, plan_of
 from ostinato.language.recurrent import Recurrent

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import assert_never
 
 import ostinato as ot
-from ostinato.codegen.plan import Plan
-from ostinato.codegen.system import Axis
-from ostinato.codegen.tree import (
+from ostinato.codegen.ir.system import Axis
+from ostinato.codegen.ir.tree import (
     Barrier,
     Call,
     Calling,
@@ -24,6 +23,7 @@ from ostinato.codegen.tree import (
     Sweep,
     Tree,
 )
+from ostinato.codegen.planning.plan import Plan
 from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import optimize_pdg, plan_of
 from ostinato.pdg.index import Dim, Extent, evaluate

@@ -28,9 +28,9 @@ from ostinato.pdg.errors import MemoryLimitError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Pdg
-from ostinato.rewrite.engine.registry import RuleSet
 from ostinato.rewrite.load import range_tiles as long_ranges
 from ostinato.rewrite.optimize import RewriteOptions, optimize
+from ostinato.rewrite.registry import RuleSet
 from tests.property.programs import Recipe, Replay, arguments, invent
 from tests.property.tolerance import differences, is_steep, sensitivity, unlike
 

@@ -18,7 +18,7 @@ import ostinato as ot
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.node import Node
-from ostinato.rewrite.engine.registry import RuleSet
+from ostinato.rewrite.registry import RuleSet
 from tests.property.constructs import TABLE
 from tests.property.definition import Definition, Undefined, define
 from tests.property.exactness import is_bounded, reached

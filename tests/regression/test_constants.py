@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.system import Literal_
+from ostinato.codegen.ir.system import Literal_
 from ostinato.pdg import build
 from ostinato.pdg.constant import as_real, only_zeros, spelled, uniform
 from ostinato.pdg.node import Const

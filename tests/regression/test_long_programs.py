@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import ostinato as ot
+from ostinato.codegen.ir.system import Value, children
 from ostinato.codegen.lowering.lower import lower
-from ostinato.codegen.system import Value, children
 from ostinato.pdg.index import Dim, Extent, expr, maximum
 
 T = ot.dims("t")

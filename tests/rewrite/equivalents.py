@@ -12,10 +12,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ostinato.rewrite.engine.registry import Rule, every_rule
+from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.prove.setting import Impossible, Setting, Unsupported
 from ostinato.rewrite.prove.sexpr import Tree, parse, words
 from ostinato.rewrite.prove.term_meaning import Meaning
+from ostinato.rewrite.registry import every_rule
 
 MOST = 256  # numbers of axes, and masks of them, that are tried for a letter
 

@@ -26,12 +26,13 @@ from ostinato.pdg.interpret import Interpreter, junk
 from ostinato.pdg.node import Node, Pdg
 from ostinato.rewrite.engine.egglog_session import Cell, EngineError, Program, Session
 from ostinato.rewrite.engine.language import GATES, SIGNATURE, is_open, program, rule_text
-from ostinato.rewrite.engine.registry import Rule, every_rule
+from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.engine.saturate import Budget, saturate
 from ostinato.rewrite.load.loaded import Loaded
 from ostinato.rewrite.load.program_rows import load
 from ostinato.rewrite.prove.instance_reading import numbered
 from ostinato.rewrite.prove.sexpr import Tree, parse, show
+from ostinato.rewrite.registry import every_rule
 from tests.rewrite.instances import every_instance
 from tests.rewrite.instances.instance import Instance, Sizes
 

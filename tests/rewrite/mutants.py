@@ -19,12 +19,13 @@ from typing import Literal, get_args
 
 from ostinato.rewrite.engine.egglog_session import EngineError, Session
 from ostinato.rewrite.engine.language import SIGNATURE, program
-from ostinato.rewrite.engine.registry import Exactness, Rule, every_rule
+from ostinato.rewrite.engine.rule import Exactness, Rule
 from ostinato.rewrite.prove.instance_claims import WrongTerm, run, wrong_terms
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.prove.setting import Setting
 from ostinato.rewrite.prove.sexpr import Tree, parse, show, words
 from ostinato.rewrite.prove.term_meaning import Meaning
+from ostinato.rewrite.registry import every_rule
 from tests.rewrite.equivalents import why_equivalent
 from tests.rewrite.instances import every_instance, where_fires, where_idle
 from tests.rewrite.instances.instance import Sizes

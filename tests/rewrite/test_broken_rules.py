@@ -8,8 +8,9 @@ import pytest
 
 from ostinato.pdg.errors import OstinatoError
 from ostinato.rewrite.engine.egglog_session import EngineError
-from ostinato.rewrite.engine.registry import Exactness, Rule, every_rule
+from ostinato.rewrite.engine.rule import Exactness, Rule
 from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
 from tests.rewrite.harness import WrongTerm, run, wrong_terms
 from tests.rewrite.instances import where_fires
 from tests.rewrite.instances.instance import Sizes

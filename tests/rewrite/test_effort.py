@@ -8,8 +8,8 @@ import pytest
 
 from bench.rewriting.speed import deeper
 from ostinato.rewrite.engine.language import program, rule_text
-from ostinato.rewrite.engine.registry import every_rule
 from ostinato.rewrite.optimize import Report, optimize
+from ostinato.rewrite.registry import every_rule
 from tests.property.programs import Recipe, Replay, Step
 
 NETWORKS = (0, 2)  # hidden layers of the PPO example: about 500 and 1,000 nodes

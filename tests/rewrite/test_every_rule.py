@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.rewrite.engine.registry import Rule, every_rule
+from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.registry import every_rule
 from tests.rewrite.harness import run, wrong_terms
 from tests.rewrite.instances import every_instance, where_fires, where_idle
 from tests.rewrite.instances.instance import Instance, Sizes

@@ -6,9 +6,9 @@ from itertools import combinations
 
 import pytest
 
-from ostinato.rewrite.engine.registry import every_rule
 from ostinato.rewrite.engine.saturate import Budget
 from ostinato.rewrite.optimize import RewriteOptions, optimize
+from ostinato.rewrite.registry import every_rule
 from tests.rewrite import programs
 from tests.rewrite.larger import NAMES, larger
 

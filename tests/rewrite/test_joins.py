@@ -12,9 +12,9 @@ from ostinato.nn import parameter
 from ostinato.nn.init import lecun_normal
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Matmul, Pdg
-from ostinato.rewrite.engine.registry import every_rule
 from ostinato.rewrite.load.program_rows import load
 from ostinato.rewrite.optimize import RewriteOptions, optimize
+from ostinato.rewrite.registry import every_rule
 from tests.rewrite import programs
 
 HINTS = {"B": 1024, "T": 64, "I": 4}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ostinato as ot
 from ostinato.machine.profile import Profile
 from ostinato.pdg.node import Case, Matmul, Node
-from ostinato.rewrite.engine.registry import RuleSet, every_rule
 from ostinato.rewrite.load.defined_along import partial_dims
 from ostinato.rewrite.optimize import RewriteOptions, optimize
+from ostinato.rewrite.registry import RuleSet, every_rule
 
 LONELY = Profile(point_ns=1.0)  # reads of single points are dear: near ties go to whole ranges
 

@@ -15,9 +15,10 @@ import ostinato as ot
 from ostinato.pdg.errors import OptionError
 from ostinato.rewrite.engine.egglog_session import EngineError, Session
 from ostinato.rewrite.engine.language import program
-from ostinato.rewrite.engine.registry import Rule, RuleSet, every_rule
+from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.engine.saturate import Budget, saturate
 from ostinato.rewrite.load.program_rows import load
+from ostinato.rewrite.registry import RuleSet, every_rule
 from tests.rewrite.machinery import FACTS, Known, untrue
 from tests.rewrite.test_excluded_choices import EXTENTS, PROGRAMS
 

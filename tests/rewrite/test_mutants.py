@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from ostinato.rewrite.engine.language import popcount
-from ostinato.rewrite.engine.registry import every_rule
 from ostinato.rewrite.prove.setting import Setting
 from ostinato.rewrite.prove.sexpr import parse
 from ostinato.rewrite.prove.term_meaning import Meaning
+from ostinato.rewrite.registry import every_rule
 from tests.rewrite.equivalents import EQUIVALENTS
 from tests.rewrite.mutants import Mutant, caught, equivalent, every_mutant, mutants, part_of
 

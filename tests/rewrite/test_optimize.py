@@ -8,8 +8,8 @@ import pytest
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Linear, Matmul, Pdg, Scan
 from ostinato.pdg.text.printer import show
-from ostinato.rewrite.engine.registry import RuleSet, every_rule
 from ostinato.rewrite.optimize import RewriteOptions, optimize
+from ostinato.rewrite.registry import RuleSet, every_rule
 from tests.rewrite import programs
 
 EXTENTS = {"B": 3, "I": 3, "T": 4}

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.rewrite.engine.registry import Rule, every_rule
+from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.prove.overview import method, methods_in, overview, row
 from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.registry import every_rule
 
 README = Path(__file__).parents[2] / "proofs" / "README.md"
 

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 
 from ostinato.pdg.demand.check import check
 from ostinato.pdg.invariants import verify
-from ostinato.rewrite.engine.registry import RuleSet, every_rule
 from ostinato.rewrite.engine.saturate import Budget
 from ostinato.rewrite.optimize import RewriteOptions, optimize
+from ostinato.rewrite.registry import RuleSet, every_rule
 from tests.property.judge import Bench, Trial
 from tests.property.programs import Recipe, recipes
 

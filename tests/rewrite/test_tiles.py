@@ -18,10 +18,10 @@ from ostinato.compiler.fastest import SPARING, TILES
 from ostinato.pdg.functions import Array
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Pdg
-from ostinato.rewrite.engine.registry import every_rule
 from ostinato.rewrite.load import range_tiles
 from ostinato.rewrite.optimize import Optimized, RewriteOptions, Rewriting
 from ostinato.rewrite.prove.instance_claims import run, wrong_terms
+from ostinato.rewrite.registry import every_rule
 from tests.rewrite.instances.instance import Instance, Sizes
 from tests.rewrite.instances.tiles import ELEMENTWISE, FOLDS, INWARDS
 

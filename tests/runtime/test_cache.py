@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from ostinato.runtime.artifact import Artifact, Words
-from ostinato.runtime.cache import programs, trust
+from ostinato.runtime.cache import programs
+from ostinato.runtime.disk import trust
+from ostinato.runtime.run.artifact import Artifact, Words
 from ostinato.runtime.run.executor import Bound, Executable
 
 SOURCE = """

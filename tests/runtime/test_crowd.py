@@ -9,7 +9,7 @@ import pytest
 
 import ostinato as ot
 from ostinato import nn, optim
-from ostinato.runtime.cache import sealed
+from ostinato.runtime.disk import sealed
 from ostinato.runtime.run.worker_count import FILE, Crowd
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ostinato.runtime.explanation import Explanation, MemoryUse
+from ostinato.runtime.run.explanation import Explanation, MemoryUse
 
 EXAMPLE = Explanation(
     rules={"map/vec": 12, "sum/linear": 3},

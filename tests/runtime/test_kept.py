@@ -9,8 +9,9 @@ import pytest
 
 from ostinato.pdg.errors import OptionError
 from ostinato.runtime.build import objects
-from ostinato.runtime.cache import eviction, programs, trust
-from ostinato.runtime.cache.folder import SIZE_VARIABLE, size_limit
+from ostinato.runtime.cache import eviction, programs
+from ostinato.runtime.disk import trust
+from ostinato.runtime.disk.folder import SIZE_VARIABLE, size_limit
 from tests.runtime.test_cache import artifact, stored
 
 

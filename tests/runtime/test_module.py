@@ -13,7 +13,7 @@ from ostinato.runtime.build import objects, optimise
 from ostinato.runtime.build.compiling import Team
 from ostinato.runtime.build.piecewise import Making
 from ostinato.runtime.build.source_module import KEYS, Kept, Loaded, load_module, load_with_numba
-from ostinato.runtime.cache import sealed
+from ostinato.runtime.disk import sealed
 
 HEAD = "from ostinato.codegen.cpu.prelude import carray, driver, invoke, kernel\n"
 KERNEL = """

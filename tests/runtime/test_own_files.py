@@ -13,8 +13,9 @@ import pytest
 import ostinato as ot
 from ostinato.compiler.defined_before import LARGE
 from ostinato.runtime.build import objects
-from ostinato.runtime.cache import eviction, folder, programs, sealed, trust
-from ostinato.runtime.cache.folder import SIZE_VARIABLE
+from ostinato.runtime.cache import eviction, programs
+from ostinato.runtime.disk import folder, sealed, trust
+from ostinato.runtime.disk.folder import SIZE_VARIABLE
 from ostinato.runtime.run import placement
 from tests.runtime.test_cache import artifact, stored
 

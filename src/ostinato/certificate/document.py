@@ -37,7 +37,7 @@ from ostinato.pdg.text.spelling import (
     text,
     truth,
 )
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 
 FORMAT = "ostinato certificate"
 VERSION = 6

@@ -30,7 +30,7 @@ from ostinato.pdg.node import Pdg
 from ostinato.pdg.text.serial import numbered
 from ostinato.rewrite.engine.egglog_session import Cell, Engine, EngineError, Session
 from ostinato.rewrite.engine.language import SIGNATURE, program
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 
 MOST_ROUNDS = 200  # as many as rewriting may take: what deeper networks need grows with their depth
 MOST_ROWS = 1_000_000

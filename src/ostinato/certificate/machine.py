@@ -16,9 +16,9 @@ from pathlib import Path
 from ostinato.certificate.document import Certificate
 from ostinato.certificate.replay import options_of, replanned
 from ostinato.compiler.pipeline import in_types_of, whole_shape
-from ostinato.runtime.artifact import Artifact, Words
-from ostinato.runtime.cache import folder
 from ostinato.runtime.cache.programs import digest
+from ostinato.runtime.disk import folder
+from ostinato.runtime.run.artifact import Artifact, Words
 from ostinato.runtime.run.executor import Executable
 
 
@@ -27,7 +27,7 @@ def machine_code(certificate: Certificate) -> Executable:
     from ostinato.codegen.emit.driver import WORDS
     from ostinato.codegen.emit.generated_module import emit
     from ostinato.codegen.emit.interface import interface
-    from ostinato.codegen.memory.arena import layout
+    from ostinato.codegen.planning.arena import layout
 
     plan, constants = replanned(certificate, options_of(certificate.schedule))
     source, written = emit(plan), certificate.source

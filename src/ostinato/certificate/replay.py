@@ -24,7 +24,7 @@ from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Pdg
 
 if TYPE_CHECKING:
-    from ostinato.codegen.planned import Plan
+    from ostinato.codegen.planning.planned import Plan
 
 SMALL = 3  # the first of the small extents for which a certificate shows an arena
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from ostinato.certificate.texts import Unproved, check_texts
-from ostinato.rewrite.engine.registry import Rule, RuleSet
+from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.prove.prover import Outcome, prove
+from ostinato.rewrite.registry import RuleSet
 
 
 def check_exact(rules: Sequence[Rule]) -> None:

@@ -8,12 +8,8 @@ from typing import assert_never
 
 from ostinato.certificate.order import Loop, Moment, Read, Step
 from ostinato.certificate.plan_memory import Fill, Layout, Memory, Slot, Tensor, Timeline
-from ostinato.codegen.memory.arena import ITEM_BYTES, layout
-from ostinato.codegen.memory.scratch import scratch
-from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.planned import Plan
-from ostinato.codegen.system import Load, Statement
-from ostinato.codegen.tree import (
+from ostinato.codegen.ir.system import Load, Statement
+from ostinato.codegen.ir.tree import (
     Barrier,
     Calling,
     Contraction,
@@ -26,12 +22,16 @@ from ostinato.codegen.tree import (
     computed,
     leaves,
 )
-from ostinato.codegen.tree import Call as KernelCall
-from ostinato.codegen.tree import Fill as TreeFill
-from ostinato.codegen.tree import Loop as TreeLoop
-from ostinato.codegen.tree import Step as DriverStep
-from ostinato.codegen.tree import Time as TreeTime
-from ostinato.codegen.values import alone, guarded_loads
+from ostinato.codegen.ir.tree import Call as KernelCall
+from ostinato.codegen.ir.tree import Fill as TreeFill
+from ostinato.codegen.ir.tree import Loop as TreeLoop
+from ostinato.codegen.ir.tree import Step as DriverStep
+from ostinato.codegen.ir.tree import Time as TreeTime
+from ostinato.codegen.ir.values import alone, guarded_loads
+from ostinato.codegen.memory.scratch import scratch
+from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.planning.arena import ITEM_BYTES, layout
+from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import Dim, Expr, dims_of
 

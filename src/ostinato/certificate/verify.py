@@ -35,7 +35,7 @@ from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.node import Host, Pdg
 from ostinato.pdg.text.fingerprint import describe
-from ostinato.rewrite.engine.registry import every_rule
+from ostinato.rewrite.registry import every_rule
 
 REFUSALS = (
     Unproved, Changed, Unequal, Misbuilt, Misordered, Misplaced, Misplanned, Misemitted, Different,

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ostinato.runtime.cache import eviction
-from ostinato.runtime.cache.folder import SIZE_VARIABLE, VARIABLE, root, size_limit
+from ostinato.runtime.disk.folder import SIZE_VARIABLE, VARIABLE, root, size_limit
 
 
 def info(path: Path | None, console: Console) -> None:

@@ -19,7 +19,7 @@ from ostinato.inspection.rule_trace import Trace
 from ostinato.inspection.stats import Stats
 from ostinato.pdg.errors import OptionError
 from ostinato.pdg.text.printer import show
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 from tests.rewrite.instances import where_fires, where_idle
 from tests.rewrite.instances.instance import Sizes
 

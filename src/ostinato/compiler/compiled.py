@@ -34,13 +34,13 @@ from ostinato.pdg.node import UNSEEN, Pdg
 from ostinato.pdg.switches import debug
 from ostinato.pdg.text.fingerprint import fingerprint, spell
 from ostinato.provenance.place import calling_place, user_level
-from ostinato.rewrite.engine.registry import RuleSet
+from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime.build.compiling import Team
 from ostinato.runtime.build.piecewise import Making
 from ostinato.runtime.cache import programs
-from ostinato.runtime.explanation import Drawn, Explanation
 from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.executor import Bound, Executable
+from ostinato.runtime.run.explanation import Drawn, Explanation
 from ostinato.runtime.run.stream import Stream
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from typing import TypeGuard, cast
 from ostinato.compiler.pipeline import code_digest
 from ostinato.pdg.node import Pdg
 from ostinato.pdg.text.fingerprint import fingerprint
-from ostinato.runtime.cache import sealed, trust
 from ostinato.runtime.cache.eviction import CHECKS
-from ostinato.runtime.cache.folder import ready_root, require_place, root
+from ostinato.runtime.disk import sealed, trust
+from ostinato.runtime.disk.folder import ready_root, require_place, root
 
 LARGE = 200  # nodes: a smaller program is proved faster than files are found
 

@@ -8,7 +8,7 @@ from ostinato.pdg.half_storage import encoded
 from ostinato.provenance.place import line_at
 from ostinato.report.drawing.mathematics import equations
 from ostinato.report.graph import Fact, graph
-from ostinato.runtime.explanation import Drawn
+from ostinato.runtime.run.explanation import Drawn
 
 
 def drawn(request: Request) -> Drawn:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ostinato.codegen.cost.estimate import estimate
 from ostinato.codegen.cost.work import KernelWork, limit_ns, work
-from ostinato.codegen.planned import Plan
-from ostinato.codegen.tree import Kernel, computed, leaves
+from ostinato.codegen.ir.tree import Kernel, computed, leaves
+from ostinato.codegen.planning.planned import Plan
 from ostinato.compiler.serving import UNKNOWN, Shares
 from ostinato.machine.profile import Profile
 from ostinato.pdg.index import dims_of

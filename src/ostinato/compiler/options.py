@@ -14,7 +14,7 @@ from ostinato.pdg.errors import OptionError, guess
 from ostinato.pdg.functions import HALVES
 from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.node import Pdg
-from ostinato.rewrite.engine.registry import RuleSet
+from ostinato.rewrite.registry import RuleSet
 
 MOST_THREADS = 1024
 LARGEST_SIZE = 2**31 - 1  # of a hint and of a tile

@@ -23,28 +23,28 @@ from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, upper_bound
 from ostinato.pdg.node import Input, Node, Pdg
 from ostinato.pdg.switches import debug
-from ostinato.rewrite.engine.registry import RuleSet
-from ostinato.runtime.artifact import Artifact, Words
+from ostinato.rewrite.registry import RuleSet
+from ostinato.runtime.build.interpreter_turns import short_turns
 from ostinato.runtime.build.source_module import READER
-from ostinato.runtime.explanation import Explanation
 from ostinato.runtime.run.arrays import tile_counts
+from ostinato.runtime.run.artifact import Artifact, Words
 from ostinato.runtime.run.cores import available_cores
-from ostinato.runtime.run.interpreter_turns import short_turns
+from ostinato.runtime.run.explanation import Explanation
 
 if TYPE_CHECKING:
     from ostinato.codegen.emit.generated_module import Profiled
-    from ostinato.codegen.planned import Plan
-    from ostinato.codegen.ports import Interface
-    from ostinato.codegen.system import System
+    from ostinato.codegen.emit.ports import Interface
+    from ostinato.codegen.ir.system import System
+    from ostinato.codegen.planning.planned import Plan
     from ostinato.compiler.smallest import Taken
     from ostinato.rewrite.optimize import Optimized
 
 REWRITING = "ostinato.rewrite.optimize"
 STAGES = (  # what follows rewriting
-    "ostinato.codegen.memory.within_limit",
+    "ostinato.codegen.planning.within_limit",
     "ostinato.codegen.lowering.lower",
     "ostinato.codegen.lowering.prove_bounds",
-    "ostinato.codegen.memory.arena",
+    "ostinato.codegen.planning.arena",
     "ostinato.codegen.emit.generated_module",
     "ostinato.codegen.cost.estimate",
 )
@@ -103,7 +103,7 @@ def assemble(
     from ostinato.codegen.emit.driver import WORDS
     from ostinato.codegen.emit.generated_module import emit
     from ostinato.codegen.emit.interface import interface
-    from ostinato.codegen.memory.arena import layout
+    from ostinato.codegen.planning.arena import layout
     from ostinato.compiler.kernel_records import Records
     from ostinato.compiler.serving import shares
     from ostinato.provenance.operations import operations
@@ -214,8 +214,8 @@ def _require_defined(optimized: Optimized, given: Pdg) -> None:
 
 def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
     """The form of a program that is predicted to be the fastest."""
-    from ostinato.rewrite.engine.registry import every_rule
     from ostinato.rewrite.optimize import RewriteOptions, Rewriting
+    from ostinato.rewrite.registry import every_rule
 
     chosen = rules if rules is not None else every_rule()
     chosen = chosen.exact() if options.exact else chosen
@@ -246,7 +246,7 @@ def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
 def _taken(optimized: Optimized, options: Options) -> Taken:
     """The arena and the time of a form at the hinted extents."""
     from ostinato.codegen.cost.estimate import estimate
-    from ostinato.codegen.memory.arena import layout
+    from ostinato.codegen.planning.arena import layout
     from ostinato.compiler.smallest import Taken
 
     plan, _ = plan_of(optimized, options)
@@ -313,8 +313,8 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
     """Schedule a system; also the values of its literal arrays."""
     import numpy as np
 
-    from ostinato.codegen.memory.within_limit import Room, fitted
-    from ostinato.codegen.plan import PlanOptions
+    from ostinato.codegen.planning.plan import PlanOptions
+    from ostinato.codegen.planning.within_limit import Room, fitted
 
     workers = options.threads or available_cores()
     half = options.storage if options.storage in HALVES else None

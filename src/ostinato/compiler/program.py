@@ -52,7 +52,7 @@ from ostinato.provenance.place import calling_place, place
 
 if TYPE_CHECKING:
     from ostinato.compiler.compiled import Compiled
-    from ostinato.rewrite.engine.registry import RuleSet
+    from ostinato.rewrite.registry import RuleSet
 
 
 class Program:

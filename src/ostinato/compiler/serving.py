@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ostinato.codegen.system import System
+from ostinato.codegen.ir.system import System
 from ostinato.machine.profile import Profile
 from ostinato.pdg.node import (
     Along,

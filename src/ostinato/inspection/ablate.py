@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ostinato.inspection.formatting import bytes_of, table, time_of
 from ostinato.inspection.stages import Subject, form_of
-from ostinato.rewrite.engine.registry import RuleSet
+from ostinato.rewrite.registry import RuleSet
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ostinato.inspection.formatting import table
-from ostinato.rewrite.engine.registry import Rule, RuleSet
+from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.prove.assumed import assumptions
 from ostinato.rewrite.prove.prover import OUTCOMES, Outcome, prove
+from ostinato.rewrite.registry import RuleSet
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from typing import cast
 
 from ostinato.inspection.source_file import run_file
 from ostinato.pdg.errors import OptionError
-from ostinato.rewrite.engine.registry import Rule, RuleSet, every_rule
+from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.registry import RuleSet, every_rule
 
 _HEAD = "rules"  # the name of the set, where a file makes several
 
@@ -55,7 +56,7 @@ class RuleFile:
 
         Errors: OptionError with its line.
         """
-        from ostinato.rewrite.engine.registration import check_form
+        from ostinato.rewrite.registration import check_form
 
         for rule in self.declared:
             try:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from ostinato.pdg.errors import OptionError
 from ostinato.provenance.place import calling_place
-from ostinato.rewrite.engine import registry
-from ostinato.rewrite.engine.registry import every_rule
+from ostinato.rewrite import registry
+from ostinato.rewrite.registry import every_rule
 
 if TYPE_CHECKING:  # the compiler is loaded by the first question, not by the import
     from ostinato.compiler.experiment import Experiment

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ostinato.codegen.tree import Kernel, computed, leaves
+from ostinato.codegen.ir.tree import Kernel, computed, leaves
 from ostinato.compiler.serving import nodes_by_statement
 from ostinato.inspection.formatting import bytes_of, more, table, time_of
 from ostinato.inspection.stages import Form, Subject, form_of
 from ostinato.pdg.node import Node
-from ostinato.rewrite.engine.registry import RuleSet
+from ostinato.rewrite.registry import RuleSet
 
 By = Literal["rule", "family"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ostinato.codegen.cost.estimate import Estimate, estimate
-from ostinato.codegen.memory.arena import layout
-from ostinato.codegen.planned import Plan
-from ostinato.codegen.system import System
+from ostinato.codegen.ir.system import System
+from ostinato.codegen.planning.arena import layout
+from ostinato.codegen.planning.planned import Plan
 from ostinato.compiler.experiment import Experiment
 from ostinato.compiler.options import Options, options_from, typical_extents
 from ostinato.compiler.pipeline import optimize_pdg, scheduled, system_of
@@ -18,8 +18,8 @@ from ostinato.pdg.errors import CycleError, OptionError
 from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.node import Pdg
 from ostinato.provenance.place import place
-from ostinato.rewrite.engine.registry import RuleSet
 from ostinato.rewrite.optimize import Optimized
+from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime.run.cores import available_cores
 
 

@@ -33,7 +33,7 @@ ELSEWHERE = {
     "Mask": "ostinato.language.ragged.mask",
     "Optimizer": "ostinato.optim.optimizer",
     # what a program takes; ot.RuleSet is one of these
-    "RuleSet": "ostinato.rewrite.engine.registry",
+    "RuleSet": "ostinato.rewrite.registry",
 }
 # Constructors that only the package itself has arguments for.
 MADE_BY = {

@@ -13,9 +13,9 @@ from typing import Literal
 
 from ostinato.machine.profile import Profile, from_json
 from ostinato.pdg.errors import OptionError
-from ostinato.runtime.cache import trust
-from ostinato.runtime.cache.folder import ready_root
 from ostinato.runtime.cache.programs import digest, root
+from ostinato.runtime.disk import trust
+from ostinato.runtime.disk.folder import ready_root
 from ostinato.runtime.run.cores import available_cores
 
 VARIABLE = "OSTINATO_PROFILE"

@@ -16,7 +16,7 @@ from ostinato.pdg.node import Node, Pdg
 from ostinato.rewrite.engine.background import Ahead
 from ostinato.rewrite.engine.egglog_session import EngineError, Session
 from ostinato.rewrite.engine.language import SIGNATURE, program
-from ostinato.rewrite.engine.registry import Rule, RuleSet, every_rule
+from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.engine.saturate import Budget, Saturation, saturate
 from ostinato.rewrite.extract.choose import Extractor, NoTerm, Selection
 from ostinato.rewrite.extract.export import EGraph, ENode, export
@@ -25,6 +25,7 @@ from ostinato.rewrite.extract.rebuild import Rebuilt, rebuild
 from ostinato.rewrite.extract.sizes import Sizes
 from ostinato.rewrite.load.loaded import Loaded
 from ostinato.rewrite.load.program_rows import load
+from ostinato.rewrite.registry import RuleSet, every_rule
 
 Prices = Callable[[EGraph, Sizes, Profile], Pricing]
 NARROW = 8  # rows: a batch of fewer may run faster point by point

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from ostinato.codegen.cpu.flags import BYTES
+from ostinato.codegen.ir.system import Axis, Load, Pick, Statement, Value
+from ostinato.codegen.ir.tree import Call, Kernel, Loop, Span, Step, Tree
 from ostinato.codegen.memory.storage import Place, Slot, Storage
-from ostinato.codegen.plan import Plan, Port
-from ostinato.codegen.system import Axis, Load, Pick, Statement, Value
-from ostinato.codegen.tree import Call, Kernel, Loop, Span, Step, Tree
+from ostinato.codegen.planning.plan import Plan, Port
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, ExprLike, Extent, evaluate, expr, symbols
 from ostinato.pdg.node import Dtype

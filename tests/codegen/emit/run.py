@@ -11,9 +11,9 @@ import numpy.typing as npt
 from ostinato.codegen.emit.driver import WORDS
 from ostinato.codegen.emit.generated_module import emit
 from ostinato.codegen.emit.interface import interface
-from ostinato.codegen.plan import Plan
-from ostinato.runtime.artifact import Artifact, Words
+from ostinato.codegen.planning.plan import Plan
 from ostinato.runtime.cache.programs import digest
+from ostinato.runtime.run.artifact import Artifact, Words
 from ostinato.runtime.run.executor import Bound, Executable
 from tests.codegen.emit.plans import placed
 

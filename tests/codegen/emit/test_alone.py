@@ -1,8 +1,8 @@
 """Which work one worker does by itself where it is little."""
 
 from ostinato.codegen.emit.alone import LITTLE, pieces
-from ostinato.codegen.plan import Plan, plan
-from ostinato.codegen.tree import Barrier, DriverLoop, Step
+from ostinato.codegen.ir.tree import Barrier, DriverLoop, Step
+from ostinato.codegen.planning.plan import Plan, plan
 from ostinato.pdg.index import Expr, Extent, evaluate
 from tests.codegen.builder import Builder, number
 from tests.codegen.programs import reinforce

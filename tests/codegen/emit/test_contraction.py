@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ostinato.codegen.plan import Plan
-from ostinato.codegen.system import Axis, Call, Literal_, Load, Statement
-from ostinato.codegen.tree import Contraction, Fill, Form
+from ostinato.codegen.ir.system import Axis, Call, Literal_, Load, Statement
+from ostinato.codegen.ir.tree import Contraction, Fill, Form
+from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.node import Dtype

@@ -9,11 +9,11 @@ import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.emit.generated_module import emit
+from ostinato.codegen.ir.system import Call as Apply
+from ostinato.codegen.ir.system import Load, Position, Statement, Value
+from ostinato.codegen.ir.tree import Barrier, Call, DriverLoop, Fill, Kernel, Nest, Span
 from ostinato.codegen.memory.storage import Slot
-from ostinato.codegen.plan import Plan
-from ostinato.codegen.system import Call as Apply
-from ostinato.codegen.system import Load, Position, Statement, Value
-from ostinato.codegen.tree import Barrier, Call, DriverLoop, Fill, Kernel, Nest, Span
+from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal
 from ostinato.pdg.errors import NonFiniteError
 from ostinato.pdg.index import Dim, expr

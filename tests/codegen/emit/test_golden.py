@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from ostinato.codegen.emit.generated_module import emit
-from ostinato.codegen.plan import Plan
+from ostinato.codegen.planning.plan import Plan
 from tests.codegen.emit.plans import axis
 from tests.codegen.emit.test_contraction import layer
 from tests.codegen.emit.test_driver import training

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from ostinato.codegen.ir.system import Axis, Call, Choice, Literal_, Position, Statement
+from ostinato.codegen.ir.tree import Fill, Nest
 from ostinato.codegen.memory.storage import Slot
-from ostinato.codegen.plan import Plan
-from ostinato.codegen.system import Axis, Call, Choice, Literal_, Position, Statement
-from ostinato.codegen.tree import Fill, Nest
+from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS, at_least, equal, negation
 from ostinato.pdg.functions import FOLDS
 from ostinato.pdg.index import Dim, expr, floordiv

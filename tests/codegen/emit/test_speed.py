@@ -8,9 +8,9 @@ import pytest
 
 from ostinato.codegen.cpu.flags import host_is_x86
 from ostinato.codegen.cpu.native.llvm_modules import read, written
-from ostinato.codegen.plan import Plan
-from ostinato.codegen.system import Axis, Call, Literal_
-from ostinato.codegen.tree import Nest
+from ostinato.codegen.ir.system import Axis, Call, Literal_
+from ostinato.codegen.ir.tree import Nest
+from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.index import Dim, expr, minimum
 from ostinato.pdg.node import Dtype
 from ostinato.runtime.build import optimise

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.emit.generated_module import emit
-from ostinato.codegen.memory.arena import layout
-from ostinato.codegen.plan import PlanOptions, plan
+from ostinato.codegen.planning.arena import layout
+from ostinato.codegen.planning.plan import PlanOptions, plan
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS, along_axis
 from ostinato.pdg.index import Extent, expr
 from ostinato.pdg.node import Dtype

@@ -7,8 +7,8 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ostinato.codegen.cpu.python_text import Text
 from ostinato.codegen.cpu.target import cast, function
-from ostinato.codegen.emit.python_text import Text
 
 Tree = tuple[Any, ...]  # a function and its operands, or a name
 Meaning = Callable[..., Any]

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.emit.generated_module import emit
-from ostinato.codegen.plan import Plan
-from ostinato.codegen.system import Call, Draw, Literal_, Value
-from ostinato.codegen.tree import Nest
+from ostinato.codegen.ir.system import Call, Draw, Literal_, Value
+from ostinato.codegen.ir.tree import Nest
+from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.functions import ANY, FUNCTIONS, INTS, NUMBERS
 from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.node import Dtype

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostinato.pdg.errors import OptionError
-from ostinato.rewrite.engine.registration import check_form, registered
+from ostinato.rewrite.registration import check_form, registered
 from tests.rewrite.wrong.asserted import ASSERTED
 from tests.rewrite.wrong.conditional import CONDITIONAL
 from tests.rewrite.wrong.emptiness import EMPTINESS

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ostinato.codegen.memory.arena import ITEM_BYTES
+from ostinato.codegen.ir.tree import Call, DriverLoop, Kernel, Span, Step
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.tree import Call, DriverLoop, Kernel, Span, Step
+from ostinato.codegen.planning.arena import ITEM_BYTES
 from ostinato.pdg.index import Dim, Extent, evaluate
 
 if TYPE_CHECKING:
-    from ostinato.codegen.planned import Plan
+    from ostinato.codegen.planning.planned import Plan
 
 LINE_BYTES = 64
 LINE_NS = 4.5  # of many lines at once, from the cache of one core to another; 4 to 14 were seen

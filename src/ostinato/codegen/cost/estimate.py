@@ -17,8 +17,7 @@ from ostinato.codegen.cost.communicated import middle, passing_ns
 from ostinato.codegen.cost.latency import waiting_ns
 from ostinato.codegen.cost.leaf_cost import Leaves, Point
 from ostinato.codegen.cost.trip_counts import Needed
-from ostinato.codegen.memory.arena import ITEM_BYTES
-from ostinato.codegen.tree import (
+from ostinato.codegen.ir.tree import (
     Barrier,
     Call,
     DriverLoop,
@@ -30,11 +29,12 @@ from ostinato.codegen.tree import (
     computed,
     leaves,
 )
+from ostinato.codegen.planning.arena import ITEM_BYTES
 from ostinato.machine.profile import TYPICAL_EXTENT, Profile
 from ostinato.pdg.index import Extent, evaluate
 
 if TYPE_CHECKING:
-    from ostinato.codegen.planned import Plan, Port
+    from ostinato.codegen.planning.planned import Plan, Port
 
 JOINING_NS = 20_000.0  # until other workers have begun a run, and found its memory
 LARGE = 1 << 18  # bytes of an argument or a result from which it may stay where it is

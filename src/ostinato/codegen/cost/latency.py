@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ostinato.codegen.system import Call, Choice, Load, Statement, Value, children
-from ostinato.codegen.tree import Loop, Nest, computed, leaves
+from ostinato.codegen.ir.system import Call, Choice, Load, Statement, Value, children
+from ostinato.codegen.ir.tree import Loop, Nest, computed, leaves
 from ostinato.machine.profile import Profile
 from ostinato.pdg.index import Dim, dims_of
 

@@ -7,11 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from ostinato.codegen.masks.masked_sums import factors
-from ostinato.codegen.memory.arena import ITEM_BYTES
-from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.memory.transposed import transposed_copies
-from ostinato.codegen.system import (
+from ostinato.codegen.ir.system import (
     Axis,
     Call,
     Choice,
@@ -23,8 +19,12 @@ from ostinato.codegen.system import (
     Value,
     children,
 )
+from ostinato.codegen.ir.tree import Calling, Contraction, Fill, Leaf, Nest, Sweep
+from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.memory.transposed import transposed_copies
+from ostinato.codegen.planning.arena import ITEM_BYTES
 from ostinato.codegen.systems.axes import coefficient
-from ostinato.codegen.tree import Calling, Contraction, Fill, Leaf, Nest, Sweep
+from ostinato.codegen.systems.masked_sums import factors
 from ostinato.machine.profile import Profile
 from ostinato.pdg.condition import Cond, cond_symbols, holds
 from ostinato.pdg.functions import FLOATS

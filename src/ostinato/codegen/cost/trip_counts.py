@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ostinato.codegen.ir.tree import Leaf, Span
 from ostinato.codegen.masks.guards import guard_of
-from ostinato.codegen.tree import Leaf, Span
 from ostinato.pdg.bounds import conjuncts
 from ostinato.pdg.condition import Cond, cond_symbols, holds
 from ostinato.pdg.index import Dim, Extent, evaluate

@@ -15,11 +15,8 @@ from typing import assert_never
 from ostinato.codegen.cost.communicated import middle
 from ostinato.codegen.cost.leaf_cost import FREE, WIDE, Leaves, Point, clause_at, positions, size_at
 from ostinato.codegen.cost.trip_counts import Needed
-from ostinato.codegen.masks.masked_sums import factors
-from ostinato.codegen.memory.arena import ITEM_BYTES
-from ostinato.codegen.planned import Plan
-from ostinato.codegen.system import Axis, Call, Choice, Draw, Load, Statement, Value, children
-from ostinato.codegen.tree import (
+from ostinato.codegen.ir.system import Axis, Call, Choice, Draw, Load, Statement, Value, children
+from ostinato.codegen.ir.tree import (
     Barrier,
     Calling,
     Contraction,
@@ -35,7 +32,10 @@ from ostinato.codegen.tree import (
     computed,
     leaves,
 )
-from ostinato.codegen.tree import Call as KernelCall
+from ostinato.codegen.ir.tree import Call as KernelCall
+from ostinato.codegen.planning.arena import ITEM_BYTES
+from ostinato.codegen.planning.planned import Plan
+from ostinato.codegen.systems.masked_sums import factors
 from ostinato.machine.profile import LEVELS, TYPICAL_EXTENT, Profile
 from ostinato.pdg.index import Dim, Extent, dims_of
 
@@ -83,7 +83,7 @@ def work(
 
     >>> import ostinato as ot
     >>> from ostinato.codegen.lowering.lower import lower
-    >>> from ostinato.codegen.plan import plan
+    >>> from ostinato.codegen.planning.plan import plan
     >>> t = ot.dims("t")
     >>> made = plan(lower(ot.Program(y=ot.input("x", over=t) * 2.0).pdg))
     >>> (found,) = work(made, Profile(), {"T": 1000}, 1)

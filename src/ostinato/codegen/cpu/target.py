@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 
-from ostinato.codegen.emit.python_text import (
+from ostinato.codegen.cpu.python_text import (
     BOTH,
     COMPARISON,
     EITHER,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ostinato.codegen.cpu.python_text import PRODUCT, SUM, Text, binary, call
 from ostinato.codegen.emit.index_text import Names, expression
-from ostinato.codegen.emit.python_text import PRODUCT, SUM, Text, binary, call
+from ostinato.codegen.ir.system import Clamp
 from ostinato.codegen.memory.storage import Slot, Storage
-from ostinato.codegen.system import Clamp
 from ostinato.pdg.index import Atom, Dim, Expr, dims_of, expr
 
 

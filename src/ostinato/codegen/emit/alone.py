@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ostinato.codegen.planned import Plan
-from ostinato.codegen.scheduling.deps import stored_points
-from ostinato.codegen.system import Axis
-from ostinato.codegen.tree import Barrier, Call, Fill, Kernel, Nest, Step, active, leaves
+from ostinato.codegen.ir.extents import stored_points
+from ostinato.codegen.ir.system import Axis
+from ostinato.codegen.ir.tree import Barrier, Call, Fill, Kernel, Nest, Step, active, leaves
+from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.index import Expr, dims_of, expr
 
 LITTLE = 2048  # elements: half of them take less time than workers need to meet a few times

@@ -11,16 +11,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu import target
+from ostinato.codegen.cpu.python_text import EITHER, Text, call
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_text import expression
-from ostinato.codegen.emit.python_text import EITHER, Text, call
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.value import at_literals, bind, print_value, shared
+from ostinato.codegen.ir.system import Axis, Load, Statement, Value
+from ostinato.codegen.ir.tree import Sweep
+from ostinato.codegen.ir.values import value_symbols
 from ostinato.codegen.memory.scratch import scratch
-from ostinato.codegen.system import Axis, Load, Statement, Value
 from ostinato.codegen.systems.whole_axes import JUMPING, operands, walked
-from ostinato.codegen.tree import Sweep
-from ostinato.codegen.values import value_symbols
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
 

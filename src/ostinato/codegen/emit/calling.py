@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from ostinato.codegen.emit.function import OFFSETS, Body, Function
 from ostinato.codegen.emit.index_text import condition, expression
+from ostinato.codegen.emit.ports import Python, View
 from ostinato.codegen.emit.source import Source, comment
+from ostinato.codegen.ir.system import Call, Load, Operand, Statement
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.planned import Plan
-from ostinato.codegen.ports import Python, View
-from ostinato.codegen.system import Call, Load, Operand, Statement
+from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Expr, expr, product, substitute
 

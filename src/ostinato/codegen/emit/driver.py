@@ -14,17 +14,17 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu.phase_workers import OPEN, SHARED_WORDS, WORKER_WORDS
+from ostinato.codegen.cpu.python_text import PRODUCT
 from ostinato.codegen.cpu.stamps import ENDED, SIZE
 from ostinato.codegen.emit.alone import LITTLE, pieces
 from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS
 from ostinato.codegen.emit.index_text import expression
 from ostinato.codegen.emit.kernel import loop_head
 from ostinato.codegen.emit.names import Names
-from ostinato.codegen.emit.python_text import PRODUCT
 from ostinato.codegen.emit.source import Source, comment
-from ostinato.codegen.phases import Chain, Phase, is_shared, phases
-from ostinato.codegen.planned import Plan
-from ostinato.codegen.tree import SLICES, Barrier, Call, DriverLoop, Step
+from ostinato.codegen.ir.tree import SLICES, Barrier, Call, DriverLoop, Step
+from ostinato.codegen.planning.phases import Chain, Phase, is_shared, phases
+from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.index import Dim, Extent
 
 STOP, DONE, DECISION = 0, 8, 16  # words of `control`

@@ -8,9 +8,9 @@ from ostinato.codegen.cpu import target
 from ostinato.codegen.emit.function import Body, Function
 from ostinato.codegen.emit.index_text import expression
 from ostinato.codegen.emit.source import Source
+from ostinato.codegen.ir.system import Load
+from ostinato.codegen.ir.tree import Loop
 from ostinato.codegen.masks.early_exits import End
-from ostinato.codegen.system import Load
-from ostinato.codegen.tree import Loop
 from ostinato.pdg.index import Dim, Expr, expr
 
 

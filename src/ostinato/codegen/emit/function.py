@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu.flags import BYTES
+from ostinato.codegen.cpu.python_text import Text, call
 from ostinato.codegen.emit.address import Part, axis_parts, slot_parts, total
 from ostinato.codegen.emit.index_text import Names as IndexNames
 from ostinato.codegen.emit.names import Names
-from ostinato.codegen.emit.python_text import Text, call
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.value import Scope, print_index
+from ostinato.codegen.ir.system import Load, Statement
+from ostinato.codegen.ir.tree import SLICES, Span
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.planned import Plan
-from ostinato.codegen.system import Load, Statement
-from ostinato.codegen.tree import SLICES, Span
+from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.index import Dim, Extent
 
 ARENA, OFFSETS, LOCAL, KEY = "arena", "at", "local", "key"

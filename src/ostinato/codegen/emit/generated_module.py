@@ -12,7 +12,7 @@ from ostinato.codegen.cpu.digest import digest
 from ostinato.codegen.emit.driver import Stamps, emit_driver
 from ostinato.codegen.emit.kernel import EmittedKernel, emit_kernel
 from ostinato.codegen.emit.source import within_docstring
-from ostinato.codegen.planned import Plan
+from ostinato.codegen.planning.planned import Plan
 
 MODULE = "ostinato.codegen.cpu.prelude"
 STAMPING, STAMPS = "ostinato.codegen.cpu.stamps", ("begin", "mark", "stamp")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from ostinato.codegen.emit.python_text import COMPARISON, PRODUCT, SUM, UNARY, Text, binary, call
+from ostinato.codegen.cpu.python_text import COMPARISON, PRODUCT, SUM, UNARY, Text, binary, call
 from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some
 from ostinato.pdg.index import Atom, Dim, Expr, Extent, Extremum, FloorDiv, Mod, Product
 

@@ -8,11 +8,11 @@ from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.emit.calling import python_calls
 from ostinato.codegen.emit.driver import published_loop
 from ostinato.codegen.emit.kernel import stored
-from ostinato.codegen.kernel_partition import calls
-from ostinato.codegen.planned import Plan, Port
-from ostinato.codegen.ports import Area, Field, Interface
-from ostinato.codegen.system import Statement, loads
-from ostinato.codegen.tree import Kernel, computed, leaves
+from ostinato.codegen.emit.ports import Area, Field, Interface
+from ostinato.codegen.ir.system import Statement, loads
+from ostinato.codegen.ir.tree import Kernel, computed, leaves
+from ostinato.codegen.planning.kernel_partition import calls
+from ostinato.codegen.planning.planned import Plan, Port
 from ostinato.pdg.index import Expr, product
 
 

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from ostinato.codegen.cpu import target
 from ostinato.codegen.cpu.flags import BYTES
+from ostinato.codegen.cpu.python_text import Text
 from ostinato.codegen.emit.axis_functions_text import emit_sweep
 from ostinato.codegen.emit.calling import emit_call
 from ostinato.codegen.emit.early_exit import emit_end
@@ -24,16 +25,10 @@ from ostinato.codegen.emit.index_text import condition, expression
 from ostinato.codegen.emit.matrix_products import emit_contraction
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.nest import emit_nest
-from ostinato.codegen.emit.python_text import Text
 from ostinato.codegen.emit.source import Source, comment
 from ostinato.codegen.emit.value import LONG
-from ostinato.codegen.masks.guards import guard_of
-from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.planned import Plan
-from ostinato.codegen.show import show_value
-from ostinato.codegen.system import Load, Statement, loads
-from ostinato.codegen.systems.whole_axes import operands
-from ostinato.codegen.tree import (
+from ostinato.codegen.ir.system import Load, Statement, loads
+from ostinato.codegen.ir.tree import (
     Calling,
     Contraction,
     Fill,
@@ -46,6 +41,11 @@ from ostinato.codegen.tree import (
     computed,
     leaves,
 )
+from ostinato.codegen.masks.guards import guard_of
+from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.planning.planned import Plan
+from ostinato.codegen.planning.show import show_value
+from ostinato.codegen.systems.whole_axes import operands
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import fold_unit

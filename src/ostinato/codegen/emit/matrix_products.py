@@ -10,15 +10,15 @@ from typing import Literal
 from ostinato.codegen.cpu.expression import Expr as StepExpr
 from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.cpu.matmul_spec import Matmul, Operand, Size, Step
+from ostinato.codegen.cpu.python_text import ATOM, PRODUCT, SUM, Text, binary
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_text import expression
 from ostinato.codegen.emit.names import Names, identifier
-from ostinato.codegen.emit.python_text import ATOM, PRODUCT, SUM, Text, binary
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.tile_padding import extent
-from ostinato.codegen.masks.masked_sums import factors, mask_of
-from ostinato.codegen.system import Axis, Call, Literal_, Load, Statement, Value
-from ostinato.codegen.tree import UNROLL, Contraction
+from ostinato.codegen.ir.system import Axis, Call, Literal_, Load, Statement, Value
+from ostinato.codegen.ir.tree import UNROLL, Contraction
+from ostinato.codegen.systems.masked_sums import factors, mask_of
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
 
 

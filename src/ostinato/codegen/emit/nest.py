@@ -10,15 +10,15 @@ from math import prod
 
 from ostinato.codegen.cpu import target
 from ostinato.codegen.cpu.flags import SQUARE, together
+from ostinato.codegen.cpu.python_text import EITHER, Text, call
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_text import condition, expression
-from ostinato.codegen.emit.python_text import EITHER, Text, call
 from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.tile_padding import extent
 from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
+from ostinato.codegen.ir.system import Axis, Load, Statement, Value
+from ostinato.codegen.ir.tree import SLICES, Nest, active
 from ostinato.codegen.memory.transposed import Transposed, transposed_copies
-from ostinato.codegen.system import Axis, Load, Statement, Value
-from ostinato.codegen.tree import SLICES, Nest, active
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Expr, expr

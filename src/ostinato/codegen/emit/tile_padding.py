@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ostinato.codegen.planned import Plan
-from ostinato.codegen.system import Axis, Load, Statement, loads
+from ostinato.codegen.ir.system import Axis, Load, Statement, loads
+from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.index import Expr, dims_of, expr
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from ostinato.codegen.cpu import target
+from ostinato.codegen.cpu.python_text import Text, call
 from ostinato.codegen.emit.index_text import Names, condition, expression
-from ostinato.codegen.emit.python_text import Text, call
 from ostinato.codegen.emit.source import Source
-from ostinato.codegen.system import (
+from ostinato.codegen.ir.system import (
     Call,
     Choice,
     Draw,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ostinato.codegen.ir.system import Call, Choice, Literal_, Load, Position, Statement, Value
 from ostinato.codegen.lowering.axis_indices import (
     ONE,
     Digit,
@@ -15,15 +16,6 @@ from ostinato.codegen.lowering.axis_indices import (
 from ostinato.codegen.lowering.integer_nodes import applied, clamped, literal
 from ostinato.codegen.lowering.picks import Picks
 from ostinato.codegen.lowering.stored import MOVES, Point, is_of_nothing
-from ostinato.codegen.system import (
-    Call,
-    Choice,
-    Literal_,
-    Load,
-    Position,
-    Statement,
-    Value,
-)
 from ostinato.pdg.condition import ALWAYS, Cond, substitute_cond
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.functions import fold_unit

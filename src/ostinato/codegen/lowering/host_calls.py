@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from ostinato.codegen.ir.system import Call, HostCall, Load, Operand, Statement
 from ostinato.codegen.lowering.axis_indices import ONE, Component, Digit, Digits, Structure
 from ostinato.codegen.lowering.stored import Frame, Point
-from ostinato.codegen.system import Call, HostCall, Load, Operand, Statement
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.demand.demand import Demand, box
 from ostinato.pdg.index import Dim, expr

@@ -9,6 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ostinato.codegen.ir.system import (
+    Call,
+    Choice,
+    Draw,
+    Kind,
+    Load,
+    Position,
+    Statement,
+    System,
+    Value,
+)
+from ostinato.codegen.ir.values import value_symbols
 from ostinato.codegen.lowering.axis_indices import (
     ONE,
     Component,
@@ -21,18 +33,6 @@ from ostinato.codegen.lowering.axis_indices import (
 from ostinato.codegen.lowering.elements import Elements, narrow
 from ostinato.codegen.lowering.host_calls import host_statement
 from ostinato.codegen.lowering.stored import Frame, Point
-from ostinato.codegen.system import (
-    Call,
-    Choice,
-    Draw,
-    Kind,
-    Load,
-    Position,
-    Statement,
-    System,
-    Value,
-)
-from ostinato.codegen.values import value_symbols
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
 from ostinato.pdg.index import Dim, Expr, expr, substitute, symbols, upper_bound
 from ostinato.pdg.node import (

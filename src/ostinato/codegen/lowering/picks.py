@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from ostinato.codegen.lowering.axis_indices import Digit, Digits
-from ostinato.codegen.lowering.stored import Places, Point
-from ostinato.codegen.system import (
+from ostinato.codegen.ir.system import (
     Axis,
     Call,
     Choice,
@@ -19,6 +17,8 @@ from ostinato.codegen.system import (
     Value,
     children,
 )
+from ostinato.codegen.lowering.axis_indices import Digit, Digits
+from ostinato.codegen.lowering.stored import Places, Point
 from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr, product, substitute, upper_bound
 from ostinato.pdg.node import Node, Pdg

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ostinato.codegen.fresh_names import fresh
+from ostinato.codegen.ir.fresh_names import fresh
+from ostinato.codegen.ir.system import Call, Choice, Clamp, Load, Statement, System, Value, loads
+from ostinato.codegen.ir.values import Rewrite, value_symbols
 from ostinato.codegen.lowering.radix import below
-from ostinato.codegen.system import Call, Choice, Clamp, Load, Statement, System, Value, loads
-from ostinato.codegen.values import Rewrite, value_symbols
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, cond_symbols, every, negation
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, maximum

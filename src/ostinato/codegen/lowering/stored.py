@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from ostinato.codegen.ir.system import Axis
 from ostinato.codegen.lowering.axis_indices import Component, Digit, Digits, Structure, structure
 from ostinato.codegen.lowering.integer_nodes import Affinities
-from ostinato.codegen.system import Axis
 from ostinato.codegen.systems.whole_axes import JUMPING
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.build import order

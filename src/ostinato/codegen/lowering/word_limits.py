@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.codegen.system import Choice, Draw, Load, Position, Statement, System, Value, children
+from ostinato.codegen.ir.system import (
+    Choice,
+    Draw,
+    Load,
+    Position,
+    Statement,
+    System,
+    Value,
+    children,
+)
 from ostinato.pdg.index import Expr
 from ostinato.pdg.intervals import LARGEST
 from ostinato.pdg.limits import compared, require_small

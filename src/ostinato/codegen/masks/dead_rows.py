@@ -10,10 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ostinato.codegen.masks.early_exits import End
-from ostinato.codegen.masks.masked_sums import mask_of
-from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.system import (
+from ostinato.codegen.ir.system import (
     Call,
     Choice,
     Literal_,
@@ -23,7 +20,10 @@ from ostinato.codegen.system import (
     children,
     loads,
 )
-from ostinato.codegen.tree import Contraction, Kernel, Loop, leaves
+from ostinato.codegen.ir.tree import Contraction, Kernel, Loop, leaves
+from ostinato.codegen.masks.early_exits import End
+from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.systems.masked_sums import mask_of
 from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.node import Scalar
 

@@ -11,9 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ostinato.codegen.ir.system import (
+    Call,
+    Choice,
+    Literal_,
+    Load,
+    Statement,
+    Value,
+    children,
+    loads,
+)
+from ostinato.codegen.ir.tree import Kernel, Loop, Tree, computed, leaves
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.system import Call, Choice, Literal_, Load, Statement, Value, children, loads
-from ostinato.codegen.tree import Kernel, Loop, Tree, computed, leaves
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, expr

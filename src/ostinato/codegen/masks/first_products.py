@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ostinato.codegen.ir.system import Statement
+from ostinato.codegen.ir.tree import Contraction, Fill, Kernel, Loop, Tree
 from ostinato.codegen.masks.early_exits import End
 from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.system import Statement
-from ostinato.codegen.tree import Contraction, Fill, Kernel, Loop, Tree
 from ostinato.pdg.condition import ALWAYS, Cond
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from ostinato.codegen.scheduling.deps import Spans
-from ostinato.codegen.system import Axis, Load, Statement
-from ostinato.codegen.tree import Calling, Loop, Tree, computed
-from ostinato.codegen.values import guarded_loads
+from ostinato.codegen.ir.extents import Spans
+from ostinato.codegen.ir.system import Axis, Load, Statement
+from ostinato.codegen.ir.tree import Calling, Loop, Tree, computed
+from ostinato.codegen.ir.values import guarded_loads
 from ostinato.pdg.bounds import conjuncts, linear_bounds, simplified
 from ostinato.pdg.condition import (
     ALWAYS,

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ostinato.codegen.ir.system import Call, Load, Statement, Value
+from ostinato.codegen.ir.tree import Contraction, Loop, Nest, Site, Tree, sites
+from ostinato.codegen.ir.values import alone
 from ostinato.codegen.memory.reuse import Prover, orders_of, ranked
-from ostinato.codegen.memory.storage import Site, Storage, sites
+from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.scheduling.leaves import reads_same_element
 from ostinato.codegen.scheduling.legality import Moment, schedule_map
-from ostinato.codegen.system import Call, Load, Statement, Value
-from ostinato.codegen.tree import Contraction, Loop, Nest, Tree
-from ostinato.codegen.values import alone
 from ostinato.pdg.condition import Cond, cond_symbols, equal, every, substitute_cond
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
 

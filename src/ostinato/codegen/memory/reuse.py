@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from ostinato.codegen.ir.tree import Fill, Loop, Time, Tree, leaves
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.scheduling.legality import Moment, moments, schedule_map, shared_loops
-from ostinato.codegen.tree import Fill, Loop, Time, Tree, leaves
 from ostinato.pdg.condition import Cond, at_least, equal, every, some
 from ostinato.pdg.index import Dim, Expr, expr, mod, substitute
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ostinato.codegen.ir.system import Axis, Statement
+from ostinato.codegen.ir.tree import Leaf, Sweep, Tree, leaves
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.system import Axis, Statement
-from ostinato.codegen.tree import Leaf, Sweep, Tree, leaves
 from ostinato.pdg.index import Dim, expr
 
 

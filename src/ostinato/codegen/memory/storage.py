@@ -12,10 +12,18 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
 
-from ostinato.codegen.scheduling.deps import HERE, Dep, Spans, Unit, idle_loads, stored_points
+from ostinato.codegen.ir.extents import Spans, stored_points
+from ostinato.codegen.ir.system import Axis, Statement
+from ostinato.codegen.ir.tree import (
+    Contraction,
+    Loop,
+    Nest,
+    Site,
+    Tree,
+    sites,
+)
+from ostinato.codegen.scheduling.deps import HERE, Dep, Unit, idle_loads
 from ostinato.codegen.scheduling.leaves import reads_same_element
-from ostinato.codegen.system import Axis, Statement
-from ostinato.codegen.tree import Contraction, Fill, Leaf, Loop, Nest, Path, Tree, computed, leaves
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, product
 from ostinato.pdg.node import Dtype
 
@@ -71,25 +79,6 @@ class Storage:
     def elements(self) -> Expr:
         """The number of stored elements (of one copy)."""
         return product(self.shape)
-
-
-@dataclass(frozen=True)
-class Site:
-    """Where a statement is computed: the loops around, its leaf, and its place in program order."""
-
-    path: Path
-    leaf: Leaf
-    order: int
-
-
-def sites(trees: Sequence[Tree]) -> dict[str, Site]:
-    """The site of every statement (fills are not sites)."""
-    out: dict[str, Site] = {}
-    for leaf, path, _ in leaves(tuple(trees)):
-        if not isinstance(leaf, Fill):
-            for name in computed(leaf):
-                out[name] = Site(path, leaf, len(out))
-    return out
 
 
 @dataclass(frozen=True)

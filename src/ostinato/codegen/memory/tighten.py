@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ostinato.codegen.ir.tree import Loop, Site
 from ostinato.codegen.memory.reuse import Prover
 from ostinato.codegen.memory.storage import (
     MOST_SLOTS,
-    Site,
     Slot,
     Storage,
     mirrored,
@@ -22,7 +22,6 @@ from ostinato.codegen.memory.storage import (
 from ostinato.codegen.scheduling.deps import Dep
 from ostinato.codegen.scheduling.leaves import reads_same_element
 from ostinato.codegen.scheduling.legality import shared_loops
-from ostinato.codegen.tree import Loop
 from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.index import Dim, expr
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.codegen.cpu.flags import SQUARE
+from ostinato.codegen.ir.system import Axis, Load, Statement, Value
+from ostinato.codegen.ir.tree import Nest
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.system import Axis, Load, Statement, Value
-from ostinato.codegen.tree import Nest
 from ostinato.pdg.index import Dim, dims_of
 
 

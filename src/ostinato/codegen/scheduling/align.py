@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ostinato.codegen.system import Axis, Statement
+from ostinato.codegen.ir.system import Axis, Statement
+from ostinato.codegen.ir.tree import Loop, Nest, Tree
+from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import long_axes
-from ostinato.codegen.tree import Loop, Nest, Tree
-from ostinato.codegen.values import Rewrite
 from ostinato.pdg.index import Dim, expr
 
 

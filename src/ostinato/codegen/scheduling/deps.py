@@ -7,14 +7,14 @@ for when it places producer and consumer in one loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ostinato.codegen.system import Axis, Load, Statement
-from ostinato.codegen.tree import Span
-from ostinato.codegen.values import guarded_loads
+from ostinato.codegen.ir.extents import Spans, stored_points
+from ostinato.codegen.ir.system import Axis, Load, Statement
+from ostinato.codegen.ir.values import guarded_loads
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import (
     Dim,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 Gap = tuple[int | None, int | None]  # least and greatest consumer - producer; None: unbounded
 HERE: Gap = (0, 0)
 ANY: Gap = (None, None)
-Spans = Mapping[Dim, Span]
 
 
 @dataclass(frozen=True)
@@ -86,15 +85,6 @@ class Box:
             k = dict(e.terms)[chosen]
             at = self.last[chosen] if upper == (k > 0) else expr(0)
             e = substitute(e, {chosen: at})
-
-
-def stored_points(hi: Expr) -> Expr:
-    """A bound on a span over extents alone: ``w`` for the rows of a tile, ``min(w, B - w*b_o)``."""
-    match hi.terms:
-        case ((Extremum("min", of), 1),) if hi.const == 0:
-            return next((x for x in of if not dims_of(x)), hi)
-        case _:
-            return hi
 
 
 def _top(axis: Axis) -> Expr:

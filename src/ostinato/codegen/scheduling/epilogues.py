@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from ostinato.codegen.scheduling.align import renamed
-from ostinato.codegen.scheduling.deps import Unit
-from ostinato.codegen.system import (
+from ostinato.codegen.ir.system import (
     Call,
     Choice,
     Draw,
@@ -22,8 +20,10 @@ from ostinato.codegen.system import (
     Value,
     loads,
 )
+from ostinato.codegen.ir.tree import Contraction
+from ostinato.codegen.scheduling.align import renamed
+from ostinato.codegen.scheduling.deps import Unit
 from ostinato.codegen.systems.axes import coefficient
-from ostinato.codegen.tree import Contraction
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Dim, Expr, dims_of, expr

@@ -10,15 +10,13 @@ each number that passes, where tiles may be few.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ostinato.codegen.masks.early_exits import ends_rows
+from ostinato.codegen.ir.extents import Sizes, stored_points
+from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.scheduling.cluster import Edge
-from ostinato.codegen.scheduling.deps import Spans, stored_points
 from ostinato.codegen.scheduling.items import Header, Heading, Item
-from ostinato.codegen.scheduling.leaves import Sizes
-from ostinato.codegen.tree import Span
 from ostinato.pdg.index import Dim, dims_of
 
 FEW = 8  # tiles: more of them occupy the workers that there are
@@ -31,17 +29,20 @@ def spread(
     headers: Sequence[Heading],
     edges: Sequence[Edge],
     sizes: Sizes,
-    spans: Spans,
+    ends_early: Callable[[Dim], bool],
 ) -> dict[int, Header]:
-    """The items that leave the loop over the steps of a tile, each with its new loop."""
+    """The items that leave the loop over the steps of a tile, each with its new loop.
+
+    None leaves a loop that ``ends_early``: its own would run all steps.
+    """
     out: dict[int, Header] = {}
     tiles = (h.dim for h in headers if isinstance(h, Header) and h.parallel)
     for tile in dict.fromkeys(tiles):
-        if _typical(sizes, spans[tile]) >= FEW:
+        if _typical(sizes, sizes.spans[tile]) >= FEW:
             continue
-        group = _Group(items, headers, edges, sizes, tile)
+        group = _Group(items, headers, edges, sizes, ends_early, tile)
         for step in group.carried():
-            if _typical(sizes, spans[step]) < FEW or dims_of(spans[step].hi):
+            if _typical(sizes, sizes.spans[step]) < FEW or dims_of(sizes.spans[step].hi):
                 continue
             for going in group.leaving(step):
                 if group.pays(going, step):
@@ -63,6 +64,7 @@ class _Group:
     headers: Sequence[Heading]
     edges: Sequence[Edge]
     sizes: Sizes
+    ends_early: Callable[[Dim], bool]
     tile: Dim
     members: frozenset[int] = field(init=False)
     users: Mapping[str, list[Edge]] = field(init=False)
@@ -137,7 +139,7 @@ class _Group:
         rest = sum(map(self.macs, along)) - work
         if work * SHARE < rest or work < PASSED * self.passed(going):
             return False
-        return not ends_rows(self.sizes.statements, step)
+        return not self.ends_early(step)
 
     def passed(self, going: frozenset[int]) -> float:
         """The numbers that pass from one loop to the other, and would not leave one loop."""

@@ -2,59 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from ostinato.codegen.ir.extents import Sizes
+from ostinato.codegen.ir.scc import components
+from ostinato.codegen.ir.system import Call, Draw, Statement, Value, children
+from ostinato.codegen.ir.tree import Calling, Leaf, Nest, Sweep
 from ostinato.codegen.scheduling.cluster import Edge, Rules, cluster
-from ostinato.codegen.scheduling.deps import Dep, Spans, Unit, stored_points
-from ostinato.codegen.scheduling.scc import components
-from ostinato.codegen.system import Call, Draw, Statement, Value, children
+from ostinato.codegen.scheduling.deps import Dep, Unit
 from ostinato.codegen.systems.axes import long_axes
 from ostinato.codegen.systems.whole_axes import rows
-from ostinato.codegen.tree import Calling, Contraction, Leaf, Nest, Span, Sweep
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.functions import FLOATS
-from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr, symbols
+from ostinato.pdg.index import Expr, Extent, dims_of, expr
 
 LONG = frozenset(
     "exp exp2 log log2 log1p expm1 tanh sigmoid sin cos tan pow erf erfc lgamma digamma arcsinh "
     "arctan2".split()
 )  # functions of many instructions: much is lost where they take one element at a time
-HINT = 32  # steps assumed for an extent without a hint
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Typical sizes of tensors and spans, and the products among the units."""
-
-    statements: Mapping[str, Statement]
-    hints: Mapping[str, int]
-    spans: Spans = field(default_factory=dict[Dim, Span])
-    products: Mapping[str, Contraction] = field(default_factory=dict[str, Contraction])
-
-    def steps(self, size: Expr) -> int:
-        """A size for typical extents."""
-        point: dict[Dim | Extent, int] = {
-            e: self.hints.get(e.name, HINT) for e in symbols(size) if isinstance(e, Extent)
-        }
-        return max(1, evaluate(size, point))
-
-    def history(self, tensor: str, done: frozenset[Dim]) -> float:
-        """The elements of a tensor over all dims that have no loop yet."""
-        out = self.elements(tensor)
-        for dim in self.statements[tensor].result_dims:
-            if dim not in done:
-                out *= self.steps(stored_points(self.spans[dim].hi))
-        return out
-
-    def elements(self, tensor: str) -> float:
-        """The elements of one point of a tensor; one of 16 bits counts half."""
-        out = 1.0
-        for axis in self.statements[tensor].result_axes:
-            out *= self.steps(axis.pad)
-        return out / 2 if self.statements[tensor].dtype == "uint16" else out
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ostinato.codegen.ir.tree import Fill, Loop, Path, Time, Tree, computed, leaves
 from ostinato.codegen.scheduling.deps import Dep, Unit
-from ostinato.codegen.tree import Fill, Loop, Path, Time, Tree, computed, leaves
 from ostinato.pdg.index import Dim, Expr, expr
 
 if TYPE_CHECKING:

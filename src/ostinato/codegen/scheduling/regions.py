@@ -7,17 +7,18 @@ dependences that remain between equal values of its dim.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 
+from ostinato.codegen.ir.extents import Sizes, Spans
+from ostinato.codegen.ir.scc import components
+from ostinato.codegen.ir.tree import Loop, Tree
 from ostinato.codegen.scheduling.cluster import Edge, Rules, cluster
-from ostinato.codegen.scheduling.deps import HERE, Dep, Spans, Unit
+from ostinato.codegen.scheduling.deps import HERE, Dep, Unit
 from ostinato.codegen.scheduling.hoist import spread
 from ostinato.codegen.scheduling.items import Header, Heading, Item
-from ostinato.codegen.scheduling.leaves import Sizes, leaf_nodes
-from ostinato.codegen.scheduling.scc import components
-from ostinato.codegen.tree import Loop, Tree
+from ostinato.codegen.scheduling.leaves import leaf_nodes
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.index import Dim, dims_of
 
@@ -41,6 +42,7 @@ class Scheduler:
     spans: Spans
     tiles: frozenset[Dim]
     sizes: Sizes
+    ends_early: Callable[[Dim], bool]  # whether a loop may end before its last step
     spreads: bool = False  # whether work leaves loops over steps where tiles may be few
     wishes: list[Dim] = field(default_factory=list[Dim])  # the loops over which it would be spread
 
@@ -60,7 +62,7 @@ class Scheduler:
             for d in deps
             if of[d.producer.name] != of[d.consumer.name]
         ]
-        leaving = spread(items, headers, edges, self.sizes, self.spans)
+        leaving = spread(items, headers, edges, self.sizes, self.ends_early)
         self.wishes.extend(h.along for h in leaving.values() if h.along)
         for k, own in leaving.items() if self.spreads else ():
             headers[k] = own

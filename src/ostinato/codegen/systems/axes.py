@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ostinato.codegen.system import Axis, Statement
-from ostinato.codegen.tree import COPIES, UNROLL
+from ostinato.codegen.ir.system import Axis, Statement
+from ostinato.codegen.ir.tree import COPIES, UNROLL
 from ostinato.pdg.index import Dim, Expr, dims_of
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ostinato.codegen.system import Axis, Load, Statement, Value
-from ostinato.codegen.values import Rewrite, guarded_loads
+from ostinato.codegen.ir.system import Axis, Load, Statement, Value
+from ostinato.codegen.ir.values import Rewrite, guarded_loads
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ostinato.codegen.system import Load, Statement, loads
+from ostinato.codegen.ir.system import Load, Statement, loads
+from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import coefficient, is_tiny, long_axes
 from ostinato.codegen.systems.whole_axes import JUMPING
-from ostinato.codegen.values import Rewrite
 from ostinato.pdg.index import Dim, dims_of
 
 FEW = 16  # elements per row up to which rows are the innermost axis

@@ -11,11 +11,11 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from ostinato.codegen.fresh_names import fresh
-from ostinato.codegen.scheduling.leaves import Sizes
-from ostinato.codegen.system import Axis, Call, Load, Statement
+from ostinato.codegen.ir.extents import Sizes
+from ostinato.codegen.ir.fresh_names import fresh
+from ostinato.codegen.ir.system import Axis, Call, Load, Statement
+from ostinato.codegen.ir.tree import Contraction, Form
 from ostinato.codegen.systems.axes import coefficient
-from ostinato.codegen.tree import Contraction, Form
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, dims_of, expr
 

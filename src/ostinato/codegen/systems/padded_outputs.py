@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ostinato.codegen.fresh_names import fresh
-from ostinato.codegen.system import Axis, Choice, Literal_, Load, Statement, System
+from ostinato.codegen.ir.fresh_names import fresh
+from ostinato.codegen.ir.system import Axis, Choice, Literal_, Load, Statement, System
 from ostinato.pdg.condition import ALWAYS, at_least, every
 from ostinato.pdg.index import dims_of, expr
 

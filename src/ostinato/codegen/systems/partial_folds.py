@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ostinato.codegen.fresh_names import fresh
-from ostinato.codegen.system import Axis, Load, Statement
+from ostinato.codegen.ir.fresh_names import fresh
+from ostinato.codegen.ir.system import Axis, Load, Statement
+from ostinato.codegen.ir.tree import SLICES, Contraction, Fill, Leaf, Loop, Nest, Path, Tree, leaves
+from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import long_axes
-from ostinato.codegen.tree import SLICES, Contraction, Fill, Leaf, Loop, Nest, Path, Tree, leaves
-from ostinato.codegen.values import Rewrite
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Dim, dims_of, expr

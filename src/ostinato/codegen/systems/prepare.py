@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ostinato.codegen.system import (
+from ostinato.codegen.ir.system import (
     Axis,
     Call,
     Choice,
@@ -20,8 +20,8 @@ from ostinato.codegen.system import (
     Value,
     loads,
 )
+from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import is_tiny
-from ostinato.codegen.values import Rewrite
 from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols
 from ostinato.pdg.index import dims_of, expr, substitute
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ostinato.codegen.system import Load, Statement, Value
-from ostinato.codegen.values import Rewrite
+from ostinato.codegen.ir.system import Load, Statement, Value
+from ostinato.codegen.ir.values import Rewrite
 from ostinato.pdg.index import Dim, Expr, Extent, expr
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ostinato.codegen.fresh_names import fresh
-from ostinato.codegen.system import Call, Choice, Load, Statement, Value
-from ostinato.codegen.values import Rewrite
+from ostinato.codegen.ir.fresh_names import fresh
+from ostinato.codegen.ir.system import Call, Choice, Load, Statement, Value
+from ostinato.codegen.ir.values import Rewrite
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, every, negation, substitute_cond
 from ostinato.pdg.index import Dim, Expr, dims_of, expr

@@ -19,11 +19,11 @@ from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Literal, NamedTuple
 
-from ostinato.codegen.scheduling.scc import components
-from ostinato.codegen.system import Axis, Load, Statement, System, loads
+from ostinato.codegen.ir.scc import components
+from ostinato.codegen.ir.system import Axis, Load, Statement, System, loads
+from ostinato.codegen.ir.tree import Span
+from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.prepare import needed
-from ostinato.codegen.tree import Span
-from ostinato.codegen.values import Rewrite
 from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.index import (
     Dim,

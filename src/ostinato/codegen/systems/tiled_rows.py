@@ -17,11 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ostinato.codegen.fresh_names import fresh
-from ostinato.codegen.scheduling.leaves import Sizes
-from ostinato.codegen.system import Axis, Load, Statement, System, loads
+from ostinato.codegen.ir.extents import Sizes
+from ostinato.codegen.ir.fresh_names import fresh
+from ostinato.codegen.ir.system import Axis, Load, Statement, System, loads
+from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.tile import WIDTH, WORKERS, balanced_width, carried_dims, serial_dims
-from ostinato.codegen.values import Rewrite
 from ostinato.pdg.index import Dim, dims_of, expr
 
 LONG = 4096  # rows: fewer need no tiles to save memory

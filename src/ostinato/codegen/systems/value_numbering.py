@@ -16,9 +16,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import assert_never
 
-from ostinato.codegen.memory.storage import sites
-from ostinato.codegen.scheduling.scc import components
-from ostinato.codegen.system import (
+from ostinato.codegen.ir.scc import components
+from ostinato.codegen.ir.system import (
     Call,
     Choice,
     Draw,
@@ -30,9 +29,9 @@ from ostinato.codegen.system import (
     Value,
     loads,
 )
+from ostinato.codegen.ir.tree import Tree, sites
+from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.prepare import needed
-from ostinato.codegen.tree import Tree
-from ostinato.codegen.values import Rewrite
 from ostinato.pdg.condition import ALWAYS, Cond, substitute_cond
 from ostinato.pdg.index import Dim, Expr, expr, substitute
 

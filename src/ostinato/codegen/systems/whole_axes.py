@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ostinato.codegen.fresh_names import fresh
-from ostinato.codegen.system import Axis, Call, Load, Statement, System, Value
-from ostinato.codegen.values import value_symbols
+from ostinato.codegen.ir.fresh_names import fresh
+from ostinato.codegen.ir.system import Axis, Call, Load, Statement, System, Value
+from ostinato.codegen.ir.values import value_symbols
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, dims_of, expr
 

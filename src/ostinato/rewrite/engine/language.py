@@ -32,7 +32,7 @@ from collections.abc import Container, Iterable
 from functools import cache, lru_cache
 
 from ostinato.rewrite.engine.egglog_session import Program
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.engine.shape_lists import shape_rules
 
 # S text, N number, D dimension bit, A id in the tables, H shape, T term

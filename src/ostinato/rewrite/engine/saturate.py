@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from ostinato.rewrite.engine.egglog_session import Engine, Round
 from ostinato.rewrite.engine.language import opening
-from ostinato.rewrite.extract.improve import STEPS
 
+STEPS = 2_000_000  # places looked at in one local search; about a second
 ROOM = 50_000  # rows that any program may have
 
 

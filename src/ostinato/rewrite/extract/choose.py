@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ostinato.rewrite.engine.saturate import STEPS
 from ostinato.rewrite.extract.export import EGraph, ENode
-from ostinato.rewrite.extract.improve import STEPS, Choices, LocalSearch
+from ostinato.rewrite.extract.improve import Choices, LocalSearch
 from ostinato.rewrite.extract.legal_terms import Context, Limit
 from ostinato.rewrite.extract.pricing import Cost, Pricing
 from ostinato.rewrite.extract.space import Candidate, Space, candidates, within

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-STEPS = 2_000_000  # places looked at in one search; about a second
+from ostinato.rewrite.engine.saturate import STEPS
+
 LEAST_GAIN_NS = 1e-2  # above the prices that only break circles
 WORTH = 1e-5  # of the whole price: what is paid for less is not worth an attempt to share it
 NEAR = 6  # views between what an attempt pays for and an option that shares it

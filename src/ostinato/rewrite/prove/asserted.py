@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ostinato.rewrite.engine.language import SIGNATURE
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.prove.reading import Law
 from ostinato.rewrite.prove.sexpr import Tree, parse, show, words
 

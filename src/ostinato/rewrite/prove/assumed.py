@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.rewrite.engine.registry import REAL, Rule
+from ostinato.rewrite.engine.rule import REAL, Rule
 from ostinato.rewrite.prove.sexpr import Tree, parse
 from ostinato.rewrite.prove.spans import RELATIONS
 
@@ -40,7 +40,7 @@ _ANALYSES = {
 def assumptions(rule: Rule) -> tuple[str, ...]:
     """What numbers are, where points lie, and the analyses of which the law uses an answer.
 
-    >>> from ostinato.rewrite.engine.registry import every_rule
+    >>> from ostinato.rewrite.registry import every_rule
     >>> assumptions(every_rule()["incremental/suffix-sum"])
     ('real numbers', 'points inside the box', 'ranges', 'ranks', 'shapes', 'types', \
 'values of constants')

@@ -20,7 +20,7 @@ from ostinato.pdg.meaning import check_part, sizes
 from ostinato.pdg.node import Concat, Node, Part, Pdg
 from ostinato.rewrite.engine.egglog_session import Session
 from ostinato.rewrite.engine.language import program
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.engine.saturate import Budget, saturate
 from ostinato.rewrite.extract.export import EGraph, export
 from ostinato.rewrite.load.loaded import Loaded

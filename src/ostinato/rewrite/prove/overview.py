@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.prove.assumed import assumptions
 from ostinato.rewrite.prove.prover import Verdict
 
@@ -27,7 +27,7 @@ printed.
   that names n axes is decided by ranks up to 2 n + 1.
 - **Exact** rules must agree with every rounding: floating-point operations are symbols with the few
   laws that hold bit for bit. *Zero signs*: the same, up to the sign of a zero. All others are
-  proved over the real numbers; what they promise beside stands in `rewrite/engine/registry.py`.
+  proved over the real numbers; what they promise beside stands in `rewrite/registry.py`.
 - Folds along a dimension are proved by induction over its steps (`induction.py`), identities of
   elementary functions by sympy, and the index sets behind the facts (prefix, suffix, window, shift,
   cut) by isl for all extents in `test_index_sets.py`.

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from ostinato.rewrite.engine.registry import REAL, Exactness, Rule
+from ostinato.rewrite.engine.rule import REAL, Exactness, Rule
 from ostinato.rewrite.prove import asserted
 from ostinato.rewrite.prove.application import Test, Value, key
 from ostinato.rewrite.prove.choices import by_cases

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ostinato.pdg.functions import FOLDS
 from ostinato.rewrite.engine.language import SIGNATURE
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.load.range_rows import EXACT, ROUNDED
 from ostinato.rewrite.prove.setting import Setting, Size, one
 from ostinato.rewrite.prove.sexpr import Tree, parse, replaced, show, words

@@ -18,7 +18,7 @@ import numpy as np
 
 from ostinato.pdg.functions import Array
 from ostinato.pdg.node import Dtype
-from ostinato.rewrite.engine.registry import Exactness
+from ostinato.rewrite.engine.rule import Exactness
 from ostinato.rewrite.prove.application import Less, Test, Value, free
 from ostinato.rewrite.prove.integers import Poly, Var
 from ostinato.rewrite.prove.model import Model, Undefined

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.rewrite.engine.registry import Exactness, Rule
+from ostinato.rewrite.engine.rule import Exactness, Rule
 
 STEP = "Follows what a step does to the value of the step before."
 PROOF = "proofs/test_affine.py"

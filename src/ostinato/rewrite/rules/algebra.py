@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ostinato.rewrite.engine.registry import Exactness, Rule
+from ostinato.rewrite.engine.rule import Exactness, Rule
 
 FEWER = "An operator that changes nothing need not run."
 SAME = "(= (shape x) (shape lhs))"

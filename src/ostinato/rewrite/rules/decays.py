@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.rewrite.engine.registry import Exactness, Rule
+from ostinato.rewrite.engine.rule import Exactness, Rule
 
 PROOF = "proofs/test_decays.py"
 ONE_STEP = "A decaying sum is one multiply-add per step, not a pass over the whole past."

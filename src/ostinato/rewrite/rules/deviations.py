@@ -12,7 +12,7 @@ of x in slice s along d, with a leading axis of size 1.
 
 from __future__ import annotations
 
-from ostinato.rewrite.engine.registry import Exactness, Rule, Validity
+from ostinato.rewrite.engine.rule import Exactness, Rule, Validity
 
 PROOF = "proofs/test_spread.py"
 ONE_STEP = "One product per point instead of two passes over the whole range."

@@ -8,7 +8,7 @@ of d, and x exists there before any recurrence runs.
 
 from __future__ import annotations
 
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 
 PROOF = "proofs/test_pointwise.py"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 
 PROOF = "proofs/test_places.py"
 ONE_STEP = "The best so far and its place: one comparison per point, not a pass over the range."

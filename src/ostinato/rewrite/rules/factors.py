@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.rewrite.engine.registry import Phase, Rule
+from ostinato.rewrite.engine.rule import Phase, Rule
 
 PROOF = "proofs/test_affine.py"
 ONE_FORM = "A step that stops at the end of an episode has one factor, however it is written."

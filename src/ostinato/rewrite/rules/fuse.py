@@ -8,7 +8,7 @@ differ, and the results lie in strides.
 
 from __future__ import annotations
 
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 
 PROOF = "proofs/test_pointwise.py"
 

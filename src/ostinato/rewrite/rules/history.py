@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import product
 
 from ostinato.rewrite.engine.language import popcount
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 
 ONCE = "Each point is computed once, not again in every range that holds it."
 PROOF = "proofs/test_history.py"

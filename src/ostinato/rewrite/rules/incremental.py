@@ -6,7 +6,7 @@ length n at each of n points is n^2 / 2 steps; the scan is n.
 
 from __future__ import annotations
 
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 
 ONE_STEP = "One step per point instead of one pass over the whole range."
 PROOF = "proofs/test_incremental.py"

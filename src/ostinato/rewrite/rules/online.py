@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 
 ONE_STEP = "One multiply-add per point instead of one pass over the whole range."
 OUTSIDE = "What is the same along the range is applied once, after the sum."

@@ -6,7 +6,7 @@ of ``k[s]^T v[s]``: a step costs the size of S, not the number of steps before i
 
 from __future__ import annotations
 
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 
 PROOF = "proofs/test_outer.py"
 ONE_STEP = "A running sum of outer products takes one of them per point."

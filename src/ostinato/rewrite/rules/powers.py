@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from ostinato.rewrite.engine.registry import Exactness, Rule
+from ostinato.rewrite.engine.rule import Exactness, Rule
 
 PROOF = "proofs/test_powers.py"
 ONE_FORM = "Products of powers of one count are one power, as discounted sums know it."

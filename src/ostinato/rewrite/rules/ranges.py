@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ostinato.rewrite.engine.registry import Exactness, Rule
+from ostinato.rewrite.engine.rule import Exactness, Rule
 
 RUNNING = "One running fold serves every range that begins where it begins."
 HALVES = "A long window takes a few steps: it is two windows of half the length."

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 
 HALVES = "A long window takes a few steps: it is two windows of half the length."
 SAFE = "Windows are joined by factors that have to be numbers."

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 
 ROWLESS = "Scores exist for one tile at a time: no row of all of them lies in memory."
 INWARDS = "A tile of what was computed is computed from tiles."

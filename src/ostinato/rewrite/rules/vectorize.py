@@ -8,7 +8,7 @@ shape along ``d`` (``sdom``), and laws push only where the value depends on ``d`
 
 from __future__ import annotations
 
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 
 PUSH = "One kernel over an axis instead of one kernel per point."
 

@@ -6,7 +6,7 @@ Axis ``-k`` is written ``k``; a mask holds bit ``k - 1`` for it.
 from __future__ import annotations
 
 from ostinato.rewrite.engine.language import popcount
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 
 FEWER = "Movement that cancels needs no code."
 PROOF = "proofs/test_pointwise.py"

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ostinato.rewrite.engine.registry import Rule
+from ostinato.rewrite.engine.rule import Rule
 
 PROOF = "proofs/test_weighted.py"
 ONE_STEP = "Discounted sums are one multiply-add per step, not a row of a matrix."

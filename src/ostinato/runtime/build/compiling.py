@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import Empty, PriorityQueue
 
 from ostinato.runtime.build import optimise
-from ostinato.runtime.run.interpreter_turns import turns
+from ostinato.runtime.build.interpreter_turns import turns
 
 MOST = 8  # processes: kernels are few
 

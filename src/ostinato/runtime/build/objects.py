@@ -12,7 +12,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ostinato.runtime.cache import folder, trust
+from ostinato.runtime.disk import folder, trust
 
 FOLDER = "objects"
 

@@ -27,8 +27,8 @@ from ostinato.runtime.build.compiling import Team
 from ostinato.runtime.build.linking import Library
 from ostinato.runtime.build.piecewise import READER as READER
 from ostinato.runtime.build.piecewise import Keys, Making
-from ostinato.runtime.cache import trust
-from ostinato.runtime.cache.sealed import Note
+from ostinato.runtime.disk import trust
+from ostinato.runtime.disk.sealed import Note
 
 FILE = "program.py"
 KEYS = "kernels.json"

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from ostinato.runtime.build import objects
 from ostinato.runtime.build.source_module import FILE, KEYS
-from ostinato.runtime.cache import trust
-from ostinato.runtime.cache.folder import is_ours, require_root, root, size_limit
+from ostinato.runtime.disk import trust
+from ostinato.runtime.disk.folder import is_ours, require_root, root, size_limit
 from ostinato.runtime.run.placement import FILE as LAYOUTS
 from ostinato.runtime.run.worker_count import FILE as THREADS
 

@@ -11,14 +11,15 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ostinato.runtime.artifact import Artifact
 from ostinato.runtime.build.source_module import FILE
-from ostinato.runtime.cache import sealed, trust, two_parts
+from ostinato.runtime.cache import two_parts
 from ostinato.runtime.cache.eviction import ARTIFACT as ARTIFACT
 from ostinato.runtime.cache.eviction import trim_at_times
-from ostinato.runtime.cache.folder import VARIABLE as VARIABLE
-from ostinato.runtime.cache.folder import ready_root, require_place
-from ostinato.runtime.cache.folder import root as root
+from ostinato.runtime.disk import sealed, trust
+from ostinato.runtime.disk.folder import VARIABLE as VARIABLE
+from ostinato.runtime.disk.folder import ready_root, require_place
+from ostinato.runtime.disk.folder import root as root
+from ostinato.runtime.run.artifact import Artifact
 
 
 def digest(*parts: str | bytes) -> str:

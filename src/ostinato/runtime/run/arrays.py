@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate, symbols
-from ostinato.runtime.artifact import Field
+from ostinato.runtime.run.artifact import Field
 
 Array = npt.NDArray[Any]
 ALIGNMENT = 64  # one cache line, one vector register

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate
-from ostinato.runtime.artifact import Call, View
 from ostinato.runtime.run.arrays import Array
+from ostinato.runtime.run.artifact import Call, View
 from ostinato.runtime.run.tensor_bounds import Bounds
 
 Env = Mapping[Dim | Extent, int]

@@ -16,15 +16,15 @@ from ostinato.pdg.errors import ArgumentError, MemoryLimitError, NonFiniteError,
 from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.node import UNSEEN
 from ostinato.report.memory_map import Stored
-from ostinato.runtime.artifact import Artifact, Field, Layout
 from ostinato.runtime.build.linking import Entry
 from ostinato.runtime.build.source_module import Kept, Loaded, load_module
-from ostinato.runtime.explanation import Explanation, MemoryUse
 from ostinato.runtime.run.arrays import Array, empty_arena, take_step
 from ostinato.runtime.run.arrays import tile_counts as counts_of
+from ostinato.runtime.run.artifact import Artifact, Field, Layout
 from ostinato.runtime.run.blocking_pool import Workers
 from ostinato.runtime.run.callbacks import Calls, Control, Memory
 from ostinato.runtime.run.cores import available_cores
+from ostinato.runtime.run.explanation import Explanation, MemoryUse
 from ostinato.runtime.run.frame import Frame, Outcome, empty_result
 from ostinato.runtime.run.placement import Placing
 from ostinato.runtime.run.spinning_pool import Crew

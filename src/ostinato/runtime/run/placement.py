@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ostinato.runtime.artifact import Layout, Place
-from ostinato.runtime.cache.sealed import Note
+from ostinato.runtime.disk.sealed import Note
+from ostinato.runtime.run.artifact import Layout, Place
 
 FILE = "layouts.json"
 MOST = 8  # layouts that are kept: the first ones that were asked for
@@ -20,7 +20,7 @@ MOST = 8  # layouts that are kept: the first ones that were asked for
 
 @dataclass(frozen=True)
 class Placed:
-    """A layout as it is kept: see `ostinato.runtime.artifact.Layout`."""
+    """A layout as it is kept: see `ostinato.runtime.run.artifact.Layout`."""
 
     offsets: Mapping[str, int]
     local_stride: int

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ostinato.runtime.build import objects, optimise
 from ostinato.runtime.build.linking import Entry, Library, key_of, named
-from ostinato.runtime.cache import folder
+from ostinato.runtime.disk import folder
 from ostinato.runtime.run.arrays import empty_arena
 from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.pool_code import (

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.errors import AddressError
-from ostinato.runtime.artifact import Area, Interface, Layout
 from ostinato.runtime.build.address_origins import ENTRY, FAULT
 from ostinato.runtime.run.arrays import ALIGNMENT, Array, sizes
+from ostinato.runtime.run.artifact import Area, Interface, Layout
 
 REMEDY = (
     "This is a bug of the compiler, and nothing was touched there: please report the program. "

@@ -16,7 +16,7 @@ import numpy as np
 from ostinato.runtime.run.arrays import Array, sizes
 
 if TYPE_CHECKING:
-    from ostinato.runtime.artifact import Field
+    from ostinato.runtime.run.artifact import Field
 
 LARGE = 1 << 18  # bytes: more than stays in the nearest caches until it is read
 

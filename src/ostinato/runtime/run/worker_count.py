@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from ostinato.runtime.artifact import Price
-from ostinato.runtime.cache.sealed import Note
+from ostinato.runtime.disk.sealed import Note
+from ostinato.runtime.run.artifact import Price
 
 FILE = "threads.json"
 PREDICTED = "predicted_ns"  # the whole of a price; without one all threads run

@@ -11,21 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from ostinato.codegen.fresh_names import fresh
-from ostinato.codegen.memory.long_lived import Kept
-from ostinato.codegen.scheduling.leaves import LONG, Sizes
-from ostinato.codegen.system import (
-    Call,
-    Draw,
-    Load,
-    Statement,
-    System,
-    Value,
-    children,
-    loads,
-)
+from ostinato.codegen.ir.extents import Sizes
+from ostinato.codegen.ir.fresh_names import fresh
+from ostinato.codegen.ir.system import Call, Draw, Load, Statement, System, Value, children, loads
+from ostinato.codegen.ir.values import Rewrite
+from ostinato.codegen.planning.long_lived import Kept
+from ostinato.codegen.scheduling.leaves import LONG
 from ostinato.codegen.systems.prepare import needed
-from ostinato.codegen.values import Rewrite
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
 from ostinato.pdg.node import Dtype

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
-from ostinato.codegen.masks.masked_sums import masked_sums
+from ostinato.codegen.ir.extents import Sizes
+from ostinato.codegen.ir.system import Statement
+from ostinato.codegen.ir.tree import Tree
+from ostinato.codegen.masks.early_exits import ends_rows
 from ostinato.codegen.memory.coalesce import updates_last
 from ostinato.codegen.scheduling.align import aligned
 from ostinato.codegen.scheduling.deps import Dep, Unit, dependences
 from ostinato.codegen.scheduling.epilogues import join_epilogues
-from ostinato.codegen.scheduling.leaves import Sizes
 from ostinato.codegen.scheduling.legality import check_schedule
 from ostinato.codegen.scheduling.regions import Scheduler, Unordered, cycle_error
-from ostinato.codegen.system import Statement
 from ostinato.codegen.systems.delay import delay
 from ostinato.codegen.systems.layout import lay_out
+from ostinato.codegen.systems.masked_sums import masked_sums
 from ostinato.codegen.systems.matmul_form import find_products
 from ostinato.codegen.systems.partial_folds import split_folds
 from ostinato.codegen.systems.prepare import needed, prepare
@@ -24,7 +27,6 @@ from ostinato.codegen.systems.rename_extra_dims import untwin
 from ostinato.codegen.systems.split import split_cases
 from ostinato.codegen.systems.tile import Tiled
 from ostinato.codegen.systems.value_numbering import merged, same_in_loops
-from ostinato.codegen.tree import Tree
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.index import Dim
 
@@ -112,7 +114,7 @@ def _scheduled(
     statements, products, units = join_epilogues(split, products)
     deps = dependences(units, tiled.spans)
     sizes = Sizes(statements, hints, tiled.spans, products)
-    scheduler = Scheduler(tiled.spans, tiled.tiles, sizes, spreads)
+    scheduler = Scheduler(tiled.spans, tiled.tiles, sizes, partial(ends_rows, statements), spreads)
     trees = updates_last(scheduler.trees(units, deps), deps)
     trees, statements = aligned(trees, statements)
     return Scheduled(statements, split, units, deps, trees, wishes=tuple(scheduler.wishes))

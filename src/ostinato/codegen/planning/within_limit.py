@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ostinato.codegen.memory.arena import layout
-from ostinato.codegen.memory.long_lived import Kept, kept
-from ostinato.codegen.memory.rematerialise import (
+from ostinato.codegen.ir.extents import Sizes
+from ostinato.codegen.ir.system import Statement, System
+from ostinato.codegen.planning.arena import layout
+from ostinato.codegen.planning.long_lived import Kept, kept
+from ostinato.codegen.planning.plan import Plan, PlanOptions, plan
+from ostinato.codegen.planning.rematerialise import (
     Unavailable,
     Way,
     Ways,
@@ -19,9 +22,6 @@ from ostinato.codegen.memory.rematerialise import (
     is_read_by_step,
     work,
 )
-from ostinato.codegen.plan import Plan, PlanOptions, plan
-from ostinato.codegen.scheduling.leaves import Sizes
-from ostinato.codegen.system import Statement, System
 from ostinato.codegen.systems.value_numbering import joined
 from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.node import Dtype

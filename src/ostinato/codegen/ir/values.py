@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from ostinato.codegen.system import (
+from ostinato.codegen.ir.system import (
     Axis,
     Call,
     Choice,

@@ -14,7 +14,7 @@ from ostinato.pdg.index import Dim, Extent, evaluate, symbols
 from ostinato.pdg.node import Host, Pdg
 from ostinato.rewrite.engine.egglog_session import EngineError, Session
 from ostinato.rewrite.engine.language import program, rule_text
-from ostinato.rewrite.engine.registry import UNPROVED, Exactness, Phase, Rule, Validity
+from ostinato.rewrite.engine.rule import UNPROVED, Exactness, Phase, Rule, Validity
 from ostinato.rewrite.prove.instance_claims import WrongTerm, run, wrong_terms
 from ostinato.rewrite.prove.prover import Verdict, prove
 

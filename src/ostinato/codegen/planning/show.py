@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, assert_never
 
-from ostinato.codegen.masks.early_exits import End
-from ostinato.codegen.masks.guards import guard_of
-from ostinato.codegen.masks.masked_sums import factors, mask_of
-from ostinato.codegen.system import (
+from ostinato.codegen.ir.system import (
     Axis,
     Call,
     Choice,
@@ -20,7 +17,7 @@ from ostinato.codegen.system import (
     Value,
     loads,
 )
-from ostinato.codegen.tree import (
+from ostinato.codegen.ir.tree import (
     Barrier,
     Calling,
     Contraction,
@@ -34,13 +31,16 @@ from ostinato.codegen.tree import (
     Tree,
     active,
 )
-from ostinato.codegen.tree import Call as KernelCall
+from ostinato.codegen.ir.tree import Call as KernelCall
+from ostinato.codegen.masks.early_exits import End
+from ostinato.codegen.masks.guards import guard_of
+from ostinato.codegen.systems.masked_sums import factors, mask_of
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.index import Expr, expr
 
 if TYPE_CHECKING:
-    from ostinato.codegen.planned import Plan
+    from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.memory.storage import Storage
 
 INFIX = {

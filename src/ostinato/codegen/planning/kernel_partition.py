@@ -14,13 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ostinato.codegen.memory.scratch import scratch
-from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.phases import is_shared
-from ostinato.codegen.scheduling.deps import HERE, Dep
-from ostinato.codegen.slices import Slicer
-from ostinato.codegen.system import Statement, loads
-from ostinato.codegen.tree import (
+from ostinato.codegen.ir.system import Statement, loads
+from ostinato.codegen.ir.tree import (
     Barrier,
     Call,
     DriverLoop,
@@ -34,6 +29,11 @@ from ostinato.codegen.tree import (
     computed,
     leaves,
 )
+from ostinato.codegen.memory.scratch import scratch
+from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.planning.phases import is_shared
+from ostinato.codegen.planning.slices import Slicer
+from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.pdg.index import Dim, dims_of
 
 LARGEST = 32  # statements of one kernel: compiling takes longer than their number grows

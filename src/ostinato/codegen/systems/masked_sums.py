@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ostinato.codegen.system import Axis, Call, Literal_, Load, Statement
+from ostinato.codegen.ir.system import Axis, Call, Literal_, Load, Statement
+from ostinato.codegen.ir.tree import Contraction
+from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import coefficient
 from ostinato.codegen.systems.prepare import needed
-from ostinato.codegen.tree import Contraction
-from ostinato.codegen.values import Rewrite
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, dims_of
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ostinato.codegen.kernel_partition import Driven
+from ostinato.codegen.ir.tree import Barrier, Call, DriverLoop, Step
 from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.planning.kernel_partition import Driven
 from ostinato.codegen.scheduling.deps import HERE, Dep
-from ostinato.codegen.tree import Barrier, Call, DriverLoop, Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from ostinato.pdg.errors import OptionError
-from ostinato.runtime.cache import trust
+from ostinato.runtime.disk import trust
 
 VARIABLE = "OSTINATO_CACHE_DIR"
 SIZE_VARIABLE = "OSTINATO_CACHE_SIZE"

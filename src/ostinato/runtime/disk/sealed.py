@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ostinato.pdg.plaintext import plain
-from ostinato.runtime.cache import trust
+from ostinato.runtime.disk import trust
 
 FORM = "ostinato-1"
 

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ostinato.codegen.ir.system import Load, Statement
+from ostinato.codegen.ir.tree import Kernel, Loop, Step
 from ostinato.codegen.masks.early_exits import End
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.system import Load, Statement
-from ostinato.codegen.tree import Kernel, Loop, Step
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.index import Dim, Expr
 
 if TYPE_CHECKING:
-    from ostinato.codegen.kernel_partition import Access
-    from ostinato.codegen.memory.liveness import Life
+    from ostinato.codegen.planning.kernel_partition import Access
+    from ostinato.codegen.planning.liveness import Life
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,6 @@ class Plan:
     checked: bool = False
 
     def __str__(self) -> str:
-        from ostinato.codegen.show import show_plan
+        from ostinato.codegen.planning.show import show_plan
 
         return show_plan(self)

@@ -9,11 +9,11 @@ nest is tiny and unrolled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from ostinato.codegen.system import Axis
+from ostinato.codegen.ir.system import Axis
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.index import Dim, Expr
 
@@ -212,3 +212,22 @@ class DriverLoop:
 
 
 Step = Call | Barrier | DriverLoop
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a statement is computed: the loops around, its leaf, and its place in program order."""
+
+    path: Path
+    leaf: Leaf
+    order: int
+
+
+def sites(trees: Sequence[Tree]) -> dict[str, Site]:
+    """The site of every statement (fills are not sites)."""
+    out: dict[str, Site] = {}
+    for leaf, path, _ in leaves(tuple(trees)):
+        if not isinstance(leaf, Fill):
+            for name in computed(leaf):
+                out[name] = Site(path, leaf, len(out))
+    return out

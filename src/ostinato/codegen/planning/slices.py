@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ostinato.codegen.ir.system import Load, Statement, loads
+from ostinato.codegen.ir.tree import SLICES, Fill, Leaf, Loop, Nest, Tree, active, computed, leaves
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.system import Load, Statement, loads
-from ostinato.codegen.tree import SLICES, Fill, Leaf, Loop, Nest, Tree, active, computed, leaves
 from ostinato.pdg.index import Dim, Expr, expr
 
 WORTH = 8192  # elements of one kernel: less is done before others have come

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ostinato.codegen.tree import Barrier, Call, DriverLoop, Kernel, Span, Step
+from ostinato.codegen.ir.tree import Barrier, Call, DriverLoop, Kernel, Span, Step
 
 
 @dataclass(frozen=True)

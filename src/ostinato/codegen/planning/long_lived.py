@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
-from ostinato.codegen.memory.arena import sizes_bytes
-from ostinato.codegen.system import loads
-from ostinato.codegen.tree import Barrier, Call, DriverLoop, Fill, Step, computed, leaves
+from ostinato.codegen.ir.system import loads
+from ostinato.codegen.ir.tree import Barrier, Call, DriverLoop, Fill, Step, computed, leaves
+from ostinato.codegen.planning.arena import sizes_bytes
 from ostinato.pdg.index import Dim
 
 if TYPE_CHECKING:
-    from ostinato.codegen.planned import Plan
+    from ostinato.codegen.planning.planned import Plan
 
 Path = tuple[tuple[Dim, int], ...]  # loops from the outside: a dim, and the identity of the loop
 

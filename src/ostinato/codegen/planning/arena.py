@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ostinato.codegen.memory.liveness import Life
-from ostinato.codegen.planned import Plan
+from ostinato.codegen.planning.liveness import Life
+from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.node import Dtype
 

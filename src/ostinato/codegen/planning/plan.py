@@ -5,28 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ostinato.codegen.kernel_partition import drive
+from ostinato.codegen.ir.extents import Spans
+from ostinato.codegen.ir.system import Statement, System
+from ostinato.codegen.ir.tree import sites
+from ostinato.codegen.ir.values import value_symbols
 from ostinato.codegen.masks.dead_rows import dead_rows
 from ostinato.codegen.masks.early_exits import early_ends
 from ostinato.codegen.masks.first_products import beginnings
 from ostinato.codegen.masks.guards import guards
 from ostinato.codegen.memory.coalesce import coalesced
-from ostinato.codegen.memory.liveness import lifetimes
 from ostinato.codegen.memory.reuse import check_storage, prover
 from ostinato.codegen.memory.scratch import scratches
-from ostinato.codegen.memory.storage import input_storage, place_tensors, sites
+from ostinato.codegen.memory.storage import input_storage, place_tensors
 from ostinato.codegen.memory.tighten import tightened
-from ostinato.codegen.planned import Plan as Plan
-from ostinato.codegen.planned import Port as Port
-from ostinato.codegen.scheduling.deps import Spans
-from ostinato.codegen.scheduling.scheduler import schedule
-from ostinato.codegen.system import Statement, System
+from ostinato.codegen.planning.kernel_partition import drive
+from ostinato.codegen.planning.liveness import lifetimes
+from ostinato.codegen.planning.planned import Plan as Plan
+from ostinato.codegen.planning.planned import Port as Port
+from ostinato.codegen.planning.scheduler import schedule
 from ostinato.codegen.systems.padded_outputs import pad_outputs
 from ostinato.codegen.systems.partial_folds import with_fills
 from ostinato.codegen.systems.tile import Tiled, tile
 from ostinato.codegen.systems.tiled_rows import long_rows
 from ostinato.codegen.systems.whole_axes import whole_operands
-from ostinato.codegen.values import value_symbols
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import Dim, Extent, expr, symbols
 

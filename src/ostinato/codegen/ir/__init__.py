@@ -1,0 +1,1 @@
+"""The records of code generation: systems of equations, and trees of loops."""

@@ -1,0 +1,1 @@
+"""From a system to a plan: loops, kernels, phases, and a place for every tensor."""
