@@ -12,16 +12,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from ostinato.inspection.ablate import Ablations
+from ostinato.inspection.examples import examples_of
 from ostinato.inspection.proofs import Proofs
 from ostinato.inspection.rule_file import read_rules
 from ostinato.inspection.rule_set import RuleSet, every
 from ostinato.inspection.rule_trace import Trace
 from ostinato.inspection.stats import Stats
 from ostinato.pdg.errors import OptionError
-from ostinato.pdg.text.printer import show
 from ostinato.rewrite.engine.rule import Rule
-from tests.rewrite.instances import where_fires, where_idle
-from tests.rewrite.instances.instance import Sizes
 
 Record = Trace | Ablations | Stats | Proofs
 
@@ -64,8 +62,7 @@ def show_rule(name: str, path: Path | None, console: Console, file: Path | None 
     """Show one rule, and programs on which it fires and on which it does not."""
     rule: Rule = rules_of(file)[name]
     console.print(str(rule), markup=False, highlight=False, soft_wrap=True)
-    found = {"fires": where_fires(name)[:1], "does not fire": where_idle(name)[:1]}
-    texts = {claim: show(i.build(Sizes())) for claim, some in found.items() for i in some}
+    texts = examples_of(name)
     for claim, text in texts.items():
         console.print(f"\n{claim} on\n{text}", markup=False, highlight=False, soft_wrap=True)
     written: dict[str, object] = asdict(rule)
