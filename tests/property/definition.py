@@ -340,7 +340,8 @@ class Definition:
         if fn in ("sum", "prod", "max", "min", "logsumexp"):
             if fn in ("max", "min") and any(x == 0 for x in first):
                 self.tied.add(node)
-            return list(itertools.accumulate(first, COMBINE[fn]))
+            nothing = unit("max" if fn == "logsumexp" else fn, node.dtype)
+            return list(itertools.accumulate([nothing, *first], COMBINE[fn]))[1:]
         if fn == "linear":
             return linear(first, rows[1])
         if fn == "argsort":

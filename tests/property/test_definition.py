@@ -26,6 +26,16 @@ def test_a_sum_before_the_first_step_is_the_sum_of_nothing() -> None:
     assert defined(sums[t - 1], x=[1.0, 2.0, 4.0]).tolist() == [0.0, 1.0, 3.0]
 
 
+def test_a_running_fold_begins_with_the_fold_of_nothing() -> None:
+    x = ot.input("x", (2,))
+    y = ot.stack([ot.cumsum(x, 0), ot.cumprod(x, 0), ot.cummax(x, 0)])
+    program, given = ot.Program(y=y), {"x": [-0.0, -0.0]}
+    signs = [[False, False], [True, False], [True, True]]
+    assert np.signbit(defined(y, **given)).tolist() == signs
+    assert np.signbit(program.interpret(**given)["y"]).tolist() == signs
+    assert np.signbit(program.compile(exact=True)(**given)["y"])[:2].tolist() == signs[:2]
+
+
 def test_a_draw_is_a_function_of_its_point() -> None:
     b, t = ot.dims("b t")
     draw = ot.random.normal((), over=(b, t))
