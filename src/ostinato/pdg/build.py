@@ -107,7 +107,10 @@ def iota(size: ExprLike) -> Node:
 
 
 def read(x: Node, at: Sequence[tuple[Dim, Index]], where: str = "") -> Node:
-    """Return ``x`` at another point; slices prepend axes, identities disappear."""
+    """Return ``x`` at another point; slices prepend axes, identities disappear.
+
+    Errors: ShapeError if ``x`` has other sizes at each step of a slice.
+    """
     kept: list[tuple[Dim, Index]] = []
     for dim, index in sorted(at, key=lambda pair: pair[0].serial):
         if isinstance(index, Slice) or (dim in x.domain and index != expr(dim)):
@@ -115,6 +118,8 @@ def read(x: Node, at: Sequence[tuple[Dim, Index]], where: str = "") -> Node:
     if not kept:
         return x
     replaced = {dim for dim, _ in kept}
+    if any(isinstance(index, Slice) and _varies(x, dim) for dim, index in kept):
+        return _read_step(x, kept, where)
     points = {dim: e for dim, e in kept if isinstance(e, Expr)}
     domain = set(x.domain) - replaced
     leading: list[Expr] = []
@@ -126,6 +131,35 @@ def read(x: Node, at: Sequence[tuple[Dim, Index]], where: str = "") -> Node:
             domain |= dims_of(index)
     shape = (*leading, *(substitute(size, points) for size in x.shape))
     return intern((Read(tuple(kept)), (x,), order(domain), shape, x.dtype), where, x.label)
+
+
+def _varies(x: Node, dim: Dim) -> bool:
+    """Whether the sizes of ``x`` follow a dimension."""
+    return any(dim in dims_of(size) for size in x.shape)
+
+
+def _read_step(x: Node, at: Sequence[tuple[Dim, Index]], where: str) -> Node:
+    """A read whose slices of dimensions that the sizes of ``x`` follow hold one step each."""
+    lead: list[Expr] = []
+    points: list[tuple[Dim, Index]] = []
+    for dim, index in at:
+        one = index
+        if isinstance(index, Slice):
+            lead.append(index.size)
+            if _varies(x, dim):
+                one = index.lo
+                if index.size != ONE:
+                    raise _varying(x, dim, where)
+        points.append((dim, one))
+    out = read(x, points, where)
+    return reshape(out, (*lead, *out.shape[out.rank - x.rank :]), where=where)
+
+
+def _varying(x: Node, dim: Dim, where: str) -> ShapeError:
+    size = next(size for size in x.shape if dim in dims_of(size))
+    fact = f"{sized(x)} is read at several steps of `{dim}`, at which its sizes differ"
+    remedy = f"Fold the axis of size {size} first; `[..., lo:hi]` slices the axis itself."
+    return ShapeError(fact, remedy, where)
 
 
 def _ok_fn(fn: str) -> None:

@@ -25,7 +25,9 @@ SIZED: dict[str, Callable[[Tensor, Dimension], Tensor]] = {
     "reversed_past": lambda x, d: ot.flip(place(x, d, slice(None, d + 1)), 0),
     "sorted_rest": lambda x, d: ot.sort(place(x, d, slice(d, None)), 0),
     "repeated_value": lambda x, d: ot.broadcast_to(x, (d + 1,)),
-    "window_of_past": lambda x, d: place(x, d, slice(None, d + 1))[d // 2 :],
+    "window_of_past": lambda x, d: place(x, d, slice(None, d + 1))[..., d // 2 :],
+    "step_of_past": lambda x, d: place(place(x, d, slice(None, d + 1)), d, slice(d, d + 1)).sum(0),
+    "steps_of_past": lambda x, d: place(place(x, d, slice(None, d + 1)), d, slice(d // 2, d + 1)),
 }
 
 
