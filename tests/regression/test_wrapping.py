@@ -9,6 +9,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.codegen.lowering.integer_nodes import Affinities
+from ostinato.language.dims import Condition
 from ostinato.pdg import build
 from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.intervals import LONGEST, Interval, interval, magnitude
@@ -69,3 +70,31 @@ def test_positions_that_wrap_are_no_windows() -> None:
     small = windows(x, -1, Window(expr(8), expr(3), 2, 1))
     large = windows(x, -1, Window(expr(8), expr(3), 400_000_000, 1))
     assert window_of(small.args[0]) is not None and window_of(large.args[0]) is None
+
+
+CONDITIONS: dict[str, Condition] = {
+    "a bound": T <= 2**32,
+    "a far bound": T > -(2**40),
+    "a product": 2**29 * T < 5,
+    "equal products": 2**29 * T == 2**29,
+    "a remainder": ((2**28 + 1) * T) % 3 == 1,
+    "a sum": 2**28 * T + 2**28 * T.size > 2**30,
+    "two bounds": (T < 2**31) & (T > 1),
+    "no bound": ~(T < 2**32),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_condition_compares_more_than_32_bits(name: str, exact: bool) -> None:
+    x, cond = ot.input("x", over=T), CONDITIONS[name]
+    chosen = ot.where(cond, x, x * 0.5 + 1.0)
+    hidden = ot.where(cond, 0.0, x)
+    program = ot.Program(
+        cast=ot.floor(chosen).cast("int32"),
+        sums=ot.cumsum(hidden[:], 0)[T],
+        total=ot.sigmoid(chosen)[:].sum(0),
+    )
+    expected, found = program.interpret(x=X), program.compile(exact=exact)(x=X)
+    for output, value in expected.items():
+        np.testing.assert_allclose(found[output], value, rtol=2e-6)

@@ -219,6 +219,8 @@ def _add_choice(rows: Rows, node: Node) -> None:
     conds = node.op.cond.of if isinstance(node.op.cond, Every) else ()
     for cond in (node.op.cond, *conds):
         value = truth(cond)
+        if value is None:
+            continue
         for x in postorder((value,)):
             if x not in rows.nodes:
                 rows.nodes[x] = _add_node(rows, x)

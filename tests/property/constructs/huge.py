@@ -11,7 +11,10 @@ from ostinato.language.tensor import Tensor
 from tests.property.constructs.slices import folded
 from tests.property.constructs.table import Step, Workshop, construct, place, ragged
 
-HUGE = (2**31, 2**32 + 1, 2**40, 2**61 + 12345, 2**62 + 7, 2**63 - 1, 2**63, 2**64 + 3, 10**30)
+HUGE = (
+    (2**31, 2**32 + 1, 2**40, 2**61 + 12345, 2**62 + 7, 2**63 - 1, 2**63, 2**64 + 3, 10**30)
+    + (2**28 + 1, 2**29, 3 * 2**25)  # as factors they leave 32 bits, but not 64
+)
 
 
 def huge(s: Step) -> int:

@@ -32,6 +32,8 @@ def _add_truths(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
             loaded.row("raw_gap", loaded.ids[arg], loaded.tables.mask(gap))
         for cond in _parts(node.op.cond):
             value = truth(cond)
+            if value is None:
+                continue
             for x in postorder((value,)):
                 if x not in loaded.ids:
                     add_node(x)
