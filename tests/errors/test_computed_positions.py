@@ -106,3 +106,30 @@ def test_a_window_that_is_no_pair() -> None:
         f"{where}: `x` gets the window 3 of `t`\n"
         "  Give a pair: within=(lo, hi), for lo <= step < hi."
     )
+
+
+def test_a_position_of_an_axis_that_is_empty_where_it_is_taken() -> None:
+    t = ot.dims("t")
+    x, drawn = ot.input("x", over=t), ot.input("drawn", dtype="int32", over=t)
+    taken, where = ot.take(x[:t], drawn, axis=0), here()
+    assert refusal(ShapeError, lambda: ot.Program(y=taken)) == (
+        f"{where}: `x` is taken at a computed position of axis -1, which has size t "
+        "(first bad point: t=0, with T=1)\n"
+        "  Take it only where the axis has elements: `ot.where(condition, read, other)`."
+    )
+    program = ot.Program(y=ot.where(t > 0, taken, 7.0))
+    given = {"x": [1.0, 2.0, 4.0], "drawn": [0, 0, 1]}
+    assert program.interpret(**given)["y"].tolist() == [7.0, 1.0, 2.0]
+    assert program.compile(checks=["values", "addresses"])(**given)["y"].tolist() == [7.0, 1.0, 2.0]
+
+
+def test_a_position_of_an_axis_without_elements() -> None:
+    z = ot.input("z", (2, 0))
+    taken, where = ot.take(z, ot.constant([0]), axis=1), here()
+    assert refusal(ShapeError, lambda: ot.Program(y=taken)) == (
+        f"{where}: `z` is taken at a computed position of axis -1, which has size 0\n"
+        "  Give the axis at least one element."
+    )
+    none = ot.Program(y=ot.take(z, ot.constant([1]), axis=0), w=ot.sort(z))
+    given = {"z": [[], []]}
+    assert none.interpret(**given)["y"].shape == none.compile()(**given)["y"].shape == (1, 0)

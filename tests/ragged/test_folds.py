@@ -141,6 +141,23 @@ def test_the_largest_of_equal_infinities_is_a_live_one() -> None:
     assert found["at"].tolist() == [1]
 
 
+def test_the_first_of_live_nans_is_the_largest_and_the_least() -> None:
+    done = np.array([[0, 0, 1, 0]], bool)
+    x = np.array([[5.0, np.nan, np.nan, 7.0]], "float32")
+    found = run(done, x, lambda v, b, t: {"at": v[b, :].argmax(0), "least": v[b, :].argmin(0)})
+    assert (found["at"].tolist(), found["least"].tolist()) == ([1], [1])
+
+
+def test_the_largest_of_no_steps_is_at_0() -> None:
+    done = np.array([[0, 1, 0], [0, 0, 0]], bool)
+    x = np.array([[1.0, 2.0, 5.0], [1.0, 2.0, 5.0]], "float32")
+    found = run(
+        done, x, lambda v, b, t: {"none": v[b, t.size :].argmax(0), "rest": v[b, t:].argmin(0)}
+    )
+    assert found["none"].tolist() == [0, 0]
+    assert found["rest"].tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
 def test_probabilities_of_an_episode_add_up_to_one() -> None:
     done = PATTERNS["mixed"]
     x = draws(done)

@@ -94,3 +94,19 @@ def test_memory_does_not_follow_the_constant_of_a_shift(far: int, forward: bool)
     memory = run.explain().memory
     assert memory is not None
     assert memory.predicted_peak_bytes < 2**16
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+@pytest.mark.parametrize("step", [2, 3])
+def test_a_slice_of_every_other_element_that_is_empty_has_a_gradient(step: int, steps: int) -> None:
+    t = ot.dims("t")
+    x = ot.input("x", over=t)
+    some = x[: t + 1][..., 1::step]
+    program = ot.Program(g=ot.grad((some * some).sum(0)[:].sum(0), x))
+    given = np.arange(1.0, steps + 1, dtype="float32")
+    reads = [len(range(t, steps)) * ((t - 1) % step == 0 and t > 0) for t in range(steps)]
+    expected = 2 * given * np.array(reads)
+    assert program.interpret(x=given)["g"].tolist() == expected.tolist()
+    assert program.compile(checks=["values", "addresses"])(x=given)["g"].tolist() == (
+        expected.tolist()
+    )

@@ -9,7 +9,7 @@ import numpy as np
 
 from ostinato.pdg import philox
 from ostinato.pdg.axis_functions import along_axis
-from ostinato.pdg.errors import DomainError
+from ostinato.pdg.errors import DomainError, ShapeError
 from ostinato.pdg.functions import FUNCTIONS, HALVES, Array, fold_unit
 from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, evaluate
 from ostinato.pdg.naming import called
@@ -151,17 +151,25 @@ def positions(at: Index, env: Env) -> Array:
 
 
 def take(x: Array, index: Array, axis: int) -> Array:
-    """Return ``take_along_axis`` with broadcasting and clamped positions."""
+    """Return ``take_along_axis`` with broadcasting and clamped positions; of no elements, zeros."""
+    if not x.shape[axis]:
+        shape = list(x.shape)
+        shape[axis] = index.shape[axis]
+        return np.zeros(np.broadcast_shapes(tuple(shape), index.shape), x.dtype)
     clamped = np.clip(index.astype("int64"), 0, x.shape[axis] - 1)
     return np.take_along_axis(x, clamped, axis)
 
 
 def check_window(node: Node, index: Array, env: Env) -> None:
-    """Refuse a position outside the window of a gather, which would be clamped.
+    """Refuse a position on an axis without elements, and one outside the window of a gather.
 
-    Errors: DomainError.
+    Errors: DomainError, ShapeError.
     """
     assert isinstance(node.op, Gather), f"{node} is no gather"
+    size = node.args[0].shape[node.op.axis]
+    if evaluate(size, env) < 1 and all(sizes(node.shape, env)):
+        fact = f"{called(node.args[0])} is taken at a position of an axis of size {size}, here 0"
+        raise ShapeError(fact, "Take it only where the axis has elements.", node.where)
     if node.op.window is None:
         return
     lo, hi = (evaluate(end, env) for end in (node.op.window[1].lo, node.op.window[1].hi))

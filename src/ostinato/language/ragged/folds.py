@@ -82,14 +82,14 @@ def argument(fn: str, x: Tensor, axis: int | None, keepdims: bool = False) -> Te
         return _dropped(made(out, parts_of(x), x), axes, keepdims)
     (k,) = axes
     node = dense(operand, fold_unit(fn, operand.dtype), met)
-    out = reduction.reduce(fn, node, k, True, where)
-    # Where every live element is the unit, such as -inf, the first position may be a dead one.
-    live = together(met)
-    sizes = list(live.shape)
-    sizes[k] = x.node.shape[k]
-    live = movement.broadcast_to(live, sizes, where)
-    first = reduction.reduce("argmax", convert(live, "int32"), k, True, where)
-    out = select(build.gather(live, out, k, where), out, first, where)
+    # The first live element that is the extreme or NaN: where every live element is the unit, such
+    # as -inf, the first extreme may be a dead one, and an axis may have no element at all.
+    extreme = reduction.reduce(fn.removeprefix("arg"), node, k, True, where)
+    found = node_elementwise("eq", node, extreme, where=where)
+    if operand.dtype in FLOATS:
+        found = node_elementwise("or", found, node_elementwise("ne", node, node, where=where))
+    found = node_elementwise("and", together(met), found, where=where)
+    out = reduction.reduce("argmax", convert(found, "int32"), k, True, where)
     return _dropped(made(out, folded(parts_of(x), axes), x), axes, keepdims)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ostinato.pdg.condition import Cond, at_least, every
+from ostinato.pdg.condition import Cond, at_least, every, some
 from ostinato.pdg.demand.demand import Demand, box, read_relation
 from ostinato.pdg.errors import CoverageError, DomainError, ShapeError
 from ostinato.pdg.index import (
@@ -22,6 +22,7 @@ from ostinato.pdg.index import (
     substitute,
     symbols,
 )
+from ostinato.pdg.intervals import interval
 from ostinato.pdg.isl import LowerBounds, Sample, Set, condition_set
 from ostinato.pdg.naming import called, is_named
 from ostinato.pdg.node import Gather, Host, Input, Node, Part, Pdg, Random, Read, Rec
@@ -49,8 +50,10 @@ def check(pdg: Pdg, minimum_extents: LowerBounds | None = None) -> Demand:
             case Read():
                 _check_slices(demand, node, node.op)
                 _check_fixed(demand, node, node.op)
-            case Gather(_, window) if window is not None:
-                _check_window(demand, node, window)
+            case Gather(axis, None):
+                _check_positions(demand, node, axis)
+            case Gather(_, (dim, steps)):
+                _check_window(demand, node, dim, steps)
             case _:
                 pass
     return demand
@@ -221,14 +224,29 @@ def _check_part(demand: Demand, node: Node, op: Part) -> None:
         raise ShapeError(fact + _first_bad(sample), remedy, node.where)
 
 
-def _check_window(demand: Demand, node: Node, window: tuple[Dim, Slice]) -> None:
+def _check_window(demand: Demand, node: Node, dim: Dim, steps: Slice) -> None:
     """No index lies inside an empty window, so none may be empty where it is read."""
-    dim, steps = window
     sample = _violation(demand, node, at_least(steps.hi, steps.lo + 1))
     if sample is not None:
         fact = f"the window {steps} of {called(node.args[0])} over {dim} is empty"
         remedy = "Read it only where the window holds a step: `ot.where(condition, read, other)`."
         raise DomainError(fact + _first_bad(sample), remedy, node.where)
+
+
+def _check_positions(demand: Demand, node: Node, axis: int) -> None:
+    """No position lies on an axis without elements, so it must have some where one is taken."""
+    x = node.args[0]
+    size = x.shape[axis]
+    if interval(size).low >= 1 or not all(map(is_quasi_affine, (size, *node.shape))):
+        return
+    nothing = some(*(at_least(0, n) for n in node.shape))
+    sample = _violation(demand, node, some(at_least(size, 1), nothing))
+    if sample is not None:
+        fact = f"{called(x)} is taken at a computed position of axis {axis}, which has size {size}"
+        remedy = "Take it only where the axis has elements: `ot.where(condition, read, other)`."
+        if size.is_const:
+            remedy = "Give the axis at least one element."
+        raise ShapeError(fact + _first_bad(sample), remedy, node.where)
 
 
 def _check_fixed(demand: Demand, node: Node, op: Read) -> None:

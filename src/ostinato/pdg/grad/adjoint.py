@@ -16,7 +16,6 @@ from ostinato.pdg.build import (
     ONE,
     affine,
     along,
-    gather,
     matmul,
     part,
     read,
@@ -30,7 +29,7 @@ from ostinato.pdg.functions import has_derivative
 from ostinato.pdg.grad.axis_adjoints import along_back, flip, is_flip, positions, wide
 from ostinato.pdg.grad.custom import custom_back
 from ostinato.pdg.grad.derivatives import CONSTANT, derivative
-from ostinato.pdg.grad.gathers import clamped, collect_steps, collected
+from ostinato.pdg.grad.gathers import clamped, collect_steps, collected, taken
 from ostinato.pdg.grad.preimage import Dims
 from ostinato.pdg.grad.read_adjoints import Adjoint, read_back, sum_missing
 from ostinato.pdg.grad.recurrences import linear_back, scan_back
@@ -252,7 +251,8 @@ def _part(node: Node, axis: int, at: Expr | Slice, up: Node) -> Node:
     inside = a.map("and", inside, a.map("ge", offset, a.number_of("int32", 0)))
     divides = a.map("eq", a.map("mod", offset, step), a.number_of("int32", 0))
     ones = (*(ONE,) * (up.rank + axis), *index.shape)
-    spread = gather(up, reshape(index, ones, where=node.where), axis, node.where)
+    there = clamped(node, reshape(index, ones, where=node.where), at.size)
+    spread = taken(up, there, axis, at.size, node.where)
     return a.choose(a.map("and", inside, divides), spread, a.number(0, spread))
 
 

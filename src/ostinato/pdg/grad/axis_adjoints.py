@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ostinato.pdg.arithmetic import Algebra, full
 from ostinato.pdg.build import ONE, affine, along, gather, iota, map_node, pad_rank, reshape
-from ostinato.pdg.grad.gathers import clamped
+from ostinato.pdg.grad.gathers import clamped, taken
 from ostinato.pdg.index import Expr
 from ostinato.pdg.node import Affine, Along, Broadcast, Gather, Iota, Map, Node, Read, Reshape
 
@@ -151,10 +151,10 @@ def _scattered(node: Node, up: Node) -> Node:
     """Each update gets the adjoint of the place it went to."""
     assert isinstance(node.op, Along), f"{node} is no function of an axis"
     a, index, axis = Algebra(node.where), node.args[1], node.op.axis
-    taken = up  # thin: the same for every place
+    each = up  # thin: the same for every place
     if up.shape[axis] != ONE:
-        taken = gather(up, clamped(node, index, node.op.size), axis, node.where)
+        each = taken(up, clamped(node, index, node.op.size), axis, node.op.size, node.where)
     inside = a.map("ge", index, a.number(0, index))
     size = pad_rank(affine(node.op.size), index.rank)
     inside = a.map("and", inside, a.map("lt", index, size))
-    return a.choose(inside, taken, a.number(0, taken))
+    return a.choose(inside, each, a.number(0, each))

@@ -8,10 +8,12 @@ one scatter.
 from __future__ import annotations
 
 from ostinato.pdg.arithmetic import Algebra
-from ostinato.pdg.build import ONE, affine, along, order, read, reshape, transpose
+from ostinato.pdg.build import ONE, affine, along, gather, order, read, reshape, transpose
+from ostinato.pdg.condition import at_least
 from ostinato.pdg.grad.preimage import Dims
 from ostinato.pdg.grad.read_adjoints import Adjoint
 from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, product
+from ostinato.pdg.intervals import interval
 from ostinato.pdg.node import Gather, Node, Reduce, Reshape
 
 FEW_ROWS = 16  # of a table: comparing with all of them is one vector operation
@@ -28,6 +30,13 @@ def clamped(node: Node, index: Node, size: Expr) -> Node:
     a = Algebra(node.where)
     last = a.cast(affine(size - 1), index.dtype)
     return a.map("minimum", a.map("maximum", index, a.number(0, index)), last)
+
+
+def taken(up: Node, index: Node, axis: int, size: Expr, where: str) -> Node:
+    """``up`` at positions of an axis of a size; zeros where the axis has no element."""
+    out = gather(up, index, axis, where)
+    is_never_empty = interval(size).low >= 1
+    return out if is_never_empty else Algebra(where).switch(at_least(size, 1), out)
 
 
 def collected(node: Node, missing: Dims) -> tuple[Dim, ...]:
