@@ -7,6 +7,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.language.dims import Dimension, IndexExpression
+from ostinato.rewrite.registry import RuleSet
 
 
 def parts(t: Dimension, x: ot.Tensor) -> dict[str, ot.Tensor]:
@@ -110,3 +111,20 @@ def test_a_slice_of_every_other_element_that_is_empty_has_a_gradient(step: int, 
     assert program.compile(checks=["values", "addresses"])(x=given)["g"].tolist() == (
         expected.tolist()
     )
+
+
+@pytest.mark.parametrize("rules", [ot.rules.only(), ot.rules.exact(), None])
+def test_a_product_over_an_axis_without_elements_is_zero(rules: RuleSet | None) -> None:
+    s = ot.dims("s")
+    x = ot.input("x", (0,), over=s)
+    past = x[: s + 1]
+    near = ot.cos(past @ x)
+    h = ot.recurrent("h", over=s)
+    h[0] = x[0] @ x[0]
+    h[s + 1] = 0.5 * h + x[s + 1] @ x[s + 1] + 1.0
+    program = ot.Program(
+        near=near, slope=ot.grad(near.sum()[:].sum(0), x), sums=ot.cumsum(x[:] @ x[:].T, 0), h=h
+    )
+    given = {"x": np.zeros((3, 0))}
+    found, expected = program.compile(rules=rules)(**given), program.interpret(**given)
+    assert all(np.array_equal(found[name], expected[name]) for name in expected)

@@ -28,6 +28,7 @@ from ostinato.pdg.node import (
     Gather,
     Iota,
     Map,
+    Matmul,
     Node,
     Part,
     Pdg,
@@ -118,6 +119,8 @@ class Elements(Picks):
             case Reduce(fn) if is_of_nothing(node):
                 unit = 0 if fn.startswith("arg") else fold_unit(fn, node.dtype)
                 return Literal_(unit, node.dtype)
+            case Matmul() if is_of_nothing(node):
+                return Literal_(0, node.dtype)
             case Map("stop_gradient"):
                 return self.value(node.args[0], point, digits)
             case Map(fn):

@@ -24,6 +24,7 @@ from ostinato.pdg.node import (
     Input,
     Iota,
     Map,
+    Matmul,
     Node,
     Op,
     Part,
@@ -145,7 +146,7 @@ class Places:
                 return False
             case Map() | Case():
                 return not self._joins_reader(node)
-            case Reduce():
+            case Reduce() | Matmul():
                 return not is_of_nothing(node)
             case Gather():
                 return not self._is_picked_from(node)
@@ -262,8 +263,14 @@ def _others(node: Node, axis: int) -> tuple[Expr, ...]:
 
 
 def is_of_nothing(node: Node) -> bool:
-    """Whether a fold runs over an axis without elements: it is the unit."""
-    reduced = node.op.axes if isinstance(node.op, Reduce) else ()
+    """Whether a fold or a product runs over an axis without elements: it is the unit."""
+    match node.op:
+        case Reduce(_, axes):
+            reduced = axes
+        case Matmul():
+            reduced = (-1,)
+        case _:
+            reduced = ()
     return any(node.args[0].shape[axis] == expr(0) for axis in reduced)
 
 
