@@ -64,6 +64,7 @@ class Definition:
     ``free`` gathers nodes that were rounded in an order that is this judge's own choice: float sums
     and products of eight elements or more, and matrix products.
     ``tied`` gathers those at which a larger or smaller one of 0.0 and -0.0 was taken.
+    ``clamped`` gathers gathers without a window at which a position left its axis.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Definition:
         self.seed, self.hosts = seed, hosts or {}
         self.free: set[Node] = set()
         self.tied: set[Node] = set()
+        self.clamped: set[Node] = set()
         self.known: dict[Node, dict[tuple[Point, Place], Number]] = {}
         self.rows: dict[tuple[Node, Point, Place], Sequence[Number]] = {}
         self.calls: dict[tuple[Node, Point], npt.NDArray[Any]] = {}
@@ -286,8 +288,10 @@ class Definition:
         (x, places), axis = node.args, op.axis
         chosen = int(self.at(places, env, self.thin(places, env, place)))
         size = self.shape(x, env)[axis]
-        if op.window is not None and not 0 <= chosen < size:
-            raise Undefined(f"{node} is read outside its window")
+        if not 0 <= chosen < size:
+            if op.window is not None:
+                raise Undefined(f"{node} is read outside its window")
+            self.clamped.add(node)
         if not size:
             raise Undefined(f"{node} is read on an empty axis")
         there = list(self.thin(x, env, place))

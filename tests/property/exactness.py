@@ -5,13 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ostinato.pdg.functions import FLOATS, HALVES
-from ostinato.pdg.node import Along, Map, Matmul, Node, Pdg, Random, Rec, Reduce
+from ostinato.pdg.node import Along, Linear, Map, Matmul, Node, Pdg, Random, Rec, Reduce, Scan
 
 # Functions with a bound on their error instead of one rounding.
 BOUNDED = frozenset(
     ("exp", "log", "log1p", "expm1", "exp2", "log2", "tanh", "sigmoid", "sin", "cos", "tan")
     + ("erf", "erfc", "lgamma", "digamma", "arcsinh", "arctan2", "pow")
 )
+
+
+# Functions of floats that round nothing.
+ROUNDLESS = frozenset(
+    ("floor", "ceil", "round", "sign", "abs", "neg", "where", "minimum", "maximum", "cast")
+    + ("stop_gradient", "isfinite")
+)
+
+
+def is_rounded(node: Node) -> bool:
+    """Whether an operator computes floats that a compiler may round otherwise."""
+    if node.dtype not in FLOATS:
+        return False
+    if isinstance(node.op, Map):
+        return node.op.fn not in ROUNDLESS
+    return isinstance(node.op, Reduce | Matmul | Along | Scan | Linear)
 
 
 def is_bounded(node: Node, folds: bool = True) -> bool:

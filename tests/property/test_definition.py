@@ -79,3 +79,17 @@ def test_other_roundings_tell_a_sum_that_cancels_and_a_lost_sign_of_a_zero() -> 
     assert plain["sum"] == 0.0 and all(abs(each["sum"]) > 1e20 for each in moved)
     assert [each["pole"].item() for each in moved] == [np.inf, -np.inf]
     assert [each["first"].item() for each in moved] == [1.0, 1.0]
+
+
+def test_laws_of_real_numbers_tell_an_overflow_and_what_follows_from_an_infinity() -> None:
+    x = ot.input("x", (3,))
+    both = ot.log(ot.exp(x)), x * x + x * 2.0, ot.where(x > 0, x, 0.0)
+    pdg = ot.Program(over=both[0], spread=both[1], chosen=both[2]).pdg
+    given = {"x": np.array([1000.0, -np.inf, -1000.0], "float32")}
+    plain = define(Definition(pdg, {}, given))[0]
+    runs = [define(Unsettled(pdg, {}, given, salt=k, signs=True, laws=True))[0] for k in range(8)]
+    assert np.isinf(plain["over"]).all()
+    assert {bool(np.isfinite(each["over"][k])) for each in runs for k in (0, 2)} == {True, False}
+    assert {bool(np.isnan(each["spread"][1])) for each in runs} == {True, False}
+    assert not any(np.isfinite(each["spread"][1]) for each in runs)
+    assert all(each["chosen"].tolist() == [1000.0, 0.0, 0.0] for each in runs)

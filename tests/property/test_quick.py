@@ -63,6 +63,26 @@ def test_the_second_judge_refuses_a_wrong_interpreter(monkeypatch: pytest.Monkey
         quick(line(Step("neg")))
 
 
+def test_checks_must_refuse_a_position_that_is_clamped(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = Recipe((((0,), (3,)),), (Step("take_several", c=1),), 1, 1, wild=True)
+    trial = replace(line(), recipe=recipe, watched="steps")
+    assert quick(trial).trial == trial  # at positions 2, 0, 1 and -1
+    monkeypatch.setattr(QuickBench, "run", lambda bench, compiled, given: bench.reference(given))
+    with pytest.raises(Disagreement, match="outside its axis passes the checks"):
+        quick(trial)
+
+
+def test_only_integers_that_no_float_decides_have_bits_in_every_compilation() -> None:
+    def kept(*steps: Step) -> tuple[set[str], set[str]]:
+        bench = QuickBench(line(*steps))
+        told = bench.settled(bench.given(0))
+        return told.exact(True), told.exact(False)
+
+    assert kept(Step("zero_minus"), Step("wraps_product", a=1)) == ({"y0"}, set())
+    assert kept(Step("to_int64"), Step("wraps_product", a=1)) == ({"y0"}, set())
+    assert kept(Step("integer_step", c=2), Step("bits_or", a=1, b=1)) == ({"y0"}, {"y0"})
+
+
 def test_a_refusal_of_a_wild_program_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     backwards = line(Step("reversed_by_one"))
     with pytest.raises(Refused, match="ShapeError"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.property.tolerance import differences, sensitivity, unlike
+from tests.property.tolerance import differences, distance, sensitivity, unlike
 
 NAN, INF = np.nan, np.inf
 
@@ -40,3 +40,11 @@ def test_a_pole_between_roundings_may_be_finite_or_not() -> None:
     slack = sensitivity(reference, {}, expected)
     assert differences({"y": np.array([3.0, INF])}, expected, slack) == []
     assert len(differences({"y": np.array([3.0, 3.0])}, expected, slack)) == 1
+
+
+def test_a_nan_between_roundings_may_be_an_infinity_but_no_number() -> None:
+    expected = {"y": np.array([INF, INF, NAN])}
+    slack = {"y": distance(np.array([NAN, INF, -INF]), expected["y"])}
+    assert differences({"y": np.array([NAN, INF, INF])}, expected, slack) == []
+    assert len(differences({"y": np.array([1.0, INF, INF])}, expected, slack)) == 1
+    assert len(differences({"y": np.array([NAN, NAN, INF])}, expected, slack)) == 1

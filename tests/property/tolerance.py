@@ -20,6 +20,7 @@ Reference = Callable[[Mapping[str, Any], bool], Values]
 
 RELATIVE = {"float32": 1e-4, "float64": 1e-7, "float16": 1e-2, "bfloat16": 8e-2}
 NOISE = {"float32": 2e-6, "float64": 4e-15, "float16": 2e-3, "bfloat16": 2e-2}
+OTHERWISE = float(np.finfo("float64").max)  # far from a NaN or an infinity is another of them
 STEEP = 1e5  # beyond this a slope cannot be measured by differences
 
 
@@ -42,7 +43,8 @@ def alike(left: Array, right: Array) -> Array:
 def differences(found: Values, expected: Values, slack: Values | None = None) -> list[str]:
     """Describe every output that differs by more than rounding plus ``slack``.
 
-    Where ``slack`` is infinite, the reference itself may be finite or not.
+    Where ``slack`` is infinite, the reference itself may be finite or not; where it is
+    ``OTHERWISE``, it may be an infinity or a NaN.
     """
     out: list[str] = []
     for name, value in expected.items():
@@ -60,8 +62,15 @@ def differences(found: Values, expected: Values, slack: Values | None = None) ->
             with np.errstate(invalid="ignore"):
                 near = np.abs(left - right) <= relative * (1 + np.abs(right)) + extra
             close = close | (finite & near if relative else near & (extra > 0)) | np.isinf(extra)
+            if relative:
+                close = close | (_is_none(left) & _is_none(right) & (extra >= OTHERWISE))
         out += _first(name, got, value, ~close)
     return out
+
+
+def _is_none(value: Array) -> Array:
+    """Where a value is no number: an infinity or a NaN."""
+    return np.asarray(~np.isfinite(value))
 
 
 def unlike(found: Values, expected: Values, names: Iterable[str]) -> list[str]:
@@ -107,12 +116,15 @@ def sensitivity(
 
 
 def distance(moved: Array, value: Array) -> Array:
-    """Sixteen times how far values have moved; infinite between what is finite and what is not."""
+    """Sixteen times how far values have moved; infinite between what is finite and what is not.
+
+    It is ``OTHERWISE`` between two that are not finite and not the same.
+    """
     with np.errstate(all="ignore"):
         now, then = moved.astype("float64"), value.astype("float64")
         away = np.asarray(np.where(alike(now, then), 0.0, 16 * np.abs(now - then)))
     away[np.isnan(away)] = np.inf
-    return away
+    return np.where(_is_none(now) & _is_none(then) & (away > 0), OTHERWISE, away)
 
 
 def _moved(value: Any, rng: np.random.Generator) -> Any:

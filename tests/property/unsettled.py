@@ -2,44 +2,52 @@
 
 Monte Carlo arithmetic: each result that a compiler may round otherwise moves by a few roundings,
 each partial sum too, so that what cancels differently in another order is seen. Without
-`exact=True` the sign of a zero may be lost, and with it that of an infinity.
+`exact=True` the sign of a zero may be lost, and with it that of an infinity. Where laws of real
+numbers may be used, what overflows or underflows may be the real number, and what follows from an
+infinity or a NaN may be an infinity or a NaN (`docs/rewriting.md`).
 """
 
 from __future__ import annotations
 
+import math
 import random
+from collections.abc import Sequence
 from typing import Any
 
-from ostinato.pdg.node import Along, Linear, Map, Matmul, Node, Reduce, Scan
+import numpy as np
+
+from ostinato.pdg import node as ops
+from ostinato.pdg.node import Node
 from tests.property.constructs.table import FLOATS
 from tests.property.definition import Definition, Env, Place, Point
+from tests.property.exactness import is_rounded
 from tests.property.operators import COMBINE, Number, unit
 from tests.property.tolerance import NOISE
 
-# Functions whose result is exact.
-EXACT = frozenset(
-    ("floor", "ceil", "round", "sign", "abs", "neg", "where", "minimum", "maximum", "cast")
-    + ("stop_gradient", "isfinite")
-)
+# Functions that laws move across sums and quotients, and those that come to 0 from other numbers.
+DISTRIBUTED = frozenset(("add", "sub", "mul", "div"))
+UNDERFLOWING = frozenset(("mul", "div", "exp", "exp2", "pow", "sigmoid", "erfc"))
 
 
 class Unsettled(Definition):
     """The second judge with other roundings, which ``salt`` draws.
 
-    With ``signs`` all zeros are 0.0 for salt 0, -0.0 for salt 1, and else of any sign.
+    With ``signs`` all zeros are 0.0 for salt 0, -0.0 for salt 1, and else of any sign. With
+    ``laws`` overflows are the largest numbers at times, and infinities NaN.
     """
 
-    def __init__(self, *given: Any, salt: int, signs: bool) -> None:
+    def __init__(self, *given: Any, salt: int, signs: bool, laws: bool = False) -> None:
         super().__init__(*given)
         self.chance = random.Random(salt)
         self.signs = ((1,), (-1,), (1, -1))[min(salt, 2)] if signs else ()
+        self.laws = laws
         self.moved: dict[tuple[Node, Point, Place], Number] = {}
 
     def element(self, node: Node, point: Point, place: Place) -> Number:
         key = node, point, place
         if key not in self.moved:
             value = super().element(node, point, place)
-            if node.dtype in FLOATS and _rounds(node):
+            if is_rounded(node):
                 value = self.nearby(value)
                 if self.signs and value == 0:
                     value = abs(value) * self.chance.choice(self.signs)
@@ -49,20 +57,37 @@ class Unsettled(Definition):
     def nearby(self, value: Number) -> Number:
         return value * value.dtype.type(1 + NOISE[value.dtype.name] * self.chance.uniform(-1, 1))
 
+    def map(self, op: ops.Map, node: Node, env: Env, place: Place) -> Number:
+        value = super().map(op, node, env, place)
+        if not self.laws or not is_rounded(node):
+            return value
+        return self.lawful(value, self.operands(node, env, place), op.fn)
+
+    def lawful(self, value: Number, operands: Sequence[Number], fn: str) -> Number:
+        """What a law of real numbers may make of a value that is none, or that underflows."""
+        ends = np.finfo(value.dtype)
+        choices = [value]
+        if all(map(np.isfinite, operands)):
+            if fn == "div" and operands[1] == 0:
+                choices += [math.nan, math.inf, -math.inf]
+            elif np.isinf(value) and (fn in DISTRIBUTED or all(operands)):
+                choices += [math.copysign(float(ends.max), value)]
+            elif value == 0 and fn in UNDERFLOWING and all(operands):
+                choices += [math.copysign(float(ends.tiny), value)]
+        elif fn in DISTRIBUTED and not np.isfinite(value):
+            choices += [math.nan, math.inf, -math.inf]
+        return value.dtype.type(self.chance.choice(choices))
+
     def fold(self, node: Node, fn: str, row: list[Number]) -> Number:
         if fn not in ("sum", "prod") or node.dtype not in FLOATS:
             return super().fold(node, fn, row)
         total = unit(fn, node.dtype)
         for x in row:
             total = COMBINE[fn](total, self.nearby(x))
+        if self.laws and row:
+            return self.lawful(total, row, "add" if fn == "sum" else "mul")
         return total
 
     def row(self, x: Node, axis: int, env: Env, rest: Place) -> list[Number]:
         found = super().row(x, axis, env, rest)
         return [self.nearby(v) for v in found] if x.dtype in FLOATS else found
-
-
-def _rounds(node: Node) -> bool:
-    if isinstance(node.op, Map):
-        return node.op.fn not in EXACT
-    return isinstance(node.op, Reduce | Matmul | Along | Scan | Linear)
