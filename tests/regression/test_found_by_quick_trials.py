@@ -113,7 +113,7 @@ def test_a_slice_of_every_other_element_that_is_empty_has_a_gradient(step: int, 
     )
 
 
-@pytest.mark.parametrize("rules", [ot.rules.only(), ot.rules.exact(), None])
+@pytest.mark.parametrize("rules", [RuleSet(()), ot.rules.exact(), None])
 def test_a_product_over_an_axis_without_elements_is_zero(rules: RuleSet | None) -> None:
     s = ot.dims("s")
     x = ot.input("x", (0,), over=s)
@@ -126,5 +126,24 @@ def test_a_product_over_an_axis_without_elements_is_zero(rules: RuleSet | None) 
         near=near, slope=ot.grad(near.sum()[:].sum(0), x), sums=ot.cumsum(x[:] @ x[:].T, 0), h=h
     )
     given = {"x": np.zeros((3, 0))}
+    found, expected = program.compile(rules=rules)(**given), program.interpret(**given)
+    assert all(np.array_equal(found[name], expected[name]) for name in expected)
+
+
+@pytest.mark.parametrize("rules", [RuleSet(()), None])
+@pytest.mark.parametrize("fn", ["argmax", "argmin"])
+def test_the_only_element_of_an_axis_is_at_0(fn: str, rules: RuleSet | None) -> None:
+    s = ot.dims("s")
+    x, rows = ot.input("x", over=s), ot.input("rows", (3, 1), over=s)
+    h = ot.recurrent("h", dtype="int32", over=s)
+    h[0] = getattr(rows[0, 0], fn)(0) + 5
+    h[s + 1] = h + getattr(x[s : s + 1][s + 1], fn)(0)
+    program = ot.Program(
+        step=getattr(x[s : s + 1] * 2.0, fn)(0),
+        column=getattr(rows, fn)(-1) * 0.5,
+        row=getattr(rows, fn)(0),
+        h=h,
+    )
+    given = {"x": [1.5, 2.5, -3.5], "rows": np.arange(9.0).reshape(3, 3, 1) - 3.25}
     found, expected = program.compile(rules=rules)(**given), program.interpret(**given)
     assert all(np.array_equal(found[name], expected[name]) for name in expected)

@@ -40,6 +40,8 @@ ONE_ARRAY: dict[str, Callable[[Tensor, int], Tensor]] = {
     "deviation": lambda x, c: ot.sqrt(x.var(0) + 0.1),
     "largest": lambda x, c: x.max(-1, keepdims=c == 1),
     "least": lambda x, c: x.min(0),
+    "largest_at": lambda x, c: (x.argmax() if c > 2 else x.argmax(-1)).cast(x.dtype) * 0.25,
+    "least_at": lambda x, c: x.argmin(0).cast(x.dtype) * 0.25 + x,
     "row_product": lambda x, c: ot.sin(x).prod(-1),
     "whole_fold": lambda x, c: x.sum() * 0.25 if c > 1 else x.max(),
     "flip": lambda x, c: ot.flip(x, -1),

@@ -15,10 +15,9 @@ from ostinato.codegen.lowering.axis_indices import (
 )
 from ostinato.codegen.lowering.integer_nodes import applied, clamped, literal
 from ostinato.codegen.lowering.picks import Picks
-from ostinato.codegen.lowering.stored import MOVES, Point, is_of_nothing
+from ostinato.codegen.lowering.stored import MOVES, Point, known_fold
 from ostinato.pdg.condition import ALWAYS, Cond, substitute_cond
 from ostinato.pdg.errors import ShapeError
-from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Expr, Slice, substitute
 from ostinato.pdg.node import (
     Affine,
@@ -116,11 +115,8 @@ class Elements(Picks):
                 return Position(substitute(of, point))
             case Iota():
                 return Position(linear(digits[0]))
-            case Reduce(fn) if is_of_nothing(node):
-                unit = 0 if fn.startswith("arg") else fold_unit(fn, node.dtype)
-                return Literal_(unit, node.dtype)
-            case Matmul() if is_of_nothing(node):
-                return Literal_(0, node.dtype)
+            case Reduce() | Matmul() if (known := known_fold(node)) is not None:
+                return known
             case Map("stop_gradient"):
                 return self.value(node.args[0], point, digits)
             case Map(fn):

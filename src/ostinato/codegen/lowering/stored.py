@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from ostinato.codegen.ir.system import Axis
+from ostinato.codegen.ir.system import Axis, Literal_
 from ostinato.codegen.lowering.axis_indices import Component, Digit, Digits, Structure, structure
 from ostinato.codegen.lowering.integer_nodes import Affinities
 from ostinato.codegen.systems.whole_axes import JUMPING
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.build import order
+from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Expr, Slice, expr, upper_bound
 from ostinato.pdg.node import (
     Affine,
@@ -147,7 +148,7 @@ class Places:
             case Map() | Case():
                 return not self._joins_reader(node)
             case Reduce() | Matmul():
-                return not is_of_nothing(node)
+                return known_fold(node) is None
             case Gather():
                 return not self._is_picked_from(node)
             case _:
@@ -262,16 +263,22 @@ def _others(node: Node, axis: int) -> tuple[Expr, ...]:
     return tuple(s for k, s in enumerate(node.shape) if k - node.rank != axis)
 
 
-def is_of_nothing(node: Node) -> bool:
-    """Whether a fold or a product runs over an axis without elements: it is the unit."""
+def known_fold(node: Node) -> Literal_ | None:
+    """A fold or product over an axis without elements, which is the unit; else None.
+
+    The position of the only element of an axis is known as well.
+    """
     match node.op:
-        case Reduce(_, axes):
-            reduced = axes
-        case Matmul():
-            reduced = (-1,)
+        case Reduce(fn, axes):
+            is_position = fn.startswith("arg")
+            unit = 0 if is_position else fold_unit(fn, node.dtype)
+            sizes = [node.args[0].shape[axis] for axis in axes]
+            is_known = expr(0) in sizes or (is_position and sizes == [expr(1)])
+            return Literal_(unit, node.dtype) if is_known else None
+        case Matmul() if node.args[0].shape[-1] == expr(0):
+            return Literal_(0, node.dtype)
         case _:
-            reduced = ()
-    return any(node.args[0].shape[axis] == expr(0) for axis in reduced)
+            return None
 
 
 def _op_name(op: Op) -> str:
