@@ -151,3 +151,12 @@ def test_touching_ranges_are_joined() -> None:
     assert simplified(some(at_least(n - 2, p), equal(p, n - 1))) == ALWAYS
     assert simplified(every(at_least(n - 2, p), equal(p, n - 1))) == NEVER
     assert simplified(negation(equal(p, 0))) == at_least(p, 1)
+
+
+def test_a_disjunction_forgets_what_its_members_say_the_opposite_of() -> None:
+    odd, first, rest = equal(mod(expr(P), 3), 1), equal(P, 0), at_least(S, 2)
+    assert simplified(some(odd, negation(odd))) == ALWAYS
+    assert simplified(some(every(rest, odd), every(rest, negation(odd)))) == rest
+    assert simplified(some(every(rest, first), every(negation(first), rest))) == rest
+    both = every(odd, first), every(odd, negation(first)), every(negation(odd), rest)
+    assert simplified(some(*both)) == some(every(rest, negation(odd)), odd)

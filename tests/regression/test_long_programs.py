@@ -58,3 +58,15 @@ def test_a_stack_of_many_is_chosen_from_by_halves() -> None:
     x = np.arange(3, dtype="float32")
     found = program.compile()(x=x)["y"]
     assert found.tolist() == program.interpret(x=x)["y"].tolist()
+
+
+def test_a_gradient_of_many_choices_on_the_point_has_no_long_conditions() -> None:
+    b = ot.dims("b")
+    x = y = ot.input("x", over=b)
+    for k in range(40):
+        y = ot.where(b % (k + 2) == 1, y * 0.5, y)
+    program = ot.Program(g=ot.grad((y * y)[:].sum(0), x))
+    assert max(map(len, str(program).splitlines())) < 200
+    steps = np.arange(7)
+    scale = np.prod([np.where(steps % (k + 2) == 1, 0.25, 1.0) for k in range(40)], 0)
+    np.testing.assert_allclose(program.interpret(x=steps + 1.0)["g"], 2 * (steps + 1) * scale)

@@ -207,7 +207,7 @@ def _factored(conds: Iterable[Cond]) -> Cond:
 
 
 def _merged(conds: list[Cond]) -> list[Cond]:
-    """A disjunction with comparisons that touch or overlap joined into one."""
+    """A disjunction with members that leave no gap joined into one."""
     for k, a in enumerate(conds):
         for j, b in enumerate(conds):
             joined = _joined(a, b) if j != k else None
@@ -218,7 +218,25 @@ def _merged(conds: list[Cond]) -> list[Cond]:
 
 
 def _joined(a: Cond, b: Cond) -> Cond | None:
-    """``a or b`` as one comparison, where ``a`` is a bound and the two leave no gap."""
+    """``a or b`` as one condition, if the two leave no gap.
+
+    They do if they are the same but for one member, of which they have opposites, or if ``a`` is a
+    bound that ``b`` touches.
+    """
+    mine, other = conjuncts(a), conjuncts(b)
+    apart = [[c for c in x if c not in y] for x, y in ((mine, other), (other, mine))]
+    if len(apart[0]) == len(apart[1]) == 1 and _are_opposite(apart[0][0], apart[1][0]):
+        return every(*(c for c in mine if c in other))
+    return _touching(a, b)
+
+
+def _are_opposite(a: Cond, b: Cond) -> bool:
+    if isinstance(a, Compare) and isinstance(b, Compare):
+        return _complement(a) == b or _complement(b) == a
+    return Negation(a) == b or Negation(b) == a
+
+
+def _touching(a: Cond, b: Cond) -> Cond | None:
     if not isinstance(a, Compare) or not isinstance(b, Compare) or a.kind != "ge":
         return None
     if b.kind == "ge":
