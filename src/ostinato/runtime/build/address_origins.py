@@ -183,26 +183,39 @@ class Origins:
         if value in self.chosen:
             return self.chosen[value]
         op, rest = self.known.get(value, ("", ""))
-        kind, names = f"<{lanes} x i64>", self.three()
+        names = self.three()
         if len(self.roots(value)) < 2:
-            for name, bound in zip(names, self.part_of(value, line), strict=True):
-                first = f"{kind} poison, i64 {bound}, i64 0"
-                all_ = f"{kind} {name}.0, {kind} poison, <{lanes} x i32> zeroinitializer"
-                self.begin.append(f"  {name}.0 = insertelement {first}")
-                self.begin.append(f"  {name} = shufflevector {all_}")
+            self.begin += self.repeated(names, self.part_of(value, line), lanes)
         elif op == "select":
             test, *sides = parts_of(rest)
             one, other = (self.of_lanes(x.split()[-1], lanes, line) for x in sides)
             for name, x, y in zip(names, one, other, strict=True):
-                made = f"  {name} = select {test}, {kind} {x}, {kind} {y}"
+                made = f"  {name} = select {test}, <{lanes} x i64> {x}, <{lanes} x i64> {y}"
                 self.before.setdefault(value, []).append(made)
         else:
             begun = [x for x in self.through(value)[1] if self.roots(x)]
             if len(begun) != 1 or op in ("phi", "shufflevector", "insertelement"):
                 raise UnknownFormError(f"{value} = {op} {rest}, in {line}")
-            names = self.of_lanes(begun[0], lanes, line)
+            if self.is_one(begun[0]):
+                made_here = self.repeated(names, self.part_of(begun[0], line), lanes)
+                self.before.setdefault(value, []).extend(made_here)
+            else:
+                names = self.of_lanes(begun[0], lanes, line)
         self.chosen[value] = names
         return names
+
+    def is_one(self, value: str) -> bool:
+        """Whether a value is one address, of which a vector may count from several tensors."""
+        return len(self.roots(value)) > 1 and "<" not in self.known[value][1]
+
+    def repeated(self, names: Area, bounds: Area, lanes: int) -> list[str]:
+        """The lines that make vectors of bounds."""
+        kind, out = f"<{lanes} x i64>", list[str]()
+        for name, bound in zip(names, bounds, strict=True):
+            out.append(f"  {name}.0 = insertelement {kind} poison, i64 {bound}, i64 0")
+            all_ = f"{kind} {name}.0, {kind} poison, <{lanes} x i32> zeroinitializer"
+            out.append(f"  {name} = shufflevector {all_}")
+        return out
 
     def part_of(self, value: str, line: str) -> Area:
         """The bounds of one of several addresses; what nobody uses has none."""

@@ -1,0 +1,42 @@
+"""Addresses of optimised code that are chosen between tensors get the bounds of the chosen one."""
+
+import llvmlite.binding as llvm
+
+from ostinato.runtime.build.addresses import checked
+
+SINK = """define void @ostinato.entry.k0(ptr %memory, ptr %table, i64 %local, i1 %test, i64 %at) {
+entry:
+  %second = getelementptr i64, ptr %table, i64 1
+  br i1 %test, label %left, label %right
+
+left:
+  %x = load i64, ptr %table
+  %x.base = getelementptr i8, ptr %memory, i64 %x
+  br label %both
+
+right:
+  %y = load i64, ptr %second
+  %y.base = getelementptr i8, ptr %memory, i64 %y
+  br label %both
+
+both:
+  %base = phi ptr [ %x.base, %left ], [ %y.base, %right ]
+  %other = phi i64 [ 0, %left ], [ 1, %right ]
+  %lane = insertelement <2 x i64> poison, i64 %at, i64 0
+  %lanes = insertelement <2 x i64> %lane, i64 %other, i64 1
+  %places = getelementptr double, ptr %base, <2 x i64> %lanes
+  %got = tail call <2 x double> @llvm.masked.gather.v2f64.v2p0(<2 x ptr> align 8 %places, \
+<2 x i1> splat (i1 true), <2 x double> poison)
+  ret void
+}
+
+declare <2 x double> @llvm.masked.gather.v2f64.v2p0(<2 x ptr>, <2 x i1>, <2 x double>)
+"""
+
+
+def test_lanes_that_count_from_one_chosen_address_have_its_bounds() -> None:
+    text = checked(SINK)
+    llvm.parse_assembly(text).verify()
+    kernel = text.partition("ret void")[0]
+    assert kernel.count("call ptr @checked.place") == 2  # a lane each
+    assert kernel.count("= phi i64") == 4  # the other one, and three bounds
