@@ -67,7 +67,11 @@ def test_checks_must_refuse_a_position_that_is_clamped(monkeypatch: pytest.Monke
     recipe = Recipe((((0,), (3,)),), (Step("take_several", c=1),), 1, 1, wild=True)
     trial = replace(line(), recipe=recipe, watched="steps")
     assert quick(trial).trial == trial  # at positions 2, 0, 1 and -1
-    monkeypatch.setattr(QuickBench, "run", lambda bench, compiled, given: bench.reference(given))
+
+    def unchecked(bench: QuickBench, compiled: object, given: dict[str, object]) -> object:
+        return bench.reference(given)
+
+    monkeypatch.setattr(QuickBench, "run", unchecked)
     with pytest.raises(Disagreement, match="outside its axis passes the checks"):
         quick(trial)
 

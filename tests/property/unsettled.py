@@ -66,7 +66,7 @@ class Unsettled(Definition):
     def lawful(self, value: Number, operands: Sequence[Number], fn: str) -> Number:
         """What a law of real numbers may make of a value that is none, or that underflows."""
         ends = np.finfo(value.dtype)
-        choices = [value]
+        choices: list[Number] = [value]
         if all(map(np.isfinite, operands)):
             if fn == "div" and operands[1] == 0:
                 choices += [math.nan, math.inf, -math.inf]
@@ -76,7 +76,7 @@ class Unsettled(Definition):
                 choices += [math.copysign(float(ends.tiny), value)]
         elif fn in DISTRIBUTED and not np.isfinite(value):
             choices += [math.nan, math.inf, -math.inf]
-        return value.dtype.type(self.chance.choice(choices))
+        return ends.dtype.type(self.chance.choice(choices))
 
     def fold(self, node: Node, fn: str, row: list[Number]) -> Number:
         if fn not in ("sum", "prod") or node.dtype not in FLOATS:

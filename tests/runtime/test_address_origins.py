@@ -1,8 +1,11 @@
 """Addresses of optimised code that are chosen between tensors get the bounds of the chosen one."""
 
-import llvmlite.binding as llvm
+import importlib
+from typing import Any
 
 from ostinato.runtime.build.addresses import checked
+
+llvm: Any = importlib.import_module("llvmlite.binding")
 
 SINK = """define void @ostinato.entry.k0(ptr %memory, ptr %table, i64 %local, i1 %test, i64 %at) {
 entry:
