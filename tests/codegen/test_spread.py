@@ -6,6 +6,7 @@ import pytest
 
 from ostinato.codegen.emit.driver import emit_driver
 from ostinato.codegen.ir.tree import Loop, computed, leaves
+from ostinato.codegen.loops.printer import function
 from ostinato.codegen.planning.plan import Plan, PlanOptions, plan
 from ostinato.codegen.scheduling import hoist
 from ostinato.pdg.condition import ALWAYS, equal
@@ -104,7 +105,8 @@ def test_a_loop_that_may_end_early_keeps_all_of_its_work() -> None:
 
 
 def test_workers_without_a_tile_take_steps_of_another() -> None:
-    text = emit_driver(plan(judged().system(), PlanOptions(widths={"b": 32})), frozenset())
+    planned = plan(judged().system(), PlanOptions(widths={"b": 32}))
+    text = function(emit_driver(planned, frozenset()))
     assert "parts = max(1, nt // max(1, (B + 31) // 32))" in text
     assert "items = (B + 31) // 32 * parts" in text
     assert "b_o_1 = item // parts" in text

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.cpu.python_text import SUM, Text, binary
 from ostinato.codegen.emit import generated_module as emission
 from ostinato.codegen.emit.function import Body
 from ostinato.codegen.emit.index_text import expression
 from ostinato.codegen.ir.system import Axis, Load, Statement
 from ostinato.codegen.ir.tree import Contraction, Loop, Nest, Tree
+from ostinato.codegen.loops.expression import Expression, binary
 from ostinato.codegen.planning.planned import Plan
 from ostinato.compiler.compiled import Compiled
 from ostinato.pdg.errors import AddressError, OptionError
@@ -268,12 +268,12 @@ def test_an_access_of_the_neighbour_is_found(
     for area in tensors:
         monkeypatch.setenv("OSTINATO_CACHE_DIR", str(tmp_path / area.tensor))
 
-        def wrong(self: Body, load: Load, scope: Any = None, area: Area = area) -> Text:
+        def wrong(self: Body, load: Load, scope: Any = None, area: Area = area) -> Expression:
             found = offset(self, load, scope)
             if load.tensor != area.tensor:
                 return found
             size = expression(product_of(area.shape), self.function.dims)
-            return binary("+", SUM, found, size)
+            return binary("+", found, size)
 
         with mock.patch.object(Body, "offset", wrong):
             run = compiled(program, threads=1)

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.emit.source import Source, comment, within_docstring
+from ostinato.codegen.loops.printer import comment, function, within_docstring
+from ostinato.codegen.loops.statements import Function
 from ostinato.pdg.errors import ArgumentError, EquationError
 from ostinato.pdg.text.fingerprint import describe
 
@@ -107,7 +108,7 @@ def test_a_comment_and_a_docstring_stay_what_they_are(text: str) -> None:
 @pytest.mark.parametrize("end", BREAKS, ids=ascii)
 def test_no_line_of_source_can_hold_two(end: str) -> None:
     with pytest.raises(AssertionError, match="no single line of source"):
-        Source().line(f"pass  # {end} import os")
+        function(Function(f"k{end}", (), ()))
 
 
 def test_a_name_cannot_stand_for_a_line_of_another_program() -> None:

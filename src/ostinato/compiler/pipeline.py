@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ostinato.codegen.emit.generated_module import Profiled
     from ostinato.codegen.emit.ports import Interface
     from ostinato.codegen.ir.system import System
+    from ostinato.codegen.loops.statements import Function
     from ostinato.codegen.planning.planned import Plan
     from ostinato.compiler.smallest import Taken
     from ostinato.rewrite.optimize import Optimized
@@ -52,9 +53,12 @@ YOUNG = 2_000_000  # objects more than before, until somebody looks for garbage
 
 
 def build(
-    pdg: Pdg, rules: RuleSet | None, options: Options, told: Callable[[str], object] | None = None
+    pdg: Pdg,
+    rules: RuleSet | None,
+    options: Options,
+    told: Callable[[Function], object] | None = None,
 ) -> Artifact:
-    """Run every stage of the compiler; ``told`` gets the pieces of source while it is emitted."""
+    """Run every stage of the compiler; ``told`` gets the functions while they are emitted."""
     started = time.perf_counter()
     importlib.import_module(REWRITING)
     with _seldom_collecting(), short_turns():
@@ -96,7 +100,7 @@ def assemble(
     optimized: Optimized,
     options: Options,
     rewrite_s: float,
-    told: Callable[[str], object] | None = None,
+    told: Callable[[Function], object] | None = None,
 ) -> Artifact:
     """Run the stages after rewriting, which took ``rewrite_s``."""
     from ostinato.codegen.cost.estimate import predicted

@@ -36,6 +36,9 @@ class Step:
     store: str | None = None
 
 
+_SELDOM = ("rows", "most", "begun", "living")  # what few products have
+
+
 @dataclass(frozen=True)
 class Matmul:
     """``acc[m, n] = start[m, n] + sum over k of A[m, k] * B[k, n]``, then the steps in order.
@@ -66,6 +69,19 @@ class Matmul:
     begun: str = ""
     living: Literal["", "m", "k"] = ""
     lanes: int = 0
+
+    def __str__(self) -> str:
+        """Python source for the record, one part per line."""
+        told = [f"form={self.form!r}"]
+        told += [f"{x}={getattr(self, x)!r}" for x in _SELDOM if getattr(self, x)]
+        sizes = ", ".join(f"{x}={getattr(self, x)!r}" for x in "mnk")
+        lines = [f"Matmul({self.dtype!r}, {sizes},"]
+        strides = f"a={self.a!r}, b={self.b!r}, start={self.start!r}"
+        lines += [f"       {strides}, {', '.join(told)},", "       operands=("]
+        lines += [f"           Operand({x.name!r}, {x.m!r}, {x.n!r})," for x in self.operands]
+        lines += ["       ),", "       steps=("]
+        lines += [f"           Step({x.name!r}, {x.expr!r}, {x.store!r})," for x in self.steps]
+        return "\n".join([*lines, "       ))"])
 
     @property
     def runtime(self) -> tuple[str, ...]:

@@ -61,7 +61,9 @@ def stamp(log: list[int], own: int, slot: int) -> None:
     count = log[own + COUNT]
     if count < log[own + ROOM]:
         at = log[own + EVENTS] + EVENT_WORDS * count
-        log[at], log[at + 1], log[at + 2] = slot, before, now
+        log[at] = slot
+        log[at + 1] = before
+        log[at + 2] = now
         log[own + COUNT] = count + 1
 
 
@@ -71,5 +73,7 @@ def mark(log: list[int], own: int, loop: int, value: int) -> None:
     count = log[own + COUNT]
     if count < log[own + ROOM]:
         at = log[own + EVENTS] + EVENT_WORDS * count
-        log[at], log[at + 1], log[at + 2] = -1 - loop, value, log[own + LAST]
+        log[at] = -1 - loop
+        log[at + 1] = value
+        log[at + 2] = log[own + LAST]
         log[own + COUNT] = count + 1

@@ -1,6 +1,6 @@
 """How each elementwise function, cast, literal and draw is written for the CPU target.
 
-This table is all that the emitter knows about a target: Numba promotes ``int32 + int32`` to int64
+This table is all that emission knows about a target. Numba promotes ``int32 + int32`` to int64
 and ``float32 * 0.5`` to float64, so every result is brought back to its declared type.
 """
 
@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 import re
 
-from ostinato.codegen.cpu.python_text import (
-    BOTH,
-    COMPARISON,
-    EITHER,
-    PRODUCT,
-    SUM,
-    UNARY,
-    Text,
+from ostinato.codegen.loops.expression import (
+    Constant,
+    Expression,
+    Given,
+    Negative,
+    Not,
+    Sign,
     binary,
     call,
+    compare,
 )
 from ostinato.pdg.node import Dtype, Scalar
 
@@ -38,74 +38,77 @@ ALIASES = (
     "u16, u32 = np.uint16, np.uint32",
 )
 
-_OPERATORS = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
-_LOGIC = {"and": ("&", BOTH), "or": ("|", EITHER)}
-_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_LOGIC = {"and": "&", "or": "|"}
+_COMPARISONS: dict[str, Sign] = {
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+}
 
 
-def literal(value: Scalar, dtype: Dtype) -> Text:
+def literal(value: Scalar, dtype: Dtype) -> Expression:
     """A constant of the dtype.
 
     >>> print(literal(0.5, "float32"), literal(float("inf"), "float64"), literal(True, "bool"))
     f32(0.5) f64(np.inf) True
     """
     if dtype == "bool":
-        return Text(str(bool(value)))
+        return Constant(bool(value))
     if dtype not in FLOATS:
-        return call(SUFFIX[dtype], str(int(value)))
-    x = float(value)
-    if math.isnan(x):
-        return call(SUFFIX[dtype], "np.nan")
-    if math.isinf(x):
-        return call(SUFFIX[dtype], "np.inf" if x > 0 else "-np.inf")
-    return call(SUFFIX[dtype], repr(x))
+        return call(SUFFIX[dtype], int(value))
+    return call(SUFFIX[dtype], Constant(float(value)))
 
 
-def function(fn: str, dtype: Dtype, args: tuple[Text, ...]) -> Text:
+def function(fn: str, dtype: Dtype, args: tuple[Expression, ...]) -> Expression:
     """An elementwise function of operands of one dtype (``where``: bool first)."""
     if fn in _OPERATORS:
-        op, level = _OPERATORS[fn]
-        return _narrowed(binary(op, level, *args), dtype)
+        return _narrowed(binary(_OPERATORS[fn], *args), dtype)
     if fn in _LOGIC:
-        return binary(*_LOGIC[fn], *args)
+        return binary(_LOGIC[fn], *args)
     if fn in _COMPARISONS:
-        left, right = (a.within(EITHER) for a in args)
-        return Text(f"{left} {_COMPARISONS[fn]} {right}", COMPARISON)
+        return compare(_COMPARISONS[fn], *args)
     match fn:
         case "not":
-            return Text(f"not {args[0].within(COMPARISON)}", 0)
+            return Not(args[0])
         case "where":
             return call("where", *args)
         case "stop_gradient":
             return args[0]
         case "neg":
-            return _narrowed(Text(f"-{args[0].within(UNARY)}", UNARY), dtype)
+            return _narrowed(Negative(args[0]), dtype)
         case "abs" if dtype == "uint32":
             return args[0]
         case "sign" if dtype == "uint32":
-            return call("minimum_u32", args[0], "u32(1)")
+            return call("minimum_u32", args[0], call("u32", 1))
         case "isfinite":
-            return Text(f"abs_{SUFFIX[dtype]}({args[0]}) < {SUFFIX[dtype]}(np.inf)", COMPARISON)
+            absolute = call(f"abs_{SUFFIX[dtype]}", args[0])
+            return compare("<", absolute, literal(math.inf, dtype))
         case _:
             return call(f"{fn}_{SUFFIX[dtype]}", *args)
 
 
-def _narrowed(text: Text, dtype: Dtype) -> Text:
-    return call(SUFFIX[dtype], text) if dtype in NARROW else text
+def _narrowed(of: Expression, dtype: Dtype) -> Expression:
+    return call(SUFFIX[dtype], of) if dtype in NARROW else of
 
 
-def cast(text: Text, source: Dtype, to: Dtype) -> Text:
+def cast(of: Expression, source: Dtype, to: Dtype) -> Expression:
     """A conversion as NumPy makes it; floats out of an integer's range saturate."""
     if source == to:
-        return text
+        return of
     if to == "bool":
-        return Text(f"{text.within(EITHER)} != {literal(0, source)}", COMPARISON)
+        return compare("!=", of, literal(0, source))
     if source in FLOATS and to not in FLOATS:
-        return call(f"cast_{SUFFIX[to]}_{SUFFIX[source]}", text)
-    return call(SUFFIX[to], text)
+        return call(f"cast_{SUFFIX[to]}_{SUFFIX[source]}", of)
+    return call(SUFFIX[to], of)
 
 
-def draw(fn: str, dtype: Dtype, counter: tuple[Text, ...], key: tuple[str, str]) -> Text:
+def draw(
+    fn: str, dtype: Dtype, counter: tuple[Expression, ...], key: tuple[Given, Given]
+) -> Expression:
     """A random number at a counter of four words under a key of two."""
     name = "philox_bits" if fn == "bits" else f"{fn}_{SUFFIX[dtype]}"
     return call(name, *counter, *key)

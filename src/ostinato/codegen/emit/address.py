@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ostinato.codegen.cpu.python_text import PRODUCT, SUM, Text, binary, call
 from ostinato.codegen.emit.index_text import Names, expression
 from ostinato.codegen.ir.system import Clamp
+from ostinato.codegen.loops.expression import Constant, Expression, binary, call
 from ostinato.codegen.memory.storage import Slot, Storage
 from ostinato.pdg.index import Atom, Dim, Expr, dims_of, expr
 
@@ -16,7 +16,7 @@ from ostinato.pdg.index import Atom, Dim, Expr, dims_of, expr
 class Part:
     """One summand of an offset: an index, perhaps computed at run time, times a stride."""
 
-    index: Text
+    index: Expression
     stride: Expr
     is_inner: bool  # depends on an axis of the nest: stays in the loop
 
@@ -38,16 +38,16 @@ def slot_parts(
     return out
 
 
-def _stored(slot: Slot, at: Expr, names: Names) -> Text:
+def _stored(slot: Slot, at: Expr, names: Names) -> Expression:
     index, extent = expression(at, names), expression(slot.extent, names)
     if slot.kind == "circular":
-        return binary("%", PRODUCT, index, extent)
+        return binary("%", index, extent)
     return clamped(index, slot.extent, names)
 
 
-def clamped(index: Text, size: Expr, names: Names) -> Text:
+def clamped(index: Expression, size: Expr, names: Names) -> Expression:
     """The nearest index inside ``0 <= index < size``; 0 where there is none."""
-    return call("max", call("min", index, expression(size - 1, names)), "0")
+    return call("max", call("min", index, expression(size - 1, names)), 0)
 
 
 def _affine(at: Expr, stride: Expr, inner: frozenset[Dim], names: Names) -> list[Part]:
@@ -73,18 +73,18 @@ def axis_parts(
             yield Part(clamped(index, axis.pad, names) if clamp == "all" else index, stride, True)
 
 
-def total(parts: Sequence[Part], start: Text | None, names: Names) -> Text:
+def total(parts: Sequence[Part], start: Expression | None, names: Names) -> Expression:
     """The sum of the parts, after ``start``."""
     out = start
     for part in parts:
-        text = scaled(part.index, part.stride, names)
-        out = text if out is None else binary("+", SUM, out, text)
-    return out if out is not None else Text("0")
+        term = scaled(part.index, part.stride, names)
+        out = term if out is None else binary("+", out, term)
+    return out if out is not None else Constant(0)
 
 
-def scaled(index: Text, stride: Expr, names: Names) -> Text:
+def scaled(index: Expression, stride: Expr, names: Names) -> Expression:
     if stride == expr(1):
         return index
-    if stride.is_const and index.code.isdigit():
-        return Text(str(int(index.code) * stride.as_int()))
-    return binary("*", PRODUCT, index, expression(stride, names))
+    if stride.is_const and isinstance(index, Constant) and index.value >= 0:
+        return Constant(int(index.value) * stride.as_int())
+    return binary("*", index, expression(stride, names))

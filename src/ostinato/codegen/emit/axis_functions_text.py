@@ -11,14 +11,21 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu import target
-from ostinato.codegen.cpu.python_text import EITHER, Text, call
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_text import expression
-from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.value import at_literals, bind, print_value, shared
 from ostinato.codegen.ir.system import Axis, Load, Statement, Value
 from ostinato.codegen.ir.tree import Sweep
 from ostinato.codegen.ir.values import value_symbols
+from ostinato.codegen.loops.expression import (
+    Constant,
+    Expression,
+    Logic,
+    Name,
+    call,
+    compare,
+)
+from ostinato.codegen.loops.statements import Block, Definition, Do
 from ostinato.codegen.memory.scratch import scratch
 from ostinato.codegen.systems.whole_axes import JUMPING, operands, walked
 from ostinato.pdg.functions import fold_unit
@@ -27,10 +34,10 @@ from ostinato.pdg.index import Dim, Expr, dims_of, expr
 RUNNING = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
 
 
-def emit_sweep(leaf: Sweep, function: Function, out: Source) -> None:
+def emit_sweep(leaf: Sweep, function: Function, out: Block) -> None:
     """Write a function of whole axes with the loops over its rows."""
     writer = _Sweep(leaf, function)
-    inside = Source()
+    inside = Block()
     match writer.s.fold:
         case "argsort":
             writer.sort(inside)
@@ -42,9 +49,9 @@ def emit_sweep(leaf: Sweep, function: Function, out: Source) -> None:
             writer.scatter(inside)
         case _:
             writer.scan(inside)
-    out.lines(writer.body.hoisted)
+    out.extend(writer.body.hoisted)
     with writer.loops(writer.outer, out):
-        out.extend(inside)
+        out.extend(inside.body)
 
 
 @dataclass
@@ -72,19 +79,19 @@ class _Sweep:
     # ------------------------------------------------------------ parts of the text
 
     @contextmanager
-    def loops(self, axes: Sequence[Axis], out: Source) -> Generator[None]:
+    def loops(self, axes: Sequence[Axis], out: Block) -> Generator[None]:
         with ExitStack() as stack:
             for axis in axes:
                 stack.enter_context(self.loop(axis, out))
             yield
 
     @contextmanager
-    def loop(self, axis: Axis, out: Source, first: int = 0) -> Generator[None]:
+    def loop(self, axis: Axis, out: Block, first: int = 0) -> Generator[None]:
         name, size = self.function.dims[axis.index], expression(axis.size, self.function.dims)
-        with out.block(f"for {name} in range({f'{first}, ' if first else ''}{size})"):
+        with out.loop(name, *((first,) if first else ()), size):
             yield
 
-    def across(self, out: Source) -> ExitStack:
+    def across(self, out: Block) -> ExitStack:
         """The loop over neighbouring rows, if that is the innermost one."""
         stack = ExitStack()
         if self.lane is not None:
@@ -102,7 +109,7 @@ class _Sweep:
         """An axis of one position, where a row has none."""
         return Axis(self.index("k"), expr(1), expr(1))
 
-    def size(self, axis: Axis | None) -> Text:
+    def size(self, axis: Axis | None) -> Expression:
         return expression(axis.size if axis else expr(1), self.function.dims)
 
     def result(self, at: Expr) -> Load:
@@ -116,7 +123,7 @@ class _Sweep:
         axis = walked(self.s, x)
         return x if axis is None else at_literals(x, {axis.index: at})
 
-    def value(self, x: Value, at: Expr, out: Source) -> Text:
+    def value(self, x: Value, at: Expr, out: Block) -> Expression:
         """Compute an operand at a position of this row."""
         here, scope = self.at(x, at), self.body.scope(out)
         scope.shared = shared((here,))
@@ -129,13 +136,13 @@ class _Sweep:
         assert not found.picks, f"{found.tensor} is gathered inside {self.s.name}"
         return found
 
-    def load(self, x: Load) -> Text:
+    def load(self, x: Load) -> Expression:
         return self.function.load(x.tensor, self.body.offset(x))
 
-    def store(self, at: Expr, value: Text) -> str:
+    def store(self, at: Expr, value: Expression) -> Do:
         return self.function.store(self.s.name, self.body.offset(self.result(at)), value)
 
-    def stride(self, row: Value) -> Text:
+    def stride(self, row: Value) -> Expression:
         """Elements between neighbours of a row that lies in memory."""
         assert isinstance(row, Load), f"an operand of {self.s.name} has no memory"
         storage = self.function.storage(row.tensor)
@@ -143,11 +150,11 @@ class _Sweep:
         for step, at in zip(steps, row.axes, strict=True):
             if dims_of(at) & {*self.s.reduced, self.s.along}:
                 return expression(step, self.function.dims)
-        return Text("0")
+        return Constant(0)
 
     # ------------------------------------------------------------ running values
 
-    def scan(self, out: Source) -> None:
+    def scan(self, out: Block) -> None:
         axis = walked(self.s, self.operands[-1]) or self.row or self.single()
         unit = target.literal(self.unit(), self.s.dtype)
         if self.lane is None:
@@ -155,25 +162,25 @@ class _Sweep:
         else:
             self.scan_rows(axis, self.lane, unit, out)
 
-    def scan_row(self, axis: Axis, unit: Text, out: Source) -> None:
+    def scan_row(self, axis: Axis, unit: Expression, out: Block) -> None:
         at = expr(axis.index)
-        total = Text(self.function.names.fresh(f"{self.s.name}_total"))
-        out.line(f"{total} = {unit}")
+        total = Name(self.function.names.fresh(f"{self.s.name}_total"))
+        out.let(total.id, unit)
         with self.loop(axis, out):
-            out.line(f"{total} = {self.step(total, at, out)}")
-            out.line(self.store(at, total))
+            out.let(total.id, self.step(total, at, out))
+            out.add(self.store(at, total))
 
-    def scan_rows(self, axis: Axis, lane: Axis, unit: Text, out: Source) -> None:
+    def scan_rows(self, axis: Axis, lane: Axis, unit: Expression, out: Block) -> None:
         """All neighbouring rows at once; what comes before is read back from the result."""
         at = expr(axis.index)
         with ExitStack() as stack:
             if not (axis.size.is_const and axis.size.const > 0):
-                stack.enter_context(out.block(f"if {self.size(axis).within(EITHER)} > 0"))
+                stack.enter_context(out.when(compare(">", self.size(axis), 0)))
             stack.enter_context(self.loop(lane, out))
-            out.line(self.store(expr(0), self.step(unit, expr(0), out)))
+            out.add(self.store(expr(0), self.step(unit, expr(0), out)))
         with self.loop(axis, out, first=1), self.loop(lane, out):
             before = bind(self.load(self.result(at - 1)), "before", self.body.scope(out))
-            out.line(self.store(at, self.step(before, at, out)))
+            out.add(self.store(at, self.step(before, at, out)))
 
     def unit(self) -> float:
         """What a running value is before the first position."""
@@ -181,7 +188,7 @@ class _Sweep:
         unit = {"linear": "sum", "logsumexp": "max"}.get(s.fold, s.fold)
         return fold_unit(unit, s.dtype)
 
-    def step(self, before: Text, at: Expr, out: Source) -> Text:
+    def step(self, before: Expression, at: Expr, out: Block) -> Expression:
         """The running value at a position, from the one before it."""
         dtype = self.s.dtype
         found = [self.value(x, at, out) for x in self.operands]
@@ -194,11 +201,11 @@ class _Sweep:
 
     # ------------------------------------------------------------ positions
 
-    def scatter(self, out: Source) -> None:
+    def scatter(self, out: Block) -> None:
         updates, index = self.operands
         row = self.row or self.single()
         with self.loop(row, out), self.across(out):
-            out.line(self.store(expr(row.index), target.literal(0, self.s.dtype)))
+            out.add(self.store(expr(row.index), target.literal(0, self.s.dtype)))
         axis = walked(self.s, updates) or walked(self.s, index) or self.single()
         place = self.index("place")
         with self.loop(axis, out):
@@ -214,20 +221,21 @@ class _Sweep:
 
     @contextmanager
     def inside(
-        self, index: Value, axis: Axis, place: Dim, row: Axis, out: Source
+        self, index: Value, axis: Axis, place: Dim, row: Axis, out: Block
     ) -> Generator[None]:
         """Read a position; what follows is for positions inside the result."""
         name = self.function.dims[place]
-        out.line(f"{name} = i64({self.value(index, expr(axis.index), out)})")
-        with out.block(f"if {name} >= 0 and {name} < {self.size(row).within(EITHER)}"):
+        out.let(name, call("i64", self.value(index, expr(axis.index), out)))
+        inside = (compare(">=", name, 0), compare("<", name, self.size(row)))
+        with out.when(Logic("and", inside)):
             yield
 
-    def add(self, updates: Value, place: Dim, axis: Axis, out: Source) -> None:
+    def add(self, updates: Value, place: Dim, axis: Axis, out: Block) -> None:
         more = self.value(updates, expr(axis.index), out)
         old = self.load(self.result(expr(place)))
-        out.line(self.store(expr(place), target.function("add", self.s.dtype, (old, more))))
+        out.add(self.store(expr(place), target.function("add", self.s.dtype, (old, more))))
 
-    def sort(self, out: Source) -> None:
+    def sort(self, out: Block) -> None:
         keys = self.first(self.operands[0])
         beside = scratch(self.leaf, self.function.plan.statements)
         assert beside is not None, "sorting has scratch memory"
@@ -239,9 +247,9 @@ class _Sweep:
             *(self.body.offset(self.result(expr(0))), self.stride(own)),
             *(self.function.start(beside.tensor), self.size(row)),
         )
-        out.line(f"{name}({ARENA}, {', '.join(map(str, args))})")
+        out.do(call(name, ARENA, *args))
 
-    def shuffle(self, out: Source) -> None:
+    def shuffle(self, out: Block) -> None:
         choices = self.first(self.operands[0])
         name = self.define("shuffle", choices.tensor, self.s.name)
         row = self.row or self.single()
@@ -250,26 +258,26 @@ class _Sweep:
             *(self.body.offset(self.result(expr(0))), self.stride(self.result(expr(row.index)))),
             self.size(row),
         )
-        out.line(f"{name}({ARENA}, {', '.join(map(str, args))})")
+        out.do(call(name, ARENA, *args))
 
-    def search(self, out: Source) -> None:
+    def search(self, out: Block) -> None:
         ordered, values = self.operands
         start = self.first(ordered)
         name = self.define(self.s.fold, start.tensor)
         size = self.size(walked(self.s, ordered))
-        where = f"{self.body.offset(start)}, {self.stride(ordered)}, {size}"
+        where = (self.body.offset(start), self.stride(ordered), size)
         row = walked(self.s, values) or self.row or self.single()
         with self.loop(row, out):
             value = self.value(values, expr(row.index), out)
-            found = call("i32", call(name, ARENA, where, value))
-            out.line(self.store(expr(row.index), found))
+            found = call("i32", call(name, ARENA, *where, value))
+            out.add(self.store(expr(row.index), found))
 
     def define(self, primitive: str, *tensors: str) -> str:
         """Define a primitive over the accesses of this kernel; return its name."""
         name = self.function.names.fresh(f"{primitive}{self.function.number}_{self.s.name}")
         dtype = self.function.storage(tensors[0]).dtype
-        access = [self.function.access("ld", tensors[0])]
+        access = [Name(self.function.access("ld", tensors[0]))]
         for t in tensors[1:]:
-            access += [self.function.access("ld", t), self.function.access("st", t)]
-        self.function.products.append(f'{name} = {primitive}("{dtype}", {", ".join(access)})')
+            access += [Name(self.function.access(kind, t)) for kind in ("ld", "st")]
+        self.function.products.append(Definition((name,), primitive, (dtype, *access)))
         return name

@@ -11,35 +11,36 @@ from dataclasses import replace
 from ostinato.codegen.emit.function import OFFSETS, Body, Function
 from ostinato.codegen.emit.index_text import condition, expression
 from ostinato.codegen.emit.ports import Python, View
-from ostinato.codegen.emit.source import Source, comment
 from ostinato.codegen.ir.system import Call, Load, Operand, Statement
+from ostinato.codegen.loops.expression import Name, call, given, item
+from ostinato.codegen.loops.statements import Block, Remark, Write
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Expr, expr, product, substitute
 
 
-def emit_call(s: Statement, function: Function, out: Source) -> None:
+def emit_call(s: Statement, function: Function, out: Block) -> None:
     """Write one call, where it is demanded."""
     assert s.host is not None, f"{s.name} is no call"
     ((cond, _),) = s.clauses
-    out.line(comment(f"{s.name} = Python's {s.fold}"))
+    out.add(Remark(f"{s.name} = Python's {s.fold}"))
     if cond == ALWAYS:
         _emit(s, s.host.number, function, out)
         return
-    with out.block(f"if {condition(cond, function.dims).code}"), function.block():
+    with out.when(condition(cond, function.dims)), function.block():
         _emit(s, s.host.number, function, out)
 
 
-def _emit(s: Statement, number: int, function: Function, out: Source) -> None:
+def _emit(s: Statement, number: int, function: Function, out: Block) -> None:
     body = Body(function, frozenset())
-    words = [expression(expr(d), function.dims).code for d in s.dims]
-    words += [body.offset(at).code for at in (*_operands(s), _result(s))]
-    out.lines(body.hoisted)
+    words = [expression(expr(d), function.dims) for d in s.dims]
+    words += [body.offset(at) for at in (*_operands(s), _result(s))]
+    out.extend(body.hoisted)
     first = len(function.places)
     for k, word in enumerate(words, first + 1):
-        out.line(f"{OFFSETS}[{k}] = {word}")
-    out.line(f"call_python({OFFSETS}[{first}], {number})")
+        out.add(Write(Name(OFFSETS), given(k), word))
+    out.do(call("call_python", item(OFFSETS, first), number))
 
 
 def _arguments(s: Statement) -> tuple[Load, ...]:

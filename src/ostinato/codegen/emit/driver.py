@@ -14,15 +14,24 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu.phase_workers import OPEN, SHARED_WORDS, WORKER_WORDS
-from ostinato.codegen.cpu.python_text import PRODUCT
 from ostinato.codegen.cpu.stamps import ENDED, SIZE
 from ostinato.codegen.emit.alone import LITTLE, pieces
 from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS
 from ostinato.codegen.emit.index_text import expression
-from ostinato.codegen.emit.kernel import loop_head
+from ostinato.codegen.emit.kernel import bounds
 from ostinato.codegen.emit.names import Names
-from ostinato.codegen.emit.source import Source, comment
 from ostinato.codegen.ir.tree import SLICES, Barrier, Call, DriverLoop, Step
+from ostinato.codegen.loops.expression import (
+    Constant,
+    Expression,
+    Name,
+    Tuple,
+    binary,
+    call,
+    compare,
+    item,
+)
+from ostinato.codegen.loops.statements import Add, Block, Function, Kind, Return
 from ostinato.codegen.planning.phases import Chain, Phase, is_shared, phases
 from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.index import Dim, Extent
@@ -37,7 +46,8 @@ PHASE, ITEM, ITEMS, ENDED_ITEMS = "phase", "item", "items", "ended"
 LOCALS = (PHASE, ITEM, ITEMS, ENDED_ITEMS, OWN)
 Closing = Callable[[], None]  # writes what is done once, when all items of a phase are done
 Inside = dict[Dim | Extent, str]
-PARAMETERS = {
+NONE, ONE = Constant(0), Constant(1)
+PARAMETERS: dict[str, Kind] = {
     "tid": "int64",
     "nt": "int64",
     "bar": "int64[::1]",
@@ -64,26 +74,22 @@ class Stamps:
     since: list[int] = field(default_factory=list[int])  # the last barrier
 
 
-def emit_driver(plan: Plan, reserved: frozenset[str], stamps: Stamps | None = None) -> str:
-    """Return the text of the function that every worker runs; with stamps it fills a log."""
-    out = Source()
-    out.line("# Every worker runs this, and claims items of each phase; `rest` waits for its end.")
-    log = {LOG: "int64[::1]"} if stamps else {}
-    types = {**PARAMETERS, **log, **dict.fromkeys(plan.extents, "int64")}
-    out.line("@driver(")
-    out.lines(f'    "{kind}",  {comment(name)}' for name, kind in types.items())
-    out.line(")")
+def emit_driver(plan: Plan, reserved: frozenset[str], stamps: Stamps | None = None) -> Function:
+    """Return the function that every worker runs; with stamps it fills a log."""
+    out = Block()
+    log: dict[str, Kind] = {LOG: "int64[::1]"} if stamps else {}
+    types: dict[str, Kind] = {**PARAMETERS, **log, **dict.fromkeys(plan.extents, "int64")}
     names = Names(reserved | types.keys() | {LOCAL, KEY, *LOCALS})
-    with out.block(f"def {ENTRY}({', '.join(types)})"):
-        out.line(f"{LOCAL} = tid * stride")
-        out.line(f"{KEY} = fold_seed(seed)")
-        out.line(f"{PHASE} = 0")
-        out.line("enter(bar, tid, nt)")
-        if stamps:
-            out.line(f"{OWN} = tid * {LOG}[{SIZE}]")
-            out.line(f"begin({LOG}, {OWN})")
-        _Driver(plan, names, out, stamps).steps(plan.driver, {})
-    return out.text()
+    out.let(LOCAL, binary("*", "tid", "stride"))
+    out.let(KEY, call("fold_seed", "seed"))
+    out.let(PHASE, 0)
+    out.do(call("enter", "bar", "tid", "nt"))
+    if stamps:
+        out.let(OWN, binary("*", "tid", item(LOG, SIZE)))
+        out.do(call("begin", LOG, OWN))
+    _Driver(plan, names, out, stamps).steps(plan.driver, {})
+    about = "Every worker runs this, and claims items of each phase; `rest` waits for its end."
+    return Function(ENTRY, tuple(types.items()), out.body, remarks=(about,), is_driver=True)
 
 
 def published_loop(plan: Plan) -> DriverLoop | None:
@@ -94,20 +100,24 @@ def published_loop(plan: Plan) -> DriverLoop | None:
 
 @dataclass(frozen=True)
 class Counted:
-    """A chain, the text of the number of its items, and in how many parts each tile is."""
+    """A chain, the number of its items, and in how many parts each tile is."""
 
     chain: Chain
-    count: str
+    count: Expression
     parts: str
+
+
+# A chain, its first item, and the one behind its last.
+Placed = tuple[Counted, Expression, Expression]
 
 
 @dataclass
 class _Driver:
-    """The text of a driver's steps."""
+    """Writes the steps of a driver."""
 
     plan: Plan
     names: Names
-    out: Source
+    out: Block
     stamps: Stamps | None
 
     def steps(self, steps: Sequence[Step], dims: Inside, closing: Closing | None = None) -> None:
@@ -119,10 +129,10 @@ class _Driver:
                 self.shared(piece.steps, dims, last)
                 continue
             elements = expression(piece.elements, dims)
-            with self.out.block(f"if {elements} <= {LITTLE}"):
+            with self.out.when(compare("<=", elements, LITTLE)):
                 calls = tuple(step for step in piece.steps if isinstance(step, Call))
                 self.phase((Chain(calls),), dims, last, is_alone=True)
-            with self.out.block("else"):
+            with self.out.otherwise():
                 self.shared(piece.steps, dims, last)
         if closing and not found:
             self.phase((), dims, closing)
@@ -145,15 +155,16 @@ class _Driver:
             number = len(self.stamps.loops)
             self.stamps.loops.append(loop.span.dim.name)
         has_phases = is_shared(loop, self.plan.kernels)
-        with self.out.block(loop_head(loop.span, loop.reverse, inner)):
-            self.mark(number, inner[loop.span.dim])
+        index = inner[loop.span.dim]
+        with self.out.loop(index, *bounds(loop.span, loop.reverse, inner)):
+            self.mark(number, Name(index))
             if loop.outermost:
                 self.published(loop, inner)
             elif has_phases:
                 self.steps(loop.body, inner)
             else:
                 self.serial(loop.body, inner)
-        self.mark(number, str(ENDED))
+        self.mark(number, Constant(ENDED))
 
     def serial(self, steps: Sequence[Step], dims: Inside, is_alone: bool = False) -> None:
         """Steps that one worker does; one that ``is_alone`` does all tiles of a kernel."""
@@ -167,7 +178,7 @@ class _Driver:
                     continue
                 span = kernel.parallel
                 inner = {**dims, span.dim: self.names.fresh(span.dim.name)}
-                with self.out.block(loop_head(span, False, inner)):
+                with self.out.loop(inner[span.dim], *bounds(span, False, inner)):
                     self.call(step.kernel, inner)
         if self.stamps and not is_alone:
             self.stamps.since += [step.kernel for step in steps if isinstance(step, Call)]
@@ -178,80 +189,85 @@ class _Driver:
         """Write a phase; one with a ``closing`` is there even if it has no items."""
         counted = [Counted(chain, *self.count(chain, dims)) for chain in phase]
         places = self.places(counted)
-        certain = any(each.count == "1" for each in counted)
+        certain = any(each.count == ONE for each in counted)
         if closing is not None and not certain:
-            self.out.line(f"{ITEMS} = max(1, {ITEMS})")
+            self.out.let(ITEMS, call("max", 1, ITEMS))
         is_guarded = len(counted) > 1 or (closing is not None and not certain)
-        with nullcontext() if certain or closing else self.out.block(f"if {ITEMS} > 0"):
-            with self.out.block(f"if load_acquire(bar, {OPEN}) == {PHASE}"):
+        with nullcontext() if certain or closing else self.out.when(compare(">", ITEMS, 0)):
+            with self.out.when(compare("==", call("load_acquire", "bar", OPEN), PHASE)):
                 self.claims(places, dims, is_guarded, is_alone)
-                with self.out.block(f"if finish(bar, nt, {ITEMS}, {ENDED_ITEMS}) == 1"):
+                finished = call("finish", "bar", "nt", ITEMS, ENDED_ITEMS)
+                with self.out.when(compare("==", finished, 1)):
                     if closing is not None:
                         closing()
-                    self.out.line("open_next(bar, nt)")
-            self.out.line(f"{PHASE} += 1")
-            self.out.line(f"rest(bar, {PHASE}, tid, nt)")
+                    self.out.do(call("open_next", "bar", "nt"))
+            self.out.add(Add(PHASE, ONE))
+            self.out.do(call("rest", "bar", PHASE, "tid", "nt"))
             self.wait_stamp()
 
-    def count(self, chain: Chain, dims: Inside) -> tuple[str, str]:
+    def count(self, chain: Chain, dims: Inside) -> tuple[Expression, str]:
         """The number of a chain's items, and in how many parts each tile is."""
         if chain.sliced:
-            return f"min(nt, {SLICES})", ""
+            return call("min", "nt", SLICES), ""
         if chain.span is None:
-            return "1", ""
+            return ONE, ""
         tiles = expression(chain.span.hi - chain.span.lo, dims)
         if chain.along is None:
-            return str(tiles), ""
+            return tiles, ""
         parts = self.names.fresh("parts")
-        self.out.line(f"{parts} = max(1, nt // max(1, {tiles}))")
-        return f"{tiles.within(PRODUCT)} * {parts}", parts
+        self.out.let(parts, call("max", 1, binary("//", "nt", call("max", 1, tiles))))
+        return binary("*", tiles, parts), parts
 
-    def places(self, counted: Sequence[Counted]) -> list[tuple[Counted, str, str]]:
+    def places(self, counted: Sequence[Counted]) -> list[Placed]:
         """Every chain with its first item and the one behind its last.
 
         A chain begins at a multiple of the workers, so that each finds its tiles of phases before.
         """
-        out, first = list[tuple[Counted, str, str]](), "0"
+        out: list[Placed] = []
+        first: Expression = NONE
         for each in counted[:-1]:
             end = self.names.fresh("end")
-            rounded = f"(max(0, {each.count}) + nt - 1) // nt * nt"
+            more = binary("-", binary("+", call("max", 0, each.count), "nt"), 1)
+            rounded: Expression = binary("*", binary("//", more, "nt"), "nt")
             if each.chain.span is None:
-                rounded = "nt"  # one item, or at most one for each
-            self.out.line(f"{end} = {rounded if first == '0' else f'{first} + {rounded}'}")
-            out.append((each, first, end))
-            first = end
+                rounded = Name("nt")  # one item, or at most one for each
+            self.out.let(end, rounded if first == NONE else binary("+", first, rounded))
+            out.append((each, first, Name(end)))
+            first = Name(end)
         if not counted:
-            self.out.line(f"{ITEMS} = 0")
+            self.out.let(ITEMS, 0)
             return out
         count = counted[-1].count
-        self.out.line(f"{ITEMS} = {count if first == '0' else f'{first} + max(0, {count})'}")
-        return [*out, (counted[-1], first, ITEMS)]
+        last = count if first == NONE else binary("+", first, call("max", 0, count))
+        self.out.let(ITEMS, last)
+        return [*out, (counted[-1], first, Name(ITEMS))]
 
     def claims(
         self,
-        places: Sequence[tuple[Counted, str, str]],
+        places: Sequence[Placed],
         dims: Inside,
         is_guarded: bool,
         is_alone: bool,
     ) -> None:
         """Write the loop in which a worker claims items and does them."""
-        out, claim = self.out, f"{ITEM} = claim(bar, {PHASE}, tid, nt, {ITEMS}, {ENDED_ITEMS})"
-        out.line(f"{ENDED_ITEMS} = 0")
-        out.line(claim)
-        with out.block(f"while {ITEM} >= 0"):
+        out, claim = self.out, call("claim", "bar", PHASE, "tid", "nt", ITEMS, ENDED_ITEMS)
+        out.let(ENDED_ITEMS, 0)
+        out.let(ITEM, claim)
+        with out.repeat(compare(">=", ITEM, 0)):
             for k, (each, first, end) in enumerate(places):
-                head = f"{'elif' if k else 'if'} {ITEM} < {end}"
-                with out.block(head) if len(places) > 1 else nullcontext():
-                    own = ITEM if first == "0" else f"{ITEM} - {first}"
-                    guard = out.block(f"if {own} < {each.count}") if is_guarded else nullcontext()
+                test = compare("<", ITEM, end)
+                side = out.otherwise(test) if k else out.when(test)
+                with side if len(places) > 1 else nullcontext():
+                    own = Name(ITEM) if first == NONE else binary("-", ITEM, first)
+                    guard = out.when(compare("<", own, each.count)) if is_guarded else nullcontext()
                     with guard:
                         self.chain(each, own, dims, is_alone)
-            out.line(f"{ENDED_ITEMS} += 1")
-            out.line(claim)
+            out.add(Add(ENDED_ITEMS, ONE))
+            out.let(ITEM, claim)
 
-    def chain(self, counted: Counted, own: str, dims: Inside, is_alone: bool) -> None:
+    def chain(self, counted: Counted, own: Expression, dims: Inside, is_alone: bool) -> None:
         """Write what is done for one item of a chain."""
-        chain, parts = counted.chain, tuple[str, ...]()
+        chain, parts = counted.chain, tuple[Expression, ...]()
         if chain.span is None and not chain.sliced:
             self.serial(chain.steps, dims, is_alone)
             return
@@ -260,13 +276,11 @@ class _Driver:
             parts = (own, counted.count)
         if chain.span is not None:
             tile = self.names.fresh(chain.span.dim.name)
-            lo = expression(chain.span.lo, dims)
-            start = "" if lo.code == "0" else f"{lo} + "
-            whole = f"({own})" if own != ITEM else own
+            lo, whole = expression(chain.span.lo, dims), own
             if counted.parts:
-                parts = (f"{whole} % {counted.parts}", counted.parts)
-                whole = f"{whole} // {counted.parts}"
-            self.out.line(f"{tile} = {start}{whole}")
+                parts = (binary("%", own, counted.parts), Name(counted.parts))
+                whole = binary("//", own, counted.parts)
+            self.out.let(tile, whole if lo == NONE else binary("+", lo, whole))
         for step in chain.steps:
             assert isinstance(step, Call), "a loop is serial, or has phases of its own"
             kernel = self.plan.kernels[step.kernel]
@@ -275,12 +289,13 @@ class _Driver:
             if self.stamps:
                 self.stamps.since.append(step.kernel)
 
-    def call(self, number: int, dims: Inside, parts: tuple[str, ...] = ()) -> None:
+    def call(self, number: int, dims: Inside, parts: tuple[Expression, ...] = ()) -> None:
         """Call a kernel."""
         kernel = self.plan.kernels[number]
-        integers = (LOCAL, KEY, *self.plan.extents, *(dims[d] for d in kernel.outer), *parts)
-        call = f"invoke(kernels[{number}], {ARENA}, {OFFSETS}, ({', '.join(integers)}))"
-        self.out.line(f"{call}  {comment(kernel.name)}")
+        names = (LOCAL, KEY, *self.plan.extents, *(dims[d] for d in kernel.outer))
+        integers = Tuple((*map(Name, names), *parts))
+        invoked = call("invoke", item("kernels", number), ARENA, OFFSETS, integers)
+        self.out.do(invoked, kernel.name)
         self.stamp(number)
 
     def wait_stamp(self) -> None:
@@ -291,26 +306,27 @@ class _Driver:
 
     def stamp(self, slot: int) -> None:
         if self.stamps:
-            self.out.line(f"stamp({LOG}, {OWN}, {slot})")
+            self.out.do(call("stamp", LOG, OWN, slot))
 
-    def mark(self, loop: int, value: str) -> None:
+    def mark(self, loop: int, value: Expression) -> None:
         if self.stamps:
-            self.out.line(f"mark({LOG}, {OWN}, {loop}, {value})")
+            self.out.do(call("mark", LOG, OWN, loop, value))
 
     def published(self, loop: DriverLoop, dims: Inside) -> None:
         """The body of an outermost loop: all may end there, and the last loop publishes it."""
         out, name = self.out, dims[loop.span.dim]
         lo, hi = (expression(e, dims) for e in (loop.span.lo, loop.span.hi))
-        done = f"{hi} - {name}" if loop.reverse else f"{name} + 1"
-        if not loop.reverse and lo.code != "0":
-            done = f"{name} + 1 - {lo.within(4)}"
+        done = binary("-", hi, name) if loop.reverse else binary("+", name, 1)
+        if not loop.reverse and lo != NONE:
+            done = binary("-", done, lo)
 
         def closing() -> None:
             if loop == published_loop(self.plan):
-                out.line(f"store_release(control, {DONE}, {done})")
-            out.line(f"store_release(control, {DECISION}, load_acquire(control, {STOP}))")
+                out.do(call("store_release", "control", DONE, done))
+            stop = call("load_acquire", "control", STOP)
+            out.do(call("store_release", "control", DECISION, stop))
 
         body = loop.body[:-1] if loop.body and isinstance(loop.body[-1], Barrier) else loop.body
         self.steps(body, dims, closing)
-        with out.block(f"if load_acquire(control, {DECISION}) != 0"):
-            out.line("return")
+        with out.when(compare("!=", call("load_acquire", "control", DECISION), 0)):
+            out.add(Return())

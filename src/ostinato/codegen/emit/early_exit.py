@@ -7,48 +7,49 @@ from contextlib import ExitStack
 from ostinato.codegen.cpu import target
 from ostinato.codegen.emit.function import Body, Function
 from ostinato.codegen.emit.index_text import expression
-from ostinato.codegen.emit.source import Source
 from ostinato.codegen.ir.system import Load
 from ostinato.codegen.ir.tree import Loop
+from ostinato.codegen.loops.expression import Constant, Name, Not, binary
+from ostinato.codegen.loops.statements import Block, Break
 from ostinato.codegen.masks.early_exits import End
 from ostinato.pdg.index import Dim, Expr, expr
 
 
-def emit_end(end: End, loop: Loop, function: Function, out: Source) -> None:
+def emit_end(end: End, loop: Loop, function: Function, out: Block) -> None:
     """Leave the loop where the mask is false for all rows of the tile."""
     mask, any_ = function.statement(end.mask), function.names.fresh(f"any_{end.mask}")
     for axis in mask.result_axes:
         function.dims.setdefault(axis.index, function.names.fresh(axis.index.name))
     body = Body(function, frozenset(a.index for a in mask.result_axes))
     found = function.load(end.mask, body.offset(_element(end, loop, function, expr(loop.dim))))
-    out.lines(body.hoisted)
-    out.line(f"{any_} = False")
+    out.extend(body.hoisted)
+    out.let(any_, Constant(False))
     with ExitStack() as stack:
         for axis in mask.result_axes:
             size = expression(axis.size, function.dims)
-            stack.enter_context(out.block(f"for {function.dims[axis.index]} in range({size})"))
-        out.line(f"{any_} = {any_} | {found}")
-    with out.block(f"if not {any_}"):
+            stack.enter_context(out.loop(function.dims[axis.index], size))
+        out.let(any_, binary("|", any_, found))
+    with out.when(Not(Name(any_))):
         if end.fills:
             _fill(end, loop, function, out)
-        out.line("break")
+        out.add(Break())
 
 
-def _fill(end: End, loop: Loop, function: Function, out: Source) -> None:
+def _fill(end: End, loop: Loop, function: Function, out: Block) -> None:
     """Write the steps of the mask that are not computed."""
     mask, later = function.statement(end.mask), Dim("later")
     name = function.dims[later] = function.names.fresh("later")
     body = Body(function, frozenset((later, *(a.index for a in mask.result_axes))))
     offset = body.offset(_element(end, loop, function, expr(later)))
     last = expression(loop.span.hi, function.dims)
-    out.lines(body.hoisted)
+    out.extend(body.hoisted)
     with ExitStack() as stack:
-        head = f"for {name} in range({function.dims[loop.dim]} + 1, {last})"
-        stack.enter_context(out.block(head))
+        first = binary("+", function.dims[loop.dim], 1)
+        stack.enter_context(out.loop(name, first, last))
         for axis in mask.result_axes:
             size = expression(axis.pad, function.dims)
-            stack.enter_context(out.block(f"for {function.dims[axis.index]} in range({size})"))
-        out.line(function.store(end.mask, offset, target.literal(False, "bool")))
+            stack.enter_context(out.loop(function.dims[axis.index], size))
+        out.add(function.store(end.mask, offset, target.literal(False, "bool")))
 
 
 def _element(end: End, loop: Loop, function: Function, step: Expr) -> Load:

@@ -7,14 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu.flags import BYTES
-from ostinato.codegen.cpu.python_text import Text, call
 from ostinato.codegen.emit.address import Part, axis_parts, slot_parts, total
 from ostinato.codegen.emit.index_text import Names as IndexNames
 from ostinato.codegen.emit.names import Names
-from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.value import Scope, print_index
 from ostinato.codegen.ir.system import Load, Statement
 from ostinato.codegen.ir.tree import SLICES, Span
+from ostinato.codegen.loops.expression import (
+    Expression,
+    Name,
+    binary,
+    call,
+    item,
+)
+from ostinato.codegen.loops.statements import Block, Definition, Do, Let
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.index import Dim, Extent
@@ -35,8 +41,8 @@ class Function:
     is_sliced: bool = False
     along: Span | None = None  # of the loop whose steps are shared out
     tensors: dict[str, str] = field(default_factory=dict[str, str])  # tensor -> local name
-    products: list[str] = field(default_factory=list[str])  # definitions of matmul kernels
-    blocks: list[dict[tuple[str, str], str]] = field(default_factory=lambda: [{}])
+    products: list[Definition] = field(default_factory=list[Definition])
+    blocks: list[dict[tuple[str, Expression], str]] = field(default_factory=lambda: [{}])
     bounds: tuple[str, ...] = ()  # the first slice of this worker, and the one behind its last
 
     @contextmanager
@@ -48,21 +54,22 @@ class Function:
         finally:
             self.blocks.pop()
 
-    def slice(self, size: int) -> str:
+    def slice(self, size: int) -> tuple[Expression, ...]:
         """The bounds of this worker's part of so many positions."""
         if not self.bounds:
             self.bounds = self.names.fresh("first"), self.names.fresh("end")
-        first, end = self.bounds
         each = size // SLICES
-        return f"{first}, {end}" if each == 1 else f"{each} * {first}, {each} * {end}"
+        if each == 1:
+            return tuple(map(Name, self.bounds))
+        return tuple(binary("*", each, bound) for bound in self.bounds)
 
-    def base(self, tensor: str, text: str) -> tuple[str, bool]:
+    def base(self, tensor: str, at: Expression) -> tuple[str, bool]:
         """The variable that holds an offset here, and whether it is new."""
         for known in self.blocks:
-            if (tensor, text) in known:
-                return known[tensor, text], False
+            if (tensor, at) in known:
+                return known[tensor, at], False
         name = self.names.fresh(f"o_{tensor}")
-        self.blocks[-1][tensor, text] = name
+        self.blocks[-1][tensor, at] = name
         return name, True
 
     def storage(self, tensor: str) -> Storage:
@@ -82,30 +89,31 @@ class Function:
         """The name of the function that loads ("ld") or stores ("st") the tensor here."""
         return f"{kind}{self.number}_{self.start(tensor).removeprefix('at_')}"
 
-    def load(self, tensor: str, offset: Text) -> Text:
+    def load(self, tensor: str, offset: Expression) -> Expression:
         return call(self.access("ld", tensor), ARENA, offset)
 
-    def store(self, tensor: str, offset: Text, value: Text) -> str:
-        return f"{self.access('st', tensor)}({ARENA}, {offset}, {value})"
+    def store(self, tensor: str, offset: Expression, value: Expression) -> Do:
+        return Do(call(self.access("st", tensor), ARENA, offset, value))
 
-    def prologue(self) -> Iterable[str]:
-        """Lines that find this worker's slices, and the start of every tensor that is used."""
+    def prologue(self) -> Iterable[Let]:
+        """Find this worker's slices, and the start of every tensor that is used."""
         for place, name in enumerate(self.bounds):
-            part = f"({PART} + 1)" if place else PART
-            yield f"{name} = {part} * {SLICES} // {PARTS}"
+            part = binary("+", PART, 1) if place else Name(PART)
+            yield Let((name,), binary("//", binary("*", part, SLICES), PARTS))
         for tensor, name in self.tensors.items():
             storage = self.storage(tensor)
-            where = f"{OFFSETS}[{self.places[tensor]}]"
-            shift = f" + {LOCAL} // {BYTES[storage.dtype]}" if storage.place == "local" else ""
-            yield f"{name} = {where}{shift}"
+            start: Expression = item(OFFSETS, self.places[tensor])
+            if storage.place == "local":
+                start = binary("+", start, binary("//", LOCAL, BYTES[storage.dtype]))
+            yield Let((name,), start)
 
-    def accessors(self) -> Iterable[str]:
+    def accessors(self) -> Iterable[Definition]:
         """Definitions of the loads and stores: no two tensors of a kernel overlap."""
         for scope, tensor in enumerate(self.tensors):
             load, store = self.access("ld", tensor), self.access("st", tensor)
             dtype = self.storage(tensor).dtype
-            args = f'{scope}, {len(self.tensors)}, "{dtype}", "k{self.number}"'
-            yield f"{load}, {store} = access({args})"
+            args = (scope, len(self.tensors), dtype, f"k{self.number}")
+            yield Definition((load, store), "access", args)
 
 
 @dataclass
@@ -114,21 +122,24 @@ class Body:
 
     function: Function
     inner: frozenset[Dim]  # the axes that the leaf's own loops run over
-    hoisted: list[str] = field(default_factory=list[str])  # lines that stand before the loops
+    hoisted: list[Let] = field(default_factory=list[Let])  # what stands before the loops
 
-    def scope(self, out: Source) -> Scope:
+    def scope(self, out: Block) -> Scope:
         return Scope(out, self.function.names.fresh, self.function.dims, load=self.read, key=KEY)
 
-    def base(self, tensor: str, still: list[Part]) -> Text:
+    def base(self, tensor: str, still: list[Part]) -> Expression:
         """The hoisted start of the elements that one load reads in the leaf's loops."""
-        start = Text(self.function.start(tensor))
+        start = Name(self.function.start(tensor))
         if not still:
             return start
-        text = total(still, start, self.function.dims).code
-        name, is_new = self.function.base(tensor, text)
+        return Name(self.hoist(tensor, total(still, start, self.function.dims)))
+
+    def hoist(self, tensor: str, at: Expression) -> str:
+        """The variable that holds a value before the loops."""
+        name, is_new = self.function.base(tensor, at)
         if is_new:
-            self.hoisted.append(f"{name} = {text}")
-        return Text(name)
+            self.hoisted.append(Let((name,), at))
+        return name
 
     def names(self, load: Load, scope: Scope | None) -> IndexNames:
         """The names of all indices of a load, after the lines that compute some of them."""
@@ -137,7 +148,7 @@ class Body:
         assert scope is not None, f"{load.tensor} is gathered where no value can be computed"
         names = dict(self.function.dims)
         for pick in load.picks:
-            names[pick.axis.index] = print_index(pick, scope.under(names)).code
+            names[pick.axis.index] = print_index(pick, scope.under(names)).id
         return names
 
     def parts(self, load: Load, names: IndexNames) -> list[Part]:
@@ -148,15 +159,15 @@ class Body:
         out.extend(axis_parts(storage, load.axes, names, load.clamp))
         return out
 
-    def offset(self, load: Load, scope: Scope | None = None) -> Text:
+    def offset(self, load: Load, scope: Scope | None = None) -> Expression:
         """The offset of an element."""
         names = self.names(load, scope)
         parts = self.parts(load, names)
         base = self.base(load.tensor, [p for p in parts if not p.is_inner])
         return total([p for p in parts if p.is_inner], base, names)
 
-    def read(self, load: Load, scope: Scope) -> Text:
-        """The text that loads an element from memory."""
+    def read(self, load: Load, scope: Scope) -> Expression:
+        """The load of an element from memory."""
         place = self.function.storage(load.tensor).place
         assert place in ("global", "local"), f"{load.tensor} has no memory ({place})"
         return self.function.load(load.tensor, self.offset(load, scope))

@@ -10,46 +10,42 @@ from typing import TypeAlias
 from ostinato.codegen.cpu import prelude, target
 from ostinato.codegen.cpu.digest import digest
 from ostinato.codegen.emit.driver import Stamps, emit_driver
-from ostinato.codegen.emit.kernel import EmittedKernel, emit_kernel
-from ostinato.codegen.emit.source import within_docstring
+from ostinato.codegen.emit.kernel import emit_kernel
+from ostinato.codegen.loops.printer import function, within_docstring
+from ostinato.codegen.loops.statements import Function
 from ostinato.codegen.planning.planned import Plan
 
 MODULE = "ostinato.codegen.cpu.prelude"
 STAMPING, STAMPS = "ostinato.codegen.cpu.stamps", ("begin", "mark", "stamp")
 
 
-Told: TypeAlias = Callable[[str], object]
+Told: TypeAlias = Callable[[Function], object]
 
 
 def emit(plan: Plan, title: str = "", told: Told | None = None) -> str:
     """Return the Numba source of a plan; the same plan always gives the same text.
 
     Importing it under a name in ``sys.modules`` compiles ``main``, which each worker calls.
-    ``told`` gets the pieces that follow the imports, each as soon as it is written.
+    ``told`` gets the functions, each as soon as it is written.
     """
     known = prelude.NAMES
     taken = {"np", *target.SUFFIX.values(), *dir(builtins)}
     reserved = known | frozenset(k.name for k in plan.kernels) | taken
     pieces: list[str] = []
-    for piece in _pieces(plan, reserved):
+    for made in _functions(plan, reserved):
         if told is not None:
-            told(piece)
-        pieces.append(piece)
+            told(made)
+        pieces.append(function(made))
+    pieces.append(f"KERNELS = ({''.join(f'{k.name}, ' for k in plan.kernels)})\n")
     body = "\n\n".join(pieces)
     return "\n".join([*_header(plan, title, body, known), "", ""]) + body
 
 
-def _pieces(plan: Plan, reserved: frozenset[str]) -> Iterator[str]:
-    """The kernels, the driver, and the table of kernels."""
+def _functions(plan: Plan, reserved: frozenset[str]) -> Iterator[Function]:
+    """The kernels and the driver."""
     for k, kernel in enumerate(plan.kernels):
-        yield _kernel(emit_kernel(plan, kernel, k, reserved))
+        yield emit_kernel(plan, kernel, k, reserved)
     yield emit_driver(plan, reserved)
-    yield f"KERNELS = ({''.join(f'{k.name}, ' for k in plan.kernels)})\n"
-
-
-def _kernel(kernel: EmittedKernel) -> str:
-    definitions = "".join(f"{line}\n" for line in kernel.definitions)
-    return f"{definitions}\n\n{kernel.text}" if definitions else kernel.text
 
 
 def _header(plan: Plan, title: str, body: str, known: frozenset[str]) -> list[str]:
@@ -91,7 +87,7 @@ def emit_profiled(plan: Plan) -> Profiled:
     names = tuple(k.name for k in plan.kernels)
     stamps = Stamps(len(names))
     reserved = known | {*names, *STAMPS, "np", *target.SUFFIX.values(), *dir(builtins)}
-    driver = emit_driver(plan, frozenset(reserved), stamps)
+    driver = function(emit_driver(plan, frozenset(reserved), stamps))
     used = ", ".join(target.helpers(driver, known))
     head = [
         '"""A profiled driver, made by ostinato for the CPU. Generated: do not edit.',

@@ -1,11 +1,21 @@
-"""Index expressions and conditions as Python source over int64 scalars."""
+"""Index expressions and conditions as loop IR over int64 numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import assert_never
 
-from ostinato.codegen.cpu.python_text import COMPARISON, PRODUCT, SUM, UNARY, Text, binary, call
+from ostinato.codegen.loops.expression import (
+    Constant,
+    Expression,
+    Logic,
+    Name,
+    Negative,
+    Not,
+    binary,
+    call,
+    compare,
+)
 from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some
 from ostinato.pdg.index import Atom, Dim, Expr, Extent, Extremum, FloorDiv, Mod, Product
 
@@ -17,52 +27,52 @@ def name_of(symbol: Dim | Extent, names: Names) -> str:
     return names.get(symbol, symbol.name)
 
 
-def expression(of: Expr, names: Names) -> Text:
+def expression(of: Expr, names: Names) -> Expression:
     """The expression as int64 arithmetic.
 
     >>> t, n = Dim("t"), Extent("T")
     >>> str(expression(2 * (Expr(((t, 1),), 1)) - Expr(((n, 1),), 0), {}))
     '2 * t - T + 2'
     """
-    out: Text | None = None
+    out: Expression | None = None
     for atom, k in sorted(of.terms, key=lambda term: term[1] < 0):  # no leading minus
         part = _scaled(_atom(atom, names), abs(k))
         if out is None:
-            out = part if k > 0 else Text(f"-{part.within(UNARY)}", SUM)
+            out = part if k > 0 else Negative(part)
         else:
-            out = binary("+" if k > 0 else "-", SUM, out, part)
+            out = binary("+" if k > 0 else "-", out, part)
     if out is None:
-        return Text(str(of.const)) if of.const >= 0 else Text(str(of.const), UNARY)
+        return Constant(of.const)
     if of.const:
-        out = binary("+" if of.const > 0 else "-", SUM, out, Text(str(abs(of.const))))
+        out = binary("+" if of.const > 0 else "-", out, abs(of.const))
     return out
 
 
-def _scaled(part: Text, k: int) -> Text:
-    return part if k == 1 else binary("*", PRODUCT, Text(str(k)), part)
+def _scaled(part: Expression, k: int) -> Expression:
+    return part if k == 1 else binary("*", k, part)
 
 
-def _atom(atom: Atom, names: Names) -> Text:
+def _atom(atom: Atom, names: Names) -> Expression:
     match atom:
         case Dim() | Extent():
-            return Text(name_of(atom, names))
+            return Name(name_of(atom, names))
         case FloorDiv(of, by):
-            return binary("//", PRODUCT, expression(of, names), Text(str(by)))
+            return binary("//", expression(of, names), by)
         case Mod(of, by):
-            return binary("%", PRODUCT, expression(of, names), Text(str(by)))
+            return binary("%", expression(of, names), by)
         case Extremum(kind, of):
             return call(kind, *(expression(e, names) for e in of))
         case Product(of):
             first, *rest = (expression(e, names) for e in of)
             for factor in rest:
-                first = binary("*", PRODUCT, first, factor)
+                first = binary("*", first, factor)
             return first
         case other:
             assert_never(other)
 
 
-def condition(cond: Cond, names: Names) -> Text:
-    """The condition as a Python boolean.
+def condition(cond: Cond, names: Names) -> Expression:
+    """The condition as a boolean.
 
     >>> str(condition(Compare(Expr(((Dim("t"), 1),), -1), "ge"), {}))
     't >= 1'
@@ -71,20 +81,18 @@ def condition(cond: Cond, names: Names) -> Text:
         case Compare(of, kind):
             positive = Expr(tuple((a, k) for a, k in of.terms if k > 0), max(of.const, 0))
             left, right = expression(positive, names), expression(positive - of, names)
-            return Text(f"{left} {'>=' if kind == 'ge' else '=='} {right}", COMPARISON)
+            return compare(">=" if kind == "ge" else "==", left, right)
         case Every(of_):
-            return _joined(" and ", of_, names) if of_ else Text("True")
+            return _joined("and", of_, names)
         case Some(of_):
-            return _joined(" or ", of_, names) if of_ else Text("False")
+            return _joined("or", of_, names)
         case Negation(of_):
-            return Text(f"not {_inner(of_, names)}", 0)
+            return Not(condition(of_, names))
         case other:
             assert_never(other)
 
 
-def _joined(word: str, conds: tuple[Cond, ...], names: Names) -> Text:
-    return Text(word.join(_inner(c, names) for c in conds), 0)
-
-
-def _inner(cond: Cond, names: Names) -> str:
-    return condition(cond, names).within(COMPARISON)
+def _joined(word: str, conds: tuple[Cond, ...], names: Names) -> Expression:
+    if not conds:
+        return Constant(word == "and")
+    return Logic(word, tuple(condition(each, names) for each in conds))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import assert_never
 
 from ostinato.codegen.cpu import target
 from ostinato.codegen.cpu.flags import BYTES
-from ostinato.codegen.cpu.python_text import Text
 from ostinato.codegen.emit.axis_functions_text import emit_sweep
 from ostinato.codegen.emit.calling import emit_call
 from ostinato.codegen.emit.early_exit import emit_end
@@ -25,7 +23,6 @@ from ostinato.codegen.emit.index_text import condition, expression
 from ostinato.codegen.emit.matrix_products import emit_contraction
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.nest import emit_nest
-from ostinato.codegen.emit.source import Source, comment
 from ostinato.codegen.emit.value import LONG
 from ostinato.codegen.ir.system import Load, Statement, loads
 from ostinato.codegen.ir.tree import (
@@ -41,6 +38,17 @@ from ostinato.codegen.ir.tree import (
     computed,
     leaves,
 )
+from ostinato.codegen.loops.expression import (
+    Constant,
+    Expression,
+    Name,
+    Tuple,
+    binary,
+    call,
+    compare,
+)
+from ostinato.codegen.loops.statements import Block, Kind, Let, Remark
+from ostinato.codegen.loops.statements import Function as LoopFunction
 from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.planned import Plan
@@ -52,33 +60,21 @@ from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Extent, expr, product
 from ostinato.pdg.plaintext import plain
 
-
-@dataclass(frozen=True)
-class EmittedKernel:
-    """A kernel's name, what stands before it, and its own text."""
-
-    name: str
-    definitions: tuple[str, ...]  # loads, stores and products, at module level
-    text: str
+ARRAYS: tuple[tuple[str, Kind], ...] = (("memory", "uint8[::1]"), ("table", "int64[::1]"))
 
 
-def loop_head(
-    span: Span, reverse: bool, names: dict[Dim | Extent, str], first: str = "", by: str = "nt"
-) -> str:
-    """The ``for`` statement of a span; ``first`` is added to the lower bound, then ``by``."""
+def bounds(
+    span: Span, reverse: bool, names: dict[Dim | Extent, str], part: tuple[str, str] | None = None
+) -> tuple[Expression, ...]:
+    """The range of a span's loop; a ``part`` begins so much later, and takes so large steps."""
     lo, hi = expression(span.lo, names), expression(span.hi, names)
-    name = names[span.dim]
     if reverse:
-        return f"for {name} in range({expression(span.hi - 1, names)}, " + (
-            f"{expression(span.lo - 1, names)}, -1)"
-        )
-    if first:
-        return (
-            f"for {name} in range({lo} + {first}, {hi}, {by})"
-            if lo.code != "0"
-            else (f"for {name} in range({first}, {hi}, {by})")
-        )
-    return f"for {name} in range({hi})" if lo.code == "0" else f"for {name} in range({lo}, {hi})"
+        last, before = expression(span.hi - 1, names), expression(span.lo - 1, names)
+        return last, before, Constant(-1)
+    if part is not None:
+        first, by = map(Name, part)
+        return (first if lo == Constant(0) else binary("+", lo, first)), hi, by
+    return (hi,) if lo == Constant(0) else (lo, hi)
 
 
 def dims_of_trees(kernel: Kernel, plan: Plan) -> list[Dim]:
@@ -96,8 +92,8 @@ def dims_of_trees(kernel: Kernel, plan: Plan) -> list[Dim]:
     return list(found)
 
 
-def emit_kernel(plan: Plan, kernel: Kernel, number: int, reserved: frozenset[str]) -> EmittedKernel:
-    """Return the text of one kernel."""
+def emit_kernel(plan: Plan, kernel: Kernel, number: int, reserved: frozenset[str]) -> LoopFunction:
+    """Return one kernel as loop IR."""
     taken = {ARENA, OFFSETS, LOCAL, KEY, PART, PARTS, "memory", "table"}
     names = Names(reserved | set(plan.extents) | taken)
     dims: dict[Dim | Extent, str] = {}
@@ -105,21 +101,21 @@ def emit_kernel(plan: Plan, kernel: Kernel, number: int, reserved: frozenset[str
         dims[dim] = names.fresh(dim.name)
     places = {tensor: k for k, tensor in enumerate(stored(plan))}
     function = Function(plan, number, places, names, dims, kernel.sliced, kernel.along)
-    body = Source()
+    body = Block()
     for tree in kernel.body:
         emit_tree(tree, function, body)
     parts = (PART, PARTS) if kernel.sliced or kernel.along else ()
     integers = (LOCAL, KEY, *plan.extents, *(dims[d] for d in kernel.outer), *parts)
-    out = Source()
-    out.lines(describe(kernel, plan))
-    told = "".join(f", {word}=True" for word in ("exact", "checked") if getattr(plan, word))
-    out.line(f"@kernel({len(integers)}{told})")
-    with out.block(f"def {kernel.name}(memory, table, {', '.join(integers)})"):
-        out.line(f"{ARENA}, {OFFSETS} = carray(memory, 1), carray(table, 1)")
-        out.lines(function.prologue())
-        out.extend(body)
-    definitions = (*function.accessors(), *function.products)
-    return EmittedKernel(kernel.name, definitions, out.text())
+    arrays = Tuple((call("carray", "memory", 1), call("carray", "table", 1)))
+    return LoopFunction(
+        name=kernel.name,
+        parameters=(*ARRAYS, *((name, "int64") for name in integers)),
+        body=(Let((ARENA, OFFSETS), arrays), *function.prologue(), *body.body),
+        definitions=(*function.accessors(), *function.products),
+        remarks=tuple(describe(kernel, plan)),
+        exact=plan.exact,
+        checked=plan.checked,
+    )
 
 
 def stored(plan: Plan) -> tuple[str, ...]:
@@ -128,22 +124,23 @@ def stored(plan: Plan) -> tuple[str, ...]:
     return tuple(n for n, s in found if s.place in ("global", "local"))
 
 
-def emit_tree(tree: Tree, function: Function, out: Source) -> None:
+def emit_tree(tree: Tree, function: Function, out: Block) -> None:
     """Write a loop with its body, or a leaf where it is needed."""
     guard = guard_of(tree, function.plan.guards)
     if guard == ALWAYS:
         _emit_tree(tree, function, out)
         return
-    with out.block(f"if {condition(guard, function.dims)}"), function.block():
+    with out.when(condition(guard, function.dims)), function.block():
         _emit_tree(tree, function, out)
 
 
-def _emit_tree(tree: Tree, function: Function, out: Source) -> None:
+def _emit_tree(tree: Tree, function: Function, out: Block) -> None:
     match tree:
         case Loop(span, reverse, _, body):
             end = function.plan.ends.get(tree)
-            part = (PART, PARTS) if span is function.along else ()
-            with out.block(loop_head(span, reverse, function.dims, *part)), function.block():
+            part = (PART, PARTS) if span is function.along else None
+            head = bounds(span, reverse, function.dims, part)
+            with out.loop(function.dims[span.dim], *head), function.block():
                 for place, inner in enumerate(body):
                     if end and end.place == place:
                         emit_end(end, tree, function, out)
@@ -151,10 +148,10 @@ def _emit_tree(tree: Tree, function: Function, out: Source) -> None:
         case Nest():
             emit_nest(tree, function, out)
         case Contraction():
-            out.line(comment(formula(tree)))
+            out.add(Remark(formula(tree)))
             emit_contraction(tree, function, out)
         case Sweep():
-            out.line(comment(swept(tree, function)))
+            out.add(Remark(swept(tree, function)))
             emit_sweep(tree, function, out)
         case Fill(tensor):
             emit_fill(tensor, function, out)
@@ -179,7 +176,7 @@ def swept(leaf: Sweep, function: Function) -> str:
     return f"{s.name} = {AXIS_FUNCTIONS[s.fold].shown}({names}), rows of {size}"
 
 
-def emit_fill(tensor: str, function: Function, out: Source) -> None:
+def emit_fill(tensor: str, function: Function, out: Block) -> None:
     """Set one point of an accumulator, which is contiguous, to the fold's unit."""
     s, storage = function.statement(tensor), function.storage(tensor)
     body = Body(function, frozenset())
@@ -188,41 +185,43 @@ def emit_fill(tensor: str, function: Function, out: Source) -> None:
     )
     start = body.offset(first)
     unit = target.literal(fold_unit(s.fold, s.dtype), s.dtype)
-    out.lines(body.hoisted)
+    out.extend(body.hoisted)
     loop = function.plan.begun.get(tensor)
     if loop is None:
         _emit_units(tensor, start, unit, function, out)
         return
     lo, hi = (expression(e, function.dims) for e in (loop.span.lo, loop.span.hi))
-    with out.block(f"if {hi} <= {lo}"):
+    with out.when(compare("<=", hi, lo)):
         _emit_units(tensor, start, unit, function, out)
 
 
-def _emit_units(tensor: str, start: Text, unit: Text, function: Function, out: Source) -> None:
+def _emit_units(
+    tensor: str, start: Expression, unit: Expression, function: Function, out: Block
+) -> None:
     storage = function.storage(tensor)
     size = product(a.pad for a in storage.axes)
     if size == expr(1):
-        out.line(function.store(tensor, start, unit))
+        out.add(function.store(tensor, start, unit))
         return
     if function.is_sliced:
         positions = function.slice(size.as_int())
     else:
-        positions = expression(size, function.dims).code
+        positions = (expression(size, function.dims),)
     element = function.names.fresh("e")
-    with out.block(f"for {element} in range({positions})"):
-        out.line(f"{function.access('st', tensor)}({ARENA}, {start} + {element}, {unit})")
+    with out.loop(element, *positions):
+        out.add(function.store(tensor, binary("+", start, element), unit))
 
 
 def describe(kernel: Kernel, plan: Plan) -> list[str]:
-    """Comment lines: the schedule, then each statement with its place in the program."""
-    lines = [comment(f"{kernel.name}: {schedule(kernel)}")]
+    """Remarks: the schedule, then each statement with its place in the program."""
+    lines = [f"{kernel.name}: {schedule(kernel)}"]
     done: set[str] = set()
     for leaf, path, _ in leaves(kernel.body):
         for name in computed(leaf):
             if name not in done:
                 done.add(name)
                 said = equation(plan.statements[name], plan.storage[name], path)
-                lines.append(comment(f"  {said}"))
+                lines.append(f"  {said}")
     return lines
 
 

@@ -10,19 +10,19 @@ from typing import Literal
 from ostinato.codegen.cpu.expression import Expr as StepExpr
 from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.cpu.matmul_spec import Matmul, Operand, Size, Step
-from ostinato.codegen.cpu.python_text import ATOM, PRODUCT, SUM, Text, binary
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_text import expression
 from ostinato.codegen.emit.names import Names, identifier
-from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.tile_padding import extent
 from ostinato.codegen.ir.system import Axis, Call, Literal_, Load, Statement, Value
 from ostinato.codegen.ir.tree import UNROLL, Contraction
+from ostinato.codegen.loops.expression import Expression, Name, Tuple, binary, call
+from ostinato.codegen.loops.statements import Block, Definition
 from ostinato.codegen.systems.masked_sums import factors, mask_of
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
 
 
-def emit_contraction(leaf: Contraction, function: Function, out: Source) -> None:
+def emit_contraction(leaf: Contraction, function: Function, out: Block) -> None:
     """Write a product and its epilogues as one call, inside loops over the outer axes."""
     _Product(leaf, function).write(out)
 
@@ -32,7 +32,7 @@ class _Product:
     leaf: Contraction
     function: Function
     sizes: dict[str, Expr] = field(default_factory=dict[str, Expr])  # run-time sizes by name
-    offsets: list[str] = field(default_factory=list[str])
+    offsets: list[Expression] = field(default_factory=list[Expression])
     operands: list[Operand] = field(default_factory=list[Operand])
     loaded: dict[Load, str] = field(default_factory=dict[Load, str])  # by element of memory
     steps: dict[Load, str] = field(default_factory=dict[Load, str])  # identity load -> step
@@ -42,20 +42,20 @@ class _Product:
         self.body = Body(self.function, frozenset(a.index for a in self.leaf.outer))
         self.result = self.function.statement(self.leaf.statement)
 
-    def write(self, out: Source) -> None:
+    def write(self, out: Block) -> None:
         spec = self.spec()
         name = f"mm{self.function.number}_{identifier(self.leaf.statement)}"
         name = self.function.names.fresh(name)
-        self.function.products.extend(definition(name, spec))
+        self.function.products.append(Definition((name,), "matmul", (spec,)))
         names = self.function.dims
-        sizes = [str(expression(self.sizes[s], names)) for s in spec.runtime]
-        out.lines(self.body.hoisted)
+        sizes = tuple(expression(self.sizes[s], names) for s in spec.runtime)
+        out.extend(self.body.hoisted)
         with ExitStack() as loops:
             for axis in self.leaf.outer:
                 size = expression(axis.size, names)
-                loops.enter_context(out.block(f"for {names[axis.index]} in range({size})"))
+                loops.enter_context(out.loop(names[axis.index], size))
             self._prefetch(spec, out)
-            out.line(f"{name}({ARENA}, {_tuple(self.offsets)}, {_tuple(sizes)})")
+            out.do(call(name, ARENA, Tuple(tuple(self.offsets)), Tuple(sizes)))
 
     def spec(self) -> Matmul:
         leaf, (left, right) = self.leaf, factors(self.result)
@@ -100,22 +100,20 @@ class _Product:
         self.offsets.append(self._list(rows, self.leaf.m, most))
         return "m"
 
-    def _list(self, mask: Load, axis: Axis, most: int) -> str:
+    def _list(self, mask: Load, axis: Axis, most: int) -> Expression:
         """The variable that holds the list of the living positions of an axis here."""
         zero = {axis.index: expr(0)}
         dims, axes = (tuple(substitute(e, zero) for e in at) for at in (mask.dims, mask.axes))
         start = self.body.offset(Load(mask.tensor, dims, axes, mask.dtype))
         names, make = self.function.dims, f"living{self.function.number}_{most}"
-        if f"{make} = living({most})" not in self.function.products:
-            self.function.products.append(f"{make} = living({most})")
+        made = Definition((make,), "living", (most,))
+        if made not in self.function.products:
+            self.function.products.append(made)
         stride = expression(self._step_of(mask, axis), names)
-        text = f"{make}({ARENA}, {start}, {stride}, {expression(axis.size, names)})"
-        name, is_new = self.function.base(f"living_{mask.tensor}", text)
-        if is_new:
-            self.body.hoisted.append(f"{name} = {text}")
-        return name
+        rows = call(make, ARENA, start, stride, expression(axis.size, names))
+        return Name(self.body.hoist(f"living_{mask.tensor}", rows))
 
-    def _prefetch(self, spec: Matmul, out: Source) -> None:
+    def _prefetch(self, spec: Matmul, out: Block) -> None:
         """Bring a history near that is read by columns: nothing else would in time."""
         left = factors(self.result)[0]
         storage, rows = self.function.storage(left.tensor), spec.a[1]
@@ -124,10 +122,9 @@ class _Product:
         if spec.a[0] != 1 or not isinstance(rows, int) or is_short or not is_history:
             return
         width = BYTES[storage.dtype]
-        first = Text(self.offsets[0], ATOM if self.offsets[0].isidentifier() else SUM)
-        start = binary("*", PRODUCT, Text(str(width)), first)
+        start = binary("*", width, self.offsets[0])
         size = expression(self.leaf.k.size * (rows * width), self.function.dims)
-        out.line(f"prefetch({ARENA}, {start}, {size})")
+        out.do(call("prefetch", ARENA, start, size))
 
     def _size(self, name: str, of: Expr) -> Size:
         if of.is_const:
@@ -173,13 +170,13 @@ class _Product:
                 total = total + step * _coefficient(at, axis.index)
         return total
 
-    def _offset(self, load: Load) -> str:
+    def _offset(self, load: Load) -> Expression:
         """The offset of the element where m, n and k are 0."""
         zero = {a.index: expr(0) for a in (self.leaf.m, self.leaf.n, self.leaf.k) if a}
         assert not load.picks, f"{load.tensor} is gathered inside a product"
         axes = tuple(substitute(a, zero) for a in load.axes)
         dims = tuple(substitute(d, zero) for d in load.dims)
-        return str(self.body.offset(Load(load.tensor, dims, axes, load.dtype, load.clamp)))
+        return self.body.offset(Load(load.tensor, dims, axes, load.dtype, load.clamp))
 
     def _operand(self, load: Load) -> str:
         """Name the tensor that a step reads or stores at this place."""
@@ -252,28 +249,3 @@ def _coefficient(at: Expr, dim: Dim) -> int:
             compound = Expr(((atom, 1),), 0)
             assert dim not in dims_of(compound), f"{at} is not affine in {dim}"
     return found
-
-
-def definition(name: str, spec: Matmul) -> list[str]:
-    """The lines that define a product, one part per line."""
-    out = Source()
-    out.line(f"{name} = matmul(")
-    out.line(f"    Matmul({spec.dtype!r}, m={spec.m!r}, n={spec.n!r}, k={spec.k!r},")
-    form = f"form={spec.form!r}, rows={spec.rows!r}" if spec.rows else f"form={spec.form!r}"
-    form += f", most={spec.most!r}" if spec.most else ""
-    form += f", begun={spec.begun!r}" if spec.begun else ""
-    form += f", living={spec.living!r}" if spec.living else ""
-    out.line(f"           a={spec.a!r}, b={spec.b!r}, start={spec.start!r}, {form},")
-    out.line("           operands=(")
-    for o in spec.operands:
-        out.line(f"               Operand({o.name!r}, {o.m!r}, {o.n!r}),")
-    out.line("           ),")
-    out.line("           steps=(")
-    for s in spec.steps:
-        out.line(f"               Step({s.name!r}, {s.expr!r}, {s.store!r}),")
-    out.line("           )))")
-    return out.text().splitlines()
-
-
-def _tuple(items: list[str]) -> str:
-    return f"({', '.join(items)},)" if items else "()"

@@ -10,16 +10,22 @@ from math import prod
 
 from ostinato.codegen.cpu import target
 from ostinato.codegen.cpu.flags import SQUARE, together
-from ostinato.codegen.cpu.python_text import EITHER, Text, call
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_text import condition, expression
-from ostinato.codegen.emit.source import Source
 from ostinato.codegen.emit.tile_padding import extent
 from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
 from ostinato.codegen.ir.system import Axis, Load, Statement, Value
 from ostinato.codegen.ir.tree import SLICES, Nest, active
+from ostinato.codegen.loops.expression import (
+    Expression,
+    Name,
+    binary,
+    call,
+    compare,
+)
+from ostinato.codegen.loops.statements import Block, Nothing
 from ostinato.codegen.memory.transposed import Transposed, transposed_copies
-from ostinato.pdg.condition import ALWAYS, Cond
+from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.node import Dtype
@@ -36,25 +42,22 @@ FEW = 1 << 14  # elements that take no time, drawn once in a run
 Literals = dict[Dim, Expr]
 
 
-def emit_nest(nest: Nest, function: Function, out: Source) -> None:
+def emit_nest(nest: Nest, function: Function, out: Block) -> None:
     """Write a nest: one loop nest per clause condition."""
     if not active(nest):
-        out.line(f"pass  # in place: {', '.join(nest.statements)}")
+        out.add(Nothing(f"in place: {', '.join(nest.statements)}"))
         return
     for clause, cond in enumerate(nest.conds):
         writer = _Clause(nest, clause, function)
         if cond == ALWAYS and clause == 0:
             writer.write(out)
             return
-        head = "else" if cond == ALWAYS else f"{'elif' if clause else 'if'} {_test(cond, function)}"
-        with out.block(head), function.block():
+        test = None if cond == ALWAYS else condition(cond, function.dims)
+        side = out.otherwise(test) if clause or test is None else out.when(test)
+        with side, function.block():
             writer.write(out)
         if cond == ALWAYS:
             return
-
-
-def _test(cond: Cond, function: Function) -> str:
-    return condition(cond, function.dims).code
 
 
 @dataclass(frozen=True)
@@ -112,15 +115,15 @@ class _Clause:
             return found
         return found if first[0].size.as_int() % (SLICES * SQUARE) == 0 else {}
 
-    def write(self, out: Source) -> None:
+    def write(self, out: Block) -> None:
         todo = [
             (s, cells(s, s.clauses[self.clause][1], self.body.inner))
             for s in map(self.function.statement, self.nest.moving(self.clause))
         ]
         if not todo:
-            out.line("pass  # it is in place")
+            out.add(Nothing("it is in place"))
             return
-        inside = Source()
+        inside = Block()
         scope = self.body.scope(inside)
         scope.few = all(a.size.is_const for a in self.nest.axes) and (
             prod(a.size.as_int() for a in self.nest.axes) <= FEW
@@ -134,46 +137,44 @@ class _Clause:
                 self._statement(statement, group, scope)
         self._assemble(out, inside, before, after)
 
-    def _assemble(
-        self, out: Source, inside: Source, before: list[Source], after: list[Source]
-    ) -> None:
-        out.lines(self.body.hoisted)
+    def _assemble(self, out: Block, inside: Block, before: list[Block], after: list[Block]) -> None:
+        out.extend(self.body.hoisted)
         with ExitStack() as open_loops:
             stacks: list[ExitStack] = []
             for depth, axis in enumerate(self.nest.axes):
-                out.extend(before[depth])
+                out.extend(before[depth].body)
                 stack = open_loops.enter_context(ExitStack())
                 self._open(axis, stack, out)
                 stacks.append(stack)
-            out.extend(inside)
+            out.extend(inside.body)
             for depth in reversed(range(len(stacks))):
                 stacks[depth].close()
-                out.extend(after[depth])
+                out.extend(after[depth].body)
 
-    def _open(self, axis: Axis, loops: ExitStack, out: Source) -> None:
+    def _open(self, axis: Axis, loops: ExitStack, out: Block) -> None:
         """Open the loop over an axis: of the outermost one in a slice over this worker's part.
 
         Slots of a tile that hold nothing are left out, as far as whole vectors of them do.
         """
         name, extent = self._name(axis.index), self._extent(axis)
-        positions = expression(extent, self.function.dims).code
+        bounds: tuple[Expression | int, ...] = (expression(extent, self.function.dims),)
         if self.function.is_sliced and axis is self.nest.axes[0]:
-            positions = self.function.slice(axis.size.as_int())
+            bounds = self.function.slice(axis.size.as_int())
         each = together(extent.const) if extent != axis.size else 0
         if 0 < each < extent.const:
             first = self.function.names.fresh(f"{name}_first")
-            used = expression(axis.size, self.function.dims).code
-            loops.enter_context(out.block(f"for {first} in range(0, {used}, {each})"))
-            positions = f"{first}, {first} + {each}"
+            used = expression(axis.size, self.function.dims)
+            loops.enter_context(out.loop(first, 0, used, each))
+            bounds = (Name(first), binary("+", first, each))
         if any(axis.index in (copy.row, copy.column) for copy in self.transposed.values()):
-            positions = f"{positions if ',' in positions else f'0, {positions}'}, {SQUARE}"
-        loops.enter_context(out.block(f"for {name} in range({positions})"))
+            bounds = (*(bounds if len(bounds) == 2 else (0, *bounds)), SQUARE)
+        loops.enter_context(out.loop(name, *bounds))
 
     def _transpose(self, copy: Transposed, cell: Cell, scope: Scope) -> None:
         """Copy a square."""
         to, source = self.body.offset(cell.result()), self.body.offset(copy.source)
-        steps = f"{to}, {copy.to_step}, {source}, {copy.source_step}"
-        scope.out.line(f"transpose_{target.SUFFIX[cell.statement.dtype]}({ARENA}, {steps})")
+        name = f"transpose_{target.SUFFIX[cell.statement.dtype]}"
+        scope.out.do(call(name, ARENA, to, copy.to_step, source, copy.source_step))
 
     def _extent(self, axis: Axis) -> Expr:
         statements = map(self.function.statement, self.nest.moving(self.clause))
@@ -193,9 +194,9 @@ class _Clause:
 
     def _accumulators(
         self, todo: list[tuple[Statement, list[Cell]]]
-    ) -> tuple[list[Source], list[Source]]:
-        before = [Source() for _ in self.loops]
-        after = [Source() for _ in self.loops]
+    ) -> tuple[list[Block], list[Block]]:
+        before = [Block() for _ in self.loops]
+        after = [Block() for _ in self.loops]
         for statement, group in todo:
             depth = self._depth(statement)
             if depth is None:
@@ -207,20 +208,20 @@ class _Clause:
                     self._accumulate(cell, before[depth], after[depth])
         return before, after
 
-    def _accumulate(self, cell: Cell, before: Source, after: Source) -> None:
+    def _accumulate(self, cell: Cell, before: Block, after: Block) -> None:
         """Start an accumulator before its loops and store it after them."""
         s, result = cell.statement, cell.result()
         name = self.accumulators[result]
         start = self._unit(s)
         if s.name in self.nest.memory:
             start = self.body.read(result, self.body.scope(before))
-        before.line(f"{name} = {start}")
+        before.let(name, start)
         if is_position(s):
-            before.line(f"{name}_best = {target.literal(self._extreme(s), operand(s))}")
+            before.let(f"{name}_best", target.literal(self._extreme(s), operand(s)))
         if self.function.storage(s.name).place in ("global", "local"):
-            after.line(self.function.store(s.name, self.body.offset(result), Text(name)))
+            after.add(self.function.store(s.name, self.body.offset(result), Name(name)))
 
-    def _unit(self, s: Statement) -> Text:
+    def _unit(self, s: Statement) -> Expression:
         return target.literal(0 if is_position(s) else fold_unit(s.fold, s.dtype), s.dtype)
 
     def _extreme(self, s: Statement) -> float:
@@ -238,7 +239,7 @@ class _Clause:
                 offset = self.body.offset(cell.result(), scope)
                 old = self.function.load(s.name, offset)
                 new = self._fold(s, old, print_value(cell.value, scope))
-                scope.out.line(self.function.store(s.name, offset, new))
+                scope.out.add(self.function.store(s.name, offset, new))
         else:
             self._small_fold(s, group, scope)
 
@@ -247,11 +248,11 @@ class _Clause:
         for result, run in grouped(group):
             if is_position(s):
                 name = self.function.names.fresh(run[0].tag())
-                scope.out.line(f"{name} = {self._unit(s)}")
-                scope.out.line(f"{name}_best = {target.literal(self._extreme(s), operand(s))}")
+                scope.out.let(name, self._unit(s))
+                scope.out.let(f"{name}_best", target.literal(self._extreme(s), operand(s)))
                 for cell in run:
                     self._combine(cell, name, scope)
-                self._finish(run[0], Text(name), scope)
+                self._finish(run[0], Name(name), scope)
                 continue
             acc = print_value(run[0].value, scope)
             for cell in run[1:]:
@@ -263,32 +264,32 @@ class _Clause:
         s = cell.statement
         value = print_value(cell.value, scope)
         if not is_position(s):
-            scope.out.line(f"{name} = {self._fold(s, Text(name), value)}")
+            scope.out.let(name, self._fold(s, Name(name), value))
             return
-        dtype, best = operand(s), Text(f"{name}_best")
+        dtype, best = operand(s), Name(f"{name}_best")
         value = bind(value, f"{s.name}_value", scope)
         test = target.function("gt" if s.fold == "argmax" else "lt", dtype, (value, best))
         if dtype in target.FLOATS:  # the first NaN wins, as in NumPy
-            first_nan = f"({value} != {value}) & ({best} == {best})"
-            test = Text(f"{test.within(EITHER)} | ({first_nan})", EITHER)
+            first_nan = binary("&", compare("!=", value, value), compare("==", best, best))
+            test = binary("|", test, first_nan)
         better = bind(test, "better", scope)
         axis = next(iter(s.reduced))
         at = expression(cell.literals.get(axis, expr(axis)), self.function.dims)
         where = call(target.SUFFIX[s.dtype], at)
-        scope.out.line(f"{best} = {call('where', better, value, best)}")
-        scope.out.line(f"{name} = {call('where', better, where, name)}")
+        scope.out.let(best.id, call("where", better, value, best))
+        scope.out.let(name, call("where", better, where, name))
 
-    def _fold(self, s: Statement, left: Text, right: Text) -> Text:
+    def _fold(self, s: Statement, left: Expression, right: Expression) -> Expression:
         return target.function(COMBINE[s.fold], s.dtype, (left, right))
 
-    def _finish(self, cell: Cell, text: Text, scope: Scope) -> None:
+    def _finish(self, cell: Cell, value: Expression, scope: Scope) -> None:
         """Name a finished value for later statements and store it where memory wants it."""
         s, result = cell.statement, cell.result()
         place = self.function.storage(s.name).place
-        variable = bind(text, cell.tag(), scope)
+        variable = bind(value, cell.tag(), scope)
         scope.known[result] = variable
         if place != "register":
-            scope.out.line(self.function.store(s.name, self.body.offset(result), variable))
+            scope.out.add(self.function.store(s.name, self.body.offset(result), variable))
 
 
 def grouped(group: list[Cell]) -> Iterator[tuple[Load, list[Cell]]]:

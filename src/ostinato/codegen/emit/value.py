@@ -1,4 +1,4 @@
-"""Values as Python source: one assignment per shared or loaded value, the rest in place."""
+"""Values as loop IR: one assignment per shared or loaded value, the rest in place."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from ostinato.codegen.cpu import target
-from ostinato.codegen.cpu.python_text import Text, call
 from ostinato.codegen.emit.index_text import Names, condition, expression
-from ostinato.codegen.emit.source import Source
 from ostinato.codegen.ir.system import (
     Call,
     Choice,
@@ -22,6 +20,8 @@ from ostinato.codegen.ir.system import (
     Value,
     children,
 )
+from ostinato.codegen.loops.expression import Constant, Expression, Given, Name, call
+from ostinato.codegen.loops.statements import Block
 from ostinato.pdg.condition import ALWAYS, NEVER, substitute_cond
 from ostinato.pdg.index import Dim, Expr, Extent, substitute
 
@@ -64,12 +64,12 @@ def _pick_at(pick: Pick, table: dict[Dim, Expr]) -> Pick:
 class Scope:
     """The values that have a name where the code stands; a branch sees those of its parents."""
 
-    out: Source
+    out: Block
     fresh: Callable[[str], str]  # a Python name not used yet in this function
     names: Names = field(default_factory=dict[Dim | Extent, str])
-    known: dict[Value, Text] = field(default_factory=dict[Value, Text])
+    known: dict[Value, Expression] = field(default_factory=dict[Value, Expression])
     shared: frozenset[Value] = frozenset()
-    load: Callable[[Load, Scope], Text] = field(default=lambda load, scope: Text("?"))
+    load: Callable[[Load, Scope], Expression] = field(default=lambda load, scope: Name("?"))
     key: str = "key"  # the variable that holds the folded seed
     few: bool = False  # whether this is done for few elements only
 
@@ -77,7 +77,7 @@ class Scope:
         """A scope for one branch: what it names is unknown outside."""
         return replace(self, known=dict(self.known))
 
-    def named(self, value: Value) -> Text | None:
+    def named(self, value: Value) -> Expression | None:
         """The name of a value; a clamped element is the element itself, where it is demanded."""
         found = self.known.get(value)
         if found is None and isinstance(value, Load) and value.clamp:
@@ -102,34 +102,36 @@ def shared(values: tuple[Value, ...]) -> frozenset[Value]:
     return frozenset(v for v, n in count.items() if n > 1 and isinstance(v, Call | Choice | Draw))
 
 
-def print_value(value: Value, scope: Scope) -> Text:
-    """Return the text of a value, after adding the lines it needs to ``scope.out``."""
+def print_value(value: Value, scope: Scope) -> Expression:
+    """Return a value as an expression, after adding the statements it needs to ``scope.out``."""
     found = scope.named(value)
     if found is not None:
         return found
-    text = _compute(value, scope)
-    is_long = isinstance(value, Call) and len(text.code) > LONG
+    made = _compute(value, scope)
+    is_long = isinstance(value, Call) and len(str(made)) > LONG
     if is_long or value in scope.shared or isinstance(value, Load | Choice):
-        text = bind(text, _stem(value), scope)
-    scope.known[value] = text
-    return text
+        made = bind(made, _stem(value), scope)
+    scope.known[value] = made
+    return made
 
 
-def print_index(pick: Pick, scope: Scope) -> Text:
+def print_index(pick: Pick, scope: Scope) -> Name:
     """Return the name of a computed index, kept inside its axis; that of an empty axis is 0."""
     wide = pick.at if pick.at.dtype == "int64" else Call("cast", (pick.at,), "int64")
     last, first = Position(pick.axis.size - 1, "int64"), Literal_(0, "int64")
     index = Call("maximum", (Call("minimum", (wide, last), "int64"), first), "int64")
-    return scope.known.setdefault(index, bind(print_value(index, scope), "index", scope))
+    name = bind(print_value(index, scope), "index", scope)
+    scope.known[index] = name
+    return name
 
 
-def bind(text: Text, stem: str, scope: Scope) -> Text:
-    """Give a text a name, unless it is one."""
-    if text.code.isidentifier() and text.code not in ("True", "False"):
-        return text
+def bind(of: Expression, stem: str, scope: Scope) -> Name:
+    """Give an expression a name, unless it is one."""
+    if isinstance(of, Name):
+        return of
     name = scope.fresh(stem)
-    scope.out.line(f"{name} = {text}")
-    return Text(name)
+    scope.out.let(name, of)
+    return Name(name)
 
 
 def _stem(value: Value) -> str:
@@ -144,7 +146,7 @@ def _stem(value: Value) -> str:
             return "value"
 
 
-def _compute(value: Value, scope: Scope) -> Text:
+def _compute(value: Value, scope: Scope) -> Expression:
     match value:
         case Literal_(x, dtype):
             return target.literal(x, dtype)
@@ -162,7 +164,7 @@ def _compute(value: Value, scope: Scope) -> Text:
             assert_never(unknown)
 
 
-def _call(value: Call, scope: Scope) -> Text:
+def _call(value: Call, scope: Scope) -> Expression:
     args = tuple(print_value(a, scope) for a in value.args)
     if value.fn == "cast":
         return target.cast(args[0], value.args[0].dtype, value.dtype)
@@ -174,7 +176,7 @@ def _call(value: Call, scope: Scope) -> Text:
     return target.function(value.fn, operand, args)
 
 
-def _short_power(x: Text, exponent: Literal_, scope: Scope) -> Text | None:
+def _short_power(x: Expression, exponent: Literal_, scope: Scope) -> Expression | None:
     """Powers that multiplication or division give exactly."""
     dtype = exponent.dtype
     if exponent.value == 1:
@@ -189,41 +191,40 @@ def _short_power(x: Text, exponent: Literal_, scope: Scope) -> Text | None:
     return None
 
 
-def _draw(value: Draw, scope: Scope) -> Text:
+def _draw(value: Draw, scope: Scope) -> Expression:
     """Three coordinates ride in the counter; each further four make a key of their own."""
     words = [expression(e, scope.names) for e in value.point]
     first, rest = words[:3], words[3:]
-    key = (scope.key, str(value.stream))
+    key: tuple[Given, Given] = (scope.key, value.stream)
     while rest:
-        chunk = [*rest[:4], *[Text("0")] * 4][:4]
+        chunk = [*rest[:4], *[Constant(0)] * 4][:4]
         rest = rest[4:]
         low, high = scope.fresh("key_"), scope.fresh("key_")
-        scope.out.line(f"{low} = {target.draw('bits', 'uint32', tuple(chunk), key)}")
-        words_ = ", ".join(map(str, (*chunk, *key)))
-        scope.out.line(f"{high} = philox_bits_1({words_})")
+        scope.out.let(low, target.draw("bits", "uint32", tuple(chunk), key))
+        scope.out.let(high, call("philox_bits_1", *chunk, *key))
         key = (low, high)
-    counter = (expression(value.element, scope.names), *first, *[Text("0")] * (3 - len(first)))
+    counter = (expression(value.element, scope.names), *first, *[Constant(0)] * (3 - len(first)))
     is_apart = value.fn == "normal" and scope.few and not value.point  # once in a run
     return target.draw("normal_apart" if is_apart else value.fn, value.dtype, counter, key)
 
 
-def _choice(value: Choice, scope: Scope) -> Text:
+def _choice(value: Choice, scope: Scope) -> Expression:
     """A select where both sides are cheap and always defined, else a branch."""
     test = condition(value.cond, scope.names)
     if is_harmless(value.then, scope) and is_harmless(value.other, scope):
         sides = (print_value(value.then, scope), print_value(value.other, scope))
         return call("where", test, *sides)
     name = scope.fresh(_stem(value))
-    with scope.out.block(f"if {test}"):
-        scope.out.line(f"{name} = {print_value(value.then, scope.inner())}")
+    with scope.out.when(test):
+        scope.out.let(name, print_value(value.then, scope.inner()))
     rest, inner = value.other, scope
     while isinstance(rest, Choice):
-        with scope.out.block(f"elif {condition(rest.cond, scope.names)}"):
-            scope.out.line(f"{name} = {print_value(rest.then, scope.inner())}")
+        with scope.out.otherwise(condition(rest.cond, scope.names)):
+            scope.out.let(name, print_value(rest.then, scope.inner()))
         rest = rest.other
-    with scope.out.block("else"):
-        scope.out.line(f"{name} = {print_value(rest, inner.inner())}")
-    return Text(name)
+    with scope.out.otherwise():
+        scope.out.let(name, print_value(rest, inner.inner()))
+    return Name(name)
 
 
 def is_harmless(value: Value, scope: Scope) -> bool:

@@ -40,14 +40,14 @@ class Making:
         self._found: dict[str, bytes] = {}
         self.failure: Exception | None = None  # a piece that only Numba can read
 
-    def add(self, piece: str) -> None:
-        """Begin with the functions of a piece of source; what they use stands in it or before."""
+    def add(self, function: object) -> None:
+        """Begin with a function of the loop IR."""
         reader = importlib.import_module(READER)
         if self._pieces is None:
             self._pieces = reader.Pieces()
         if self.failure is None:
             try:
-                self._begin(self._pieces.units(piece))
+                self._begin(self._pieces.units(function))
             except reader.UnreadableError as failure:
                 self.failure = failure
 
@@ -71,9 +71,9 @@ class Making:
         made = self._team.finish()
         for key, body in made.items():
             objects.store(key, body)
+        if self._pieces is None or not self._pieces.driver:
+            raise importlib.import_module(READER).UnreadableError("no driver")
         kernels, driver = self._pieces.kernels, self._pieces.driver
-        if driver not in self._names:
-            raise importlib.import_module(READER).UnreadableError(f"no driver `{driver}`")
         others = self._names.keys() - {driver, *kernels}
         keys = Keys(
             self._names[driver],

@@ -109,7 +109,8 @@ def _compiled(source: str, cores: int, making: Making | None) -> tuple[Keys, dic
         return making.finish()
     with Team(cores if len(source) > WORTH_A_TEAM else 1) as team:
         own = Making(team)
-        own.add(source)
+        for function in importlib.import_module(READER).read(source):
+            own.add(function)
         return own.finish()
 
 

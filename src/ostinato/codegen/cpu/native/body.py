@@ -1,14 +1,9 @@
-"""Statements and expressions of generated code as LLVM instructions."""
+"""Statements and expressions of the loop IR as LLVM instructions."""
 
 from __future__ import annotations
 
-import ast
-import inspect
-import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 from typing import cast as typed
 
 import numpy as np
@@ -26,7 +21,6 @@ from ostinato.codegen.cpu.llvm import (
 )
 from ostinato.codegen.cpu.native.numbers import (
     Number,
-    UnreadableError,
     arithmetic,
     cast,
     cast_literal,
@@ -38,6 +32,37 @@ from ostinato.codegen.cpu.native.numbers import (
     truth,
 )
 from ostinato.codegen.cpu.native.scope import Meaning, Memory, Scope, assigned_often
+from ostinato.codegen.loops import reader
+from ostinato.codegen.loops.expression import (
+    Binary,
+    Call,
+    Compare,
+    Constant,
+    Expression,
+    Item,
+    Logic,
+    Name,
+    Negative,
+    Not,
+    Tuple,
+    operands,
+)
+from ostinato.codegen.loops.printer import show
+from ostinato.codegen.loops.statements import (
+    Add,
+    Break,
+    Do,
+    For,
+    If,
+    Let,
+    Nothing,
+    Remark,
+    Return,
+    Statement,
+    UnreadableError,
+    While,
+    Write,
+)
 
 carray = object()
 """Stands for Numba's view of memory: here memory is an address."""
@@ -63,7 +88,7 @@ class Writer:
 
     # ------------------------------------------------------------ statements
 
-    def body(self, statements: Sequence[ast.stmt]) -> None:
+    def body(self, statements: Sequence[Statement]) -> None:
         """Write statements; those after a ``return`` or ``break`` are not reached."""
         for statement in statements:
             if self.b.block.is_terminated:
@@ -71,53 +96,43 @@ class Writer:
             try:
                 self.statement(statement)
             except UnreadableError as failure:
-                text = ast.unparse(statement).partition("\n")[0]
+                text = next(iter(show((statement,))), "")
                 raise UnreadableError(f"{failure}, in `{text}`") from None
 
-    def statement(self, node: ast.stmt) -> None:
-        match node:
-            case ast.Assign(targets=[target], value=value):
-                self.assign(target, self.meaning(value))
-            case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
-                old = self.number(ast.Name(name, ast.Load()))
-                self.scope.bind(name, arithmetic(self.b, op, old, self.number(value)))
-            case ast.AugAssign(target=ast.Subscript() as target, op=op, value=value):
-                old = Number("int64", self.b.load(self.word(target)))
-                self.assign(target, arithmetic(self.b, op, old, self.number(value)))
-            case ast.Expr(value=value):
-                self.meaning(value)
-            case ast.For(target=ast.Name(id=name), iter=ast.Call(args=bounds), body=body):
+    def statement(self, statement: Statement) -> None:
+        match statement:
+            case Let((name,), value):
+                self.scope.bind(name, self.meaning(value))
+            case Let(names, value):
+                parts = parts_of(self.meaning(value))
+                if len(parts) != len(names):
+                    raise UnreadableError("two sides of different length")
+                for name, part in zip(names, parts, strict=True):
+                    self.scope.bind(name, part)
+            case Add(name, value):
+                old = self.require_number(self.named(name))
+                self.scope.bind(name, arithmetic(self.b, "+", old, self.number(value)))
+            case Write(array, index, value):
+                word = cast(self.b, self.number(value), "int64").value
+                self.b.store(word, self.word(array, index))
+            case Do(call):
+                self.meaning(call)
+            case For(name, bounds, body):
                 self.loop(name, bounds, body)
-            case ast.While(test=test, body=body):
+            case While(test, body):
                 self.repeat(test, body)
-            case ast.If(test=test, body=body, orelse=other):
-                self.choice(test, body, other)
-            case ast.Return(value=None):
+            case If(test, then, other):
+                self.choice(test, then, other)
+            case Return():
                 self.b.ret_void()
-            case ast.Break():
+            case Break():
                 self.b.branch(self.scope.after[-1])
-            case ast.Pass():
+            case Remark() | Nothing():
                 pass
             case _:
-                raise UnreadableError(f"a statement of kind {type(node).__name__}")
+                raise UnreadableError(f"a statement of kind {type(statement).__name__}")
 
-    def assign(self, target: ast.expr, value: Meaning) -> None:
-        match target:
-            case ast.Name(id=name):
-                self.scope.bind(name, value)
-            case ast.Tuple(elts=elements):
-                parts = parts_of(value)
-                if len(parts) != len(elements):
-                    raise UnreadableError("two sides of different length")
-                for each, part in zip(elements, parts, strict=True):
-                    self.assign(each, part)
-            case ast.Subscript():
-                wanted = self.require_number(value)
-                self.b.store(cast(self.b, wanted, "int64").value, self.word(target))
-            case _:
-                raise UnreadableError(f"an assignment to a {type(target).__name__}")
-
-    def loop(self, name: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> None:
+    def loop(self, name: str, bounds: Sequence[Expression], body: Sequence[Statement]) -> None:
         """``for name in range(...)``."""
         values = [self.integer(each) for each in bounds]
         first, end = (i64(0), values[0]) if len(values) == 1 else values[:2]
@@ -144,7 +159,7 @@ class Writer:
         self.b.branch(after)
         self.b.position_at_end(after)
 
-    def repeat(self, test: ast.expr, body: Sequence[ast.stmt]) -> None:
+    def repeat(self, test: Expression, body: Sequence[Statement]) -> None:
         """``while test: body``."""
         head, inside, after = (
             self.b.append_basic_block(f"while.{each}") for each in ("head", "body", "end")
@@ -160,13 +175,15 @@ class Writer:
         self.go_to(head)
         self.b.position_at_end(after)
 
-    def choice(self, test: ast.expr, body: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> None:
-        """``if test: body else: other``."""
+    def choice(
+        self, test: Expression, then: Sequence[Statement], other: Sequence[Statement]
+    ) -> None:
+        """``if test: then else: other``."""
         condition = self.condition(test)
-        then, end = (self.b.append_basic_block(f"if.{each}") for each in ("then", "end"))
+        inside, end = (self.b.append_basic_block(f"if.{each}") for each in ("then", "end"))
         orelse = self.b.append_basic_block("if.else") if other else end
-        self.b.cbranch(condition, then, orelse)
-        for block, statements in ((then, body), (orelse, other)):
+        self.b.cbranch(condition, inside, orelse)
+        for block, statements in ((inside, then), (orelse, other)):
             if block is end:
                 continue
             self.b.position_at_end(block)
@@ -181,76 +198,68 @@ class Writer:
 
     # ------------------------------------------------------------ expressions
 
-    def meaning(self, node: ast.expr) -> Meaning:
-        match node:
-            case ast.Constant(value=bool() | int() | float() as value):
+    def meaning(self, of: Expression) -> Meaning:
+        match of:
+            case Constant(value):
                 return literal(value)
-            case ast.Constant():
-                return None  # a string that says what a function does
-            case ast.Name(id=name):
+            case Name(name):
                 return self.named(name)
-            case ast.Tuple(elts=elements):
-                return tuple(self.meaning(each) for each in elements)
-            case ast.BinOp(left=left, op=op, right=right):
+            case Tuple(parts):
+                return tuple(self.meaning(each) for each in parts)
+            case Binary(op, left, right):
                 return arithmetic(self.b, op, self.number(left), self.number(right))
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                known = plain(node)
-                return negative(self.b, self.number(operand)) if known is None else literal(known)
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Number("bool", self.b.not_(self.condition(operand)))
-            case ast.Compare(left=left, ops=[op], comparators=[right]):
-                return compare(self.b, op, self.number(left), self.number(right))
-            case ast.BoolOp(op=op, values=values):
-                return self.both(op, values)
-            case ast.Subscript():
-                return Number("int64", self.b.load(self.word(node)))
-            case ast.Call(func=function, args=args, keywords=[]):
+            case Negative(x):
+                return negative(self.b, self.number(x))
+            case Not(x):
+                return Number("bool", self.b.not_(self.condition(x)))
+            case Compare(sign, left, right):
+                return compare(self.b, sign, self.number(left), self.number(right))
+            case Logic(word, parts):
+                return self.both(word, parts)
+            case Item(array, index):
+                return Number("int64", self.b.load(self.word(array, index)))
+            case Call(function, args):
                 return self.call(self.function(function), args)
             case _:
-                known = plain(node)
-                if known is None:
-                    raise UnreadableError(f"an expression of kind {type(node).__name__}")
-                return literal(known)
+                raise UnreadableError(f"an expression of kind {type(of).__name__}")
 
     def named(self, name: str) -> Meaning:
         found = self.scope[name]
         return literal(found) if isinstance(found, bool | int | float) else found
 
-    def function(self, node: ast.expr) -> object:
-        if not isinstance(node, ast.Name):
-            raise UnreadableError(f"a call of {ast.unparse(node)}")
-        builtin = {"min": min, "max": max}.get(node.id)
-        return builtin if builtin is not None else self.scope[node.id]
+    def function(self, name: str) -> object:
+        builtin = {"min": min, "max": max}.get(name)
+        return builtin if builtin is not None else self.scope[name]
 
-    def number(self, node: ast.expr) -> Number:
-        return self.require_number(self.meaning(node))
+    def number(self, of: Expression) -> Number:
+        return self.require_number(self.meaning(of))
 
     def require_number(self, found: Meaning) -> Number:
         if not isinstance(found, Number):
             raise UnreadableError(f"a {type(found).__name__} where a number is needed")
         return found
 
-    def integer(self, node: ast.expr) -> Value:
-        found = self.number(node)
+    def integer(self, of: Expression) -> Value:
+        found = self.number(of)
         if found.dtype not in ("int64", "int32", "bool"):
             raise UnreadableError(f"a {found.dtype} as a bound of a loop")
         return cast(self.b, found, "int64").value
 
-    def condition(self, node: ast.expr) -> Value:
-        return truth(self.b, self.number(node))
+    def condition(self, of: Expression) -> Value:
+        return truth(self.b, self.number(of))
 
-    def word(self, node: ast.Subscript) -> Value:
+    def word(self, array: Expression, index: Expression) -> Value:
         """The address of a word of an array of int64."""
-        memory = self.meaning(node.value)
+        memory = self.meaning(array)
         if not isinstance(memory, Memory) or memory.element is not I64:
-            raise UnreadableError(f"an element of {ast.unparse(node.value)}")
-        return self.b.gep(memory.value, [self.integer(node.slice)])
+            raise UnreadableError(f"an element of {array}")
+        return self.b.gep(memory.value, [self.integer(index)])
 
-    def both(self, op: ast.boolop, values: Sequence[ast.expr]) -> Number:
+    def both(self, word: str, values: Sequence[Expression]) -> Number:
         """``x and y``; what calls nothing and reads nothing can be computed in vain."""
         if not all(map(is_pure, values)):
             raise UnreadableError("a condition that reads memory")
-        join = self.b.and_ if isinstance(op, ast.And) else self.b.or_
+        join = self.b.and_ if word == "and" else self.b.or_
         found = self.condition(values[0])
         for each in values[1:]:
             found = join(found, self.condition(each))
@@ -258,13 +267,13 @@ class Writer:
 
     # ------------------------------------------------------------ calls
 
-    def call(self, function: object, nodes: Sequence[ast.expr]) -> Meaning:
+    def call(self, function: object, given: Sequence[Expression]) -> Meaning:
         if isinstance(function, type) and function in CASTS:
-            known = plain(nodes[0])
-            if known is not None:
-                return cast_literal(known, CASTS[function])
-            return cast(self.b, self.number(nodes[0]), CASTS[function])
-        args = [self.meaning(each) for each in nodes]
+            (of,) = given
+            if isinstance(of, Constant):
+                return cast_literal(of.value, CASTS[function])
+            return cast(self.b, self.number(of), CASTS[function])
+        args = [self.meaning(each) for each in given]
         if function is where:
             condition, x, y = (self.require_number(each) for each in args)
             dtype = common(x.dtype, y.dtype)
@@ -333,51 +342,21 @@ class Writer:
 
     def inlined(self, function: Inner, args: Sequence[Meaning]) -> Meaning:
         """A call of a function written in Python: its statements, here."""
-        read = reading(function)
-        statements, result = list(read.body), None
-        last = statements[-1]
-        if isinstance(last, ast.Return):
-            result = last.value
-            statements.pop()
-        often = assigned_often(statements)
-        writer = Writer(Scope(self.b, read.around, often))
-        if often & {*read.parameters}:
+        found = reader.written(function.function)
+        often = assigned_often(found.body)
+        writer = Writer(Scope(self.b, found.around, often))
+        if often & {*found.parameters}:
             raise UnreadableError(f"{function.function.__name__} assigns to a parameter")
-        for name, value in zip(read.parameters, args, strict=True):
+        for name, value in zip(found.parameters, args, strict=True):
             writer.scope.bind(name, value)
-        writer.body(statements)
-        return writer.meaning(result) if result is not None else None
+        writer.body(found.body)
+        return writer.meaning(found.result) if found.result is not None else None
 
 
-@dataclass(frozen=True)
-class Reading:
-    """A function of generated code that is written in Python."""
-
-    parameters: tuple[str, ...]
-    body: tuple[ast.stmt, ...]
-    around: Mapping[str, object]
-
-
-@cache
-def _parsed(function: Callable[..., Any]) -> ast.FunctionDef:
-    (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-    assert isinstance(node, ast.FunctionDef), f"{function} is no function"
-    return node
-
-
-def reading(function: Inner) -> Reading:
-    """The statements of a function, and what its names mean."""
-    python = function.function
-    node = _parsed(python)
-    closed = inspect.getclosurevars(python)
-    around = {**closed.globals, **closed.nonlocals}
-    return Reading(tuple(a.arg for a in node.args.args), tuple(node.body), around)
-
-
-def lanes_of(bounds: Sequence[ast.expr]) -> int:
+def lanes_of(bounds: Sequence[Expression]) -> int:
     """How many positions ``range(first, first + count)`` has, which are lanes of vectors; or 0."""
     match bounds:
-        case [ast.Name(a), ast.BinOp(ast.Name(b), ast.Add(), ast.Constant(int() as count))]:
+        case [Name(a), Binary("+", Name(b), Constant(int() as count))]:
             return count if a == b else 0
         case _:
             return 0
@@ -388,27 +367,11 @@ def parts_of(value: object) -> tuple[Meaning, ...]:
     return typed("tuple[Meaning, ...]", value) if isinstance(value, tuple) else ()
 
 
-def is_pure(node: ast.expr) -> bool:
+def is_pure(of: Expression) -> bool:
     """Whether an expression reads no memory, so that it may be computed where it is not needed."""
-    allowed = {"min", "max", "i64", "i32"}
-    for each in ast.walk(node):
-        if isinstance(each, ast.Subscript):
-            return False
-        if isinstance(each, ast.Call):
-            if not isinstance(each.func, ast.Name) or each.func.id not in allowed:
-                return False
-    return True
+    if isinstance(of, Item) or isinstance(of, Call) and of.function not in HARMLESS:
+        return False
+    return all(map(is_pure, operands(of)))
 
 
-def plain(node: ast.expr) -> float | None:
-    """The value of a literal number, also behind a sign, and of ``np.inf`` and ``np.nan``."""
-    match node:
-        case ast.Constant(value=bool() | int() | float() as value):
-            return value
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            found = plain(operand)
-            return None if found is None or isinstance(found, bool) else -found
-        case ast.Attribute(value=ast.Name(id="np"), attr="inf" | "nan" as name):
-            return float(name)
-        case _:
-            return None
+HARMLESS = ("min", "max", "i64", "i32")

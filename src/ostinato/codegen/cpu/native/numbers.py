@@ -5,7 +5,6 @@ Integers of up to 32 bits become 64 bits in arithmetic; two float32 stay float32
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,6 +21,7 @@ from ostinato.codegen.cpu.llvm import (
     Value,
     constant,
 )
+from ostinato.codegen.loops.statements import UnreadableError
 
 KINDS: dict[str, Type] = {
     "bool": I1,
@@ -36,10 +36,6 @@ KINDS: dict[str, Type] = {
 BITS = {"bool": 1, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64, "uint64": 64}
 FLOATS = ("float32", "float64")
 SIGNED = ("int32", "int64")
-
-
-class UnreadableError(Exception):
-    """Generated code that is outside the language: the message says what and in which line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,44 +131,43 @@ def alike(b: Builder, x: Number, y: Number, dtype: str) -> tuple[Value, Value]:
     return cast(b, x, dtype).value, cast(b, y, dtype).value
 
 
-def arithmetic(b: Builder, op: ast.operator, x: Number, y: Number) -> Number:
+def arithmetic(b: Builder, op: str, x: Number, y: Number) -> Number:
     """``x op y``."""
-    if isinstance(op, ast.BitAnd | ast.BitOr | ast.BitXor):
+    if op in _BITS:
         return _bitwise(b, op, x, y)
-    if isinstance(op, ast.Div):
+    if op == "/":
         dtype = common(x.dtype, y.dtype)
         dtype = dtype if dtype in FLOATS else "float64"
         return Number(dtype, b.fdiv(*alike(b, x, y, dtype)))
     dtype = promoted(x.dtype, y.dtype)
     left, right = alike(b, x, y, dtype)
-    if isinstance(op, ast.FloorDiv | ast.Mod):
+    if op in ("//", "%"):
         if dtype != "int64":
-            raise UnreadableError(f"{type(op).__name__} of {dtype}")
+            raise UnreadableError(f"`{op}` of {dtype}")
         quotient, rest = _floor(b, left, right)
-        return Number(dtype, quotient if isinstance(op, ast.FloorDiv) else rest)
+        return Number(dtype, quotient if op == "//" else rest)
     operations = _float_operations(b) if dtype in FLOATS else _integer_operations(b)
-    if type(op) not in operations:
-        raise UnreadableError(f"{type(op).__name__} of {dtype}")
-    return Number(dtype, operations[type(op)](left, right))
+    return Number(dtype, operations[op](left, right))
 
 
-Operations = dict[type[ast.operator], Callable[[Value, Value], Value]]
+_BITS = "&|^"
+Operations = dict[str, Callable[[Value, Value], Value]]
 
 
 def _float_operations(b: Builder) -> Operations:
-    return {ast.Add: b.fadd, ast.Sub: b.fsub, ast.Mult: b.fmul}
+    return {"+": b.fadd, "-": b.fsub, "*": b.fmul}
 
 
 def _integer_operations(b: Builder) -> Operations:
-    return {ast.Add: b.add, ast.Sub: b.sub, ast.Mult: b.mul}
+    return {"+": b.add, "-": b.sub, "*": b.mul}
 
 
-def _bitwise(b: Builder, op: ast.operator, x: Number, y: Number) -> Number:
+def _bitwise(b: Builder, op: str, x: Number, y: Number) -> Number:
     dtype = "bool" if x.dtype == y.dtype == "bool" else promoted(x.dtype, y.dtype)
     if dtype in FLOATS:
         raise UnreadableError(f"bits of {dtype}")
-    made: Operations = {ast.BitAnd: b.and_, ast.BitOr: b.or_, ast.BitXor: b.xor}
-    return Number(dtype, made[type(op)](*alike(b, x, y, dtype)))
+    made: Operations = {"&": b.and_, "|": b.or_, "^": b.xor}
+    return Number(dtype, made[op](*alike(b, x, y, dtype)))
 
 
 def _floor(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
@@ -206,21 +201,9 @@ def negative(b: Builder, x: Number) -> Number:
     return Number(wide.dtype, b.sub(constant(I64, 0), wide.value))
 
 
-COMPARISONS: dict[type[ast.cmpop], Compare] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
-
-
-def compare(b: Builder, op: ast.cmpop, x: Number, y: Number) -> Number:
-    """``x op y``: false where one is NaN, but for ``!=``."""
-    if type(op) not in COMPARISONS:
-        raise UnreadableError(type(op).__name__)
-    sign, dtype = COMPARISONS[type(op)], common(x.dtype, y.dtype)
+def compare(b: Builder, sign: Compare, x: Number, y: Number) -> Number:
+    """``x sign y``: false where one is NaN, but for ``!=``."""
+    dtype = common(x.dtype, y.dtype)
     left, right = alike(b, x, y, dtype)
     if dtype in FLOATS:
         made = b.fcmp_unordered if sign == "!=" else b.fcmp_ordered
@@ -235,5 +218,5 @@ def extreme(b: Builder, largest: bool, x: Number, y: Number) -> Number:
     if dtype in FLOATS:
         raise UnreadableError(f"min or max of {dtype}")
     x, y = cast(b, x, dtype), cast(b, y, dtype)
-    first = compare(b, ast.Gt() if largest else ast.Lt(), x, y)
+    first = compare(b, ">" if largest else "<", x, y)
     return Number(dtype, b.select(first.value, x.value, y.value))

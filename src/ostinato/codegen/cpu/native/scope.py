@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ostinato.codegen.cpu.llvm import I64, Builder, Type, Value
-from ostinato.codegen.cpu.native.numbers import KINDS, Number, UnreadableError
+from ostinato.codegen.cpu.native.numbers import KINDS, Number
+from ostinato.codegen.loops.statements import Add, For, If, Let, Statement, UnreadableError, While
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +81,23 @@ class Scope:
         self.builder.store(value.value, variable.place)
 
 
-def assigned_often(body: Sequence[ast.stmt]) -> frozenset[str]:
+def assigned_often(body: Sequence[Statement]) -> frozenset[str]:
     """The names that statements assign at several places, or again: ``x += 1``."""
     once: set[str] = set()
     often: set[str] = set()
     waiting = [*body]
     while waiting:
         match waiting.pop():
-            case ast.Assign(targets=[ast.Tuple(elts=elements)]):
-                names = {x.id for x in elements if isinstance(x, ast.Name)}
-            case ast.Assign(targets=[ast.Name(id=name)]):
-                names = {name}
-            case ast.AugAssign(target=ast.Name(id=name)):
+            case Let(given, _):
+                names = {*given}
+            case Add(name, _):
                 names = {name}
                 often.add(name)
-            case ast.If(body=inside, orelse=other) | ast.For(body=inside, orelse=other):
-                waiting += [*inside, *other]
+            case If(_, then, other):
+                waiting += [*then, *other]
                 continue
-            case ast.While(body=inside, orelse=other):
-                waiting += [*inside, *other]
+            case For(body=inside) | While(body=inside):
+                waiting += inside
                 continue
             case _:
                 continue

@@ -7,8 +7,8 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ostinato.codegen.cpu.python_text import Text
 from ostinato.codegen.cpu.target import cast, function
+from ostinato.codegen.loops.expression import Expression, Name
 
 Tree = tuple[Any, ...]  # a function and its operands, or a name
 Meaning = Callable[..., Any]
@@ -38,10 +38,10 @@ def means(tree: Tree) -> Any:
     return MEANING[fn](*map(means, args)) if args else VALUES[fn]
 
 
-def text(tree: Tree) -> Text:
+def text(tree: Tree) -> Expression:
     fn, *args = tree
     if not args:
-        return Text(fn)
+        return Name(fn)
     if fn == "count":
         return cast(text(args[0]), "bool", "float64")
     return function(fn, "bool" if fn in LOGIC else "float64", tuple(map(text, args)))
@@ -72,7 +72,7 @@ def test_every_text_of_three_levels_means_its_tree() -> None:
 
 
 def test_differences_and_quotients_group_to_the_left() -> None:
-    a, b, c = (Text(name) for name in "abc")
+    a, b, c = (Name(name) for name in "abc")
     quotient, product = function("div", "float64", (a, b)), function("mul", "float64", (a, b))
     assert str(function("div", "float64", (quotient, c))) == "a / b / c"
     assert str(function("div", "float64", (c, quotient))) == "c / (a / b)"
