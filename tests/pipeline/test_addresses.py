@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from ostinato.codegen.emit.index_text import expression
 from ostinato.codegen.ir.system import Axis, Load, Statement
 from ostinato.codegen.ir.tree import Contraction, Loop, Nest, Tree
 from ostinato.codegen.loops.expression import Expression, binary
+from ostinato.codegen.loops.statements import Function
 from ostinato.codegen.planning.planned import Plan
 from ostinato.compiler.compiled import Compiled
 from ostinato.pdg.errors import AddressError, OptionError
@@ -224,14 +225,14 @@ def small_results() -> Any:
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "hosted"])
 def test_a_loop_with_one_turn_too_many_is_found(kind: str) -> None:
     program, given = KINDS[kind]()
-    emit = emission.emit
+    functions = emission.functions
 
-    def wrong(plan: Plan, title: str = "", told: Any = None) -> str:
+    def wrong(plan: Plan) -> Iterator[Function]:
         kernels = tuple(replace(k, body=tuple(map(longer, k.body))) for k in plan.kernels)
         statements = {n: longer_along(s) for n, s in plan.statements.items()}
-        return emit(replace(plan, kernels=kernels, statements=statements), title, told)
+        return functions(replace(plan, kernels=kernels, statements=statements))
 
-    with mock.patch.object(emission, "emit", wrong):
+    with mock.patch.object(emission, "functions", wrong):
         run = compiled(program, threads=1)
     assert " would be " in caught(lambda: run(**given))
 

@@ -16,6 +16,7 @@ from ostinato.runtime.cache import programs
 from ostinato.runtime.disk import trust
 from ostinato.runtime.run.artifact import Artifact, Words
 from ostinato.runtime.run.executor import Bound, Executable
+from tests.codegen.loops.reading import module
 
 SOURCE = """
 from ostinato.codegen.cpu.prelude import driver
@@ -56,7 +57,9 @@ def nowhere(layout: Nothing, extents: object, workers: int) -> Nothing:
 
 
 def artifact() -> Artifact:
-    return Artifact(SOURCE, Nothing(), partial(nowhere, Nothing()), {}, {}, Words(0, 8, 24, 48, 16))
+    place = partial(nowhere, Nothing())
+    code = SOURCE, partial(tuple, tuple(module(SOURCE)))
+    return Artifact(*code, Nothing(), place, {}, {}, Words(0, 8, 24, 48, 16))
 
 
 def stored(key: str) -> Path:

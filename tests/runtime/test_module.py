@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostinato.codegen.cpu.native.llvm_modules import read
 from ostinato.runtime.build import objects, optimise
 from ostinato.runtime.build.compiling import Team
 from ostinato.runtime.build.piecewise import Making
 from ostinato.runtime.build.source_module import KEYS, Kept, Loaded, load_module, load_with_numba
 from ostinato.runtime.disk import sealed
+from tests.codegen.loops.reading import module
 
 HEAD = "from ostinato.codegen.cpu.prelude import carray, driver, invoke, kernel\n"
 KERNEL = """
@@ -82,7 +82,8 @@ def load(directory: Path, *kernels: int, cores: int = 1) -> Loaded:
 
 
 def kept(directory: Path, key: str = "any") -> Kept:
-    return Kept((directory / "program.py").read_text(), directory, key)
+    text = (directory / "program.py").read_text()
+    return Kept(text, lambda: module(text), directory, key)
 
 
 def keys(directory: Path) -> dict[str, list[str]]:
@@ -132,7 +133,7 @@ def test_kernels_are_compiled_while_the_others_are_written(
     (tmp_path / "program.py").write_text(text)
     with Team(2) as team:
         making = Making(team)
-        for function in read(text):
+        for function in module(text):
             making.add(function)
         monkeypatch.setattr("ostinato.runtime.build.piecewise.READER", "no_such_module")
         assert run(load_module(kept(tmp_path), 1, making)) == [0, 5, 0]

@@ -275,7 +275,7 @@ def test_where_the_cache_cannot_be_written_programs_are_compiled_with_one_warnin
 
 FULL = """
     import errno, os
-    from ostinato.runtime.cache import trust
+    from ostinato.runtime.disk import trust
     import tempfile
     original = tempfile.mkstemp
     def mkstemp(*args, **kwargs):

@@ -25,14 +25,16 @@ from ostinato.runtime.run.executor import Executable
 def machine_code(certificate: Certificate) -> Executable:
     """The extracted program, planned, emitted and compiled by this process, in `own_cache`."""
     from ostinato.codegen.emit.driver import WORDS
-    from ostinato.codegen.emit.generated_module import emit
+    from ostinato.codegen.emit.generated_module import functions, printed
     from ostinato.codegen.emit.interface import interface
     from ostinato.codegen.planning.arena import layout
 
     plan, constants = replanned(certificate, options_of(certificate.schedule))
-    source, written = emit(plan), certificate.source
+    made, written = tuple(functions(plan)), certificate.source
+    source = printed(plan, made)
     artifact = Artifact(
         source=source,
+        functions=partial(tuple, made),
         interface=in_types_of(written, interface(plan)),
         place=partial(layout, plan),
         domains={name: tuple(d.name for d in node.domain) for name, node in written.outputs},

@@ -105,7 +105,7 @@ def assemble(
     """Run the stages after rewriting, which took ``rewrite_s``."""
     from ostinato.codegen.cost.estimate import predicted
     from ostinato.codegen.emit.driver import WORDS
-    from ostinato.codegen.emit.generated_module import emit
+    from ostinato.codegen.emit.generated_module import functions, printed
     from ostinato.codegen.emit.interface import interface
     from ostinato.codegen.planning.arena import layout
     from ostinato.compiler.kernel_records import Records
@@ -117,7 +117,12 @@ def assemble(
     system = system_of(optimized, options)
     plan, constants = scheduled(system, options)
     planned = time.perf_counter()
-    source = emit(plan, told=told)
+    made: list[Function] = []
+    for function in functions(plan):
+        made.append(function)
+        if told is not None:
+            told(function)
+    source = printed(plan, made)
     serving = shares(optimized.pdg, system, operations(pdg), profile)
     if debug().rules:
         print(optimized.report, file=sys.stderr)
@@ -130,6 +135,7 @@ def assemble(
     }
     return Artifact(
         source=source,
+        functions=partial(tuple, made),
         interface=in_types_of(pdg, interface(plan)),
         place=partial(layout, plan),
         price=partial(predicted, plan, profile),

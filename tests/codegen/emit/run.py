@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.codegen.emit.driver import WORDS
-from ostinato.codegen.emit.generated_module import emit
+from ostinato.codegen.emit.generated_module import functions, printed
 from ostinato.codegen.emit.interface import interface
 from ostinato.codegen.planning.plan import Plan
 from ostinato.runtime.cache.programs import digest
@@ -21,7 +22,9 @@ from tests.codegen.emit.plans import placed
 def artifact(plan: Plan, **domains: tuple[str, ...]) -> Artifact:
     view = interface(plan)
     shapes = {field.name: field.shape for field in view.outputs}
-    return Artifact(emit(plan), view, placed(plan), domains, shapes, Words(*WORDS))
+    made = tuple(functions(plan))
+    code = printed(plan, made), partial(tuple, made)
+    return Artifact(*code, view, placed(plan), domains, shapes, Words(*WORDS))
 
 
 def build(plan: Plan, directory: Path, threads: int = 2, **domains: tuple[str, ...]) -> Executable:

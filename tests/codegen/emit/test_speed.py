@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from ostinato.codegen.cpu.flags import host_is_x86
-from ostinato.codegen.cpu.native.llvm_modules import read, written
+from ostinato.codegen.cpu.native.llvm_modules import written
+from ostinato.codegen.emit.generated_module import functions
 from ostinato.codegen.ir.system import Axis, Call, Literal_
 from ostinato.codegen.ir.tree import Nest
 from ostinato.codegen.planning.plan import Plan
@@ -15,7 +16,6 @@ from ostinato.pdg.index import Dim, expr, minimum
 from ostinato.pdg.node import Dtype
 from ostinato.runtime.build import optimise
 from tests.codegen.emit.plans import axis, given, kept, load, loop, mapped, serial, whole
-from tests.codegen.emit.run import artifact
 
 T = Dim("t")
 F: Dtype = "float32"
@@ -37,7 +37,7 @@ def chain(j: Axis) -> Plan:
 def machine_code(plan: Plan) -> str:
     """The assembly of the plan's first kernel."""
     plan = replace(plan, extents=tuple(sorted({*plan.extents, "N"})))
-    first, *_ = read(artifact(plan).source)
+    first, *_ = functions(plan)
     text: str = optimise.code_generator().emit_assembly(optimise.optimised(written(first)))
     return text
 

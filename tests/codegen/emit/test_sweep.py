@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ostinato.codegen.emit.generated_module import emit
 from ostinato.codegen.planning.arena import layout
 from ostinato.codegen.planning.plan import PlanOptions, plan
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS, along_axis
@@ -42,7 +41,7 @@ def values(dtype: Dtype, *shape: int) -> Array:
 
 def compiled(p: Builder, directory: Directory, threads: int = 2, **widths: int) -> Executable:
     made = plan(p.system(), PlanOptions(widths=widths))
-    program = replace(artifact(made), source=emit(made), place=partial(layout, made))
+    program = replace(artifact(made), place=partial(layout, made))
     (directory / "program.py").write_text(program.source)
     return Executable(program, directory, digest(str(directory), program.source), threads)
 

@@ -1,7 +1,7 @@
 """From generated source to functions in memory, by way of the cache.
 
 A program's directory names the machine code of its kernels; what is missing is compiled from its
-source.
+loop IR.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
@@ -48,6 +48,7 @@ class Kept:
     """A program's source, and where the program with this key is kept, if it is."""
 
     source: str
+    functions: Callable[[], Iterable[object]]  # of the loop IR
     directory: Path | None
     key: str
 
@@ -64,7 +65,7 @@ def load_module(program: Kept, cores: int = 1, making: Making | None = None) -> 
     if keys is None or found.keys() != keys.all:
         reader = importlib.import_module(READER)
         try:
-            keys, found = _compiled(program.source, cores, making)
+            keys, found = _compiled(program, cores, making)
         except reader.UnreadableError as failure:
             warnings.warn(f"Numba compiles the program, slowly: {failure}", stacklevel=2)
             return load_with_numba(program.directory or _put_down(program), program.key)
@@ -103,20 +104,20 @@ def _cached(keys: Keys) -> dict[str, bytes]:
     return {key: body for key, body in loaded.items() if body is not None}
 
 
-def _compiled(source: str, cores: int, making: Making | None) -> tuple[Keys, dict[str, bytes]]:
+def _compiled(program: Kept, cores: int, making: Making | None) -> tuple[Keys, dict[str, bytes]]:
     """Compile what is not in the cache, and keep it there."""
     if making is not None:
         return making.finish()
-    with Team(cores if len(source) > WORTH_A_TEAM else 1) as team:
+    with Team(cores if len(program.source) > WORTH_A_TEAM else 1) as team:
         own = Making(team)
-        for function in importlib.import_module(READER).read(source):
+        for function in program.functions():
             own.add(function)
         return own.finish()
 
 
-def load_driver(source: str) -> Callable[..., None]:
+def load_driver(driver: object) -> Callable[..., None]:
     """The driver of a module that has no kernels of its own."""
-    keys, found = _compiled(source, 1, None)
+    keys, found = _compiled(Kept("", lambda: (driver,), None, ""), 1, None)
     return Library(found).entry(keys.driver)
 
 

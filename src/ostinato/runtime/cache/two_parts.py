@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, BinaryIO
 
-LATER = ("place", "price", "records", "profiled")
-"""Fields of an artifact that hold the plan: functions, called when somebody asks."""
+LATER = ("functions", "place", "price", "records", "profiled")
+"""Fields of an artifact that hold the plan and its code: called when somebody asks."""
 
 
 class Rest:

@@ -165,10 +165,14 @@ class Words(NamedTuple):
     own: int
 
 
+Functions = Callable[[], tuple[object, ...]]
+
+
 @dataclass(frozen=True)
 class Artifact:
     """A compiled program at rest; everything in it can be pickled.
 
+    ``source`` is for readers and for Numba; ``functions`` are the same as loop IR.
     ``domains`` gives the dims of every output by name, ``shapes`` its whole array's shape,
     ``lines`` the place in the user's program; ``words`` are those that workers share. ``varying``
     gives the shape at a point of every output whose size follows the point: see `longest`.
@@ -178,6 +182,7 @@ class Artifact:
     """
 
     source: str
+    functions: Functions
     interface: Interface
     place: Place
     domains: Mapping[str, tuple[str, ...]]

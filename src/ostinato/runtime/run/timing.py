@@ -25,7 +25,7 @@ class Profiled(Protocol):
     """
 
     @property
-    def source(self) -> str: ...
+    def driver(self) -> object: ...
     @property
     def kernels(self) -> tuple[str, ...]: ...
     @property
@@ -44,7 +44,7 @@ class Stamping:
 
 def load_stamping(made: Profiled) -> Stamping:
     """Compile the driver, or load it from the cache."""
-    return Stamping(load_driver(made.source), made)
+    return Stamping(load_driver(made.driver), made)
 
 
 @dataclass

@@ -18,7 +18,6 @@ from ostinato.codegen.cpu.native.numbers import Number
 from ostinato.codegen.cpu.native.scope import Memory, Scope, assigned_often
 from ostinato.codegen.cpu.part import Part
 from ostinato.codegen.cpu.target import SUFFIX
-from ostinato.codegen.loops import reader
 from ostinato.codegen.loops.expression import Name
 from ostinato.codegen.loops.statements import Definition, Function
 from ostinato.codegen.loops.statements import UnreadableError as UnreadableError
@@ -69,14 +68,6 @@ class Pieces:
         for part in list(self._parts.values())[given:]:
             yield Unit(part.symbol, part.text)
         yield Unit(function.name, made)
-
-
-def read(text: str) -> Iterator[Function]:
-    """Read the functions of a generated module.
-
-    Errors: UnreadableError.
-    """
-    return reader.module(text, NAMES)
 
 
 def defined(definitions: Sequence[Definition]) -> dict[str, object]:
