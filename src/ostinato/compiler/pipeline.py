@@ -122,6 +122,11 @@ def assemble(
         made.append(function)
         if told is not None:
             told(function)
+    if options.verify:
+        from ostinato.codegen.cpu.native.llvm_modules import NAMES
+        from ostinato.codegen.loops.checker import check
+
+        check(made, NAMES)
     source = printed(plan, made)
     serving = shares(optimized.pdg, system, operations(pdg), profile)
     if debug().rules:

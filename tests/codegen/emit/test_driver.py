@@ -115,6 +115,7 @@ def test_an_interrupt_ends_the_run_and_is_passed_on(
     monkeypatch.setattr("time.sleep", interrupted)
     with pytest.raises(KeyboardInterrupt):
         list(Stream(program, "i", bound(10**7)))
+    monkeypatch.undo()  # who waits for threads sleeps too
     assert all_returned(before)
 
 

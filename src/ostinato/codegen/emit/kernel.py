@@ -112,6 +112,7 @@ def emit_kernel(plan: Plan, kernel: Kernel, number: int, reserved: frozenset[str
         parameters=(*ARRAYS, *((name, "int64") for name in integers)),
         body=(Let((ARENA, OFFSETS), arrays), *function.prologue(), *body.body),
         definitions=(*function.accessors(), *function.products),
+        tensors=tuple(function.tensors),
         remarks=tuple(describe(kernel, plan)),
         exact=plan.exact,
         checked=plan.checked,

@@ -125,6 +125,7 @@ class Function:
     parameters: tuple[tuple[str, Kind], ...]
     body: Body
     definitions: tuple[Definition, ...] = ()
+    tensors: tuple[str, ...] = ()  # that it accesses, by the number of their scope
     remarks: tuple[str, ...] = ()  # lines that stand above it
     is_driver: bool = False
     exact: bool = False

@@ -24,7 +24,6 @@ from ostinato.codegen.cpu.native.numbers import (
     arithmetic,
     cast,
     cast_literal,
-    common,
     compare,
     extreme,
     literal,
@@ -63,6 +62,7 @@ from ostinato.codegen.loops.statements import (
     While,
     Write,
 )
+from ostinato.codegen.loops.types import common
 
 carray = object()
 """Stands for Numba's view of memory: here memory is an address."""

@@ -22,6 +22,7 @@ from ostinato.codegen.cpu.llvm import (
     constant,
 )
 from ostinato.codegen.loops.statements import UnreadableError
+from ostinato.codegen.loops.types import FLOATS, SIGNED, common, promoted
 
 KINDS: dict[str, Type] = {
     "bool": I1,
@@ -34,8 +35,6 @@ KINDS: dict[str, Type] = {
     "float64": F64,
 }
 BITS = {"bool": 1, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64, "uint64": 64}
-FLOATS = ("float32", "float64")
-SIGNED = ("int32", "int64")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,36 +94,6 @@ def truth(b: Builder, x: Number) -> Value:
     if x.dtype in FLOATS:
         return b.fcmp_unordered("!=", x.value, constant(KINDS[x.dtype], 0.0))
     return cast(b, x, "bool").value
-
-
-def common(x: str, y: str) -> str:
-    """The type that two types have in common."""
-    if x == y:
-        return x
-    both = {x, y}
-    if both == {"float32", "float64"}:
-        return "float64"
-    if both & {*FLOATS}:
-        if both & {"bool", "uint16", "uint64"}:
-            raise UnreadableError(f"a {x} with a {y}")
-        return "float64"
-    if "bool" in both:
-        return x if y == "bool" else y
-    if "uint64" in both:
-        if both & {*SIGNED}:
-            raise UnreadableError(f"a {x} with a {y}")
-        return "uint64"
-    if "int64" in both or both == {"int32", "uint32"}:
-        return "int64"
-    return "uint32" if "uint32" in both else "int32"
-
-
-def promoted(x: str, y: str) -> str:
-    """The type of arithmetic on two types."""
-    found = common(x, y)
-    if found in FLOATS:
-        return found
-    return "uint64" if found.startswith("uint") else "int64"
 
 
 def alike(b: Builder, x: Number, y: Number, dtype: str) -> tuple[Value, Value]:

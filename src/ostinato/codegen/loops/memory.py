@@ -1,0 +1,134 @@
+"""The arena as the interpreter of the loop IR sees it: every wrong access is a trap.
+
+Each byte knows the tensor that it holds, and which items of the current phase wrote and read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+STORED = {"bool": "uint8"}  # what lies in memory for a type; of all others itself
+NOBODY = 0
+UNWRITTEN = 0xFF  # bytes of which a float is NaN, and an integer -1
+
+
+class Poison:
+    """What was never written: it may be computed with, but decide nothing and reach no result.
+
+    Tiles have slots for rows that do not exist, and whole tiles are faster than what remains.
+    """
+
+    def __repr__(self) -> str:
+        return "a value that was never written"
+
+    def __bool__(self) -> bool:
+        raise Trap(f"decides by {self!r}")
+
+    def __int__(self) -> int:
+        raise Trap(f"finds a place by {self!r}")
+
+    __index__ = __int__
+
+
+POISON = Poison()
+
+
+class Trap(Exception):
+    """An access that machine code would make without a word: it says which."""
+
+
+@dataclass(frozen=True)
+class Area:
+    """The bytes of a tensor; of a local one those of the first worker."""
+
+    first: int
+    end: int
+    is_local: bool = False
+
+
+@dataclass
+class Memory:
+    """One arena.
+
+    Items of a phase may be done by any worker in any order: what one of them wrote, no other one
+    may read or write before the next phase, and what it read, none may write.
+    """
+
+    size: int
+    areas: Mapping[str, Area]
+    item: int = NOBODY + 1
+    numbers: Mapping[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.bytes = np.full(self.size, UNWRITTEN, np.uint8)
+        self.holds = np.full(self.size, -1, np.int32)  # the number of a tensor
+        self.writer = np.zeros(self.size, np.int32)
+        self.reader = np.zeros(self.size, np.int32)
+        self.numbers = {name: k for k, name in enumerate(self.areas)}
+
+    def put(self, tensor: str, values: npt.NDArray[Any]) -> None:
+        """Give an input its values."""
+        first = self.areas[tensor].first
+        raw = np.ascontiguousarray(values).view(np.uint8).reshape(-1)
+        self.bytes[first : first + raw.size] = raw
+        self.holds[first : first + raw.size] = self.numbers[tensor]
+
+    def next_item(self) -> None:
+        """Begin with another item: what a worker keeps for itself never leaves one."""
+        self.item += 1
+        for area in self.areas.values():
+            if area.is_local:
+                self.holds[area.first : area.end] = -1
+                self.writer[area.first : area.end] = self.reader[area.first : area.end] = NOBODY
+
+    def barrier(self) -> None:
+        """End a phase."""
+        self.writer.fill(NOBODY)
+        self.reader.fill(NOBODY)
+
+    def at(self, address: int, among: Iterable[str]) -> str:
+        """The tensor that an address belongs to: those of a kernel never overlap."""
+        for name in among:
+            area = self.areas[name]
+            if area.first <= address < area.end:
+                return name
+        raise Trap(f"byte {address} belongs to no tensor of the kernel")
+
+    def read(self, tensor: str, offset: int, dtype: str) -> np.generic | Poison:
+        """The element at an offset, which counts elements from the arena's start."""
+        where = self._place(tensor, offset, dtype, "reads")
+        self._alone(self.writer[where], tensor, where, "reads what another item wrote")
+        self.reader[where] = self.item
+        if np.any(self.holds[where] != self.numbers[tensor]):
+            return POISON
+        found: np.generic = self.bytes[where].view(STORED.get(dtype, dtype))[0]
+        return np.bool_(found) if dtype == "bool" else found
+
+    def write(self, tensor: str, offset: int, dtype: str, value: object) -> None:
+        """Store an element."""
+        where = self._place(tensor, offset, dtype, "writes")
+        self._alone(self.writer[where], tensor, where, "writes what another item wrote")
+        self._alone(self.reader[where], tensor, where, "writes what another item read")
+        self.writer[where], self.holds[where] = self.item, self.numbers[tensor]
+        if value is POISON:
+            self.holds[where], self.bytes[where] = -1, UNWRITTEN
+        else:
+            self.bytes[where] = np.array([value], STORED.get(dtype, dtype)).view(np.uint8)
+
+    def _place(self, tensor: str, offset: int, dtype: str, does: str) -> slice:
+        width, area = np.dtype(STORED.get(dtype, dtype)).itemsize, self.areas[tensor]
+        first = int(offset) * width
+        if not area.first <= first <= area.end - width:
+            places = f"[{area.first}, {area.end})"
+            raise Trap(f"{does} byte {first}, outside of `{tensor}`, which has {places}")
+        return slice(first, first + width)
+
+    def _alone(self, who: npt.NDArray[Any], tensor: str, where: slice, does: str) -> None:
+        if np.any((who != NOBODY) & (who != self.item)):
+            fact = "no barrier is between them"
+            raise Trap(f"{does}: `{tensor}` at byte {where.start}, and {fact}")

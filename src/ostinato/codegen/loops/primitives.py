@@ -1,0 +1,256 @@
+"""What primitives mean, element by element with NumPy, for the interpreter of the loop IR."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ostinato.codegen.loops.memory import POISON, Memory
+from ostinato.pdg import philox
+from ostinato.pdg.axis_functions import along_axis
+from ostinato.pdg.functions import FUNCTIONS
+from ostinato.pdg.meaning import convert
+
+TYPES = {
+    **{"f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64"},
+    **{"u16": "uint16", "u32": "uint32"},
+}
+SUFFIX = {dtype: suffix for suffix, dtype in TYPES.items()}
+_FUNCTION = re.compile(r"(\w+?)_(f32|f64|i32|i64|u32)")
+_CAST = re.compile(r"cast_(i32|i64|u32)_(?:f32|f64)")
+_HALF = re.compile(r"(float16|bfloat16)_(bits_f32|value_u16)")
+_DRAW = re.compile(r"(uniform|normal|normal_apart)_(f32|f64)")
+SQUARE = 8  # rows and columns of what `transpose` copies
+
+Meaning = Callable[..., Any]
+Load = Callable[[Memory, int], Any]
+Store = Callable[[Memory, int, object], None]
+
+
+def scalar(name: str) -> Meaning | None:
+    """The meaning of a function of numbers, None if there is none of this name.
+
+    What is computed with a value that was never written, is none either; a choice needs one side.
+    """
+    if name == "where":
+        return lambda test, x, y: POISON if test is POISON else x if test else y
+    meaning = _scalar(name)
+    if meaning is None:
+        return None
+    return lambda *args: POISON if any(x is POISON for x in args) else meaning(*args)
+
+
+def _scalar(name: str) -> Meaning | None:
+    if name in TYPES:
+        return lambda x: np.asarray(x).astype(TYPES[name])[()]
+    if found := _CAST.fullmatch(name):
+        to = _dtype(found[1])
+        return lambda x: convert(np.asarray(x), to)[()]
+    if found := _HALF.fullmatch(name):
+        return _half(found[1], found[2])
+    if found := _DRAW.fullmatch(name):
+        return _draw(found[1], _dtype(found[2]))
+    if name in PLAIN:
+        return PLAIN[name]
+    parts = _FUNCTION.fullmatch(name)
+    return None if parts is None else _elementwise(parts[1], TYPES[parts[2]])
+
+
+def _dtype(suffix: str) -> Any:
+    return TYPES[suffix]
+
+
+def _elementwise(fn: str, dtype: str) -> Meaning | None:
+    numpy = np.logaddexp if fn == "logaddexp" else None
+    if numpy is None and fn not in FUNCTIONS:
+        return None
+    function: Meaning = numpy or FUNCTIONS[fn].numpy
+
+    def apply(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*(np.asarray(x, dtype) for x in args)))[()]
+
+    return apply
+
+
+def _half(kind: str, way: str) -> Meaning:
+    dtype = np.dtype(kind)
+    if way == "bits_f32":
+        return lambda x: np.asarray(x, "float32").astype(dtype).view("uint16")[()]
+    return lambda x: np.asarray(x, "uint16").view(dtype).astype("float32")[()]
+
+
+def _words(words: Sequence[Any]) -> tuple[Any, Any]:
+    found = np.array([int(x) & 0xFFFFFFFF for x in words], np.uint32)
+    return found[:4], found[4:]
+
+
+def _draw(kind: str, dtype: Any) -> Meaning:
+    draw = philox.uniform if kind == "uniform" else philox.normal
+    return lambda *words: draw(*_words(words), dtype)[()]
+
+
+def _bits(place: int) -> Meaning:
+    return lambda *words: philox.philox4x32(*_words(words))[place]
+
+
+PLAIN: dict[str, Meaning] = {
+    "min": min,
+    "max": max,
+    "prefetch": lambda *_: None,
+    "fold_seed": lambda seed: (int(seed) & 0xFFFFFFFF) ^ (int(seed) >> 32 & 0xFFFFFFFF),
+    "philox_bits": _bits(0),
+    **{f"philox_bits_{k}": _bits(k) for k in (1, 2, 3)},
+}
+
+
+# ---------------------------------------------------------------- rows in memory
+
+
+def argsort(_: str, load: Load, get: Load, put: Store, *__: object) -> Meaning:
+    """``argsort(view, keys, key_step, at, step, scratch, count)``."""
+
+    def order(m: Memory, keys: int, key_step: int, at: int, step: int, _: int, count: int) -> None:
+        row = np.array([load(m, keys + k * key_step) for k in range(count)])
+        for k, place in enumerate(along_axis("argsort", [row], -1, count) if count else ()):
+            put(m, at + k * step, place)
+
+    return order
+
+
+def shuffle(_: str, load: Load, get: Load, put: Store) -> Meaning:
+    """``shuffle(view, choices, choice_step, at, step, count)``."""
+
+    def order(m: Memory, choices: int, choice_step: int, at: int, step: int, count: int) -> None:
+        for k in range(count):
+            place = min(max(int(load(m, choices + k * choice_step)), 0), k)
+            if place < k:
+                put(m, at + k * step, get(m, at + place * step))
+            put(m, at + place * step, k)
+
+    return order
+
+
+def search(fn: str) -> Callable[[str, Load], Meaning]:
+    """``searchleft`` or ``searchright``, of ``(view, start, step, count, value)``."""
+
+    def made(_: str, load: Load) -> Meaning:
+        def place(m: Memory, start: int, step: int, count: int, value: Any) -> int:
+            row = np.array([load(m, start + k * step) for k in range(count)])
+            return int(along_axis(fn, [row, np.array([value])], -1, 1)[0]) if count else 0
+
+        return place
+
+    return made
+
+
+# ---------------------------------------------------------------- products
+
+
+class Operand(Protocol):
+    """A tensor that a product's steps read or store, and its strides."""
+
+    name: str
+    m: int | str
+    n: int | str
+
+
+class Product(Protocol):
+    """The record of a product: see `ostinato.codegen.cpu.matmul_spec`."""
+
+    dtype: str
+    m: int | str
+    n: int | str
+    k: int | str
+    a: tuple[int | str, int | str]
+    b: tuple[int | str, int | str]
+    operands: tuple[Operand, ...]
+    steps: tuple[Any, ...]
+    start: str | None
+    rows: str
+    begun: str
+    living: str
+
+    @property
+    def runtime(self) -> tuple[str, ...]: ...
+
+
+def _dot(left: Sequence[Any], right: Sequence[Any]) -> Any:
+    if any(x is POISON for x in (*left, *right)):
+        return POISON
+    with np.errstate(all="ignore"):
+        return sum((x * y for x, y in zip(left, right, strict=True)), 0.0)
+
+
+class Multiplier:
+    """A product at one place: ``offsets`` of its operands, and ``sizes`` known at run time."""
+
+    def __init__(
+        self, spec: Product, memory: Memory, among: Sequence[str], lists: dict[int, Any]
+    ) -> None:
+        """Know the tensors ``among`` which it reads and writes, and lists of living rows."""
+        self.spec, self.memory, self.among, self.lists = spec, memory, among, lists
+
+    def __call__(self, _: Memory, offsets: Sequence[int], sizes: Sequence[int]) -> None:
+        known = dict(zip(self.spec.runtime, map(int, sizes), strict=True))
+        self.size: Callable[[int | str], int] = lambda x: known[x] if isinstance(x, str) else x
+        spec, size = self.spec, self.size
+        a, b, *rest = map(int, offsets)
+        self.places = dict(zip((x.name for x in spec.operands), rest, strict=False))
+        listed: Sequence[int] = self.lists[rest[-1]] if spec.living else ()
+        rows = size(spec.rows) if spec.rows else size(spec.m)
+        for m in range(min(rows, size(spec.m))):
+            if spec.living == "m" and m not in listed:
+                continue
+            for n in range(size(spec.n)):
+                terms = range(size(spec.k)) if spec.living != "k" else listed
+                left = [self.read(a + m * size(spec.a[0]) + k * size(spec.a[1])) for k in terms]
+                right = [self.read(b + k * size(spec.b[0]) + n * size(spec.b[1])) for k in terms]
+                self.finish(m, n, _dot(left, right))
+
+    def finish(self, m: int, n: int, total: Any) -> None:
+        """The steps of one element; an operand has the value that it had on entry."""
+        spec, before = self.spec, dict[str, Any]()
+        places = {
+            x.name: self.places[x.name] + m * self.size(x.m) + n * self.size(x.n)
+            for x in spec.operands
+        }
+        is_begun = not spec.begun or self.size(spec.begun) != 0
+        if spec.start is not None and is_begun:
+            total = _dot([total, 1.0], [1.0, self.read(places[spec.start])])
+        acc = POISON if total is POISON else np.dtype(spec.dtype).type(total)
+        values: dict[str, Any] = {"acc": acc}
+
+        def value(of: Any) -> Any:
+            match of:
+                case ("name", str(name)) if name in values:
+                    return values[name]
+                case ("name", str(name)):
+                    if name not in before:
+                        before[name] = self.read(places[name])
+                    return before[name]
+                case ("const", x):
+                    return np.dtype(spec.dtype).type(float(x))
+                case (fn, *args):
+                    meaning = scalar(f"{fn}_{SUFFIX[spec.dtype]}")
+                    assert meaning is not None, f"no meaning of {fn}"
+                    return meaning(*map(value, args))
+                case _:
+                    raise AssertionError(f"no step {of}")
+
+        for step in spec.steps:
+            values[step.name] = value(step.expr)
+            if step.store is not None:
+                self.write(places[step.store], values[step.name])
+
+    def _tensor(self, offset: int) -> str:
+        return self.memory.at(offset * np.dtype(self.spec.dtype).itemsize, self.among)
+
+    def read(self, offset: int) -> Any:
+        return self.memory.read(self._tensor(offset), offset, self.spec.dtype)
+
+    def write(self, offset: int, value: object) -> None:
+        self.memory.write(self._tensor(offset), offset, self.spec.dtype, value)

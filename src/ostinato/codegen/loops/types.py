@@ -1,0 +1,38 @@
+"""Types of expressions: integers of up to 32 bits become 64 bits in arithmetic, as Numba has it."""
+
+from __future__ import annotations
+
+from ostinato.codegen.loops.statements import UnreadableError
+
+FLOATS = ("float32", "float64")
+SIGNED = ("int32", "int64")
+
+
+def common(x: str, y: str) -> str:
+    """The type that two types have in common."""
+    if x == y:
+        return x
+    both = {x, y}
+    if both == {"float32", "float64"}:
+        return "float64"
+    if both & {*FLOATS}:
+        if both & {"bool", "uint16", "uint64"}:
+            raise UnreadableError(f"a {x} with a {y}")
+        return "float64"
+    if "bool" in both:
+        return x if y == "bool" else y
+    if "uint64" in both:
+        if both & {*SIGNED}:
+            raise UnreadableError(f"a {x} with a {y}")
+        return "uint64"
+    if "int64" in both or both == {"int32", "uint32"}:
+        return "int64"
+    return "uint32" if "uint32" in both else "int32"
+
+
+def promoted(x: str, y: str) -> str:
+    """The type of arithmetic on two types."""
+    found = common(x, y)
+    if found in FLOATS:
+        return found
+    return "uint64" if found.startswith("uint") else "int64"

@@ -1,0 +1,50 @@
+"""Functions that are none are refused, each with its statement."""
+
+import pytest
+
+from ostinato.codegen.cpu.native.llvm_modules import NAMES
+from ostinato.codegen.emit.generated_module import functions
+from ostinato.codegen.loops.checker import InvariantError, check
+from ostinato.codegen.loops.reader import read
+from ostinato.codegen.loops.statements import Definition, Function
+from tests.codegen.loops.interpreting import planned
+from tests.codegen.loops.test_interpreter import MADE
+
+
+def made(text: str, *definitions: Definition) -> Function:
+    import ast
+
+    return Function("k", (("n", "int64"),), read(ast.parse(text).body), definitions)
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("y = x + 1", "k: `x` has no value here, in `y = x + 1`"),
+        ("if n > 0:\n    y = 1\nz = y", "k: `y` has no value here, in `z = y`"),
+        ("for i in range(n):\n    y = i\nz = y", "k: `y` has no value here, in `z = y`"),
+        ("for i in range(n):\n    i = 2", "k: `i` is assigned in its loop, in `i = 2`"),
+        ("y = sine(n)", "k: `sine` is no function, in `y = sine(n)`"),
+        ("break", "k: no loop to leave, in `break`"),
+        ("total += n", "k: `total` has no value here, in `total += n`"),
+    ],
+)
+def test_what_is_no_function_is_refused(text: str, fact: str) -> None:
+    with pytest.raises(InvariantError) as failure:
+        check((made(text),), NAMES)
+    assert str(failure.value) == fact
+
+
+def test_a_definition_of_nothing_is_refused() -> None:
+    with pytest.raises(InvariantError, match="k: no primitive `wish`"):
+        check((made("pass", Definition(("w",), "wish", ())),), NAMES)
+
+
+def test_what_every_way_gives_has_a_value() -> None:
+    check((made("if n > 0:\n    y = 1\nelse:\n    y = 2\nz = max(y, n)"),), NAMES)
+
+
+@pytest.mark.parametrize("make", MADE)
+def test_what_emission_makes_are_functions(make: str) -> None:
+    plan, _ = planned(MADE[make]()[0], threads=2)
+    check(tuple(functions(plan)), NAMES)

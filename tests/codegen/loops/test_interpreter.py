@@ -1,0 +1,188 @@
+"""The loop IR of whole programs means what the programs mean, in any order of items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato import nn
+from ostinato.codegen.loops.expression import Binary, Call, Constant
+from ostinato.codegen.loops.memory import Trap
+from ostinato.codegen.loops.statements import (
+    Body,
+    Do,
+    For,
+    Function,
+    If,
+    Nothing,
+    Statement,
+    While,
+)
+from tests.codegen.loops.interpreting import interpreted
+
+RNG = np.random.default_rng(7)
+Made = tuple[ot.Program, dict[str, Any]]
+
+
+def numbers(*shape: int) -> Any:
+    return RNG.normal(size=shape).astype(np.float32)
+
+
+def running() -> Made:
+    """Averages so far and discounted sums of what comes, over rows."""
+    b, t = ot.dims("b t")
+    x = ot.input("x", over=(b, t))
+    mean = x[b, : t + 1].mean(0)
+    program = ot.Program(mean=mean, to_come=ot.discounted_sum(x[b, t:], 0.9))
+    return program, {"x": numbers(5, 9), "B": 5, "T": 9}
+
+
+def network() -> Made:
+    """A network on rows, whose number is no multiple of a tile."""
+    b = ot.dims("b")
+    y = nn.MLP(3, [8, 8], 2)(ot.input("x", shape=(3,), over=b))
+    return ot.Program(y=y, best=y.argmax()), {"x": numbers(37, 3), "B": 37}
+
+
+def learning() -> Made:
+    """Gradient descent: products with epilogues, sums over tiles, parameters in place."""
+    b, i = ot.dims("b i")
+    model = nn.MLP(3, [4], 1, over=i)
+    miss = model(ot.input("x", shape=(3,), over=b))[..., 0] - ot.input("y", over=b)
+    loss = (miss**2)[:, i].mean()
+    model.update(ot.optim.SGD(0.1), loss)
+    return ot.Program(loss=loss), {"x": numbers(40, 3), "y": numbers(40), "B": 40, "I": 3}
+
+
+def attention() -> Made:
+    b, t = ot.dims("b t")
+    q, k, v = (ot.input(name, shape=(4,), over=(b, t)) for name in "qkv")
+    weight = ot.softmax((k[b, : t + 1] @ q[..., None])[..., 0])
+    program = ot.Program(y=(weight[..., None] * v[b, : t + 1]).sum(0))
+    return program, {**{name: numbers(2, 6, 4) for name in "qkv"}, "B": 2, "T": 6}
+
+
+def rows_of_numbers() -> Made:
+    """Sorting, running values, additions at positions, and random numbers."""
+    b = ot.dims("b")
+    x = ot.input("x", shape=(7,), over=b)
+    place = (ot.abs(x) * 2.0).cast("int32")
+    program = ot.Program(
+        order=ot.argsort(x),
+        running=ot.cumsum(x),
+        sums=ot.scatter_add(x, place, 5, axis=0),
+        drawn=ot.random.normal((3,), over=b),
+    )
+    return program, {"x": numbers(6, 7), "B": 6}
+
+
+def stopping() -> Made:
+    """Episodes that end: lists of living rows, and a loop that ends early."""
+    b, t = ot.dims("b t")
+    x = ot.recurrent("x", over=(b, t))
+    x[b, 0] = ot.input("start", over=b)
+    x[b, t + 1] = x * 1.5
+    ot.stop(t, when=x > 4.0)
+    return ot.Program(total=x[b, :].sum(0)), {
+        "start": 1.0 + RNG.random(5, np.float32),
+        "B": 5,
+        "T": 8,
+    }
+
+
+MADE: dict[str, Callable[[], Made]] = {
+    make.__name__: make
+    for make in (running, network, learning, attention, rows_of_numbers, stopping)
+}
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("name", MADE)
+def test_the_loop_ir_means_the_program(name: str, workers: int) -> None:
+    program, given = MADE[name]()
+    expected = program.interpret(**given)
+    found = interpreted(program, workers, **given)
+    for output, value in found.items():
+        np.testing.assert_allclose(value, np.asarray(expected[output]), rtol=2e-5, atol=2e-6)
+
+
+Change = Callable[[Statement], Statement | None]
+
+
+def changed(body: Body, change: Change) -> Body:
+    """Statements with some changed, or left out."""
+    out: list[Statement] = []
+    for statement in body:
+        match statement:
+            case For() | While():
+                statement = replace(statement, body=changed(statement.body, change))
+            case If(_, then, other):
+                then, other = changed(then, change), changed(other, change)
+                statement = replace(statement, then=then, other=other)
+            case _:
+                pass
+        found = change(statement)
+        out += [] if found is None else [found]
+    return tuple(out)
+
+
+def stores(statement: Statement) -> bool:
+    return isinstance(statement, Do) and statement.call.function.startswith("st")
+
+
+def without_stores(functions: Sequence[Function]) -> list[Function]:
+    """The first kernel writes nothing."""
+    first, *rest = functions
+    body = changed(first.body, lambda each: None if stores(each) else each)
+    return [replace(first, body=body), *rest]
+
+
+def one_further(functions: Sequence[Function]) -> list[Function]:
+    """The last kernel writes behind the end of its tensors."""
+
+    def moved(each: Statement) -> Statement:
+        if not (isinstance(each, Do) and stores(each)):
+            return each
+        arena, offset, value = each.call.args
+        far = Binary("+", offset, Constant(1 << 20))
+        return Do(Call(each.call.function, (arena, far, value)))
+
+    *rest, last, driver = functions
+    return [*rest, replace(last, body=changed(last.body, moved)), driver]
+
+
+def without_barriers(functions: Sequence[Function]) -> list[Function]:
+    """Phases end without waiting for what others do."""
+
+    def ends(each: Statement) -> bool:
+        return isinstance(each, Do) and each.call.function == "rest"
+
+    *kernels, driver = functions
+    waiting = changed(driver.body, lambda each: Nothing("") if ends(each) else each)
+    return [*kernels, replace(driver, body=waiting)]
+
+
+@pytest.mark.parametrize("name", ["running", "network", "learning", "attention"])
+def test_a_store_that_is_missing_is_a_trap(name: str) -> None:
+    program, given = MADE[name]()
+    with pytest.raises(Trap, match="never written"):
+        interpreted(program, change=without_stores, **given)
+
+
+@pytest.mark.parametrize("name", ["running", "attention", "rows_of_numbers"])
+def test_an_access_outside_of_a_tensor_is_a_trap(name: str) -> None:
+    program, given = MADE[name]()
+    with pytest.raises(Trap, match="k[0-9]+: .* writes byte [0-9]+, outside of `"):
+        interpreted(program, change=one_further, **given)
+
+
+def test_a_barrier_that_is_missing_is_a_trap() -> None:
+    """Sums of tiles are combined by one worker, after all tiles are done."""
+    program, given = learning()
+    with pytest.raises(Trap, match="what another item (wrote|read): .* no barrier is between them"):
+        interpreted(program, change=without_barriers, **given)
