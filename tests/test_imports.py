@@ -38,7 +38,7 @@ STOREYS: Mapping[str, tuple[str, ...]] = {
     "pdg": ("(files)", "isl", "text", "demand", "grad"),
     "rewrite": ("engine", "rules", "load", "extract", "prove", "(files)"),
     "codegen": (
-        *("ir", "cpu", "systems", "lowering", "scheduling", "memory", "masks", "planning"),
+        *("ir", "loops", "cpu", "systems", "lowering", "scheduling", "memory", "masks", "planning"),
         *("cost", "emit"),
     ),
     "runtime": ("disk", "build", "run", "cache"),

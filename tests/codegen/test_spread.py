@@ -6,7 +6,7 @@ import pytest
 
 from ostinato.codegen.emit.driver import emit_driver
 from ostinato.codegen.ir.tree import Loop, computed, leaves
-from ostinato.codegen.loops.printer import function
+from ostinato.codegen.loops.numba_source import function
 from ostinato.codegen.planning.plan import Plan, PlanOptions, plan
 from ostinato.codegen.scheduling import hoist
 from ostinato.pdg.condition import ALWAYS, equal

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.loops.printer import comment, function, within_docstring
+from ostinato.codegen.loops.numba_source import comment, function, within_docstring
 from ostinato.codegen.loops.statements import Function
 from ostinato.pdg.errors import ArgumentError, EquationError
 from ostinato.pdg.text.fingerprint import describe

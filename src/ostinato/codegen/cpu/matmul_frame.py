@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from ostinato.codegen.cpu.expression import evaluate
 from ostinato.codegen.cpu.llvm import (
     I32,
     I64,
@@ -22,6 +21,7 @@ from ostinato.codegen.cpu.llvm import (
 )
 from ostinato.codegen.cpu.matmul_spec import ACCUMULATOR, Matmul, Operand, Size
 from ostinato.codegen.cpu.row_lists import listed
+from ostinato.codegen.cpu.step_expression import evaluate
 from ostinato.codegen.cpu.vector import Vector
 
 Body: TypeAlias = Callable[[Value, int], None]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from ostinato.codegen.cpu.expression import Expr, names, renamed
+from ostinato.codegen.cpu.step_expression import Expr, names, renamed
 from ostinato.codegen.cpu.vector import Float
 
 Size: TypeAlias = int | str

@@ -12,7 +12,6 @@ negative ``n`` it is the quotient ``1 / x ** -n`` rounded towards 0.
 from typing import TypeAlias
 
 from ostinato.codegen.cpu import integer
-from ostinato.codegen.cpu.expression import BINARY, TERNARY, UNARY, Binary
 from ostinato.codegen.cpu.integer import Int
 from ostinato.codegen.cpu.llvm import (
     I1,
@@ -29,6 +28,7 @@ from ostinato.codegen.cpu.llvm import (
     primitive,
 )
 from ostinato.codegen.cpu.llvm import where as where
+from ostinato.codegen.cpu.step_expression import BINARY, TERNARY, UNARY, Binary
 from ostinato.codegen.cpu.vector import Float, Vector
 
 Pair: TypeAlias = tuple[Primitive, Primitive]

@@ -10,7 +10,7 @@ from ostinato.codegen.cpu import prelude, target
 from ostinato.codegen.cpu.digest import digest
 from ostinato.codegen.emit.driver import Stamps, emit_driver
 from ostinato.codegen.emit.kernel import emit_kernel
-from ostinato.codegen.loops.printer import function, within_docstring
+from ostinato.codegen.loops.numba_source import function, within_docstring
 from ostinato.codegen.loops.statements import Function
 from ostinato.codegen.planning.planned import Plan
 

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from ostinato.codegen.cpu.expression import Expr as StepExpr
 from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.cpu.matmul_spec import Matmul, Operand, Size, Step
+from ostinato.codegen.cpu.step_expression import Expr as StepExpr
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_text import expression
 from ostinato.codegen.emit.names import Names, identifier

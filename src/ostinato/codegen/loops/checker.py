@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ostinato.codegen.loops.expression import Call, Expression, Name, operands
-from ostinato.codegen.loops.printer import show
+from ostinato.codegen.loops.numba_source import show
 from ostinato.codegen.loops.statements import (
     Add,
     Body,

@@ -28,7 +28,7 @@ from ostinato.codegen.loops.expression import (
     Tuple,
 )
 from ostinato.codegen.loops.memory import POISON, Memory, Trap
-from ostinato.codegen.loops.printer import show
+from ostinato.codegen.loops.numba_source import show
 from ostinato.codegen.loops.statements import (
     Add,
     Body,

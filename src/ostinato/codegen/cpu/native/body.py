@@ -46,7 +46,7 @@ from ostinato.codegen.loops.expression import (
     Tuple,
     operands,
 )
-from ostinato.codegen.loops.printer import show
+from ostinato.codegen.loops.numba_source import show
 from ostinato.codegen.loops.statements import (
     Add,
     Break,
