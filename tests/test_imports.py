@@ -143,16 +143,22 @@ def test_every_package_has_its_floor() -> None:
     assert files == {"__init__.py", "py.typed"}
 
 
-def test_the_floors_are_at_most_twelve() -> None:
-    heights: dict[str, int] = {}
+def heights() -> dict[str, int]:
+    """The floor of every package: above all that it imports."""
+    found: dict[str, int] = {}
 
     def height(package: str) -> int:
-        if package not in heights:
-            below = (other for other in FLOORS[package] if package not in FLOORS[other])
-            heights[package] = 1 + max(map(height, below), default=0)
-        return heights[package]
+        if package not in found:
+            found[package] = 1 + max(map(height, FLOORS[package]), default=0)
+        return found[package]
 
-    assert max(map(height, FLOORS)) <= 12
+    for package in FLOORS:
+        height(package)
+    return found
+
+
+def test_the_floors_are_at_most_twelve() -> None:
+    assert max(heights().values()) <= 12
 
 
 def test_a_wrong_arrow_is_seen_also_inside_a_function_and_in_a_text(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Scheduling, memory planning and code emission."""
+"""From an extracted graph to machine code: equations, loops, memory, kernels."""

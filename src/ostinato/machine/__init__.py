@@ -1,0 +1,1 @@
+"""What elementary work takes on a machine, and where measured profiles are kept."""
