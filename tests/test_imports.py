@@ -60,7 +60,6 @@ LATE = {
     ("ostinato.language.surface", "ostinato.optim.optimizer"),
     ("ostinato.language.surface", "ostinato.rewrite.registry"),
     ("ostinato.provenance.parts", "ostinato.nn.module"),
-    ("ostinato.runtime.build.piecewise", "ostinato.codegen.cpu.native.llvm_modules"),
 }
 
 

@@ -8,10 +8,9 @@ import pytest
 
 import ostinato as ot
 from ostinato.compiler.pipeline import STAGES
-from ostinato.runtime.build.source_module import READER
 
 
-@pytest.mark.parametrize("name", (*STAGES, READER))
+@pytest.mark.parametrize("name", STAGES)
 def test_every_stage_can_be_imported(name: str) -> None:
     assert importlib.import_module(name).__name__ == name
 

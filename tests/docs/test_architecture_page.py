@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -56,7 +56,7 @@ def without_places(text: str) -> str:
     return "\n".join(re.sub(r" +(# )?test_\S+$", "", line) for line in text.rstrip().split("\n"))
 
 
-DRAWN = {"picture": picture, "passes": lambda: "\n\n".join(passes())}
+DRAWN: dict[str, Callable[[], str]] = {"picture": picture, "passes": lambda: "\n\n".join(passes())}
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ostinato.codegen.cpu.native.llvm_modules import units
 from ostinato.runtime.cache import programs
 from ostinato.runtime.disk import trust
 from ostinato.runtime.run.artifact import Artifact, Words
@@ -58,7 +59,7 @@ def nowhere(layout: Nothing, extents: object, workers: int) -> Nothing:
 
 def artifact() -> Artifact:
     place = partial(nowhere, Nothing())
-    code = SOURCE, partial(tuple, tuple(module(SOURCE)))
+    code = SOURCE, partial(units, tuple(module(SOURCE)))
     return Artifact(*code, Nothing(), place, {}, {}, Words(0, 8, 24, 48, 16))
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ostinato.codegen.cpu.native import llvm_modules
+from ostinato.codegen.cpu.native.llvm_modules import units
 from ostinato.runtime.build import objects, optimise
 from ostinato.runtime.build.compiling import Team
 from ostinato.runtime.build.piecewise import Making
@@ -83,7 +85,7 @@ def load(directory: Path, *kernels: int, cores: int = 1) -> Loaded:
 
 def kept(directory: Path, key: str = "any") -> Kept:
     text = (directory / "program.py").read_text()
-    return Kept(text, lambda: module(text), directory, key)
+    return Kept(text, lambda: units(module(text)), directory, key)
 
 
 def keys(directory: Path) -> dict[str, list[str]]:
@@ -133,9 +135,8 @@ def test_kernels_are_compiled_while_the_others_are_written(
     (tmp_path / "program.py").write_text(text)
     with Team(2) as team:
         making = Making(team)
-        for function in module(text):
-            making.add(function)
-        monkeypatch.setattr("ostinato.runtime.build.piecewise.READER", "no_such_module")
+        making.add(units(module(text)))
+        monkeypatch.setattr(llvm_modules, "written", None)
         assert run(load_module(kept(tmp_path), 1, making)) == [0, 5, 0]
 
 
@@ -163,7 +164,7 @@ def test_a_program_seen_before_is_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load(tmp_path / "a", 1, 5)
-    monkeypatch.setattr("ostinato.runtime.build.piecewise.READER", "no_such_module")
+    monkeypatch.setattr(llvm_modules, "written", None)
     assert run(load(tmp_path / "a", 1, 5)) == [0, 5, 0]
 
 

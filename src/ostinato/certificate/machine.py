@@ -24,6 +24,7 @@ from ostinato.runtime.run.executor import Executable
 
 def machine_code(certificate: Certificate) -> Executable:
     """The extracted program, planned, emitted and compiled by this process, in `own_cache`."""
+    from ostinato.codegen.cpu.native.llvm_modules import units
     from ostinato.codegen.emit.driver import WORDS
     from ostinato.codegen.emit.generated_module import functions, printed
     from ostinato.codegen.emit.interface import interface
@@ -34,7 +35,7 @@ def machine_code(certificate: Certificate) -> Executable:
     source = printed(plan, made)
     artifact = Artifact(
         source=source,
-        functions=partial(tuple, made),
+        units=partial(units, made),
         interface=in_types_of(written, interface(plan)),
         place=partial(layout, plan),
         domains={name: tuple(d.name for d in node.domain) for name, node in written.outputs},

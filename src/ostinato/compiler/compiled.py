@@ -224,7 +224,7 @@ def compile_program(
         making = None if team is None else Making(team)
         if artifact is None:
             try:
-                artifact = build(pdg, rules, chosen, None if making is None else making.add)
+                artifact = build(pdg, rules, chosen, making)
             except CycleError as unordered:
                 from ostinato.compiler.circular import find_cycle
 

@@ -7,7 +7,7 @@ import hashlib
 import importlib
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache as cached
@@ -25,13 +25,14 @@ from ostinato.pdg.node import Input, Node, Pdg
 from ostinato.pdg.switches import debug
 from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime.build.interpreter_turns import short_turns
-from ostinato.runtime.build.source_module import READER
+from ostinato.runtime.build.piecewise import Making
 from ostinato.runtime.run.arrays import tile_counts
 from ostinato.runtime.run.artifact import Artifact, Words
 from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.explanation import Explanation
 
 if TYPE_CHECKING:
+    from ostinato.codegen.cpu.part import Part
     from ostinato.codegen.emit.generated_module import Profiled
     from ostinato.codegen.emit.ports import Interface
     from ostinato.codegen.ir.system import System
@@ -47,6 +48,7 @@ STAGES = (  # what follows rewriting
     "ostinato.codegen.lowering.prove_bounds",
     "ostinato.codegen.planning.arena",
     "ostinato.codegen.emit.generated_module",
+    "ostinato.codegen.cpu.native.llvm_modules",
     "ostinato.codegen.cost.estimate",
 )
 YOUNG = 2_000_000  # objects more than before, until somebody looks for garbage
@@ -56,15 +58,15 @@ def build(
     pdg: Pdg,
     rules: RuleSet | None,
     options: Options,
-    told: Callable[[Function], object] | None = None,
+    making: Making | None = None,
 ) -> Artifact:
-    """Run every stage of the compiler; ``told`` gets the functions while they are emitted."""
+    """Run every stage of the compiler; ``making`` compiles functions while others are emitted."""
     started = time.perf_counter()
     importlib.import_module(REWRITING)
     with _seldom_collecting(), short_turns():
         optimized = _chosen(encoded(pdg), rules, options)
         try:
-            return assemble(pdg, optimized, options, time.perf_counter() - started, told)
+            return assemble(pdg, optimized, options, time.perf_counter() - started, making)
         finally:  # other processes compile meanwhile; who is undefined may fail in any stage
             _require_defined(optimized, pdg)
 
@@ -91,7 +93,7 @@ def _seldom_collecting() -> Generator[None]:
 
 def _import_stages() -> None:
     """Import what comes after rewriting, while the engine of the rules leaves Python free."""
-    for name in (*STAGES, READER):
+    for name in STAGES:
         importlib.import_module(name)
 
 
@@ -100,10 +102,11 @@ def assemble(
     optimized: Optimized,
     options: Options,
     rewrite_s: float,
-    told: Callable[[Function], object] | None = None,
+    making: Making | None = None,
 ) -> Artifact:
     """Run the stages after rewriting, which took ``rewrite_s``."""
     from ostinato.codegen.cost.estimate import predicted
+    from ostinato.codegen.cpu.native.llvm_modules import NAMES, units
     from ostinato.codegen.emit.driver import WORDS
     from ostinato.codegen.emit.generated_module import functions, printed
     from ostinato.codegen.emit.interface import interface
@@ -118,12 +121,12 @@ def assemble(
     plan, constants = scheduled(system, options)
     planned = time.perf_counter()
     made: list[Function] = []
+    parts: dict[str, Part] = {}
     for function in functions(plan):
         made.append(function)
-        if told is not None:
-            told(function)
+        if making is not None:
+            making.add(units((function,), parts))
     if options.verify:
-        from ostinato.codegen.cpu.native.llvm_modules import NAMES
         from ostinato.codegen.loops.checker import check
 
         check(made, NAMES)
@@ -140,7 +143,7 @@ def assemble(
     }
     return Artifact(
         source=source,
-        functions=partial(tuple, made),
+        units=partial(units, tuple(made)),
         interface=in_types_of(pdg, interface(plan)),
         place=partial(layout, plan),
         price=partial(predicted, plan, profile),

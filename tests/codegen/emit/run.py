@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.codegen.cpu.native.llvm_modules import units
 from ostinato.codegen.emit.driver import WORDS
 from ostinato.codegen.emit.generated_module import functions, printed
 from ostinato.codegen.emit.interface import interface
@@ -23,7 +24,7 @@ def artifact(plan: Plan, **domains: tuple[str, ...]) -> Artifact:
     view = interface(plan)
     shapes = {field.name: field.shape for field in view.outputs}
     made = tuple(functions(plan))
-    code = printed(plan, made), partial(tuple, made)
+    code = printed(plan, made), partial(units, made)
     return Artifact(*code, view, placed(plan), domains, shapes, Words(*WORDS))
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from ostinato.codegen.cpu import prelude, target
 from ostinato.codegen.cpu.digest import digest
+from ostinato.codegen.cpu.native.llvm_modules import Unit, units
 from ostinato.codegen.emit.driver import Stamps, emit_driver
 from ostinato.codegen.emit.kernel import emit_kernel
 from ostinato.codegen.loops.numba_source import function, within_docstring
@@ -69,7 +71,7 @@ class Profiled:
     ``waits`` gives for every barrier the kernels that it waits for.
     """
 
-    driver: Function
+    units: Callable[[], Iterator[Unit]]
     kernels: tuple[str, ...]
     waits: tuple[tuple[int, ...], ...]
     loops: tuple[str, ...]
@@ -81,4 +83,4 @@ def emit_profiled(plan: Plan) -> Profiled:
     stamps = Stamps(len(names))
     reserved = prelude.NAMES | {*names, *STAMPS, "np", *target.SUFFIX.values(), *dir(builtins)}
     driver = emit_driver(plan, frozenset(reserved), stamps)
-    return Profiled(driver, names, tuple(stamps.waits), tuple(stamps.loops))
+    return Profiled(partial(units, (driver,)), names, tuple(stamps.waits), tuple(stamps.loops))

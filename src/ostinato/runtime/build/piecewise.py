@@ -1,19 +1,25 @@
-"""The machine code of a program while its source is being written, piece by piece."""
+"""The machine code of a program while it is being written, function by function."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, Protocol
 
 from ostinato.runtime.build import objects
 from ostinato.runtime.build.compiling import Team
 from ostinato.runtime.build.linking import key_of, named
 
-READER = (
-    "ostinato.codegen.cpu.native.llvm_modules"  # named, not imported: a cached program needs none
-)
+
+class Unit(Protocol):
+    """A function as an LLVM module: its name, the text, and whether kernels share it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def kind(self) -> Literal["kernel", "driver", "part"]: ...
 
 
 @dataclass(frozen=True)
@@ -35,27 +41,27 @@ class Making:
     def __init__(self, team: Team) -> None:
         """Start with nothing written."""
         self._team = team
-        self._pieces: Any = None
+        self._driver, self._kernels = "", list[str]()
         self._names: dict[str, str] = {}
         self._found: dict[str, bytes] = {}
-        self.failure: Exception | None = None  # a piece that only Numba can read
+        self.failure: Exception | None = None  # a function that only Numba can compile
 
-    def add(self, function: object) -> None:
-        """Begin with a function of the loop IR."""
-        reader = importlib.import_module(READER)
-        if self._pieces is None:
-            self._pieces = reader.Pieces()
+    def add(self, units: Iterable[Unit]) -> None:
+        """Begin with functions, each as soon as it is written."""
         if self.failure is None:
             try:
-                self._begin(self._pieces.units(function))
-            except reader.UnreadableError as failure:
+                for unit in units:
+                    self._begin(unit)
+            except NotImplementedError as failure:
                 self.failure = failure
 
-    def _begin(self, units: Iterable[Any]) -> None:
-        for unit in units:
-            key = self._names[unit.name] = key_of(unit.text)
-            if key in self._found:
-                continue
+    def _begin(self, unit: Unit) -> None:
+        key = self._names[unit.name] = key_of(unit.text)
+        if unit.kind == "kernel":
+            self._kernels.append(unit.name)
+        if unit.kind == "driver":
+            self._driver = unit.name
+        if key not in self._found:
             body = objects.load(key)
             self._found[key] = body or b""
             if body is None:
@@ -64,20 +70,19 @@ class Making:
     def finish(self) -> tuple[Keys, dict[str, bytes]]:
         """Wait for all of it, and keep what is new in the cache.
 
-        Errors: the failure, if there is one.
+        Errors: the failure, if there is one; NotImplementedError if there is no driver.
         """
         if self.failure is not None:
             raise self.failure
         made = self._team.finish()
         for key, body in made.items():
             objects.store(key, body)
-        if self._pieces is None or not self._pieces.driver:
-            raise importlib.import_module(READER).UnreadableError("no driver")
-        kernels, driver = self._pieces.kernels, self._pieces.driver
-        others = self._names.keys() - {driver, *kernels}
+        if not self._driver:
+            raise NotImplementedError("no driver")
+        others = self._names.keys() - {self._driver, *self._kernels}
         keys = Keys(
-            self._names[driver],
-            tuple(self._names[name] for name in kernels),
+            self._names[self._driver],
+            tuple(self._names[name] for name in self._kernels),
             tuple(sorted(self._names[name] for name in others)),
         )
         return keys, {**self._found, **made}

@@ -6,7 +6,6 @@ loop IR.
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import json
 import shutil
@@ -25,8 +24,7 @@ from ostinato.pdg.errors import OptionError
 from ostinato.runtime.build import objects
 from ostinato.runtime.build.compiling import Team
 from ostinato.runtime.build.linking import Library
-from ostinato.runtime.build.piecewise import READER as READER
-from ostinato.runtime.build.piecewise import Keys, Making
+from ostinato.runtime.build.piecewise import Keys, Making, Unit
 from ostinato.runtime.disk import trust
 from ostinato.runtime.disk.sealed import Note
 
@@ -48,7 +46,7 @@ class Kept:
     """A program's source, and where the program with this key is kept, if it is."""
 
     source: str
-    functions: Callable[[], Iterable[object]]  # of the loop IR
+    units: Callable[[], Iterable[Unit]]
     directory: Path | None
     key: str
 
@@ -63,10 +61,9 @@ def load_module(program: Kept, cores: int = 1, making: Making | None = None) -> 
     keys = _keys(note)
     found = _cached(keys) if keys is not None else {}
     if keys is None or found.keys() != keys.all:
-        reader = importlib.import_module(READER)
         try:
             keys, found = _compiled(program, cores, making)
-        except reader.UnreadableError as failure:
+        except NotImplementedError as failure:
             warnings.warn(f"Numba compiles the program, slowly: {failure}", stacklevel=2)
             return load_with_numba(program.directory or _put_down(program), program.key)
         note.write(json.dumps(asdict(keys)).encode())
@@ -110,14 +107,13 @@ def _compiled(program: Kept, cores: int, making: Making | None) -> tuple[Keys, d
         return making.finish()
     with Team(cores if len(program.source) > WORTH_A_TEAM else 1) as team:
         own = Making(team)
-        for function in program.functions():
-            own.add(function)
+        own.add(program.units())
         return own.finish()
 
 
-def load_driver(driver: object) -> Callable[..., None]:
+def load_driver(units: Callable[[], Iterable[Unit]]) -> Callable[..., None]:
     """The driver of a module that has no kernels of its own."""
-    keys, found = _compiled(Kept("", lambda: (driver,), None, ""), 1, None)
+    keys, found = _compiled(Kept("", units, None, ""), 1, None)
     return Library(found).entry(keys.driver)
 
 

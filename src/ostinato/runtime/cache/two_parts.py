@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, BinaryIO
 
-LATER = ("functions", "place", "price", "records", "profiled")
+LATER = ("units", "place", "price", "records", "profiled")
 """Fields of an artifact that hold the plan and its code: called when somebody asks."""
 
 

@@ -5,7 +5,7 @@ The runtime knows the compiler's records only by these protocols, so that it imp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -13,6 +13,7 @@ from ostinato.pdg.claims import Claim
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Expr
 from ostinato.report.kernels import KernelRecord
+from ostinato.runtime.build.piecewise import Unit
 from ostinato.runtime.run.explanation import Explanation
 from ostinato.runtime.run.timing import Profiled
 
@@ -165,14 +166,14 @@ class Words(NamedTuple):
     own: int
 
 
-Functions = Callable[[], tuple[object, ...]]
+Units = Callable[[], Iterable[Unit]]
 
 
 @dataclass(frozen=True)
 class Artifact:
     """A compiled program at rest; everything in it can be pickled.
 
-    ``source`` is for readers and for Numba; ``functions`` are the same as loop IR.
+    ``source`` is for readers and for Numba; ``units`` writes the same as LLVM modules.
     ``domains`` gives the dims of every output by name, ``shapes`` its whole array's shape,
     ``lines`` the place in the user's program; ``words`` are those that workers share. ``varying``
     gives the shape at a point of every output whose size follows the point: see `longest`.
@@ -182,7 +183,7 @@ class Artifact:
     """
 
     source: str
-    functions: Functions
+    units: Units
     interface: Interface
     place: Place
     domains: Mapping[str, tuple[str, ...]]

@@ -174,7 +174,7 @@ class Executable:
         self.crowd = None if threads else Crowd(artifact.price, directory, key)
         self._placing = Placing(artifact.place, directory, key)
         self.loaded: Loaded = load_module(
-            Kept(artifact.source, artifact.functions, directory, key), self.threads, making
+            Kept(artifact.source, artifact.units, directory, key), self.threads, making
         )
         self._free: list[Frame] = []
         self._extents: Mapping[str, int] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.report.worker_times import Mark, Slice, Track
+from ostinato.runtime.build.piecewise import Unit
 from ostinato.runtime.build.source_module import load_driver
 
 ROOM = 20_000  # events that a worker keeps: more would be no picture to look at
@@ -25,7 +26,7 @@ class Profiled(Protocol):
     """
 
     @property
-    def driver(self) -> object: ...
+    def units(self) -> Callable[[], Iterable[Unit]]: ...
     @property
     def kernels(self) -> tuple[str, ...]: ...
     @property
@@ -44,7 +45,7 @@ class Stamping:
 
 def load_stamping(made: Profiled) -> Stamping:
     """Compile the driver, or load it from the cache."""
-    return Stamping(load_driver(made.driver), made)
+    return Stamping(load_driver(made.units), made)
 
 
 @dataclass

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from typing import cast as typed
 
 import numpy as np
@@ -30,10 +30,11 @@ _binding = importlib.import_module("llvmlite.binding")
 
 @dataclass(frozen=True)
 class Unit:
-    """A kernel or the driver: its name in the source, and its LLVM module as text."""
+    """A function, its LLVM module as text, and what it is."""
 
     name: str
     text: str
+    kind: Literal["kernel", "driver", "part"]
 
 
 NAMES: dict[str, object] = {
@@ -45,29 +46,18 @@ NAMES: dict[str, object] = {
 """What every function may mention."""
 
 
-class Pieces:
-    """The functions of a module that come one after the other."""
+def units(functions: Iterable[Function], parts: dict[str, Part] | None = None) -> Iterator[Unit]:
+    """Write functions, and the ``parts`` that they share where they are first used.
 
-    def __init__(self) -> None:
-        """Start without any."""
-        self.kernels: list[str] = []
-        self.driver = ""
-        self._parts: dict[str, Part] = {}
-
-    def units(self, function: Function) -> Iterator[Unit]:
-        """Write a function, and the parts that it is the first to use.
-
-        Errors: UnreadableError.
-        """
-        if function.is_driver:
-            self.driver = function.name
-        else:
-            self.kernels.append(function.name)
-        given = len(self._parts)
-        made = written(function, self._parts)
-        for part in list(self._parts.values())[given:]:
-            yield Unit(part.symbol, part.text)
-        yield Unit(function.name, made)
+    Errors: UnreadableError.
+    """
+    parts = {} if parts is None else parts
+    for function in functions:
+        given = len(parts)
+        made = written(function, parts)
+        for part in list(parts.values())[given:]:
+            yield Unit(part.symbol, part.text, "part")
+        yield Unit(function.name, made, "driver" if function.is_driver else "kernel")
 
 
 def defined(definitions: Sequence[Definition]) -> dict[str, object]:
