@@ -70,3 +70,13 @@ def test_a_gradient_of_many_choices_on_the_point_has_no_long_conditions() -> Non
     steps = np.arange(7)
     scale = np.prod([np.where(steps % (k + 2) == 1, 0.25, 1.0) for k in range(40)], 0)
     np.testing.assert_allclose(program.interpret(x=steps + 1.0)["g"], 2 * (steps + 1) * scale)
+
+
+def test_a_long_chain_may_be_read_the_other_way_round() -> None:
+    x = y = ot.input("x", (2, 3), over=T)
+    for k in range(300):
+        y = (ot.tanh(y) + x, ot.sin(y), ot.abs(y) - 0.5)[k % 3]
+    program = ot.Program(y=ot.swapaxes(y, 0, 1) * 2.0)
+    given = {"x": np.linspace(-1, 1, 12).reshape(2, 2, 3)}
+    found = program.compile(rules=ot.rules.only())(**given)["y"]
+    np.testing.assert_allclose(found, program.interpret(**given)["y"], atol=1e-4)

@@ -27,6 +27,7 @@ from ostinato.codegen.ir.system import (
     Statement,
     System,
     Value,
+    children,
     loads,
 )
 from ostinato.codegen.ir.tree import Tree, sites
@@ -37,6 +38,7 @@ from ostinato.pdg.index import Dim, Expr, expr, substitute
 
 Indices = Mapping[Dim, Expr]
 DEEPEST = 32  # equations that are read through one another: more are told apart by name
+MOST_OPERATORS = 200  # one within the other in such equations, as Python recurses along them
 
 
 def joined(system: System, same: Mapping[str, str]) -> System:
@@ -95,7 +97,9 @@ class _Numbers:
     done: dict[str, int] = field(default_factory=dict[str, int])
     read: dict[Load, int] = field(default_factory=dict[Load, int])
     open: set[str] = field(default_factory=set[str])
+    heights: dict[str, int] = field(default_factory=dict[str, int])
     picked: int = 0
+    depth: int = 0
     reads: dict[str, frozenset[str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -180,17 +184,33 @@ class _Numbers:
         if x not in self.read:
             s = self.statements[x.tensor]
             at = dict(zip((a.index for a in s.axes), x.axes, strict=True))
+            own = self.height(s.name)
             self.open.add(s.name)
+            self.depth += own
             self.read[x] = self.value(s.clauses[0][1], at)
+            self.depth -= own
             self.open.discard(s.name)
         return self.read[x]
+
+    def height(self, name: str) -> int:
+        """How many operators of an equation stand one within the other."""
+        if name not in self.heights:
+            values = [value for _, value in self.statements[name].clauses]
+            self.heights[name] = max(map(_height, values), default=0)
+        return self.heights[name]
 
     def is_plain(self, x: Load) -> bool:
         """Whether an element counts as its equation."""
         s = self.statements[x.tensor]
         is_map = s.kind == "map" and len(s.clauses) == 1 and s.clauses[0][0] == ALWAYS
         is_here = x.dims == tuple(map(expr, s.dims))
-        return is_map and is_here and s.name not in self.open and len(self.open) < DEEPEST
+        if not (is_map and is_here) or s.name in self.open or len(self.open) >= DEEPEST:
+            return False
+        return self.depth + self.height(s.name) <= MOST_OPERATORS
+
+
+def _height(value: Value) -> int:
+    return 1 + max(map(_height, children(value)), default=0)
 
 
 def _at(cond: Cond, at: Indices) -> Cond:
