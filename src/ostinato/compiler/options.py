@@ -32,9 +32,7 @@ class Options:
     widths: Mapping[str, int] = field(default_factory=dict[str, int])  # rows per tile, by dim
     verify: bool = False  # check every invariant after every stage
     checks: bool | tuple[str, ...] = False  # of every run: words of `CHECKS`; True for "values"
-    profile: Profile | None = (
-        None  # what work takes; None: `ostinato.machine.profile_store.current`
-    )
+    profile: Profile | None = None  # what work takes; None: that of `machine.profile_store`
     exact: bool = False  # only rules that keep every bit, and no operation that rounds otherwise
     memory_limit: int = 0  # bytes of the arena, at the hinted extents and in every run; 0: none
     storage: str = "float32"  # of values kept for later loops; a half rounds what those read

@@ -67,7 +67,7 @@ def build(
         optimized = _chosen(encoded(pdg), rules, options)
         try:
             return assemble(pdg, optimized, options, time.perf_counter() - started, making)
-        finally:  # other processes compile meanwhile; who is undefined may fail in any stage
+        finally:  # other processes compile meanwhile; an undefined program may fail in any stage
             _require_defined(optimized, pdg)
 
 

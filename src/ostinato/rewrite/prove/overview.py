@@ -27,13 +27,13 @@ printed.
   that names n axes is decided by ranks up to 2 n + 1.
 - **Exact** rules must agree with every rounding: floating-point operations are symbols with the few
   laws that hold bit for bit. *Zero signs*: the same, up to the sign of a zero. All others are
-  proved over the real numbers; what they promise beside stands in `rewrite/registry.py`.
+  proved over the real numbers; what they promise beside stands in `rewrite/engine/rule.py`.
 - Folds along a dimension are proved by induction over its steps (`induction.py`), identities of
   elementary functions by sympy, and the index sets behind the facts (prefix, suffix, window, shift,
   cut) by isl for all extents in `test_index_sets.py`.
 - Over the real numbers every value is finite. So both sides of every law are computed too, as NumPy
   does, in every type that its operators accept, for every choice of special values for the elements
-  of some steps (`special.py`): infinities, NaN, zeros of both signs, large and small numbers, the
+  of some steps (`special_values.py`): infinities, NaN, zeros of both signs, large and small numbers, the
   ends of the integers; ranges may be empty there, and points lie outside the box where a rule holds
   *everywhere*. What a law keeps of them is the promise of its class.
 - Facts that a rule asserts (`also`) are equations, which are proved as its sides are, or follow
