@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import ostinato as ot
 from ostinato.language.dims import Dimension, IndexExpression
 from ostinato.rewrite.registry import RuleSet
+from tests.property.judge import Trial
+from tests.property.programs import Recipe, Step
+from tests.property.quick import quick
 
 
 def parts(t: Dimension, x: ot.Tensor) -> dict[str, ot.Tensor]:
@@ -147,3 +152,15 @@ def test_the_only_element_of_an_axis_is_at_0(fn: str, rules: RuleSet | None) -> 
     given = {"x": [1.5, 2.5, -3.5], "rows": np.arange(9.0).reshape(3, 3, 1) - 3.25}
     found, expected = program.compile(rules=rules)(**given), program.interpret(**given)
     assert all(np.array_equal(found[name], expected[name]) for name in expected)
+
+
+def test_shuffled_vectors_of_addresses_are_checked_lane_by_lane() -> None:
+    """A mask takes one lane from another tensor: checks of addresses did not know the form."""
+    steps = (
+        Step("inside_else_number", a=2, b=2, dim=3, c=2, fold="var"),
+        Step("attention_over_half_open", a=2, b=3, c=1, fold="logsumexp"),
+    )
+    inputs = (((0,), ()), ((0,), ()), ((0,), (17,)))
+    recipe = Recipe(inputs, steps, 1, 1, ("float32",) * 3, wild=True)
+    trial = Trial(recipe, (511,), seed=355, quick=True, exact=True, rules="some")
+    quick(replace(trial, watched="addresses"))

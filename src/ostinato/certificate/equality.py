@@ -3,7 +3,7 @@
 Rules run until every root of the extracted program is in the class of its counterpart in the
 source: the outputs, and every case of every recurrence that they need, which for a recurrence with
 axes is the case of the source at all points of these. So whatever solves the source's equations
-solves the extracted ones; since those have one solution (see `ostinato.certificate.legality`), the
+solves the extracted ones; since those have one solution (see `ostinato.certificate.order`), the
 outputs are equal.
 """
 

@@ -2,7 +2,7 @@
 
 A `primitive` is a function of generated code whose body we write as LLVM instructions. An argument
 of another number type than it names is cast at the call. Both readers of generated code know
-primitives: `ostinato.codegen.native`, and Numba by way of `twins`.
+primitives: `ostinato.codegen.cpu.native`, and Numba by way of `numba_door`.
 """
 
 import importlib

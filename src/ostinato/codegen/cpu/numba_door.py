@@ -1,7 +1,7 @@
 """The door to Numba: what generated code calls, as Numba's own functions.
 
-Generated code is Numba source. Machine code is usually made from it by `ostinato.codegen.native`,
-which needs no Numba; compiled by Numba it computes the same bits.
+Generated code prints as Numba source. Machine code is usually written by
+`ostinato.codegen.cpu.native`, which needs no Numba; compiled by Numba it computes the same bits.
 """
 
 import importlib

@@ -1,7 +1,7 @@
 """Sine, cosine and tangent of any finite number.
 
 A three-part reduction modulo a quarter turn serves small arguments; vectors in which a lane is
-large take the exact reduction of `turns` for it, in float64.
+large take the exact reduction of `payne_hanek` for it, in float64.
 """
 
 import math

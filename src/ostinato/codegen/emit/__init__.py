@@ -1,1 +1,1 @@
-"""Emission: from a plan to readable, deterministic Numba source."""
+"""Emission: from a plan to the loop IR; the same plan always gives the same functions."""

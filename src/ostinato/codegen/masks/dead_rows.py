@@ -1,6 +1,6 @@
 """Rows of products that nobody looks at: those of episodes that have ended.
 
-Where a loop over steps ends with the last living row of its tile (see `ends`), a row
+Where a loop over steps ends with the last living row of its tile (see `early_exits`), a row
 that is dead already is computed for nothing. A product leaves such rows out if what it computes
 there, and all that follows from it, is only ever read where the row is dead, or under the mask.
 """

@@ -1,1 +1,1 @@
-"""Where values live and for how long: slots, shared places, the arena, values computed again."""
+"""Where values live: slots of a loop, histories, and places that values share."""

@@ -33,9 +33,9 @@ printed.
   cut) by isl for all extents in `test_index_sets.py`.
 - Over the real numbers every value is finite. So both sides of every law are computed too, as NumPy
   does, in every type that its operators accept, for every choice of special values for the elements
-  of some steps (`special_values.py`): infinities, NaN, zeros of both signs, large and small numbers, the
-  ends of the integers; ranges may be empty there, and points lie outside the box where a rule holds
-  *everywhere*. What a law keeps of them is the promise of its class.
+  of some steps (`special_values.py`): infinities, NaN, zeros of both signs, large and small ones,
+  the ends of the integers; ranges may be empty there, and points lie outside the box where a rule
+  holds *everywhere*. What a law keeps of them is the promise of its class.
 - Facts that a rule asserts (`also`) are equations, which are proved as its sides are, or follow
   from the facts that it asks for (`asserted.py`).
 - Taken as given: the analyses of the e-graph (which dimensions a term depends on, ranks, shapes),

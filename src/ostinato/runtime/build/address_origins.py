@@ -182,27 +182,53 @@ class Origins:
         """The bounds of a vector of addresses that count from several tensors, as vectors."""
         if value in self.chosen:
             return self.chosen[value]
-        op, rest = self.known.get(value, ("", ""))
         names = self.three()
-        if len(self.roots(value)) < 2:
+        if not value.startswith("%") or len(self.roots(value)) < 2:
             self.begin += self.repeated(names, self.part_of(value, line), lanes)
-        elif op == "select":
-            test, *sides = parts_of(rest)
-            one, other = (self.of_lanes(x.split()[-1], lanes, line) for x in sides)
-            for name, x, y in zip(names, one, other, strict=True):
-                made = f"  {name} = select {test}, <{lanes} x i64> {x}, <{lanes} x i64> {y}"
-                self.before.setdefault(value, []).append(made)
+            return names
+        op, rest = self.known[value]
+        self.chosen[value] = names  # before what it comes from, which may come from it
+        if op == "phi":
+            ways = re.findall(rf"\[ (.*?), ({NAME}) \]", rest)
+            areas = [(self.of_lanes(x, lanes, line), way) for x, way in ways]
+            forms = [
+                f"phi <{lanes} x i64> " + ", ".join(f"[ {area[k]}, {way} ]" for area, way in areas)
+                for k in range(3)
+            ]
+        elif op in ("select", "shufflevector", "insertelement"):
+            forms = self.moved(op, parts_of(rest), lanes, line)
         else:
             begun = [x for x in self.through(value)[1] if self.roots(x)]
-            if len(begun) != 1 or op in ("phi", "shufflevector", "insertelement"):
+            if len(begun) != 1:
                 raise UnknownFormError(f"{value} = {op} {rest}, in {line}")
-            if self.is_one(begun[0]):
-                made_here = self.repeated(names, self.part_of(begun[0], line), lanes)
-                self.before.setdefault(value, []).extend(made_here)
-            else:
-                names = self.of_lanes(begun[0], lanes, line)
-        self.chosen[value] = names
+            if not self.is_one(begun[0]):
+                self.chosen[value] = self.of_lanes(begun[0], lanes, line)
+                return self.chosen[value]
+            made = self.repeated(names, self.part_of(begun[0], line), lanes)
+            self.before.setdefault(value, []).extend(made)
+            return names
+        for name, form in zip(names, forms, strict=True):
+            self.before.setdefault(value, []).append(f"  {name} = {form}")
         return names
+
+    def moved(self, op: str, parts: list[str], lanes: int, line: str) -> list[str]:
+        """How the bounds of a vector are made of those of its operands, as the vector is."""
+        if op == "insertelement":
+            into, each, at = parts
+            rows = self.of_lanes(into.split()[-1], lanes, line)
+            more = self.part_of(each.split()[-1], line)
+            pairs = zip(rows, more, strict=True)
+            return [f"insertelement <{lanes} x i64> {x}, i64 {y}, {at}" for x, y in pairs]
+        test, mask = (parts[0], "") if op == "select" else ("", parts[2])
+        sides = parts[1:] if op == "select" else parts[:2]
+        known = re.match(r"<(\d+) x", sides[0])
+        count = int(known[1]) if known else lanes
+        one, other = (self.of_lanes(x.split()[-1], count, line) for x in sides)
+        out: list[str] = []
+        for x, y in zip(one, other, strict=True):
+            both = f"<{count} x i64> {x}, <{count} x i64> {y}"
+            out.append(f"select {test}, {both}" if test else f"shufflevector {both}, {mask}")
+        return out
 
     def is_one(self, value: str) -> bool:
         """Whether a value is one address, of which a vector may count from several tensors."""
