@@ -27,7 +27,7 @@ from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime.build.interpreter_turns import short_turns
 from ostinato.runtime.build.piecewise import Making
 from ostinato.runtime.run.arrays import tile_counts
-from ostinato.runtime.run.artifact import Artifact, Words
+from ostinato.runtime.run.artifact import Artifact, Units, Words
 from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.explanation import Explanation
 
@@ -106,9 +106,7 @@ def assemble(
 ) -> Artifact:
     """Run the stages after rewriting, which took ``rewrite_s``."""
     from ostinato.codegen.cost.estimate import predicted
-    from ostinato.codegen.cpu.native.llvm_modules import NAMES, units
     from ostinato.codegen.emit.driver import WORDS
-    from ostinato.codegen.emit.generated_module import functions, printed
     from ostinato.codegen.emit.interface import interface
     from ostinato.codegen.planning.arena import layout
     from ostinato.compiler.kernel_records import Records
@@ -120,17 +118,7 @@ def assemble(
     system = system_of(optimized, options)
     plan, constants = scheduled(system, options)
     planned = time.perf_counter()
-    made: list[Function] = []
-    parts: dict[str, Part] = {}
-    for function in functions(plan):
-        made.append(function)
-        if making is not None:
-            making.add(units((function,), parts))
-    if options.verify:
-        from ostinato.codegen.loops.checker import check
-
-        check(made, NAMES)
-    source = printed(plan, made)
+    source, units = _emitted(plan, options, making)
     serving = shares(optimized.pdg, system, operations(pdg), profile)
     if debug().rules:
         print(optimized.report, file=sys.stderr)
@@ -143,7 +131,7 @@ def assemble(
     }
     return Artifact(
         source=source,
-        units=partial(units, tuple(made)),
+        units=units,
         interface=in_types_of(pdg, interface(plan)),
         place=partial(layout, plan),
         price=partial(predicted, plan, profile),
@@ -158,6 +146,24 @@ def assemble(
         memory_limit=options.memory_limit,
         explanation=_explanation(optimized, plan, source, times, profile),
     )
+
+
+def _emitted(plan: Plan, options: Options, making: Making | None) -> tuple[str, Units]:
+    """The source of a plan, and what writes it as LLVM; ``making`` gets functions as they come."""
+    from ostinato.codegen.cpu.native.llvm_modules import NAMES, units
+    from ostinato.codegen.emit.generated_module import functions, printed
+
+    made: list[Function] = []
+    parts: dict[str, Part] = {}
+    for function in functions(plan):
+        made.append(function)
+        if making is not None:
+            making.add(units((function,), parts))
+    if options.verify:
+        from ostinato.codegen.loops.checker import check
+
+        check(made, NAMES)
+    return printed(plan, made), partial(units, tuple(made))
 
 
 def _profiled(plan: Plan) -> Profiled:

@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.language.array import along, bits, matrix, movement, reduction
+from ostinato.language.array import along, bits, dtypes, matrix, movement, reduction
 from ostinato.language.array import elementwise as element
-from ostinato.language.array.dtypes import (
-    DtypeName,
-    Operand,
-    check_dtype,
-    convert,
-    literal,
-    scalar_dtype,
-)
+from ostinato.language.array.dtypes import DtypeName, Operand, check_dtype, convert, literal
 from ostinato.language.array.indexing import by_dimension
 from ostinato.language.array.literals import numbers
 from ostinato.language.array.reduction import Axes
@@ -414,7 +407,7 @@ def as_tensor(value: object) -> Tensor:
         return value
     operand = as_operand(value)
     if not isinstance(operand, Node):
-        operand = literal(operand, scalar_dtype(operand), (), place())
+        operand = literal(operand, dtypes.scalar_dtype(operand), (), place())
     return Tensor(operand, frozenset())
 
 
