@@ -143,6 +143,7 @@ def test_a_rule_of_no_class_of_exactness_is_refused() -> None:
 TERMS: dict[str, tuple[dict[str, Any], str]] = {
     "operator": ({"left": '(map5 "mul" x y)'}, "left side, `(map5 {m})`: Unbound function map5"),
     "variable": ({"right": '(map2 "add" x z)'}, "right side, `(map2 {z})`: Unbound symbol z"),
+    "inner variable": ({"right": '(map1 "neg" (map1 "exp" z))'}, "well formed: Unbound symbol z"),
     "operands": ({"right": '(map2 "add" x)'}, "right side, `(map2 \"add\" x)`: Arity mismatch"),
     "number": ({"when": ("(= 2 (value y))",)}, "fact 1 of `when`, {two}: Expect expression 2"),
     "fact": ({"when": ("(twice x)",)}, "fact 1 of `when`, `(twice x)`: Unbound function twice"),

@@ -132,10 +132,10 @@ def _located(rule: Rule, fact: str) -> str:
     text = rule_text(rule)
     start = 0
     for part, term in _parts_in_order(rule):
-        start = text.index(term, start)
-        if start <= column < start + len(term):
+        found_at = text.find(term, start)  # operators of the right side have names there
+        if 0 <= found_at <= column < found_at + len(term):
             return f"{part}, `{term}`: {what}"
-        start += len(term)
+        start = max(start, found_at + len(term))
     return what
 
 

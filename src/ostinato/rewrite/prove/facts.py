@@ -34,7 +34,7 @@ _BOOKKEEPING = (
         ("want", "live", "within", "inside", "innermost", "define", "batch", "growing", "prefix")
         + ("suffix", "counts", "real_cast", "unit", "holds_low", "holds_high")
         + ("both", "box", "indicator", "known", "start", "exactly", "rounded", "empty")
-        + ("pins", "neighbour", "body", "first", "only", "clear", "gone", "some")
+        + ("pins", "neighbour", "body", "only", "clear", "gone", "some")
         + ("zero", "equal", "closed", "here", "factor", "shortened", "but_last", "rest", "begins")
         + ("halves", "bounded", "filled", "arithmetic", "some")
     )
@@ -42,6 +42,14 @@ _BOOKKEEPING = (
     | ORDERS.keys()
     | {"from_zero", "follows", "starts", "tiled", "tile", "piece", "final"}
 )
+# What loading finds out about the points of the box, and says nothing of at others.
+_KNOWN_INSIDE = RELATIONS | {"tiled", "body", "holds_low", "holds_high", "filled"}
+
+
+def known_inside(found: Law) -> str:
+    """A fact of a law that says nothing of points outside the box, or ""."""
+    heads = (str(fact[0]) for fact in found.facts if isinstance(fact, tuple))
+    return next((head for head in heads if head in _KNOWN_INSIDE), "")
 
 
 def situations(found: Law, setting: Setting) -> Iterator[Setting]:
@@ -53,7 +61,7 @@ def situations(found: Law, setting: Setting) -> Iterator[Setting]:
     if "tile" in heads:
         whole = str(heads["tile"][1])
         setting.known[whole] = ("total", whole)
-        setting.totals[whole] = poly(Var(whole, None, True))
+        setting.totals[whole] = poly(Var(whole, None, True, int(setting.inside)))
     about = next((heads[name] for name in heads if name in RELATIONS), None)
     if about is not None:
         yield from cases(about, setting)
@@ -130,12 +138,12 @@ def assume(found: Law, setting: Setting, meaning: Meaning) -> None:
     for fact in found.facts if "(cat " in show(found.left) else ():
         match fact:
             case ("axis", str(name), _, ("size", 1)) if name in setting.shapes:
-                _assume(setting, meaning, fact)
+                assume_fact(setting, meaning, fact)
             case _:
                 pass
     meaning.of(found.left)
     for fact in found.facts:
-        _assume(setting, meaning, fact)
+        assume_fact(setting, meaning, fact)
     setting.settle()
 
 
@@ -235,8 +243,8 @@ def _assume_steps(setting: Setting, fact: Tree) -> None:
         case ("neighbour", _, dim, index, flag) if str(flag) in setting.numbers:
             where = "next step" if setting.numbers[str(flag)] else "step before"
             setting.known[str(index)] = (where, setting.dims[str(dim)])
-        case (("first" | "only") as what, cond, dim, _):
-            setting.known[str(cond)] = (what, setting.dims[str(dim)])
+        case ("only", cond, dim, _):
+            setting.known[str(cond)] = ("only", setting.dims[str(dim)])
         case ("halves", str(first), str(last), _, low, high):
             setting.known[str(low)] = ("first part", first)
             setting.known[str(high)] = ("last part", first, last)
@@ -290,7 +298,11 @@ def _steady(sizes: list[Size], dims: set[str]) -> None:
         size.avoids |= dims
 
 
-def _assume(setting: Setting, meaning: Meaning, fact: Tree) -> None:
+def assume_fact(setting: Setting, meaning: Meaning, fact: Tree) -> None:
+    """Conclude what a fact says of ranks and sizes, or check it where the left side is read.
+
+    Errors: Impossible; Misfit; Unsupported.
+    """
     match fact:
         case ("body", str(name), *_):
             body = meaning.of(setting.bodies[name])

@@ -17,7 +17,7 @@ from ostinato.rewrite.engine.rule import REAL, Exactness, Rule
 from ostinato.rewrite.prove import asserted
 from ostinato.rewrite.prove.application import Test, Value, key
 from ostinato.rewrite.prove.choices import by_cases
-from ostinato.rewrite.prove.facts import about_orders, assume, situations
+from ostinato.rewrite.prove.facts import about_orders, assume, known_inside, situations
 from ostinato.rewrite.prove.fractions import fractions_in_segments
 from ostinato.rewrite.prove.guarded import computed, restricted
 from ostinato.rewrite.prove.halves import equal_in_parts
@@ -66,6 +66,7 @@ METHODS = (
     "identities of functions",
 )
 MOST_TRIED = 6  # readings with special values, which do not depend on ranks
+MOST_KINDS = 64  # of readings, the first of each with special values too
 NO_CLAIM = "only asks for terms"  # or that a shape is what it is
 
 _FORMS: dict[Exactness, Form] = {
@@ -86,11 +87,14 @@ class Open(Exception):
 def prove(rule: Rule) -> Verdict:
     """Decide one rule."""
     found = law(rule)
-    count = 0
+    count, seen = 0, set[tuple[object, ...]]()
     try:
         asserted.check(found)
         for setting in settings(found):
-            _decide(found, setting, count < MOST_TRIED)
+            kind = _kind(setting)
+            is_other = kind not in seen and len(seen) < MOST_KINDS
+            _decide(found, setting, count < MOST_TRIED or is_other)
+            seen.add(kind)
             count += 1
     except (Refuted, asserted.Unfounded) as problem:
         return Verdict(rule.name, "failed", count, str(problem))
@@ -101,11 +105,20 @@ def prove(rule: Rule) -> Verdict:
     methods = tuple(m for m in METHODS if m in found.methods) or (NO_CLAIM,)
     if not count:
         return Verdict(rule.name, "unproved", 0, "no reading of the rule was found")
+    if rule.valid == "everywhere" and (fact := known_inside(found)):
+        about = f"the fact `{fact}` says nothing of points outside the box"
+        return Verdict(rule.name, "failed", count, about)
     what = "mask" if computes_with_masks(found) else "order" if about_orders(found) else ""
     if what:
         about = f"every {what} of {MOST_MASKED_AXES} axes"
         return Verdict(rule.name, "bounded", count, about, methods)
     return Verdict(rule.name, "proved", count, methods=methods)
+
+
+def _kind(setting: Setting) -> tuple[object, ...]:
+    """What special values see of a reading: the folds, and which dimensions and axes are equal."""
+    numbers = tuple(setting.numbers.values())
+    return (*setting.dims.items(), *setting.texts.items(), *map(numbers.index, numbers))
 
 
 def try_specials(rule: Rule) -> str:
@@ -363,7 +376,7 @@ def _check_also(setting: Setting, fact: Tree, point: Point, about: str) -> None:
             try:
                 claimed = Tensor(sizes, meaning.of(term).at)
                 _same_shape(setting, meaning.of(term), claimed, point)
-            except Misfit as problem:
+            except (Misfit, Impossible) as problem:
                 raise Refuted(f"{show(fact)}: {problem} ({about})") from problem
         case (str(head), *_) if head in asserted.WISHES | asserted.EQUATIONS:
             pass

@@ -152,10 +152,12 @@ def _named_part(fact: Tree) -> tuple[str, Tree] | None:
             return None
 
 
-def _classify(out: Law, tree: Tree) -> None:
+def _classify(out: Law, tree: Tree, repeats: bool = False) -> None:
+    """Learn what variables are; ``repeats``: an operator around them repeats axes of size 1."""
     if not isinstance(tree, tuple) or not tree:
         return
     op, fields = str(tree[0]), tree[1:]
+    repeats = repeats or op in _BROADCASTS
     if op in SIGNATURE:
         uses = iter(_NUMBERS.get(op, ()))
         for letter, part in zip(SIGNATURE[op], fields, strict=True):
@@ -164,7 +166,7 @@ def _classify(out: Law, tree: Tree) -> None:
                 out.kinds.setdefault(part, use)
                 if letter == "S" and op in ("red", "scan", "back"):
                     out.folds.add(part)
-                if letter == "T" and op in _BROADCASTS:
+                if letter == "T" and repeats:
                     out.thin.add(part)
     elif op in ("define", "body") and isinstance(fields[2], str):
         out.kinds.setdefault(fields[2], "T")
@@ -189,7 +191,7 @@ def _classify(out: Law, tree: Tree) -> None:
     elif op in ("cons",) and isinstance(fields[1], str):
         out.kinds.setdefault(fields[1], "H")
     for part in fields:
-        _classify(out, part)
+        _classify(out, part, repeats)
 
 
 def defined_numbers(found: Law) -> list[tuple[str, Tree]]:

@@ -16,7 +16,8 @@ import numpy as np
 
 from ostinato.pdg.functions import FUNCTIONS, Array, fold_unit
 from ostinato.pdg.node import Dtype
-from ostinato.rewrite.prove.application import Choice, Fold, Leaf, Number, Recursion, Test, key
+from ostinato.rewrite.prove.application import Choice, Fold, Leaf, Number, Recursion, Test, free, key
+from ostinato.rewrite.prove.integers import poly
 from ostinato.rewrite.prove.model import Model
 from ostinato.rewrite.prove.normal import exact
 from ostinato.rewrite.prove.typed import OUTSIDE, Typed
@@ -33,7 +34,6 @@ _MOST_ROWS = 10_000
 _SAMPLE = 2_000
 _LIMITS = {"tanh": (-1.0, 1.0), "sigmoid": (0.0, 1.0), "expm1": (-1.0,), "erf": (-1.0, 1.0)}
 _GROWING = frozenset(("add", "sub", "mul", "div", "pow", "exp", "exp2", "expm1"))
-_JUNK = 7  # outside the box
 Element = tuple[str, tuple[int, ...], tuple[int, ...]]
 
 
@@ -121,13 +121,20 @@ class Samples:
             return np.asarray([fold_unit(of.fn.removeprefix("unit "), kind)]).astype(kind)
         if of.fn.startswith(OUTSIDE):
             here, size = (int(self.value(part)[0]) for part in of.parts[1:])
-            return self.value(of.parts[0]) if 0 <= here < size else np.full(1, _JUNK, kind)
+            return self.value(of.parts[0]) if 0 <= here < size else self._anything(of, kind)
         if of.fn == "mul" and self.skips and any(map(self._is_left_out, of.parts)):
             return np.zeros(1, kind)
         args = [self.value(part) for part in of.parts]
         if of.fn == "cast":
             return args[0].astype(kind)
         return self._noted(of.fn, args, np.asarray(FUNCTIONS[of.fn].numpy(*args)).astype(kind))
+
+    def _anything(self, of: Typed, kind: Dtype) -> Array:
+        """What stands outside the box: any value, the same for equal ones."""
+        names = sorted(free(of.value), key=lambda v: v.name)
+        place = key(exact(of.value)), tuple(self.model.integer(poly(v)) for v in names), ()
+        self.kinds[place] = kind
+        return self.columns.setdefault(place, np.ones(1, kind))
 
     def _is_left_out(self, of: Typed) -> bool:
         """Whether indices alone choose a zero."""
@@ -187,8 +194,8 @@ class Samples:
     def _recursion(self, of: Typed, value: Recursion) -> Array:
         at, size = self.model.integer(value.at), self.model.integer(value.size)
         kind = self.types[of.kind]
-        if not 0 <= at < size:  # some value, the same for equal recurrences
-            return np.full(1, self.model.draw(key(exact(value))).randint(5, 99)).astype(kind)
+        if not 0 <= at < size:
+            return self._anything(of, kind)
         first, total = at if not value.reverse else size - 1 - at, np.zeros(1, kind)
         for k in range(first + 1):
             self.model.numbers[value.step] = size - 1 - k if value.reverse else k

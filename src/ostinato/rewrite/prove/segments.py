@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cmp_to_key
 
+from ostinato.rewrite.load.range_rows import EXACT
 from ostinato.rewrite.prove.application import (
     Call,
     Choice,
@@ -21,7 +22,7 @@ from ostinato.rewrite.prove.application import (
     rename,
 )
 from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
-from ostinato.rewrite.prove.normal import JOINS
+from ostinato.rewrite.prove.normal import JOINS, real
 
 _PLACE = Var("place")
 _MOST_ELEMENTS = 4
@@ -41,7 +42,7 @@ def equal_in_segments(left: Value, right: Value, form: Form) -> bool:
 def in_segments(left: Value, right: Value, form: Form) -> tuple[Value, Value] | None:
     """Both values with all folds cut at the same places, where these are in order."""
     ends: dict[str, list[Poly]] = {}
-    for fold in (*_folds(left), *_folds(right)):
+    for fold in (*_folds(left, form), *_folds(right, form)):
         for end in _ends(fold):
             known = ends.setdefault(_history(fold, form), [])
             if end not in known:
@@ -63,14 +64,18 @@ def _order(a: Poly, b: Poly) -> int:
     raise _Apart
 
 
-def _folds(value: Value) -> Iterator[Fold]:
-    """Folds over one range, outside of other folds."""
+def _folds(value: Value, form: Form) -> Iterator[Fold]:
+    """Folds over one range that may be cut, outside of other folds."""
     if isinstance(value, Fold):
-        if _start(value) is not None:
+        if _may_be_cut(value, form):
             yield value
     elif isinstance(value, Call | Choice):
         for part in operands(value):
-            yield from _folds(part)
+            yield from _folds(part, form)
+
+
+def _may_be_cut(fold: Fold, form: Form) -> bool:
+    return _start(fold) is not None and (form is real or _bare(fold) in EXACT)
 
 
 def _start(fold: Fold) -> Poly | None:
@@ -118,7 +123,7 @@ def _ends(fold: Fold) -> list[Poly]:
 
 def _cut(value: Value, ends: dict[str, list[Poly]], form: Form) -> Value:
     match value:
-        case Fold() if _start(value) is not None:
+        case Fold() if _may_be_cut(value, form):
             return _joined(value, ends[_history(value, form)])
         case Call(fn, args):
             return Call(fn, tuple(_cut(a, ends, form) for a in args))

@@ -4,11 +4,12 @@
 (``neighbour r d i b``; ``b`` is 1 for a loop that runs backwards). ``scaled r y g``: ``y = g x'``;
 ``affine r y g a``: ``y = a + g x'``; ``clear r y``: ``y`` does not read the recurrence; ``gone r
 y``: it is all zeros besides. ``body r c s y``: the recurrence is ``s`` where ``c`` holds, else
-``y``. ``first c d b``: the condition holds at the first step; ``only c d b``: and nowhere else.
+``y``. ``only c d b``: the condition holds at the first step and nowhere else.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ostinato.rewrite.engine.rule import Exactness, Rule
@@ -22,10 +23,18 @@ _UNIT = ("(unit (dtype x) u)", *_ONES)
 _ZERO = ("(zero (dtype x) z)", *_ONES)
 
 
-def _step(
-    name: str, law: str, term: str, concluded: str, *when: str, exact: Exactness = "distributes"
-) -> Rule:
+_KEPT: dict[Exactness, str] = {
+    "exact": r"neighbour-scaled|neg-scaled|ray-(plus|minus)|(plus|minus)-ray|"
+    "case-rays-scaled|case-lines",
+    "zero signs": "neg|case-ray-line|case-line-ray",
+    "reassociates": r"(product|product-of|quotient)-scaled|line-(plus|minus)|(plus|minus)-line|"
+    "where-.*",
+}
+
+
+def _step(name: str, law: str, term: str, concluded: str, *when: str) -> Rule:
     """What is known of operands of a term says what the term is."""
+    exact = (kept for kept, names in _KEPT.items() if re.fullmatch(names, name))
     return Rule(
         name=f"affine/{name}",
         law=law,
@@ -34,7 +43,7 @@ def _step(
         right="x",
         when=(f"(= x {term})", *when),
         also=(concluded,),
-        exact=exact,
+        exact=next(exact, "distributes"),
         proof=PROOF,
     )
 

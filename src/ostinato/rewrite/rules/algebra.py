@@ -28,6 +28,7 @@ def _rule(
         right=right,
         when=when,
         exact=exact,
+        valid="inside the box" if "(filled n)" in when else "everywhere",
         proof=PROOF,
     )
 

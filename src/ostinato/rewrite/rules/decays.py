@@ -69,7 +69,15 @@ def _sums() -> Iterator[Rule]:
         yield _rule(f"sums{order}", _SUM, left, right, *_PAST, "(= m (<< 1 (rank x)))")
     law = "sum_{s <= d} g^(d - s) = y where y[d] = 1 + g y[d - 1]"
     left = f'(red "sum" 1 {_WEIGHTS})'
-    yield _rule("total", law, left, "(lin d 0 (part 1 0 g) u)", *_PAST, "(unit (dtype g) u)")
+    yield _rule(
+        "total",
+        law,
+        left,
+        "(lin d 0 (part 1 0 g) u)",
+        *_PAST,
+        "(unit (dtype g) u)",
+        exact="reassociates",
+    )
 
 
 _DISTANCE = f'(map2 "sub" {_HERE} (leaf k))'

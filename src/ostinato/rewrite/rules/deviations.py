@@ -12,7 +12,7 @@ of x in slice s along d, with a leading axis of size 1.
 
 from __future__ import annotations
 
-from ostinato.rewrite.engine.rule import Exactness, Rule, Validity
+from ostinato.rewrite.engine.rule import Exactness, Rule
 
 PROOF = "proofs/test_spread.py"
 ONE_STEP = "One product per point instead of two passes over the whole range."
@@ -64,7 +64,6 @@ def _rule(
     *when: str,
     reason: str = RUNNING,
     exact: Exactness = "exact",
-    valid: Validity = "everywhere",
 ) -> Rule:
     """A law about a sum of products of two distances from means."""
     centres = ("(centre d s x n y)", "(centre d s z n w)")
@@ -76,7 +75,7 @@ def _rule(
         right=right,
         when=(*centres, *_ALIKE, _FOLD, *when),
         exact=exact,
-        valid=valid,
+        valid="inside the box",
         proof=PROOF,
     )
 
@@ -110,7 +109,6 @@ def _step(name: str, near: str, running: str, relation: str, neighbour: str) -> 
         f"({neighbour} d b k)",
         reason=ONE_STEP,
         exact="distributes",
-        valid="inside the box",
     )
 
 

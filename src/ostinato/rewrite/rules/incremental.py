@@ -100,7 +100,7 @@ INCREMENTAL: tuple[Rule, ...] = (
             "(= 1 r)",
             "(axis z r (size 1))",
         ),
-        exact="distributes",
+        exact="reassociates",
         valid="inside the box",
         proof=PROOF,
     ),

@@ -31,7 +31,8 @@ def _power(base: str) -> str:
 
 
 def _rule(name: str, law: str, left: str, right: str, reason: str, *when: str) -> Rule:
-    exact: Exactness = "skips zeros" if name.startswith("exponential") else "distributes"
+    is_sum = "(lin " in right
+    one: Exactness = "skips zeros" if name.startswith("exponential") else "reassociates"
     return Rule(
         name=f"incremental/{name}",
         law=law,
@@ -39,8 +40,8 @@ def _rule(name: str, law: str, left: str, right: str, reason: str, *when: str) -
         left=left,
         right=right,
         when=(*_COUNTED, *when),
-        exact="reassociates" if right == _power(_m2("mul", "g", "h")) else exact,
-        valid="inside the box",
+        exact="distributes" if is_sum else one,
+        valid="inside the box" if is_sum else "everywhere",
         proof=PROOF,
     )
 

@@ -39,7 +39,7 @@ def _range(
             right=right,
             when=(relation, f"({group} f g)", *_LEADING, *when),
             exact="zero signs" if relation.startswith("(overlapping") else exact,
-            valid="inside the box" if "scan" in right or "back" in right else "everywhere",
+            valid="inside the box",
             proof=PROOF,
         )
         for group, suffix, exact in _GROUPS

@@ -190,7 +190,6 @@ VIEW: tuple[Rule, ...] = (
             "(= i (- k u))",
             "(= j (- p v))",
         ),
-        exact="reassociates",
         proof=MASKS,
     ),
     *(

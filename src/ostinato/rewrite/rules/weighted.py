@@ -117,6 +117,7 @@ def _windows(name: str, relation: str, right: str) -> tuple[Rule, ...]:
                 "(!= 0 (& d (dom x)))",
             ),
             exact="distributes",
+            valid="inside the box",
             proof=PROOF,
         )
         for order, pair in (("", f"{weights} {history}"), ("-last", f"{history} {weights}"))
