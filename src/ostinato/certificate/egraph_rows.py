@@ -239,7 +239,8 @@ def _add_steps(rows: Rows, pdg: Pdg) -> None:
         cond, reverse = n.of(step.cond), int(step.reverse)
         rows.add("neighbour", rec, bit, n.of(step.before), reverse)
         rows.add("raw_body", rec, cond, rows.nodes[step.start], rows.nodes[step.right])
-        rows.add("only" if step.is_only else "first", cond, bit, reverse)
+        if step.is_only:
+            rows.add("only", cond, bit, reverse)
         for node in dict.fromkeys(free_operands(step)):
             rows.add("raw_clear", rec, rows.nodes[node])
             rows.add("raw_gone" if only_zeros(node) else "raw_some", rec, rows.nodes[node])

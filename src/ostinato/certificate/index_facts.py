@@ -328,7 +328,6 @@ KNOWN = frozenset(
         "factor",
         "neighbour",
         "body",
-        "first",
         "only",
         "clear",
         "gone",

@@ -111,12 +111,12 @@ def _about_recurrences(world: World, op: str, names: Sequence[str]) -> bool:
         case "neighbour", [_, d, i, b]:
             by = 1 if world.numbers[b] else -1
             return all(world.indices[i](p) == p[world.dim(d)] + by for p in world.box())
-        case (("first" | "only"), [c, d, b]):
+        case "only", [c, d, b]:
             dim = world.dim(d)
             begin = world.extents[dim] - 1 if world.numbers[b] else 0
             held = [p for p in world.box() if world.conditions[c](p)]
             at_first = all(world.conditions[c](p) for p in world.box() if p[dim] == begin)
-            return at_first and (op == "first" or all(p[dim] == begin for p in held))
+            return at_first and all(p[dim] == begin for p in held)
         case "body", [r, c, s, y]:
             return _is_body(world, r, ("case", c, s, y))
         case (("clear" | "some"), [_, _]):

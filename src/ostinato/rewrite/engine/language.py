@@ -113,7 +113,7 @@ _DECLARATIONS = """
 (relation raw_unit (String i64)) (relation raw_ones (i64 i64))
 (relation zero (String T)) (relation raw_zero (String i64))
 (relation neighbour (i64 i64 i64 i64)) (relation body (i64 i64 T T))
-(relation raw_body (i64 i64 i64 i64)) (relation first (i64 i64 i64)) (relation only (i64 i64 i64))
+(relation raw_body (i64 i64 i64 i64)) (relation only (i64 i64 i64))
 (relation here (i64 i64)) (relation clear (i64 T)) (relation raw_clear (i64 i64))
 (relation pins (i64 i64 i64))
 (relation gone (i64 T)) (relation raw_gone (i64 i64))
@@ -145,7 +145,7 @@ GATES = (
     *("always_from", "tally", "counter", "begins", "before", "after"),
     *("shortened", "but_last", "rest", "around", "around_pair", "around_alone"),
     *("from_zero", "starts", "follows", "prefix", "suffix"),
-    *("growing", "first", "known", "indicator", "both", "pins", "here", "counts", "only"),
+    *("growing", "known", "indicator", "both", "pins", "here", "counts", "only"),
     *("neighbour", "body", "batch", "halves"),
     *_COUNTED,
 )

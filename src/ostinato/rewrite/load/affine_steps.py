@@ -58,7 +58,8 @@ def add_steps(
         cond, backwards = tables.id(step.cond), int(step.reverse)
         loaded.row("neighbour", rec, bit, before, backwards)
         loaded.row("raw_body", rec, cond, loaded.ids[step.start], loaded.ids[step.right])
-        loaded.row("only" if step.is_only else "first", cond, bit, backwards)
+        if step.is_only:
+            loaded.row("only", cond, bit, backwards)
         for node in beside(step, reach, list(loaded.pdg.equations).index(step.name)):
             loaded.row("raw_clear", rec, loaded.ids[node])
             loaded.row("raw_gone" if is_zero(node) else "raw_some", rec, loaded.ids[node])

@@ -33,7 +33,7 @@ _ANALYSES = {
         ("full", "self", "shifted", "length", "innermost", "here"), "index expressions"
     ),
     **dict.fromkeys(("batch", "define", "neighbour", "body"), "recurrences"),
-    **dict.fromkeys(("first", "only", "scaled", "affine"), "steps of recurrences"),
+    **dict.fromkeys(("only", "scaled", "affine"), "steps of recurrences"),
 }
 
 

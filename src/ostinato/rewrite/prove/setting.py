@@ -425,10 +425,9 @@ class Setting:
     def holds(self, test: Unknown) -> bool | None:
         """Whether a condition holds at the point of a proof, if its case decides that."""
         known = self.known.get(test.name)
-        if known is not None and known[0] in ("first", "only"):
+        if known is not None and known[0] == "only":
             is_here = dict(test.coordinates)[known[1]] == self.places.get(known[1])
-            decides = is_here and (known[0] == "only" or self.is_first)
-            return self.is_first if decides else None
+            return self.is_first if is_here else None
         if test.coordinates != self.point().without(self.avoids.get(test.name, set())):
             return None
         return self.decided.get(test.name)
