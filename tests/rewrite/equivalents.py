@@ -7,18 +7,23 @@ for an equivalence only where it did). What has no proof here is no equivalence 
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from ostinato.rewrite.engine.rule import Rule
-from ostinato.rewrite.prove.setting import Impossible, Setting, Unsupported
-from ostinato.rewrite.prove.sexpr import Tree, parse, words
-from ostinato.rewrite.prove.term_meaning import Meaning
 from ostinato.rewrite.registry import every_rule
-
-MOST = 256  # numbers of axes, and masks of them, that are tried for a letter
+from tests.rewrite.same_law import (
+    adds_undefined,
+    differs_in_a_mean,
+    differs_in_first_gain,
+    follows,
+    names_nothing,
+    same_masks,
+    same_numbers,
+    says_nothing,
+    stands_for_one,
+)
 
 
 @dataclass(frozen=True)
@@ -36,77 +41,52 @@ class Equivalent:
         return bool(named) and (self.check is None or self.check(rule, change))
 
 
-def _says_nothing(rule: Rule, _: str) -> bool:
-    return rule.left == rule.right and not rule.also
-
-
-def _same_numbers(_: Rule, change: str) -> bool:
-    """Whether two facts of one or two numbers say the same of all that are tried."""
-    before, after = map(parse, change.split(" -> "))
-    match before, after:
-        case (("=", str(name), _), ("=", str(other), _)) if name == other:
-            names = sorted({*words(before), *words(after)} - {name})
-        case (("<" | "<=") as op, _, _), (other, _, _) if op == other:
-            names = sorted({*words(before), *words(after)})
-        case _:
-            return False
-    choices = itertools.product(range(MOST), repeat=len(names)) if len(names) <= 2 else ()
-    tried = [_numbers(dict(zip(names, v, strict=True)), (before, after)) for v in choices]
-    return bool(tried) and all(pair is not None and pair[0] == pair[1] for pair in tried)
-
-
-def _numbers(numbers: dict[str, int], facts: tuple[Tree, Tree]) -> tuple[object, object] | None:
-    """What both facts say of some numbers; None where that is not arithmetic alone."""
-    meaning = Meaning(Setting({}, numbers, {}), {})
-    try:
-        first, second = (_number(meaning, fact) for fact in facts)
-    except Unsupported:
-        return None
-    return first, second
-
-
-def _number(meaning: Meaning, fact: Tree) -> object:
-    """The number that a fact gives a name, or whether an order holds.
-
-    Errors: Unsupported.
-    """
-    assert isinstance(fact, tuple), f"{fact} is no fact"
-    op, a, b = fact
-    try:
-        value = meaning.number(b)
-        return value if op == "=" else (meaning.number(a) < value + (op == "<="))
-    except Impossible:
-        return "no number"
-
-
 def _names_no_zero(rule: Rule, _: str) -> bool:
     """Whether no constant of a type that the dropped fact gave stands in the rule."""
     return "(zero e " not in " ".join(every_rule()[rule.name].when)
+
+
+def _reads_one_point(rule: Rule, _: str) -> bool:
+    """Whether no running fold or recurrence stands in the rule, so that ranges are lists."""
+    return not any(op in f"{rule.left} {rule.right}" for op in ("(scan ", "(back ", "(lin "))
+
+
+def _is_of_constant(rule: Rule, change: str) -> bool:
+    """Whether the changed fact is about the axes of a tensor that is filled with one number."""
+    name = change.removeprefix("without ").split()[1]
+    return any(re.fullmatch(rf"\(= [\d.]+ \(value {name}\)\)", fact) for fact in rule.when)
 
 
 EQUIVALENTS: tuple[Equivalent, ...] = (
     Equivalent(
         r".*", r"(left|right) -> .*",
         "Both sides are the same term, and nothing is asserted: the rule says x = x.",
-        _says_nothing,
+        says_nothing,
     ),
     Equivalent(
         r".*", r"\((=|<|<=) .* -> .*",
         "Both facts are arithmetic of one or two numbers of axes, or masks, and say the same of "
         "all of them below MOST, which are tried here; programs have fewer axes.",
-        _same_numbers,
+        same_numbers,
+    ),
+    Equivalent(
+        r".*", r"(without )?\((=|<|<=|axis|axes\d) .*",
+        "The fact is true in every reading of the changed rule: the other facts, and that the left "
+        "side is a term, leave no other ranks and sizes. So whatever the changed rule matches, the "
+        "rule matches as well, and says the same of it.",
+        follows,
     ),
     Equivalent(
         r"(incremental|vectorize|view|domain)/.*",
-        r"(without )?\(!= 0 \(& (d|e) \((dom|free) \w\)\)\)( -> .*)?",
+        r"(without )?\(!= 0 \(& (d|e) (\((dom|free) \w\)|m)\)\)( -> .*)?",
         "`dom` is an upper bound: a value that does not change along d may have d in its dom all "
         "the same, and then the law itself says that both sides are equal. Whether they are does "
         "not depend on what dom says. The fact spares work that gains nothing; another number "
         "in the place of 0 lets other values in or keeps some out, for which the law holds too.",
     ),
     Equivalent(
-        r"vectorize/(map1|map2|map3|tr|mv|perm|scan|back|lin|case|cat|at)",
-        r"without \(= 0 \(& d \(sdom \w\)\)\)",
+        r"vectorize/(map1|map2|map3|tr|mv|perm|scan|back|lin|case|cat|at|bcast|gather)|domain/.*",
+        r"without \(= 0 \(& d \((sdom|hmask) \w\)\)\)",
         "(sl d s y) stacks the values of y, so it has a value only if y has one shape on s. These "
         "operators give each operand's axes to the result, in some order; an axis that is joined "
         "or repeated has a size that is 1 by its formula, or that of the result. So each operand "
@@ -157,15 +137,16 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "the element 0 along it is x, whatever axes x has in front of it.",
     ),
     Equivalent(
-        r"incremental/.*", r"without \(growing s\)",
-        "These laws move an operator that works on each step of a range by itself into the range: "
-        "step number k of both sides is the operator at x[s(k)]. That holds for every range s.",
-        lambda rule, _: rule.left.startswith(("(map", "(mv", "(cut", "(part", "(tr", "(reshape",
-                                              "(perm")),
+        r"incremental/.*", r"without \((growing s|tile n p)\)",
+        "The law reads the range at one point, or at points where a fact says that it is the same, "
+        "and no running fold or recurrence stands in it. At one point a range is a list of steps, "
+        "and step number k of both sides is computed from step number k of that list, or from all "
+        "of them in order. That holds for every list: how it grows, or whether it is a tile of "
+        "something, is not used.",
+        _reads_one_point,
     ),
     Equivalent(
-        r"incremental/(together|slice|part|read|permute|transpose).*",
-        r"without \(= (\w) \(inner d s \(sl d s \1\)\)\)",
+        r"incremental/.*", r"without \(= (\w) \(inner d s \(sl d s \1\)\)\)",
         "The fact takes one of several values that have equal slices. The law is about the slice "
         "(sl d s x) and holds for each x that has it.",
     ),
@@ -190,6 +171,111 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "(= 0.0 (value z)) says that every element of z is 0 at every point, so it is the same "
         "number wherever it is read.",
         lambda rule, _: "(= 0.0 (value z))" in rule.when,
+    ),
+    Equivalent(
+        r".*", r"left -> .*_apart.*",
+        "In every reading of the changed rule the letter and the one that took its place stand "
+        "for the same number, size or shape: the left side is a term for no others. So whatever "
+        "the changed rule matches, the rule matches as well.",
+        stands_for_one,
+    ),
+    Equivalent(
+        r".*", r"without \(= \w \(size .*",
+        "The size has this name here and nowhere else in the rule, and every size has a name.",
+        names_nothing,
+    ),
+    Equivalent(
+        r".*", r"(without )?\(axis \w \S+ \(size 1\)\)( -> .*)?",
+        "Every element of the tensor is the same number, by the fact about its value. Which of "
+        "its axes have size 1 changes neither what is computed from an element nor, beside "
+        "operands that have the size of the result there, the shape.",
+        _is_of_constant,
+    ),
+    Equivalent(
+        r"affine/.*", r"\(clear r \w\) -> \(some r \w\)",
+        "(some r w) says that w does not read r, as (clear r w) does, and that it is not nothing "
+        "but zeros. So whatever the changed rule matches, the rule matches as well.",
+    ),
+    Equivalent(
+        r"incremental/.*", r"right -> .*|\((unit|zero) \w u\) -> .*",
+        "Only the factor of the first step of a linear recurrence changed, y[d] = a[d] where "
+        "nothing came before: there no factor is read.",
+        differs_in_first_gain,
+    ),
+    Equivalent(
+        r"incremental/(sliding-)?(safe-)?(softmax|sum-of-powers).*",
+        r"\(zero (\w) z\) -> \(unit \1 z\)",
+        "z takes the place of m, the greatest value, where that is infinite, in exp(x - m). If m "
+        "is -inf, so is every x, and exp(x - c) is 0 for any number c; if m is inf, so is some x, "
+        "and exp(x - c) is infinite for any number c. So 1 does what 0 does.",
+    ),
+    Equivalent(
+        r"incremental/(sliding-)?safe-.*", r"right -> .*",
+        "m - m is 0, or NaN where m is infinite, so subtracting it is adding it. And where m is "
+        "infinite the left side subtracts infinities as well, the greatest value from itself, and "
+        "is NaN without m - m being added.",
+        adds_undefined,
+    ),
+    Equivalent(
+        r"incremental/spread-.*", r"right -> .*",
+        "sum (x - a) (z - mean z) is the same for every a: a (sum (z - mean z)) is a times 0. So "
+        "it does not matter what is subtracted from, or added to, one of the two operands, as "
+        "long as the other has its mean subtracted.",
+        differs_in_a_mean,
+    ),
+    Equivalent(
+        r"incremental/spread-(so-far|to-come)", r"without \(= h \(shape (x|z)\)\)",
+        "h does not occur on the right side: the running sum adds (x - mean x) (z - mean z), "
+        "where an axis of size 1 of one operand repeats as it does on the left side.",
+    ),
+    Equivalent(
+        r"incremental/chained-.*", r"without \(= \(shape x\) \(shape g\)\)",
+        "x and g have equally many axes, and the left side multiplies them, so where sizes differ "
+        "one of them is 1 and repeats. The linear recurrence repeats it in the same way, and the "
+        "law is about one element.",
+    ),
+    Equivalent(
+        r"incremental/count-ahead", r"without \(= e \(full d\)\)",
+        "The leaf k counts a range e from 0, so its element number i is i, however many there "
+        "are. The left side takes the elements d, d + 1, .. of it and subtracts d.",
+    ),
+    Equivalent(
+        r"incremental/column-of-quotients", r"without \((= 1 \(rank y\)|= n \(size .*)\)",
+        "The reshape makes a column of n elements of them, as the axis of a has, whatever n is; "
+        "element number i of it is a[i] / y[0] on both sides, and y has one axis as a has.",
+    ),
+    Equivalent(
+        r"incremental/window-elsewhere", r"\(exactly f g\) -> \(rounded f g\)",
+        "g does not occur, and both sides fold one window in one order, at the point and at "
+        "another one. So the law holds for each of the folds, bit for bit.",
+    ),
+    Equivalent(
+        r"incremental/(together|repeat|reshape|permute|transpose|projection).*",
+        r"without \(= k \(\+ 1 \(rank x\)\)\)",
+        "k is the axis that moves to place p before the operator. Both sides move the same axis "
+        "of the same term in the same way, and the operator works on what stands at the other "
+        "places: that it is the axis of the slice is not used.",
+    ),
+    Equivalent(
+        r"view/(move-on|moved-.*)", r"without \(< k p\)",
+        "To move an axis from k to p and from there on is to move it once, and an elementwise "
+        "function of moved operands is the moved function, forwards, backwards or not at all.",
+    ),
+    Equivalent(
+        r"(view|incremental)/(fold-of-moved|moved-fold|fold-beside)", r"\(.* -> .*|without .*",
+        "The masks and places on the right side are the same numbers, for all masks of eight axes "
+        "and all places of the moved axis up to eight; all of them are tried.",
+        same_masks,
+    ),
+    Equivalent(
+        r"incremental/part-inside", r"right -> .*\(>> \(- p a\) 62\).*",
+        "The shift is -1 for a negative number and else 0, by 62 bits as by 63: numbers of axes "
+        "are below 2 to the power of 62.",
+    ),
+    Equivalent(
+        r"domain/mask", r"without \(box d s\)",
+        "At each index of the slice, inside the box or not, both sides have what the case has "
+        "there: where its condition holds x, else y. The indicator is the condition at any point.",
     ),
     Equivalent(
         r"view/fold-of-moved", r"without \(!= f \"argm(ax|in)\"\)",

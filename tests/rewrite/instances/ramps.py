@@ -120,8 +120,25 @@ _MADE: dict[str, tuple[Node, Node]] = {
 }
 
 
-def _made(z: Sizes, node: Node) -> Pdg:
-    return program(node, _vectors(z))
+def _made(z: Sizes, node: Node, uses: tuple[Node, ...] = ()) -> Pdg:
+    return program(node, _vectors(z), *uses)
+
+
+def _uses(name: str, m: Node) -> tuple[Node, ...]:
+    """What another rule sees in a matrix, once it is known what the matrix is."""
+    match name.partition("-")[0]:
+        case "lag":
+            return (_map("ge", m, _ZERO if m.dtype == "int32" else _NONE),)
+        case "facing":
+            rungs = _RUNGS, _along_columns(_BEHIND_IT)
+            return tuple(_map("where", m, each, _NONE) for each in rungs)
+        case "beyond":
+            return _along_rows(m), _along_columns(m)
+        case "rungs":
+            facing = _FACING, _map("le", _AHEAD, _ZERO)
+            return tuple(_map("where", each, m, _NONE) for each in facing)
+        case _:
+            return (matmul(m, reshape(_history(tensor("w", (), (T,))), (_T, ONE))),)
 
 
 _SEES = tuple(f"incremental/{name}" for name in _MADE)
@@ -135,7 +152,7 @@ def _about(name: str, is_it: bool, build: Callable[[Sizes], Pdg]) -> Instance:
 
 
 MATRICES = tuple(
-    _about(name, is_it, partial(_made, node=node))
+    _about(name, is_it, partial(_made, node=node, uses=_uses(name, node) if is_it else ()))
     for name, nodes in _MADE.items()
     for is_it, node in zip((True, False), nodes, strict=True)
 )

@@ -16,7 +16,16 @@ import numpy as np
 
 from ostinato.pdg.functions import FUNCTIONS, Array, fold_unit
 from ostinato.pdg.node import Dtype
-from ostinato.rewrite.prove.application import Choice, Fold, Leaf, Number, Recursion, Test, free, key
+from ostinato.rewrite.prove.application import (
+    Choice,
+    Fold,
+    Leaf,
+    Number,
+    Recursion,
+    Test,
+    free,
+    key,
+)
 from ostinato.rewrite.prove.integers import poly
 from ostinato.rewrite.prove.model import Model
 from ostinato.rewrite.prove.normal import exact

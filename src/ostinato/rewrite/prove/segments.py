@@ -1,7 +1,7 @@
 """Folds over ranges of one history, cut where any of them begins or ends.
 
 ``sum(x[a:c]) = sum(x[a:b]) + sum(x[b:c])``; of the folds that count repeated elements once, parts
-may overlap.
+may overlap. Bit for bit only those are cut: the others round in the order in which they fold.
 """
 
 from __future__ import annotations
