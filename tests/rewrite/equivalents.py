@@ -15,10 +15,12 @@ from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.registry import every_rule
 from tests.rewrite.same_law import (
     adds_undefined,
+    asks_beside_no_window,
     differs_in_a_mean,
     differs_in_first_gain,
     follows,
     names_nothing,
+    reshapes_a_number,
     same_masks,
     same_numbers,
     says_nothing,
@@ -86,7 +88,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
     ),
     Equivalent(
         r"vectorize/(map1|map2|map3|tr|mv|perm|scan|back|lin|case|cat|at|bcast|gather)|domain/.*",
-        r"without \(= 0 \(& d \((sdom|hmask) \w\)\)\)",
+        r"without \(= 0 \(& d \(sdom \w\)\)\)",
         "(sl d s y) stacks the values of y, so it has a value only if y has one shape on s. These "
         "operators give each operand's axes to the result, in some order; an axis that is joined "
         "or repeated has a size that is 1 by its formula, or that of the result. So each operand "
@@ -210,7 +212,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "and exp(x - c) is infinite for any number c. So 1 does what 0 does.",
     ),
     Equivalent(
-        r"incremental/(sliding-)?safe-.*", r"right -> .*",
+        r"incremental/(sliding-)?safe-.*|incremental/.*-in-tiles", r"right -> .*",
         "m - m is 0, or NaN where m is infinite, so subtracting it is adding it. And where m is "
         "infinite the left side subtracts infinities as well, the greatest value from itself, and "
         "is NaN without m - m being added.",
@@ -250,7 +252,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "another one. So the law holds for each of the folds, bit for bit.",
     ),
     Equivalent(
-        r"incremental/(together|repeat|reshape|permute|transpose|projection).*",
+        r"incremental/(together|repeat|reshape|permute|transpose|projection|read).*",
         r"without \(= k \(\+ 1 \(rank x\)\)\)",
         "k is the axis that moves to place p before the operator. Both sides move the same axis "
         "of the same term in the same way, and the operator works on what stands at the other "
@@ -271,6 +273,78 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         r"incremental/part-inside", r"right -> .*\(>> \(- p a\) 62\).*",
         "The shift is -1 for a negative number and else 0, by 62 bits as by 63: numbers of axes "
         "are below 2 to the power of 62.",
+    ),
+    Equivalent(
+        r"incremental/.*", r"right -> .*",
+        "Where c does not hold the other window has no elements: its fold is the unit, 0 for a sum "
+        "and -inf for the greatest, so that both together are what this window has alone. And "
+        "where the step behind the other window is inside the box, so is the other window.",
+        asks_beside_no_window,
+    ),
+    Equivalent(
+        r"incremental/(reshape|repeat)-behind", r"without \((<= p q|= k \(\+ 1 \(rank x\)\))\)",
+        "The first of the axes that are reshaped, or repeated, has size z before and after: it "
+        "stays as it is. That holds for any y with such an axis, wherever k and p are.",
+    ),
+    Equivalent(
+        r"incremental/decayed-(scores|query).*", r"without \(= n \(size \(length s\)\)\)",
+        "n is the number of weights w, by (axis w 1 n). It is the length of the range, or 1, and "
+        "then the one weight repeats along the range on both sides.",
+    ),
+    Equivalent(
+        r"(vectorize|domain)/.*", r"asserts (not )?\(want .*",
+        "(want x m) is a wish for a term: it says nothing that could be false. Which terms are "
+        "wished for decides what is tried, not what is equal.",
+    ),
+    Equivalent(
+        r"vectorize/(bcast|reshape)", r"without \(= 0 \(& d \(hmask h\)\)\)",
+        "(sl d s y) stacks the values of y, so it has a value only if y has one shape on s; h is "
+        "the end of that shape.",
+    ),
+    Equivalent(
+        r"incremental/.*of-vectors.*", r"right -> .*",
+        "x is a number, so o is the shape of no axes: to reshape a number to it changes nothing.",
+        reshapes_a_number,
+    ),
+    Equivalent(
+        r"incremental/sum-of-powers(-to-come)?", r"right -> .*\(map1 \"isfinite\" x\).*",
+        "Where x is not finite, exp(x - c) is 0, infinite or NaN, for every number c. Where x is "
+        "finite and m is not, m is inf, as no m is below x: an earlier term was infinite, so the "
+        "sum is, whatever this step adds.",
+    ),
+    Equivalent(
+        r"incremental/discounted-window-lengthened(-last)?",
+        r"right -> .*\(map2 \"add\" \(map1 f t\) \(map1 f t\)\).*",
+        "j holds where the step behind both windows is inside the box, so there both windows have "
+        "all their steps, and equally many.",
+    ),
+    Equivalent(
+        r"incremental/(reshape-in-front-1-0|repeated)", r"right -> \(sl d s .*",
+        "By (= k (+ p 1)), or (= k (+ p 0)), the axis that is moved stays where it is.",
+    ),
+    Equivalent(
+        r"incremental/repeated.*", r"without \(= k \(\+ p \d\)\)",
+        "The axis of the steps comes in front of the k - 1 others and moves to place p, where e "
+        "has its axis of size 1, which repeats. How many axes stand in front is not used.",
+    ),
+    Equivalent(
+        r"incremental/projection.*", r"without \(= y \(mv .*",
+        "The law is about y with the axes n0, n1, .. and a, whatever y is made of.",
+    ),
+    Equivalent(
+        r"incremental/fold-beside", r"without \(< p k\)",
+        "k is the first axis, so p is k or below. For p = k nothing moves on the left side; all "
+        "axes of the mask are below, so u = v, and nothing moves on the right side.",
+    ),
+    Equivalent(
+        r"incremental/sliding-.*of-vectors.*", r"without \(= ns \(length s\)\)",
+        "A reshape keeps the number of elements: the column of ns elements is made of one for each "
+        "step of s, so ns is the length of s.",
+    ),
+    Equivalent(
+        r"incremental/greatest-beside", r"without \(axis x 1 \(size n\)\)",
+        "The first of the reshaped axes has size z before and after and stays. How long the axis "
+        "is whose greatest is taken is not used.",
     ),
     Equivalent(
         r"domain/mask", r"without \(box d s\)",

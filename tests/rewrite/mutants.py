@@ -235,7 +235,10 @@ def _is_missed(mutant: Mutant) -> bool:
         if mutant.base in (*instance.beside, *instance.fires):
             names = tuple(dict.fromkeys((*instance.beside, *instance.fires, *asked, mutant.base)))
             rules = [mutant.rule if n == mutant.base else every_rule()[n] for n in names]
-            done = run(rules, instance.build(Sizes()), _ROUNDS).matches
+            try:
+                done = run(rules, instance.build(Sizes()), _ROUNDS).matches
+            except EngineError:
+                return True  # it contradicts what an analysis knows
             if any(not done.get(name, 0) for name in _firing(instance, names)):
                 return True
     return False

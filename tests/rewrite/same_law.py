@@ -16,7 +16,7 @@ from ostinato.rewrite.prove.facts import assume_fact
 from ostinato.rewrite.prove.prover import settings
 from ostinato.rewrite.prove.reading import law
 from ostinato.rewrite.prove.setting import Impossible, Misfit, Setting, Size, Unsupported
-from ostinato.rewrite.prove.sexpr import Tree, parse, words
+from ostinato.rewrite.prove.sexpr import Tree, parse, show, words
 from ostinato.rewrite.prove.term_meaning import Meaning
 from ostinato.rewrite.registry import every_rule
 
@@ -38,7 +38,7 @@ def _is_of_form(fact: Tree) -> bool:
     match fact:
         case ("=", _, (("rank" | "shape" | "size" | "+" | "-" | "<<"), *_)):
             return True
-        case ("=", (("rank" | "shape"), *_), _):
+        case ("=", (("rank" | "shape"), *_), _) | ("=", int(), str()):
             return True
         case (str(head), *_):
             return head in _OF_FORM
@@ -54,11 +54,12 @@ def follows(rule: Rule, change: str) -> bool:
         return False
     found = law(replace(rule, also=(*rule.also, text)))
     fact = found.also.pop()
+    slices = {name for name, kind in found.kinds.items() if kind == "A"}
     count = 0
     for setting in settings(found):
         setting.frozen, count = True, count + 1
         names = {*setting.lists, *setting.numbers, *setting.sizes, *setting.shapes}
-        if not {w for w in words(fact) if w.isidentifier()} <= names | {*setting.known}:
+        if not {w for w in words(fact) if w.isidentifier()} <= names | slices | {*setting.known}:
             return False
         try:
             assume_fact(setting, Meaning(setting, {}), fact)
@@ -165,10 +166,38 @@ def adds_undefined(rule: Rule, _: str) -> bool:
     """Whether ``a + (m - m)`` became ``a - (m - m)``, or ``a`` became the left side."""
     match parse(every_rule()[rule.name].right), parse(rule.right):
         case ("map2", '"add"', a, u), ("map2", sign, b, v):
-            is_left = sign == '"add"' and b == parse(rule.left)
+            is_left = sign == '"add"' and _in_order(b) == _in_order(parse(rule.left))
             return _undefined(u) and u == v and (is_left or (sign == '"sub"' and a == b))
         case _:
             return False
+
+
+def _in_order(tree: Tree) -> Tree:
+    """The tree with the factors of each product in one order."""
+
+    def ordered(part: Tree) -> Tree:
+        match part:
+            case ("map2", '"mul"', a, b):
+                return ("map2", '"mul"', *sorted((a, b), key=show))
+            case _:
+                return part
+
+    return _mapped(tree, ordered)
+
+
+def reshapes_a_number(rule: Rule, _: str) -> bool:
+    """Whether only a reshape of a number to the shape `o` of no axes was left out."""
+
+    def bare(tree: Tree) -> Tree:
+        match tree:
+            case ("reshape", 0, "o", x):
+                return x
+            case _:
+                return tree
+
+    rights = (_mapped(parse(r.right), bare) for r in (every_rule()[rule.name], rule))
+    is_number = {"(= 0 r)", "(ones r o)"} <= set(rule.when)
+    return is_number and len(set(rights)) == 1
 
 
 def _as_sums_of_products(tree: Tree) -> Tree:
@@ -203,6 +232,31 @@ def differs_in_a_mean(rule: Rule, _: str) -> bool:
     of = every_rule()[rule.name]
     a, b = (_mapped(parse(r.right), _as_sums_of_products) for r in (of, rule))
     return a == b
+
+
+def asks_beside_no_window(rule: Rule, _: str) -> bool:
+    """Whether only a choice that asks if another window has elements was left out."""
+    names = [name for fact in rule.when for name in _has_elements(parse(fact))]
+
+    def first(tree: Tree) -> Tree:
+        match tree:
+            case ("case", name, x, _) if name in names:
+                return x
+            case _:
+                return tree
+
+    of = every_rule()[rule.name]
+    return bool(names) and _mapped(parse(of.right), first) == _mapped(parse(rule.right), first)
+
+
+def _has_elements(fact: Tree) -> Iterator[Tree]:
+    match fact:
+        case (("doubled" | "overlapping"), _, _, _, _, c):
+            yield c
+        case ("lengthened", _, _, _, _, c, _, _):
+            yield c
+        case _:
+            pass
 
 
 # ------------------------------------------------------------ arithmetic of numbers of axes

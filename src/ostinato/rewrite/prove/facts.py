@@ -42,6 +42,7 @@ _BOOKKEEPING = (
     | ORDERS.keys()
     | {"from_zero", "follows", "starts", "tiled", "tile", "piece", "final"}
 )
+_NAMING = ("value", "dtype", "inner", "full", "self", "shifted", "length", "innermost")
 # What loading finds out about the points of the box, and says nothing of at others.
 _KNOWN_INSIDE = RELATIONS | {"tiled", "body", "holds_low", "holds_high", "filled"}
 
@@ -312,9 +313,7 @@ def assume_fact(setting: Setting, meaning: Meaning, fact: Tree) -> None:
                 raise Impossible(show(fact))
         case (str(head), *_) if head in _BOOKKEEPING:
             pass
-        case ("=", _, (("value" | "dtype"), _)) | ("=", _, ("inner", *_)):
-            pass
-        case ("=", str(), (("full" | "self" | "shifted" | "length" | "innermost"), *_)):
+        case ("=", _, (str(what), *_)) if what in _NAMING:
             pass
         case ("!=", _, _) if not _numeric(setting, fact):
             pass
