@@ -246,8 +246,8 @@ def _is_missed(mutant: Mutant) -> bool:
 
 def _asked(mutant: Mutant) -> list[str]:
     """The rules that ask for one of the relations which a rule asserts."""
-    facts = [parse(fact) for fact in every_rule()[mutant.base].also]
-    heads = {str(fact[1][0] if fact[0] == "set" else fact[0]) for fact in facts}
+    facts = (fact.removeprefix("(set ") for fact in every_rule()[mutant.base].also)
+    heads = {fact.strip("(").split()[0] for fact in facts}
     return [r.name for r in every_rule() if any(f"({h} " in f for h in heads for f in r.when)]
 
 

@@ -203,15 +203,14 @@ def reshapes_a_number(rule: Rule, _: str) -> bool:
 def _as_sums_of_products(tree: Tree) -> Tree:
     """Sums of products of distances, one of them from the mean, whatever the other is from."""
     match tree:
-        case ("red", '"sum"', m, ("map2", '"mul"', ("map2", _, x, a), ("map2", _, z, b))):
-            own = (_row_of_mean(m, x), _row_of_mean(m, z))
-            first, second = tree[3][2], tree[3][3]
-            known = first == ("map2", '"sub"', x, own[0]) or second == (
-                "map2",
-                '"sub"',
-                z,
-                own[1],
-            )
+        case (
+            "red",
+            '"sum"',
+            m,
+            ("map2", '"mul"', ("map2", _, x, a) as left, ("map2", _, z, b) as right),
+        ):
+            first, second = ("map2", '"sub"', x, _row_of_mean(m, x)), _row_of_mean(m, z)
+            known = left == first or right == ("map2", '"sub"', z, second)
             return ("distances", x, z) if known and _is_row(a) and _is_row(b) else tree
         case _:
             return tree
