@@ -16,12 +16,12 @@ from typing import assert_never, cast
 from ostinato.certificate.document import Hints
 from ostinato.certificate.extracted_terms import Recurrent, Term
 from ostinato.certificate.index_facts import Attribute, Numbers, attribute_rows, threshold, whole
-from ostinato.certificate.range_facts import FOLDS, RANGES
+from ostinato.certificate.range_facts import RANGES, REPEATING
 from ostinato.certificate.recurrence_facts import first_steps, free_operands, only_zeros
 from ostinato.pdg.build import affine, const, iota
 from ostinato.pdg.condition import Compare, Every
 from ostinato.pdg.constant import as_real
-from ostinato.pdg.functions import NUMBERS, fold_unit
+from ostinato.pdg.functions import NUMBERS, POSITIONS, fold_unit
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, minimum
 from ostinato.pdg.node import (
     Affine,
@@ -127,7 +127,7 @@ class Rows:
         return {
             **self.table,
             **about,
-            **FOLDS,
+            **REPEATING,
             "raw_known": known,
             "here": self.indices(),
             "starts": starts,
@@ -196,7 +196,7 @@ def add_program(rows: Rows, pdg: Pdg) -> None:
         (n.op.fn, n.dtype): None for n in rows.nodes if isinstance(n.op, Reduce)
     }
     for fn, dtype in folds:
-        if not fn.startswith("arg"):
+        if fn not in POSITIONS:
             nothing = const(fold_unit(fn, dtype), dtype)
             rows.add("raw_empty", fn, dtype, _add_leaf(rows, nothing))
     for node in [n for n in rows.nodes if isinstance(n.op, Case)]:

@@ -13,6 +13,7 @@ from ostinato.certificate.index_facts import Numbers, Ranges, mentioned
 from ostinato.pdg import isl
 from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.condition import ALWAYS, Cond, at_least
+from ostinato.pdg.functions import FOLDS, REPEATED
 from ostinato.pdg.index import (
     Dim,
     Expr,
@@ -271,7 +272,7 @@ RANGES: Ranges = {
     "from": to_the_end(False),
     **{name: made_of(name) for name in ("moved", "doubled", "overlapping", "lengthened")},
 }
-FOLDS: dict[str, list[Row]] = {  # folds by the function of two that they repeat
-    "exactly": [("max", "maximum"), ("min", "minimum"), ("any", "or"), ("all", "and")],
-    "rounded": [("sum", "add"), ("prod", "mul")],
+REPEATING: dict[str, list[Row]] = {
+    relation: [row for row in REPEATED.items() if FOLDS[row[0]].rounds == rounds]
+    for relation, rounds in (("exactly", False), ("rounded", True))
 }

@@ -8,7 +8,7 @@ from typing import TypeGuard
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.errors import DtypeError, ShapeError, guess
-from ostinato.pdg.functions import FOLDS, FUNCTIONS, has_derivative
+from ostinato.pdg.functions import FOLDS, FUNCTIONS, POSITIONS, has_derivative
 from ostinato.pdg.index import (
     Dim,
     Expr,
@@ -232,14 +232,14 @@ def _axis(x: Node, axis: int, where: str) -> int:
 
 def reduce_node(fn: str, x: Node, axes: Sequence[int], where: str = "") -> Node:
     """Return a fold of ``x`` over axes, which disappear."""
-    if x.dtype not in FOLDS[fn]:
+    if x.dtype not in FOLDS[fn].accepts:
         fact = f"`{fn}` of {called(x)} ({x.dtype})"
-        raise DtypeError(fact, f"It takes {', '.join(FOLDS[fn])}.", where)
+        raise DtypeError(fact, f"It takes {', '.join(FOLDS[fn].accepts)}.", where)
     found = tuple(sorted({_axis(x, a, where) for a in axes}))
     if not found:
         return x
     shape = tuple(s for k, s in enumerate(x.shape) if k - x.rank not in found)
-    dtype: Dtype = "int32" if fn.startswith("arg") else x.dtype
+    dtype: Dtype = "int32" if fn in POSITIONS else x.dtype
     return intern((Reduce(fn, found), (x,), _domain_of(x, shape), shape, dtype), where)
 
 

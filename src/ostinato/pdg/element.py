@@ -24,6 +24,7 @@ from ostinato.pdg.build import (
     transpose,
 )
 from ostinato.pdg.constant import uniform
+from ostinato.pdg.functions import POSITIONS
 from ostinato.pdg.index import Expr, Slice, expr
 from ostinato.pdg.node import (
     Broadcast,
@@ -86,7 +87,7 @@ class _Walk:
                 rest = [p for k, p in enumerate(perm) if k - len(perm) != axis]
                 moved = [p if p > gone else p + 1 for p in rest]
                 return transpose(self.take(x.args[0], gone, at), moved, self.where)
-            case Reduce(fn, axes) if not fn.startswith("arg"):
+            case Reduce(fn, axes) if fn not in POSITIONS:
                 place = [k for k in range(-x.args[0].rank, 0) if k not in axes][axis]
                 inner = self.take(x.args[0], place, at)
                 kept_axes = [a + 1 if a < place else a for a in axes]

@@ -1,4 +1,4 @@
-"""The elementwise functions and the folds: arity, result type, and NumPy meaning.
+"""The elementwise functions and the folds, one record each: types and NumPy meaning.
 
 This table is the only place that says what a function means; the interpreter evaluates with it and
 every other stage is tested against it.
@@ -143,26 +143,46 @@ FUNCTIONS: dict[str, Function] = {
     **_coding("bfloat16"),
 }
 
-FOLDS: dict[str, tuple[Dtype, ...]] = {
-    "sum": NUMBERS,
-    "prod": NUMBERS,
-    "max": NUMBERS,
-    "min": NUMBERS,
-    "any": BOOL,
-    "all": BOOL,
-    "argmax": NUMBERS,
-    "argmin": NUMBERS,
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A fold of a range of values: what it gives for none, and how it takes one more.
+
+    It ``repeats`` a function of two, or gives the position of the first value that ``beats`` all
+    before it. Where it ``rounds``, its value depends on the order.
+    """
+
+    name: str
+    accepts: tuple[Dtype, ...]
+    unit: bool | int | Literal["lowest", "highest"]
+    repeats: str = ""
+    beats: str = ""
+    rounds: bool = False
+
+
+FOLDS: dict[str, Fold] = {
+    fold.name: fold
+    for fold in (
+        Fold("sum", NUMBERS, 0, "add", rounds=True),
+        Fold("prod", NUMBERS, 1, "mul", rounds=True),
+        Fold("max", NUMBERS, "lowest", "maximum"),
+        Fold("min", NUMBERS, "highest", "minimum"),
+        Fold("any", BOOL, False, "or"),
+        Fold("all", BOOL, True, "and"),
+        Fold("argmax", NUMBERS, "lowest", beats="gt"),
+        Fold("argmin", NUMBERS, "highest", beats="lt"),
+    )
 }
+REPEATED = {fold.name: fold.repeats for fold in FOLDS.values() if fold.repeats}
+POSITIONS = {fold.name: fold.beats for fold in FOLDS.values() if fold.beats}
 
 
 def fold_unit(fn: str, dtype: Dtype) -> bool | int | float:
     """The value of an empty fold: 0, 1, the lowest or the highest value of the dtype."""
-    if fn in ("sum", "any"):
-        return False if fn == "any" else 0
-    if fn in ("prod", "all"):
-        return True if fn == "all" else 1
-    lowest = fn in ("max", "argmax")
+    unit = FOLDS[fn].unit
+    if not isinstance(unit, str):
+        return unit
     if dtype in FLOATS:
-        return -np.inf if lowest else np.inf
+        return -np.inf if unit == "lowest" else np.inf
     info = np.iinfo(dtype)
-    return int(info.min if lowest else info.max)
+    return int(info.min if unit == "lowest" else info.max)

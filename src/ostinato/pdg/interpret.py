@@ -17,11 +17,10 @@ import numpy as np
 
 from ostinato.pdg.condition import holds
 from ostinato.pdg.errors import ArgumentError, CoverageError, CycleError, DomainError
-from ostinato.pdg.functions import Array, fold_unit
+from ostinato.pdg.functions import FUNCTIONS, REPEATED, Array, fold_unit
 from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.index import Dim, Extent, Slice, dims_of, evaluate, symbols
 from ostinato.pdg.meaning import (
-    COMBINE,
     Env,
     check_part,
     check_window,
@@ -287,7 +286,8 @@ class Interpreter:
             return np.full(sizes(node.shape, env), fold_unit(op.fn, node.dtype))
         nearby = env[op.dim] + (1 if op.reverse else -1)
         others = yield _restrict(node, {**env, op.dim: nearby})
-        return COMBINE[op.fn](others, (yield _restrict(node.args[0], env)))
+        one = yield _restrict(node.args[0], env)
+        return FUNCTIONS[REPEATED[op.fn]].numpy(others, one)
 
     def _linear(self, op: Linear, node: Node, env: Env) -> Step:
         if not 0 <= env[op.dim] < self._size(op.dim):

@@ -10,7 +10,7 @@ import numpy as np
 from ostinato.pdg import philox
 from ostinato.pdg.axis_functions import along_axis
 from ostinato.pdg.errors import DomainError, ShapeError
-from ostinato.pdg.functions import FUNCTIONS, HALVES, Array, fold_unit
+from ostinato.pdg.functions import FUNCTIONS, HALVES, POSITIONS, Array, fold_unit
 from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, evaluate
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import (
@@ -35,15 +35,6 @@ from ostinato.pdg.node import (
 Env = Mapping[Dim | Extent, int]
 Constant = Const | Affine | Iota
 Tensorial = Map | Reduce | Matmul | Reshape | Transpose | Broadcast | Concat | Part | Gather | Along
-
-COMBINE: dict[str, Callable[[Array, Array], Array]] = {
-    "sum": np.add,
-    "prod": np.multiply,
-    "max": np.maximum,
-    "min": np.minimum,
-    "any": np.logical_or,
-    "all": np.logical_and,
-}
 
 
 def sizes(shape: Sequence[Expr], env: Env) -> tuple[int, ...]:
@@ -81,7 +72,7 @@ def convert(x: Array, dtype: Dtype) -> Array:
 def fold(fn: str, x: Array, axes: tuple[int, ...]) -> Array:
     """Return a reduction; an empty one gives the unit, or position 0 for argmax and argmin."""
     reduction = cast(Callable[..., Any], getattr(np, fn))
-    if fn in ("argmax", "argmin"):
+    if fn in POSITIONS:
         (axis,) = axes
         if x.shape[axis] == 0:
             return np.zeros([s for k, s in enumerate(x.shape) if k - x.ndim != axis], "int32")

@@ -28,10 +28,8 @@ from ostinato.codegen.loops.expression import (
 from ostinato.codegen.loops.statements import Block, Definition, Do
 from ostinato.codegen.memory.scratch import scratch
 from ostinato.codegen.systems.whole_axes import JUMPING, operands, walked
-from ostinato.pdg.functions import fold_unit
+from ostinato.pdg.functions import REPEATED, fold_unit
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
-
-RUNNING = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
 
 
 def emit_sweep(leaf: Sweep, function: Function, out: Block) -> None:
@@ -197,7 +195,7 @@ class _Sweep:
             return target.function("add", dtype, (found[1], scaled))
         if self.s.fold == "logsumexp":
             return call(f"logaddexp_{target.SUFFIX[dtype]}", before, *found)
-        return target.function(RUNNING[self.s.fold], dtype, (before, *found))
+        return target.function(REPEATED[self.s.fold], dtype, (before, *found))
 
     # ------------------------------------------------------------ positions
 

@@ -26,18 +26,10 @@ from ostinato.codegen.loops.expression import (
 from ostinato.codegen.loops.statements import Block, Nothing
 from ostinato.codegen.memory.transposed import Transposed, transposed_copies
 from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.functions import fold_unit
+from ostinato.pdg.functions import POSITIONS, REPEATED, fold_unit
 from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.node import Dtype
 
-COMBINE = {
-    "sum": "add",
-    "prod": "mul",
-    "max": "maximum",
-    "min": "minimum",
-    "any": "or",
-    "all": "and",
-}
 FEW = 1 << 14  # elements that take no time, drawn once in a run
 Literals = dict[Dim, Expr]
 
@@ -216,13 +208,13 @@ class _Clause:
         if s.name in self.nest.memory:
             start = self.body.read(result, self.body.scope(before))
         before.let(name, start)
-        if is_position(s):
+        if s.fold in POSITIONS:
             before.let(f"{name}_best", target.literal(self._extreme(s), operand(s)))
         if self.function.storage(s.name).place in ("global", "local"):
             after.add(self.function.store(s.name, self.body.offset(result), Name(name)))
 
     def _unit(self, s: Statement) -> Expression:
-        return target.literal(0 if is_position(s) else fold_unit(s.fold, s.dtype), s.dtype)
+        return target.literal(0 if s.fold in POSITIONS else fold_unit(s.fold, s.dtype), s.dtype)
 
     def _extreme(self, s: Statement) -> float:
         return fold_unit(s.fold, operand(s))
@@ -246,7 +238,7 @@ class _Clause:
     def _small_fold(self, s: Statement, group: list[Cell], scope: Scope) -> None:
         """A fold over unrolled axes only: its copies combine in ascending order."""
         for result, run in grouped(group):
-            if is_position(s):
+            if s.fold in POSITIONS:
                 name = self.function.names.fresh(run[0].tag())
                 scope.out.let(name, self._unit(s))
                 scope.out.let(f"{name}_best", target.literal(self._extreme(s), operand(s)))
@@ -263,12 +255,12 @@ class _Clause:
     def _combine(self, cell: Cell, name: str, scope: Scope) -> None:
         s = cell.statement
         value = print_value(cell.value, scope)
-        if not is_position(s):
+        if s.fold not in POSITIONS:
             scope.out.let(name, self._fold(s, Name(name), value))
             return
         dtype, best = operand(s), Name(f"{name}_best")
         value = bind(value, f"{s.name}_value", scope)
-        test = target.function("gt" if s.fold == "argmax" else "lt", dtype, (value, best))
+        test = target.function(POSITIONS[s.fold], dtype, (value, best))
         if dtype in target.FLOATS:  # the first NaN wins, as in NumPy
             first_nan = binary("&", compare("!=", value, value), compare("==", best, best))
             test = binary("|", test, first_nan)
@@ -280,7 +272,7 @@ class _Clause:
         scope.out.let(name, call("where", better, where, name))
 
     def _fold(self, s: Statement, left: Expression, right: Expression) -> Expression:
-        return target.function(COMBINE[s.fold], s.dtype, (left, right))
+        return target.function(REPEATED[s.fold], s.dtype, (left, right))
 
     def _finish(self, cell: Cell, value: Expression, scope: Scope) -> None:
         """Name a finished value for later statements and store it where memory wants it."""
@@ -298,10 +290,6 @@ def grouped(group: list[Cell]) -> Iterator[tuple[Load, list[Cell]]]:
     for cell in group:
         runs.setdefault(cell.result(), []).append(cell)
     yield from runs.items()
-
-
-def is_position(s: Statement) -> bool:
-    return s.fold in ("argmax", "argmin")
 
 
 def operand(s: Statement) -> Dtype:

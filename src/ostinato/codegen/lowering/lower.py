@@ -34,6 +34,7 @@ from ostinato.codegen.lowering.elements import Elements, narrow
 from ostinato.codegen.lowering.host_calls import host_statement
 from ostinato.codegen.lowering.stored import Frame, Point
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
+from ostinato.pdg.functions import POSITIONS, REPEATED
 from ostinato.pdg.index import Dim, Expr, expr, substitute, symbols, upper_bound
 from ostinato.pdg.node import (
     Along,
@@ -58,9 +59,6 @@ from ostinato.pdg.node import (
 
 Clauses = tuple[tuple[Cond, Value], ...]
 MOST_CLAUSES = 16  # of a concatenation: under each hold the negations of those before it
-FOLD_CALL = {
-    "sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "or", "all": "and",
-}  # fmt: skip
 
 
 def lower(
@@ -141,7 +139,7 @@ class _Lowering(Elements):
                 x = self.value(node.args[0], point, digits)
                 first, nearby = _carried(dim, reverse)
                 others = self.load(node, {**point, dim: nearby}, digits)
-                total = Call(FOLD_CALL[fn], (others, x), node.dtype)
+                total = Call(REPEATED[fn], (others, x), node.dtype)
                 return ((first, x), (ALWAYS, total))
             case Linear(dim, reverse):
                 g, a = (self.value(x, point, narrow(x, digits)) for x in node.args)
@@ -205,7 +203,7 @@ class _Lowering(Elements):
         x = node.args[0]
         used = set(frame.dims) | {a.index for a in frame.axes}
         mine = [self.structures[x][a] for a in axes]
-        if fn.startswith("arg") and len(mine[0]) > 1:  # the position along the whole axis
+        if fn in POSITIONS and len(mine[0]) > 1:  # the position along the whole axis
             mine = [(Component(x.shape[axes[0]]),)]
         extra = self.indices(tuple(mine), used, f"r{x.rank}")
         whole = Frame((*frame.positions, *extra), frame.domain)

@@ -12,7 +12,7 @@ from ostinato.codegen.lowering.integer_nodes import Affinities
 from ostinato.codegen.systems.whole_axes import JUMPING
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.build import order
-from ostinato.pdg.functions import fold_unit
+from ostinato.pdg.functions import POSITIONS, fold_unit
 from ostinato.pdg.index import Dim, Expr, Slice, expr, upper_bound
 from ostinato.pdg.node import (
     Affine,
@@ -187,7 +187,7 @@ class Places:
                 same_places = self.structures[node] == self.structures[reader]
                 return node.shape == reader.shape and same_places
             case Reduce(fn, _):
-                return not fn.startswith("arg")
+                return fn not in POSITIONS
             case Along(fn, axis):  # what is read once, in order
                 jumps = fn in JUMPING and node == reader.args[0]
                 return not jumps and _others(node, axis) == _others(reader, axis)
@@ -206,8 +206,7 @@ class Places:
             any(d.steps for d in node.domain)
             and each_once
             and not self.root_uses[reader]
-            and [isinstance(f.op, Reduce) and not f.op.fn.startswith("arg") for f in folds]
-            == [True]
+            and [isinstance(f.op, Reduce) and f.op.fn not in POSITIONS for f in folds] == [True]
         )
 
     # ------------------------------------------------------------ names and indices
@@ -270,7 +269,7 @@ def known_fold(node: Node) -> Literal_ | None:
     """
     match node.op:
         case Reduce(fn, axes):
-            is_position = fn.startswith("arg")
+            is_position = fn in POSITIONS
             unit = 0 if is_position else fold_unit(fn, node.dtype)
             sizes = [node.args[0].shape[axis] for axis in axes]
             is_known = expr(0) in sizes or (is_position and sizes == [expr(1)])

@@ -24,7 +24,7 @@ from ostinato.codegen.ir.system import (
 from ostinato.codegen.ir.tree import Kernel, Loop, Tree, computed, leaves
 from ostinato.codegen.memory.storage import Storage
 from ostinato.pdg.condition import ALWAYS, equal
-from ostinato.pdg.functions import fold_unit
+from ostinato.pdg.functions import POSITIONS, fold_unit
 from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.node import Scalar
 
@@ -171,7 +171,7 @@ class _Facts:
 
     def _adds_nothing(self, s: Statement, mask: Statement) -> bool:
         """Whether the terms of a fold are its unit where the mask is false."""
-        if s.kind not in ("fold", "matmul") or s.fold.startswith("arg"):
+        if s.kind not in ("fold", "matmul") or s.fold in POSITIONS:
             return False
         unit = fold_unit(s.fold, s.dtype)
         return all(self._off(value, mask) == unit for _, value in s.clauses)

@@ -17,7 +17,7 @@ from ostinato.codegen.ir.tree import SLICES, Contraction, Fill, Leaf, Loop, Nest
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import long_axes
 from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.functions import FLOATS
+from ostinato.pdg.functions import FLOATS, POSITIONS
 from ostinato.pdg.index import Dim, dims_of, expr
 
 VECTOR = 16  # numbers of a row: fewer fill no vector
@@ -43,7 +43,7 @@ def split_folds(statements: Mapping[str, Statement], tiles: frozenset[Dim]) -> d
 def _matrix(s: Statement) -> tuple[Axis, Axis] | None:
     """The last two loops of a fold of floats, if it folds both: rows of whole vectors."""
     last = long_axes(s)[-2:]
-    if s.kind != "fold" or s.dtype not in FLOATS or s.fold.startswith("arg") or len(last) < 2:
+    if s.kind != "fold" or s.dtype not in FLOATS or s.fold in POSITIONS or len(last) < 2:
         return None
     row, lane = last
     whole = lane.size == lane.pad and (not lane.size.is_const or lane.size.const >= VECTOR)
@@ -66,7 +66,7 @@ def _in_slices(s: Statement, row: Axis, lane: Axis) -> tuple[Statement, frozense
 
 def _apart(s: Statement, tiles: frozenset[Dim]) -> frozenset[Dim]:
     """The reduced indices that keep separate partial results."""
-    if s.kind not in ("fold", "matmul") or s.fold.startswith("arg"):
+    if s.kind not in ("fold", "matmul") or s.fold in POSITIONS:
         return frozenset()
     apart = s.reduced & tiles
     points = {d for d in s.dims if d in s.reduced} - tiles

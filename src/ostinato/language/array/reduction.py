@@ -19,7 +19,7 @@ Axes = int | Sequence[int] | None
 def reduce(fn: str, x: Node, axis: Axes = None, keepdims: bool = False, where: str = "") -> Node:
     """Return a fold over axes (default: all); ``keepdims`` leaves them with size 1."""
     found = axes_of(x, axis, where)
-    operand = convert(x, accepted(x.dtype, FOLDS[fn]), where=where)
+    operand = convert(x, accepted(x.dtype, FOLDS[fn].accepts), where=where)
     out = build.reduce_node(fn, operand, [k - x.rank for k in found], where)
     return _keep(out, x, found, where) if keepdims else out
 

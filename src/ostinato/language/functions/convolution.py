@@ -188,7 +188,7 @@ def _pool(
     if x.rank < rank:
         raise ShapeError(f"pooling {rank} axes of {sized(x)}", "Give more axes.", where)
     pairs = _pairs(padding, stride, [expr(k - 1) for k in size], where)
-    takes = FOLDS["max"] if fn == "max" else FLOATS
+    takes = FOLDS["max"].accepts if fn == "max" else FLOATS
     operand = convert(x, accepted(x.dtype, takes), where=where)
     filler: Scalar = fold_unit("max", operand.dtype) if fn == "max" else 0
     wide = pad_axes(operand, {k - rank: pair for k, pair in enumerate(pairs)}, filler, where)

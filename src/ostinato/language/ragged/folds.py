@@ -49,7 +49,7 @@ def _as(x: Tensor, accepts: Sequence[Dtype]) -> Tensor:
 def reduce(fn: str, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return a fold of the live elements."""
     where, axes = place(), _negative(x, axis)
-    operand, met = _as(x, FOLDS[fn]), _met(x, axes)
+    operand, met = _as(x, FOLDS[fn].accepts), _met(x, axes)
     unit = fold_unit(fn, operand.dtype)
     node = dense(operand, unit, met) if met else operand.node
     out = reduction.reduce(fn, node, axis, True, where)
@@ -76,7 +76,7 @@ def argument(fn: str, x: Tensor, axis: int | None, keepdims: bool = False) -> Te
     if axis is None:
         return argument(fn, moves.reshape(x, (product(x.node.shape),)), 0, keepdims)
     where, axes = place(), _negative(x, axis)
-    operand, met = _as(x, FOLDS[fn]), _met(x, axes)
+    operand, met = _as(x, FOLDS[fn].accepts), _met(x, axes)
     if not met:
         out = reduction.reduce(fn, operand.node, axis, True, where)
         return _dropped(made(out, parts_of(x), x), axes, keepdims)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ostinato.pdg.arithmetic import Algebra
 from ostinato.pdg.build import ONE, affine, along, gather, order, read, reshape, transpose
 from ostinato.pdg.condition import at_least
+from ostinato.pdg.functions import POSITIONS
 from ostinato.pdg.grad.preimage import Dims
 from ostinato.pdg.grad.read_adjoints import Adjoint
 from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, product
@@ -24,7 +25,7 @@ def clamped(node: Node, index: Node, size: Expr) -> Node:
     source = index
     while isinstance(source.op, Reshape):
         source = source.args[0]
-    if isinstance(source.op, Reduce) and source.op.fn in ("argmax", "argmin"):
+    if isinstance(source.op, Reduce) and source.op.fn in POSITIONS:
         if source.args[0].shape[source.op.axes[0]] == size:
             return index
     a = Algebra(node.where)

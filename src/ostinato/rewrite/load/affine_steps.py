@@ -15,7 +15,7 @@ from ostinato.pdg.bounds import simplified
 from ostinato.pdg.condition import Cond, equal, every, negation
 from ostinato.pdg.constant import only_zeros
 from ostinato.pdg.demand.demand import box
-from ostinato.pdg.functions import has_derivative
+from ostinato.pdg.functions import POSITIONS, has_derivative
 from ostinato.pdg.index import Dim, Slice, dims_of, expr
 from ostinato.pdg.isl import Set, condition_set
 from ostinato.pdg.node import Affine, Const, Iota, Node, Pdg, Read, Reduce, Reshape, postorder
@@ -82,7 +82,7 @@ def add_positions(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
     """
     nodes = list(loaded.ids)
     sizes = {node.op.size for node in nodes if isinstance(node.op, Iota)}
-    places = any(isinstance(n.op, Reduce) and n.op.fn in ("argmax", "argmin") for n in nodes)
+    places = any(isinstance(n.op, Reduce) and n.op.fn in POSITIONS for n in nodes)
     slices = [a for a in loaded.tables.attributes if isinstance(a, Slice)]
     for part in slices if sizes or places else ():
         begins = part.lo == expr(0) or build.affine(part.lo) in loaded.ids

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.build import const
 from ostinato.pdg.condition import Cond, at_least
-from ostinato.pdg.functions import FLOATS, fold_unit
+from ostinato.pdg.functions import FLOATS, FOLDS, POSITIONS, REPEATED, fold_unit
 from ostinato.pdg.index import Dim, Expr, Extremum, Slice, dims_of, expr, maximum, minimum
 from ostinato.pdg.node import Dtype, Node, Reduce
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.tables import Tables
 
-EXACT = {"max": "maximum", "min": "minimum", "any": "or", "all": "and"}  # as folds, as functions
-ROUNDED = {"sum": "add", "prod": "mul"}
+EXACT = {fold: joins for fold, joins in REPEATED.items() if not FOLDS[fold].rounds}
+ROUNDED = {fold: joins for fold, joins in REPEATED.items() if FOLDS[fold].rounds}
 
 
 def range_rows(tables: Tables, count: int) -> dict[str, list[Row]]:
@@ -45,14 +45,14 @@ def constants_of_ranges(
     }
     if any(rows.get(relation) for relation in ("until", "from", "moved")):
         for fn, dtype in reductions:
-            if fn in EXACT or fn in ROUNDED:
+            if fn in REPEATED:
                 yield "raw_empty", (fn, dtype), const(fold_unit(fn, dtype), dtype)
     if any(rows.get(relation) for relation in ("before", "after", "overlapping")):
         for dtype in FLOATS:
             if ("max", dtype) in reductions:
                 yield "raw_zero", (dtype,), const(0, dtype)
     if any(rows.get(relation) for relation in ("before", "after")):
-        if any(fn in ("argmax", "argmin") for fn, _ in reductions):
+        if any(fn in POSITIONS for fn, _ in reductions):
             yield "raw_zero", ("int32",), const(0, "int32")
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from fractions import Fraction
 
+from ostinato.pdg.functions import REPEATED
 from ostinato.rewrite.engine.language import SIGNATURE
 from ostinato.rewrite.load.orders import PAIR, Order, around
 from ostinato.rewrite.prove.integers import Var, poly
-from ostinato.rewrite.prove.normal import JOINS
 from ostinato.rewrite.prove.reading import (
     MOST_MASKED_AXES,
     Law,
@@ -187,7 +187,7 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
         case (("prefix" | "suffix" | "shortened" | "but_last" | "rest") as what, dim, slice_):
             setting.known[str(slice_)] = (what, setting.dims[str(dim)])
         case (("exactly" | "rounded"), fold, joins):
-            setting.texts[str(joins)] = JOINS[setting.texts[str(fold)]]
+            setting.texts[str(joins)] = REPEATED[setting.texts[str(fold)]]
         case ("empty", fold, _, name):
             setting.units[str(name)] = setting.texts[str(fold).strip('"')]
             setting.shapes[str(name)] = []

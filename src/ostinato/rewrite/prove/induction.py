@@ -8,6 +8,7 @@ is what its definition says: at its first step, which reads no other, and at eve
 
 from __future__ import annotations
 
+from ostinato.pdg.functions import POSITIONS
 from ostinato.rewrite.prove.application import (
     Call,
     Choice,
@@ -171,7 +172,7 @@ def _equal(now: Value, carried: Value, entering: Value) -> bool:
 
 
 def _has_place(value: Value) -> bool:
-    return isinstance(value, Fold) and value.fn.startswith("arg")
+    return isinstance(value, Fold) and value.fn in POSITIONS
 
 
 def split(value: Value, first: bool | None) -> Value:

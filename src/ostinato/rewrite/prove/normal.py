@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from ostinato.rewrite.load.range_rows import EXACT, ROUNDED
+from ostinato.pdg.functions import POSITIONS, REPEATED
+from ostinato.rewrite.load.range_rows import EXACT
 from ostinato.rewrite.prove.application import (
     Call,
     Choice,
@@ -34,7 +35,6 @@ from ostinato.rewrite.prove.integers import Clip, Poly, Var, is_less, never_nega
 ONE, ZERO = Number(Fraction(1)), Number(Fraction(0))
 _ORDERLESS = frozenset(("add", "mul", "eq", "ne", "and", "or", "maximum", "minimum"))
 _ADDS = frozenset(("sum", "dot", "scan sum"))
-JOINS = {**EXACT, **ROUNDED}  # folds as functions of two
 _LATTICE = frozenset(EXACT.values())
 _MOST_ORDERS = 720
 _MOST_FACTORS = 8
@@ -112,11 +112,11 @@ def _exact(value: Value, loose: bool) -> Value:
         case Fold(fn, over, body):
             left, inner = _without_units(over, body)
             bare = fn.removeprefix("scan ")
-            if _is_of_nothing(left) and bare in JOINS:
+            if _is_of_nothing(left) and bare in REPEATED:
                 return unit_of(bare)
             inner = _exact(inner, loose)
             if not left and over:
-                return ZERO if fn.startswith("arg") else inner
+                return ZERO if fn in POSITIONS else inner
             if bare in EXACT and isinstance(inner, Fold) and inner.fn == bare:
                 left, (inner,) = _untiled(*_flat(left, inner))
             if loose and fn in _ADDS and isinstance(inner, Call) and inner.fn == "neg":
@@ -270,7 +270,7 @@ def ring(value: Value) -> Ring:
         case Fold(fn, over, body):
             left, inner = _without_units(over, body)
             if not left and over:
-                return term((), Fraction(0)) if fn.startswith("arg") else ring(inner)
+                return term((), Fraction(0)) if fn in POSITIONS else ring(inner)
             return _sum(left, ring(inner)) if fn in _ADDS else _fold(fn, left, inner)
         case Recursion():
             return term((_recursion(value, real(value.factor), real(value.body)),), Fraction(1))
@@ -476,11 +476,11 @@ def _ordered(fn: str, over: Sequence[Var], parts: Sequence[Value], joined: str) 
 
 def _fold(fn: str, over: Sequence[Var], body: Value) -> Ring:
     inner, fn = real(body), fn.removeprefix("scan ")
-    if _is_of_nothing(over) and fn in JOINS:
+    if _is_of_nothing(over) and fn in REPEATED:
         return ring(unit_of(fn))
-    if fn.startswith("arg") and _is_of_nothing(over):
+    if fn in POSITIONS and _is_of_nothing(over):
         return {}
-    if fn.startswith("arg") or fn == "row":
+    if fn in POSITIONS or fn == "row":
         return term((Fold(fn, *_named(over, inner)),), Fraction(1))
     variables = list(over)
     while isinstance(inner, Fold) and inner.fn == fn:

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ostinato.pdg.functions import FUNCTIONS, Array, fold_unit
+from ostinato.pdg.functions import FUNCTIONS, POSITIONS, Array, fold_unit
 from ostinato.pdg.node import Dtype
 from ostinato.rewrite.prove.application import (
     Choice,
@@ -188,7 +188,7 @@ class Samples:
 
     def _fold(self, name: str, found: Sequence[Array], inner: Dtype, kind: Dtype) -> Array:
         if not found:
-            place = name.startswith("arg")
+            place = name in POSITIONS
             unit = 0 if place else fold_unit(name, inner)
             return np.asarray([unit]).astype(kind)
         rows = np.stack(np.broadcast_arrays(*found))

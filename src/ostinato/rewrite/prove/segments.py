@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cmp_to_key
 
+from ostinato.pdg.functions import REPEATED
 from ostinato.rewrite.load.range_rows import EXACT
 from ostinato.rewrite.prove.application import (
     Call,
@@ -22,7 +23,7 @@ from ostinato.rewrite.prove.application import (
     rename,
 )
 from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
-from ostinato.rewrite.prove.normal import JOINS, real
+from ostinato.rewrite.prove.normal import real
 
 _PLACE = Var("place")
 _MOST_ELEMENTS = 4
@@ -80,7 +81,7 @@ def _may_be_cut(fold: Fold, form: Form) -> bool:
 
 def _start(fold: Fold) -> Poly | None:
     """The first step of a fold over a range of steps."""
-    if len(fold.over) != 1 or fold.over[0].size is None or _bare(fold) not in JOINS:
+    if len(fold.over) != 1 or fold.over[0].size is None or _bare(fold) not in REPEATED:
         return None
     (v,) = fold.over
     for leaf in _leaves(fold.body):
@@ -142,7 +143,7 @@ def _joined(fold: Fold, ends: list[Poly]) -> Value:
     out: Value | None = None
     for a, b in zip(inner, inner[1:], strict=False):
         part = _part(fold, a, b - a)
-        out = part if out is None else Call(JOINS[_bare(fold)], (out, part))
+        out = part if out is None else Call(REPEATED[_bare(fold)], (out, part))
     assert out is not None, "a range has two ends"
     return out
 

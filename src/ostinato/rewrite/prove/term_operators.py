@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ostinato.pdg.functions import POSITIONS
 from ostinato.rewrite.prove.application import Call, Fold, Number, Value, free, key, rename
 from ostinato.rewrite.prove.integers import Apply, Opaque, Poly, Var, divide, poly
 from ostinato.rewrite.prove.normal import exact
@@ -46,7 +47,7 @@ def mapped(setting: Setting, fn: str, args: Sequence[Tensor]) -> Tensor:
 
 def folded(setting: Setting, fn: str, mask: int, x: Tensor) -> Tensor:
     axes = [k for k in range(x.rank) if mask >> (x.rank - k - 1) & 1]
-    if mask >> x.rank or not axes or (fn.startswith("arg") and len(axes) > 1):
+    if mask >> x.rank or not axes or (fn in POSITIONS and len(axes) > 1):
         raise Impossible(f"axes {mask:b} of {x.rank}")
     kept = tuple(s for k, s in enumerate(x.shape) if k not in axes)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ostinato.pdg.functions import FOLDS, FUNCTIONS
+from ostinato.pdg.functions import FOLDS, FUNCTIONS, POSITIONS
 from ostinato.pdg.node import Dtype
 from ostinato.rewrite.prove.application import (
     Call,
@@ -156,8 +156,8 @@ class Types:
         name = "sum" if fn == "dot" else fn
         if name not in FOLDS:
             raise IllTyped(fn)
-        self.restrict(body.kind, frozenset(FOLDS[name]))
-        kind = self.fresh(_NUMBERS) if name.startswith("arg") else body.kind
+        self.restrict(body.kind, frozenset(FOLDS[name].accepts))
+        kind = self.fresh(_NUMBERS) if name in POSITIONS else body.kind
         return Typed(value, kind, name, (body,))
 
     def choices(self) -> Iterator[dict[int, Dtype]]:
