@@ -86,6 +86,13 @@ class Algebra:
     def number_of(self, dtype: Dtype, value: int) -> Node:
         return const(value, dtype)
 
+    def counts(self, size: int, like: Node) -> Node:
+        """0, 1, ..., size - 1 along one axis."""
+        return const([float(k) for k in range(size)], like.dtype, (expr(size),))
+
+    def fill(self, x: Node) -> float | None:
+        return fill(x)
+
     def cast(self, a: Node, dtype: Dtype) -> Node:
         return map_node("cast", [a], dtype, self.where)
 

@@ -27,13 +27,13 @@ from ostinato.codegen.systems.axes import coefficient
 from ostinato.codegen.systems.masked_sums import factors
 from ostinato.machine.profile import Profile
 from ostinato.pdg.condition import Cond, cond_symbols, holds
-from ostinato.pdg.functions import FLOATS
+from ostinato.pdg.functions import FLOATS, FUNCTIONS
 from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate
 
 Point = Mapping[Dim | Extent, int]
 LANES = 64  # bytes of a vector
 WIDE = frozenset(("float64", "int64"))
-FREE = frozenset(("stop_gradient", "cast"))
+FREE = frozenset(f.name for f in FUNCTIONS.values() if f.price == "free")
 PLAIN, DOTS = 8.0, 1.5  # how much slower a product is whose operands lie badly
 MANY = 1e9  # how often an accumulator is moved: it is near all the time
 FEW_DRAWS = 4  # draws alone take as long as so many in a vector

@@ -16,13 +16,10 @@ from ostinato.codegen.scheduling.deps import Dep, Unit
 from ostinato.codegen.systems.axes import long_axes
 from ostinato.codegen.systems.whole_axes import rows
 from ostinato.pdg.condition import Cond
-from ostinato.pdg.functions import FLOATS
+from ostinato.pdg.functions import FLOATS, FUNCTIONS
 from ostinato.pdg.index import Expr, Extent, dims_of, expr
 
-LONG = frozenset(
-    "exp exp2 log log2 log1p expm1 tanh sigmoid sin cos tan pow erf erfc lgamma digamma arcsinh "
-    "arctan2".split()
-)  # functions of many instructions: much is lost where they take one element at a time
+LONG = frozenset(f.name for f in FUNCTIONS.values() if f.price == "long")
 
 
 @dataclass(frozen=True)

@@ -20,15 +20,6 @@ from ostinato.pdg.functions import FUNCTIONS
 from ostinato.pdg.node import Const, Dtype, Node, Scalar
 from ostinato.provenance.place import place
 
-# Finite values and derivatives at every finite operand; the others get a safe one where dead.
-TAME = frozenset(
-    "add sub mul neg abs sign minimum maximum sin cos tanh sigmoid floor ceil round not and or "
-    "stop_gradient isfinite lt le gt ge eq ne where cast".split()
-)
-_SAFE: dict[str, tuple[Scalar | None, ...]] = {
-    "bitand": (None, None), "bitor": (None, None), "bitxor": (None, None),
-    "div": (None, 1), "floordiv": (None, 1), "mod": (None, 1), "pow": (1, None),
-}  # fmt: skip
 _LARGEST = 2**20  # whole numbers up to here are exact in every type
 
 
@@ -39,17 +30,17 @@ def safe_operands(fn: str) -> tuple[Scalar | None, ...]:
     >>> safe_operands("log"), safe_operands("div"), safe_operands("add")
     ((1.0,), (None, 1), (None, None))
     """
-    arity = FUNCTIONS[fn].arity
-    if fn in TAME:
-        return (None,) * arity
-    if fn in _SAFE:
-        return _SAFE[fn]
-    if arity > 1:
-        return (1,) * arity
+    function = FUNCTIONS[fn]
+    if function.is_tame:
+        return (None,) * function.arity
+    if function.safe:
+        return function.safe
+    if function.arity > 1:
+        return (1,) * function.arity
     around = np.array([-1e-3, 0.0, 1e-3])
     with np.errstate(all="ignore"):
         for value in (0.0, 1.0, 2.0, 0.5):
-            if np.isfinite(FUNCTIONS[fn].numpy(value + around)).all():
+            if np.isfinite(function.numpy(value + around)).all():
                 return (value,)
     raise AssertionError(f"`{fn}` is finite nowhere near 0, 1, 2 and 0.5")
 

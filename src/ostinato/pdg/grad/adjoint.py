@@ -25,10 +25,9 @@ from ostinato.pdg.build import (
 )
 from ostinato.pdg.condition import Cond, cond_symbols, every, negation
 from ostinato.pdg.errors import GradientError
-from ostinato.pdg.functions import has_derivative
+from ostinato.pdg.functions import FUNCTIONS, has_derivative
 from ostinato.pdg.grad.axis_adjoints import along_back, flip, is_flip, positions, wide
 from ostinato.pdg.grad.custom import custom_back
-from ostinato.pdg.grad.derivatives import CONSTANT, derivative
 from ostinato.pdg.grad.gathers import clamped, collect_steps, collected, taken
 from ostinato.pdg.grad.preimage import Dims
 from ostinato.pdg.grad.read_adjoints import Adjoint, read_back, sum_missing
@@ -66,7 +65,7 @@ def flows(node: Node) -> tuple[int, ...]:
     """The operands to which a derivative can pass, by position."""
     if isinstance(node.op, Custom):
         return tuple(k for k, x in enumerate(node.args) if k > 0 and has_derivative(x.dtype))
-    stopped = isinstance(node.op, Map) and node.op.fn in CONSTANT
+    stopped = isinstance(node.op, Map) and not FUNCTIONS[node.op.fn].partials
     if stopped or not has_derivative(node.dtype):
         return ()
     return tuple(k for k, arg in enumerate(node.args) if has_derivative(arg.dtype))
@@ -147,8 +146,10 @@ def _spatial(node: Node, k: int, up: Node, live: Node | None) -> Node:
     """The contribution of an operator that works within one point."""
     a, operand = Algebra(node.where), node.args[k]
     match node.op:
-        case Map():
-            return a.fit(derivative(node, k, up, a), node.shape, operand.shape)
+        case Map(fn):
+            partial = FUNCTIONS[fn].partials[k]
+            local = partial(a, up, node, node.args[0], node.args[-1])
+            return a.fit(local, node.shape, operand.shape)
         case Broadcast():
             return a.fit(up, node.shape, operand.shape)
         case Reduce(fn, axes):

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from ostinato.pdg.functions import POSITIONS, REPEATED
+from ostinato.pdg.functions import FUNCTIONS, POSITIONS, REPEATED
 from ostinato.rewrite.load.range_rows import EXACT
 from ostinato.rewrite.prove.application import (
     Call,
@@ -33,7 +33,7 @@ from ostinato.rewrite.prove.application import (
 from ostinato.rewrite.prove.integers import Clip, Poly, Var, is_less, never_negative, poly
 
 ONE, ZERO = Number(Fraction(1)), Number(Fraction(0))
-_ORDERLESS = frozenset(("add", "mul", "eq", "ne", "and", "or", "maximum", "minimum"))
+_ORDERLESS = frozenset(f.name for f in FUNCTIONS.values() if f.commutes)
 _ADDS = frozenset(("sum", "dot", "scan sum"))
 _LATTICE = frozenset(EXACT.values())
 _MOST_ORDERS = 720

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ostinato.pdg.functions import FUNCTIONS, POSITIONS, Array, fold_unit
+from ostinato.pdg.functions import FOLDS, FUNCTIONS, POSITIONS, REPEATED, Array, fold_unit
 from ostinato.pdg.node import Dtype
 from ostinato.rewrite.prove.application import (
     Choice,
@@ -41,8 +41,6 @@ _WHOLE = {
 }
 _MOST_ROWS = 10_000
 _SAMPLE = 2_000
-_LIMITS = {"tanh": (-1.0, 1.0), "sigmoid": (0.0, 1.0), "expm1": (-1.0,), "erf": (-1.0, 1.0)}
-_GROWING = frozenset(("add", "sub", "mul", "div", "pow", "exp", "exp2", "expm1"))
 Element = tuple[str, tuple[int, ...], tuple[int, ...]]
 
 
@@ -168,15 +166,15 @@ class Samples:
             return found
         fine = np.isfinite(np.broadcast_arrays(found, *args)[1:]).all(axis=0)
         lost = np.zeros(1, bool)
-        if fn in _GROWING:
+        if FUNCTIONS[fn].overflows:
             pole = args[-1] == 0 if fn == "div" else args[0] == 0 if fn == "pow" else False
             lost = ~np.isfinite(found) & fine & ~np.asarray(pole)
             if fn == "pow":
                 lost = lost & ~np.isnan(found)
-        if fn in ("mul", "div", "pow", "exp", "exp2", "erfc"):
+        if fn in ("mul", "div", "pow"):
             nonzero = np.all([a != 0 for a in np.broadcast_arrays(*args)], axis=0)
-            lost = lost | (found == 0) & fine & (nonzero | (fn in ("exp", "exp2", "erfc")))
-        for limit in _LIMITS.get(fn, ()):
+            lost = lost | (found == 0) & fine & nonzero
+        for limit in FUNCTIONS[fn].limits:
             lost = lost | (found == limit) & fine
         self.spoilt = self.spoilt | lost
         self._scaled(found)
@@ -192,11 +190,11 @@ class Samples:
             unit = 0 if place else fold_unit(name, inner)
             return np.asarray([unit]).astype(kind)
         rows = np.stack(np.broadcast_arrays(*found))
-        if name in ("sum", "prod"):
+        if FOLDS[name].rounds:
+            fn = REPEATED[name]
             total = np.asarray(rows[0])
             for row in rows[1:]:
-                total = self._noted("add" if name == "sum" else "mul", [total, row],
-                                    total + row if name == "sum" else total * row)  # fmt: skip
+                total = self._noted(fn, [total, row], FUNCTIONS[fn].numpy(total, row))
             return total
         return np.asarray(getattr(np, name)(rows, axis=0)).astype(kind)
 
