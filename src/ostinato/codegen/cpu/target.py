@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import cast as typed
 
 from ostinato.codegen.loops.expression import (
     Constant,
@@ -20,6 +21,7 @@ from ostinato.codegen.loops.expression import (
     call,
     compare,
 )
+from ostinato.pdg.functions import COMPARED, FUNCTIONS
 from ostinato.pdg.node import Dtype, Scalar
 
 SUFFIX: dict[Dtype, str] = {
@@ -38,16 +40,8 @@ ALIASES = (
     "u16, u32 = np.uint16, np.uint32",
 )
 
-_OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_ARITHMETIC = ("add", "sub", "mul", "div")  # written with their signs; all others are calls
 _LOGIC = {"and": "&", "or": "|"}
-_COMPARISONS: dict[str, Sign] = {
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "eq": "==",
-    "ne": "!=",
-}
 
 
 def literal(value: Scalar, dtype: Dtype) -> Expression:
@@ -65,12 +59,13 @@ def literal(value: Scalar, dtype: Dtype) -> Expression:
 
 def function(fn: str, dtype: Dtype, args: tuple[Expression, ...]) -> Expression:
     """An elementwise function of operands of one dtype (``where``: bool first)."""
-    if fn in _OPERATORS:
-        return _narrowed(binary(_OPERATORS[fn], *args), dtype)
+    known = FUNCTIONS[fn]
+    if fn in _ARITHMETIC:
+        return _narrowed(binary(known.sign, *args), dtype)
     if fn in _LOGIC:
         return binary(_LOGIC[fn], *args)
-    if fn in _COMPARISONS:
-        return compare(_COMPARISONS[fn], *args)
+    if known.binds == COMPARED:
+        return compare(typed(Sign, known.sign), *args)
     match fn:
         case "not":
             return Not(args[0])

@@ -37,16 +37,12 @@ from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.systems.masked_sums import factors, mask_of
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS, Cond
+from ostinato.pdg.functions import FUNCTIONS
 from ostinato.pdg.index import Expr, expr
 
 if TYPE_CHECKING:
     from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.memory.storage import Storage
-
-INFIX = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-    "eq": "==", "ne": "!=", "and": "and", "or": "or",
-}  # fmt: skip
 
 
 def show_plan(plan: Plan) -> str:
@@ -206,8 +202,8 @@ def show_value(value: Value) -> str:
             return f"({of})"
         case Load():
             return _picked(value)
-        case Call(fn, (a, b)) if fn in INFIX:
-            return f"({show_value(a)} {INFIX[fn]} {show_value(b)})"
+        case Call(fn, (a, b)) if fn in FUNCTIONS and FUNCTIONS[fn].sign:
+            return f"({show_value(a)} {FUNCTIONS[fn].sign} {show_value(b)})"
         case Call(fn, args):
             return f"{fn}({', '.join(map(show_value, args))})"
         case Draw(fn, stream, point, element):

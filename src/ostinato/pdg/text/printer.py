@@ -7,6 +7,7 @@ from typing import assert_never
 
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS, Compare, Cond, at_least
+from ostinato.pdg.functions import ATOM, FUNCTIONS
 from ostinato.pdg.index import Dim, Expr, Index, expr
 from ostinato.pdg.node import (
     PURE,
@@ -50,28 +51,6 @@ _SHORT = {
     "float32": "f32",
     "float64": "f64",
 }
-_INFIX = {
-    "add": ("+", 2),
-    "sub": ("-", 2),
-    "mul": ("*", 3),
-    "div": ("/", 3),
-    "floordiv": ("//", 3),
-    "mod": ("%", 3),
-    "lt": ("<", 1),
-    "le": ("<=", 1),
-    "gt": (">", 1),
-    "ge": (">=", 1),
-    "eq": ("==", 1),
-    "ne": ("!=", 1),
-    "bitand": ("&", 2),
-    "bitor": ("|", 2),
-    "bitxor": ("^", 2),
-    "shl": ("<<", 2),
-    "shr": (">>", 2),
-    "and": ("and", 0),
-    "or": ("or", 0),
-}
-_ATOM = 9  # binds tighter than every operator
 _MOVES = (Read, Reshape, Transpose, Broadcast, Part)  # carry their operand's name, not their own
 
 
@@ -155,7 +134,7 @@ class _Printer:
         self.names[node] = name
         left = name + _index([expr(d) for d in node.domain])
         self.rows.append((left, self.bodies[node][0], type_text(node), node.where))
-        self.bodies[node] = (left, _ATOM)
+        self.bodies[node] = (left, ATOM)
 
     def _equation(self, equation: Equation) -> None:
         rec = equation.rec
@@ -193,11 +172,11 @@ class _Printer:
         here = _index([expr(d) for d in node.domain])
         match node.op:
             case Input(name) | Rec(name):
-                return name + here, _ATOM
+                return name + here, ATOM
             case Const(values):
-                return _literal(values), _ATOM if values[0] >= 0 or len(values) > 1 else 2
+                return _literal(values), ATOM if values[0] >= 0 or len(values) > 1 else 2
             case Affine(of):
-                return str(of), _ATOM if of.is_const or len(of.terms) + bool(of.const) == 1 else 2
+                return str(of), ATOM if of.is_const or len(of.terms) + bool(of.const) == 1 else 2
             case Map(fn):
                 return self._map(fn, node)
             case Matmul():
@@ -205,35 +184,35 @@ class _Printer:
             case Read() | Reshape() | Broadcast() if number := _filling(node):
                 return self._body(number)
             case Read(at):
-                return self._read(dict(at), node), _ATOM
+                return self._read(dict(at), node), ATOM
             case Case(cond):
                 return f"{self._inner(node.args[0], 1)} if {cond} else {args[1]}", 0
             case Random(fn, stream):
-                return f"{fn}#{stream}{here}", _ATOM
+                return f"{fn}#{stream}{here}", ATOM
             case Part(axis, at):
                 skipped = "" if node.args[0].rank == -axis else "..., "
                 rest = ", :" * (-axis - 1)
-                return f"{self._inner(node.args[0], _ATOM)}[{skipped}{at}{rest}]", _ATOM
+                return f"{self._inner(node.args[0], ATOM)}[{skipped}{at}{rest}]", ATOM
             case (
                 Iota() | Reduce() | Reshape() | Transpose() | Broadcast() | Concat() | Gather()
                 | Along() | Scan() | Linear()
             ):  # fmt: skip
-                return _call(node.op, args), _ATOM
+                return _call(node.op, args), ATOM
             case Host(_, fn, effects):
                 ordered = effects != PURE
-                return f"{fn}{'!' * ordered}({', '.join(args[ordered:])})", _ATOM
+                return f"{fn}{'!' * ordered}({', '.join(args[ordered:])})", ATOM
             case other:
                 assert_never(other)
 
     def _map(self, fn: str, node: Node) -> tuple[str, int]:
-        if fn in _INFIX:
-            sign, binding = _INFIX[fn]
-            left, right = self._inner(node.args[0], binding), self._inner(node.args[1], binding + 1)
-            return f"{left} {sign} {right}", binding
-        if fn in ("neg", "not"):
-            return f"{'-' if fn == 'neg' else 'not '}{self._inner(node.args[0], 4)}", 3
+        sign, binds = FUNCTIONS[fn].sign, FUNCTIONS[fn].binds
+        if sign and len(node.args) == 1:
+            return f"{sign}{self._inner(node.args[0], binds + 1)}", binds
+        if sign:
+            left, right = self._inner(node.args[0], binds), self._inner(node.args[1], binds + 1)
+            return f"{left} {sign} {right}", binds
         name = _SHORT[node.dtype] if fn == "cast" else fn
-        return f"{name}({', '.join(self._inner(a, 0) for a in node.args)})", _ATOM
+        return f"{name}({', '.join(self._inner(a, 0) for a in node.args)})", ATOM
 
     def _read(self, at: dict[Dim, Index], node: Node) -> str:
         (x,) = node.args
