@@ -45,11 +45,12 @@ from ostinato.codegen.cpu.numba_door import njit
 from ostinato.codegen.cpu.prelude import (
     DRIVER,
     KERNEL,
+    abs_f32,
     exp_f32,
+    log1p_f32,
     maximum_f32,
     minimum_f32,
     philox_bits,
-    softplus_f32,
 )
 
 EPOCHS, PARTS = 4, 4
@@ -75,13 +76,19 @@ ACTION, LOG_P, VALUED, ADVANTAGE, RETURN, DONE = range(4, 10)
 
 
 @njit(**KERNEL)
+def softplus(x: Any) -> Any:
+    """Return ``log(1 + exp(x))`` without overflow."""
+    return maximum_f32(x, F(0)) + log1p_f32(exp_f32(-abs_f32(x)))
+
+
+@njit(**KERNEL)
 def decide(w: Any, rec: Any, row: int, step: int, env: int, seed: int, n: int) -> None:
     """Sample the actions of a tile and write down what is known before them."""
     for i in range(n):
         lean = w[LOGIT_1 + i] - w[LOGIT_0 + i]
         drawn = unit(philox_bits(step, env + i, 0, 0, seed, 1))
         w[ACTED + i] = F(1) if drawn * (F(1) + exp_f32(-lean)) < F(1) else F(0)
-        w[BEFORE + i] = -softplus_f32(-lean if w[ACTED + i] > F(0.5) else lean)
+        w[BEFORE + i] = -softplus(-lean if w[ACTED + i] > F(0.5) else lean)
     for i in range(n):
         for j in range(4):
             rec[row + i, j] = w[X + 4 * i + j]
@@ -204,7 +211,7 @@ def slopes(w: Any, mean: Any, inverse: Any, share: Any, n: int) -> None:
     """Put the gradient of the loss in the place of the logits and values."""
     for i in range(n):
         lean = w[LOGIT_1 + i] - w[LOGIT_0 + i]
-        log_1 = -softplus_f32(-lean)
+        log_1 = -softplus(-lean)
         p_1 = exp_f32(log_1)
         log_p = log_1 if w[ACTED + i] > F(0.5) else log_1 - lean
         ratio = exp_f32(log_p - w[BEFORE + i])

@@ -52,7 +52,7 @@ class Problem:
         steps = (
             Step("z", ("mul", ("add", ACC, ("name", "bias")), ("name", "scale")), "d"),
             Step("h", ("where", ("gt", ("name", "z"), ("const", 0.0)), ("name", "z"), ACC), "e"),
-            Step("s", ("fma", ACC, ("name", "gain"), ("name", "c")), "c"),
+            Step("s", ("add", ("mul", ACC, ("name", "gain")), ("name", "c")), "c"),
         )
         b = (1, k) if self.is_transposed else (n, 1)
         return Matmul(self.dtype, m, n, k, (k, 1), b, operands, steps, start, form)

@@ -9,11 +9,11 @@ import numpy.typing as npt
 import pytest
 
 from bench.mathematics.loops import loop_text
-from ostinato.codegen.cpu import scalar
 from ostinato.codegen.cpu.access import access
 from ostinato.codegen.cpu.flags import DRIVER
-from ostinato.codegen.cpu.llvm import Primitive
+from ostinato.codegen.cpu.llvm import Primitive, Written, where
 from ostinato.codegen.cpu.numba_door import njit
+from ostinato.codegen.cpu.scalar import PRIMITIVES
 from ostinato.runtime.build.optimise import optimised
 
 Array = npt.NDArray[Any]
@@ -32,8 +32,7 @@ def pairs(dtype: str) -> tuple[Array, Array]:
 
 
 def named(function: str, dtype: str) -> Primitive:
-    found: Primitive = getattr(scalar, f"{function}_{SUFFIX[dtype]}")
-    return found
+    return PRIMITIVES[f"{function}_{SUFFIX[dtype]}"]
 
 
 @pytest.mark.parametrize("dtype", SUFFIX)
@@ -102,7 +101,7 @@ def test_integer_abs_and_sign_give_what_numpy_gives(name: str, dtype: str, apply
 def test_a_cast_truncates_saturates_and_maps_nan_to_zero(
     target: str, source: str, apply: Apply
 ) -> None:
-    function: Primitive = getattr(scalar, f"cast_{SUFFIX[target]}_{SUFFIX[source]}")
+    function: Primitive = PRIMITIVES[f"cast_{SUFFIX[target]}_{SUFFIX[source]}"]
     low, high = np.iinfo(target).min, np.iinfo(target).max
     x = np.array([2.9, -2.9, 0.0, np.nan, 1e30, -np.inf], source)
     expected = [2, max(-2, low), 0, 0, high, low]
@@ -115,8 +114,6 @@ def test_a_cast_truncates_saturates_and_maps_nan_to_zero(
 
 
 def test_where_casts_both_sides_to_their_common_type() -> None:
-    where = scalar.where
-
     @njit(**DRIVER)
     def pick(condition: bool, x: float, y: float) -> object:
         return where(condition, x, y)
@@ -128,13 +125,15 @@ def test_where_casts_both_sides_to_their_common_type() -> None:
 @pytest.mark.parametrize("name", ["tanh_f32", "exp_f32", "log_f32", "sin_f32", "mod_f64"])
 def test_a_loop_over_consecutive_elements_becomes_vector_code(name: str) -> None:
     element = "float" if name.endswith("f32") else "double"
-    text = str(optimised(loop_text(getattr(scalar, name))))
+    primitive = PRIMITIVES[name]
+    assert isinstance(primitive, Written), f"{name} is not written as instructions"
+    text = str(optimised(loop_text(primitive)))
     assert re.search(rf"= f(?:div|mul) [a-z ]*<\d+ x {element}>", text)
 
 
 def test_numba_computes_rare_arguments_to_the_same_bits(apply: Apply) -> None:
     load, store = access(0, 2, "float64")
-    sin = scalar.sin_f64
+    sin = PRIMITIVES["sin_f64"]
 
     @njit(**DRIVER)
     def loop(x: Array, y: Array) -> None:

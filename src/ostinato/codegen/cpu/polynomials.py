@@ -250,10 +250,3 @@ def logaddexp(v: Vector, x: Value, y: Value) -> Value:
     high, low = v.maximum(x, y), v.minimum(x, y)
     gap = b.select(b.fcmp_ordered("==", low, high), v.const(0.0), b.fsub(low, high))
     return b.fadd(high, log1p(v, exp(v, gap)))
-
-
-def softplus(v: Vector, x: Value) -> Value:
-    """log(1 + exp(x)) without overflow."""
-    b = v.builder
-    fade = log1p(v, exp(v, b.fneg(v.call("fabs", x))))
-    return b.fadd(v.maximum(x, v.const(0.0)), fade)

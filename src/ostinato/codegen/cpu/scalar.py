@@ -9,9 +9,7 @@ negative ``n`` it is the quotient ``1 / x ** -n`` rounded towards 0.
 ``cast_i32_f64(x)`` is the int32 of a float64.
 """
 
-from typing import TypeAlias
-
-from ostinato.codegen.cpu import integer
+from ostinato.codegen.cpu import integer, polynomials
 from ostinato.codegen.cpu.integer import Int
 from ostinato.codegen.cpu.llvm import (
     I1,
@@ -27,119 +25,39 @@ from ostinato.codegen.cpu.llvm import (
     i64,
     primitive,
 )
-from ostinato.codegen.cpu.llvm import where as where
-from ostinato.codegen.cpu.step_expression import BINARY, TERNARY, UNARY, Binary
+from ostinato.codegen.cpu.step_expression import CODE, Code
 from ostinato.codegen.cpu.vector import Float, Vector
+from ostinato.pdg.functions import FUNCTIONS
 
-Pair: TypeAlias = tuple[Primitive, Primitive]
-
-
-def _unary(name: str) -> Pair:
-    def make(dtype: Float) -> Primitive:
-        def emit(builder: Builder, args: list[Value]) -> Value:
-            return UNARY[name](Vector(builder, dtype), args[0])
-
-        return primitive(f"{name}_{dtype}", dtype, (dtype,), emit)
-
-    return make("float32"), make("float64")
+FLOATS: dict[Float, str] = {"float32": "f32", "float64": "f64"}
+SIGNED: dict[Int, str] = {"int32": "i32", "int64": "i64"}
+INTS: dict[Int, str] = {**SIGNED, "uint32": "u32"}
 
 
-def _binary(name: str, function: Binary) -> Pair:
-    def make(dtype: Float) -> Primitive:
-        def emit(builder: Builder, args: list[Value]) -> Value:
-            return function(Vector(builder, dtype), args[0], args[1])
-
-        return primitive(f"{name}_{dtype}", dtype, (dtype, dtype), emit)
-
-    return make("float32"), make("float64")
-
-
-def _fma(dtype: Float) -> Primitive:
+def _of_floats(name: str, arity: int, code: Code, dtype: Float) -> Primitive:
     def emit(builder: Builder, args: list[Value]) -> Value:
-        return TERNARY["fma"](Vector(builder, dtype), args[0], args[1], args[2])
+        return code(Vector(builder, dtype), *args)
 
-    return primitive(f"fma_{dtype}", dtype, (dtype, dtype, dtype), emit)
-
-
-def _integers(name: str, rule: integer.Rule) -> tuple[Primitive, Primitive, Primitive]:
-    def make(dtype: Int) -> Primitive:
-        def emit(builder: Builder, args: list[Value]) -> Value:
-            return rule(builder, dtype, args[0], args[1])
-
-        return primitive(f"{name}_{dtype}", dtype, (dtype, dtype), emit)
-
-    return make("int32"), make("int64"), make("uint32")
+    return primitive(f"{name}_{dtype}", dtype, (dtype,) * arity, emit)
 
 
-def _signed(name: str, rule: integer.UnaryRule) -> Pair:
-    def make(dtype: Int) -> Primitive:
-        return primitive(f"{name}_{dtype}", dtype, (dtype,), lambda b, args: rule(b, args[0]))
+def _of_integers(name: str, rule: integer.Rule, dtype: Int) -> Primitive:
+    def emit(builder: Builder, args: list[Value]) -> Value:
+        return rule(builder, dtype, args[0], args[1])
 
-    return make("int32"), make("int64")
-
-
-def _cast(target: Int) -> Pair:
-    kind = I64 if target == "int64" else I32
-
-    def make(source: Float) -> Primitive:
-        def emit(builder: Builder, args: list[Value]) -> Value:
-            return integer.from_float(Vector(builder, source), target, kind, args[0])
-
-        return primitive(f"cast_{target}_{source}", target, (source,), emit)
-
-    return make("float32"), make("float64")
+    return primitive(f"{name}_{dtype}", dtype, (dtype, dtype), emit)
 
 
-exp_f32, exp_f64 = _unary("exp")
-log_f32, log_f64 = _unary("log")
-tanh_f32, tanh_f64 = _unary("tanh")
-sigmoid_f32, sigmoid_f64 = _unary("sigmoid")
-softplus_f32, softplus_f64 = _unary("softplus")
-log1p_f32, log1p_f64 = _unary("log1p")
-expm1_f32, expm1_f64 = _unary("expm1")
-sin_f32, sin_f64 = _unary("sin")
-cos_f32, cos_f64 = _unary("cos")
-tan_f32, tan_f64 = _unary("tan")
-exp2_f32, exp2_f64 = _unary("exp2")
-log2_f32, log2_f64 = _unary("log2")
-erf_f32, erf_f64 = _unary("erf")
-erfc_f32, erfc_f64 = _unary("erfc")
-lgamma_f32, lgamma_f64 = _unary("lgamma")
-digamma_f32, digamma_f64 = _unary("digamma")
-arcsinh_f32, arcsinh_f64 = _unary("arcsinh")
-sqrt_f32, sqrt_f64 = _unary("sqrt")
-rsqrt_f32, rsqrt_f64 = _unary("rsqrt")
-abs_f32, abs_f64 = _unary("abs")
-floor_f32, floor_f64 = _unary("floor")
-ceil_f32, ceil_f64 = _unary("ceil")
-round_f32, round_f64 = _unary("round")
-sign_f32, sign_f64 = _unary("sign")
-relu_f32, relu_f64 = _unary("relu")
+def _of_one_integer(name: str, rule: integer.UnaryRule, dtype: Int) -> Primitive:
+    return primitive(f"{name}_{dtype}", dtype, (dtype,), lambda b, args: rule(b, args[0]))
 
-pow_f32, pow_f64 = _binary("pow", BINARY["pow"])
-logaddexp_f32, logaddexp_f64 = _binary("logaddexp", BINARY["logaddexp"])
-arctan2_f32, arctan2_f64 = _binary("arctan2", BINARY["arctan2"])
-minimum_f32, minimum_f64 = _binary("minimum", BINARY["minimum"])
-maximum_f32, maximum_f64 = _binary("maximum", BINARY["maximum"])
-floordiv_f32, floordiv_f64 = _binary("floordiv", integer.float_floordiv)
-mod_f32, mod_f64 = _binary("mod", integer.float_mod)
-fma_f32, fma_f64 = _fma("float32"), _fma("float64")
 
-minimum_i32, minimum_i64, minimum_u32 = _integers("minimum", integer.minimum)
-maximum_i32, maximum_i64, maximum_u32 = _integers("maximum", integer.maximum)
-floordiv_i32, floordiv_i64, floordiv_u32 = _integers("floordiv", integer.floordiv)
-mod_i32, mod_i64, mod_u32 = _integers("mod", integer.mod)
-bitand_i32, bitand_i64, bitand_u32 = _integers("bitand", integer.bit_and)
-bitor_i32, bitor_i64, bitor_u32 = _integers("bitor", integer.bit_or)
-bitxor_i32, bitxor_i64, bitxor_u32 = _integers("bitxor", integer.bit_xor)
-shl_i32, shl_i64, shl_u32 = _integers("shl", integer.left_shift)
-shr_i32, shr_i64, shr_u32 = _integers("shr", integer.right_shift)
-abs_i32, abs_i64 = _signed("abs", integer.absolute)
-sign_i32, sign_i64 = _signed("sign", integer.sign)
+def _cast(target: Int, source: Float) -> Primitive:
+    def emit(builder: Builder, args: list[Value]) -> Value:
+        kind = I64 if target == "int64" else I32
+        return integer.from_float(Vector(builder, source), target, kind, args[0])
 
-cast_i32_f32, cast_i32_f64 = _cast("int32")
-cast_i64_f32, cast_i64_f64 = _cast("int64")
-cast_u32_f32, cast_u32_f64 = _cast("uint32")
+    return primitive(f"cast_{target}_{source}", target, (source,), emit)
 
 
 def _power(builder: Builder, x: Value, n: Value) -> Value:
@@ -172,5 +90,52 @@ def _integer_power(dtype: Int) -> Primitive:
     return primitive(f"pow_{dtype}", dtype, ("int64", "int64"), emit)
 
 
-pow_i32, pow_i64 = _integer_power("int32"), _integer_power("int64")
-pow_u32 = _integer_power("uint32")
+# Of floats: all that is not written with a sign. The two divisions have branches; the sum of
+# exponentials is what a running fold repeats.
+_FLOAT: dict[str, tuple[int, Code]] = {
+    **{
+        fn: (FUNCTIONS[fn].arity, code)
+        for fn, code in CODE.items()
+        if not FUNCTIONS[fn].sign and fn not in ("isfinite", "where")
+    },
+    "floordiv": (2, integer.float_floordiv),
+    "mod": (2, integer.float_mod),
+    "logaddexp": (2, polynomials.logaddexp),
+}
+_INTEGER: dict[str, integer.Rule] = {
+    "minimum": integer.minimum,
+    "maximum": integer.maximum,
+    "floordiv": integer.floordiv,
+    "mod": integer.mod,
+    "bitand": integer.bit_and,
+    "bitor": integer.bit_or,
+    "bitxor": integer.bit_xor,
+    "shl": integer.left_shift,
+    "shr": integer.right_shift,
+}
+_SIGNED: dict[str, integer.UnaryRule] = {"abs": integer.absolute, "sign": integer.sign}
+
+PRIMITIVES: dict[str, Primitive] = {
+    **{
+        f"{fn}_{short}": _of_floats(fn, arity, code, dtype)
+        for fn, (arity, code) in _FLOAT.items()
+        for dtype, short in FLOATS.items()
+    },
+    **{
+        f"{fn}_{short}": _of_integers(fn, rule, dtype)
+        for fn, rule in _INTEGER.items()
+        for dtype, short in INTS.items()
+    },
+    **{
+        f"{fn}_{short}": _of_one_integer(fn, rule, dtype)
+        for fn, rule in _SIGNED.items()
+        for dtype, short in SIGNED.items()
+    },
+    **{f"pow_{short}": _integer_power(dtype) for dtype, short in INTS.items()},
+    **{
+        f"cast_{to}_{of}": _cast(target, source)
+        for target, to in INTS.items()
+        for source, of in FLOATS.items()
+    },
+}
+"""Every scalar function by the name that generated code calls it by."""

@@ -10,12 +10,11 @@ from typing import TypeAlias
 from ostinato.codegen.cpu import gamma, gauss, inverse_trigonometric, periodic, polynomials, power
 from ostinato.codegen.cpu.llvm import Compare, Value
 from ostinato.codegen.cpu.vector import Vector
+from ostinato.pdg.functions import FUNCTIONS
 
 Expr: TypeAlias = "tuple[str | float | Expr, ...]"
 Lookup: TypeAlias = Callable[[str], Value]
-Unary: TypeAlias = Callable[[Vector, Value], Value]
-Binary: TypeAlias = Callable[[Vector, Value, Value], Value]
-Ternary: TypeAlias = Callable[[Vector, Value, Value, Value], Value]
+Code: TypeAlias = Callable[..., Value]  # of a vector and the operands
 
 
 def sign(v: Vector, x: Value) -> Value:
@@ -26,23 +25,15 @@ def sign(v: Vector, x: Value) -> Value:
     return b.select(b.fcmp_ordered(">", x, zero), v.const(1.0), below)
 
 
-def relu(v: Vector, x: Value) -> Value:
-    return v.maximum(x, v.const(0.0))
-
-
-def rsqrt(v: Vector, x: Value) -> Value:
-    return v.builder.fdiv(v.const(1.0), v.call("sqrt", x))
-
-
-def _intrinsic(name: str) -> Unary:
+def _intrinsic(name: str) -> Code:
     return lambda v, x: v.call(name, x)
 
 
-def _comparison(op: Compare) -> Binary:
+def _comparison(op: Compare) -> Code:
     return lambda v, x, y: v.compare(op, x, y)
 
 
-UNARY: dict[str, Unary] = {
+CODE: dict[str, Code] = {
     "neg": lambda v, x: v.builder.fneg(x),
     "not": lambda v, x: v.builder.not_(x),
     "exp": polynomials.exp,
@@ -51,7 +42,6 @@ UNARY: dict[str, Unary] = {
     "sigmoid": polynomials.sigmoid,
     "log1p": polynomials.log1p,
     "expm1": polynomials.expm1,
-    "softplus": polynomials.softplus,
     "sin": periodic.sin,
     "cos": periodic.cos,
     "tan": periodic.tan,
@@ -63,16 +53,12 @@ UNARY: dict[str, Unary] = {
     "digamma": gamma.digamma,
     "arcsinh": inverse_trigonometric.arcsinh,
     "sqrt": _intrinsic("sqrt"),
-    "rsqrt": rsqrt,
     "abs": _intrinsic("fabs"),
     "floor": _intrinsic("floor"),
     "ceil": _intrinsic("ceil"),
     "round": _intrinsic("rint"),
     "sign": sign,
     "isfinite": lambda v, x: v.compare("<", v.call("fabs", x), v.const(math.inf)),
-    "relu": relu,
-}
-BINARY: dict[str, Binary] = {
     "add": lambda v, x, y: v.builder.fadd(x, y),
     "sub": lambda v, x, y: v.builder.fsub(x, y),
     "mul": lambda v, x, y: v.builder.fmul(x, y),
@@ -80,7 +66,6 @@ BINARY: dict[str, Binary] = {
     "minimum": lambda v, x, y: v.minimum(x, y),
     "maximum": lambda v, x, y: v.maximum(x, y),
     "pow": power.power,
-    "logaddexp": polynomials.logaddexp,
     "arctan2": inverse_trigonometric.arctan2,
     "lt": _comparison("<"),
     "le": _comparison("<="),
@@ -90,18 +75,9 @@ BINARY: dict[str, Binary] = {
     "ne": _comparison("!="),
     "and": lambda v, x, y: v.builder.and_(x, y),
     "or": lambda v, x, y: v.builder.or_(x, y),
-}
-TERNARY: dict[str, Ternary] = {
-    "fma": lambda v, x, y, z: v.fma(x, y, z),
     "where": lambda v, c, x, y: v.builder.select(c, x, y),
 }
-
-OPS: dict[str, int] = {
-    **dict.fromkeys(UNARY, 1),
-    **dict.fromkeys(BINARY, 2),
-    **dict.fromkeys(TERNARY, 3),
-}
-"""Every function that an expression may use, with its number of operands."""
+"""The vector code of every function that an expression may use."""
 
 
 def evaluate(v: Vector, expr: Expr, lookup: Lookup) -> Value:
@@ -113,21 +89,9 @@ def evaluate(v: Vector, expr: Expr, lookup: Lookup) -> Value:
             return v.const(float(value))
         case (str(op), *args):
             operands = [evaluate(v, arg, lookup) for arg in args if isinstance(arg, tuple)]
-            return _apply(v, op, operands)
+            return CODE[op](v, *operands)
         case _:
             raise ValueError(f"not an expression: {expr!r}")
-
-
-def _apply(v: Vector, op: str, operands: list[Value]) -> Value:
-    match operands:
-        case [x]:
-            return UNARY[op](v, x)
-        case [x, y]:
-            return BINARY[op](v, x, y)
-        case [x, y, z]:
-            return TERNARY[op](v, x, y, z)
-        case _:
-            raise ValueError(f"{op} cannot have {len(operands)} operands")
 
 
 def renamed(expr: Expr, known: Mapping[str, str]) -> Expr:
@@ -148,10 +112,10 @@ def names(expr: Expr) -> Iterator[str]:
             yield name
         case ("const", value) if not isinstance(value, tuple):
             float(value)
-        case (str(op), *args) if OPS.get(op) == len(args):
+        case (str(op), *args) if op in CODE and FUNCTIONS[op].arity == len(args):
             for arg in args:
                 if not isinstance(arg, tuple):
                     raise ValueError(f"{op} has the operand {arg!r}, which is no expression")
                 yield from names(arg)
         case _:
-            raise ValueError(f"not an expression: {expr!r}; the functions are {sorted(OPS)}")
+            raise ValueError(f"not an expression: {expr!r}; the functions are {sorted(CODE)}")
