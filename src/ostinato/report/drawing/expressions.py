@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
+from ostinato.pdg.functions import ATOM
 from ostinato.pdg.index import (
     expr,
 )
@@ -32,7 +34,7 @@ from ostinato.pdg.node import (
     Transpose,
 )
 from ostinato.report.drawing.binding import bound
-from ostinato.report.drawing.formula import ATOM, INFIX, index_text, number, words
+from ostinato.report.drawing.formula import INFIX, index_text, number, words
 from ostinato.report.drawing.points import At, composed, condition, element, filling, moved, where
 from ostinato.report.drawing.visible import operands
 
@@ -120,7 +122,7 @@ class Expressions:
             case Host(_, fn):
                 return self._call(fn, operands(node), at)
             case Along(fn):
-                return self._call(words(fn), args, at)
+                return self._call(AXIS_FUNCTIONS[fn].shown, args, at)
             case Scan(fn, dim, reverse):
                 return self._call(f"scan_{fn}[{dim}{' backwards' * reverse}]", args, at)
             case Linear(dim, reverse):

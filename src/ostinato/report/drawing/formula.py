@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
+from ostinato.pdg.functions import FUNCTIONS, REPEATED
 from ostinato.pdg.index import Expr, Extremum, FloorDiv, Mod, Product
 from ostinato.pdg.node import Scalar
 
-ATOM = 9  # binds tighter than every operator
+_SIGNS = {
+    **{"*": "·", "%": " mod ", "<=": " ≤ ", ">=": " ≥ ", "==": " = ", "!=": " ≠ "},
+    **{"and": " ∧ ", "or": " ∨ "},
+}
 INFIX: dict[str, tuple[str, int, int]] = {  # sign, how tightly it binds, more on the right
-    "add": (" + ", 2, 0),
-    "sub": (" - ", 2, 1),
-    "mul": ("·", 3, 0),
-    "div": (" / ", 3, 1),
-    "floordiv": (" // ", 3, 1),
-    "mod": (" mod ", 3, 1),
-    "lt": (" < ", 1, 1),
-    "le": (" ≤ ", 1, 1),
-    "gt": (" > ", 1, 1),
-    "ge": (" ≥ ", 1, 1),
-    "eq": (" = ", 1, 1),
-    "ne": (" ≠ ", 1, 1),
-    "and": (" ∧ ", 0, 0),
-    "or": (" ∨ ", 0, 1),
+    f.name: (_SIGNS.get(f.sign, f" {f.sign} "), f.binds, f.name not in REPEATED.values())
+    for f in FUNCTIONS.values()
+    if f.sign and f.arity == 2
 }
 _DIGITS = str.maketrans("0123456789-", "₀₁₂₃₄₅₆₇₈₉₋")
 _POWERS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _WORDS = {
-    "logsumexp": "logcumsumexp",
-    "searchleft": "searchsorted",
-    "searchright": "searchsorted",
     "maximum": "max",
     "minimum": "min",
     "sigmoid": "σ",
