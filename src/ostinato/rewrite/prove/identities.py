@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -10,10 +11,30 @@ from typing import Any
 from ostinato.rewrite.prove.application import Call, Number, Value, key
 from ostinato.rewrite.prove.normal import height, real
 
-_OWN = frozenset(("exp", "log", "sqrt", "sin", "cos", "tan", "tanh"))  # sympy's by the same name
-_OTHER = frozenset(("add", "sub", "mul", "div", "pow", "neg", "log1p", "expm1", "sigmoid")) | (
-    frozenset(("abs", "maximum", "minimum", "stop_gradient", "cast:real"))
-)
+Meaning = Callable[[Any, Any, Any], Any]  # of sympy and the first and the last operand
+
+
+def _own(name: str) -> Meaning:
+    return lambda s, a, b: getattr(s, name)(a)
+
+
+_MEANING: dict[str, Meaning] = {
+    **{fn: _own(fn) for fn in ("exp", "log", "sqrt", "sin", "cos", "tan", "tanh")},
+    "abs": _own("Abs"),
+    "add": lambda s, a, b: a + b,
+    "sub": lambda s, a, b: a - b,
+    "mul": lambda s, a, b: a * b,
+    "div": lambda s, a, b: a / b,
+    "pow": lambda s, a, b: a**b,
+    "neg": lambda s, a, b: -a,
+    "log1p": lambda s, a, b: s.log(1 + a),
+    "expm1": lambda s, a, b: s.exp(a) - 1,
+    "sigmoid": lambda s, a, b: 1 / (1 + s.exp(-a)),
+    "maximum": lambda s, a, b: s.Max(a, b),
+    "minimum": lambda s, a, b: s.Min(a, b),
+    "stop_gradient": lambda s, a, b: a,
+    "cast:real": lambda s, a, b: a,
+}
 
 
 def equal_scalars(left: Value, right: Value) -> bool:
@@ -35,38 +56,7 @@ def _expression(value: Value) -> Any:
             return _sympy().Rational(of.numerator, of.denominator)
         case Number():
             return _sympy().Symbol(key(value), integer=True)
-        case Call(fn, args) if fn in _OWN | _OTHER:
-            a, b = map(_expression, (args[0], args[-1]))
-            return _apply(fn, a, b)
+        case Call(fn, args) if fn in _MEANING:
+            return _MEANING[fn](_sympy(), _expression(args[0]), _expression(args[-1]))
         case _:
             return _sympy().Symbol(key(real(value)), real=True)
-
-
-def _apply(fn: str, a: Any, b: Any) -> Any:
-    s = _sympy()
-    match fn:
-        case "add":
-            return a + b
-        case "sub":
-            return a - b
-        case "mul":
-            return a * b
-        case "div":
-            return a / b
-        case "pow":
-            return a**b
-        case "neg":
-            return -a
-        case "log1p":
-            return s.log(1 + a)
-        case "expm1":
-            return s.exp(a) - 1
-        case "sigmoid":
-            return 1 / (1 + s.exp(-a))
-        case "abs" | "maximum" | "minimum":
-            found = getattr(s, {"abs": "Abs", "maximum": "Max", "minimum": "Min"}[fn])
-            return found(a) if fn == "abs" else found(a, b)
-        case "stop_gradient" | "cast:real":
-            return a
-        case _:
-            return getattr(s, fn)(a)

@@ -14,7 +14,7 @@ from typing import assert_never
 
 import numpy as np
 
-from ostinato.pdg.functions import FUNCTIONS
+from ostinato.pdg.functions import COMPARED, FUNCTIONS
 from ostinato.rewrite.prove.application import (
     Call,
     Choice,
@@ -211,63 +211,31 @@ def _true(_: float) -> float:
     return 1.0
 
 
-def _sigmoid(a: float) -> float:
-    return 0.5 * math.tanh(0.5 * a) + 0.5
-
-
-def _quotient(a: float, b: float) -> float:
-    return a / b
-
-
-def _truth(holds: bool) -> float:
-    return 1.0 if holds else -1.0
-
-
-_UNARY: dict[str, Callable[[float], float]] = {
-    **{name: getattr(math, name) for name in ("exp", "log", "log1p", "expm1", "sqrt")},
-    **{name: getattr(math, name) for name in ("sin", "cos", "tan", "tanh")},
-    "neg": operator.neg,
-    "not": operator.neg,
-    "abs": math.fabs,
-    "sigmoid": _sigmoid,
-    "stop_gradient": _same,
-    "isfinite": _true,
-    "cast:real": _same,
-}
-_BINARY: dict[str, Callable[[float, float], float]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": _quotient,
-    "pow": math.pow,
+_REAL: dict[str, Callable[..., float]] = {
+    **{fn: getattr(math, fn) for fn in FUNCTIONS if hasattr(math, fn)},
+    **{fn: getattr(operator, fn) for fn in ("add", "sub", "mul", "neg", "abs")},
+    "div": operator.truediv,
     "minimum": min,
     "maximum": max,
+    "stop_gradient": _same,
+    "cast:real": _same,
+    # Truth values are signs.
+    "not": operator.neg,
     "and": min,
     "or": max,
-}
-_COMPARE: dict[str, Callable[[float, float], bool]] = {
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-    "eq": operator.eq,
-    "ne": operator.ne,
+    "isfinite": _true,
 }
 
 
 def _function(fn: str, args: Sequence[float]) -> float | None:
-    """The value of a known function; truth values are signs."""
-    match args:
-        case (a,) if fn in _UNARY:
-            return _UNARY[fn](a)
-        case (a, b) if fn in _BINARY:
-            return _BINARY[fn](a, b)
-        case (a, b) if fn in _COMPARE:
-            return _truth(_COMPARE[fn](a, b))
-        case (c, a, b) if fn == "where":
-            return a if c > 0 else b
-        case _:
-            return _tabled(fn, args)
+    """The value of a function of real numbers and signs; None for one that no table knows."""
+    if fn in _REAL:
+        return _REAL[fn](*args)
+    if fn == "where":
+        return args[1] if args[0] > 0 else args[2]
+    if fn in FUNCTIONS and FUNCTIONS[fn].binds == COMPARED:
+        return 1.0 if getattr(operator, fn)(*args) else -1.0
+    return _tabled(fn, args)
 
 
 def _tabled(fn: str, args: Sequence[float]) -> float | None:
