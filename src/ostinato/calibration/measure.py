@@ -32,6 +32,7 @@ LANES = 16  # numbers of a vector
 CHAINS = 16  # of divisions: more than a processor has in flight
 ROWS = 512  # of a matrix that is read in strides: a power of two, as many extents are
 TILE = 32  # rows of a tile, when nobody says how many there are
+ALIKE = {"erfc": "erf", "digamma": "lgamma", "floordiv": "mod"}  # functions that take as long
 PASSES = 4  # of a step of `streamed`: it writes the new value, and moves it to where it is read
 
 
@@ -123,8 +124,7 @@ def calibrate(
     show("done", len(all_stages), len(all_stages))
     about = f"{processor()}, {available_cores()} cores, {time.strftime('%Y-%m-%d')}"
     functions = {**Profile().functions, **found.pop("functions")}
-    functions |= {"erfc": functions["erf"], "digamma": functions["lgamma"]}
-    functions["floordiv"] = functions["mod"]
+    functions |= {fn: functions[other] for fn, other in ALIKE.items()}
     found.pop("base_ns")
     return Profile(name=about, functions=dict(sorted(functions.items())), **found), taken
 

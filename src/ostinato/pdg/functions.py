@@ -95,7 +95,7 @@ def _compared(name: str, sign: str, numpy: np.ufunc, commutes: bool = False) -> 
 
 
 def _bitwise(name: str, sign: str, numpy: Callable[..., Array]) -> Function:
-    return Function(name, 2, INTS, numpy, (), "same", sign, ADDED, safe=(None, None))
+    return Function(name, 2, INTS, numpy, (), "same", sign, ADDED, safe=(None, None), commutes=True)
 
 
 def _coding(half: Dtype) -> tuple[Function, Function]:

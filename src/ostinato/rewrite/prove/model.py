@@ -174,7 +174,7 @@ class Model:
         values = [self.value(body) for _ in self.steps(over)]
         if self.in_order and fn.removeprefix("scan ") in ("sum", "dot"):
             return functools.reduce(operator.add, values, 0.0)
-        return _FOLDS[fn.removeprefix("scan ")](values)
+        return FOLDS[fn.removeprefix("scan ")](values)
 
     def steps(self, over: list[Var]) -> Iterator[None]:
         """Give the variables of a fold all their values, the first one outermost."""
@@ -276,7 +276,7 @@ def _any_function_of_the_row(values: list[float]) -> float:
     return math.fsum(v * math.sqrt(2 + k) for k, v in enumerate(values))
 
 
-_FOLDS: dict[str, Callable[[list[float]], float]] = {
+FOLDS: dict[str, Callable[[list[float]], float]] = {
     "row": _any_function_of_the_row,
     "sum": math.fsum,
     "dot": math.fsum,
