@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
+from ostinato.codegen.cpu.step_expression import CODE
 from ostinato.codegen.ir.system import (
     Call,
     Choice,
@@ -27,11 +28,6 @@ from ostinato.codegen.systems.axes import coefficient
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
-
-VECTOR_FUNCTIONS = frozenset(
-    "add sub mul div neg minimum maximum where lt le gt ge eq ne and or not exp log tanh sigmoid "
-    "sin cos tan sqrt abs floor ceil round sign log1p expm1 stop_gradient".split()
-)
 
 Ways = dict[Dim, tuple[int, ...]]
 
@@ -219,8 +215,9 @@ def is_vectorisable(value: Value) -> bool:
         case Load():
             return True
         case Call(fn, args, dtype):
-            known = fn in VECTOR_FUNCTIONS and (dtype in FLOATS or dtype == "bool")
-            return known and all(map(is_vectorisable, args))
+            known = fn in CODE or fn == "stop_gradient"
+            is_real = dtype in FLOATS or dtype == "bool"
+            return known and is_real and all(map(is_vectorisable, args))
         case Position() | Draw() | Choice():
             return False
         case unknown:
