@@ -12,6 +12,7 @@ from ostinato.codegen.cpu.prelude import NAMES
 from ostinato.codegen.cpu.step_expression import CODE
 from ostinato.codegen.loops.expression import Name
 from ostinato.machine.profile import Profile
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS, AxisFunction
 from ostinato.pdg.functions import (
     FLOATS,
     FOLDS,
@@ -90,3 +91,13 @@ def test_a_fold_of_nothing_changes_no_value_that_is_added(fold: Fold) -> None:
             assert {*fold.accepts} <= {*FUNCTIONS[fold.repeats].accepts}
         else:
             assert FUNCTIONS[fold.beats].numpy(x, unit) or x == unit
+
+
+@pytest.mark.parametrize("function", AXIS_FUNCTIONS.values(), ids=lambda f: f.name)
+def test_a_running_value_begins_with_what_changes_nothing(function: AxisFunction) -> None:
+    assert bool(function.begins) == (function.work in ("running", "exponential")) or (
+        function.name == "scatter"
+    )
+    if function.repeats in FUNCTIONS:
+        assert REPEATED[function.begins] == function.repeats
+        assert function.accepts == FOLDS[function.begins].accepts

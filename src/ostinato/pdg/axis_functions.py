@@ -12,10 +12,11 @@ from typing import Literal
 
 import numpy as np
 
-from ostinato.pdg.functions import FLOATS, NUMBERS, Array
+from ostinato.pdg.functions import FLOATS, FOLDS, FUNCTIONS, NUMBERS, REPEATED, Array
 from ostinato.pdg.node import Dtype
 
 SizeOf = Literal["first", "last", "declared"]
+Work = Literal["running", "exponential", "in turn", "sorted", "searched"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,10 @@ class AxisFunction:
 
     ``size_of`` says where the size of the result's axis comes from: an operand, or a field of the
     node. ``equal`` demands that all operands have one size along the axis.
+
+    A running value ``repeats`` a function of two, from what the fold ``begins`` gives for nothing.
+    ``work`` is what takes the time: an operation for every element, an exponential and a logarithm
+    too, a step that waits for the one before, the comparisons of a sort, or those of a search.
     """
 
     name: str
@@ -34,6 +39,9 @@ class AxisFunction:
     positions: bool = False  # the result is int32 positions, not values
     size_of: SizeOf = "first"
     equal: bool = True
+    repeats: str = ""
+    begins: str = ""
+    work: Work = "running"
 
 
 def _accumulated(function: np.ufunc) -> Callable[[Sequence[Array], int], Array]:
@@ -100,22 +108,38 @@ def _scattered(rows: Sequence[Array], size: int) -> Array:
     return out
 
 
+def _running(fold: str) -> AxisFunction:
+    """The fold of all elements up to each."""
+    repeats = REPEATED[fold]
+    function = FUNCTIONS[repeats].numpy
+    assert isinstance(function, np.ufunc), f"{repeats} is no ufunc of NumPy's"
+    numpy = _summed if fold == "sum" else _accumulated(function)
+    return AxisFunction(
+        fold, f"cum{fold}", 1, FOLDS[fold].accepts, numpy, repeats=repeats, begins=fold
+    )
+
+
+def _search(side: Literal["left", "right"], shown: str) -> AxisFunction:
+    return AxisFunction(
+        f"search{side}", shown, 2, NUMBERS, _searched(side), True, "last", equal=False,
+        work="searched",
+    )  # fmt: skip
+
+
 _TABLE = (
-    AxisFunction("sum", "cumsum", 1, NUMBERS, _summed),
-    AxisFunction("prod", "cumprod", 1, NUMBERS, _accumulated(np.multiply)),
-    AxisFunction("max", "cummax", 1, NUMBERS, _accumulated(np.maximum)),
-    AxisFunction("min", "cummin", 1, NUMBERS, _accumulated(np.minimum)),
-    AxisFunction("logsumexp", "logcumsumexp", 1, FLOATS, _accumulated(np.logaddexp)),
-    AxisFunction("linear", "linear_recurrence", 2, NUMBERS, _linear),
-    AxisFunction("argsort", "argsort", 1, NUMBERS, _argsort, positions=True),
-    AxisFunction("shuffle", "shuffle", 1, ("int32",), _shuffled, positions=True),
+    _running("sum"),
+    _running("prod"),
+    _running("max"),
+    _running("min"),
     AxisFunction(
-        "searchleft", "searchsorted", 2, NUMBERS, _searched("left"), True, "last", equal=False
+        "logsumexp", "logcumsumexp", 1, FLOATS, _accumulated(np.logaddexp),
+        repeats="logaddexp", begins="max", work="exponential",
     ),
-    AxisFunction(
-        "searchright", "searchsorted_right", 2, NUMBERS, _searched("right"), True, "last",
-        equal=False,
-    ),
+    AxisFunction("linear", "linear_recurrence", 2, NUMBERS, _linear, begins="sum"),
+    AxisFunction("argsort", "argsort", 1, NUMBERS, _argsort, positions=True, work="sorted"),
+    AxisFunction("shuffle", "shuffle", 1, ("int32",), _shuffled, positions=True, work="in turn"),
+    _search("left", "searchsorted"),
+    _search("right", "searchsorted_right"),
     AxisFunction("scatter", "scatter_add", 2, NUMBERS, _scattered, size_of="declared"),
 )  # fmt: skip
 

@@ -26,6 +26,7 @@ from ostinato.codegen.planning.arena import ITEM_BYTES
 from ostinato.codegen.systems.axes import coefficient
 from ostinato.codegen.systems.masked_sums import factors
 from ostinato.machine.profile import Profile
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import Cond, cond_symbols, holds
 from ostinato.pdg.functions import FLOATS, FUNCTIONS
 from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate
@@ -138,14 +139,15 @@ class Leaves:
         out = (
             1.0 if s.along is None else max(size_at(a, point) for a in s.axes if a.index == s.along)
         )
-        if s.fold == "argsort":
+        work = AXIS_FUNCTIONS[s.fold].work
+        if work == "sorted":
             return count * (profile.leaf_ns + profile.order_ns * length * math.log2(1 + length))
-        if s.fold == "shuffle":
+        if work == "in turn":
             return count * (profile.leaf_ns + profile.serial_ns * length)
-        if s.fold.startswith("search"):
+        if work == "searched":
             return count * (profile.leaf_ns + profile.order_ns * out * math.log2(1 + length))
         each = profile.serial_ns
-        if "exp" in s.fold:
+        if work == "exponential":
             each += 16 * profile.function_ns("exp")
         inner = size_at(rows[-1], point) if rows else 1.0
         vector = 4.0 if inner >= 16 else 1.0  # rows that are neighbours go on together

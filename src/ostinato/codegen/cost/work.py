@@ -37,6 +37,7 @@ from ostinato.codegen.planning.arena import ITEM_BYTES
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.systems.masked_sums import factors
 from ostinato.machine.profile import LEVELS, TYPICAL_EXTENT, Profile
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.index import Dim, Extent, dims_of
 
 OPERATIONS = ("products", "elementwise", "functions", "draws")  # of one number each
@@ -218,8 +219,9 @@ class _Counts:
     def sweep(self, s: Statement, rows: Sequence[Axis]) -> None:
         axes = (*rows, *(a for a in s.axes if a.index in s.reduced))
         elements = positions(axes, self.point)
-        best = self.walk.profile.function_ns("exp" if "exp" in s.fold else "add")
-        self.operate("functions" if "exp" in s.fold else "elementwise", elements, best, s.dtype)
+        is_long = AXIS_FUNCTIONS[s.fold].work == "exponential"
+        best = self.walk.profile.function_ns("exp" if is_long else "add")
+        self.operate("functions" if is_long else "elementwise", elements, best, s.dtype)
         self.value(s.clauses[0][1], axes, 0.0)
         self.moved(s.name, positions(s.result_axes, self.point))
 

@@ -59,12 +59,12 @@ def literal(value: Scalar, dtype: Dtype) -> Expression:
 
 def function(fn: str, dtype: Dtype, args: tuple[Expression, ...]) -> Expression:
     """An elementwise function of operands of one dtype (``where``: bool first)."""
-    known = FUNCTIONS[fn]
-    if fn in _ARITHMETIC:
+    known = FUNCTIONS.get(fn)  # a running fold repeats `logaddexp`, which no program names
+    if known and fn in _ARITHMETIC:
         return _narrowed(binary(known.sign, *args), dtype)
     if fn in _LOGIC:
         return binary(_LOGIC[fn], *args)
-    if known.binds == COMPARED:
+    if known and known.binds == COMPARED:
         return compare(typed(Sign, known.sign), *args)
     match fn:
         case "not":

@@ -28,7 +28,8 @@ from ostinato.codegen.loops.expression import (
 from ostinato.codegen.loops.statements import Block, Definition, Do
 from ostinato.codegen.memory.scratch import scratch
 from ostinato.codegen.systems.whole_axes import JUMPING, operands, walked
-from ostinato.pdg.functions import REPEATED, fold_unit
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
+from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
 
 
@@ -182,9 +183,7 @@ class _Sweep:
 
     def unit(self) -> float:
         """What a running value is before the first position."""
-        s = self.s
-        unit = {"linear": "sum", "logsumexp": "max"}.get(s.fold, s.fold)
-        return fold_unit(unit, s.dtype)
+        return fold_unit(AXIS_FUNCTIONS[self.s.fold].begins, self.s.dtype)
 
     def step(self, before: Expression, at: Expr, out: Block) -> Expression:
         """The running value at a position, from the one before it."""
@@ -193,9 +192,7 @@ class _Sweep:
         if self.s.fold == "linear":
             scaled = target.function("mul", dtype, (found[0], before))
             return target.function("add", dtype, (found[1], scaled))
-        if self.s.fold == "logsumexp":
-            return call(f"logaddexp_{target.SUFFIX[dtype]}", before, *found)
-        return target.function(REPEATED[self.s.fold], dtype, (before, *found))
+        return target.function(AXIS_FUNCTIONS[self.s.fold].repeats, dtype, (before, *found))
 
     # ------------------------------------------------------------ positions
 

@@ -14,6 +14,7 @@ from ostinato.codegen.ir.system import Load, Statement, loads
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import coefficient, is_tiny, long_axes
 from ostinato.codegen.systems.whole_axes import JUMPING
+from ostinato.pdg.functions import POSITIONS
 from ostinato.pdg.index import Dim, dims_of
 
 FEW = 16  # elements per row up to which rows are the innermost axis
@@ -93,7 +94,7 @@ def _permuted(load: Load, producer: Statement, order: tuple[int, ...]) -> Load:
 def _contiguous(s: Statement) -> Statement:
     """A fold with a kept axis innermost, where its loads are contiguous along that axis."""
     own = {a.index for a in s.axes}
-    if s.kind != "fold" or s.fold.startswith("arg") or any(dims_of(a.size) & own for a in s.axes):
+    if s.kind != "fold" or s.fold in POSITIONS or any(dims_of(a.size) & own for a in s.axes):
         return s
     found = [load for _, value in s.clauses for load in loads(value)]
     last = s.result_axes[-1] if s.result_axes else None  # the stored order stays

@@ -22,6 +22,7 @@ from ostinato.codegen.ir.fresh_names import fresh
 from ostinato.codegen.ir.system import Axis, Load, Statement, System, loads
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.tile import WIDTH, WORKERS, balanced_width, carried_dims, serial_dims
+from ostinato.pdg.functions import POSITIONS
 from ostinato.pdg.index import Dim, dims_of, expr
 
 LONG = 4096  # rows: fewer need no tiles to save memory
@@ -91,7 +92,7 @@ def _families(statements: Mapping[str, Statement]) -> _Families:
 def _whole(s: Statement) -> Iterator[Dim]:
     """The axes that a statement needs all positions of at once, or whose size varies."""
     for axis in s.axes:
-        needs_all = axis.index in s.reduced and (s.kind == "along" or s.fold.startswith("arg"))
+        needs_all = axis.index in s.reduced and (s.kind == "along" or s.fold in POSITIONS)
         if needs_all or axis.index == s.along or s.kind == "host" or axis.size != axis.pad:
             yield axis.index
 

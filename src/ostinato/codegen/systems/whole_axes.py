@@ -14,10 +14,11 @@ from dataclasses import replace
 from ostinato.codegen.ir.fresh_names import fresh
 from ostinato.codegen.ir.system import Axis, Call, Load, Statement, System, Value
 from ostinato.codegen.ir.values import value_symbols
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, dims_of, expr
 
-JUMPING = ("argsort", "searchleft", "searchright", "shuffle")
+JUMPING = frozenset(f.name for f in AXIS_FUNCTIONS.values() if f.positions)  # read at any place
 
 
 def rows(s: Statement) -> tuple[Axis, ...]:

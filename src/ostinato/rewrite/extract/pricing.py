@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ostinato.machine.profile import Profile
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.node import Random
 from ostinato.rewrite.extract.export import EGraph, ENode
 from ostinato.rewrite.extract.sizes import Sizes
@@ -206,14 +207,14 @@ class Pricing:
         fn, axis = str(node.fields[0]), int(node.fields[1])
         shapes = [self._sizes.shape[k] for k in node.kids]
         rows = max(math.prod(s) for s in shapes)
-        profile = self.profile
-        if fn == "argsort":
+        profile, work = self.profile, AXIS_FUNCTIONS[fn].work
+        if work == "sorted":
             return profile.order_ns * rows * math.log2(1 + shapes[0][-axis])
-        if fn.startswith("search"):
+        if work == "searched":
             return profile.order_ns * out * math.log2(1 + shapes[0][-axis])
-        if fn == "shuffle":
+        if work == "in turn":
             return profile.serial_ns * rows
-        each = profile.function_ns("exp") if fn == "logsumexp" else 0.0
+        each = profile.function_ns("exp") if work == "exponential" else 0.0
         return (rows + out) * (each + profile.serial_ns / 4)
 
     def _product(self, cls: int, node: ENode, trips: float) -> Cost:
