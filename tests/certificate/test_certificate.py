@@ -23,7 +23,10 @@ from tests.certificate.programs import certificate, refusal
 from tests.pipeline.programs import SMALL
 from tests.pipeline.test_spread import judged
 
-FORBIDDEN = ("saturate", "extract", "improve", "legality", "optimize", "rebuild", "load")
+FORBIDDEN = (
+    *("engine.saturate", "extract.choose", "extract.improve", "extract.legal_terms"),
+    *("extract.rebuild", "load.program_rows", "optimize"),
+)
 
 
 def test_the_certificate_holds() -> None:

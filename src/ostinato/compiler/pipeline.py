@@ -233,7 +233,7 @@ def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized
 def _require_defined(optimized: Optimized, given: Pdg) -> None:
     from ostinato.pdg.demand.check import check
 
-    check(optimized.pdg, given.minimum_extents)
+    check(optimized.pdg, given.minimum_extents, is_rewritten=True)
 
 
 def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:

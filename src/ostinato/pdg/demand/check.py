@@ -29,11 +29,14 @@ from ostinato.pdg.node import Gather, Host, Input, Node, Part, Pdg, Random, Read
 from ostinato.pdg.quasi_affine import is_quasi_affine
 
 
-def check(pdg: Pdg, minimum_extents: LowerBounds | None = None) -> Demand:
+def check(
+    pdg: Pdg, minimum_extents: LowerBounds | None = None, is_rewritten: bool = False
+) -> Demand:
     """Prove for all extents that a program is defined, and return what it demands.
 
     ``minimum_extents`` gives the least value of extents that start above 1; by default the
-    program's own.
+    program's own. A program that ``is_rewritten`` may take positions on axes without elements where
+    all steps of a value are made at once: nobody looks at those, and lowering keeps them inside.
     Errors: CoverageError, DomainError, ShapeError, each with the first bad point.
     """
     demand = Demand(pdg, pdg.minimum_extents if minimum_extents is None else minimum_extents)
@@ -50,7 +53,7 @@ def check(pdg: Pdg, minimum_extents: LowerBounds | None = None) -> Demand:
             case Read():
                 _check_slices(demand, node, node.op)
                 _check_fixed(demand, node, node.op)
-            case Gather(axis, None):
+            case Gather(axis, None) if not is_rewritten:
                 _check_positions(demand, node, axis)
             case Gather(_, (dim, steps)):
                 _check_window(demand, node, dim, steps)
