@@ -58,7 +58,9 @@ def interpreted(
 ) -> dict[str, npt.NDArray[Any]]:
     """The outputs of a program as its loop IR has them, or as it has them after a ``change``."""
     plan, constants = planned(program, threads=workers)
-    arrays = {k: np.asarray(v) for k, v in arguments.items() if isinstance(v, np.ndarray)}
+    arrays: dict[str, npt.NDArray[Any]] = {
+        k: v for k, v in arguments.items() if not isinstance(v, int)
+    }
     extents = {k: v for k, v in arguments.items() if isinstance(v, int)}
     given = {**arrays, **constants}
     assert {*signature(program.pdg).extents} <= extents.keys(), "all extents are needed"

@@ -14,6 +14,8 @@ from ostinato.pdg.functions import FUNCTIONS
 
 Expr: TypeAlias = "tuple[str | float | Expr, ...]"
 Lookup: TypeAlias = Callable[[str], Value]
+Unary: TypeAlias = Callable[[Vector, Value], Value]
+Binary: TypeAlias = Callable[[Vector, Value, Value], Value]
 Code: TypeAlias = Callable[..., Value]  # of a vector and the operands
 
 
@@ -25,15 +27,19 @@ def sign(v: Vector, x: Value) -> Value:
     return b.select(b.fcmp_ordered(">", x, zero), v.const(1.0), below)
 
 
-def _intrinsic(name: str) -> Code:
+def _select(v: Vector, test: Value, x: Value, y: Value) -> Value:
+    return v.builder.select(test, x, y)
+
+
+def _intrinsic(name: str) -> Unary:
     return lambda v, x: v.call(name, x)
 
 
-def _comparison(op: Compare) -> Code:
+def _comparison(op: Compare) -> Binary:
     return lambda v, x, y: v.compare(op, x, y)
 
 
-CODE: dict[str, Code] = {
+_UNARY: dict[str, Unary] = {
     "neg": lambda v, x: v.builder.fneg(x),
     "not": lambda v, x: v.builder.not_(x),
     "exp": polynomials.exp,
@@ -59,6 +65,8 @@ CODE: dict[str, Code] = {
     "round": _intrinsic("rint"),
     "sign": sign,
     "isfinite": lambda v, x: v.compare("<", v.call("fabs", x), v.const(math.inf)),
+}
+_BINARY: dict[str, Binary] = {
     "add": lambda v, x, y: v.builder.fadd(x, y),
     "sub": lambda v, x, y: v.builder.fsub(x, y),
     "mul": lambda v, x, y: v.builder.fmul(x, y),
@@ -75,8 +83,8 @@ CODE: dict[str, Code] = {
     "ne": _comparison("!="),
     "and": lambda v, x, y: v.builder.and_(x, y),
     "or": lambda v, x, y: v.builder.or_(x, y),
-    "where": lambda v, c, x, y: v.builder.select(c, x, y),
 }
+CODE: dict[str, Code] = {**_UNARY, **_BINARY, "where": _select}
 """The vector code of every function that an expression may use."""
 
 

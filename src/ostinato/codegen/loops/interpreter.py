@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -187,8 +188,7 @@ class _Running:
         match of.maker, args:
             case "access", [int(scope), _, str(dtype), _]:
                 tensor = tensors[scope]
-                load = lambda m, offset: m.read(tensor, offset, dtype)  # noqa: E731
-                return load, lambda m, offset, value: m.write(tensor, offset, dtype, value)
+                return partial(_load, tensor, dtype), partial(_store, tensor, dtype)
             case "matmul", [spec]:
                 return (primitives.Multiplier(spec, memory, tensors, self.lists),)
             case "living", [_]:
@@ -318,15 +318,21 @@ class _Running:
                 memory.write(left, to + column * to_step + row, dtype, value)
 
 
+def _load(tensor: str, dtype: str, memory: Memory, offset: int) -> Any:
+    return memory.read(tensor, offset, dtype)
+
+
+def _store(tensor: str, dtype: str, memory: Memory, offset: int, value: object) -> None:
+    memory.write(tensor, offset, dtype, value)
+
+
 def is_integer(x: object) -> bool:
     return isinstance(x, int | np.integer)
 
 
-def dtype_of(x: object) -> str:
+def dtype_of(x: Any) -> str:
     """The type of a value: that of Python's numbers is bool, int64 or float64."""
-    if isinstance(x, np.generic):
-        return x.dtype.name
-    return {bool: "bool", int: "int64", float: "float64"}[type(x)]
+    return str(np.asarray(x).dtype.name)
 
 
 def compute(op: str, x: Any, y: Any) -> Any:

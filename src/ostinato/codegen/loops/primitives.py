@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,19 +37,27 @@ def scalar(name: str) -> Meaning | None:
     What is computed with a value that was never written, is none either; a choice needs one side.
     """
     if name == "where":
-        return lambda test, x, y: POISON if test is POISON else x if test else y
+        return _choose
     meaning = _scalar(name)
-    if meaning is None:
-        return None
-    return lambda *args: POISON if any(x is POISON for x in args) else meaning(*args)
+    return None if meaning is None else partial(_unless_poisoned, meaning)
+
+
+def _choose(test: Any, x: Any, y: Any) -> Any:
+    if test is POISON:
+        return POISON
+    return x if test else y
+
+
+def _unless_poisoned(meaning: Meaning, *args: Any) -> Any:
+    return POISON if any(x is POISON for x in args) else meaning(*args)
 
 
 def _scalar(name: str) -> Meaning | None:
     if name in TYPES:
-        return lambda x: np.asarray(x).astype(TYPES[name])[()]
+        return partial(_cast, TYPES[name])
     if found := _CAST.fullmatch(name):
         to = _dtype(found[1])
-        return lambda x: convert(np.asarray(x), to)[()]
+        return partial(_converted, to)
     if found := _HALF.fullmatch(name):
         return _half(found[1], found[2])
     if found := _DRAW.fullmatch(name):
@@ -78,9 +87,30 @@ def _elementwise(fn: str, dtype: str) -> Meaning | None:
 
 def _half(kind: str, way: str) -> Meaning:
     dtype = np.dtype(kind)
-    if way == "bits_f32":
-        return lambda x: np.asarray(x, "float32").astype(dtype).view("uint16")[()]
-    return lambda x: np.asarray(x, "uint16").view(dtype).astype("float32")[()]
+
+    def bits(x: Any) -> Any:
+        return np.asarray(x, "float32").astype(dtype).view("uint16")[()]
+
+    def value(x: Any) -> Any:
+        return np.asarray(x, "uint16").view(dtype).astype("float32")[()]
+
+    return bits if way == "bits_f32" else value
+
+
+def _cast(dtype: str, x: Any) -> Any:
+    return np.asarray(x).astype(dtype)[()]
+
+
+def _converted(dtype: Any, x: Any) -> Any:
+    return convert(np.asarray(x), dtype)[()]
+
+
+def _folded(seed: Any) -> int:
+    return (int(seed) & 0xFFFFFFFF) ^ (int(seed) >> 32 & 0xFFFFFFFF)
+
+
+def _nothing(*_: Any) -> None:
+    pass
 
 
 def _words(words: Sequence[Any]) -> tuple[Any, Any]:
@@ -100,8 +130,8 @@ def _bits(place: int) -> Meaning:
 PLAIN: dict[str, Meaning] = {
     "min": min,
     "max": max,
-    "prefetch": lambda *_: None,
-    "fold_seed": lambda seed: (int(seed) & 0xFFFFFFFF) ^ (int(seed) >> 32 & 0xFFFFFFFF),
+    "prefetch": _nothing,
+    "fold_seed": _folded,
     "philox_bits": _bits(0),
     **{f"philox_bits_{k}": _bits(k) for k in (1, 2, 3)},
 }

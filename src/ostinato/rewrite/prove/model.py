@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import assert_never
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -207,14 +207,18 @@ def _same(a: float) -> float:
     return a
 
 
+def _quotient(a: float, b: float) -> float:
+    return a / b
+
+
 def _true(_: float) -> float:
     return 1.0
 
 
-_REAL: dict[str, Callable[..., float]] = {
+_REAL: dict[str, Callable[..., Any]] = {
     **{fn: getattr(math, fn) for fn in FUNCTIONS if hasattr(math, fn)},
     **{fn: getattr(operator, fn) for fn in ("add", "sub", "mul", "neg", "abs")},
-    "div": operator.truediv,
+    "div": _quotient,
     "minimum": min,
     "maximum": max,
     "stop_gradient": _same,
@@ -230,7 +234,7 @@ _REAL: dict[str, Callable[..., float]] = {
 def _function(fn: str, args: Sequence[float]) -> float | None:
     """The value of a function of real numbers and signs; None for one that no table knows."""
     if fn in _REAL:
-        return _REAL[fn](*args)
+        return float(_REAL[fn](*args))
     if fn == "where":
         return args[1] if args[0] > 0 else args[2]
     if fn in FUNCTIONS and FUNCTIONS[fn].binds == COMPARED:

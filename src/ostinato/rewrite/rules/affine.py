@@ -34,7 +34,8 @@ _KEPT: dict[Exactness, str] = {
 
 def _step(name: str, law: str, term: str, concluded: str, *when: str) -> Rule:
     """What is known of operands of a term says what the term is."""
-    exact = (kept for kept, names in _KEPT.items() if re.fullmatch(names, name))
+    kept = [each for each, names in _KEPT.items() if re.fullmatch(names, name)]
+    exact: Exactness = kept[0] if kept else "distributes"
     return Rule(
         name=f"affine/{name}",
         law=law,
@@ -43,7 +44,7 @@ def _step(name: str, law: str, term: str, concluded: str, *when: str) -> Rule:
         right="x",
         when=(f"(= x {term})", *when),
         also=(concluded,),
-        exact=next(exact, "distributes"),
+        exact=exact,
         proof=PROOF,
     )
 
