@@ -34,7 +34,7 @@ _KEPT: dict[Exactness, str] = {
 
 def _step(name: str, law: str, term: str, concluded: str, *when: str) -> Rule:
     """What is known of operands of a term says what the term is."""
-    kept = [each for each, names in _KEPT.items() if re.fullmatch(names, name)]
+    kept: list[Exactness] = [e for e, names in _KEPT.items() if re.fullmatch(names, name)]
     exact: Exactness = kept[0] if kept else "distributes"
     return Rule(
         name=f"affine/{name}",
