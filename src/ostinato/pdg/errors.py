@@ -106,3 +106,7 @@ class CertificateError(OstinatoError):
 
 class MemoryLimitError(OstinatoError):
     """No form of a program fits in the memory that it may take, or a run would need more."""
+
+
+class UnreadableError(Exception):
+    """Code that a target does not write: it says what, and where. Numba compiles it then."""

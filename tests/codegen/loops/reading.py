@@ -9,7 +9,8 @@ from typing import Any
 from ostinato.codegen.cpu.native.llvm_modules import NAMES
 from ostinato.codegen.loops.expression import Name
 from ostinato.codegen.loops.reader import read
-from ostinato.codegen.loops.statements import Definition, Function, UnreadableError
+from ostinato.codegen.loops.statements import Definition, Function
+from ostinato.pdg.errors import UnreadableError
 
 
 def module(text: str) -> Iterator[Function]:

@@ -76,7 +76,7 @@ def _lines(statement: Statement) -> Iterator[str]:
         case Remark(text):
             yield comment(text)
         case Nothing(remark):
-            yield f"pass  {comment(remark)}"
+            yield f"pass  {comment(remark)}" if remark else "pass"
         case other:
             raise AssertionError(f"no text for {other}")
 

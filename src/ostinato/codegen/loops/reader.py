@@ -38,10 +38,10 @@ from ostinato.codegen.loops.statements import (
     Nothing,
     Return,
     Statement,
-    UnreadableError,
     While,
     Write,
 )
+from ostinato.pdg.errors import UnreadableError
 
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",

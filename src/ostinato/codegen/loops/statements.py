@@ -12,10 +12,6 @@ from ostinato.codegen.loops.expression import Call, Expression, Given, given
 Kind = Literal["int64", "int64[::1]", "uint8[::1]"]
 
 
-class UnreadableError(NotImplementedError):
-    """Code that is outside of the loop IR, or of what a target writes: it says what, and where."""
-
-
 class Statement:
     """One step of a function."""
 

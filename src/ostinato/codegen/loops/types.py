@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.codegen.loops.statements import UnreadableError
+from ostinato.pdg.errors import UnreadableError
 
 FLOATS = ("float32", "float64")
 SIGNED = ("int32", "int64")

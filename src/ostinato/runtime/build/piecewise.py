@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from ostinato.pdg.errors import UnreadableError
 from ostinato.runtime.build import objects
 from ostinato.runtime.build.compiling import Team
 from ostinato.runtime.build.linking import key_of, named
@@ -52,7 +53,7 @@ class Making:
             try:
                 for unit in units:
                     self._begin(unit)
-            except NotImplementedError as failure:
+            except UnreadableError as failure:
                 self.failure = failure
 
     def _begin(self, unit: Unit) -> None:
@@ -70,7 +71,7 @@ class Making:
     def finish(self) -> tuple[Keys, dict[str, bytes]]:
         """Wait for all of it, and keep what is new in the cache.
 
-        Errors: the failure, if there is one; NotImplementedError if there is no driver.
+        Errors: the failure, if there is one; UnreadableError if there is no driver.
         """
         if self.failure is not None:
             raise self.failure
@@ -78,7 +79,7 @@ class Making:
         for key, body in made.items():
             objects.store(key, body)
         if not self._driver:
-            raise NotImplementedError("no driver")
+            raise UnreadableError("no driver")
         others = self._names.keys() - {self._driver, *self._kernels}
         keys = Keys(
             self._names[self._driver],

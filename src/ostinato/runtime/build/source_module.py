@@ -20,7 +20,7 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.pdg.errors import OptionError
+from ostinato.pdg.errors import OptionError, UnreadableError
 from ostinato.runtime.build import objects
 from ostinato.runtime.build.compiling import Team
 from ostinato.runtime.build.linking import Library
@@ -63,7 +63,7 @@ def load_module(program: Kept, cores: int = 1, making: Making | None = None) -> 
     if keys is None or found.keys() != keys.all:
         try:
             keys, found = _compiled(program, cores, making)
-        except NotImplementedError as failure:
+        except UnreadableError as failure:
             warnings.warn(f"Numba compiles the program, slowly: {failure}", stacklevel=2)
             return load_with_numba(program.directory or _put_down(program), program.key)
         note.write(json.dumps(asdict(keys)).encode())

@@ -58,11 +58,11 @@ from ostinato.codegen.loops.statements import (
     Remark,
     Return,
     Statement,
-    UnreadableError,
     While,
     Write,
 )
 from ostinato.codegen.loops.types import common
+from ostinato.pdg.errors import UnreadableError
 
 carray = object()
 """Stands for Numba's view of memory: here memory is an address."""

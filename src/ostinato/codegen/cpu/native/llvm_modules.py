@@ -20,7 +20,6 @@ from ostinato.codegen.cpu.part import Part
 from ostinato.codegen.cpu.target import SUFFIX
 from ostinato.codegen.loops.expression import Name
 from ostinato.codegen.loops.statements import Definition, Function
-from ostinato.codegen.loops.statements import UnreadableError as UnreadableError
 
 SYMBOL = "ostinato.entry"
 """The name of the one function that a unit exports."""

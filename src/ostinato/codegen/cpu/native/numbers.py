@@ -21,8 +21,8 @@ from ostinato.codegen.cpu.llvm import (
     Value,
     constant,
 )
-from ostinato.codegen.loops.statements import UnreadableError
 from ostinato.codegen.loops.types import FLOATS, SIGNED, common, promoted
+from ostinato.pdg.errors import UnreadableError
 
 KINDS: dict[str, Type] = {
     "bool": I1,

@@ -9,7 +9,8 @@ from typing import TypeAlias
 
 from ostinato.codegen.cpu.llvm import I64, Builder, Type, Value
 from ostinato.codegen.cpu.native.numbers import KINDS, Number
-from ostinato.codegen.loops.statements import Add, For, If, Let, Statement, UnreadableError, While
+from ostinato.codegen.loops.statements import Add, For, If, Let, Statement, While
+from ostinato.pdg.errors import UnreadableError
 
 
 @dataclass(frozen=True, slots=True)
