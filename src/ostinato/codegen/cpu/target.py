@@ -21,18 +21,11 @@ from ostinato.codegen.loops.expression import (
     call,
     compare,
 )
+from ostinato.codegen.loops.types import FLOATS as FLOATS
+from ostinato.codegen.loops.types import SUFFIX as SUFFIX
 from ostinato.pdg.functions import COMPARED, FUNCTIONS
 from ostinato.pdg.node import Dtype, Scalar
 
-SUFFIX: dict[Dtype, str] = {
-    "float32": "f32",
-    "float64": "f64",
-    "int32": "i32",
-    "int64": "i64",
-    "uint16": "u16",
-    "uint32": "u32",
-}
-FLOATS = ("float32", "float64")
 NARROW = ("int32", "uint32")  # Numba computes these in 64 bits
 
 ALIASES = (

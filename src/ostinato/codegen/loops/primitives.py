@@ -10,16 +10,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from ostinato.codegen.loops.memory import POISON, Memory
+from ostinato.codegen.loops.types import SUFFIX
 from ostinato.pdg import philox
 from ostinato.pdg.axis_functions import along_axis
 from ostinato.pdg.functions import FUNCTIONS
 from ostinato.pdg.meaning import convert
+from ostinato.pdg.node import Dtype
 
-TYPES = {
-    **{"f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64"},
-    **{"u16": "uint16", "u32": "uint32"},
-}
-SUFFIX = {dtype: suffix for suffix, dtype in TYPES.items()}
+TYPES: dict[str, str] = {suffix: dtype for dtype, suffix in SUFFIX.items()}
 _FUNCTION = re.compile(r"(\w+?)_(f32|f64|i32|i64|u32)")
 _CAST = re.compile(r"cast_(i32|i64|u32)_(?:f32|f64)")
 _HALF = re.compile(r"(float16|bfloat16)_(bits_f32|value_u16)")
@@ -191,7 +189,7 @@ class Operand(Protocol):
 class Product(Protocol):
     """The record of a product: see `ostinato.codegen.cpu.matmul_spec`."""
 
-    dtype: str
+    dtype: Dtype
     m: int | str
     n: int | str
     k: int | str

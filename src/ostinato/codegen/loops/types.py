@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from ostinato.pdg.errors import UnreadableError
+from ostinato.pdg.node import Dtype
 
+SUFFIX: dict[Dtype, str] = {
+    "float32": "f32",
+    "float64": "f64",
+    "int32": "i32",
+    "int64": "i64",
+    "uint16": "u16",
+    "uint32": "u32",
+}
 FLOATS = ("float32", "float64")
 SIGNED = ("int32", "int64")
 
