@@ -16,7 +16,7 @@ import pytest
 import ostinato as ot
 from ostinato.codegen.emit import generated_module as emission
 from ostinato.codegen.emit.function import Body
-from ostinato.codegen.emit.index_text import expression
+from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.ir.system import Axis, Load, Statement
 from ostinato.codegen.ir.tree import Contraction, Loop, Nest, Tree
 from ostinato.codegen.loops.expression import Expression, binary

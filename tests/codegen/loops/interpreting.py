@@ -14,7 +14,7 @@ from ostinato.codegen.emit.generated_module import functions
 from ostinato.codegen.emit.interface import interface
 from ostinato.codegen.emit.ports import Field
 from ostinato.codegen.loops.interpreter import Machine
-from ostinato.codegen.loops.memory import Area, Memory, Trap
+from ostinato.codegen.loops.memory import ByteRange, Memory, Trap
 from ostinato.codegen.loops.statements import Function
 from ostinato.codegen.planning.arena import layout, sizes_bytes
 from ostinato.codegen.planning.plan import Plan
@@ -38,7 +38,7 @@ def machine(
     """A machine with an empty arena, whose workers take items as the seed has it."""
     place, sizes = layout(plan, extents, workers), sizes_bytes(plan, extents)
     areas = {
-        name: Area(at, at + sizes[name], plan.storage[name].place == "local")
+        name: ByteRange(at, at + sizes[name], plan.storage[name].place == "local")
         for name, at in place.offsets.items()
     }
     view = interface(plan)

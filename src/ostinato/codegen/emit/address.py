@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ostinato.codegen.emit.index_text import Names, expression
+from ostinato.codegen.emit.index_arithmetic import Names, expression
 from ostinato.codegen.ir.system import Clamp
 from ostinato.codegen.loops.expression import Constant, Expression, binary, call
 from ostinato.codegen.memory.storage import Slot, Storage

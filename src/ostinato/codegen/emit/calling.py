@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ostinato.codegen.emit.function import OFFSETS, Body, Function
-from ostinato.codegen.emit.index_text import condition, expression
+from ostinato.codegen.emit.index_arithmetic import condition, expression
 from ostinato.codegen.emit.ports import Python, View
 from ostinato.codegen.ir.system import Call, Load, Operand, Statement
 from ostinato.codegen.loops.expression import Name, call, given, item

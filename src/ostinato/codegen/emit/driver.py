@@ -17,7 +17,7 @@ from ostinato.codegen.cpu.phase_workers import OPEN, SHARED_WORDS, WORKER_WORDS
 from ostinato.codegen.cpu.stamps import ENDED, SIZE
 from ostinato.codegen.emit.alone import LITTLE, pieces
 from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS
-from ostinato.codegen.emit.index_text import expression
+from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.emit.kernel import bounds
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.ir.tree import SLICES, Barrier, Call, DriverLoop, Step

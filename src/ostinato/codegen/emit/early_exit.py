@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 from ostinato.codegen.cpu import target
 from ostinato.codegen.emit.function import Body, Function
-from ostinato.codegen.emit.index_text import expression
+from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.ir.system import Load
 from ostinato.codegen.ir.tree import Loop
 from ostinato.codegen.loops.expression import Constant, Name, Not, binary

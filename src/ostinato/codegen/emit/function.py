@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.emit.address import Part, axis_parts, slot_parts, total
-from ostinato.codegen.emit.index_text import Names as IndexNames
+from ostinato.codegen.emit.index_arithmetic import Names as IndexNames
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.value import Scope, print_index
 from ostinato.codegen.ir.system import Load, Statement

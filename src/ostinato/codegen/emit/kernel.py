@@ -6,7 +6,6 @@ from typing import assert_never
 
 from ostinato.codegen.cpu import target
 from ostinato.codegen.cpu.flags import BYTES
-from ostinato.codegen.emit.axis_functions_text import emit_sweep
 from ostinato.codegen.emit.calling import emit_call
 from ostinato.codegen.emit.early_exit import emit_end
 from ostinato.codegen.emit.function import (
@@ -19,10 +18,11 @@ from ostinato.codegen.emit.function import (
     Body,
     Function,
 )
-from ostinato.codegen.emit.index_text import condition, expression
+from ostinato.codegen.emit.index_arithmetic import condition, expression
 from ostinato.codegen.emit.matrix_products import emit_contraction
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.nest import emit_nest
+from ostinato.codegen.emit.sweep import emit_sweep
 from ostinato.codegen.emit.value import LONG
 from ostinato.codegen.ir.system import Load, Statement, loads
 from ostinato.codegen.ir.tree import (

@@ -11,7 +11,7 @@ from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.cpu.matmul_spec import Matmul, Operand, Size, Step
 from ostinato.codegen.cpu.step_expression import Expr as StepExpr
 from ostinato.codegen.emit.function import ARENA, Body, Function
-from ostinato.codegen.emit.index_text import expression
+from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.emit.names import Names, identifier
 from ostinato.codegen.emit.tile_padding import extent
 from ostinato.codegen.ir.system import Axis, Call, Literal_, Load, Statement, Value

@@ -11,7 +11,7 @@ from math import prod
 from ostinato.codegen.cpu import target
 from ostinato.codegen.cpu.flags import SQUARE, together
 from ostinato.codegen.emit.function import ARENA, Body, Function
-from ostinato.codegen.emit.index_text import condition, expression
+from ostinato.codegen.emit.index_arithmetic import condition, expression
 from ostinato.codegen.emit.tile_padding import extent
 from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
 from ostinato.codegen.ir.system import Axis, Load, Statement, Value

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from ostinato.codegen.cpu import target
-from ostinato.codegen.emit.index_text import Names, condition, expression
+from ostinato.codegen.emit.index_arithmetic import Names, condition, expression
 from ostinato.codegen.ir.system import (
     Call,
     Choice,

@@ -43,7 +43,7 @@ class Trap(Exception):
 
 
 @dataclass(frozen=True)
-class Area:
+class ByteRange:
     """The bytes of a tensor; of a local one those of the first worker."""
 
     first: int
@@ -60,7 +60,7 @@ class Memory:
     """
 
     size: int
-    areas: Mapping[str, Area]
+    areas: Mapping[str, ByteRange]
     item: int = NOBODY + 1
     numbers: Mapping[str, int] = field(init=False)
 

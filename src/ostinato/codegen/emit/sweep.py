@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu import target
 from ostinato.codegen.emit.function import ARENA, Body, Function
-from ostinato.codegen.emit.index_text import expression
+from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.emit.value import at_literals, bind, print_value, shared
 from ostinato.codegen.ir.system import Axis, Load, Statement, Value
 from ostinato.codegen.ir.tree import Sweep
