@@ -103,7 +103,8 @@ def is_allowed(module: str, name: str) -> bool:
     if name == "ostinato":
         return package in ("calibration", "cli")  # applications: users of the public names
     if package != other:
-        return other in FLOORS[package] and not (other == "machine" and package in PURE)
+        stored = is_inside(name, ("ostinato.machine.profile_store",))
+        return other in FLOORS[package] and not (stored and package in PURE)
     order = STOREYS.get(package)
     return order is None or order.index(inner) <= order.index(folder)
 
@@ -113,11 +114,7 @@ PURE = ("rewrite", "codegen")  # decide nothing by what machine runs them, but b
 
 def wrong_arrows(module: str, path: Path) -> list[str]:
     own = [name for name in imported(path) if is_inside(name, ("ostinato",))]
-    return [
-        name
-        for name in own
-        if not is_inside(name, ("ostinato.machine.profile",)) and not is_allowed(module, name)
-    ]
+    return [name for name in own if not is_allowed(module, name)]
 
 
 def wrong_doors(module: str, path: Path) -> list[str]:

@@ -8,10 +8,12 @@ from ostinato.codegen.planning.plan import Plan
 from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import optimize_pdg, plan_of
 from ostinato.language.tensor import Tensor
+from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile
 from ostinato.runtime.run import uncopied
 
 PROFILE = Profile()
+COST = CostModel(PROFILE)
 
 
 def planned(program: ot.Program, **hints: int) -> Plan:
@@ -41,7 +43,7 @@ def waiting(change: Callable[[Tensor], Tensor]) -> float:
 
 def test_a_step_waits_for_the_operations_between_a_value_and_the_next() -> None:
     x = ot.input("x")
-    once = PROFILE.wait_ns("exp")
+    once = COST.wait_ns("exp")
     twice = 2 * once
     assert waiting(lambda h: ot.exp(-h)) == pytest.approx(once, rel=0.1)
     assert waiting(lambda h: ot.exp(-ot.exp(-h))) == pytest.approx(twice, rel=0.1)
@@ -50,8 +52,17 @@ def test_a_step_waits_for_the_operations_between_a_value_and_the_next() -> None:
 
 def test_a_sum_after_a_product_waits_no_longer() -> None:
     alone, both = waiting(lambda h: ot.sqrt(0.5 * h)), waiting(lambda h: ot.sqrt(0.5 * h + 0.1))
-    expected = PROFILE.wait_ns("mul") + PROFILE.wait_ns("sqrt")
+    expected = COST.wait_ns("mul") + COST.wait_ns("sqrt")
     assert alone == both == pytest.approx(expected, rel=0.01)
+
+
+def test_a_fold_waits_for_the_function_that_it_repeats() -> None:
+    rows = ot.input("rows", shape=(4,))
+    added, multiplied = (
+        waiting(lambda h, fold=fold: ot.exp(-getattr(h + rows, fold)(0)))
+        for fold in ("sum", "prod")
+    )
+    assert multiplied - added == pytest.approx(COST.wait_ns("mul") - COST.wait_ns("add"), rel=0.1)
 
 
 def chain(steps: int) -> ot.Program:
@@ -75,7 +86,7 @@ def test_float64_takes_longer() -> None:
 def test_a_function_costs_what_the_profile_says() -> None:
     x = rows()
     added, powered = (of(ot.Program(y=y), B=512) for y in (x + 1.0, x**x))
-    more = (PROFILE.function_ns("pow") - PROFILE.step_ns) * 512 * 256
+    more = (COST.function_ns("pow") - PROFILE.step_ns) * 512 * 256
     assert kernels(powered) - kernels(added) == pytest.approx(more, rel=0.1)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import ostinato as ot
+from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile, from_json
 from ostinato.machine.profile_store import current, forget, profile_in_use, store
 from ostinato.pdg.errors import OptionError
@@ -46,8 +47,8 @@ def test_a_number_that_is_missing_is_named() -> None:
 
 
 def test_levels_are_found_by_size() -> None:
-    profile = Profile(byte_ns=(1.0, 2.0, 3.0, 4.0), level_bytes=(10, 100, 1000))
-    assert [profile.move_ns(size) for size in (10, 11, 1000, 1001)] == [1.0, 2.0, 3.0, 4.0]
+    cost = CostModel(Profile(byte_ns=(1.0, 2.0, 3.0, 4.0), level_bytes=(10, 100, 1000)))
+    assert [cost.move_ns(size) for size in (10, 11, 1000, 1001)] == [1.0, 2.0, 3.0, 4.0]
 
 
 @pytest.mark.usefixtures("stored")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ostinato.compiler.arguments import signature
 from ostinato.compiler.options import Options, typical_extents
+from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half_storage import encoded
@@ -119,7 +120,7 @@ def assemble(
     plan, constants = scheduled(system, options)
     planned = time.perf_counter()
     source, units = _emitted(plan, options, making)
-    serving = shares(optimized.pdg, system, operations(pdg), profile)
+    serving = shares(optimized.pdg, system, operations(pdg), CostModel(profile))
     if debug().rules:
         print(optimized.report, file=sys.stderr)
     if debug().source:

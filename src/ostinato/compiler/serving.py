@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ostinato.codegen.ir.system import System
-from ostinato.machine.profile import Profile
+from ostinato.machine.cost_model import CostModel
 from ostinato.pdg.node import (
     Along,
     Gather,
@@ -25,7 +25,7 @@ UNKNOWN: Shares = {("other", ""): 1.0}  # no line of the user's, nor a neighbour
 
 
 def shares(
-    pdg: Pdg, system: System, known: Mapping[Key, str], profile: Profile
+    pdg: Pdg, system: System, known: Mapping[Key, str], cost: CostModel
 ) -> dict[str, Shares]:
     """How much of each statement of a rewritten program belongs to which operation.
 
@@ -43,7 +43,7 @@ def shares(
             operation = known.get(key_of(node.where), "") if node.where else ""
             if operation:
                 key = operation, str(node.where)
-                found[key] = found.get(key, 0.0) + _weight(node, profile)
+                found[key] = found.get(key, 0.0) + _weight(node, cost)
         total = sum(found.values())
         out[name] = {key: found[key] / total for key in sorted(found)}
     return _spread(out, system)
@@ -68,17 +68,17 @@ def _spread(found: dict[str, Shares], system: System) -> dict[str, Shares]:
     return {name: found.get(name) or UNKNOWN for name in reads}
 
 
-def _weight(node: Node, profile: Profile) -> float:
+def _weight(node: Node, cost: CostModel) -> float:
     """What an operator takes for one element, beside others in one equation."""
     match node.op:
         case Map(fn):
-            return profile.function_ns(fn)
-        case Random():
-            return profile.draw_ns
+            return cost.function_ns(fn)
+        case Random(fn):
+            return cost.draw_ns(fn)
         case Matmul() | Reduce() | Along() | Gather() | Host():
-            return profile.fold_ns
+            return cost.profile.fold_ns
         case _:
-            return profile.step_ns / 100  # movement
+            return cost.profile.step_ns / 100  # movement
 
 
 def nodes_by_statement(pdg: Pdg, system: System) -> dict[str, frozenset[Node]]:

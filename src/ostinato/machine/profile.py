@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, fields
 from typing import cast
 
 LEVELS = ("L1", "L2", "L3", "DRAM")
-PRODUCTS = ("row", "small", "medium", "large")  # classes of matrix products: see `multiply_at`
+PRODUCTS = ("row", "small", "medium", "large")  # classes of matrix products: see `CostModel`
 TYPICAL_EXTENT = 64  # what is assumed of an extent that nobody gives
-SMALL, MEDIUM = 2**15, 2**20  # multiply-adds of a product up to which it is small, or medium
 
 _FUNCTIONS = {
     "div": 0.13, "sqrt": 0.16, "exp": 0.35, "exp2": 0.34, "log": 0.4, "log2": 0.36, "log1p": 0.48,
@@ -29,7 +28,6 @@ _WAITS = {
     "add": 0.57, "mul": 1.1, "maximum": 1.6, "where": 0.9, "div": 3.2, "sqrt": 3.3, "exp": 15.0,
     "tanh": 11.5,
 }  # fmt: skip
-_SAME = {"sub": "add", "minimum": "maximum", "abs": "maximum", "cast": "add"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +40,11 @@ class Profile:
 
     name: str = "default"
     run_ns: float = 20_000.0  # one call of a compiled program that does nothing
+    host_ns: float = 5_000.0  # a call of a Python function
     kernel_ns: float = 18.0  # calling a kernel
+    joining_ns: float = 20_000.0  # until other workers have begun a run, and found its memory
     barrier_ns: float = 500.0  # all workers wait for each other
+    line_ns: float = 4.5  # a line of many from the cache of another core; 4 to 14 were seen
     leaf_ns: float = 5.5  # starting a vector loop
     point_ns: float = 0.24  # one point of a loop without vectors
     serial_ns: float = 3.0  # a step that waits for the one before
@@ -54,43 +55,17 @@ class Profile:
     fold_ns: float = 0.5  # adding one element to a number, in order
     wide: float = 2.0  # float64 over float32
     product_ns: float = 2.3  # starting a matrix product
+    dots: float = 1.5  # how much slower products of rows with rows are: sums across lanes end them
+    plain: float = 8.0  # how much slower a product is whose operands are read in strides
     multiply_ns: tuple[float, ...] = (0.024, 0.015, 0.011, 0.0115)  # a multiply-add, by `PRODUCTS`
     byte_ns: tuple[float, ...] = (0.0019, 0.0087, 0.035, 0.064)  # moving a byte, by `LEVELS`
     level_bytes: tuple[int, ...] = (48 << 10, 2 << 20, 32 << 20)  # what each level holds
+    vector_bytes: int = 64
     strided_ns: float = 0.82  # reading an element whose neighbour lies elsewhere
     copy_ns: float = 0.56  # returning an element of a result that lies in another order
     draw_ns: float = 1.4  # a uniform draw
     normal_ns: float = 3.3  # a normal draw
     order_ns: float = 4.1  # a comparison of a sort or a search, with its mispredicted branch
-
-    def function_ns(self, fn: str) -> float:
-        """An elementwise function of one float32 element."""
-        return self.functions.get(fn, self.step_ns)
-
-    def wait_ns(self, fn: str) -> float:
-        """The time from an operand to the result; a product's includes a sum that follows.
-
-        A function that was not measured takes as much longer than an exponential as in a vector.
-        """
-        name, waits = _SAME.get(fn, fn), {**_WAITS, **self.waits}
-        if name not in waits and name in self.functions:
-            return waits["exp"] * self.functions[name] / self.function_ns("exp")
-        return waits.get(name, waits["add"])
-
-    def level(self, size_bytes: float) -> int:
-        """The number of the smallest level that holds so many bytes."""
-        held = (k for k, capacity in enumerate(self.level_bytes) if size_bytes <= capacity)
-        return next(held, len(self.level_bytes))
-
-    def move_ns(self, size_bytes: float) -> float:
-        """Moving one byte of a set of bytes that is used again and again."""
-        return self.byte_ns[self.level(size_bytes)]
-
-    def multiply_at(self, rows: float, multiplies: float) -> float:
-        """A multiply-add of a product with so many rows and multiply-adds."""
-        if rows <= 1:
-            return self.multiply_ns[0]
-        return self.multiply_ns[1 + (multiplies > SMALL) + (multiplies > MEDIUM)]
 
     def to_json(self) -> str:
         """The profile as a file holds it."""

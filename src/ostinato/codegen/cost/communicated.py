@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 from ostinato.codegen.ir.tree import Call, DriverLoop, Kernel, Span, Step
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.arena import ITEM_BYTES
+from ostinato.machine.profile import Profile
 from ostinato.pdg.index import Dim, Extent, evaluate
 
 if TYPE_CHECKING:
     from ostinato.codegen.planning.planned import Plan
 
 LINE_BYTES = 64
-LINE_NS = 4.5  # of many lines at once, from the cache of one core to another; 4 to 14 were seen
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,9 @@ class _Called:
     reads: frozenset[str]
 
 
-def passing_ns(plan: Plan, point: Mapping[Dim | Extent, int], workers: int) -> float:
+def passing_ns(
+    plan: Plan, profile: Profile, point: Mapping[Dim | Extent, int], workers: int
+) -> float:
     """The time in which workers wait for what others wrote, over a whole run."""
     if workers == 1:
         return 0.0
@@ -50,7 +52,7 @@ def passing_ns(plan: Plan, point: Mapping[Dim | Extent, int], workers: int) -> f
                 if stored.place == "global" and stored.tensor in writer.writes
             )
             total += max(found, default=0.0)
-    return total * LINE_NS / LINE_BYTES
+    return total * profile.line_ns / LINE_BYTES
 
 
 def _called(

@@ -30,13 +30,13 @@ from ostinato.codegen.ir.tree import (
     leaves,
 )
 from ostinato.codegen.planning.arena import ITEM_BYTES
+from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import TYPICAL_EXTENT, Profile
 from ostinato.pdg.index import Extent, evaluate
 
 if TYPE_CHECKING:
     from ostinato.codegen.planning.planned import Plan, Port
 
-JOINING_NS = 20_000.0  # until other workers have begun a run, and found its memory
 LARGE = 1 << 18  # bytes of an argument or a result from which it may stay where it is
 SOME = 4  # points of a loop whose extent is defined
 
@@ -70,9 +70,9 @@ def estimate(plan: Plan, profile: Profile, extents: Mapping[str, int], workers: 
     return Estimate(
         {k.name: found.kernels.get(k.name, 0.0) for k in plan.kernels},
         found.barriers,
-        passing_ns(plan, point, workers),
+        passing_ns(plan, profile, point, workers),
         copied,
-        profile.run_ns + (JOINING_NS if workers > 1 else 0.0),
+        CostModel(profile).call_ns(workers),
     )
 
 
@@ -98,7 +98,7 @@ def _copied(plan: Plan, port: Port, profile: Profile, point: Point) -> float:
     size = _bytes(plan, port, point)
     elements = size / ITEM_BYTES[plan.storage[port.tensor].dtype]
     turned = 0.0 if _is_in_order(port) else elements * profile.copy_ns
-    return 2 * size * profile.move_ns(size) + turned
+    return 2 * size * CostModel(profile).move_ns(size) + turned
 
 
 def _stays(plan: Plan, port: Port, point: Point) -> bool:
@@ -130,7 +130,9 @@ class _Walk:
 
     def __init__(self, plan: Plan, profile: Profile, workers: int) -> None:
         self.plan, self.profile, self.workers = plan, profile, workers
-        self.leaves = Leaves(plan.statements, plan.storage, profile)
+        self.cost = CostModel(profile)
+        self.leaves = Leaves(plan.statements, plan.storage, self.cost)
+        self.barrier_ns = self.cost.meeting_ns(workers)
         self.needed = Needed(plan.guards)
         self.kernels: dict[str, float] = {}
         self.barriers = 0.0
@@ -139,10 +141,10 @@ class _Walk:
         for step in steps:
             match step:
                 case Barrier():
-                    self.barriers += times * self.waiting()
+                    self.barriers += times * self.barrier_ns
                 case DriverLoop(span, _, outermost, body):
                     length, inner = middle(span, point)
-                    self.barriers += outermost * times * length * self.waiting()
+                    self.barriers += outermost * times * length * self.barrier_ns
                     self.needed.enter(span)
                     self.steps(body, inner, times * length)
                 case Call(number):
@@ -151,9 +153,6 @@ class _Walk:
                     self.kernels[kernel.name] = self.kernels.get(kernel.name, 0.0) + taken
                 case unknown:
                     assert_never(unknown)
-
-    def waiting(self) -> float:
-        return self.profile.barrier_ns if self.workers > 1 else 0.0
 
     def call(self, kernel: Kernel, point: Point) -> float:
         """The time until the last worker is done with a kernel."""
@@ -180,7 +179,7 @@ class _Walk:
                     steps = _some(tree.span, inner, length)
                     times = (self.trees(tree.body, at) for at in steps)
                     each = self.profile.point_ns + sum(times) / len(steps)
-                    waiting = waiting_ns(tree, self.plan.statements, self.profile)
+                    waiting = waiting_ns(tree, self.plan.statements, self.cost)
                     total += length * max(each, waiting)
             else:
                 part = self.needed.part(tree, point)

@@ -11,20 +11,20 @@ from dataclasses import dataclass, field
 
 from ostinato.codegen.ir.system import Call, Choice, Load, Statement, Value, children
 from ostinato.codegen.ir.tree import Loop, Nest, computed, leaves
-from ostinato.machine.profile import Profile
+from ostinato.machine.cost_model import CostModel
 from ostinato.pdg.index import Dim, dims_of
 
 SUMS = frozenset(("add", "sub"))
 
 
-def waiting_ns(loop: Loop, statements: Mapping[str, Statement], profile: Profile) -> float:
+def waiting_ns(loop: Loop, statements: Mapping[str, Statement], cost: CostModel) -> float:
     """The longest way from a tensor's value in the step before to its value in this one.
 
     0.0 if no step of the loop needs the one before.
     """
     inside = [leaf for leaf, _, _ in leaves(loop.body)]
     own = {name: statements[name] for leaf in inside for name in computed(leaf)}
-    ways = _Ways(loop.dim, own, profile)
+    ways = _Ways(loop.dim, own, cost)
     for s in own.values():  # in the order in which they are computed
         ways.add(s)
     found = [ways.known[name].get(name, 0.0) for name in own]
@@ -39,7 +39,7 @@ class _Ways:
 
     dim: Dim
     own: Mapping[str, Statement]
-    profile: Profile
+    cost: CostModel
     known: dict[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
 
     def add(self, s: Statement) -> None:
@@ -49,8 +49,8 @@ class _Ways:
         self.known[s.name] = {source: ns + added for source, ns in longest.items()}
 
     def fold(self, s: Statement) -> float:
-        """Adding a value to what was added before, or comparing it with that."""
-        return self.profile.wait_ns("maximum" if s.fold in ("max", "min") else "add")
+        """Taking one more value into what a fold has so far."""
+        return self.cost.fold_wait_ns(s.fold)
 
     def value(self, value: Value, seen: dict[Value, Mapping[str, float]]) -> Mapping[str, float]:
         if isinstance(value, Load):
@@ -75,9 +75,9 @@ class _Ways:
             case Call(fn), Call("mul") if fn in SUMS:
                 return 0.0
             case Call(fn), _:
-                return self.profile.wait_ns(fn)
+                return self.cost.wait_ns(fn)
             case Choice(), _:
-                return self.profile.wait_ns("where")
+                return self.cost.wait_ns("where")
             case _:
                 return 0.0
 

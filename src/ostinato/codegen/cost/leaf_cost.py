@@ -25,21 +25,15 @@ from ostinato.codegen.memory.transposed import transposed_copies
 from ostinato.codegen.planning.arena import ITEM_BYTES
 from ostinato.codegen.systems.axes import coefficient
 from ostinato.codegen.systems.masked_sums import factors
-from ostinato.machine.profile import Profile
-from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
+from ostinato.machine.cost_model import FREE, CostModel
 from ostinato.pdg.condition import Cond, cond_symbols, holds
-from ostinato.pdg.functions import FLOATS, FUNCTIONS
+from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate
 
 Point = Mapping[Dim | Extent, int]
-LANES = 64  # bytes of a vector
-WIDE = frozenset(("float64", "int64"))
-FREE = frozenset(f.name for f in FUNCTIONS.values() if f.price == "free")
-PLAIN, DOTS = 8.0, 1.5  # how much slower a product is whose operands lie badly
 MANY = 1e9  # how often an accumulator is moved: it is near all the time
 FEW_DRAWS = 4  # draws alone take as long as so many in a vector
 UNROLLED = 64  # elements of a loop that becomes straight code
-HOST_NS = 5_000.0  # a call of a Python function
 
 
 @dataclass
@@ -48,7 +42,7 @@ class Leaves:
 
     statements: Mapping[str, Statement]
     storage: Mapping[str, Storage]
-    profile: Profile
+    cost: CostModel
     near: frozenset[str] = frozenset()  # tensors that the same kernel computes
     _sizes: dict[str, float] = field(default_factory=dict[str, float])
 
@@ -63,9 +57,9 @@ class Leaves:
                 return self.sweep(self.statements[name], rows, point)
             case Fill(tensor):
                 elements = positions(self.statements[tensor].result_axes, point)
-                return self.profile.leaf_ns + self.moved(tensor, elements, point)
+                return self.cost.profile.leaf_ns + self.moved(tensor, elements, point)
             case Calling():
-                return HOST_NS
+                return self.cost.profile.host_ns
             case unknown:
                 assert_never(unknown)
 
@@ -88,35 +82,24 @@ class Leaves:
         for name in moving:
             work.statement(self.statements[name], clause, loops, name in leaf.memory)
         if not leaf.axes:  # numbers are moved one by one
-            return len(moving) * self.profile.point_ns + work.time
+            return len(moving) * self.cost.profile.point_ns + work.time
         return starts * (self.start(leaf.axes, work.in_order) + work.time)
 
     def start(self, axes: Sequence[Axis], in_order: bool) -> float:
         """Starting an innermost loop: less without vectors, or if it becomes straight code."""
         if in_order:
-            return 2 * self.profile.point_ns
+            return 2 * self.cost.profile.point_ns
         short = axes[-1].size.is_const and axes[-1].size.as_int() <= UNROLLED
-        return self.profile.leaf_ns / (3 if short else 1)
+        return self.cost.profile.leaf_ns / (3 if short else 1)
 
     # Products
 
     def product(self, leaf: Contraction, point: Point) -> float:
         """A matrix product with its epilogues."""
-        s, profile = self.statements[leaf.statement], self.profile
+        s = self.statements[leaf.statement]
         m, n, k = (size_at(a, point) for a in (leaf.m, leaf.n, leaf.k))
         times = positions(leaf.outer, point)
-        wide = profile.wide if s.dtype in WIDE else 1.0
-        lanes = LANES // ITEM_BYTES[s.dtype]
-        slow, m_, n_, k_ = 1.0, m, n, k
-        if leaf.form == "broadcast":
-            n_ = _whole(n, lanes)
-        elif leaf.form == "dots":
-            k_, slow = _whole(k, lanes), DOTS
-        else:
-            slow = PLAIN
-        rate = profile.multiply_at(m, m * n * k) * wide * slow
-        each = profile.product_ns + m_ * n_ * k_ * rate
-        total = times * each
+        total = times * self.cost.product_ns(m, n, k, leaf.form, s.dtype)
         for load, size in zip(factors(s), (m * k, k * n), strict=True):
             total += times * self.beyond(load.tensor, size, point)
         stored = [s.name, *leaf.epilogues]
@@ -132,26 +115,14 @@ class Leaves:
 
     def sweep(self, s: Statement, rows: Sequence[Axis], point: Point) -> float:
         """A function of whole axes on every row."""
-        profile = self.profile
         count = positions(rows, point)
         walked = [size_at(a, point) for a in s.axes if a.index in s.reduced]
         length = max(walked, default=1.0)
         out = (
             1.0 if s.along is None else max(size_at(a, point) for a in s.axes if a.index == s.along)
         )
-        work = AXIS_FUNCTIONS[s.fold].work
-        if work == "sorted":
-            return count * (profile.leaf_ns + profile.order_ns * length * math.log2(1 + length))
-        if work == "in turn":
-            return count * (profile.leaf_ns + profile.serial_ns * length)
-        if work == "searched":
-            return count * (profile.leaf_ns + profile.order_ns * out * math.log2(1 + length))
-        each = profile.serial_ns
-        if work == "exponential":
-            each += 16 * profile.function_ns("exp")
         inner = size_at(rows[-1], point) if rows else 1.0
-        vector = 4.0 if inner >= 16 else 1.0  # rows that are neighbours go on together
-        return count * (profile.leaf_ns / vector + each * (length + out) / vector)
+        return count * self.cost.row_ns(s.fold, length, out, inner)
 
     # Memory
 
@@ -161,18 +132,17 @@ class Leaves:
         Elements that are moved ``again`` so often come from the nearest level after the first time,
         and those that the same kernel has computed from the second at most.
         """
-        storage, profile = self.storage[tensor], self.profile
+        storage, nearest = self.storage[tensor], self.cost.profile.byte_ns[0]
         if storage.place == "register":
             return 0.0
-        rate = profile.move_ns(self.bytes(storage, point))
+        rate = self.cost.move_ns(self.bytes(storage, point))
         if tensor in self.near:
-            rate = min(rate, profile.byte_ns[1])
-        nearest = profile.byte_ns[0]
+            rate = min(rate, self.cost.profile.byte_ns[1])
         return elements * ITEM_BYTES[storage.dtype] * (nearest + (rate - nearest) / again)
 
     def beyond(self, tensor: str, elements: float, point: Point) -> float:
         """What moving takes longer than from the level that products are measured in."""
-        fast = elements * ITEM_BYTES[self.storage[tensor].dtype] * self.profile.byte_ns[1]
+        fast = elements * ITEM_BYTES[self.storage[tensor].dtype] * self.cost.profile.byte_ns[1]
         return max(0.0, self.moved(tensor, elements, point) - fast)
 
     def bytes(self, storage: Storage, point: Point) -> float:
@@ -216,7 +186,7 @@ class _Row:
         self.time += copies * self.leaves.moved(s.name, elements, self.point, again)
 
     def fold(self, s: Statement) -> None:
-        profile = self.leaves.profile
+        profile = self.leaves.cost.profile
         if self.inner in s.reduced:
             self.time += self.length * profile.fold_ns
         else:
@@ -224,13 +194,12 @@ class _Row:
 
     def steps(self, dtype: str) -> float:
         """Elements that the loop takes the time of: whole vectors, unless numbers are alone."""
-        wide = dtype in WIDE
-        lanes = LANES // (8 if wide else 4)
+        cost = self.leaves.cost
         if self.in_order or self.inner is None:
-            elements = self.length * min(self.leaves.profile.alone, lanes)
+            elements = self.length * min(cost.profile.alone, cost.lanes(dtype))
         else:
-            elements = _whole(self.length, lanes)
-        return elements * (self.leaves.profile.wide if wide else 1.0)
+            elements = cost.vectors(self.length, dtype)
+        return elements * cost.wide(dtype)
 
     def value(self, value: Value) -> None:
         """Add what a value takes, shared parts once; what no loop changes is computed before."""
@@ -239,7 +208,7 @@ class _Row:
         self.seen.add(value)
         for child in children(value):
             self.value(child)
-        profile = self.leaves.profile
+        cost = self.leaves.cost
         match value:
             case Literal_() | Position():
                 pass
@@ -247,19 +216,17 @@ class _Row:
                 self.load(value)
             case Call(fn, _, dtype):
                 if fn not in FREE:
-                    self.time += self.steps(dtype) * profile.function_ns(fn)
+                    self.time += self.steps(dtype) * cost.function_ns(fn)
             case Draw(fn=fn, dtype=dtype):
-                each = profile.normal_ns if fn == "normal" else profile.draw_ns
-                wide = profile.wide if dtype in WIDE else 1.0
-                self.time += max(self.length, FEW_DRAWS) * each * wide
+                each = cost.draw_ns(fn) * cost.wide(dtype)
+                self.time += max(self.length, FEW_DRAWS) * each
             case Choice(_, _, _, dtype):
-                self.time += self.steps(dtype) * profile.step_ns
+                self.time += self.steps(dtype) * cost.profile.step_ns
             case unknown:
                 assert_never(unknown)
 
     def load(self, load: Load) -> None:
         """Add a read: of neighbours, of strided elements, or of one element for the whole loop."""
-        profile = self.leaves.profile
         indices = (*load.dims, *load.axes)
         named = frozenset[Dim]().union(*map(dims_of, indices))
         picked = {p.axis.index for p in load.picks if self.varies(p.at)}
@@ -274,7 +241,7 @@ class _Row:
             along != list(indices[-1:]) or not _is_next(along[0], self.inner)
         ):
             strided = self.length
-        self.time += strided * profile.strided_ns / again
+        self.time += strided * self.leaves.cost.profile.strided_ns / again
         self.time += self.leaves.moved(load.tensor, elements, self.point, again)
 
     def varies(self, value: Value) -> bool:
@@ -305,10 +272,6 @@ def clause_at(conds: Sequence[Cond], point: Point) -> int | None:
         if cond_symbols(cond) - point.keys() or holds(cond, point):
             return number
     return None
-
-
-def _whole(elements: float, lanes: int) -> float:
-    return math.ceil(max(elements, 1) / lanes) * float(lanes)
 
 
 def size_at(axis: Axis | None, point: Point) -> float:

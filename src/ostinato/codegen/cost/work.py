@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from ostinato.codegen.cost.communicated import middle
-from ostinato.codegen.cost.leaf_cost import FREE, WIDE, Leaves, Point, clause_at, positions, size_at
+from ostinato.codegen.cost.leaf_cost import Leaves, Point, clause_at, positions, size_at
 from ostinato.codegen.cost.trip_counts import Needed
 from ostinato.codegen.ir.system import Axis, Call, Choice, Draw, Load, Statement, Value, children
 from ostinato.codegen.ir.tree import (
@@ -36,6 +36,7 @@ from ostinato.codegen.ir.tree import Call as KernelCall
 from ostinato.codegen.planning.arena import ITEM_BYTES
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.systems.masked_sums import factors
+from ostinato.machine.cost_model import FREE, CostModel
 from ostinato.machine.profile import LEVELS, TYPICAL_EXTENT, Profile
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.index import Dim, Extent, dims_of
@@ -102,7 +103,8 @@ class _Walk:
 
     def __init__(self, plan: Plan, profile: Profile, workers: int) -> None:
         self.plan, self.profile, self.workers = plan, profile, workers
-        self.leaves = Leaves(plan.statements, plan.storage, profile)
+        self.cost = CostModel(profile)
+        self.leaves = Leaves(plan.statements, plan.storage, self.cost)
         self.needed = Needed(plan.guards)
         self.kernels = [KernelWork() for _ in plan.kernels]
 
@@ -220,7 +222,7 @@ class _Counts:
         axes = (*rows, *(a for a in s.axes if a.index in s.reduced))
         elements = positions(axes, self.point)
         is_long = AXIS_FUNCTIONS[s.fold].work == "exponential"
-        best = self.walk.profile.function_ns("exp" if is_long else "add")
+        best = self.walk.cost.function_ns("exp" if is_long else "add")
         self.operate("functions" if is_long else "elementwise", elements, best, s.dtype)
         self.value(s.clauses[0][1], axes, 0.0)
         self.moved(s.name, positions(s.result_axes, self.point))
@@ -232,16 +234,15 @@ class _Counts:
         self.seen.add(value)
         for child in children(value):
             self.value(child, axes, elements)
-        profile = self.walk.profile
+        cost, profile = self.walk.cost, self.walk.profile
         match value:
             case Load():
                 self.moved(value.tensor, positions(_named(value, axes), self.point))
             case Call(fn, _, dtype) if fn not in FREE:
                 kind = "functions" if fn in profile.functions else "elementwise"
-                self.operate(kind, elements, profile.function_ns(fn), dtype)
+                self.operate(kind, elements, cost.function_ns(fn), dtype)
             case Draw(fn=fn, dtype=dtype):
-                each = profile.normal_ns if fn == "normal" else profile.draw_ns
-                self.operate("draws", elements, each, dtype)
+                self.operate("draws", elements, cost.draw_ns(fn), dtype)
             case Choice(_, _, _, dtype):
                 self.operate("elementwise", elements, profile.step_ns, dtype)
             case _:
@@ -249,16 +250,15 @@ class _Counts:
 
     def operate(self, kind: str, count: float, best_ns: float, dtype: str) -> None:
         if count:
-            wide = self.walk.profile.wide if dtype in WIDE else 1.0
             self.work.operations[kind] += count
-            self.work.arithmetic_ns += count * best_ns * wide
+            self.work.arithmetic_ns += count * best_ns * self.walk.cost.wide(dtype)
 
     def moved(self, tensor: str, elements: float) -> None:
         """Add the bytes of so many elements, at the level that holds the whole tensor."""
         leaves, storage = self.walk.leaves, self.walk.plan.storage[tensor]
         if storage.place == "register" or not elements:
             return
-        level = self.walk.profile.level(leaves.bytes(storage, self.point))
+        level = self.walk.cost.level(leaves.bytes(storage, self.point))
         if tensor in leaves.near:
             level = min(level, 1)
         self.work.bytes[LEVELS[level]] += elements * ITEM_BYTES[storage.dtype]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ostinato.machine.cost_model import WIDE, CostModel
 from ostinato.machine.profile import Profile
-from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.node import Random
 from ostinato.rewrite.extract.export import EGraph, ENode
 from ostinato.rewrite.extract.sizes import Sizes
@@ -46,11 +46,9 @@ class Cost:
 TILED = 4.0  # how much dearer operators of tiles are: their loops are short, which schedules tell
 VIEW_NS = 1e-3  # keeps every choice strictly cheaper than itself in a circle
 FEW = 16  # elements per row up to which rows are neighbours in memory
-LANES = 16  # float32 elements of a vector: fewer take as long
 MOST = 8  # rows and columns that a product is charged for besides its own: they fill vectors badly
 MOVES = frozenset(("mv", "perm"))  # avoided where another view does
 VIEWS = frozenset(("tr", "mv", "perm", "reshape", "bcast", "part", "cut", "at", "look", "case"))
-WIDE = frozenset(("float64", "int64"))
 
 
 def _inlined(graph: EGraph) -> set[int]:
@@ -81,7 +79,7 @@ class Pricing:
     """The cost of every e-node over a whole run, at typical sizes."""
 
     def __init__(self, graph: EGraph, sizes: Sizes, profile: Profile) -> None:
-        self._graph, self._sizes, self.profile = graph, sizes, profile
+        self._graph, self._sizes, self._cost = graph, sizes, CostModel(profile)
         self._inlined = _inlined(graph)
         self._rows = _rows(graph, sizes.tiles) if sizes.tiles else frozenset[int]()
         self._tiles = sizes.tiled
@@ -125,7 +123,7 @@ class Pricing:
 
     def cost(self, cls: int, node: ENode) -> Cost:
         """The work of one e-node, operands excluded."""
-        sizes, profile = self._sizes, self.profile
+        sizes, profile = self._sizes, self._cost.profile
         trips = float(sizes.trips(self._graph.dom[cls]))
         op, f = node.op, node.fields
         if op == "leaf":
@@ -139,43 +137,39 @@ class Pricing:
             return once
         if op == "mm":
             return once + self._product(cls, node, trips)
-        steps = trips * self._wide(cls)
+        steps = trips * self._cost.wide(self._dtype(cls))
         out = self._padded(sizes.numel(cls))
         if op in ("scan", "back", "lin"):
-            steps *= 2 * out * self._each()
+            steps *= 2 * out * self._cost.element_ns()
             return once + Cost(arithmetic=steps, serial=trips * profile.serial_ns)
         if op == "red":
             return once + Cost(arithmetic=steps * self._fold(node))
         if op in ("along1", "along2"):
-            return once + Cost(arithmetic=steps * self._whole_axis(node, out))
+            return once + Cost(arithmetic=steps * self._whole_axis(cls, node))
         fn = "add" if op in ("gather", "cat") else str(f[0])
-        return once + Cost(arithmetic=steps * out * self._each(fn))
-
-    def _each(self, fn: str = "add") -> float:
-        """An element of a loop, with reading a number of the nearest memory."""
-        return self.profile.function_ns(fn) + 4 * self.profile.byte_ns[0]
+        return once + Cost(arithmetic=steps * out * self._cost.element_ns(fn))
 
     def _fold(self, node: ENode) -> float:
         """Elements go one after the other, unless rows are neighbours and are added as vectors."""
         shape = self._sizes.shape[node.kids[0]]
         elements = math.prod(shape)
         is_last = bool(int(node.fields[1]) & 1) and shape[-1] > 1
-        if is_last and (shape[-1] > FEW or elements < LANES * shape[-1]):
-            return elements * self.profile.fold_ns
-        return self._padded(elements) * self._each()
+        if is_last and (shape[-1] > FEW or elements < self._cost.lanes("float32") * shape[-1]):
+            return elements * self._cost.profile.fold_ns
+        return self._padded(elements) * self._cost.element_ns()
 
-    def _wide(self, cls: int) -> float:
-        return self.profile.wide if self._graph.dtype.get(cls) in WIDE else 1.0
+    def _dtype(self, cls: int) -> str:
+        return self._graph.dtype.get(cls, "float32")
 
     def _padded(self, elements: int) -> float:
         """Elements that a loop takes the time of: whole vectors."""
-        return float(max(elements, LANES))
+        return float(max(elements, self._cost.lanes("float32")))
 
     def _leaf(self, cls: int, number: int, trips: float) -> Cost:
         op = self._sizes.tables.leaves[number].op
         if not isinstance(op, Random):
             return Cost()
-        each = self.profile.normal_ns if op.fn == "normal" else self.profile.draw_ns
+        each = self._cost.draw_ns(op.fn)
         return Cost(arithmetic=each * trips * self._padded(self._sizes.numel(cls)))
 
     def _fetched(self, cls: int, node: ENode) -> Cost:
@@ -184,7 +178,7 @@ class Pricing:
         A flat price: the same bytes move in every form, but not in the same loop.
         """
         points, _ = self.kept(cls, node)
-        return Cost(starts=points * self.profile.point_ns)
+        return Cost(starts=points * self._cost.profile.point_ns)
 
     def kept(self, cls: int, node: ENode) -> tuple[float, float]:
         """At how many points a value is kept for this reader, and the bytes at each."""
@@ -200,29 +194,23 @@ class Pricing:
         return 0.0, 0.0
 
     def _item(self, cls: int) -> float:
-        return 8.0 if self._graph.dtype.get(cls) in WIDE else 4.0
+        return 8.0 if self._dtype(cls) in WIDE else 4.0
 
-    def _whole_axis(self, node: ENode, out: float) -> float:
-        """Elements read and written, by the function; orders and searches take turns."""
+    def _whole_axis(self, cls: int, node: ENode) -> float:
+        """Every row by its longest operand and its results; rows are taken for neighbours."""
         fn, axis = str(node.fields[0]), int(node.fields[1])
-        shapes = [self._sizes.shape[k] for k in node.kids]
-        rows = max(math.prod(s) for s in shapes)
-        profile, work = self.profile, AXIS_FUNCTIONS[fn].work
-        if work == "sorted":
-            return profile.order_ns * rows * math.log2(1 + shapes[0][-axis])
-        if work == "searched":
-            return profile.order_ns * out * math.log2(1 + shapes[0][-axis])
-        if work == "in turn":
-            return profile.serial_ns * rows
-        each = profile.function_ns("exp") if work == "exponential" else 0.0
-        return (rows + out) * (each + profile.serial_ns / 4)
+        length = max(self._sizes.shape[k][-axis] for k in node.kids)
+        results = self._sizes.shape[cls][-axis]
+        rows = self._padded(self._sizes.numel(cls)) / results
+        return rows * self._cost.row_ns(fn, length, results, self._cost.lanes("float32"))
 
     def _product(self, cls: int, node: ENode, trips: float) -> Cost:
         """Few rows or columns use the vector unit badly: both are charged as if longer."""
         left, right = (self._sizes.shape[k] for k in node.kids)
         m, k, n = left[-2], left[-1], right[-1]
         matrices = trips * math.prod(map(max, left[:-2], right[:-2]))
-        multiplies = (m + MOST) * k * (n + MOST)
-        each = multiplies * self.profile.multiply_at(max(m, n), multiplies) * self._wide(cls)
-        moved = 4 * (m * k + k * n + m * n) * self.profile.byte_ns[1] * self._wide(cls)
-        return Cost(matrices * self.profile.product_ns, 0.0, matrices * each, matrices * moved)
+        multiplies, dtype = (m + MOST) * k * (n + MOST), self._dtype(cls)
+        each = multiplies * self._cost.multiply_ns(max(m, n), multiplies, "broadcast", dtype)
+        moved = 4 * (m * k + k * n + m * n) * self._cost.profile.byte_ns[1] * self._cost.wide(dtype)
+        starts = matrices * self._cost.profile.product_ns
+        return Cost(starts, 0.0, matrices * each, matrices * moved)
