@@ -64,6 +64,8 @@ def kind_of(annotation: object) -> Kind:
     origin, parts = get_origin(annotation), get_args(annotation)
     if annotation is Any or isinstance(annotation, TypeVar):
         return ANYTHING
+    if (meant := getattr(origin or annotation, "__value__", None)) is not None:
+        return kind_of(meant)  # an alias, as which NumPy 2.5 has `NDArray`
     if origin is Annotated:
         return _narrowed(parts[0], parts[1])
     if origin in (Union, types.UnionType):
