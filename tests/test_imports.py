@@ -38,8 +38,8 @@ STOREYS: Mapping[str, tuple[str, ...]] = {
     "pdg": ("(files)", "isl", "text", "demand", "grad"),
     "rewrite": ("engine", "rules", "load", "extract", "prove", "(files)"),
     "codegen": (
-        *("ir", "loops", "cpu", "systems", "lowering", "scheduling", "memory", "masks", "planning"),
-        *("cost", "emit"),
+        *("ir", "loops", "(files)", "systems", "lowering", "scheduling", "memory", "masks"),
+        *("planning", "cost", "emit", "cpu"),  # no pass knows a target by its name
     ),
     "runtime": ("disk", "build", "run", "cache"),
     "report": ("drawing", "(files)"),

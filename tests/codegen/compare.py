@@ -8,10 +8,11 @@ import numpy as np
 
 from ostinato.codegen.ir.system import System
 from ostinato.codegen.ir.tree import Contraction, DriverLoop, Leaf, Loop, Step, Tree, leaves
-from ostinato.codegen.planning.plan import Plan, PlanOptions, plan
+from ostinato.codegen.planning.plan import Plan
 from tests.codegen.builder import Builder
 from tests.codegen.executor import execute
 from tests.codegen.judge import Arrays, Judge
+from tests.codegen.on_cpu import plan
 
 TOLERANCE = 1e-9  # both sides compute in float64; only the order of sums differs
 
@@ -33,7 +34,7 @@ def assert_right(
 ) -> Plan:
     """Plan a built system and check its outputs."""
     system = p.system()
-    planned = plan(system, PlanOptions(widths=widths or {}))
+    planned = plan(system, widths)
     assert_computes(system, sizes, p.arrays, planned)
     return planned
 

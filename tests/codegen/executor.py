@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.codegen.ir.partial_sums import SLICES
 from ostinato.codegen.ir.system import Call as Function
 from ostinato.codegen.ir.system import Choice, Draw, Literal_, Load, Position, Statement, Value
 from ostinato.codegen.ir.tree import (
-    SLICES,
     Call,
     Calling,
     Contraction,
@@ -29,9 +29,10 @@ from ostinato.codegen.ir.tree import (
     Sweep,
     Tree,
 )
+from ostinato.codegen.loops.types import ITEM_BYTES
 from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.planning.arena import ITEM_BYTES, Layout, layout
+from ostinato.codegen.planning.arena import Layout, layout
 from ostinato.codegen.planning.phases import Chain, phases
 from ostinato.codegen.planning.plan import Plan, Port
 from ostinato.codegen.systems.whole_axes import operands, walked

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.codegen.memory.storage import Slot
-from ostinato.codegen.planning.arena import ALIGN, PAGE, layout, sizes_bytes
-from ostinato.codegen.planning.plan import plan
+from ostinato.codegen.planning.arena import layout, sizes_bytes
 from ostinato.pdg.index import Extent, expr
+from tests.codegen.on_cpu import plan
 from tests.codegen.programs import reinforce
 
 PLAN = plan(reinforce({"B": 7, "I": 3, "T": 5}).system())
@@ -58,14 +59,16 @@ def test_memory_is_reused_between_phases() -> None:
 
 
 def test_offsets_are_whole_cache_lines() -> None:
-    assert all(o % ALIGN == 0 for o in layout(PLAN, {"B": 7, "I": 3, "T": 5}, 2).offsets.values())
+    assert all(
+        o % CPU.line_bytes == 0 for o in layout(PLAN, {"B": 7, "I": 3, "T": 5}, 2).offsets.values()
+    )
 
 
 def test_most_tensors_of_whole_pages_start_at_different_places_of_a_page() -> None:
     extents = {"B": 512, "I": 3, "T": 512}
     place, sizes = layout(PLAN, extents, 1), sizes_bytes(PLAN, extents)
-    large = [n for n in PLAN.lives if sizes[n] % PAGE == 0]
-    starts = {place.offsets[n]: place.offsets[n] % PAGE for n in large}
+    large = [n for n in PLAN.lives if sizes[n] % CPU.page_bytes == 0]
+    starts = {place.offsets[n]: place.offsets[n] % CPU.page_bytes for n in large}
     assert len({*starts.values()}) > 0.8 * len(starts) > 2
 
 

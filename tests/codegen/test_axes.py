@@ -1,6 +1,6 @@
 """Which axes are loops."""
 
-from ostinato.codegen.ir.tree import COPIES
+from ostinato.codegen.ir.partial_sums import COPIES
 from ostinato.codegen.systems.axes import coefficient, long_axes
 from ostinato.pdg.index import Dim, expr, mod
 from tests.codegen.builder import Builder

@@ -5,11 +5,11 @@ import pytest
 from ostinato.codegen.ir.system import Axis
 from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.scheduling.deps import ANY, Box, Dep, Unit, dependences, quick_gap
-from ostinato.codegen.systems.tile import tile
 from ostinato.pdg.condition import ALWAYS, at_least, equal
 from ostinato.pdg.index import Dim, Expr, expr, minimum
 from tests.codegen.builder import Builder, Cases, call
 from tests.codegen.compare import assert_right
+from tests.codegen.on_cpu import tile
 
 T = Dim("t")
 K = Dim("k")

@@ -2,11 +2,12 @@
 
 from ostinato.codegen.ir.tree import Barrier, Call, DriverLoop, Step
 from ostinato.codegen.planning.kernel_partition import LARGEST
-from ostinato.codegen.planning.plan import Plan, plan
+from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, Cases, number
 from tests.codegen.compare import assert_right, driver_loops
+from tests.codegen.on_cpu import plan
 from tests.codegen.programs import reinforce
 
 

@@ -6,11 +6,11 @@ import pytest
 
 from ostinato.codegen.ir.system import Axis
 from ostinato.codegen.ir.tree import Nest
-from ostinato.codegen.planning.plan import PlanOptions, plan
 from ostinato.pdg.index import Dim, expr
 from tests.codegen.builder import Builder, call, number
 from tests.codegen.compare import all_leaves, assert_right
 from tests.codegen.executor import execute
+from tests.codegen.on_cpu import plan
 
 SIZES = {"B": 7, "T": 5}
 
@@ -35,7 +35,7 @@ def test_results_do_not_depend_on_the_number_of_workers() -> None:
     p = rows()
     p.add("s", "b t", "h", p("x"), over="b t")
     p.outputs = ["s"]
-    planned = plan(p.system(), PlanOptions(widths={"b": 2}))
+    planned = plan(p.system(), {"b": 2})
     runs = [execute(planned, SIZES, p.arrays, w, seed=w)["s"].tolist() for w in (1, 2, 3)]
     assert runs[0] == runs[1] == runs[2]
 

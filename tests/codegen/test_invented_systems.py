@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from ostinato.codegen.planning.plan import PlanOptions, plan
 from tests.codegen.compare import assert_computes
 from tests.codegen.invented import invent
+from tests.codegen.on_cpu import plan
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -15,5 +15,5 @@ def test_a_plan_computes_what_the_system_defines(seed: int) -> None:
     chance = random.Random(seed)
     sizes = {"B": 5, "I": chance.choice([1, 3]), "T": chance.choice([1, 4, 7])}
     widths = {"b": chance.choice([1, 2, 3, 8]), "t": chance.choice([2, 3])}
-    planned = plan(system, PlanOptions(widths=widths))
+    planned = plan(system, widths)
     assert_computes(system, sizes, arrays, planned, seed)

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from ostinato.codegen.ir.tree import Loop, Tree
-from ostinato.codegen.planning.scheduler import Scheduled, schedule
+from ostinato.codegen.planning.scheduler import Scheduled
 from ostinato.codegen.scheduling.legality import check_schedule
-from ostinato.codegen.systems.tile import tile
+from tests.codegen.on_cpu import schedule, tile
 from tests.codegen.programs import reinforce, toy
 
 SIZES = {"B": 7, "I": 3, "T": 5}
@@ -16,7 +16,7 @@ SIZES = {"B": 7, "I": 3, "T": 5}
 
 def scheduled(name: str) -> Scheduled:
     system = (toy() if name == "toy" else reinforce(SIZES)).system()
-    return schedule(tile(system, {}, 2), frozenset(system.outputs.values()), {})
+    return schedule(tile(system, {}, 2), frozenset(system.outputs.values()))
 
 
 Trees = tuple[Tree, ...]

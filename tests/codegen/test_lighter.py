@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from ostinato.codegen.planning.long_lived import kept
-from ostinato.codegen.planning.plan import Plan, PlanOptions, plan
+from ostinato.codegen.planning.plan import Plan
 from ostinato.codegen.planning.rematerialise import Unavailable, again
 from ostinato.codegen.planning.within_limit import Room, fitted
 from ostinato.pdg.condition import ALWAYS, equal
@@ -14,9 +14,10 @@ from ostinato.pdg.index import Extent, expr
 from tests.codegen.builder import Builder, call
 from tests.codegen.compare import assert_computes
 from tests.codegen.invented import invent
+from tests.codegen.on_cpu import options, plan
 
 SIZES = {"B": 5, "T": 6}
-OPTIONS = PlanOptions({"b": 2})
+WIDTHS = {"b": 2}
 
 
 def alone(planned: Plan, extents: Mapping[str, int]) -> int:
@@ -29,7 +30,7 @@ def test_computing_again_keeps_the_meaning_of_invented_systems(seed: int) -> Non
     chance = random.Random(seed)
     sizes = {"B": 5, "I": chance.choice([1, 3]), "T": chance.choice([1, 4, 7])}
     widths = {"b": chance.choice([1, 2, 3, 8]), "t": chance.choice([2, 3])}
-    planned = fitted(system, PlanOptions(widths), Room(1, sizes, alone))
+    planned = fitted(system, options(widths), Room(1, sizes, alone))
     assert_computes(system, sizes, arrays, planned, seed)
 
 
@@ -52,7 +53,7 @@ def there_and_back(ahead: int = 0) -> Builder:
 
 def lighter(p: Builder, limit: int = 1) -> Plan:
     """The plan of least memory, whose results are right."""
-    planned = fitted(p.system(), OPTIONS, Room(limit, SIZES, alone))
+    planned = fitted(p.system(), options(WIDTHS), Room(limit, SIZES, alone))
     assert_computes(p.system(), SIZES, p.arrays, planned)
     return planned
 
@@ -67,14 +68,14 @@ def stored_steps(planned: Plan) -> set[str]:
 
 def test_values_that_later_loops_read_are_found() -> None:
     p = there_and_back()
-    found = kept(plan(p.system(), OPTIONS), SIZES, 1)
+    found = kept(plan(p.system(), WIDTHS), SIZES, 1)
     assert {k.tensor for k in found} == {"e", "f", "g"}
     assert all(set(k.far) == {"r"} and k.dims == {p.d["t"]} for k in found)
 
 
 @pytest.mark.parametrize("ahead", [0, 1])
 def test_values_are_computed_again_where_they_are_read(ahead: int) -> None:
-    usual = plan(there_and_back(ahead).system(), OPTIONS)
+    usual = plan(there_and_back(ahead).system(), WIDTHS)
     found = lighter(there_and_back(ahead))
     assert stored_steps(usual) == {"e", "f", "g"} and stored_steps(found) == {"e"}
     assert [line.split(" (")[0] for line in found.changes] == ["f", "g"]
@@ -82,7 +83,7 @@ def test_values_are_computed_again_where_they_are_read(ahead: int) -> None:
 
 def test_no_more_is_computed_again_than_a_limit_asks_for() -> None:
     p = there_and_back()
-    usual, least = plan(p.system(), OPTIONS), lighter(p)
+    usual, least = plan(p.system(), WIDTHS), lighter(p)
     room = Room(0, SIZES, alone)
     sizes = [room.bytes_of(x) for x in (usual, least)]
     assert lighter(p, sizes[0]).changes == ()
@@ -101,7 +102,7 @@ def test_the_last_step_alone_is_computed_again_as_one_step() -> None:
 
 def test_one_value_of_a_recurrence_is_kept() -> None:
     p = there_and_back()
-    found = kept(plan(p.system(), OPTIONS), SIZES, 1)
+    found = kept(plan(p.system(), WIDTHS), SIZES, 1)
     with pytest.raises(Unavailable):
         again(p.system(), found, {"e": "again", "f": "again"})
 

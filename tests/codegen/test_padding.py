@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from ostinato.codegen.ir.system import Axis
-from ostinato.codegen.planning.plan import PlanOptions, plan
 from ostinato.pdg.index import Dim, expr
 from tests.codegen.builder import Builder, number
 from tests.codegen.compare import assert_right
 from tests.codegen.executor import execute
+from tests.codegen.on_cpu import plan
 
 
 def futures() -> Builder:
@@ -30,6 +30,6 @@ def test_a_ragged_output_is_right() -> None:
 
 def test_what_lies_outside_the_shape_is_zero() -> None:
     system = futures().system()
-    found = execute(plan(system, PlanOptions(widths={"b": 2})), {"B": 3, "T": 4}, {})["y"]
+    found = execute(plan(system, {"b": 2}), {"B": 3, "T": 4}, {})["y"]
     assert found[1, 2].tolist() == [3.0, 4.0, 0.0, 0.0]
     assert not np.isnan(found).any()

@@ -1,10 +1,11 @@
 """Forms of products, copies, epilogues, axis order."""
 
-from ostinato.codegen.planning.plan import Plan, plan
+from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, Cases, call, number
 from tests.codegen.compare import assert_right, contraction
+from tests.codegen.on_cpu import plan
 from tests.codegen.programs import reinforce
 
 SIZES = {"B": 7, "T": 3}

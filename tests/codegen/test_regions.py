@@ -3,12 +3,12 @@
 import pytest
 
 from ostinato.codegen.ir.tree import Loop, Nest, leaves
-from ostinato.codegen.planning.plan import PlanOptions, plan
 from ostinato.pdg.condition import ALWAYS, at_least, equal, every
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.index import expr, floordiv, mod
 from tests.codegen.builder import Builder, number
 from tests.codegen.compare import all_leaves, assert_right, driver_loops, loops
+from tests.codegen.on_cpu import plan
 from tests.codegen.programs import gru, reinforce, toy
 
 SIZES = {"B": 7, "I": 3, "T": 5}
@@ -135,7 +135,7 @@ def test_a_dim_shorter_than_a_tile_and_a_dim_of_one_step() -> None:
 
 
 def test_every_axis_of_a_nest_is_a_loop_or_tiny() -> None:
-    planned = plan(reinforce(SIZES, 64).system(), PlanOptions())
+    planned = plan(reinforce(SIZES, 64).system())
     for leaf in all_leaves(planned):
         if isinstance(leaf, Nest):
             for name in leaf.statements:

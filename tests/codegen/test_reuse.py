@@ -6,11 +6,12 @@ import pytest
 
 from ostinato.codegen.memory.reuse import check_storage, prover
 from ostinato.codegen.memory.storage import Slot, Storage, place_tensors
-from ostinato.codegen.planning.scheduler import Scheduled, schedule
-from ostinato.codegen.systems.tile import Tiled, tile
+from ostinato.codegen.planning.scheduler import Scheduled
+from ostinato.codegen.systems.tile import Tiled
 from ostinato.pdg.condition import ALWAYS, at_least
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, number
+from tests.codegen.on_cpu import schedule, tile
 
 
 def window() -> tuple[Tiled, Scheduled, dict[str, Storage]]:
@@ -21,7 +22,7 @@ def window() -> tuple[Tiled, Scheduled, dict[str, Storage]]:
     p.add("y", "t", "", [(at_least(2, t), p("x")), (ALWAYS, p("x") - p("x", t=t - expr(3)))])
     p.outputs = ["y"]
     tiled = tile(p.system(), {}, 1)
-    found = schedule(tiled, frozenset({"y"}), {})
+    found = schedule(tiled, frozenset({"y"}))
     storage = place_tensors(found.trees, found.units, found.deps, frozenset({"y"}), tiled.spans)
     return tiled, found, storage
 

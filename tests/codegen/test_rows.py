@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.codegen.planning.arena import layout, sizes_bytes
 from ostinato.codegen.planning.plan import Plan
-from ostinato.codegen.systems.tile import WIDTH, balanced_width
+from ostinato.codegen.systems.tile import balanced_width
 from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import optimize_pdg, plan_of
 from ostinato.language.tensor import Tensor
@@ -124,8 +125,8 @@ def test_threads_change_no_tile_of_rows() -> None:
 
 
 def test_tiles_widen_with_the_root_until_they_fill_the_cache() -> None:
-    widths = [balanced_width(steps, 64, 128, 2) for steps in (10**4, 10**6, 4 * 10**6, 10**9)]
-    assert widths == [WIDTH, 1000, 2000, 4096]
+    widths = [balanced_width(steps, 64, 128, 2, CPU) for steps in (10**4, 10**6, 4 * 10**6, 10**9)]
+    assert widths == [CPU.tiles.usual, 1000, 2000, 4096]
 
 
 def test_products_that_share_an_operand_run_in_one_loop_over_tiles() -> None:

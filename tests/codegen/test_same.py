@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
-from ostinato.codegen.planning.plan import Plan, PlanOptions
+from ostinato.codegen.planning.plan import Plan
 from ostinato.codegen.planning.within_limit import Room, fitted
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import Extent, expr
 from tests.codegen.builder import Builder, V, call
 from tests.codegen.compare import assert_computes, assert_right
+from tests.codegen.on_cpu import options
 
 SIZES = {"B": 5, "T": 4}
 
@@ -123,7 +124,7 @@ def test_equal_statements_are_one_also_where_a_limit_asks_for_less() -> None:
     p.add("back", "b t", "h", [(equal(t, last), p("f")), (ALWAYS, step)])
     p.outputs = ["back"]
     room = Room(1, SIZES, lambda planned, extents: 1)
-    planned = fitted(p.system(), PlanOptions({"b": 2}), room)
+    planned = fitted(p.system(), options({"b": 2}), room)
     assert_computes(p.system(), SIZES, p.arrays, planned)
 
 

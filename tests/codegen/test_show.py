@@ -1,7 +1,7 @@
 """Plans are readable."""
 
-from ostinato.codegen.planning.plan import plan
 from ostinato.codegen.planning.show import show_statement
+from tests.codegen.on_cpu import plan
 from tests.codegen.programs import reinforce, toy
 
 TOY = """\

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.codegen.ir.tree import Barrier, DriverLoop, Step
-from ostinato.codegen.planning import slices
-from ostinato.codegen.planning.plan import Plan, PlanOptions, plan
+from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import expr
+from tests.codegen import on_cpu
 from tests.codegen.builder import Builder, Cases, call, number
 from tests.codegen.compare import assert_right
 from tests.codegen.executor import execute
+from tests.codegen.on_cpu import plan
 from tests.codegen.programs import reinforce
 
 SIZES = {"B": 6, "I": 3}
@@ -19,7 +23,7 @@ SIZES = {"B": 6, "I": 3}
 
 @pytest.fixture(autouse=True)
 def _worth(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "WORTH", 1)
+    monkeypatch.setattr(on_cpu, "CPU", replace(CPU, shared_elements=1))
 
 
 def order(steps: tuple[Step, ...], planned: Plan) -> str:
@@ -72,14 +76,14 @@ def test_a_whole_program_is_right_in_slices() -> None:
 
 def test_results_do_not_depend_on_how_many_share_the_slices() -> None:
     p = trained()
-    planned = plan(p.system(), PlanOptions(widths={"b": 2}))
+    planned = plan(p.system(), {"b": 2})
     runs = [execute(planned, SIZES, p.arrays, n, seed=n)["s"].tolist() for n in (1, 3, 5, 11)]
     assert runs[0] == runs[1] == runs[2] == runs[3]
 
 
 def test_little_work_is_left_to_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "WORTH", 1 << 20)
-    planned = plan(trained().system(), PlanOptions(widths={"b": 2}))
+    monkeypatch.setattr(on_cpu, "CPU", replace(CPU, shared_elements=1 << 20))
+    planned = plan(trained().system(), {"b": 2})
     assert "s" not in order(planned.driver, planned)
 
 

@@ -7,12 +7,13 @@ import pytest
 from ostinato.codegen.emit.driver import emit_driver
 from ostinato.codegen.ir.tree import Loop, computed, leaves
 from ostinato.codegen.loops.numba_source import function
-from ostinato.codegen.planning.plan import Plan, PlanOptions, plan
+from ostinato.codegen.planning.plan import Plan
 from ostinato.codegen.scheduling import hoist
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, Cases, call, number
 from tests.codegen.compare import assert_right
+from tests.codegen.on_cpu import plan
 
 SIZES = {"B": 4, "T": 9}
 
@@ -83,7 +84,7 @@ def test_what_reads_another_step_of_what_leaves_gets_another_loop() -> None:
 
 
 def test_many_tiles_keep_what_judges_them() -> None:
-    assert not shared(plan(judged(hints={"B": 4096}).system(), PlanOptions(widths={"b": 32})))
+    assert not shared(plan(judged(hints={"B": 4096}).system(), {"b": 32}))
 
 
 def test_few_steps_are_not_shared_out() -> None:
@@ -105,7 +106,7 @@ def test_a_loop_that_may_end_early_keeps_all_of_its_work() -> None:
 
 
 def test_workers_without_a_tile_take_steps_of_another() -> None:
-    planned = plan(judged().system(), PlanOptions(widths={"b": 32}))
+    planned = plan(judged().system(), {"b": 32})
     text = function(emit_driver(planned, frozenset()))
     assert "parts = max(1, nt // max(1, (B + 31) // 32))" in text
     assert "items = (B + 31) // 32 * parts" in text

@@ -1,10 +1,11 @@
 """Strip-mining: forms of statements, loads at tiles, widths."""
 
-from ostinato.codegen.systems.tile import default_width, tile
+from ostinato.codegen.systems.tile import default_width
 from ostinato.pdg.condition import ALWAYS, equal, every
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, Cases, number
 from tests.codegen.compare import assert_right
+from tests.codegen.on_cpu import tile
 
 SIZES = {"B": 7, "T": 5}
 
@@ -92,7 +93,7 @@ def test_of_two_lanes_that_serve_as_well_the_one_of_neighbours_is_tiled() -> Non
 
 
 def test_tiles_suffice_for_the_workers() -> None:
-    assert [default_width(n, 4) for n in (40, 64, 4096)] == [16, 16, 32]
+    assert [default_width(n, 4, 32, 8) for n in (40, 64, 4096)] == [16, 16, 32]
 
 
 def slots(width: int, hints: dict[str, int]) -> int:

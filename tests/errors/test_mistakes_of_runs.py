@@ -374,7 +374,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         lambda: program.compile(optimize=True),
         errors.OptionError,
         "`optimize` is no option of compile\n"
-        "  Options: threads, hints, widths, verify, checks, profile, exact, "
+        "  Options: target, threads, hints, widths, verify, checks, profile, exact, "
         "memory_limit, storage.",
     ),
     "a storage in a list": (

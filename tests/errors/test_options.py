@@ -13,7 +13,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"thread": 2},
         "`thread` is no option of compile\n"
         "  Did you mean `threads`? "
-        "Options: threads, hints, widths, verify, checks, profile, exact, memory_limit, "
+        "Options: target, threads, hints, widths, verify, checks, profile, exact, memory_limit, "
         "storage.",
     ),
     "exact": ({"exact": "yes"}, "`exact` is 'yes'\n  Pass True or False."),

@@ -12,7 +12,7 @@ from ostinato.calibration.measure import Effort, Stopwatch, level_bytes, stages
 from ostinato.calibration.workloads import FUNCTIONS, Repetition, numbers
 from ostinato.cli.calibrate import calibrate as calibrate_machine
 from ostinato.cli.calibrate import table
-from ostinato.codegen.emit.alone import LITTLE
+from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.machine.profile import Profile, from_json
 from ostinato.machine.profile_store import current, forget
 
@@ -51,8 +51,8 @@ def test_a_repeated_function_stays_finite(fn: str) -> None:
 def test_the_batch_that_workers_share_is_too_much_for_one() -> None:
     """One worker did all of it: nobody waited for anybody, and a barrier seemed to be free."""
     shared = workloads.shared(2)
-    (elements,) = re.findall(rf"if (.+) <= {LITTLE}:", shared.run.explain().source)
-    assert eval(elements, {"B": len(np.asarray(shared.arguments["x"]))}) > LITTLE
+    (elements,) = re.findall(rf"if (.+) <= {CPU.alone_elements}:", shared.run.explain().source)
+    assert eval(elements, {"B": len(np.asarray(shared.arguments["x"]))}) > CPU.alone_elements
 
 
 def test_the_matrix_that_is_read_in_strides_is_not_transposed_by_squares() -> None:

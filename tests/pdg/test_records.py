@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from ostinato.calibration import measure, workloads
-from ostinato.codegen.cpu import target
 from ostinato.codegen.cpu.prelude import NAMES
 from ostinato.codegen.cpu.step_expression import CODE
+from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import Name
+from ostinato.codegen.loops.types import SUFFIX
 from ostinato.machine.profile import Profile
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS, AxisFunction
 from ostinato.pdg.functions import (
@@ -42,9 +43,9 @@ def test_a_record_has_a_derivative_by_each_operand_or_none(function: Function) -
 @pytest.mark.parametrize("function", RECORDS, ids=lambda f: f.name)
 def test_generated_code_knows_every_function_of_every_type(function: Function) -> None:
     for dtype in function.accepts if function.name not in ("cast", *HALVES) else ():
-        text = target.function(function.name, dtype, tuple(map(Name, "xyz"[: function.arity])))
+        text = calls.function(function.name, dtype, tuple(map(Name, "xyz"[: function.arity])))
         called = set(re.findall(r"\b(\w+)\(", str(text)))
-        assert called <= NAMES | {*target.SUFFIX.values()}
+        assert called <= NAMES | {*SUFFIX.values()}
 
 
 def test_vector_code_knows_every_function_of_floats() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ostinato.codegen.emit.alone import LITTLE
+from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.compiler.compiled import Compiled
 from tests.pipeline.programs import SMALL, reinforce
 
@@ -46,8 +46,8 @@ def test_folds_over_tiles_do_not_depend_on_threads(name: str) -> None:
 
 def test_work_that_one_worker_does_alone_or_all_share_gives_the_same_bits() -> None:
     program = tiled("crowd", 32)
-    assert f"<= {LITTLE}:" in program.executable.artifact.source
-    for rows in (LITTLE // 32, LITTLE // 4):  # ten numbers a row
+    assert f"<= {CPU.alone_elements}:" in program.executable.artifact.source
+    for rows in (CPU.alone_elements // 32, CPU.alone_elements // 4):  # ten numbers a row
         first, *others = (run_with(program, n, seed=3, B=rows, T=4) for n in (1, 2, 3))
         for other in others:
             assert_same_bits(first, other)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import ostinato as ot
-from ostinato.codegen.emit.alone import LITTLE
+from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.compiler.compiled import Compiled
 from ostinato.language.tensor import Tensor
 from ostinato.machine.profile import Profile
@@ -20,7 +20,7 @@ VECTOR = 2048  # float32 elements that stay in the smallest level
 FEW = 16  # elements: one vector
 HISTORY = 256  # steps of a history that stays in the smallest level
 SCALARS = 4  # recurrences, side by side
-ROWS = LITTLE  # of a batch that two workers share: more than one of them would do alone
+ROWS = CPU.alone_elements  # of a batch that two workers share: more than one of them would do alone
 BARRIERS = 2  # per step of `shared`: after the mean, and after the step
 
 FUNCTIONS: Mapping[str, Change] = {

@@ -24,9 +24,8 @@ from ostinato.runtime.run.executor import Executable
 
 def machine_code(certificate: Certificate) -> Executable:
     """The extracted program, planned, emitted and compiled by this process, in `own_cache`."""
-    from ostinato.codegen.cpu.native.llvm_modules import units
     from ostinato.codegen.emit.driver import WORDS
-    from ostinato.codegen.emit.generated_module import functions, printed
+    from ostinato.codegen.emit.generated_module import functions, printed, units
     from ostinato.codegen.emit.interface import interface
     from ostinato.codegen.planning.arena import layout
 
@@ -35,7 +34,7 @@ def machine_code(certificate: Certificate) -> Executable:
     source = printed(plan, made)
     artifact = Artifact(
         source=source,
-        units=partial(units, made),
+        units=partial(units, plan.target, made),
         interface=in_types_of(written, interface(plan)),
         place=partial(layout, plan),
         domains={name: tuple(d.name for d in node.domain) for name, node in written.outputs},

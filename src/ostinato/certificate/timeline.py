@@ -28,9 +28,10 @@ from ostinato.codegen.ir.tree import Loop as TreeLoop
 from ostinato.codegen.ir.tree import Step as DriverStep
 from ostinato.codegen.ir.tree import Time as TreeTime
 from ostinato.codegen.ir.values import alone, guarded_loads
+from ostinato.codegen.loops.types import ITEM_BYTES
 from ostinato.codegen.memory.scratch import scratch
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.planning.arena import ITEM_BYTES, layout
+from ostinato.codegen.planning.arena import layout
 from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import Dim, Expr, dims_of

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ostinato.codegen.cpu.digest import digest
 from ostinato.compiler.arguments import Arguments, Signature, signature
 from ostinato.compiler.call_cache import Alike
 from ostinato.compiler.options import Options, Request, options_from
 from ostinato.compiler.pipeline import build, code_digest
 from ostinato.compiler.remarks import left_out
 from ostinato.compiler.results import Beside, Results
+from ostinato.compiler.targets import target_of
 from ostinato.language.shown import is_a, shown
 from ostinato.language.surface import declare_class
 from ostinato.machine.profile_store import profile_in_use
@@ -28,7 +28,6 @@ from ostinato.pdg.errors import (
     CertificateError,
     CycleError,
     MemoryLimitError,
-    OptionError,
 )
 from ostinato.pdg.node import UNSEEN, Pdg
 from ostinato.pdg.switches import debug
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from ostinato.language.dims import Dimension
     from ostinato.report.measured_run import RunProfile
 
-TARGETS = ("cpu",)
 LARGE = 200  # nodes: a smaller program is compiled before another process has started
 
 
@@ -195,7 +193,6 @@ def _announced(stream: Stream) -> Stream:
 def compile_program(
     pdg: Pdg,
     beside: Beside,
-    target: str = "cpu",
     rules: RuleSet | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Compiled:
@@ -203,10 +200,8 @@ def compile_program(
 
     ``beside`` is what the program has besides its graph: no part of what is cached.
 
-    Errors: OptionError for an unknown target or option; CycleError; ShapeError.
+    Errors: OptionError for an unknown option or target; CycleError; ShapeError.
     """
-    if target not in TARGETS:
-        raise OptionError(f"there is no target `{target}`", f"Targets: {', '.join(TARGETS)}.")
     chosen = options_from(options or {}, pdg)
     profile = chosen.profile or profile_in_use()
     chosen = replace(chosen, verify=chosen.verify or debug().verify, profile=profile)
@@ -256,5 +251,6 @@ def _key(pdg: Pdg, rules: RuleSet | None, options: Options) -> str:
     """Everything that decides the artifact: program, rules, options, compiler, machine."""
     workers = options.threads or available_cores()
     chosen = "all" if rules is None else spell(rules.rules)
-    about = (chosen, repr(options), str(workers), code_digest(), digest())
+    target = target_of(options.target)
+    about = (chosen, repr(options), str(workers), code_digest(), repr(target), target.digest())
     return fingerprint(pdg, *about)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
 from ostinato.compiler.arguments import signature
+from ostinato.compiler.targets import target_of
 from ostinato.language.dims import is_integer
 from ostinato.language.shown import shown
 from ostinato.machine.profile import TYPICAL_EXTENT, Profile
@@ -27,6 +28,7 @@ CHECKS = ("values", "addresses")
 class Options:
     """What a user may choose of a compilation; a result changes by rounding only."""
 
+    target: str = "cpu"  # the kind of machine, by its name
     threads: int = 0  # workers; 0 means every core this process may use
     hints: Mapping[str, int] = field(default_factory=dict[str, int])  # typical extents, for costs
     widths: Mapping[str, int] = field(default_factory=dict[str, int])  # rows per tile, by dim
@@ -53,6 +55,7 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
     known = [f.name for f in fields(Options)]
     for name in given:
         _require_known(name, known, "option of compile", "Options")
+    target_of(given.get("target", "cpu"))
     threads = given.get("threads", 0)
     if not is_integer(threads) or not 0 <= threads <= MOST_THREADS:
         remedy = "Pass a number of threads, or 0 for every core."

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ostinato.compiler.arguments import signature
 from ostinato.compiler.options import Options, typical_extents
+from ostinato.compiler.targets import target_of
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile
 from ostinato.pdg.functions import HALVES, Array
@@ -33,7 +34,6 @@ from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.explanation import Explanation
 
 if TYPE_CHECKING:
-    from ostinato.codegen.cpu.part import Part
     from ostinato.codegen.emit.generated_module import Profiled
     from ostinato.codegen.emit.ports import Interface
     from ostinato.codegen.ir.system import System
@@ -49,7 +49,6 @@ STAGES = (  # what follows rewriting
     "ostinato.codegen.lowering.prove_bounds",
     "ostinato.codegen.planning.arena",
     "ostinato.codegen.emit.generated_module",
-    "ostinato.codegen.cpu.native.llvm_modules",
     "ostinato.codegen.cost.estimate",
 )
 YOUNG = 2_000_000  # objects more than before, until somebody looks for garbage
@@ -92,10 +91,11 @@ def _seldom_collecting() -> Generator[None]:
         gc.set_threshold(*before)
 
 
-def _import_stages() -> None:
+def _import_stages(options: Options) -> None:
     """Import what comes after rewriting, while the engine of the rules leaves Python free."""
     for name in STAGES:
         importlib.import_module(name)
+    target_of(options.target).writer()
 
 
 def assemble(
@@ -151,20 +151,20 @@ def assemble(
 
 def _emitted(plan: Plan, options: Options, making: Making | None) -> tuple[str, Units]:
     """The source of a plan, and what writes it as LLVM; ``making`` gets functions as they come."""
-    from ostinato.codegen.cpu.native.llvm_modules import NAMES, units
-    from ostinato.codegen.emit.generated_module import functions, printed
+    from ostinato.codegen.emit.generated_module import STAMPS, functions, printed, units
 
     made: list[Function] = []
-    parts: dict[str, Part] = {}
+    write = plan.target.writer()
     for function in functions(plan):
         made.append(function)
         if making is not None:
-            making.add(units((function,), parts))
+            making.add(write((function,)))
     if options.verify:
         from ostinato.codegen.loops.checker import check
+        from ostinato.codegen.loops.types import SUFFIX
 
-        check(made, NAMES)
-    return printed(plan, made), partial(units, tuple(made))
+        check(made, plan.target.names() | {*SUFFIX.values(), *STAMPS})
+    return printed(plan, made), partial(units, plan.target, tuple(made))
 
 
 def _profiled(plan: Plan) -> Profiled:
@@ -245,7 +245,8 @@ def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
     chosen = rules if rules is not None else every_rule()
     chosen = chosen.exact() if options.exact else chosen
     profile = options.profile or Profile()
-    asked = RewriteOptions(chosen, dict(options.hints), profile=profile, meanwhile=_import_stages)
+    later = partial(_import_stages, options)
+    asked = RewriteOptions(chosen, dict(options.hints), profile=profile, meanwhile=later)
     forms = Rewriting(pdg, asked)
     if options.memory_limit:
         from ostinato.compiler.smallest import Room, fitting
@@ -344,7 +345,8 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
     workers = options.threads or available_cores()
     half = options.storage if options.storage in HALVES else None
     room = Room(options.memory_limit, options.hints, partial(_workers, options=options), half)
-    planned = fitted(system, PlanOptions(options.widths, workers, options.exact), room)
+    chosen = PlanOptions(target_of(options.target), options.widths, workers, options.exact)
+    planned = fitted(system, chosen, room)
     constants: dict[str, Array] = {}
     for argument, name in system.inputs.items():
         if name in system.constants:

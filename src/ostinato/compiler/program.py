@@ -153,7 +153,7 @@ class Program:
         where = calling_place()
         try:
             beside = Beside(self.lengths, self.hosts, self.notes)
-            compiled = compile_program(self.pdg, beside, target, rules, options)
+            compiled = compile_program(self.pdg, beside, rules, {"target": target, **options})
             if certificate is not None:
                 compiled.certificate(certificate)
         except OstinatoError as error:

@@ -12,10 +12,7 @@ from ostinato.codegen.cpu.llvm import I32, Builder, Primitive, Value, declare, p
 from ostinato.codegen.cpu.numba_door import njit
 from ostinato.codegen.cpu.phase_workers import (
     LOOKS_FOR,
-    OPEN,
-    SHARED_WORDS,
     THREAD,
-    WORKER_WORDS,
     atomic_add,
     awaited,
     claim,
@@ -24,6 +21,7 @@ from ostinato.codegen.cpu.phase_workers import (
     open_next,
     rest,
 )
+from ostinato.codegen.loops.shared_words import OPEN, SHARED_WORDS, WORKER_WORDS
 
 Array = npt.NDArray[Any]
 ITEMS = 7

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from ostinato.codegen.cpu.flags import BYTES
+from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.codegen.ir.system import Axis, Load, Pick, Statement, Value
 from ostinato.codegen.ir.tree import Call, Kernel, Loop, Span, Step, Tree
+from ostinato.codegen.loops.types import ITEM_BYTES
 from ostinato.codegen.memory.storage import Place, Slot, Storage
 from ostinato.codegen.planning.plan import Plan, Port
 from ostinato.pdg.condition import ALWAYS
@@ -35,7 +36,7 @@ def layout(plan: Plan, extents: Mapping[str, int], workers: int) -> Layout:
         for name, storage in plan.storage.items():
             if storage.place == kind:
                 offsets[name] = at
-                at += -(-evaluate(storage.elements, point) * BYTES[storage.dtype] // 64) * 64
+                at += -(-evaluate(storage.elements, point) * ITEM_BYTES[storage.dtype] // 64) * 64
     return Layout(offsets, at - first, first + workers * (at - first), at)
 
 
@@ -97,6 +98,7 @@ def whole(
         extents=tuple(sorted(names)),
         lives={},
         accesses=(),
+        target=CPU,
     )
 
 

@@ -1,10 +1,12 @@
 """Which work one worker does by itself where it is little."""
 
-from ostinato.codegen.emit.alone import LITTLE, pieces
+from ostinato.codegen.cpu.cpu_target import CPU
+from ostinato.codegen.emit.alone import pieces
 from ostinato.codegen.ir.tree import Barrier, DriverLoop, Step
-from ostinato.codegen.planning.plan import Plan, plan
+from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.index import Expr, Extent, evaluate
 from tests.codegen.builder import Builder, number
+from tests.codegen.on_cpu import plan
 from tests.codegen.programs import reinforce
 
 
@@ -31,7 +33,7 @@ def test_sums_of_few_rows_are_little_and_those_of_many_are_not() -> None:
     planned = variance()
     (elements,) = alone(planned.driver, planned)
     few, many = (evaluate(elements, {Extent("B"): rows}) for rows in (40, 10_000))
-    assert 2 * 40 < few <= LITTLE < many
+    assert 2 * 40 < few <= CPU.alone_elements < many
 
 
 def test_pieces_are_the_steps_in_order_and_end_with_a_barrier_if_they_are_alone() -> None:

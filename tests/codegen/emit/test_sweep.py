@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.planning.arena import layout
-from ostinato.codegen.planning.plan import PlanOptions, plan
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS, along_axis
 from ostinato.pdg.index import Extent, expr
 from ostinato.pdg.node import Dtype
@@ -20,6 +19,7 @@ from ostinato.runtime.cache.programs import digest
 from ostinato.runtime.run.executor import Bound, Executable
 from tests.codegen.builder import Builder
 from tests.codegen.emit.run import artifact
+from tests.codegen.on_cpu import plan
 
 RANDOM = np.random.default_rng(0)
 Array = npt.NDArray[Any]
@@ -40,7 +40,7 @@ def values(dtype: Dtype, *shape: int) -> Array:
 
 
 def compiled(p: Builder, directory: Directory, threads: int = 2, **widths: int) -> Executable:
-    made = plan(p.system(), PlanOptions(widths=widths))
+    made = plan(p.system(), widths)
     program = replace(artifact(made), place=partial(layout, made))
     (directory / "program.py").write_text(program.source)
     return Executable(program, directory, digest(str(directory), program.source), threads)

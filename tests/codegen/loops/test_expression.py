@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ostinato.codegen.cpu.target import cast, function
+from ostinato.codegen.loops.calls import cast, function
 from ostinato.codegen.loops.expression import Expression, Name
 
 Tree = tuple[Any, ...]  # a function and its operands, or a name

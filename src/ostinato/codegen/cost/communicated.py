@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ostinato.codegen.ir.tree import Call, DriverLoop, Kernel, Span, Step
+from ostinato.codegen.loops.types import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.planning.arena import ITEM_BYTES
 from ostinato.machine.profile import Profile
 from ostinato.pdg.index import Dim, Extent, evaluate
 
 if TYPE_CHECKING:
     from ostinato.codegen.planning.planned import Plan
 
-LINE_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ def passing_ns(
                 if stored.place == "global" and stored.tensor in writer.writes
             )
             total += max(found, default=0.0)
-    return total * profile.line_ns / LINE_BYTES
+    return total * profile.line_ns / plan.target.line_bytes
 
 
 def _called(

@@ -20,9 +20,9 @@ from ostinato.codegen.ir.system import (
     children,
 )
 from ostinato.codegen.ir.tree import Calling, Contraction, Fill, Leaf, Nest, Sweep
+from ostinato.codegen.loops.types import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.memory.transposed import transposed_copies
-from ostinato.codegen.planning.arena import ITEM_BYTES
 from ostinato.codegen.systems.axes import coefficient
 from ostinato.codegen.systems.masked_sums import factors
 from ostinato.machine.cost_model import FREE, CostModel

@@ -6,7 +6,6 @@ every vector loop, or give up. Scopes tell it.
 
 from weakref import WeakKeyDictionary
 
-from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.cpu.llvm import (
     F32,
     F64,
@@ -23,6 +22,7 @@ from ostinato.codegen.cpu.llvm import (
     Value,
     primitive,
 )
+from ostinato.codegen.loops.types import ITEM_BYTES
 from ostinato.pdg.node import Dtype
 
 STORED: dict[Dtype, Type] = {
@@ -80,7 +80,7 @@ def _tag(
     builder: Builder, instruction: Instruction, dtype: Dtype, scope: tuple[int, int, str]
 ) -> None:
     _, count, _ = scope
-    instruction.align = BYTES[dtype]
+    instruction.align = ITEM_BYTES[dtype]
     if count == 1:
         return  # an empty list of scopes is an error of LLVM's verifier
     alias, others = _scopes(builder.module, *scope)

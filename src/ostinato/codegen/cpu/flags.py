@@ -5,6 +5,8 @@ import platform
 from collections.abc import Mapping
 from typing import Final
 
+from ostinato.codegen.loops.types import ITEM_BYTES
+
 FASTMATH: Final = ("contract", "nsz")
 """Float freedoms of every kernel: none of them breaks a NaN test or reorders a sum.
 
@@ -25,30 +27,6 @@ KERNEL: Final[dict[str, object]] = {
     "no_cpython_wrapper": True,
 }
 """Options of a function that only compiled code calls: ``@njit(**KERNEL)``."""
-
-BYTES: Final = {
-    "bool": 1,
-    "uint16": 2,
-    "int32": 4,
-    "uint32": 4,
-    "int64": 8,
-    "float32": 4,
-    "float64": 8,
-}
-"""Size of one element in memory, by dtype."""
-
-
-SQUARE = 8  # rows and columns that are transposed at once, in registers
-
-
-def together(slots: int) -> int:
-    """How many slots of a tile are computed together: as many as some vectors have lanes.
-
-    >>> together(8), together(32), together(256)
-    (8, 16, 64)
-    """
-    each = max(16, slots // 4)
-    return each if slots % each == 0 else slots
 
 
 def vector_bits(features: Mapping[str, bool]) -> int:
@@ -79,7 +57,7 @@ def lanes(dtype: str) -> int:
     >>> lanes("float32") == 2 * lanes("float64")
     True
     """
-    return vector_bits(host_features()) // (8 * BYTES[dtype])
+    return vector_bits(host_features()) // (8 * ITEM_BYTES[dtype])
 
 
 def host_is_x86() -> bool:

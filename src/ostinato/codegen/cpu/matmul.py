@@ -38,8 +38,8 @@ from ostinato.codegen.cpu.matmul_frame import (
     start_sums,
 )
 from ostinato.codegen.cpu.matmul_packed import emit_packed, is_large
-from ostinato.codegen.cpu.matmul_spec import Matmul
 from ostinato.codegen.cpu.vector import FORMATS, Vector
+from ostinato.codegen.loops.matmul_spec import Matmul
 
 
 def matmul(spec: Matmul) -> Primitive:
@@ -52,7 +52,7 @@ def matmul(spec: Matmul) -> Primitive:
     or B. Any size may be 0; with ``k`` 0 the steps still run.
     Errors: ValueError if the spec contradicts itself.
 
-    >>> from ostinato.codegen.cpu.matmul_spec import Operand, Step
+    >>> from ostinato.codegen.loops.matmul_spec import Operand, Step
     >>> mm = matmul(Matmul("float32", 32, 64, 4, (4, 1), (64, 1), (Operand("c", 64, 1),),
     ...                    (Step("z", ("name", "acc"), "c"),)))
     """

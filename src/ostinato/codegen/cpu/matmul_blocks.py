@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ostinato.codegen.cpu.flags import together, vector_registers
+from ostinato.codegen.cpu.cpu_target import CPU
+from ostinato.codegen.cpu.flags import vector_registers
 from ostinato.codegen.cpu.llvm import Builder, Value, emit_loop, i64
 from ostinato.codegen.cpu.matmul_frame import FEW_ROWS, Body, Frame, Mask, emit_blocks, power_above
 from ostinato.codegen.cpu.vector import Vector
@@ -73,7 +74,7 @@ def emit_rows(frame: Frame, block: int, rows: Body, blank: Body) -> None:
     if read is None or not isinstance(length, int) or length % block:
         emit_blocks(b, length, block, rows)
         return
-    each = together(length)
+    each = CPU.together(length)
     if frame.spec.living == "m" or each % block:  # rows that live are anywhere
         most = i64(length // block)
     else:

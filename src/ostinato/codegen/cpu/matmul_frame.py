@@ -19,10 +19,10 @@ from ostinato.codegen.cpu.llvm import (
     undefined,
     vector_type,
 )
-from ostinato.codegen.cpu.matmul_spec import ACCUMULATOR, Matmul, Operand, Size
 from ostinato.codegen.cpu.row_lists import listed
 from ostinato.codegen.cpu.step_expression import evaluate
 from ostinato.codegen.cpu.vector import Vector
+from ostinato.codegen.loops.matmul_spec import ACCUMULATOR, Matmul, Operand, Size
 
 Body: TypeAlias = Callable[[Value, int], None]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.cpu.llvm import Builder, Value, alloca, emit_loop, i64, local_array
 from ostinato.codegen.cpu.matmul_blocks import emit_columns, emit_many, rows_beside, widest
 from ostinato.codegen.cpu.matmul_frame import (
@@ -21,9 +20,10 @@ from ostinato.codegen.cpu.matmul_frame import (
     load_lanes,
     start_sums,
 )
-from ostinato.codegen.cpu.matmul_spec import Matmul
 from ostinato.codegen.cpu.prefetch import LINE_BYTES, emit_prefetch
 from ostinato.codegen.cpu.vector import FORMATS, Vector
+from ostinato.codegen.loops.matmul_spec import Matmul
+from ostinato.codegen.loops.types import ITEM_BYTES
 
 LARGE, WIDE = 1 << 17, 1 << 11  # bytes of B and of one row of it from which on copies pay
 FEWEST = 64  # rows for which they do
@@ -35,7 +35,7 @@ def is_large(spec: Matmul) -> bool:
     """Whether a product in the broadcast form should copy panels of B."""
     if not isinstance(spec.n, int) or spec.b[1] != 1:
         return False
-    few, row = isinstance(spec.m, int) and spec.m < FEWEST, spec.n * BYTES[spec.dtype]
+    few, row = isinstance(spec.m, int) and spec.m < FEWEST, spec.n * ITEM_BYTES[spec.dtype]
     return not few and row >= WIDE and row * spec.deepest >= LARGE
 
 

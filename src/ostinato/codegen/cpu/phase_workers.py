@@ -34,12 +34,9 @@ from ostinato.codegen.cpu.llvm import (
     primitive,
     subroutine,
 )
+from ostinato.codegen.loops.shared_words import OPEN, SHARED_WORDS, WORKER_WORDS
 
-WORKER_WORDS = 16
-"""Words of one worker: 128 bytes, as processors fetch cache lines in pairs."""
-OPEN, _DONE, _SLEEPERS, _MOVER, _OWN = 0, 16, 32, 33, 48
-SHARED_WORDS = _OWN
-"""Words besides those of each worker."""
+_DONE, _SLEEPERS, _MOVER, _OWN = 16, 32, 33, SHARED_WORDS
 LOOKS_FOR, THREAD = 1, 2  # among the words of a worker
 
 _HALF = 2**32

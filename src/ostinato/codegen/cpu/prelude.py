@@ -30,11 +30,6 @@ from ostinato.codegen.cpu.llvm import (
 from ostinato.codegen.cpu.matmul import (
     matmul,
 )
-from ostinato.codegen.cpu.matmul_spec import (
-    Matmul,
-    Operand,
-    Step,
-)
 from ostinato.codegen.cpu.phase_workers import (
     claim,
     enter,
@@ -71,6 +66,11 @@ from ostinato.codegen.cpu.sorting import (
 from ostinato.codegen.cpu.transpose import (
     transpose_f32,
     transpose_f64,
+)
+from ostinato.codegen.loops.matmul_spec import (
+    Matmul,
+    Operand,
+    Step,
 )
 
 __all__ = [

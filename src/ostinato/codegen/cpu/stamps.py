@@ -23,10 +23,9 @@ from ostinato.codegen.cpu.llvm import (
     vector_type,
 )
 
-COUNT, LAST, ROOM, EVENTS, FIRST, SIZE = 0, 1, 2, 3, 4, 5
+COUNT, LAST, ROOM, EVENTS, FIRST = 0, 1, 2, 3, 4
 HEAD = 8  # words before the slots
 EVENT_WORDS = 3
-ENDED = -1  # what the mark of a loop says after its last iteration
 _MONOTONIC = getattr(time, "CLOCK_MONOTONIC", 1)  # the clock of Python's perf_counter_ns
 
 

@@ -1,18 +1,14 @@
-"""Expressions as nested tuples, and the one table of functions that vector code knows.
-
-``("add", ("name", "acc"), ("const", 0.5))`` is written in generated source as it stands.
-"""
+"""The one table of functions that vector code knows, and the code of expressions of them."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import TypeAlias
 
 from ostinato.codegen.cpu import gamma, gauss, inverse_trigonometric, periodic, polynomials, power
 from ostinato.codegen.cpu.llvm import Compare, Value
 from ostinato.codegen.cpu.vector import Vector
-from ostinato.pdg.functions import FUNCTIONS
+from ostinato.codegen.loops.matmul_spec import Expr
 
-Expr: TypeAlias = "tuple[str | float | Expr, ...]"
 Lookup: TypeAlias = Callable[[str], Value]
 Unary: TypeAlias = Callable[[Vector, Value], Value]
 Binary: TypeAlias = Callable[[Vector, Value, Value], Value]
@@ -100,30 +96,3 @@ def evaluate(v: Vector, expr: Expr, lookup: Lookup) -> Value:
             return CODE[op](v, *operands)
         case _:
             raise ValueError(f"not an expression: {expr!r}")
-
-
-def renamed(expr: Expr, known: Mapping[str, str]) -> Expr:
-    """A well-formed expression with other names."""
-    match expr:
-        case ("name", str(name)):
-            return ("name", known[name])
-        case ("const", _):
-            return expr
-        case _:
-            return tuple(renamed(x, known) if isinstance(x, tuple) else x for x in expr)
-
-
-def names(expr: Expr) -> Iterator[str]:
-    """Yield the names that a well-formed expression reads, and raise ValueError for any other."""
-    match expr:
-        case ("name", str(name)):
-            yield name
-        case ("const", value) if not isinstance(value, tuple):
-            float(value)
-        case (str(op), *args) if op in CODE and FUNCTIONS[op].arity == len(args):
-            for arg in args:
-                if not isinstance(arg, tuple):
-                    raise ValueError(f"{op} has the operand {arg!r}, which is no expression")
-                yield from names(arg)
-        case _:
-            raise ValueError(f"not an expression: {expr!r}; the functions are {sorted(CODE)}")

@@ -1,6 +1,5 @@
 """Transposing a square of numbers on its way through registers."""
 
-from ostinato.codegen.cpu.flags import SQUARE
 from ostinato.codegen.cpu.llvm import (
     I32,
     Builder,
@@ -12,6 +11,7 @@ from ostinato.codegen.cpu.llvm import (
     vector_type,
 )
 from ostinato.codegen.cpu.vector import Float, Vector
+from ostinato.codegen.loops.shared_words import SQUARE
 
 
 def _transpose(name: str, dtype: Float) -> Primitive:

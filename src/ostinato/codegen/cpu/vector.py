@@ -6,7 +6,6 @@ the matmul epilogues (whole vectors). NaN goes in and comes out everywhere.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from ostinato.codegen.cpu.llvm import (
     F32,
@@ -24,8 +23,7 @@ from ostinato.codegen.cpu.llvm import (
     undefined,
     vector_type,
 )
-
-Float = Literal["float32", "float64"]
+from ostinato.codegen.loops.types import Float as Float
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,6 @@ from ostinato.codegen.ir.tree import Barrier, Call, Fill, Kernel, Nest, Step, ac
 from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.index import Expr, dims_of, expr
 
-LITTLE = 2048  # elements: half of them take less time than workers need to meet a few times
-
 
 @dataclass(frozen=True)
 class Piece:

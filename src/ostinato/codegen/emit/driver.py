@@ -13,14 +13,13 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from ostinato.codegen.cpu.phase_workers import OPEN, SHARED_WORDS, WORKER_WORDS
-from ostinato.codegen.cpu.stamps import ENDED, SIZE
-from ostinato.codegen.emit.alone import LITTLE, pieces
+from ostinato.codegen.emit.alone import pieces
 from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS
 from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.emit.kernel import bounds
 from ostinato.codegen.emit.names import Names
-from ostinato.codegen.ir.tree import SLICES, Barrier, Call, DriverLoop, Step
+from ostinato.codegen.ir.partial_sums import SLICES
+from ostinato.codegen.ir.tree import Barrier, Call, DriverLoop, Step
 from ostinato.codegen.loops.expression import (
     Constant,
     Expression,
@@ -31,13 +30,22 @@ from ostinato.codegen.loops.expression import (
     compare,
     item,
 )
+from ostinato.codegen.loops.shared_words import (
+    CONTROL_WORDS,
+    DECISION,
+    DONE,
+    ENDED,
+    OPEN,
+    SHARED_WORDS,
+    SIZE,
+    STOP,
+    WORKER_WORDS,
+)
 from ostinato.codegen.loops.statements import Add, Block, Function, Kind, Return
 from ostinato.codegen.planning.phases import Chain, Phase, is_shared, phases
 from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.index import Dim, Extent
 
-STOP, DONE, DECISION = 0, 8, 16  # words of `control`
-CONTROL_WORDS = 24
 WORDS = (STOP, DONE, CONTROL_WORDS, SHARED_WORDS, WORKER_WORDS)
 
 ENTRY = "main"
@@ -129,7 +137,7 @@ class _Driver:
                 self.shared(piece.steps, dims, last)
                 continue
             elements = expression(piece.elements, dims)
-            with self.out.when(compare("<=", elements, LITTLE)):
+            with self.out.when(compare("<=", elements, self.plan.target.alone_elements)):
                 calls = tuple(step for step in piece.steps if isinstance(step, Call))
                 self.phase((Chain(calls),), dims, last, is_alone=True)
             with self.out.otherwise():

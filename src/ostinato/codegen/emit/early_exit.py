@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from ostinato.codegen.cpu import target
 from ostinato.codegen.emit.function import Body, Function
 from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.ir.system import Load
 from ostinato.codegen.ir.tree import Loop
+from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import Constant, Name, Not, binary
 from ostinato.codegen.loops.statements import Block, Break
 from ostinato.codegen.masks.early_exits import End
@@ -49,7 +49,7 @@ def _fill(end: End, loop: Loop, function: Function, out: Block) -> None:
         for axis in mask.result_axes:
             size = expression(axis.pad, function.dims)
             stack.enter_context(out.loop(function.dims[axis.index], size))
-        out.add(function.store(end.mask, offset, target.literal(False, "bool")))
+        out.add(function.store(end.mask, offset, calls.literal(False, "bool")))
 
 
 def _element(end: End, loop: Loop, function: Function, step: Expr) -> Load:

@@ -6,13 +6,13 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.emit.address import Part, axis_parts, slot_parts, total
 from ostinato.codegen.emit.index_arithmetic import Names as IndexNames
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.value import Scope, print_index
+from ostinato.codegen.ir.partial_sums import SLICES
 from ostinato.codegen.ir.system import Load, Statement
-from ostinato.codegen.ir.tree import SLICES, Span
+from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.loops.expression import (
     Expression,
     Name,
@@ -21,6 +21,7 @@ from ostinato.codegen.loops.expression import (
     item,
 )
 from ostinato.codegen.loops.statements import Block, Definition, Do, Let
+from ostinato.codegen.loops.types import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.index import Dim, Extent
@@ -104,7 +105,7 @@ class Function:
             storage = self.storage(tensor)
             start: Expression = item(OFFSETS, self.places[tensor])
             if storage.place == "local":
-                start = binary("+", start, binary("//", LOCAL, BYTES[storage.dtype]))
+                start = binary("+", start, binary("//", LOCAL, ITEM_BYTES[storage.dtype]))
             yield Let((name,), start)
 
     def accessors(self) -> Iterable[Definition]:

@@ -7,16 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from ostinato.codegen.cpu import prelude, target
-from ostinato.codegen.cpu.digest import digest
-from ostinato.codegen.cpu.native.llvm_modules import Unit, units
 from ostinato.codegen.emit.driver import Stamps, emit_driver
 from ostinato.codegen.emit.kernel import emit_kernel
-from ostinato.codegen.loops.numba_source import function, within_docstring
+from ostinato.codegen.loops.numba_source import function
 from ostinato.codegen.loops.statements import Function
+from ostinato.codegen.loops.types import SUFFIX
 from ostinato.codegen.planning.planned import Plan
+from ostinato.codegen.target import Target, Unit
 
-MODULE = "ostinato.codegen.cpu.prelude"
 STAMPS = ("begin", "mark", "stamp")
 
 
@@ -30,38 +28,29 @@ def emit(plan: Plan, title: str = "") -> str:
 
 def functions(plan: Plan) -> Iterator[Function]:
     """The kernels of a plan and its driver as loop IR, each as soon as it is written."""
-    taken = {"np", *target.SUFFIX.values(), *dir(builtins)}
-    reserved = prelude.NAMES | frozenset(k.name for k in plan.kernels) | taken
+    reserved = _reserved(plan)
     for k, kernel in enumerate(plan.kernels):
         yield emit_kernel(plan, kernel, k, reserved)
     yield emit_driver(plan, reserved)
 
 
+def _reserved(plan: Plan) -> frozenset[str]:
+    """The names that no variable may have."""
+    taken = {"np", *SUFFIX.values(), *dir(builtins)}
+    return plan.target.names() | frozenset(k.name for k in plan.kernels) | taken
+
+
 def printed(plan: Plan, made: Iterable[Function], title: str = "") -> str:
     """The functions of a plan as a module of Numba source."""
-    table = f"KERNELS = ({''.join(f'{k.name}, ' for k in plan.kernels)})\n"
+    names = [k.name for k in plan.kernels]
+    table = f"KERNELS = ({''.join(f'{name}, ' for name in names)})\n"
     body = "\n\n".join([*map(function, made), table])
-    return "\n".join([*_header(plan, title, body, prelude.NAMES), "", ""]) + body
+    return plan.target.module(title, plan.extents, names, body)
 
 
-def _header(plan: Plan, title: str, body: str, known: frozenset[str]) -> list[str]:
-    names, about = target.helpers(body, known), within_docstring(title or "A program")
-    return [
-        f'"""{about}, compiled by ostinato for the CPU. Generated: do not edit.',
-        "",
-        f"extents: {', '.join(plan.extents) or 'none'}",
-        f"kernels: {', '.join(k.name for k in plan.kernels)}",
-        f"primitives: {digest()}",
-        '"""',
-        "",
-        "import numpy as np",
-        "",
-        f"from {MODULE} import (",
-        *(f"    {name}," for name in names),
-        ")",
-        "",
-        *target.ALIASES,
-    ]
+def units(target: Target, made: Iterable[Function]) -> Iterator[Unit]:
+    """Functions and the parts that they share, as modules of the target."""
+    return target.writer()(made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +70,6 @@ def emit_profiled(plan: Plan) -> Profiled:
     """Return another driver for the kernels of a plan: one that stamps the time."""
     names = tuple(k.name for k in plan.kernels)
     stamps = Stamps(len(names))
-    reserved = prelude.NAMES | {*names, *STAMPS, "np", *target.SUFFIX.values(), *dir(builtins)}
-    driver = emit_driver(plan, frozenset(reserved), stamps)
-    return Profiled(partial(units, (driver,)), names, tuple(stamps.waits), tuple(stamps.loops))
+    driver = emit_driver(plan, _reserved(plan) | {*STAMPS}, stamps)
+    made = partial(units, plan.target, (driver,))
+    return Profiled(made, names, tuple(stamps.waits), tuple(stamps.loops))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.emit.calling import python_calls
 from ostinato.codegen.emit.driver import published_loop
 from ostinato.codegen.emit.kernel import stored
 from ostinato.codegen.emit.ports import Area, Field, Interface
 from ostinato.codegen.ir.system import Statement, loads
 from ostinato.codegen.ir.tree import Kernel, computed, leaves
+from ostinato.codegen.loops.types import ITEM_BYTES
 from ostinato.codegen.planning.kernel_partition import calls
 from ostinato.codegen.planning.planned import Plan, Port
 from ostinato.pdg.index import Expr, product
@@ -18,7 +18,7 @@ from ostinato.pdg.index import Expr, product
 
 def interface(plan: Plan) -> Interface:
     """Return what the runtime needs besides the source."""
-    tensors = tuple((n, BYTES[plan.storage[n].dtype]) for n in stored(plan))
+    tensors = tuple((n, ITEM_BYTES[plan.storage[n].dtype]) for n in stored(plan))
     return Interface(
         extents=plan.extents,
         tensors=tensors,

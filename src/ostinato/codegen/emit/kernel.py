@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from ostinato.codegen.cpu import target
-from ostinato.codegen.cpu.flags import BYTES
 from ostinato.codegen.emit.calling import emit_call
 from ostinato.codegen.emit.early_exit import emit_end
 from ostinato.codegen.emit.function import (
@@ -38,6 +36,7 @@ from ostinato.codegen.ir.tree import (
     computed,
     leaves,
 )
+from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import (
     Constant,
     Expression,
@@ -49,6 +48,7 @@ from ostinato.codegen.loops.expression import (
 )
 from ostinato.codegen.loops.statements import Block, Kind, Let, Remark
 from ostinato.codegen.loops.statements import Function as LoopFunction
+from ostinato.codegen.loops.types import ITEM_BYTES
 from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.planned import Plan
@@ -185,7 +185,7 @@ def emit_fill(tensor: str, function: Function, out: Block) -> None:
         tensor, tuple(expr(d) for d in s.result_dims), (expr(0),) * len(storage.axes), s.dtype
     )
     start = body.offset(first)
-    unit = target.literal(fold_unit(s.fold, s.dtype), s.dtype)
+    unit = calls.literal(fold_unit(s.fold, s.dtype), s.dtype)
     out.extend(body.hoisted)
     loop = function.plan.begun.get(tensor)
     if loop is None:
@@ -250,5 +250,5 @@ def kept(storage: Storage) -> str:
     if storage.shares:
         return f"in {storage.shares}"
     shape = " x ".join(str(e) for e in storage.shape if e != expr(1)) or "1"
-    size = f"{shape} x {BYTES[storage.dtype]} B"
+    size = f"{shape} x {ITEM_BYTES[storage.dtype]} B"
     return f"{size} per worker" if storage.place == "local" else size

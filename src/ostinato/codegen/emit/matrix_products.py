@@ -7,17 +7,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from ostinato.codegen.cpu.flags import BYTES
-from ostinato.codegen.cpu.matmul_spec import Matmul, Operand, Size, Step
-from ostinato.codegen.cpu.step_expression import Expr as StepExpr
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.emit.names import Names, identifier
 from ostinato.codegen.emit.tile_padding import extent
+from ostinato.codegen.ir.partial_sums import UNROLLED
 from ostinato.codegen.ir.system import Axis, Call, Literal_, Load, Statement, Value
-from ostinato.codegen.ir.tree import UNROLL, Contraction
+from ostinato.codegen.ir.tree import Contraction
 from ostinato.codegen.loops.expression import Expression, Name, Tuple, binary, call
+from ostinato.codegen.loops.matmul_spec import Expr as StepExpr
+from ostinato.codegen.loops.matmul_spec import Matmul, Operand, Size, Step
 from ostinato.codegen.loops.statements import Block, Definition
+from ostinato.codegen.loops.types import ITEM_BYTES
 from ostinato.codegen.systems.masked_sums import factors, mask_of
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
 
@@ -118,10 +119,10 @@ class _Product:
         left = factors(self.result)[0]
         storage, rows = self.function.storage(left.tensor), spec.a[1]
         is_history = any(s.kind == "full" for s in storage.slots)
-        is_short = isinstance(spec.k, int) and spec.k <= UNROLL
+        is_short = isinstance(spec.k, int) and spec.k <= UNROLLED
         if spec.a[0] != 1 or not isinstance(rows, int) or is_short or not is_history:
             return
-        width = BYTES[storage.dtype]
+        width = ITEM_BYTES[storage.dtype]
         start = binary("*", width, self.offsets[0])
         size = expression(self.leaf.k.size * (rows * width), self.function.dims)
         out.do(call("prefetch", ARENA, start, size))

@@ -8,14 +8,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import prod
 
-from ostinato.codegen.cpu import target
-from ostinato.codegen.cpu.flags import SQUARE, together
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_arithmetic import condition, expression
 from ostinato.codegen.emit.tile_padding import extent
 from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
+from ostinato.codegen.ir.partial_sums import SLICES
 from ostinato.codegen.ir.system import Axis, Load, Statement, Value
-from ostinato.codegen.ir.tree import SLICES, Nest, active
+from ostinato.codegen.ir.tree import Nest, active
+from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import (
     Expression,
     Name,
@@ -23,7 +23,9 @@ from ostinato.codegen.loops.expression import (
     call,
     compare,
 )
+from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.codegen.loops.statements import Block, Nothing
+from ostinato.codegen.loops.types import FLOATS, SUFFIX
 from ostinato.codegen.memory.transposed import Transposed, transposed_copies
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import POSITIONS, REPEATED, fold_unit
@@ -152,7 +154,7 @@ class _Clause:
         bounds: tuple[Expression | int, ...] = (expression(extent, self.function.dims),)
         if self.function.is_sliced and axis is self.nest.axes[0]:
             bounds = self.function.slice(axis.size.as_int())
-        each = together(extent.const) if extent != axis.size else 0
+        each = self.function.plan.target.together(extent.const) if extent != axis.size else 0
         if 0 < each < extent.const:
             first = self.function.names.fresh(f"{name}_first")
             used = expression(axis.size, self.function.dims)
@@ -165,7 +167,7 @@ class _Clause:
     def _transpose(self, copy: Transposed, cell: Cell, scope: Scope) -> None:
         """Copy a square."""
         to, source = self.body.offset(cell.result()), self.body.offset(copy.source)
-        name = f"transpose_{target.SUFFIX[cell.statement.dtype]}"
+        name = f"transpose_{SUFFIX[cell.statement.dtype]}"
         scope.out.do(call(name, ARENA, to, copy.to_step, source, copy.source_step))
 
     def _extent(self, axis: Axis) -> Expr:
@@ -209,12 +211,12 @@ class _Clause:
             start = self.body.read(result, self.body.scope(before))
         before.let(name, start)
         if s.fold in POSITIONS:
-            before.let(f"{name}_best", target.literal(self._extreme(s), operand(s)))
+            before.let(f"{name}_best", calls.literal(self._extreme(s), operand(s)))
         if self.function.storage(s.name).place in ("global", "local"):
             after.add(self.function.store(s.name, self.body.offset(result), Name(name)))
 
     def _unit(self, s: Statement) -> Expression:
-        return target.literal(0 if s.fold in POSITIONS else fold_unit(s.fold, s.dtype), s.dtype)
+        return calls.literal(0 if s.fold in POSITIONS else fold_unit(s.fold, s.dtype), s.dtype)
 
     def _extreme(self, s: Statement) -> float:
         return fold_unit(s.fold, operand(s))
@@ -241,7 +243,7 @@ class _Clause:
             if s.fold in POSITIONS:
                 name = self.function.names.fresh(run[0].tag())
                 scope.out.let(name, self._unit(s))
-                scope.out.let(f"{name}_best", target.literal(self._extreme(s), operand(s)))
+                scope.out.let(f"{name}_best", calls.literal(self._extreme(s), operand(s)))
                 for cell in run:
                     self._combine(cell, name, scope)
                 self._finish(run[0], Name(name), scope)
@@ -260,19 +262,19 @@ class _Clause:
             return
         dtype, best = operand(s), Name(f"{name}_best")
         value = bind(value, f"{s.name}_value", scope)
-        test = target.function(POSITIONS[s.fold], dtype, (value, best))
-        if dtype in target.FLOATS:  # the first NaN wins, as in NumPy
+        test = calls.function(POSITIONS[s.fold], dtype, (value, best))
+        if dtype in FLOATS:  # the first NaN wins, as in NumPy
             first_nan = binary("&", compare("!=", value, value), compare("==", best, best))
             test = binary("|", test, first_nan)
         better = bind(test, "better", scope)
         axis = next(iter(s.reduced))
         at = expression(cell.literals.get(axis, expr(axis)), self.function.dims)
-        where = call(target.SUFFIX[s.dtype], at)
+        where = call(SUFFIX[s.dtype], at)
         scope.out.let(best.id, call("where", better, value, best))
         scope.out.let(name, call("where", better, where, name))
 
     def _fold(self, s: Statement, left: Expression, right: Expression) -> Expression:
-        return target.function(REPEATED[s.fold], s.dtype, (left, right))
+        return calls.function(REPEATED[s.fold], s.dtype, (left, right))
 
     def _finish(self, cell: Cell, value: Expression, scope: Scope) -> None:
         """Name a finished value for later statements and store it where memory wants it."""

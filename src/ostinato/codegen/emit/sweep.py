@@ -10,13 +10,13 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from ostinato.codegen.cpu import target
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.emit.value import at_literals, bind, print_value, shared
 from ostinato.codegen.ir.system import Axis, Load, Statement, Value
 from ostinato.codegen.ir.tree import Sweep
 from ostinato.codegen.ir.values import value_symbols
+from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import (
     Constant,
     Expression,
@@ -155,7 +155,7 @@ class _Sweep:
 
     def scan(self, out: Block) -> None:
         axis = walked(self.s, self.operands[-1]) or self.row or self.single()
-        unit = target.literal(self.unit(), self.s.dtype)
+        unit = calls.literal(self.unit(), self.s.dtype)
         if self.lane is None:
             self.scan_row(axis, unit, out)
         else:
@@ -190,9 +190,9 @@ class _Sweep:
         dtype = self.s.dtype
         found = [self.value(x, at, out) for x in self.operands]
         if self.s.fold == "linear":
-            scaled = target.function("mul", dtype, (found[0], before))
-            return target.function("add", dtype, (found[1], scaled))
-        return target.function(AXIS_FUNCTIONS[self.s.fold].repeats, dtype, (before, *found))
+            scaled = calls.function("mul", dtype, (found[0], before))
+            return calls.function("add", dtype, (found[1], scaled))
+        return calls.function(AXIS_FUNCTIONS[self.s.fold].repeats, dtype, (before, *found))
 
     # ------------------------------------------------------------ positions
 
@@ -200,7 +200,7 @@ class _Sweep:
         updates, index = self.operands
         row = self.row or self.single()
         with self.loop(row, out), self.across(out):
-            out.add(self.store(expr(row.index), target.literal(0, self.s.dtype)))
+            out.add(self.store(expr(row.index), calls.literal(0, self.s.dtype)))
         axis = walked(self.s, updates) or walked(self.s, index) or self.single()
         place = self.index("place")
         with self.loop(axis, out):
@@ -228,7 +228,7 @@ class _Sweep:
     def add(self, updates: Value, place: Dim, axis: Axis, out: Block) -> None:
         more = self.value(updates, expr(axis.index), out)
         old = self.load(self.result(expr(place)))
-        out.add(self.store(expr(place), target.function("add", self.s.dtype, (old, more))))
+        out.add(self.store(expr(place), calls.function("add", self.s.dtype, (old, more))))
 
     def sort(self, out: Block) -> None:
         keys = self.first(self.operands[0])

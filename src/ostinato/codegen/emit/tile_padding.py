@@ -2,7 +2,7 @@
 
 The last tile of a dim may be ragged: its axis has fewer positions than slots. Computing the slots
 that hold nothing is harmless where every tensor that moves with the axis has them too, and nothing
-is folded along it. It takes time, so of the groups of `flags.together` slots only those are
+is folded along it. It takes time, so of the groups of `Target.together` slots only those are
 computed that hold some row. Readers leave out the same groups.
 """
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from ostinato.codegen.cpu import target
 from ostinato.codegen.emit.index_arithmetic import Names, condition, expression
 from ostinato.codegen.ir.system import (
     Call,
@@ -20,8 +19,10 @@ from ostinato.codegen.ir.system import (
     Value,
     children,
 )
+from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import Constant, Expression, Given, Name, call
 from ostinato.codegen.loops.statements import Block
+from ostinato.codegen.loops.types import FLOATS, SUFFIX
 from ostinato.pdg.condition import ALWAYS, NEVER, substitute_cond
 from ostinato.pdg.index import Dim, Expr, Extent, substitute
 
@@ -149,9 +150,9 @@ def _stem(value: Value) -> str:
 def _compute(value: Value, scope: Scope) -> Expression:
     match value:
         case Literal_(x, dtype):
-            return target.literal(x, dtype)
+            return calls.literal(x, dtype)
         case Position(of, dtype):
-            return call(target.SUFFIX[dtype], expression(of, scope.names))
+            return call(SUFFIX[dtype], expression(of, scope.names))
         case Load():
             return scope.load(value, scope)
         case Call():
@@ -167,13 +168,13 @@ def _compute(value: Value, scope: Scope) -> Expression:
 def _call(value: Call, scope: Scope) -> Expression:
     args = tuple(print_value(a, scope) for a in value.args)
     if value.fn == "cast":
-        return target.cast(args[0], value.args[0].dtype, value.dtype)
+        return calls.cast(args[0], value.args[0].dtype, value.dtype)
     operand = value.args[-1].dtype
     if value.fn == "pow" and isinstance(value.args[1], Literal_):
         short = _short_power(args[0], value.args[1], scope)
         if short is not None:
             return short
-    return target.function(value.fn, operand, args)
+    return calls.function(value.fn, operand, args)
 
 
 def _short_power(x: Expression, exponent: Literal_, scope: Scope) -> Expression | None:
@@ -183,11 +184,11 @@ def _short_power(x: Expression, exponent: Literal_, scope: Scope) -> Expression 
         return x
     if exponent.value == 2:
         base = bind(x, "base", scope)
-        return target.function("mul", dtype, (base, base))
+        return calls.function("mul", dtype, (base, base))
     if exponent.value == 0:
-        return target.literal(1, dtype)
-    if exponent.value == -1 and dtype in target.FLOATS:
-        return target.function("div", dtype, (target.literal(1, dtype), x))
+        return calls.literal(1, dtype)
+    if exponent.value == -1 and dtype in FLOATS:
+        return calls.function("div", dtype, (calls.literal(1, dtype), x))
     return None
 
 
@@ -200,12 +201,12 @@ def _draw(value: Draw, scope: Scope) -> Expression:
         chunk = [*rest[:4], *[Constant(0)] * 4][:4]
         rest = rest[4:]
         low, high = scope.fresh("key_"), scope.fresh("key_")
-        scope.out.let(low, target.draw("bits", "uint32", tuple(chunk), key))
+        scope.out.let(low, calls.draw("bits", "uint32", tuple(chunk), key))
         scope.out.let(high, call("philox_bits_1", *chunk, *key))
         key = (low, high)
     counter = (expression(value.element, scope.names), *first, *[Constant(0)] * (3 - len(first)))
     is_apart = value.fn == "normal" and scope.few and not value.point  # once in a run
-    return target.draw("normal_apart" if is_apart else value.fn, value.dtype, counter, key)
+    return calls.draw("normal_apart" if is_apart else value.fn, value.dtype, counter, key)
 
 
 def _choice(value: Choice, scope: Scope) -> Expression:

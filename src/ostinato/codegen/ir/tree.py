@@ -17,10 +17,6 @@ from ostinato.codegen.ir.system import Axis
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.index import Dim, Expr
 
-UNROLL = 4  # axes of at most this many positions are unrolled into scalars
-COPIES = 16  # of a statement, at most, where several axes are unrolled
-SLICES = 8  # of an array, at most one for each of as many workers
-
 
 @dataclass(frozen=True, slots=True)
 class Span:

@@ -30,6 +30,7 @@ from ostinato.codegen.loops.expression import (
 )
 from ostinato.codegen.loops.memory import POISON, Memory, Trap
 from ostinato.codegen.loops.numba_source import show
+from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.codegen.loops.statements import (
     Add,
     Body,
@@ -312,8 +313,8 @@ class _Running:
         """Copy a square, rows becoming columns."""
         width = np.dtype(dtype).itemsize
         left, right = (memory.at(x * width, self.function.tensors) for x in (to, source))
-        for row in range(primitives.SQUARE):
-            for column in range(primitives.SQUARE):
+        for row in range(SQUARE):
+            for column in range(SQUARE):
                 value = memory.read(right, source + row * step + column, dtype)
                 memory.write(left, to + column * to_step + row, dtype, value)
 

@@ -22,7 +22,6 @@ _FUNCTION = re.compile(r"(\w+?)_(f32|f64|i32|i64|u32)")
 _CAST = re.compile(r"cast_(i32|i64|u32)_(?:f32|f64)")
 _HALF = re.compile(r"(float16|bfloat16)_(bits_f32|value_u16)")
 _DRAW = re.compile(r"(uniform|normal|normal_apart)_(f32|f64)")
-SQUARE = 8  # rows and columns of what `transpose` copies
 
 Meaning = Callable[..., Any]
 Load = Callable[[Memory, int], Any]
@@ -187,7 +186,7 @@ class Operand(Protocol):
 
 
 class Product(Protocol):
-    """The record of a product: see `ostinato.codegen.cpu.matmul_spec`."""
+    """The record of a product: see `ostinato.codegen.loops.matmul_spec`."""
 
     dtype: Dtype
     m: int | str

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final, Literal
+
 from ostinato.pdg.errors import UnreadableError
 from ostinato.pdg.node import Dtype
 
@@ -13,7 +16,18 @@ SUFFIX: dict[Dtype, str] = {
     "uint16": "u16",
     "uint32": "u32",
 }
-FLOATS = ("float32", "float64")
+Float = Literal["float32", "float64"]
+FLOATS: tuple[Float, ...] = ("float32", "float64")
+ITEM_BYTES: Final[Mapping[str, int]] = {
+    "bool": 1,
+    "uint16": 2,
+    "int32": 4,
+    "uint32": 4,
+    "int64": 8,
+    "float32": 4,
+    "float64": 8,
+}
+"""Size of one element in memory, by dtype."""
 SIGNED = ("int32", "int64")
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ostinato.codegen.cpu.flags import SQUARE
 from ostinato.codegen.ir.system import Axis, Load, Statement, Value
 from ostinato.codegen.ir.tree import Nest
+from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.codegen.memory.storage import Storage
 from ostinato.pdg.index import Dim, dims_of
 

@@ -8,23 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ostinato.codegen.loops.types import ITEM_BYTES
 from ostinato.codegen.planning.liveness import Life
 from ostinato.codegen.planning.planned import Plan
+from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, Extent, evaluate
-from ostinato.pdg.node import Dtype
 
-ALIGN = 64  # bytes: one cache line, and the widest vector
-PAGE = 4096  # bytes: a load waits for an earlier store to the same place of another page
-APART = 5 * ALIGN  # what follows a tensor of a page or more, which would start at the same place
-ITEM_BYTES: dict[Dtype, int] = {
-    "bool": 1,
-    "int32": 4,
-    "int64": 8,
-    "uint16": 2,
-    "uint32": 4,
-    "float32": 4,
-    "float64": 8,
-}
+APART = 5  # lines behind a tensor of a page or more: the next would start at the same place
 
 
 @dataclass(frozen=True)
@@ -54,7 +44,7 @@ def layout(plan: Plan, extents: Mapping[str, int], workers: int) -> Layout:
     """Place every tensor of a plan."""
     sizes = sizes_bytes(plan, extents)
     local, stride = _local(plan, sizes)
-    blocks = [_Block(n, _apart(sizes[n]), life) for n, life in plan.lives.items()]
+    blocks = [_Block(n, _apart(sizes[n], plan.target), life) for n, life in plan.lives.items()]
     everywhere = Life(0, max((b.life.last for b in blocks), default=0))
     if stride:
         blocks.append(_Block("", stride * workers, everywhere))
@@ -75,6 +65,7 @@ def sizes_bytes(plan: Plan, extents: Mapping[str, int]) -> dict[str, int]:
     """
     point: dict[Dim | Extent, int] = {Extent(name): steps for name, steps in extents.items()}
     known: dict[object, int] = {}
+    line = plan.target.line_bytes
     out: dict[str, int] = {}
     for name, s in plan.storage.items():
         if s.place == "register" or s.shares:
@@ -84,13 +75,13 @@ def sizes_bytes(plan: Plan, extents: Mapping[str, int]) -> dict[str, int]:
             if size not in known:
                 known[size] = max(0, evaluate(size, point))
             count *= known[size]
-        out[name] = -(-count * ITEM_BYTES[s.dtype] // ALIGN) * ALIGN
+        out[name] = -(-count * ITEM_BYTES[s.dtype] // line) * line
     return out
 
 
-def _apart(size: int) -> int:
+def _apart(size: int, target: Target) -> int:
     """The bytes that a tensor takes, so that rows of the next ones lie elsewhere in their pages."""
-    return size + APART if size >= PAGE else size
+    return size + APART * target.line_bytes if size >= target.page_bytes else size
 
 
 def _local(plan: Plan, sizes: Mapping[str, int]) -> tuple[dict[str, int], int]:
@@ -102,7 +93,7 @@ def _local(plan: Plan, sizes: Mapping[str, int]) -> tuple[dict[str, int], int]:
         for name in sorted(access.all):
             if plan.storage[name].place == "local":
                 offsets[name] = end
-                end += _apart(sizes[name])
+                end += _apart(sizes[name], plan.target)
         stride = max(stride, end)
     return offsets, stride
 

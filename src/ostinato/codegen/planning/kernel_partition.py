@@ -34,6 +34,7 @@ from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.phases import is_shared
 from ostinato.codegen.planning.slices import Slicer
 from ostinato.codegen.scheduling.deps import HERE, Dep
+from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, dims_of
 
 LARGEST = 32  # statements of one kernel: compiling takes longer than their number grows
@@ -224,6 +225,7 @@ def drive(
     statements: Mapping[str, Statement],
     storage: Mapping[str, Storage],
     deps: Sequence[Dep],
+    target: Target,
     outputs: Iterable[str] = (),
 ) -> Driven:
     """Cut the trees into kernels and synchronise the workers."""
@@ -231,7 +233,7 @@ def drive(
     readers: dict[str, list[Dep]] = {}
     for d in deps:
         readers.setdefault(storage[d.tensor].owner, []).append(d)
-    slicer = Slicer(statements, storage) if any(map(has_parallel, trees)) else None
+    slicer = Slicer(statements, storage, target) if any(map(has_parallel, trees)) else None
     driver = _Driver(statements, storage, readers, frozenset(published), slicer)
     steps = driver.guarded(driver.steps(trees, ()), set())
     return Driven(tuple(driver.kernels), tuple(driver.accesses), tuple(steps))

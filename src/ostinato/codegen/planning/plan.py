@@ -28,6 +28,7 @@ from ostinato.codegen.systems.partial_folds import with_fills
 from ostinato.codegen.systems.tile import Tiled, tile
 from ostinato.codegen.systems.tiled_rows import long_rows
 from ostinato.codegen.systems.whole_axes import whole_operands
+from ostinato.codegen.target import Target
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import Dim, Extent, expr, symbols
 
@@ -36,27 +37,29 @@ from ostinato.pdg.index import Dim, Extent, expr, symbols
 class PlanOptions:
     """What the planner may choose.
 
-    ``widths`` maps a dim's name to its tile width where that dim is tiled; ``workers`` is the
-    number of threads that tiles should suffice for. ``exact`` lets no operation round otherwise
-    than it is written: no product and sum are one operation, no zero changes its sign.
+    ``target`` is the kind of machine. ``widths`` maps a dim's name to its tile width where that dim
+    is tiled; ``workers`` is the number of threads that tiles should suffice for. ``exact`` lets no
+    operation round otherwise than it is written: no product and sum are one operation, no zero
+    changes its sign.
     """
 
+    target: Target
     widths: Mapping[str, int] = field(default_factory=dict[str, int])
     workers: int = 2
     exact: bool = False
 
 
-def plan(system: System, options: PlanOptions | None = None) -> Plan:
+def plan(system: System, options: PlanOptions) -> Plan:
     """Schedule a system, prove the schedule, and decide where its values live.
 
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
-    chosen = options or PlanOptions()
+    target = options.target
     system = whole_operands(pad_outputs(system))
-    if not chosen.exact:  # sums of tiles add up in another order
-        system = long_rows(system)
-    tiled = tile(system, chosen.widths, chosen.workers)
-    found = schedule(tiled, frozenset(system.outputs.values()), system.hints)
+    if not options.exact:  # sums of tiles add up in another order
+        system = long_rows(system, target)
+    tiled = tile(system, options.widths, options.workers, target)
+    found = schedule(tiled, frozenset(system.outputs.values()), system.hints, target)
     statements, deps, spans = found.statements, found.deps, tiled.spans
     held = frozenset(s.name for s in statements.values() if s.kind == "input")
     outputs = frozenset(system.outputs.values()) - held
@@ -70,7 +73,7 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
     filled, storage = coalesced(filled, storage, deps, proofs, outputs)
     storage |= scratches(found.trees, statements)
     needed = guards(statements, outputs, spans)
-    driven = drive(filled, statements, storage, deps, outputs)
+    driven = drive(filled, statements, storage, deps, target, outputs)
     whole = [k for k in driven.kernels if not k.sliced]
     ends = early_ends(whole, statements, storage, outputs)
     return Plan(
@@ -86,8 +89,9 @@ def plan(system: System, options: PlanOptions | None = None) -> Plan:
         _extents(statements, spans, needed),
         lifetimes(driven, storage, deps, held, outputs),
         driven.accesses,
+        target,
         needed,
-        chosen.exact,
+        options.exact,
         {outer: dim for dim, (outer, *_) in tiled.pieces.items()},
         same=found.same,
         ends=ends,

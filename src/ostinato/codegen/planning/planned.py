@@ -10,6 +10,7 @@ from ostinato.codegen.ir.system import Load, Statement
 from ostinato.codegen.ir.tree import Kernel, Loop, Step
 from ostinato.codegen.masks.early_exits import End
 from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.target import Target
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.index import Dim, Expr
 
@@ -54,6 +55,7 @@ class Plan:
     extents: tuple[str, ...]  # every extent that the plan mentions, sorted
     lives: dict[str, Life]
     accesses: tuple[Access, ...]
+    target: Target
     guards: dict[str, Cond] = field(default_factory=dict[str, Cond])
     exact: bool = False
     pieces: dict[Dim, Dim] = field(default_factory=dict[Dim, Dim])  # tile -> the dim it is of

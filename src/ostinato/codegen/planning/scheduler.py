@@ -27,6 +27,7 @@ from ostinato.codegen.systems.rename_extra_dims import untwin
 from ostinato.codegen.systems.split import split_cases
 from ostinato.codegen.systems.tile import Tiled
 from ostinato.codegen.systems.value_numbering import merged, same_in_loops
+from ostinato.codegen.target import Target
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.index import Dim
 
@@ -49,7 +50,9 @@ class Scheduled:
     wishes: tuple[Dim, ...] = ()
 
 
-def schedule(tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int]) -> Scheduled:
+def schedule(
+    tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int], target: Target
+) -> Scheduled:
     """Order all statements, and prove the order; of equal ones in the same loops one is left.
 
     Only then work leaves loops over steps: before, what is computed twice would.
@@ -57,14 +60,14 @@ def schedule(tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int]) ->
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
     statements = prepare(tiled.statements)
-    found = _ordered(tiled, statements, outputs, hints)
+    found = _ordered(tiled, statements, outputs, hints, target)
     same = same_in_loops(statements, found.trees, outputs)
     if same:
         with suppress(CycleError):
-            fewer = _ordered(tiled, merged(statements, same, outputs), outputs, hints, True)
+            fewer = _ordered(tiled, merged(statements, same, outputs), outputs, hints, target, True)
             found = replace(fewer, same=same)
     elif found.wishes:
-        found = _ordered(tiled, statements, outputs, hints, True)
+        found = _ordered(tiled, statements, outputs, hints, target, True)
     check_schedule(found.trees, found.units, found.deps)
     return found
 
@@ -74,6 +77,7 @@ def _ordered(
     statements: dict[str, Statement],
     outputs: frozenset[str],
     hints: Mapping[str, int],
+    target: Target,
     spreads: bool = False,
 ) -> Scheduled:
     """Order statements.
@@ -84,7 +88,7 @@ def _ordered(
     assembled: frozenset[str] = frozenset()
     while True:
         try:
-            return _scheduled(tiled, statements, outputs, hints, spreads)
+            return _scheduled(tiled, statements, outputs, hints, target, spreads)
         except Unordered as found:
             renamed = untwin(statements, found.names - outputs)
             if renamed is not None:
@@ -106,15 +110,17 @@ def _scheduled(
     prepared: Mapping[str, Statement],
     outputs: frozenset[str],
     hints: Mapping[str, int],
+    target: Target,
     spreads: bool,
 ) -> Scheduled:
-    split = split_folds(lay_out(prepared), tiled.tiles)
-    split, products = find_products(split, Sizes(split, hints))
-    split = masked_sums(split, products, outputs)
-    statements, products, units = join_epilogues(split, products)
+    split = split_folds(lay_out(prepared, target), tiled.tiles)
+    split, products = find_products(split, Sizes(split, hints), target)
+    split = masked_sums(split, products, outputs, target)
+    statements, products, units = join_epilogues(split, products, target)
     deps = dependences(units, tiled.spans)
     sizes = Sizes(statements, hints, tiled.spans, products)
-    scheduler = Scheduler(tiled.spans, tiled.tiles, sizes, partial(ends_rows, statements), spreads)
+    ends_early = partial(ends_rows, statements)
+    scheduler = Scheduler(tiled.spans, tiled.tiles, sizes, target, ends_early, spreads)
     trees = updates_last(scheduler.trees(units, deps), deps)
     trees, statements = aligned(trees, statements)
     return Scheduled(statements, split, units, deps, trees, wishes=tuple(scheduler.wishes))

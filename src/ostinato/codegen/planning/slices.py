@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ostinato.codegen.ir.partial_sums import SLICES
 from ostinato.codegen.ir.system import Load, Statement, loads
-from ostinato.codegen.ir.tree import SLICES, Fill, Leaf, Loop, Nest, Tree, active, computed, leaves
+from ostinato.codegen.ir.tree import Fill, Leaf, Loop, Nest, Tree, active, computed, leaves
 from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, Expr, expr
 
-WORTH = 8192  # elements of one kernel: less is done before others have come
 REPEATED = 4  # how often a loop around runs, at least
 
 
@@ -53,6 +54,7 @@ class Slicer:
 
     statements: Mapping[str, Statement]
     storage: Mapping[str, Storage]
+    target: Target
 
     def groups(self, run: Sequence[Tree]) -> list[Group]:
         """A straight run in an order that keeps what is done in slices together.
@@ -74,7 +76,10 @@ class Slicer:
         ]
 
     def is_small(self, piece: Piece, pieces: Sequence[Piece]) -> bool:
-        return sum(self.work(p.tree) for p in pieces if p.group == piece.group) < WORTH
+        return (
+            sum(self.work(p.tree) for p in pieces if p.group == piece.group)
+            < self.target.shared_elements
+        )
 
     def work(self, tree: Tree) -> int:
         """The elements that a tree computes."""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from ostinato.codegen.cpu.step_expression import CODE
 from ostinato.codegen.ir.system import (
     Call,
     Choice,
@@ -25,6 +24,7 @@ from ostinato.codegen.ir.tree import Contraction
 from ostinato.codegen.scheduling.align import renamed
 from ostinato.codegen.scheduling.deps import Unit
 from ostinato.codegen.systems.axes import coefficient
+from ostinato.codegen.target import Target
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
@@ -36,6 +36,7 @@ Ways = dict[Dim, tuple[int, ...]]
 class _Joining:
     statements: dict[str, Statement]
     products: dict[str, Contraction]
+    functions: frozenset[str]  # what steps of a product may be
     owner: dict[str, str] = field(default_factory=dict[str, str])  # statement -> its product
     known: dict[str, list[tuple[str, Ways]]] = field(
         default_factory=dict[str, list[tuple[str, Ways]]]
@@ -92,7 +93,7 @@ class _Joining:
             and bool(mine)
             and all((x.dims, x.axes) == here for x in mine)
             and all(_is_operand(x, s) for x in found if x.tensor not in own)
-            and is_vectorisable(value)
+            and is_vectorisable(value, self.functions)
         )
 
     def needs(self, tensor: str, own: set[str]) -> bool:
@@ -207,7 +208,7 @@ def _is_contiguous(indices: list[Expr], index: Dim) -> bool:
     return not along or (along == [indices[-1]] and coefficient(along[0], index) == 1)
 
 
-def is_vectorisable(value: Value) -> bool:
+def is_vectorisable(value: Value, functions: frozenset[str]) -> bool:
     """Whether a value is a chain of functions that a product's registers can compute."""
     match value:
         case Literal_():
@@ -215,9 +216,9 @@ def is_vectorisable(value: Value) -> bool:
         case Load():
             return True
         case Call(fn, args, dtype):
-            known = fn in CODE or fn == "stop_gradient"
+            known = fn in functions or fn == "stop_gradient"
             is_real = dtype in FLOATS or dtype == "bool"
-            return known and is_real and all(map(is_vectorisable, args))
+            return known and is_real and all(is_vectorisable(a, functions) for a in args)
         case Position() | Draw() | Choice():
             return False
         case unknown:
@@ -225,10 +226,10 @@ def is_vectorisable(value: Value) -> bool:
 
 
 def join_epilogues(
-    statements: Mapping[str, Statement], products: Mapping[str, Contraction]
+    statements: Mapping[str, Statement], products: Mapping[str, Contraction], target: Target
 ) -> tuple[dict[str, Statement], dict[str, Contraction], list[Unit]]:
     """Statements (joined ones with the product's axes), products with epilogues, and all units."""
-    state = _Joining(dict(statements), dict(products))
+    state = _Joining(dict(statements), dict(products), target.vector_functions())
     state.run()
     units: list[Unit] = []
     for s in state.statements.values():

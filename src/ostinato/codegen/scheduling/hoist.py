@@ -17,9 +17,9 @@ from ostinato.codegen.ir.extents import Sizes, stored_points
 from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.scheduling.cluster import Edge
 from ostinato.codegen.scheduling.items import Header, Heading, Item
+from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, dims_of
 
-FEW = 8  # tiles: more of them occupy the workers that there are
 PASSED = 512  # multiply-adds that are worth writing a number and reading it again
 SHARE = 4  # what stays in the loop takes at most so many times as long as what leaves it
 
@@ -30,19 +30,21 @@ def spread(
     edges: Sequence[Edge],
     sizes: Sizes,
     ends_early: Callable[[Dim], bool],
+    target: Target,
 ) -> dict[int, Header]:
     """The items that leave the loop over the steps of a tile, each with its new loop.
 
     None leaves a loop that ``ends_early``: its own would run all steps.
     """
     out: dict[int, Header] = {}
+    few = target.usual_workers
     tiles = (h.dim for h in headers if isinstance(h, Header) and h.parallel)
     for tile in dict.fromkeys(tiles):
-        if _typical(sizes, sizes.spans[tile]) >= FEW:
+        if _typical(sizes, sizes.spans[tile], few) >= few:
             continue
         group = _Group(items, headers, edges, sizes, ends_early, tile)
         for step in group.carried():
-            if _typical(sizes, sizes.spans[step]) < FEW or dims_of(sizes.spans[step].hi):
+            if _typical(sizes, sizes.spans[step], few) < few or dims_of(sizes.spans[step].hi):
                 continue
             for going in group.leaving(step):
                 if group.pays(going, step):
@@ -50,10 +52,10 @@ def spread(
     return out
 
 
-def _typical(sizes: Sizes, span: Span) -> int:
-    """How often a loop typically runs; one whose range other loops decide counts as often."""
+def _typical(sizes: Sizes, span: Span, otherwise: int) -> int:
+    """How often a loop typically runs, as far as no other loops decide its range."""
     most = stored_points(span.hi)
-    return FEW if dims_of(most) else sizes.steps(most)
+    return otherwise if dims_of(most) else sizes.steps(most)
 
 
 @dataclass

@@ -19,6 +19,7 @@ from ostinato.codegen.scheduling.deps import HERE, Dep, Unit
 from ostinato.codegen.scheduling.hoist import spread
 from ostinato.codegen.scheduling.items import Header, Heading, Item
 from ostinato.codegen.scheduling.leaves import leaf_nodes
+from ostinato.codegen.target import Target
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.index import Dim, dims_of
 
@@ -42,6 +43,7 @@ class Scheduler:
     spans: Spans
     tiles: frozenset[Dim]
     sizes: Sizes
+    target: Target
     ends_early: Callable[[Dim], bool]  # whether a loop may end before its last step
     spreads: bool = False  # whether work leaves loops over steps where tiles may be few
     wishes: list[Dim] = field(default_factory=list[Dim])  # the loops over which it would be spread
@@ -62,7 +64,7 @@ class Scheduler:
             for d in deps
             if of[d.producer.name] != of[d.consumer.name]
         ]
-        leaving = spread(items, headers, edges, self.sizes, self.ends_early)
+        leaving = spread(items, headers, edges, self.sizes, self.ends_early, self.target)
         self.wishes.extend(h.along for h in leaving.values() if h.along)
         for k, own in leaving.items() if self.spreads else ():
             headers[k] = own

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from ostinato.codegen.ir.partial_sums import COPIES, UNROLLED
 from ostinato.codegen.ir.system import Axis, Statement
-from ostinato.codegen.ir.tree import COPIES, UNROLL
 from ostinato.pdg.index import Dim, Expr, dims_of
 
 
 def is_tiny(axis: Axis) -> bool:
     """Whether an axis has a literal size that is worth unrolling."""
-    return axis.size.is_const and axis.size.const <= UNROLL
+    return axis.size.is_const and axis.size.const <= UNROLLED
 
 
 def long_axes(statement: Statement) -> tuple[Axis, ...]:

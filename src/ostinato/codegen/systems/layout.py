@@ -14,21 +14,21 @@ from ostinato.codegen.ir.system import Load, Statement, loads
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import coefficient, is_tiny, long_axes
 from ostinato.codegen.systems.whole_axes import JUMPING
+from ostinato.codegen.target import Target
 from ostinato.pdg.functions import POSITIONS
 from ostinato.pdg.index import Dim, dims_of
 
-FEW = 16  # elements per row up to which rows are the innermost axis
 
-
-def lay_out(statements: Mapping[str, Statement]) -> dict[str, Statement]:
+def lay_out(statements: Mapping[str, Statement], target: Target) -> dict[str, Statement]:
     """Reorder the axes of every computed statement, and the loads of it.
 
     The loops of a fold then follow what it reads: adding vectors beats adding numbers.
     """
-    orders = {n: _order(s, _is_few(s)) for n, s in statements.items() if s.kind != "along"}
+    few = {n: _is_few(s, target.lanes) for n, s in statements.items()}
+    orders = {n: _order(s, few[n]) for n, s in statements.items() if s.kind != "along"}
     for name, s in statements.items():
         if s.kind == "along":
-            orders[name] = _order(s, _is_few(s) or _is_beside(s, statements, orders))
+            orders[name] = _order(s, few[name] or _is_beside(s, statements, orders))
     out = {name: _ordered(s, statements, orders) for name, s in statements.items()}
     return {name: _contiguous(s) for name, s in out.items()}
 
@@ -49,8 +49,8 @@ def _order(s: Statement, few: bool) -> tuple[int, ...]:
     return tuple(sorted(numbers, key=rank))
 
 
-def _is_few(s: Statement) -> bool:
-    """Whether a row has few elements; a fold lies like what it folds, others by themselves."""
+def _is_few(s: Statement, lanes: int) -> bool:
+    """Whether a row is at most a vector; a fold lies like what it folds, others by themselves."""
     count = 1
     for axis in s.result_axes if s.kind in ("matmul", "along") else s.axes:
         if axis.index in s.lanes:
@@ -58,7 +58,7 @@ def _is_few(s: Statement) -> bool:
         if not axis.pad.is_const:
             return False
         count *= axis.pad.const
-    return count <= FEW
+    return count <= lanes
 
 
 def _is_beside(

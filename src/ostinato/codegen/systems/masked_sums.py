@@ -15,10 +15,9 @@ from ostinato.codegen.ir.tree import Contraction
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import coefficient
 from ostinato.codegen.systems.prepare import needed
+from ostinato.codegen.target import Target
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, dims_of
-
-MOST = 256  # positions that a list of living ones has room for
 
 
 def factors(s: Statement) -> tuple[Load, Load]:
@@ -46,21 +45,22 @@ def masked_sums(
     statements: Mapping[str, Statement],
     products: Mapping[str, Contraction],
     outputs: frozenset[str],
+    target: Target,
 ) -> dict[str, Statement]:
     """The statements, of which products of masked factors take the factors and the mask."""
     out = dict(statements)
     for name, leaf in products.items():
-        found = _masked(statements[name], leaf, statements)
+        found = _masked(statements[name], leaf, statements, target.listed_rows)
         if found is not None:
             out[name] = found
     return needed(out, outputs)
 
 
 def _masked(
-    s: Statement, leaf: Contraction, statements: Mapping[str, Statement]
+    s: Statement, leaf: Contraction, statements: Mapping[str, Statement], most: int
 ) -> Statement | None:
-    """A product as a sum over living terms, if both its factors are masked in the same way."""
-    if leaf.form != "broadcast" or not leaf.k.pad.is_const or leaf.k.pad.const > MOST:
+    """A product as a sum over at most so many terms of which some live, if one mask is on both."""
+    if leaf.form != "broadcast" or not leaf.k.pad.is_const or leaf.k.pad.const > most:
         return None
     left, right = (_under_mask(x, statements) for x in factors(s))
     if left is None or right is None or left[0] != right[0]:

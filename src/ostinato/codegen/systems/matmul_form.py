@@ -16,10 +16,10 @@ from ostinato.codegen.ir.fresh_names import fresh
 from ostinato.codegen.ir.system import Axis, Call, Load, Statement
 from ostinato.codegen.ir.tree import Contraction, Form
 from ostinato.codegen.systems.axes import coefficient
+from ostinato.codegen.target import Target
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, dims_of, expr
 
-VECTOR = 16  # float32 elements that one instruction handles
 CALL = 500.0  # the price of a call, in multiply-adds
 PLAIN = 8.0  # how much slower strided operands are
 COPY = 4.0  # the price of moving one element into a transposed copy
@@ -44,6 +44,7 @@ class _Roles:
 class _Matmuls:
     statements: dict[str, Statement]
     sizes: Sizes
+    target: Target
     products: dict[str, Contraction] = field(default_factory=dict[str, Contraction])
     copies: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
 
@@ -85,7 +86,7 @@ class _Matmuls:
             total *= self.steps(axis)
         m, n, k = self.steps(r.m), self.steps(r.n), self.steps(r.k)
         along = n if form == "broadcast" else k
-        slow = PLAIN if form == "plain" else max(1.0, VECTOR / along)
+        slow = PLAIN if form == "plain" else max(1.0, self.target.lanes / along)
         if form == "dots":
             slow *= 1.5  # every dot ends with a sum across lanes
         scattered = 0.0 if r.n is None or s.result_axes[-1] is r.n else m * n
@@ -155,10 +156,10 @@ def _copy(source: Statement, name: str, order: list[int]) -> Statement:
 
 
 def find_products(
-    statements: Mapping[str, Statement], sizes: Sizes
+    statements: Mapping[str, Statement], sizes: Sizes, target: Target
 ) -> tuple[dict[str, Statement], dict[str, Contraction]]:
     """Every matmul as a product (its loads in order left, right) or else as a fold."""
-    state = _Matmuls(dict(statements), sizes)
+    state = _Matmuls(dict(statements), sizes, target)
     state.run()
     return state.statements, state.products
 

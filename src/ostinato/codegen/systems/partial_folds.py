@@ -12,15 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ostinato.codegen.ir.fresh_names import fresh
+from ostinato.codegen.ir.partial_sums import ROW, SLICES
 from ostinato.codegen.ir.system import Axis, Load, Statement
-from ostinato.codegen.ir.tree import SLICES, Contraction, Fill, Leaf, Loop, Nest, Path, Tree, leaves
+from ostinato.codegen.ir.tree import Contraction, Fill, Leaf, Loop, Nest, Path, Tree, leaves
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import long_axes
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import FLOATS, POSITIONS
 from ostinato.pdg.index import Dim, dims_of, expr
-
-VECTOR = 16  # numbers of a row: fewer fill no vector
 
 
 def split_folds(statements: Mapping[str, Statement], tiles: frozenset[Dim]) -> dict[str, Statement]:
@@ -46,7 +45,7 @@ def _matrix(s: Statement) -> tuple[Axis, Axis] | None:
     if s.kind != "fold" or s.dtype not in FLOATS or s.fold in POSITIONS or len(last) < 2:
         return None
     row, lane = last
-    whole = lane.size == lane.pad and (not lane.size.is_const or lane.size.const >= VECTOR)
+    whole = lane.size == lane.pad and (not lane.size.is_const or lane.size.const >= ROW)
     return (row, lane) if {row.index, lane.index} <= s.reduced and whole else None
 
 

@@ -19,11 +19,13 @@ from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Literal, NamedTuple
 
+from ostinato.codegen.ir.partial_sums import GROUPED, GROUPS, ROW, TILES
 from ostinato.codegen.ir.scc import components
 from ostinato.codegen.ir.system import Axis, Load, Statement, System, loads
 from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.prepare import needed
+from ostinato.codegen.target import Target
 from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.index import (
     Dim,
@@ -38,21 +40,6 @@ from ostinato.pdg.index import (
 )
 
 Form = Literal["lane", "split", "whole"]
-WIDTH = 32  # rows per tile: with layers of 64 numbers they stay in the L1 cache
-NARROW_WIDTH = 128  # where a row is a few numbers, so that loops are long enough to pay
-FEW = 16  # numbers in such a row
-NARROWEST = 8
-MANY = 1 << 20  # numbers in partial sums: more fill the caches
-WORKERS = 4  # that a dim of constant extent has tiles for
-BESIDE = (
-    (1 << 14, 32),
-    (1 << 16, 64),
-)  # numbers in a matrix, rows that read it: the nearer, the fewer
-MOST = 128  # rows beside a matrix that is in no near cache
-ADDING = 64  # rows of a tile that adds once to sums of matrices, if there are enough for workers
-CACHED = 1 << 18  # numbers in a tile: more would not stay in the cache
-GROUPS = 8  # of tiles that share partial sums: enough for as many threads
-GROUPED = 1024  # numbers in partial sums: fewer cost less than a second loop
 
 
 @dataclass(frozen=True)
@@ -135,18 +122,19 @@ class Tiled:
     pieces: dict[Dim, tuple[Dim, ...]]
 
 
-def tile(system: System, widths: Mapping[str, int], workers: int) -> Tiled:
+def tile(system: System, widths: Mapping[str, int], workers: int, target: Target) -> Tiled:
     """Split every dim that some statement has as a lane; loads follow their tensors."""
     statements = needed(system.statements, system.outputs.values())
     carried = carried_dims(statements)
     serial = serial_dims(statements, carried)
     lanes = {name: _lanes(s, carried[name] | serial) for name, s in statements.items()}
-    chosen = _chosen(lanes, system.hints, _nearest(system))
+    chosen = _chosen(lanes, system.hints, _nearest(system), target)
     tiles: dict[Dim, Tile] = {}
     for d in _dims(chosen):
         own = [s for name, s in statements.items() if chosen[name] == d]
         has_steps = _has_steps(d, own, carried)
-        width = widths.get(d.name, 0) or _width(d, own, system.hints, workers, has_steps)
+        width = widths.get(d.name, 0)
+        width = width or _width(d, own, system.hints, workers, has_steps, target)
         tiles[d] = _tile(d, own, width)
     forms: dict[str, dict[Dim, Form]] = {
         name: {d: _form(s, d, chosen[name], carried[name]) for d in tiles if d in s.dims}
@@ -266,26 +254,29 @@ def _nearest(system: System) -> Counter[Dim]:
 
 
 def _chosen(
-    lanes: Mapping[str, frozenset[Dim]], hints: Mapping[str, int], near: Counter[Dim]
+    lanes: Mapping[str, frozenset[Dim]],
+    hints: Mapping[str, int],
+    near: Counter[Dim],
+    target: Target,
 ) -> dict[str, Dim | None]:
     """One lane per statement: the dim that serves most statements, unless known to be short.
 
     Of dims that serve equally many it is the one whose rows lie side by side in memory.
     """
+
+    def is_short(dim: Dim) -> bool:
+        hinted = _hinted(dim, hints)
+        return hinted is not None and hinted < target.tiles.narrowest
+
     chosen: dict[str, Dim | None] = dict.fromkeys(lanes)
     left = {name for name, found in lanes.items() if found}
     while left:
         votes = Counter(d for name in left for d in lanes[name])
-        best = min(votes, key=lambda d: (_is_short(d, hints), -votes[d], -near[d], d.serial))
+        best = min(votes, key=lambda d: (is_short(d), -votes[d], -near[d], d.serial))
         for name in [n for n in left if best in lanes[n]]:
             chosen[name] = best
             left.discard(name)
     return chosen
-
-
-def _is_short(dim: Dim, hints: Mapping[str, int]) -> bool:
-    hinted = _hinted(dim, hints)
-    return hinted is not None and hinted < NARROWEST
 
 
 def _hinted(dim: Dim, hints: Mapping[str, int]) -> int | None:
@@ -321,22 +312,28 @@ def _has_steps(dim: Dim, own: Sequence[Statement], carried: Mapping[str, frozens
 
 
 def _width(
-    dim: Dim, own: Sequence[Statement], hints: Mapping[str, int], workers: int, has_steps: bool
+    dim: Dim,
+    own: Sequence[Statement],
+    hints: Mapping[str, int],
+    workers: int,
+    has_steps: bool,
+    target: Target,
 ) -> int:
     """The rows per tile; one that ``has_steps``, a loop of its own, keeps all of them near."""
-    widest = WIDTH if max(map(_row, own), default=1) > FEW else NARROW_WIDTH
-    beside = rows_beside(max((_row(s) for s in own if s.kind == "matmul"), default=0))
-    enough = _typical(dim, hints) >= ADDING * WORKERS
+    tiles = target.tiles
+    is_narrow = max(map(_row, own), default=1) <= target.lanes
+    beside = tiles.rows_beside(max((_row(s) for s in own if s.kind == "matmul"), default=0))
+    enough = _typical(dim, hints) >= tiles.adding * TILES
     if enough and not has_steps and _sums(dim, own) >= GROUPED:
-        beside = max(beside, ADDING)
-    widest, steps = max(widest, beside), _hinted(dim, hints)
+        beside = max(beside, tiles.adding)
+    widest, steps = max(tiles.narrow if is_narrow else tiles.usual, beside), _hinted(dim, hints)
     if not symbols(dim.extent):
-        workers = WORKERS  # without a hint no result depends on the number of threads
+        workers = TILES  # without a hint no result depends on the number of threads
     if steps is None:
-        return max(WIDTH, beside)
+        return max(tiles.usual, beside)
     lines = sum(_row(s) for s in own if dim not in s.reduced)
-    widest = max(widest, balanced_width(steps, lines, _sums(dim, own), workers))
-    return default_width(steps, workers, widest)
+    widest = max(widest, balanced_width(steps, lines, _sums(dim, own), workers, target))
+    return default_width(steps, workers, widest, tiles.narrowest)
 
 
 def _row(s: Statement, without: frozenset[Dim] = frozenset()) -> int:
@@ -344,46 +341,33 @@ def _row(s: Statement, without: frozenset[Dim] = frozenset()) -> int:
     count = 1
     for axis in s.axes:
         if axis.index not in without:
-            count *= axis.pad.const if axis.pad.is_const else FEW + 1
+            count *= axis.pad.const if axis.pad.is_const else ROW + 1
     return count
 
 
-def rows_beside(numbers: int) -> int:
-    """The rows per tile beside a matrix of so many numbers: a larger one should serve more of them.
-
-    >>> [rows_beside(width * width) for width in (64, 128, 256, 512)]
-    [32, 32, 64, 128]
-    """
-    return next((rows for limit, rows in BESIDE if numbers <= limit), MOST)
-
-
-def balanced_width(steps: int, line: int, sums: int, workers: int) -> int:
+def balanced_width(steps: int, line: int, sums: int, workers: int, target: Target) -> int:
     """The rows per tile with which partial sums and tiles of every worker take least memory.
 
     A row has ``line`` numbers, the partial sums of a tile have ``sums``. Where sums of the usual
     tiles fit into the caches, or tiles would not, nothing is to be won: the answer is small.
-
-    >>> [balanced_width(steps, 64, 128, 2) for steps in (10**5, 10**6, 10**7, 10**9)]
-    [32, 1000, 3162, 4096]
     """
-    if sums * steps < MANY * WIDTH:
-        return WIDTH
-    return max(WIDTH, min(isqrt(sums * steps // (workers * max(1, line))), CACHED // max(1, line)))
+    usual, line = target.tiles.usual, max(1, line)
+    if sums * steps < target.far_bytes // 4 * usual:
+        return usual
+    return max(usual, min(isqrt(sums * steps // (workers * line)), target.near_bytes // 4 // line))
 
 
-def default_width(steps: int | None, workers: int, widest: int = WIDTH) -> int:
+def default_width(steps: int, workers: int, widest: int, narrowest: int) -> int:
     """The rows per tile for a dim of about ``steps``: workers should have equally many tiles.
 
-    >>> [default_width(steps, 2) for steps in (None, 1, 40, 64, 96, 4096)]
-    [32, 1, 24, 32, 24, 32]
+    >>> [default_width(steps, 2, 32, 8) for steps in (1, 40, 64, 96, 4096)]
+    [1, 24, 32, 24, 32]
     """
-    if steps is None:
-        return WIDTH
-    if steps < NARROWEST:
+    if steps < narrowest:
         return steps
     rounds = -(-steps // (workers * widest))
     share = -(-steps // (workers * rounds))
-    return min(widest, -(-share // NARROWEST) * NARROWEST)
+    return min(widest, -(-share // narrowest) * narrowest)
 
 
 def _form(statement: Statement, dim: Dim, lane: Dim | None, carried: frozenset[Dim]) -> Form:

@@ -19,14 +19,15 @@ from typing import NamedTuple
 
 from ostinato.codegen.ir.extents import Sizes
 from ostinato.codegen.ir.fresh_names import fresh
+from ostinato.codegen.ir.partial_sums import TILES
 from ostinato.codegen.ir.system import Axis, Load, Statement, System, loads
 from ostinato.codegen.ir.values import Rewrite
-from ostinato.codegen.systems.tile import WIDTH, WORKERS, balanced_width, carried_dims, serial_dims
+from ostinato.codegen.systems.tile import balanced_width, carried_dims, serial_dims
+from ostinato.codegen.target import Target
 from ostinato.pdg.functions import POSITIONS
 from ostinato.pdg.index import Dim, dims_of, expr
 
 LONG = 4096  # rows: fewer need no tiles to save memory
-WORTH = 1 << 20  # bytes of intermediate values: less stays in the caches as it is
 PAYS_NS = 20_000.0  # of work: less is not worth that threads meet
 PRODUCT_NS = 0.01  # a term of a matrix product
 ELEMENT_NS = 0.5  # an element of anything else
@@ -57,7 +58,7 @@ class _Families:
         self.leader[self.find(a)] = self.find(b)
 
 
-def long_rows(system: System) -> System:
+def long_rows(system: System, target: Target) -> System:
     """Return the system with a dimension instead of every family of axes that is worth it."""
     found = _families(system.statements)
     members: dict[_Place, list[_Place]] = defaultdict(list)
@@ -68,13 +69,13 @@ def long_rows(system: System) -> System:
     fixed = {found.find(place) for place in found.fixed}
     taken = {d.name for s in system.statements.values() for d in s.dims}
     families = [f for leader, f in members.items() if leader not in fixed]
-    worth = _Worth(system)
+    worth = _Worth(system, target)
     for family in sorted(families, key=lambda f: -worth.rows(f)):
         if worth.is_given(family):
             name = fresh("row", taken)
             taken.add(name)
             system = _with_dim(system, family, name)
-            worth = _Worth(system)
+            worth = _Worth(system, target)
     return system
 
 
@@ -112,7 +113,8 @@ def _read(found: _Families, name: str, own: Mapping[Dim, Axis], load: Load, s: S
 class _Worth:
     """Whether tiles along a family of axes are worth it, in a system as it is."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, target: Target) -> None:
+        self.target = target
         self.statements = system.statements
         self.size = Sizes(system.statements, system.hints).steps
         self.ends = {*system.inputs.values(), *system.outputs.values()}
@@ -147,9 +149,10 @@ class _Worth:
                 sums += others
             elif name not in self.ends:
                 line += others
-        width = balanced_width(rows, line, sums, WORKERS)
-        tiles = WORKERS * width * line + sums * rows // width
-        return rows >= LONG and 4 * line * rows >= WORTH and line * rows > 2 * tiles
+        width = balanced_width(rows, line, sums, TILES, self.target)
+        tiles = TILES * width * line + sums * rows // width
+        is_far = 4 * line * rows >= self.target.near_bytes
+        return rows >= LONG and is_far and line * rows > 2 * tiles
 
     def employs(self, family: Sequence[_Place]) -> bool:
         """Whether the rows are much work, for which nothing else gives tiles to threads."""
@@ -160,7 +163,7 @@ class _Worth:
                 return False
             each = PRODUCT_NS if s.kind == "matmul" else ELEMENT_NS
             time += each * math.prod(self.size(a.pad) for a in s.axes)
-        return self.rows(family) >= 2 * WIDTH and time >= PAYS_NS
+        return self.rows(family) >= 2 * self.target.tiles.usual and time >= PAYS_NS
 
 
 def _axis(s: Statement, index: Dim) -> Axis:

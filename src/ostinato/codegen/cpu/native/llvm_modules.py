@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 from typing import cast as typed
 
 import numpy as np
@@ -17,23 +16,15 @@ from ostinato.codegen.cpu.native.body import Writer, carray
 from ostinato.codegen.cpu.native.numbers import Number
 from ostinato.codegen.cpu.native.scope import Memory, Scope, assigned_often
 from ostinato.codegen.cpu.part import Part
-from ostinato.codegen.cpu.target import SUFFIX
 from ostinato.codegen.loops.expression import Name
 from ostinato.codegen.loops.statements import Definition, Function
+from ostinato.codegen.loops.types import SUFFIX
+from ostinato.codegen.target import Unit
 
 SYMBOL = "ostinato.entry"
 """The name of the one function that a unit exports."""
 
 _binding = importlib.import_module("llvmlite.binding")
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A function, its LLVM module as text, and what it is."""
-
-    name: str
-    text: str
-    kind: Literal["kernel", "driver", "part"]
 
 
 NAMES: dict[str, object] = {

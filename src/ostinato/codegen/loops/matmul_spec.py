@@ -1,11 +1,17 @@
-"""What one matmul computes: sizes, strides, and the elementwise steps on its result."""
+"""What one matmul computes: sizes, strides, and the elementwise steps on its result.
 
-from collections.abc import Iterator
+A step is an expression of nested tuples: ``("add", ("name", "acc"), ("const", 0.5))`` is written in
+generated source as it stands.
+"""
+
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from ostinato.codegen.cpu.step_expression import Expr, names, renamed
-from ostinato.codegen.cpu.vector import Float
+from ostinato.codegen.loops.types import Float
+from ostinato.pdg.functions import FUNCTIONS
+
+Expr: TypeAlias = "tuple[str | float | Expr, ...]"
 
 Size: TypeAlias = int | str
 """A number of elements; text names one that is known only at run time."""
@@ -203,6 +209,33 @@ class Matmul:
         yield from (self.rows or 0, self.begun or 0)
         for each in self.operands:
             yield from (each.m, each.n)
+
+
+def renamed(expr: Expr, known: Mapping[str, str]) -> Expr:
+    """A well-formed expression with other names."""
+    match expr:
+        case ("name", str(name)):
+            return ("name", known[name])
+        case ("const", _):
+            return expr
+        case _:
+            return tuple(renamed(x, known) if isinstance(x, tuple) else x for x in expr)
+
+
+def names(expr: Expr) -> Iterator[str]:
+    """Yield the names that a well-formed expression reads, and raise ValueError for any other."""
+    match expr:
+        case ("name", str(name)):
+            yield name
+        case ("const", value) if not isinstance(value, tuple):
+            float(value)
+        case (str(op), *args) if op in FUNCTIONS and FUNCTIONS[op].arity == len(args):
+            for arg in args:
+                if not isinstance(arg, tuple):
+                    raise ValueError(f"{op} has the operand {arg!r}, which is no expression")
+                yield from names(arg)
+        case _:
+            raise ValueError(f"not an expression: {expr!r}; the functions are {sorted(FUNCTIONS)}")
 
 
 def _require(holds: bool, message: str) -> None:

@@ -1,13 +1,12 @@
-"""How each elementwise function, cast, literal and draw is written for the CPU target.
+"""How loop IR writes each elementwise function, cast, literal and draw.
 
-This table is all that emission knows about a target. Numba promotes ``int32 + int32`` to int64
-and ``float32 * 0.5`` to float64, so every result is brought back to its declared type.
+It promotes ``int32 + int32`` to int64 and ``float32 * 0.5`` to float64, as Numba does, so every
+result is brought back to its declared type.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from typing import cast as typed
 
 from ostinato.codegen.loops.expression import (
@@ -21,18 +20,11 @@ from ostinato.codegen.loops.expression import (
     call,
     compare,
 )
-from ostinato.codegen.loops.types import FLOATS as FLOATS
-from ostinato.codegen.loops.types import SUFFIX as SUFFIX
+from ostinato.codegen.loops.types import FLOATS, SUFFIX
 from ostinato.pdg.functions import COMPARED, FUNCTIONS
 from ostinato.pdg.node import Dtype, Scalar
 
-NARROW = ("int32", "uint32")  # Numba computes these in 64 bits
-
-ALIASES = (
-    "f32, f64, i32, i64 = np.float32, np.float64, np.int32, np.int64",
-    "u16, u32 = np.uint16, np.uint32",
-)
-
+NARROW = ("int32", "uint32")  # arithmetic on these is of 64 bits
 _ARITHMETIC = ("add", "sub", "mul", "div")  # written with their signs; all others are calls
 _LOGIC = {"and": "&", "or": "|"}
 
@@ -100,8 +92,3 @@ def draw(
     """A random number at a counter of four words under a key of two."""
     name = "philox_bits" if fn == "bits" else f"{fn}_{SUFFIX[dtype]}"
     return call(name, *counter, *key)
-
-
-def helpers(text: str, known: frozenset[str]) -> tuple[str, ...]:
-    """The names of the prelude that a piece of generated text calls, sorted."""
-    return tuple(sorted(set(re.findall(r"\b(\w+)\(", text)) & known))

@@ -1,0 +1,67 @@
+"""The CPU as a target. What writes its code is imported when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ostinato.codegen.cpu.digest import digest
+from ostinato.codegen.target import Target, Tiles, Writer
+
+if TYPE_CHECKING:
+    from ostinato.codegen.cpu.part import Part
+
+
+def _names() -> frozenset[str]:
+    from ostinato.codegen.cpu.prelude import NAMES
+
+    return NAMES
+
+
+def _vector_functions() -> frozenset[str]:
+    from ostinato.codegen.cpu.step_expression import CODE
+
+    return frozenset(CODE)
+
+
+def _module(title: str, extents: Sequence[str], kernels: Sequence[str], body: str) -> str:
+    from ostinato.codegen.cpu.numba_module import module
+
+    return module(title, extents, kernels, body)
+
+
+def _writer() -> Writer:
+    from ostinato.codegen.cpu.native.llvm_modules import units
+
+    parts: dict[str, Part] = {}
+    return lambda functions: units(functions, parts)
+
+
+CPU = Target(
+    name="cpu",
+    vector_bytes=64,
+    block_rows=16,
+    line_bytes=64,
+    page_bytes=4096,
+    near_bytes=1 << 20,
+    far_bytes=1 << 22,
+    tiles=Tiles(
+        usual=32,
+        narrow=128,
+        narrowest=8,
+        beside=((1 << 14, 32), (1 << 16, 64)),
+        beside_more=128,
+        adding=64,
+    ),
+    range_steps=128,
+    usual_workers=8,
+    alone_elements=2048,
+    shared_elements=8192,
+    listed_rows=256,
+    names=_names,
+    vector_functions=_vector_functions,
+    module=_module,
+    writer=_writer,
+    digest=digest,
+)
+"""What the processors have in common that programs are compiled for; vectors may be narrower."""

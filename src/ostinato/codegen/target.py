@@ -1,0 +1,84 @@
+"""A kind of machine: the sizes by which passes decide, and how the loop IR is written for it.
+
+A target says what is fast. What a program computes, and in which parts and order its sums add up,
+is a property of the program: see `ostinato.codegen.ir.partial_sums`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from ostinato.codegen.loops.statements import Function
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A function as a module of the target, as text, and what it is."""
+
+    name: str
+    text: str
+    kind: Literal["kernel", "driver", "part"]
+
+
+class Writer(Protocol):
+    """Writes functions, and the parts that they share where they are first used.
+
+    Errors: UnreadableError for a function that only the printed module can be compiled of.
+    """
+
+    def __call__(self, functions: Iterable[Function]) -> Iterator[Unit]: ...
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """How many rows a tile should have, so that what it computes stays near."""
+
+    usual: int  # with layers of 64 numbers they stay in the nearest cache
+    narrow: int  # where a row is at most a vector, so that loops are long enough to pay
+    narrowest: int
+    beside: tuple[tuple[int, int], ...]  # numbers in a matrix, rows that read it
+    beside_more: int  # rows beside a matrix that is in no near cache
+    adding: int  # rows of a tile that adds once to sums of matrices, if there are enough
+
+    def rows_beside(self, numbers: int) -> int:
+        """The rows beside a matrix of so many numbers: a larger one should serve more of them."""
+        return next((rows for most, rows in self.beside if numbers <= most), self.beside_more)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A kind of machine that programs are compiled for."""
+
+    name: str
+    vector_bytes: int  # of the widest register
+    block_rows: int  # of the sums of a product that registers hold
+    line_bytes: int  # of the caches: what different workers write should not share one
+    page_bytes: int  # a load waits for an earlier store to the same place of another page
+    near_bytes: int  # of the caches of one worker
+    far_bytes: int  # of the caches that all workers share
+    tiles: Tiles
+    range_steps: int  # of a tile of a long range, whose scores stay in the nearest cache
+    usual_workers: int  # so many tiles occupy them; of fewer, steps are shared out too
+    alone_elements: int  # half of them take less time than workers need to meet a few times
+    shared_elements: int  # of one kernel: less is done before other workers have come
+    listed_rows: int  # positions that a list of living ones has room for
+    names: Callable[[], frozenset[str]] = field(repr=False)  # what functions may call
+    vector_functions: Callable[[], frozenset[str]] = field(repr=False)  # steps of a product
+    module: Callable[[str, Sequence[str], Sequence[str], str], str] = field(repr=False)
+    """The printed module of a title, names of extents, names of kernels, and functions as text."""
+    writer: Callable[[], Writer] = field(repr=False)
+    digest: Callable[[], str] = field(repr=False)
+    """What stands for primitives, libraries and the machine that code is made for."""
+
+    @property
+    def lanes(self) -> int:
+        """The float32 elements of a vector."""
+        return self.vector_bytes // 4
+
+    def together(self, slots: int) -> int:
+        """How many slots of a tile are computed together: as many as some vectors have lanes."""
+        each = max(self.lanes, slots // 4)
+        return each if slots % each == 0 else slots
