@@ -12,7 +12,7 @@ from ostinato.certificate import verify_certificate
 from ostinato.compiler.experiment import Experiment, Solved
 from ostinato.compiler.program import Program
 from ostinato.inspection.rule_set import RuleSet
-from ostinato.language import debug, random
+from ostinato.language import debug, extend, random
 from ostinato.language.carry import CarriedRecord, Carry, carried, carry
 from ostinato.language.custom_gradient import custom_gradient
 from ostinato.language.dims import Condition, Dimension, IndexExpression, dim, dims
@@ -216,6 +216,7 @@ __all__ = [
     "exp2",
     "expand_dims",
     "expm1",
+    "extend",
     "eye",
     "flip",
     "floor",

@@ -31,6 +31,7 @@ from ostinato.pdg.errors import (
 )
 from ostinato.pdg.node import UNSEEN, Pdg
 from ostinato.pdg.switches import debug
+from ostinato.pdg.expansion import expanded
 from ostinato.pdg.text.fingerprint import fingerprint, spell
 from ostinato.provenance.place import calling_place, user_level
 from ostinato.rewrite.registry import RuleSet
@@ -253,4 +254,4 @@ def _key(pdg: Pdg, rules: RuleSet | None, options: Options) -> str:
     chosen = "all" if rules is None else spell(rules.rules)
     target = target_of(options.target)
     about = (chosen, repr(options), str(workers), code_digest(), repr(target), target.digest())
-    return fingerprint(pdg, *about)
+    return fingerprint(expanded(pdg), fingerprint(pdg), *about)

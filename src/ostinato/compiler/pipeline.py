@@ -20,6 +20,7 @@ from ostinato.compiler.options import Options, typical_extents
 from ostinato.compiler.targets import target_of
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile
+from ostinato.pdg.expansion import expanded
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, upper_bound
@@ -311,7 +312,7 @@ class Rewritten(Protocol):
 
 def system_of(optimized: Rewritten, options: Options) -> System:
     """Lower a rewritten program."""
-    pdg = optimized.pdg
+    pdg = expanded(optimized.pdg)
     system = _lowered(pdg, optimized, options)
     if any(load.clamp for name in system.statements for load in system.reads(name)):
         from ostinato.pdg.demand.inside import inside

@@ -8,7 +8,7 @@ it. Code generators keep their code for a function under its name.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ostinato.pdg import partial_derivatives as d
 from ostinato.pdg import special_functions
-from ostinato.pdg.node import Dtype, Scalar
+from ostinato.pdg.node import Dtype, Node, Scalar
 from ostinato.pdg.partial_derivatives import Partial
 
 Array = npt.NDArray[Any]
@@ -58,6 +58,7 @@ class Function:
       operands at which they are, None for any, or is empty: they are looked for.
     - ``overflows``: it may be infinite at finite operands that are no poles.
     - ``limits``: values that it only comes near to, but for rounding.
+    - ``code``: for each type an expression that stands for it: see `ostinato.pdg.expansion`.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Function:
     commutes: bool = False
     overflows: bool = False
     limits: tuple[float, ...] = ()
+    code: Mapping[Dtype, Node] | None = None
 
 
 def _sigmoid(x: Array) -> Array:
@@ -270,6 +272,11 @@ FOLDS: dict[str, Fold] = {
 }
 REPEATED = {fold.name: fold.repeats for fold in FOLDS.values() if fold.repeats}
 POSITIONS = {fold.name: fold.beats for fold in FOLDS.values() if fold.beats}
+
+
+def add_fold(fold: Fold) -> None:
+    """Enter a fold that repeats a function in the tables."""
+    FOLDS[fold.name], REPEATED[fold.name] = fold, fold.repeats
 
 
 def fold_unit(fn: str, dtype: Dtype) -> bool | int | float:

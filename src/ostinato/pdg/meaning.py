@@ -10,7 +10,7 @@ import numpy as np
 from ostinato.pdg import philox
 from ostinato.pdg.axis_functions import along_axis
 from ostinato.pdg.errors import DomainError, ShapeError
-from ostinato.pdg.functions import FUNCTIONS, HALVES, POSITIONS, Array, fold_unit
+from ostinato.pdg.functions import FUNCTIONS, HALVES, POSITIONS, REPEATED, Array, fold_unit
 from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, evaluate
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import (
@@ -71,16 +71,15 @@ def convert(x: Array, dtype: Dtype) -> Array:
 
 def fold(fn: str, x: Array, axes: tuple[int, ...]) -> Array:
     """Return a reduction; an empty one gives the unit, or position 0 for argmax and argmin."""
-    reduction = cast(Callable[..., Any], getattr(np, fn))
     if fn in POSITIONS:
+        reduction = cast(Callable[..., Any], getattr(np, fn))
         (axis,) = axes
         if x.shape[axis] == 0:
             return np.zeros([s for k, s in enumerate(x.shape) if k - x.ndim != axis], "int32")
         return np.asarray(reduction(x, axis=axis)).astype("int32")
-    if fn in ("any", "all"):
-        return np.asarray(reduction(x, axis=axes))
+    repeated = cast(np.ufunc, FUNCTIONS[REPEATED[fn]].numpy)
     unit = fold_unit(fn, cast(Dtype, x.dtype.name))
-    return np.asarray(reduction(x, axis=axes, initial=unit)).astype(x.dtype)
+    return np.asarray(repeated.reduce(x, axis=axes, initial=unit)).astype(x.dtype)
 
 
 def constant(op: Constant, node: Node, env: Env) -> Array:

@@ -19,6 +19,8 @@ from ostinato.pdg.node import Dtype, Node, Reduce
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.tables import Tables
 
+# Of the folds of the language only: neither order nor repetition matters to those that are exact,
+# and rules are proved for each one of a group.
 EXACT = {fold: joins for fold, joins in REPEATED.items() if not FOLDS[fold].rounds}
 ROUNDED = {fold: joins for fold, joins in REPEATED.items() if FOLDS[fold].rounds}
 

@@ -14,7 +14,8 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from ostinato.pdg.functions import COMPARED, FUNCTIONS
+from ostinato.pdg.functions import COMPARED, FUNCTIONS, REPEATED
+from ostinato.pdg.functions import FOLDS as TABLE
 from ostinato.rewrite.prove.application import (
     Call,
     Choice,
@@ -174,7 +175,8 @@ class Model:
         values = [self.value(body) for _ in self.steps(over)]
         if self.in_order and fn.removeprefix("scan ") in ("sum", "dot"):
             return functools.reduce(operator.add, values, 0.0)
-        return FOLDS[fn.removeprefix("scan ")](values)
+        bare = fn.removeprefix("scan ")
+        return FOLDS[bare](values) if bare in FOLDS else _repeated(bare, values)
 
     def steps(self, over: list[Var]) -> Iterator[None]:
         """Give the variables of a fold all their values, the first one outermost."""
@@ -278,6 +280,13 @@ def _place_of_least(values: list[float]) -> float:
 
 def _any_function_of_the_row(values: list[float]) -> float:
     return math.fsum(v * math.sqrt(2 + k) for k, v in enumerate(values))
+
+
+def _repeated(fold: str, values: list[float]) -> float:
+    """A fold that a program added: whole numbers, as its function may take no others."""
+    repeats = FUNCTIONS[REPEATED[fold]].numpy
+    whole = [np.asarray(round(v)) for v in values]
+    return float(functools.reduce(repeats, whole, np.asarray(TABLE[fold].unit)))
 
 
 FOLDS: dict[str, Callable[[list[float]], float]] = {

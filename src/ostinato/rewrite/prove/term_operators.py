@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
-from ostinato.pdg.functions import POSITIONS
+from ostinato.pdg.functions import FUNCTIONS, POSITIONS
+from ostinato.pdg.node import Const, Input, Map, Node, postorder
 from ostinato.rewrite.prove.application import Call, Fold, Number, Value, free, key, rename
 from ostinato.rewrite.prove.integers import Apply, Opaque, Poly, Var, divide, poly
 from ostinato.rewrite.prove.normal import exact
-from ostinato.rewrite.prove.setting import Fixed, Impossible, Point, Setting, Size
+from ostinato.rewrite.prove.setting import Fixed, Impossible, Point, Setting, Size, Unsupported
 
 Element = tuple[Poly, ...]
 
@@ -42,7 +44,28 @@ def broadcast(setting: Setting, args: Sequence[Tensor], axes: Sequence[int]) -> 
 def mapped(setting: Setting, fn: str, args: Sequence[Tensor]) -> Tensor:
     equal_ranks(args)
     shape = broadcast(setting, args, range(-args[0].rank, 0))
-    return Tensor(shape, lambda point, at: Call(fn, tuple(a.at(point, thin(a, at)) for a in args)))
+    return Tensor(shape, lambda point, at: _applied(fn, [a.at(point, thin(a, at)) for a in args]))
+
+
+def _applied(fn: str, args: Sequence[Value]) -> Value:
+    """A function of values; an operator that a program added as the expression that it is."""
+    codes = FUNCTIONS[fn].code if fn in FUNCTIONS else None
+    if not codes:
+        return Call(fn, tuple(args))
+    code = next(iter(codes.values()))
+    found: dict[Node, Value] = {}
+    for node in postorder((code,)):
+        match node.op:
+            case Input(name):
+                found[node] = args[int(name)]
+            case Const((value,)) if math.isfinite(value) and str(value) != "-0.0":
+                found[node] = Number(Fraction(value))
+            case Map(part):
+                name = f"cast:{node.dtype}" if part == "cast" else part
+                found[node] = Call(name, tuple(found[arg] for arg in node.args))
+            case _:
+                raise Unsupported(f"{node} in the code of {fn}")
+    return found[code]
 
 
 def folded(setting: Setting, fn: str, mask: int, x: Tensor) -> Tensor:

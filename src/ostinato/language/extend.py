@@ -1,0 +1,146 @@
+"""New operators and folds: names for what a program computes often, and that rules can match."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from ostinato.language.array import reduction
+from ostinato.language.surface import declare
+from ostinato.language.tensor import Tensor, apply, elementwise
+from ostinato.pdg.errors import ArgumentError
+from ostinato.pdg.expansion import expanding, operands
+from ostinato.pdg.functions import (
+    FLOATS,
+    FOLDS,
+    FUNCTIONS,
+    Fold,
+    add_fold,
+)
+from ostinato.pdg.node import Const, Dtype, Input, Map, Node, postorder
+from ostinato.provenance.place import place
+
+Operator: TypeAlias = Callable[..., Tensor]
+
+
+def operator(code: Operator, accepts: Sequence[Dtype] = FLOATS) -> Operator:
+    """Return an elementwise operator with the name and the meaning of a Python function.
+
+    ``code`` computes a tensor from one or two tensors of a type out of ``accepts``, by elementwise
+    functions and numbers alone; its result has their type, or is bool. In the graph of a program
+    the operator is one node, which rules may match by its name; the interpreter, gradients and
+    compiled programs have the value of its code. A name has one meaning for the whole process.
+    Errors: ArgumentError if the code is no such function, or the name means something else.
+
+    >>> import ostinato as ot
+    >>> @ot.extend.operator
+    ... def soft_step(x):
+    ...     return x / (1.0 + ot.abs(x))
+    >>> t = ot.dims("t")
+    >>> x = ot.input("x", over=t)
+    >>> program = ot.Program(y=soft_step(x), slope=ot.grad(soft_step(x)[:].sum(), x))
+    >>> found = program.compile()(x=[-3.0, 1.0])
+    >>> found["y"].tolist(), found["slope"].tolist()
+    ([-0.75, 0.5], [0.0625, 0.25])
+    """
+    name, arity = code.__name__, len(inspect.signature(code).parameters)
+    remedy = "Write it as `def name(x)` or `def name(x, y)`, of tensors."
+    if not name.isidentifier() or arity not in (1, 2):
+        raise ArgumentError(f"the code of an operator is {name}, of {arity} operands", remedy, place())
+    codes = {dtype: _code(code, name, operands(dtype, arity)) for dtype in accepts}
+    known = FUNCTIONS.get(name)
+    if known is not None and known.code != codes:
+        raise ArgumentError(f"`{name}` is an operator already", "Choose another name.", place())
+    kinds = {node.dtype == dtype for dtype, node in codes.items()}
+    if len(kinds) != 1 or (kinds == {False} and {n.dtype for n in codes.values()} != {"bool"}):
+        shown = ", ".join(f"{node.dtype} of {dtype}" for dtype, node in codes.items())
+        fact = f"`{name}` gives {shown}"
+        raise ArgumentError(fact, "Give the type of its operands, or bool, for each.", place())
+    FUNCTIONS[name] = expanding(name, codes, arity)
+
+    def applied(*args: object) -> Tensor:
+        if len(args) != arity:
+            raise ArgumentError(f"`{name}` of {len(args)} operands", f"It takes {arity}.", place())
+        return elementwise(name, *args)
+
+    applied.__name__, applied.__doc__ = name, code.__doc__
+    return applied
+
+
+def _code(code: Operator, name: str, args: Sequence[Node]) -> Node:
+    """The graph of an operator over its operands."""
+    found = code(*(Tensor(arg, frozenset()) for arg in args))
+    if not isinstance(found, Tensor):
+        fact = f"`{name}` returns {type(found).__name__}"
+        raise ArgumentError(fact, "Return a tensor.", place())
+    nodes = list(postorder((found.node,)))
+    foreign = next((n for n in nodes if not isinstance(n.op, Map | Const) and n not in args), None)
+    if foreign is not None:
+        what = foreign.op.name if isinstance(foreign.op, Input) else type(foreign.op).__name__.lower()
+        fact = f"`{name}` contains `{what}`, which is no elementwise function of its operands"
+        raise ArgumentError(fact, "Compute it outside, and give it as an operand.", place())
+    if not {*args} <= {*nodes}:
+        fact = f"`{name}` does not use all of its operands"
+        raise ArgumentError(fact, "Leave out what it does not use.", place())
+    return found.node
+
+
+def fold(
+    name: str, repeats: str, unit: bool | int | float, accepts: Sequence[Dtype] = FLOATS
+) -> Operator:
+    """Return a fold that repeats an elementwise function of two operands, from ``unit`` on.
+
+    The function must be associative and commutative on the values of each type out of ``accepts``,
+    with ``unit`` as its neutral element, exactly: this is tried on some values. The fold takes a
+    tensor and an axis (default: all axes).
+    Errors: ArgumentError if the function is unknown or is no such function, or the name is taken.
+
+    >>> import ostinato as ot
+    >>> parity = ot.extend.fold("parity", "bitxor", unit=0, accepts=["int32"])
+    >>> t = ot.dims("t")
+    >>> x = ot.input("x", dtype="int32", over=t)
+    >>> ot.Program(y=parity(x[: t + 1], 0)).compile()(x=[1, 3, 6])["y"].tolist()
+    [1, 2, 4]
+    """
+    function = FUNCTIONS.get(repeats)
+    if function is None or function.arity != 2 or not isinstance(function.numpy, np.ufunc):
+        known = [f.name for f in FUNCTIONS.values() if isinstance(f.numpy, np.ufunc) and f.commutes]
+        fact = f"a fold repeats `{repeats}`"
+        raise ArgumentError(fact, f"Name one out of {', '.join(known)}.", place())
+    rounds = any(f.rounds for f in FOLDS.values() if f.repeats == repeats)
+    new = Fold(name, tuple(accepts), unit, repeats, rounds=rounds)
+    if FOLDS.get(name, new) != new or name in FUNCTIONS:
+        raise ArgumentError(f"`{name}` is a fold already", "Choose another name.", place())
+    _require_monoid(new, function.numpy)
+    add_fold(new)
+
+    def folded(x: object, axis: reduction.Axes = None, keepdims: bool = False) -> Tensor:
+        return apply(reduction.reduce, name, x, axis, keepdims)
+
+    folded.__name__ = name
+    return folded
+
+
+def _require_monoid(fold: Fold, repeated: np.ufunc) -> None:
+    """Try on some values that a function is a commutative monoid with the unit of a fold."""
+    for dtype in fold.accepts:
+        kind = np.dtype(dtype).kind
+        some = [False, True] if kind == "b" else [0, 1, 2, 3, 5, 12, 100]
+        signed = [*some, *(-x for x in some)] if kind in "if" else some
+        x = np.array(signed).astype(dtype)
+        a, b, c = np.meshgrid(x, x, x)
+        same = (
+            np.array_equal(repeated(a, b), repeated(b, a))
+            and np.array_equal(repeated(repeated(a, b), c), repeated(a, repeated(b, c)))
+            and np.array_equal(repeated(np.asarray(fold.unit, dtype), x), x)
+        )
+        if not same:
+            fact = f"`{fold.repeats}` with the unit {fold.unit} is no fold of {dtype}"
+            remedy = "It must be associative and commutative, and the unit must change nothing."
+            raise ArgumentError(fact, remedy, place())
+
+
+declare(__name__)
