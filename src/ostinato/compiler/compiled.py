@@ -29,9 +29,9 @@ from ostinato.pdg.errors import (
     CycleError,
     MemoryLimitError,
 )
+from ostinato.pdg.expansion import expanded
 from ostinato.pdg.node import UNSEEN, Pdg
 from ostinato.pdg.switches import debug
-from ostinato.pdg.expansion import expanded
 from ostinato.pdg.text.fingerprint import fingerprint, spell
 from ostinato.provenance.place import calling_place, user_level
 from ostinato.rewrite.registry import RuleSet

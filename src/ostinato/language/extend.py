@@ -20,7 +20,7 @@ from ostinato.pdg.functions import (
     Fold,
     add_fold,
 )
-from ostinato.pdg.node import Const, Dtype, Input, Map, Node, postorder
+from ostinato.pdg.node import Broadcast, Const, Dtype, Input, Map, Node, Reshape, postorder
 from ostinato.provenance.place import place
 
 Operator: TypeAlias = Callable[..., Tensor]
@@ -49,8 +49,10 @@ def operator(code: Operator, accepts: Sequence[Dtype] = FLOATS) -> Operator:
     name, arity = code.__name__, len(inspect.signature(code).parameters)
     remedy = "Write it as `def name(x)` or `def name(x, y)`, of tensors."
     if not name.isidentifier() or arity not in (1, 2):
-        raise ArgumentError(f"the code of an operator is {name}, of {arity} operands", remedy, place())
-    codes = {dtype: _code(code, name, operands(dtype, arity)) for dtype in accepts}
+        raise ArgumentError(
+            f"the code of an operator is {name}, of {arity} operands", remedy, place()
+        )
+    codes = {dtype: _code(code, dtype, arity) for dtype in accepts}
     known = FUNCTIONS.get(name)
     if known is not None and known.code != codes:
         raise ArgumentError(f"`{name}` is an operator already", "Choose another name.", place())
@@ -70,17 +72,35 @@ def operator(code: Operator, accepts: Sequence[Dtype] = FLOATS) -> Operator:
     return applied
 
 
-def _code(code: Operator, name: str, args: Sequence[Node]) -> Node:
-    """The graph of an operator over its operands."""
+def _code(code: Operator, dtype: Dtype, arity: int) -> Node:
+    """The graph of an operator over operands without axes; those with an axis give the same."""
+    single, several = (_traced(code, operands(dtype, arity, shape)) for shape in ((), (2,)))
+    if _elements(single) != _elements(several):
+        fact = f"`{code.__name__}` depends on the shape of its operands"
+        raise ArgumentError(fact, "Compute each element from the operands' alone.", place())
+    return single
+
+
+def _elements(node: Node) -> list[object]:
+    """The operators that compute an element."""
+    moves = Broadcast | Reshape
+    return [n.op for n in postorder((node,)) if not isinstance(n.op, moves)]
+
+
+def _traced(code: Operator, args: Sequence[Node]) -> Node:
+    name = code.__name__
     found = code(*(Tensor(arg, frozenset()) for arg in args))
     if not isinstance(found, Tensor):
         fact = f"`{name}` returns {type(found).__name__}"
         raise ArgumentError(fact, "Return a tensor.", place())
     nodes = list(postorder((found.node,)))
-    foreign = next((n for n in nodes if not isinstance(n.op, Map | Const) and n not in args), None)
+    known = Map | Const | Broadcast | Reshape
+    foreign = next((n for n in nodes if not isinstance(n.op, known) and n not in args), None)
     if foreign is not None:
-        what = foreign.op.name if isinstance(foreign.op, Input) else type(foreign.op).__name__.lower()
-        fact = f"`{name}` contains `{what}`, which is no elementwise function of its operands"
+        what = foreign.op.name if isinstance(foreign.op, Input) else type(foreign.op).__name__
+        fact = (
+            f"`{name}` contains `{what.lower()}`, which is no elementwise function of its operands"
+        )
         raise ArgumentError(fact, "Compute it outside, and give it as an operand.", place())
     if not {*args} <= {*nodes}:
         fact = f"`{name}` does not use all of its operands"
@@ -132,10 +152,12 @@ def _require_monoid(fold: Fold, repeated: np.ufunc) -> None:
         signed = [*some, *(-x for x in some)] if kind in "if" else some
         x = np.array(signed).astype(dtype)
         a, b, c = np.meshgrid(x, x, x)
+        unit = np.asarray(fold.unit).astype(dtype)
         same = (
-            np.array_equal(repeated(a, b), repeated(b, a))
+            unit == fold.unit
+            and np.array_equal(repeated(a, b), repeated(b, a))
             and np.array_equal(repeated(repeated(a, b), c), repeated(a, repeated(b, c)))
-            and np.array_equal(repeated(np.asarray(fold.unit, dtype), x), x)
+            and np.array_equal(repeated(unit, x), x)
         )
         if not same:
             fact = f"`{fold.repeats}` with the unit {fold.unit} is no fold of {dtype}"

@@ -15,15 +15,16 @@ import numpy as np
 from ostinato.pdg.arithmetic import Algebra
 from ostinato.pdg.build import const, input_node, map_node
 from ostinato.pdg.functions import FUNCTIONS, Array, Function, has_derivative
+from ostinato.pdg.index import expr
 from ostinato.pdg.meaning import tensorial
 from ostinato.pdg.node import Const, Dtype, Equation, Input, Map, Node, Pdg, named_if_not, postorder
-from ostinato.pdg.partial_derivatives import Partial
 from ostinato.pdg.replace import rebuild
 
 
-def operands(dtype: Dtype, arity: int) -> tuple[Node, ...]:
+def operands(dtype: Dtype, arity: int, sizes: Sequence[int] = ()) -> tuple[Node, ...]:
     """The operands over which the code of an operator is written."""
-    return tuple(input_node(str(k), (), dtype, ()) for k in range(arity))
+    shape = tuple(map(expr, sizes))
+    return tuple(input_node(str(k), shape, dtype, ()) for k in range(arity))
 
 
 def expanding(name: str, codes: dict[Dtype, Node], arity: int) -> Function:
@@ -108,6 +109,4 @@ def expanded(pdg: Pdg) -> Pdg:
         name: Equation(eq.rec, tuple((cond, out[right]) for cond, right in eq.cases), eq.where)
         for name, eq in pdg.equations.items()
     }
-    return replace(
-        pdg, outputs=tuple((n, out[x]) for n, x in pdg.outputs), equations=equations
-    )
+    return replace(pdg, outputs=tuple((n, out[x]) for n, x in pdg.outputs), equations=equations)

@@ -249,7 +249,7 @@ def readings(found: Law, fits: Callable[[Setting], bool]) -> Iterator[Setting]:
     computed = {name for name, _ in defined_numbers(found)}
     uses = {n: u for n, u in found.kinds.items() if u in _CHOICES and n not in computed}
     texts = _of_kind(found, "S")
-    functions = list(itertools.product(*(_functions(found, t) for t in texts)))
+    functions = list(itertools.product(*(functions_of(found, t) for t in texts)))
     axes = [name for name, use in uses.items() if use == "axis"]
     gaps = 2 * len(axes) + 1  # the named axes, and one between and beside them
     if _names_last_axes(found.left):
@@ -334,7 +334,7 @@ def _ranks(found: Law, most: int) -> list[dict[str, int]]:
     return [dict(zip(tensors, ranks, strict=True)) for ranks in itertools.product(*tried)]
 
 
-def _functions(found: Law, name: str) -> list[str]:
+def functions_of(found: Law, name: str) -> list[str]:
     if name not in found.folds:
         return [name]
     for fact in found.facts:

@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from ostinato.pdg.functions import FOLDS, FUNCTIONS, POSITIONS, REPEATED, Array, fold_unit
+from ostinato.pdg.meaning import fold
 from ostinato.pdg.node import Dtype
 from ostinato.rewrite.prove.application import (
     Choice,
@@ -196,7 +197,7 @@ class Samples:
             for row in rows[1:]:
                 total = self._noted(fn, [total, row], FUNCTIONS[fn].numpy(total, row))
             return total
-        return np.asarray(getattr(np, name)(rows, axis=0)).astype(kind)
+        return fold(name, rows, (-rows.ndim,)).astype(kind)
 
     def _recursion(self, of: Typed, value: Recursion) -> Array:
         at, size = self.model.integer(value.at), self.model.integer(value.size)

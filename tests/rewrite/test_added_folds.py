@@ -1,0 +1,61 @@
+"""Rules about any fold hold for every fold that a program can add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import product
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato.pdg.functions import ANY, FOLDS, FUNCTIONS, REPEATED
+from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.load.range_rows import EXACT, ROUNDED
+from ostinato.rewrite.prove.prover import prove
+from ostinato.rewrite.prove.reading import functions_of, law
+from ostinato.rewrite.registry import every_rule
+
+ADDED = {"bitxor": (0, "int32"), "bitor": (0, "int32"), "bitand": (-1, "int32")}
+ADDED |= {"ne": (False, "bool"), "eq": (True, "bool")}
+
+
+@pytest.fixture(scope="module")
+def added() -> Iterator[list[str]]:
+    """A fold that repeats each function of which a program can add one."""
+    for repeats, (unit, dtype) in ADDED.items():
+        ot.extend.fold(f"{repeats}_fold", repeats, unit, [dtype])
+    yield [f"{repeats}_fold" for repeats in ADDED]
+    for repeats in ADDED:
+        del FOLDS[f"{repeats}_fold"], REPEATED[f"{repeats}_fold"]
+
+
+def test_no_other_function_makes_a_fold_that_is_new() -> None:
+    accepted: set[str] = set()
+    for function in [f for f in FUNCTIONS.values() if isinstance(f.numpy, np.ufunc)]:
+        for dtype, unit in product(set(ANY) & {*function.accepts}, (0, 1, -1, False, True)):
+            with suppress(ot.OstinatoError):
+                ot.extend.fold("tried", function.name, unit, [dtype])
+                accepted.add(function.name)
+                del FOLDS["tried"], REPEATED["tried"]
+    assert accepted - {*REPEATED.values()} == ADDED.keys()
+
+
+GROUPED = {"exactly", "rounded"}  # proved for the folds of the language one by one
+ABOUT_ANY = [r for r in every_rule() if law(r).folds and not GROUPED & {f[0] for f in law(r).facts}]
+
+
+@pytest.mark.parametrize("rule", ABOUT_ANY, ids=lambda r: r.name)
+def test_a_rule_about_any_fold_is_proved_for_new_ones(rule: Rule, added: list[str]) -> None:
+    (fold,) = law(rule).folds
+    assert {*functions_of(law(rule), fold)} >= {*added}
+    assert prove(rule).outcome in ("proved", "bounded")
+
+
+def test_other_rules_do_not_fire_for_new_folds() -> None:
+    others = [r for r in every_rule() if law(r).folds and r not in ABOUT_ANY]
+    assert others
+    for rule in others:
+        (fold,) = law(rule).folds
+        assert {*functions_of(law(rule), fold)} <= {*EXACT, *ROUNDED}
