@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.pdg.functions import FOLDS, FUNCTIONS, REPEATED
+from ostinato.language.tensor import Tensor
+from ostinato.pdg.functions import FUNCTIONS
+from tests.extensions import forgotten
 
 t = ot.dims("t")
 
 
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
-    known = [dict(table) for table in (FUNCTIONS, FOLDS, REPEATED)]
-    yield
-    for table, before in zip((FUNCTIONS, FOLDS, REPEATED), known, strict=True):
-        for name in table.keys() - before.keys():
-            del table[name]
+    with forgotten():
+        yield
 
 
 def hard_mish(x: ot.Tensor) -> ot.Tensor:
@@ -172,8 +172,8 @@ def _first(x: ot.Tensor, y: ot.Tensor) -> ot.Tensor:
     return x + 1
 
 
-def _number(x: ot.Tensor) -> float:
-    return 1.0
+def _number(x: ot.Tensor) -> Tensor:
+    return cast(Tensor, 1.0)
 
 
 def _three(x: ot.Tensor, y: ot.Tensor, z: ot.Tensor) -> ot.Tensor:

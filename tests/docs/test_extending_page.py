@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.pdg.functions import FOLDS, FUNCTIONS, REPEATED
 from tests.docs.page import read, runs
+from tests.extensions import forgotten
 
 MOST_LINES = 30
 _FILE = re.compile(r"# (curves/\w+\.py)\n")
@@ -20,19 +20,16 @@ _FILE = re.compile(r"# (curves/\w+\.py)\n")
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Write the files of the page; forget afterwards what they registered."""
-    known = [dict(table) for table in (FUNCTIONS, FOLDS, REPEATED)]
     monkeypatch.syspath_prepend(str(tmp_path))
     for block in runs(read("extending.md")):
         if found := _FILE.match(block.source):
             file = tmp_path / found.group(1)
             file.parent.mkdir(exist_ok=True)
             file.write_text(block.source)
-    yield tmp_path / "curves"
+    with forgotten():
+        yield tmp_path / "curves"
     for name in [name for name in sys.modules if name.split(".")[0] == "curves"]:
         del sys.modules[name]
-    for table, before in zip((FUNCTIONS, FOLDS, REPEATED), known, strict=True):
-        for name in table.keys() - before.keys():
-            del table[name]
 
 
 def test_each_file_is_short(package: Path) -> None:

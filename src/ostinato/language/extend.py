@@ -108,9 +108,7 @@ def _traced(code: Operator, args: Sequence[Node]) -> Node:
     return found.node
 
 
-def fold(
-    name: str, repeats: str, unit: bool | int | float, accepts: Sequence[Dtype] = FLOATS
-) -> Operator:
+def fold(name: str, repeats: str, unit: bool | int, accepts: Sequence[Dtype] = FLOATS) -> Operator:
     """Return a fold that repeats an elementwise function of two operands, from ``unit`` on.
 
     The function must be associative and commutative on the values of each type out of ``accepts``,

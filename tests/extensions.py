@@ -1,0 +1,19 @@
+"""Operators and folds that a test adds are known in it only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ostinato.pdg.functions import FOLDS, FUNCTIONS, REPEATED
+
+
+@contextmanager
+def forgotten() -> Iterator[None]:
+    """Forget in the end what was added since."""
+    functions, folds = set(FUNCTIONS), set(FOLDS)
+    yield
+    for name in FUNCTIONS.keys() - functions:
+        del FUNCTIONS[name]
+    for name in FOLDS.keys() - folds:
+        del FOLDS[name], REPEATED[name]
