@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from ostinato.pdg.functions import FOLDS, FUNCTIONS, REPEATED
 
 
 @contextmanager
-def forgotten() -> Iterator[None]:
+def forgotten() -> Generator[None]:
     """Forget in the end what was added since."""
     functions, folds = set(FUNCTIONS), set(FOLDS)
     yield

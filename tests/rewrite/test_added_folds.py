@@ -16,6 +16,7 @@ from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.load.range_rows import EXACT, ROUNDED
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.prove.reading import functions_of, law
+from ostinato.rewrite.prove.sexpr import Tree
 from ostinato.rewrite.registry import every_rule
 from tests.extensions import forgotten
 
@@ -47,7 +48,7 @@ def test_no_other_function_makes_a_fold_that_is_new() -> None:
     assert accepted - {*REPEATED.values()} == ADDED.keys()
 
 
-def _head(fact: object) -> str:
+def _head(fact: Tree) -> str:
     return str(fact[0]) if isinstance(fact, tuple) else ""
 
 

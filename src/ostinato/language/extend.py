@@ -52,7 +52,7 @@ def operator(code: Operator, accepts: Sequence[Dtype] = FLOATS) -> Operator:
         raise ArgumentError(
             f"the code of an operator is {name}, of {arity} operands", remedy, place()
         )
-    codes = {dtype: _code(code, dtype, arity) for dtype in accepts}
+    codes: dict[Dtype, Node] = {dtype: _code(code, dtype, arity) for dtype in accepts}
     known = FUNCTIONS.get(name)
     if known is not None and known.code != codes:
         raise ArgumentError(f"`{name}` is an operator already", "Choose another name.", place())
@@ -89,7 +89,7 @@ def _elements(node: Node) -> list[object]:
 
 def _traced(code: Operator, args: Sequence[Node]) -> Node:
     name = code.__name__
-    found = code(*(Tensor(arg, frozenset()) for arg in args))
+    found: object = code(*(Tensor(arg, frozenset()) for arg in args))
     if not isinstance(found, Tensor):
         fact = f"`{name}` returns {type(found).__name__}"
         raise ArgumentError(fact, "Return a tensor.", place())
