@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -89,7 +89,7 @@ def _elements(node: Node) -> list[object]:
 
 def _traced(code: Operator, args: Sequence[Node]) -> Node:
     name = code.__name__
-    found: object = code(*(Tensor(arg, frozenset()) for arg in args))
+    found = cast(object, code(*(Tensor(arg, frozenset()) for arg in args)))
     if not isinstance(found, Tensor):
         fact = f"`{name}` returns {type(found).__name__}"
         raise ArgumentError(fact, "Return a tensor.", place())
