@@ -1,7 +1,9 @@
 """The barrier at which the workers of the programs written by hand meet: it spins, then yields."""
 
-from ostinato.codegen.cpu.llvm import I32, Builder, Primitive, Value, declare, inner, primitive
+from ostinato.codegen.cpu.llvm import Builder, declare
+from ostinato.codegen.cpu.llvm_text import I32, Value
 from ostinato.codegen.cpu.phase_workers import atomic_add, load_acquire, pause, store_release
+from ostinato.codegen.cpu.primitive import Primitive, inner, primitive
 
 BARRIER_WORDS = 32
 """Length of the zeroed int64 array that a barrier needs: arrivals and generation, far apart."""

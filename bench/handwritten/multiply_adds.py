@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 
 from ostinato.codegen.cpu.flags import lanes
-from ostinato.codegen.cpu.llvm import Builder, Value, alloca, emit_loop, primitive
+from ostinato.codegen.cpu.llvm import Builder, alloca, emit_loop
+from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.numba_door import njit
+from ostinato.codegen.cpu.primitive import primitive
 from ostinato.codegen.cpu.vector import Vector
 
 CHAINS = 10  # each waits for itself: more than the latency times the units of today's processors

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.codegen.cpu.llvm import Written
+from ostinato.codegen.cpu.primitive import Written
 from ostinato.codegen.cpu.scalar import PRIMITIVES
 
 Array = npt.NDArray[Any]

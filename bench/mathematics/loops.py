@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 from collections.abc import Callable
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.codegen.cpu import llvm_text
 from ostinato.codegen.cpu.access import STORED, access
 from ostinato.codegen.cpu.flags import FASTMATH
-from ostinato.codegen.cpu.llvm import (
-    I64,
-    VOID,
-    Argument,
-    Builder,
-    Result,
-    Value,
-    Written,
-    emit_range,
-    function_type,
-    i64,
-)
+from ostinato.codegen.cpu.llvm import Builder, define, emit_range
+from ostinato.codegen.cpu.llvm_text import I64, VOID, Module, Value, i64
 from ostinato.codegen.cpu.native.llvm_modules import SYMBOL
+from ostinato.codegen.cpu.primitive import Argument, Result, Written
 from ostinato.pdg.node import Dtype
 from ostinato.runtime.build import optimise
 from ostinato.runtime.build.linking import Library, key_of, named
@@ -40,28 +29,25 @@ def loop_text(function: Written) -> str:
 
     The function is applied to so many elements of each, so many times.
     """
-    triple = importlib.import_module("llvmlite.binding").get_process_triple()
-    module = llvm_text.Module(triple, FASTMATH)
-    made = llvm_text.Function(module, function_type(VOID, [I64] * 3), SYMBOL)
-    b = cast(Builder, llvm_text.Builder(made.append_basic_block("entry")))
-    table, count, times = made.args
     kinds: list[Dtype] = [*map(_number, function.arguments), _number(function.result)]
-    words = b.inttoptr(table, I64.as_pointer())
-    places = [
-        b.inttoptr(b.load(b.gep(words, [i64(k)])), STORED[kind].as_pointer())
-        for k, kind in enumerate(kinds)
-    ]
     ways: list[Any] = [access(k, len(kinds), kind) for k, kind in enumerate(kinds)]
 
-    def once(_: Value) -> None:
-        emit_range(b, i64(0), count, i64(1), one)
+    def body(b: Builder, args: list[Value]) -> None:
+        table, count, times = args
+        words = b.inttoptr(table, I64.as_pointer())
+        places = [
+            b.inttoptr(b.load(b.gep(words, i64(k))), STORED[kind].as_pointer())
+            for k, kind in enumerate(kinds)
+        ]
 
-    def one(i: Value) -> None:
-        given = [ways[k][0].emit(b, [places[k], i]) for k in range(len(kinds) - 1)]
-        ways[-1][1].emit(b, [places[-1], i, function.emit(b, given)])
+        def one(i: Value) -> None:
+            given = [ways[k][0].emit(b, [places[k], i]) for k in range(len(kinds) - 1)]
+            ways[-1][1].emit(b, [places[-1], i, function.emit(b, given)])
 
-    emit_range(b, i64(0), times, i64(1), once)
-    b.ret_void()
+        emit_range(b, i64(0), times, i64(1), lambda _: emit_range(b, i64(0), count, i64(1), one))
+
+    module = Module(FASTMATH)
+    define(module, SYMBOL, VOID, [I64] * 3, body)
     return str(module)
 
 

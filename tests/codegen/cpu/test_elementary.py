@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ostinato.codegen.cpu.llvm import Primitive
+from ostinato.codegen.cpu.primitive import Primitive
 from ostinato.codegen.cpu.scalar import PRIMITIVES
 
 mpmath: Any = importlib.import_module("mpmath")  # an untyped library

@@ -8,7 +8,7 @@ from bench.mathematics.__main__ import DTYPES, arguments
 from bench.mathematics.errors import worst
 from bench.mathematics.functions import FUNCTIONS, Function
 from bench.mathematics.loops import assembly
-from ostinato.codegen.cpu.llvm import Written
+from ostinato.codegen.cpu.primitive import Written
 from ostinato.codegen.cpu.scalar import PRIMITIVES
 
 _CALLED = re.compile(r"^\s+(?:call\w*|bl|movabsq)[ \t]+\$?([A-Za-z_][\w.]*)", re.MULTILINE)

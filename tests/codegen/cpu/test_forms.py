@@ -1,24 +1,15 @@
 """Long functions are compiled by themselves, and loops call their vector forms."""
 
-import importlib
 from typing import cast
 
 import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.cpu import llvm_text, random_bits
-from ostinato.codegen.cpu.llvm import (
-    F32,
-    I64,
-    VOID,
-    Builder,
-    Value,
-    Written,
-    emit_loop,
-    function_type,
-    i64,
-)
+from ostinato.codegen.cpu import random_bits
+from ostinato.codegen.cpu.llvm import Builder, define, emit_loop
+from ostinato.codegen.cpu.llvm_text import F32, I64, VOID, Module, Value, i64
+from ostinato.codegen.cpu.primitive import Written
 from ostinato.runtime.build import optimise
 from ostinato.runtime.build.linking import SYMBOL, Library
 
@@ -26,30 +17,31 @@ ENTRY = f"{SYMBOL}.k"
 
 
 @pytest.fixture(scope="module")
-def draws() -> llvm_text.Module:
+def draws() -> Module:
     """The LLVM module of ``f(x, n)``: so many normal numbers."""
-    module = llvm_text.Module(importlib.import_module("llvmlite.binding").get_process_triple())
-    made = llvm_text.Function(module, function_type(VOID, [F32.as_pointer(), I64]), ENTRY)
-    b = cast(Builder, llvm_text.Builder(made.append_basic_block()))
-    x, count = cast("list[Value]", made.args)
     normal = cast(Written, random_bits.normal_apart_f32)
 
-    def draw(i: Value) -> None:
-        number = normal.emit(b, [i, *(i64(0) for _ in range(5))])
-        assert number is not None
-        b.store(number, b.gep(x, [i]))
+    def body(b: Builder, args: list[Value]) -> None:
+        x, count = args
 
-    emit_loop(b, count, draw)
-    b.ret_void()
+        def draw(i: Value) -> None:
+            number = normal.emit(b, [i, *(i64(0) for _ in range(5))])
+            assert number is not None
+            b.store(number, b.gep(x, i))
+
+        emit_loop(b, count, draw)
+
+    module = Module()
+    define(module, ENTRY, VOID, [F32.as_pointer(), I64], body)
     return module
 
 
-def test_a_loop_calls_a_vector_form(draws: llvm_text.Module) -> None:
+def test_a_loop_calls_a_vector_form(draws: Module) -> None:
     (part,) = draws.parts.values()
     assert f"@{part.symbol}_x" in str(optimise.optimised(str(draws))).partition("declare")[0]
 
 
-def test_the_forms_give_the_bits_of_one_element(draws: llvm_text.Module) -> None:
+def test_the_forms_give_the_bits_of_one_element(draws: Module) -> None:
     modules = [str(draws), *(part.text for part in draws.parts.values())]
     library = Library({str(k): optimise.machine_code(each) for k, each in enumerate(modules)})
     many, few = np.zeros(70, np.float32), np.zeros(3, np.float32)

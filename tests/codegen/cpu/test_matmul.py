@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.cpu.flags import DRIVER
-from ostinato.codegen.cpu.llvm import i64
+from ostinato.codegen.cpu.llvm_text import i64
 from ostinato.codegen.cpu.matmul import matmul
 from ostinato.codegen.cpu.matmul_blocks import chosen_rows, split
 from ostinato.codegen.cpu.matmul_packed import is_large

@@ -8,7 +8,8 @@ import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.cpu.flags import DRIVER
-from ostinato.codegen.cpu.llvm import I32, Builder, Primitive, Value, declare, primitive
+from ostinato.codegen.cpu.llvm import Builder, declare
+from ostinato.codegen.cpu.llvm_text import I32, Value
 from ostinato.codegen.cpu.numba_door import njit
 from ostinato.codegen.cpu.phase_workers import (
     LOOKS_FOR,
@@ -21,6 +22,7 @@ from ostinato.codegen.cpu.phase_workers import (
     open_next,
     rest,
 )
+from ostinato.codegen.cpu.primitive import Primitive, primitive
 from ostinato.codegen.loops.shared_words import OPEN, SHARED_WORDS, WORKER_WORDS
 
 Array = npt.NDArray[Any]

@@ -9,8 +9,8 @@ import pytest
 from ostinato.codegen.cpu import random_bits as compiled
 from ostinato.codegen.cpu.access import access
 from ostinato.codegen.cpu.flags import DRIVER
-from ostinato.codegen.cpu.llvm import Primitive
 from ostinato.codegen.cpu.numba_door import njit
+from ostinato.codegen.cpu.primitive import Primitive
 from ostinato.pdg import philox
 from ostinato.pdg.node import Dtype
 

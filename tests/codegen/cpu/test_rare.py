@@ -1,14 +1,13 @@
 """Rare arguments inside vectors of any number of lanes, as epilogues of products have them."""
 
 import ctypes
-import importlib
-from typing import cast
 
 import numpy as np
 import pytest
 
-from ostinato.codegen.cpu import llvm_text, periodic
-from ostinato.codegen.cpu.llvm import F32, I64, VOID, Builder, Value, function_type
+from ostinato.codegen.cpu import periodic
+from ostinato.codegen.cpu.llvm import Builder, define
+from ostinato.codegen.cpu.llvm_text import F32, I64, VOID, Module, Value
 from ostinato.codegen.cpu.native.llvm_modules import SYMBOL
 from ostinato.codegen.cpu.vector import Vector
 from ostinato.runtime.build.linking import Library, key_of, named
@@ -17,13 +16,14 @@ from ostinato.runtime.build.optimise import machine_code
 
 def sine_of(lanes: int) -> str:
     """The LLVM module of ``f(x, y)``: the sine of so many numbers."""
-    module = llvm_text.Module(importlib.import_module("llvmlite.binding").get_process_triple())
-    made = llvm_text.Function(module, function_type(VOID, [I64] * 2), SYMBOL)
-    b = cast(Builder, llvm_text.Builder(made.append_basic_block()))
-    v = Vector(b, "float32", lanes)
-    x, y = (b.inttoptr(cast(Value, a), F32.as_pointer()) for a in made.args)
-    v.store(periodic.sin(v, v.load(x)), y)
-    b.ret_void()
+
+    def body(b: Builder, args: list[Value]) -> None:
+        v = Vector(b, "float32", lanes)
+        x, y = (b.inttoptr(each, F32.as_pointer()) for each in args)
+        v.store(periodic.sin(v, v.load(x)), y)
+
+    module = Module()
+    define(module, SYMBOL, VOID, [I64, I64], body)
     return str(module)
 
 

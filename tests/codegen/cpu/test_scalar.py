@@ -11,8 +11,8 @@ import pytest
 from bench.mathematics.loops import loop_text
 from ostinato.codegen.cpu.access import access
 from ostinato.codegen.cpu.flags import DRIVER
-from ostinato.codegen.cpu.llvm import Primitive, Written, where
 from ostinato.codegen.cpu.numba_door import njit
+from ostinato.codegen.cpu.primitive import Primitive, Written, where
 from ostinato.codegen.cpu.scalar import PRIMITIVES
 from ostinato.runtime.build.optimise import optimised
 

@@ -6,19 +6,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostinato.codegen.cpu.llvm import F32, I64, VOID, constant, function_type, i64, vector_type
-from ostinato.codegen.cpu.llvm_text import Builder, Function, Module, referred
+from ostinato.codegen.cpu.llvm import define
+from ostinato.codegen.cpu.llvm_text import (
+    F32,
+    I64,
+    VOID,
+    Module,
+    constant,
+    i64,
+    vector_type,
+)
 from ostinato.runtime.build.linking import SYMBOL, Library
 from ostinato.runtime.build.optimise import machine_code
 
 
 def written(body: Callable[[Any, list[Any]], None], freedom: tuple[str, ...] = ()) -> str:
     """A function of words and a number."""
-    module = Module("x86_64-unknown-linux-gnu", freedom)
-    made = Function(module, function_type(VOID, [I64.as_pointer(), I64]), f"{SYMBOL}.k")
-    builder = Builder(made.append_basic_block("entry"))
-    body(builder, list(made.args))
-    builder.ret_void()
+    module = Module(freedom)
+    define(module, f"{SYMBOL}.k", VOID, [I64.as_pointer(), I64], body)
     return str(module)
 
 
@@ -32,7 +37,7 @@ def test_a_sum_is_written_once_on_the_way_to_both_of_its_uses() -> None:
     def body(b: Any, args: list[Any]) -> None:
         b.store(b.add(args[1], i64(5)), args[0])
         with b.if_then(b.icmp_signed("<", args[1], i64(9))):
-            b.store(b.add(args[1], i64(5)), b.gep(args[0], [i64(1)]))
+            b.store(b.add(args[1], i64(5)), b.gep(args[0], i64(1)))
 
     text = written(body)
     assert text.count("= add i64") == 1
@@ -45,8 +50,8 @@ def test_what_one_branch_computed_is_computed_again_in_the_other_and_after_both(
             with then:
                 b.store(b.mul(args[1], i64(3)), args[0])
             with other:
-                b.store(b.mul(args[1], i64(3)), b.gep(args[0], [i64(1)]))
-        b.store(b.mul(args[1], i64(3)), b.gep(args[0], [i64(2)]))
+                b.store(b.mul(args[1], i64(3)), b.gep(args[0], i64(1)))
+        b.store(b.mul(args[1], i64(3)), b.gep(args[0], i64(2)))
 
     text = written(body)
     assert text.count("= mul i64") == 3
@@ -72,13 +77,13 @@ def test_floats_have_the_freedom_of_their_module(freedom: tuple[str, ...]) -> No
 
 def test_minus_zero_is_no_zero() -> None:
     two = vector_type(F32, 2)
-    assert referred(constant(two, [0.0, 0.0])) == "zeroinitializer"
-    assert referred(constant(two, [0.0, -0.0])) != "zeroinitializer"
+    assert constant(two, [0.0, 0.0]).ref == "zeroinitializer"
+    assert constant(two, [0.0, -0.0]).ref != "zeroinitializer"
 
 
 def test_equal_lanes_are_written_once() -> None:
     ones = constant(vector_type(I64, 4), [7] * 4)
-    assert referred(ones) == "splat (i64 7)"
+    assert ones.ref == "splat (i64 7)"
 
     def body(b: Any, args: list[Any]) -> None:
         vector = b.insert_element(constant(ones.type, [0] * 4), args[1], i64(0))

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ostinato.codegen.planning.planned import Plan
 
 
-
 @dataclass(frozen=True)
 class _Called:
     """A kernel, the loops of the driver around its call, and what it touches."""

@@ -6,7 +6,8 @@ every vector loop, or give up. Scopes tell it.
 
 from weakref import WeakKeyDictionary
 
-from ostinato.codegen.cpu.llvm import (
+from ostinato.codegen.cpu.llvm import Builder
+from ostinato.codegen.cpu.llvm_text import (
     F32,
     F64,
     I1,
@@ -14,14 +15,12 @@ from ostinato.codegen.cpu.llvm import (
     I16,
     I32,
     I64,
-    Builder,
     Instruction,
     Module,
-    Primitive,
     Type,
     Value,
-    primitive,
 )
+from ostinato.codegen.cpu.primitive import Primitive, primitive
 from ostinato.codegen.loops.types import ITEM_BYTES
 from ostinato.pdg.node import Dtype
 
@@ -73,7 +72,7 @@ def access(
 
 def _element(builder: Builder, pointer: Value, offset: Value, dtype: Dtype) -> Value:
     typed = builder.bitcast(pointer, STORED[dtype].as_pointer())
-    return builder.gep(typed, [offset])
+    return builder.gep(typed, offset)
 
 
 def _tag(
@@ -88,12 +87,12 @@ def _tag(
     instruction.set_metadata("noalias", others)
 
 
-Nodes = dict[tuple[int, int, str], tuple[object, object]]
+Nodes = dict[tuple[int, int, str], tuple[str, str]]
 _known: WeakKeyDictionary[Module, Nodes] = WeakKeyDictionary()
-_each: WeakKeyDictionary[Module, dict[tuple[int, str], list[object]]] = WeakKeyDictionary()
+_each: WeakKeyDictionary[Module, dict[tuple[int, str], list[str]]] = WeakKeyDictionary()
 
 
-def _scopes(module: Module, number: int, count: int, domain: str) -> tuple[object, object]:
+def _scopes(module: Module, number: int, count: int, domain: str) -> tuple[str, str]:
     """The lists of a tensor's own scope and of all others, in a module."""
     known = _known.setdefault(module, {})
     key = (number, count, domain)
@@ -104,7 +103,7 @@ def _scopes(module: Module, number: int, count: int, domain: str) -> tuple[objec
     return known[key]
 
 
-def _nodes(module: Module, count: int, domain: str) -> list[object]:
+def _nodes(module: Module, count: int, domain: str) -> list[str]:
     """The scopes of all tensors, in a module."""
     known = _each.setdefault(module, {})
     if (count, domain) not in known:

@@ -8,18 +8,9 @@ for a moment only. Where the system has none of this, threads have the number 0 
 import platform
 import sys
 
-from ostinato.codegen.cpu.llvm import (
-    I32,
-    I64,
-    Builder,
-    Primitive,
-    Value,
-    declare,
-    emit_loop,
-    i64,
-    local_array,
-    primitive,
-)
+from ostinato.codegen.cpu.llvm import Builder, declare, emit_loop, local_array
+from ostinato.codegen.cpu.llvm_text import I32, I64, Value, i64
+from ostinato.codegen.cpu.primitive import Primitive, primitive
 
 _GETTID = {"x86_64": 186, "aarch64": 178, "riscv64": 178}.get(platform.machine().lower(), 0)
 _IS_LINUX = sys.platform == "linux" and _GETTID > 0
@@ -38,10 +29,10 @@ def _emit_ran(b: Builder, args: list[Value]) -> Value:
         return i64(0)
     time = local_array(b, I64, 2, 8)
     for k in range(2):
-        b.store(i64(0), b.gep(time, [i64(k)]))
+        b.store(i64(0), b.gep(time, i64(k)))
     clock = b.or_(b.shl(b.xor(args[0], i64(-1)), i64(3)), i64(_THREAD_CLOCK))
     b.call(declare(b, "clock_gettime", I32, [I32, time.type]), [b.trunc(clock, I32), time])
-    seconds, rest = (b.load(b.gep(time, [i64(k)])) for k in range(2))
+    seconds, rest = (b.load(b.gep(time, i64(k))) for k in range(2))
     return b.add(b.mul(seconds, i64(10**9)), rest)
 
 
@@ -50,8 +41,8 @@ def _emit_with_mask(b: Builder, thread: Value, here: Value, only: bool) -> None:
     before, moment = (local_array(b, I64, _MASK_WORDS, 8) for _ in range(2))
 
     def fill(k: Value) -> None:
-        b.store(i64(-1), b.gep(before, [k]))
-        b.store(i64(0), b.gep(moment, [k]))
+        b.store(i64(-1), b.gep(before, k))
+        b.store(i64(0), b.gep(moment, k))
 
     emit_loop(b, i64(_MASK_WORDS), fill)
     of = [b.trunc(thread, I32), i64(8 * _MASK_WORDS)]
@@ -60,14 +51,14 @@ def _emit_with_mask(b: Builder, thread: Value, here: Value, only: bool) -> None:
     bit = b.shl(i64(1), b.and_(here, i64(63)))
     word = b.and_(b.lshr(here, i64(6)), i64(_MASK_WORDS - 1))
     if only:
-        b.store(bit, b.gep(moment, [word]))
+        b.store(bit, b.gep(moment, word))
     else:
 
         def copy(k: Value) -> None:
-            b.store(b.load(b.gep(before, [k])), b.gep(moment, [k]))
+            b.store(b.load(b.gep(before, k)), b.gep(moment, k))
 
         emit_loop(b, i64(_MASK_WORDS), copy)
-        place = b.gep(moment, [word])
+        place = b.gep(moment, word)
         b.store(b.and_(b.load(place), b.xor(bit, i64(-1))), place)
     for mask in (moment, before):
         b.call(declare(b, "sched_setaffinity", I32, kinds), [*of, mask])

@@ -9,7 +9,7 @@ from ostinato.codegen.cpu.digest import digest
 from ostinato.codegen.target import Target, Tiles, Writer
 
 if TYPE_CHECKING:
-    from ostinato.codegen.cpu.part import Part
+    from ostinato.codegen.cpu.llvm_text import Part
 
 
 def _names() -> frozenset[str]:

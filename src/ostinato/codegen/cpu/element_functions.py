@@ -5,20 +5,10 @@ vector forms, and calls the one of its width; a loop that does little else is a 
 """
 
 from collections.abc import Callable, Sequence
-from typing import cast
 
-from ostinato.codegen.cpu import llvm_text
 from ostinato.codegen.cpu.flags import host_features, vector_bits
-from ostinato.codegen.cpu.llvm import (
-    I32,
-    Builder,
-    Type,
-    Value,
-    function_type,
-    keep,
-    vector_type,
-)
-from ostinato.codegen.cpu.part import THIS
+from ostinato.codegen.cpu.llvm import Builder, define
+from ostinato.codegen.cpu.llvm_text import I32, THIS, Function, Module, Type, Value, vector_type
 from ostinato.codegen.cpu.vector import FORMATS, Float, Vector
 
 Pure = Callable[[Vector, list[Value]], Value]
@@ -26,24 +16,20 @@ _PURE = ("nounwind", "readnone")
 
 
 def call_form(b: Builder, name: str, dtype: Float, words: Sequence[Value], emit: Pure) -> Value:
-    """What ``emit`` makes of 32-bit words; the name and the type of floats decide what it is.
+    """What ``emit`` makes of 32-bit words; the name and the type of floats decide what it is."""
 
-    Written at its place for Numba.
-    """
-    module = b.module
-    if not isinstance(module, llvm_text.Module):
-        return emit(Vector(b, dtype), list(words))
-
-    def write(inner: llvm_text.Module) -> None:
+    def write(inner: Module) -> None:
         for lanes in (0, *widths(dtype)):
-            made = llvm_text.Function(inner, _kind(dtype, lanes, len(words)), _named(THIS, lanes))
-            made.attributes = _PURE
-            builder = cast(Builder, llvm_text.Builder(made.append_basic_block("entry")))
-            builder.ret(emit(Vector(builder, dtype, lanes), cast("list[Value]", made.args)))
 
-    symbol = module.apart(f"{name}_{dtype}", write)
-    scalar = module.globals.get(symbol) or _declared(b, module, symbol, dtype, len(words))
-    return b.call(cast(Value, scalar), words)
+            def body(within: Builder, args: list[Value], lanes: int = lanes) -> None:
+                within.ret(emit(Vector(within, dtype, lanes), args))
+
+            result, kinds = _kinds(dtype, lanes, len(words))
+            define(inner, _named(THIS, lanes), result, kinds, body, *_PURE)
+
+    symbol = b.module.apart(f"{name}_{dtype}", write)
+    scalar = b.module.globals.get(symbol) or _declared(b.module, symbol, dtype, len(words))
+    return b.call(scalar, words)
 
 
 def widths(dtype: Float) -> list[int]:
@@ -57,20 +43,16 @@ def _named(symbol: str, lanes: int) -> str:
     return f"{symbol}_x{lanes}" if lanes else symbol
 
 
-def _kind(dtype: Float, lanes: int, count: int) -> Type:
-    result = vector_type(FORMATS[dtype].element, lanes)
-    return function_type(result, [vector_type(I32, lanes)] * count)
+def _kinds(dtype: Float, lanes: int, count: int) -> tuple[Type, list[Type]]:
+    return vector_type(FORMATS[dtype].element, lanes), [vector_type(I32, lanes)] * count
 
 
-def _declared(
-    b: Builder, module: llvm_text.Module, symbol: str, dtype: Float, count: int
-) -> llvm_text.Function:
+def _declared(module: Module, symbol: str, dtype: Float, count: int) -> Function:
     """Declare the function of one element, which tells of its forms, and these."""
     told: list[str] = []
     for lanes in widths(dtype):
-        form = llvm_text.Function(module, _kind(dtype, lanes, count), _named(symbol, lanes))
-        keep(b, cast(Value, form))
+        form = Function(module, _named(symbol, lanes), *_kinds(dtype, lanes, count))
+        module.kept.append(form)
         told.append(f"_ZGV_LLVM_N{lanes}{'v' * count}_{symbol}({form.name})")
-    scalar = llvm_text.Function(module, _kind(dtype, 0, count), symbol)
-    scalar.attributes = (*_PURE, f'"vector-function-abi-variant"="{",".join(told)}"')
-    return scalar
+    variants = f'"vector-function-abi-variant"="{",".join(told)}"'
+    return Function(module, symbol, *_kinds(dtype, 0, count), *_PURE, variants)

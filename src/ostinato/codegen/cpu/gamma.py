@@ -7,7 +7,7 @@ between the poles of negative arguments it also grows with the slope there.
 import math
 from collections.abc import Callable
 
-from ostinato.codegen.cpu.llvm import Value
+from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.periodic import near_sin, near_tan
 from ostinato.codegen.cpu.polynomials import log
 from ostinato.codegen.cpu.vector import Vector

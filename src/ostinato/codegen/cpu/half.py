@@ -6,7 +6,9 @@ one exact float operation, so it needs no instructions that only some processors
 
 from collections.abc import Callable
 
-from ostinato.codegen.cpu.llvm import F32, I16, I32, Builder, Primitive, Value, constant, primitive
+from ostinato.codegen.cpu.llvm import Builder
+from ostinato.codegen.cpu.llvm_text import F32, I16, I32, Value, constant
+from ostinato.codegen.cpu.primitive import Primitive, primitive
 
 Coding = Callable[[Builder, Value], Value]
 

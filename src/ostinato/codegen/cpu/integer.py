@@ -6,7 +6,8 @@ A division by the integer 0 gives 0, and the most negative number divided by -1 
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from ostinato.codegen.cpu.llvm import Builder, Compare, Type, Value, constant
+from ostinato.codegen.cpu.llvm import Builder, Compare
+from ostinato.codegen.cpu.llvm_text import Type, Value, constant
 from ostinato.codegen.cpu.remainder import remainder
 from ostinato.codegen.cpu.vector import Vector
 

@@ -5,7 +5,7 @@ Relative error at most 4e-7 in float32 and 2e-15 in float64.
 
 import math
 
-from ostinato.codegen.cpu.llvm import Value
+from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.polynomials import PI, log1p, parts
 from ostinato.codegen.cpu.vector import Float, Vector
 

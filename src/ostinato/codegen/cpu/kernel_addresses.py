@@ -1,12 +1,13 @@
 """Kernels as functions behind addresses, each compiled once."""
 
-from ostinato.codegen.cpu.llvm import VOID, Builder, Value, function_type, primitive
+from ostinato.codegen.cpu.llvm import Builder
+from ostinato.codegen.cpu.llvm_text import VOID, Value, function_type
+from ostinato.codegen.cpu.primitive import primitive
 
 
 def _call_python(builder: Builder, args: list[Value]) -> None:
     address, number = args
-    kind = function_type(VOID, [number.type])
-    builder.call(builder.inttoptr(address, kind.as_pointer()), [number])
+    builder.call(builder.inttoptr(address, function_type(VOID)), [number])
 
 
 call_python = primitive("call_python", "void", ("int64", "int64"), _call_python)
@@ -15,8 +16,7 @@ call_python = primitive("call_python", "void", ("int64", "int64"), _call_python)
 
 def _invoke(builder: Builder, args: list[Value]) -> None:
     address, *rest = args
-    kind = function_type(VOID, [value.type for value in rest])
-    builder.call(builder.inttoptr(address, kind.as_pointer()), rest)
+    builder.call(builder.inttoptr(address, function_type(VOID)), rest)
 
 
 invoke = primitive("invoke", "void", ("int64", "array", "array", "indices"), _invoke)

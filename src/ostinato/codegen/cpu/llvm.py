@@ -1,216 +1,285 @@
-"""The door to llvmlite's instructions, which have no types: the few parts we use, typed.
+"""Instructions of LLVM: what elementary functions, products and accesses are written with.
 
-A `primitive` is a function of generated code whose body we write as LLVM instructions. An argument
-of another number type than it names is cast at the call. Both readers of generated code know
-primitives: `ostinato.codegen.cpu.native`, and Numba by way of `numba_door`.
+Whole numbers, addresses and casts that were computed on every way to a place are not computed there
+again: LLVM would find the same, later and more slowly.
 """
 
-import importlib
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, Protocol
-from typing import cast as typed
+from __future__ import annotations
 
-from ostinato.codegen.cpu import llvm_text
-from ostinato.codegen.cpu.part import THIS
-from ostinato.pdg.node import Dtype
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Literal
+
+from ostinato.codegen.cpu.llvm_text import (
+    I1,
+    I64,
+    THIS,
+    VOID,
+    Block,
+    Function,
+    Instruction,
+    Module,
+    Phi,
+    Type,
+    Value,
+    constant,
+    i64,
+    known,
+    vector_type,
+    zero,
+)
 
 ROW = 16  # turns of a loop from which on vectors are faster than numbers one after the other
 
-_ir = importlib.import_module("llvmlite.ir")
-
 Compare = Literal["<", "<=", ">", ">=", "==", "!="]
+Operation = Callable[["Builder", Value, Value], Value]
+Cast = Callable[["Builder", Value, Type], Value]
+
+_SIGNED = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge", "==": "eq", "!=": "ne"}
+_UNSIGNED = {**_SIGNED, "<": "ult", "<=": "ule", ">": "ugt", ">=": "uge"}
+_ORDERED = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "one"}
+_UNORDERED = {"<": "ult", "<=": "ule", ">": "ugt", ">=": "uge", "==": "ueq", "!=": "une"}
 
 
-class Type(Protocol):
-    """An LLVM type."""
+def _whole(op: str) -> Operation:
+    """An operation on whole numbers."""
 
-    def as_pointer(self) -> "Type": ...
+    def write(self: Builder, lhs: Value, rhs: Value) -> Value:
+        return self.pure(lhs.type, f"{op} {lhs}, {rhs.ref}")
 
-
-class Value(Protocol):
-    """An LLVM value."""
-
-    type: Type
+    return write
 
 
-class Instruction(Value, Protocol):
-    """An LLVM load or store, which can carry an alignment and metadata."""
+def _real(op: str) -> Operation:
+    """An operation on floats."""
 
-    align: int
+    def write(self: Builder, lhs: Value, rhs: Value) -> Value:
+        return self.made(lhs.type, f"{op} {self.free}{lhs}, {rhs.ref}")
 
-    def set_metadata(self, name: str, node: object) -> None: ...
-
-
-class Module(Protocol):
-    """An LLVM module under construction."""
-
-    globals: dict[str, Value]
-
-    def add_metadata(self, operands: Sequence[object]) -> object: ...
+    return write
 
 
-class Phi(Value, Protocol):
-    """A value that depends on the block before."""
+def _cast(op: str) -> Cast:
+    """Another type for a value."""
 
-    def add_incoming(self, value: Value, block: object) -> None: ...
+    def write(self: Builder, value: Value, kind: Type) -> Value:
+        if value.type.text == kind.text:
+            return value if kind.text != "ptr" else Value(kind, value.ref)
+        return self.pure(kind, f"{op} {value} to {kind.text}")
 
-
-class Primitive(Protocol):
-    """A function of generated code; only compiled code can call it."""
-
-    def __call__(self, *args: object) -> Any: ...
-
-
-class Builder(Protocol):
-    """The instructions of llvmlite's IRBuilder that we use."""
-
-    module: Module
-    block: Any
-
-    def append_basic_block(self, name: str = ...) -> Any: ...
-    def position_at_end(self, block: Any) -> None: ...
-    def goto_entry_block(self) -> AbstractContextManager[None]: ...
-    def if_then(self, pred: Value, likely: bool | None = ...) -> AbstractContextManager[Any]: ...
-    def if_else(self, pred: Value) -> AbstractContextManager[tuple[Any, Any]]: ...
-    def branch(self, target: Any) -> Value: ...
-    def cbranch(self, cond: Value, truebr: Any, falsebr: Any) -> Value: ...
-    def phi(self, kind: Type) -> Phi: ...
-    def alloca(self, kind: Type, size: Value | None = ...) -> Value: ...
-
-    def fadd(self, lhs: Value, rhs: Value) -> Value: ...
-    def fsub(self, lhs: Value, rhs: Value) -> Value: ...
-    def fmul(self, lhs: Value, rhs: Value) -> Value: ...
-    def fdiv(self, lhs: Value, rhs: Value) -> Value: ...
-    def frem(self, lhs: Value, rhs: Value) -> Value: ...
-    def fneg(self, arg: Value) -> Value: ...
-    def add(self, lhs: Value, rhs: Value, name: str = ..., flags: Sequence[str] = ...) -> Value: ...
-    def sub(self, lhs: Value, rhs: Value) -> Value: ...
-    def mul(self, lhs: Value, rhs: Value) -> Value: ...
-    def sdiv(self, lhs: Value, rhs: Value) -> Value: ...
-    def udiv(self, lhs: Value, rhs: Value) -> Value: ...
-    def srem(self, lhs: Value, rhs: Value) -> Value: ...
-    def urem(self, lhs: Value, rhs: Value) -> Value: ...
-    def shl(self, lhs: Value, rhs: Value) -> Value: ...
-    def lshr(self, lhs: Value, rhs: Value) -> Value: ...
-    def ashr(self, lhs: Value, rhs: Value) -> Value: ...
-    def and_(self, lhs: Value, rhs: Value) -> Value: ...
-    def or_(self, lhs: Value, rhs: Value) -> Value: ...
-    def xor(self, lhs: Value, rhs: Value) -> Value: ...
-    def not_(self, value: Value) -> Value: ...
-    def trunc(self, value: Value, type: Type) -> Value: ...
-    def zext(self, value: Value, type: Type) -> Value: ...
-    def sext(self, value: Value, type: Type) -> Value: ...
-    def fpext(self, value: Value, type: Type) -> Value: ...
-    def fptrunc(self, value: Value, type: Type) -> Value: ...
-    def uitofp(self, value: Value, type: Type) -> Value: ...
-    def sitofp(self, value: Value, type: Type) -> Value: ...
-    def fptosi(self, value: Value, type: Type) -> Value: ...
-    def fptoui(self, value: Value, type: Type) -> Value: ...
-    def bitcast(self, value: Value, type: Type) -> Value: ...
-    def select(self, cond: Value, lhs: Value, rhs: Value) -> Value: ...
-    def icmp_signed(self, op: Compare, lhs: Value, rhs: Value) -> Value: ...
-    def icmp_unsigned(self, op: Compare, lhs: Value, rhs: Value) -> Value: ...
-    def fcmp_ordered(self, op: Compare, lhs: Value, rhs: Value) -> Value: ...
-    def fcmp_unordered(self, op: Compare | Literal["uno"], lhs: Value, rhs: Value) -> Value: ...
-    def insert_element(self, vector: Value, value: Value, index: Value) -> Value: ...
-    def extract_element(self, vector: Value, index: Value) -> Value: ...
-    def shuffle_vector(self, lhs: Value, rhs: Value, mask: Value) -> Value: ...
-    def load(self, pointer: Value) -> Instruction: ...
-    def store(self, value: Value, pointer: Value) -> Instruction: ...
-    def gep(self, pointer: Value, indices: Sequence[Value]) -> Value: ...
-    def call(
-        self, function: Value, args: Sequence[Value], *, fastmath: Sequence[str] = ()
-    ) -> Value: ...
-    def atomic_rmw(self, op: str, pointer: Value, value: Value, ordering: str) -> Value: ...
-    def load_atomic(self, pointer: Value, ordering: str, align: int) -> Value: ...
-    def store_atomic(self, value: Value, pointer: Value, ordering: str, align: int) -> Value: ...
-    def ret_void(self) -> Value: ...
-    def ret(self, value: Value) -> Value: ...
-    def inttoptr(self, value: Value, type: Type) -> Value: ...
-    def ptrtoint(self, value: Value, type: Type) -> Value: ...
+    return write
 
 
-I1: Type = _ir.IntType(1)
-I8: Type = _ir.IntType(8)
-I16: Type = _ir.IntType(16)
-I32: Type = _ir.IntType(32)
-I64: Type = _ir.IntType(64)
-I128: Type = _ir.IntType(128)
-F32: Type = _ir.FloatType()
-F64: Type = _ir.DoubleType()
-VOID: Type = _ir.VoidType()
+class Builder:
+    """Writes instructions at the end of a block."""
+
+    def __init__(self, block: Block) -> None:
+        self.block, self.function = block, block.parent
+        self.module, self.free = block.parent.module, block.parent.module.free
+
+    # ------------------------------------------------------------ lines
+
+    def pure(self, kind: Type, text: str) -> Value:
+        """What depends on its operands alone, and is the same each time."""
+        found = self.block.find(text)
+        if found is None:
+            found = self.block.known[text] = self.made(kind, text)
+        return found
+
+    def made(self, kind: Type, text: str) -> Value:
+        ref = self.function.number()
+        self.block.lines.append(f"  {ref} = {text}")
+        return Value(kind, ref)
+
+    def told(self, kind: Type, text: str, ref: str = "") -> Instruction:
+        made = Instruction(kind, ref, f"{ref} = {text}" if ref else text)
+        self.block.lines.append(made)
+        return made
+
+    # ------------------------------------------------------------ blocks
+
+    def append_basic_block(self, name: str = "") -> Block:
+        return self.function.append_basic_block(name)
+
+    def position_at_end(self, block: Block) -> None:
+        self.block = block
+
+    @contextmanager
+    def goto_entry_block(self) -> Generator[None]:
+        here, self.block = self.block, self.function.blocks[0]
+        yield
+        self.block = here
+
+    @contextmanager
+    def if_then(self, pred: Value, likely: bool | None = None) -> Generator[Block]:
+        then, end = self.append_basic_block("if"), self.append_basic_block("endif")
+        self.cbranch(pred, then, end)
+        if likely is not None:
+            weights = "i32 99, i32 1" if likely else "i32 1, i32 99"
+            node = self.module.node(f'!"branch_weights", {weights}')
+            self.block.end += f", !prof {node}"
+        with self._inside(then, end):
+            yield end
+        self.position_at_end(end)
+
+    @contextmanager
+    def if_else(
+        self, pred: Value
+    ) -> Generator[tuple[AbstractContextManager[None], AbstractContextManager[None]]]:
+        names = ("if", "else", "endif")
+        then, other, end = (self.append_basic_block(name) for name in names)
+        self.cbranch(pred, then, other)
+        yield self._inside(then, end), self._inside(other, end)
+        self.position_at_end(end)
+
+    @contextmanager
+    def _inside(self, block: Block, end: Block) -> Generator[None]:
+        self.position_at_end(block)
+        yield
+        if not self.block.is_terminated:
+            self.branch(end)
+
+    def _close(self, text: str, *targets: Block) -> None:
+        assert not self.block.is_terminated, "a block ends once"
+        self.block.end = text
+        for target in targets:
+            target.reached_from(self.block)
+
+    def branch(self, target: Block) -> None:
+        self._close(f"  br label %{target.name}", target)
+
+    def cbranch(self, cond: Value, truebr: Block, falsebr: Block) -> None:
+        ways = f"label %{truebr.name}, label %{falsebr.name}"
+        self._close(f"  br i1 {cond.ref}, {ways}", truebr, falsebr)
+
+    def ret_void(self) -> None:
+        self._close("  ret void")
+
+    def ret(self, value: Value) -> None:
+        self._close(f"  ret {value}")
+
+    def phi(self, kind: Type) -> Phi:
+        made = Phi(kind, self.function.number())
+        self.block.lines.append(made)
+        return made
+
+    # ------------------------------------------------------------ numbers
+
+    fadd, fsub, fmul, fdiv, frem = map(_real, ("fadd", "fsub", "fmul", "fdiv", "frem"))
+    sub, mul, sdiv, udiv = map(_whole, ("sub", "mul", "sdiv", "udiv"))
+    srem, urem, shl, lshr, ashr = map(_whole, ("srem", "urem", "shl", "lshr", "ashr"))
+    and_, or_, xor = map(_whole, ("and", "or", "xor"))
+    trunc, zext, sext = map(_cast, ("trunc", "zext", "sext"))
+    fpext, fptrunc, bitcast = map(_cast, ("fpext", "fptrunc", "bitcast"))
+    uitofp, sitofp, fptosi, fptoui = map(_cast, ("uitofp", "sitofp", "fptosi", "fptoui"))
+    inttoptr, ptrtoint = map(_cast, ("inttoptr", "ptrtoint"))
+
+    def add(self, lhs: Value, rhs: Value, flags: Sequence[str] = ()) -> Value:
+        return self.pure(lhs.type, f"{' '.join(('add', *flags))} {lhs}, {rhs.ref}")
+
+    def fneg(self, arg: Value) -> Value:
+        return self.made(arg.type, f"fneg {arg}")
+
+    def not_(self, value: Value) -> Value:
+        lanes = value.type.lanes
+        return self.xor(value, constant(value.type, [-1] * lanes if lanes else -1))
+
+    def icmp_signed(self, op: Compare, lhs: Value, rhs: Value) -> Value:
+        return self.pure(_truths(lhs), f"icmp {_SIGNED[op]} {lhs}, {rhs.ref}")
+
+    def icmp_unsigned(self, op: Compare, lhs: Value, rhs: Value) -> Value:
+        return self.pure(_truths(lhs), f"icmp {_UNSIGNED[op]} {lhs}, {rhs.ref}")
+
+    def fcmp_ordered(self, op: Compare, lhs: Value, rhs: Value) -> Value:
+        return self.made(_truths(lhs), f"fcmp {self.free}{_ORDERED[op]} {lhs}, {rhs.ref}")
+
+    def fcmp_unordered(self, op: Compare | Literal["uno"], lhs: Value, rhs: Value) -> Value:
+        sign = _UNORDERED.get(op, op)
+        return self.made(_truths(lhs), f"fcmp {self.free}{sign} {lhs}, {rhs.ref}")
+
+    def select(self, cond: Value, lhs: Value, rhs: Value) -> Value:
+        make = self.made if lhs.type.is_float else self.pure
+        return make(lhs.type, f"select {cond}, {lhs}, {rhs}")
+
+    # ------------------------------------------------------------ vectors
+
+    def insert_element(self, vector: Value, value: Value, index: Value) -> Value:
+        return self.made(vector.type, f"insertelement {vector}, {value}, {index}")
+
+    def extract_element(self, vector: Value, index: Value) -> Value:
+        return self.made(vector.type.element, f"extractelement {vector}, {index}")
+
+    def shuffle_vector(self, lhs: Value, rhs: Value, mask: Value) -> Value:
+        kind = vector_type(lhs.type.element, mask.type.lanes)
+        return self.made(kind, f"shufflevector {lhs}, {rhs}, {mask}")
+
+    # ------------------------------------------------------------ memory
+
+    def alloca(self, kind: Type, count: int = 0, align: int = 0) -> Value:
+        size = f", {i64(count)}" if count else ""
+        made = self.told(kind.as_pointer(), f"alloca {kind.text}{size}", self.function.number())
+        made.align = align
+        return made
+
+    def load(self, pointer: Value) -> Instruction:
+        kind = pointer.type.element
+        return self.told(kind, f"load {kind.text}, {pointer}", self.function.number())
+
+    def store(self, value: Value, pointer: Value) -> Instruction:
+        return self.told(VOID, f"store {value}, {pointer}")
+
+    def gep(self, pointer: Value, index: Value) -> Value:
+        of = pointer.type.element.text
+        return self.pure(pointer.type, f"getelementptr {of}, {pointer}, {index}")
+
+    def atomic_rmw(self, op: str, pointer: Value, value: Value, ordering: str) -> Value:
+        return self.made(value.type, f"atomicrmw {op} {pointer}, {value} {ordering}")
+
+    def compare_exchange(self, pointer: Value, old: Value, new: Value) -> Value:
+        """Store an int64 if another one is found there; return whether it was."""
+        both = self.made(I64, f"cmpxchg {pointer}, {old}, {new} seq_cst acquire")
+        return self.made(I1, f"extractvalue {{i64, i1}} {both.ref}, 1")
+
+    def load_atomic(self, pointer: Value, ordering: str, align: int) -> Value:
+        kind = pointer.type.element
+        return self.made(kind, f"load atomic {kind.text}, {pointer} {ordering}, align {align}")
+
+    def store_atomic(self, value: Value, pointer: Value, ordering: str, align: int) -> None:
+        self.told(VOID, f"store atomic {value}, {pointer} {ordering}, align {align}")
+
+    def call(self, function: Value, args: Sequence[Value], fastmath: Sequence[str] = ()) -> Value:
+        """Call a function or what an address leads to; a scalar float has the module's freedom."""
+        result = function.type.element.element
+        has_freedom = result.is_float and not result.lanes
+        flags = sorted({*fastmath, *(self.module.freedom if has_freedom else ())})
+        given = ", ".join(map(str, args))
+        text = f"{' '.join(('call', *flags))} {result.text} {function.ref}({given})"
+        return self.told(result, text) if result == VOID else self.made(result, text)
 
 
-def bits_type(count: int) -> Type:
-    """Return the type of whole numbers of so many bits."""
-    made: Type = _ir.IntType(count)
-    return made
-
-
-def vector_type(element: Type, lanes: int) -> Type:
-    """Return the type of ``lanes`` elements, or of one scalar when ``lanes`` is 0."""
-    made: Type = _ir.VectorType(element, lanes) if lanes else element
-    return made
-
-
-def constant(kind: Type, value: float | list[int] | list[float]) -> Value:
-    """Return a literal of the type; a vector type takes a list, one number per lane."""
-    key = f"{llvm_text.spelled(kind)} {value!r}"
-    made = _CONSTANTS.get(key)
-    if made is None:
-        made = _CONSTANTS[key] = _ir.Constant(kind, value)
-    return made
-
-
-_CONSTANTS: dict[str, Value] = {}
-"""Those that were asked for before: making one of a vector takes long."""
-
-
-def undefined(kind: Type) -> Value:
-    """Return a value that is about to be overwritten."""
-    made: Value = _ir.Constant(kind, _ir.Undefined)
-    return made
-
-
-def i64(value: int) -> Value:
-    return constant(I64, value)
-
-
-def _function(module: Module, kind: Type, name: str) -> Any:
-    if isinstance(module, llvm_text.Module):
-        return llvm_text.Function(module, kind, name)
-    return _ir.Function(module, kind, name)
+def _truths(of: Value) -> Type:
+    """The type of a condition for every lane."""
+    return vector_type(I1, of.type.lanes)
 
 
 def declare(builder: Builder, name: str, result: Type, args: Sequence[Type]) -> Value:
     """Return the external function or LLVM intrinsic of that name and type."""
     found = builder.module.globals.get(name)
-    return _function(builder.module, function_type(result, args), name) if found is None else found
-
-
-def function_type(result: Type, args: Sequence[Type]) -> Type:
-    """Return the type of functions from the arguments to the result."""
-    made: Type = _ir.FunctionType(result, args)
-    return made
+    return Function(builder.module, name, result, args) if found is None else found
 
 
 def alloca(builder: Builder, kind: Type) -> Value:
     """Return a pointer to a local variable, which LLVM turns into registers."""
     with builder.goto_entry_block():
         pointer = builder.alloca(kind)
-        builder.store(_ir.Constant(kind, None), pointer)  # it may be read before it is written
+        builder.store(zero(kind), pointer)  # it may be read before it is written
     return pointer
 
 
 def local_array(builder: Builder, kind: Type, count: int, align: int) -> Value:
     """Return a pointer to so many local variables that start at a multiple of ``align`` bytes."""
     with builder.goto_entry_block():
-        array: Any = builder.alloca(kind, i64(count))
-    array.align = align
-    place: Value = array
-    return place
+        return builder.alloca(kind, count, align)
 
 
 def emit_loop(builder: Builder, count: Value, body: Callable[[Value], None]) -> None:
@@ -228,23 +297,25 @@ def emit_range(
     builder.position_at_end(head)
     index = builder.phi(first.type)
     index.add_incoming(first, before)
-    going_down = getattr(step, "constant", 1) < 0
+    going_down = (known(step) or 0) < 0
     builder.cbranch(builder.icmp_signed(">" if going_down else "<", index, end), inside, after)
     builder.position_at_end(inside)
     body(index)
     following = builder.add(index, step, flags=("nsw",))
     index.add_incoming(following, builder.block)
     builder.branch(head)
-    last: object = builder.block
-    if isinstance(last, llvm_text.Block) and _is_row(last, inside, first, end, step):
-        last.end += f", !llvm.loop {last.parent.module.vector_loop().ref}"
+    if builder.block is inside and _is_row(first, end, step):
+        builder.block.end += f", !llvm.loop {builder.module.vector_loop()}"
     builder.position_at_end(after)
 
 
-def _is_row(last: llvm_text.Block, body: Any, first: Value, end: Value, step: Value) -> bool:
-    """Whether a loop has no branch, and a fixed number of turns that is worth vectors."""
-    known = [getattr(value, "constant", None) for value in (first, end, step)]
-    return last is body and None not in known and len(range(*typed("list[int]", known))) >= ROW
+def _is_row(first: Value, end: Value, step: Value) -> bool:
+    """Whether a loop has a fixed number of turns that is worth vectors."""
+    match known(first), known(end), known(step):
+        case int(start), int(stop), int(each):
+            return len(range(start, stop, each)) >= ROW
+        case _:
+            return False
 
 
 def emit_if(builder: Builder, condition: Value, body: Callable[[], object]) -> None:
@@ -253,175 +324,45 @@ def emit_if(builder: Builder, condition: Value, body: Callable[[], object]) -> N
         body()
 
 
+Body = Callable[[Builder, list[Value]], object]
+
+
+def define(
+    module: Module, name: str, result: Type, args: Sequence[Type], body: Body, *attributes: str
+) -> Function:
+    """Write a function; ``body`` writes it, up to what it returns if that is anything."""
+    made = Function(module, name, result, args, *attributes)
+    builder = Builder(made.append_basic_block("entry"))
+    body(builder, made.args)
+    if result == VOID and not builder.block.is_terminated:
+        builder.ret_void()
+    return made
+
+
 def internal_function(
-    builder: Builder, name: str, args: Sequence[Type], body: Callable[[Builder, list[Value]], None]
-) -> Value:
-    """Return a void function of this module, written by ``body`` when first asked for.
+    module: Module, name: str, result: Type, args: Sequence[Type], body: Body, *attributes: str
+) -> Function:
+    """Return a function of this module, written by ``body`` when first asked for.
 
     The name decides: two bodies must not share one.
     """
-    found = builder.module.globals.get(name)
-    if found is not None:
-        return found
-
-    def write(inner: Builder, given: list[Value]) -> None:
-        body(inner, given)
-        inner.ret_void()
-
-    return new_function(builder, name, VOID, args, write)
+    made = module.globals.get(name)
+    if made is None:
+        made = define(module, name, result, args, body, *attributes)
+        made.linkage = "internal"
+    return made
 
 
-def function_apart(
-    builder: Builder, name: str, args: Sequence[Type], body: Callable[[Builder, list[Value]], None]
-) -> Value:
+def function_apart(module: Module, name: str, args: Sequence[Type], body: Body) -> Function:
     """Return a void function that is compiled by itself, so that kernels can share it.
 
-    Written as `internal_function` is; Numba compiles it with each kernel.
+    Written as `internal_function` is.
     """
-    module: Any = builder.module
-    if not isinstance(module, llvm_text.Module):
-        return internal_function(builder, name, args, body)
-
-    kind = function_type(VOID, args)
-
-    def write(inner: llvm_text.Module) -> None:
-        made = llvm_text.Function(inner, kind, THIS)
-        b = typed(Builder, llvm_text.Builder(made.append_basic_block("entry")))
-        body(b, typed("list[Value]", made.args))
-        b.ret_void()
-
-    symbol = module.apart(name, write)
-    return typed(Value, module.globals.get(symbol) or llvm_text.Function(module, kind, symbol))
+    symbol = module.apart(name, lambda inner: define(inner, THIS, VOID, args, body))
+    return module.globals.get(symbol) or Function(module, symbol, VOID, args)
 
 
-def new_function(
-    builder: Builder,
-    name: str,
-    result: Type,
-    args: Sequence[Type],
-    body: Callable[[Builder, list[Value]], object],
-    attributes: Sequence[str] = (),
-) -> Value:
-    """Return a function of this module, written by ``body`` up to what it returns."""
-    function = _function(builder.module, function_type(result, args), name)
-    function.linkage = "internal"
-    if isinstance(function, llvm_text.Function):
-        function.attributes = tuple(attributes)
-    else:
-        known: set[str] = function.attributes
-        set[str].update(known, attributes)  # llvmlite's own method knows few of them
-    write: Any = llvm_text.Builder if isinstance(builder, llvm_text.Builder) else _ir.IRBuilder
-    inner: Builder = write(function.append_basic_block("entry"))
-    body(inner, list(function.args))
-    made: Value = function
-    return made
-
-
-def keep(builder: Builder, function: Value) -> None:
-    """Let no pass remove a function that only an attribute names."""
-    module: Any = builder.module
-    if isinstance(module, llvm_text.Module):
-        module.kept.append(typed(llvm_text.Function, function))
-        return
-    table, address = module.globals.get(_KEPT), typed(Any, function).bitcast(I8.as_pointer())
-    kept = [*(table.initializer.constant if table is not None else ()), address]
-    kind = _ir.ArrayType(I8.as_pointer(), len(kept))
-    if table is None:
-        table = _ir.GlobalVariable(module, kind, _KEPT)
-        table.linkage, table.section = "appending", "llvm.metadata"
-    table.value_type, table.type = kind, kind.as_pointer()
-    table.initializer = _ir.Constant(kind, kept)
-
-
-_KEPT = "llvm.compiler.used"
-
-
-def words(builder: Builder, name: str, values: Sequence[int]) -> Value:
+def words(module: Module, name: str, values: Sequence[int]) -> Value:
     """Return a pointer to the first of constant int64 numbers; the name decides which."""
-    module: Any = builder.module
-    if isinstance(module, llvm_text.Module):
-        module.words[name] = values
-        return typed(Value, llvm_text.Value(I64.as_pointer(), f"@{name}"))
-    found = module.globals.get(name)
-    if found is None:
-        kind = _ir.ArrayType(I64, len(values))
-        found = _ir.GlobalVariable(module, kind, name)
-        found.linkage, found.global_constant = "internal", True
-        found.initializer = _ir.Constant(kind, list(values))
-    pointer: Value = found.bitcast(I64.as_pointer())
-    return pointer
-
-
-Argument = Dtype | Literal["array", "indices"]
-Result = Dtype | Literal["void"]
-Emit = Callable[[Builder, list[Value]], Value | None]
-
-
-@dataclass(frozen=True, eq=False)
-class Written:
-    """A function of generated code, written as LLVM instructions."""
-
-    name: str
-    result: Result
-    arguments: tuple[Argument, ...]
-    emit: Emit
-
-    def __call__(self, *args: object) -> NoReturn:
-        """Refuse: there is no such function in Python."""
-        raise TypeError(f"only compiled code can call {self.name}")
-
-
-@dataclass(frozen=True, eq=False)
-class Inner:
-    """A function of generated code, written in Python; it returns at its end only.
-
-    A subroutine stays a function of its module, one for all its calls.
-    """
-
-    function: Callable[..., Any]
-    is_subroutine: bool = False
-
-    def __call__(self, *args: object) -> NoReturn:
-        """Refuse: what it calls has no meaning in Python."""
-        raise TypeError(f"only compiled code can call {self.function.__name__}")
-
-
-def primitive(name: str, result: Result, arguments: Sequence[Argument], emit: Emit) -> Primitive:
-    """Return a function of generated code whose body ``emit`` writes as LLVM instructions.
-
-    A number is cast to the named type at the call. ``emit`` sees an array as the address of its
-    first element, and a tuple of indices as that many int64 values, all in one flat list.
-    """
-    return Written(name, result, tuple(arguments), emit)
-
-
-def inner(function: Callable[..., Any]) -> Primitive:
-    """Return a function of generated code that is written in Python, as generated code is."""
-    return Inner(function)
-
-
-def subroutine(function: Callable[..., Any]) -> Primitive:
-    """Return one that takes arrays and int64 numbers, returns an int64, and is not inlined."""
-    return Inner(function, is_subroutine=True)
-
-
-def compare_exchange(builder: Builder, pointer: Value, old: Value, new: Value) -> Value:
-    """Store an int64 if another one is found there; return whether it was."""
-    writer: Any = builder
-    if isinstance(writer, llvm_text.Builder):
-        place, before, after = map(llvm_text.referred, (pointer, old, new))
-        given = f"ptr {place}, i64 {before}, i64 {after}"
-        both = writer.made(I64, f"cmpxchg {given} seq_cst acquire")
-        return typed(
-            Value, writer.made(I1, f"extractvalue {{i64, i1}} {llvm_text.referred(both)}, 1")
-        )
-    made: Value = writer.extract_value(writer.cmpxchg(pointer, old, new, "seq_cst", "acquire"), 1)
-    return made
-
-
-def _emit_where(builder: Builder, args: list[Value]) -> Value:
-    return builder.select(*args)
-
-
-where: Primitive = Written("where", "void", (), _emit_where)
-"""``where(condition, x, y)`` without a branch; both sides are cast to their common type."""
+    module.words[name] = values
+    return Value(I64.as_pointer(), f"@{name}")

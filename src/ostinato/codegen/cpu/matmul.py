@@ -8,17 +8,8 @@ import hashlib
 from functools import partial
 
 from ostinato.codegen.cpu.flags import lanes
-from ostinato.codegen.cpu.llvm import (
-    I64,
-    Builder,
-    Primitive,
-    Value,
-    alloca,
-    emit_if,
-    function_apart,
-    i64,
-    primitive,
-)
+from ostinato.codegen.cpu.llvm import Builder, alloca, emit_if, function_apart
+from ostinato.codegen.cpu.llvm_text import I64, Value, i64
 from ostinato.codegen.cpu.matmul_blocks import (
     emit_columns,
     emit_rows,
@@ -38,6 +29,7 @@ from ostinato.codegen.cpu.matmul_frame import (
     start_sums,
 )
 from ostinato.codegen.cpu.matmul_packed import emit_packed, is_large
+from ostinato.codegen.cpu.primitive import Primitive, primitive
 from ostinato.codegen.cpu.vector import FORMATS, Vector
 from ostinato.codegen.loops.matmul_spec import Matmul
 
@@ -67,7 +59,7 @@ def matmul(spec: Matmul) -> Primitive:
             raise ValueError(f"matmul takes {counts[0]} offsets and {counts[1]} run-time sizes")
         kinds = [element, *(I64 for _ in args[1:])]
         name = f"ostinato.matmul.{digest}"
-        function = function_apart(builder, name, kinds, partial(_emit_body, same))
+        function = function_apart(builder.module, name, kinds, partial(_emit_body, same))
         builder.call(function, [builder.bitcast(args[0], element), *args[1:]])
 
     return primitive(f"matmul_{digest}", "void", ("array", "indices", "indices"), emit)
@@ -139,12 +131,12 @@ def _emit_tile(frame: Frame, v: Vector, tile: Tile) -> None:
 
     def multiply(term: Value) -> None:
         k = frame.term(term)
-        line = b.gep(b_place, [frame.scaled(k, spec.b[0])])
+        line = b.gep(b_place, frame.scaled(k, spec.b[0]))
         across = [
-            load_lanes(frame, v, b.gep(line, [s]), spec.b[1], tile.mask_of(j))
+            load_lanes(frame, v, b.gep(line, s), spec.b[1], tile.mask_of(j))
             for j, s in enumerate(steps)
         ]
-        down = [v.splat(b.load(b.gep(row, [frame.scaled(k, spec.a[1])]))) for row in a_rows]
+        down = [v.splat(b.load(b.gep(row, frame.scaled(k, spec.a[1])))) for row in a_rows]
         for r, j in at:
             b.store(v.fma(down[r], across[j], b.load(sums[r, j])), sums[r, j])
 

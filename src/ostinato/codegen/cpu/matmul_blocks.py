@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.codegen.cpu.flags import vector_registers
-from ostinato.codegen.cpu.llvm import Builder, Value, emit_loop, i64
+from ostinato.codegen.cpu.llvm import Builder, emit_loop
+from ostinato.codegen.cpu.llvm_text import Value, i64
 from ostinato.codegen.cpu.matmul_frame import FEW_ROWS, Body, Frame, Mask, emit_blocks, power_above
 from ostinato.codegen.cpu.vector import Vector
 

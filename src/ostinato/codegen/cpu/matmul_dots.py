@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from ostinato.codegen.cpu.llvm import Value, alloca, emit_if, emit_loop, i64
+from ostinato.codegen.cpu.llvm import alloca, emit_if, emit_loop
+from ostinato.codegen.cpu.llvm_text import Value, i64
 from ostinato.codegen.cpu.matmul_blocks import emit_rows, rows_beside, widest
 from ostinato.codegen.cpu.matmul_frame import (
     Epilogue,
@@ -52,8 +53,8 @@ def _emit_tile(frame: Frame, tile: Tile) -> None:
     ]
 
     def multiply(k: Value, mask: Mask | None) -> None:
-        down = [load_lanes(frame, v, b.gep(row, [k]), 1, mask) for row in a_rows]
-        across = [load_lanes(frame, v, b.gep(row, [k]), 1, mask) for row in b_rows]
+        down = [load_lanes(frame, v, b.gep(row, k), 1, mask) for row in a_rows]
+        across = [load_lanes(frame, v, b.gep(row, k), 1, mask) for row in b_rows]
         for r, j in at:
             b.store(v.fma(down[r], across[j], b.load(sums[r, j])), sums[r, j])
 

@@ -5,16 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from ostinato.codegen.cpu.llvm import (
+from ostinato.codegen.cpu.llvm import Builder, declare, emit_if, emit_loop
+from ostinato.codegen.cpu.llvm_text import (
     I32,
     I64,
     VOID,
-    Builder,
     Value,
     constant,
-    declare,
-    emit_if,
-    emit_loop,
     i64,
     undefined,
     vector_type,
@@ -118,7 +115,7 @@ class Frame:
         total = terms[0]
         for term in terms[1:]:
             total = self.builder.add(total, term)
-        return self.builder.gep(self.base, [total])
+        return self.builder.gep(self.base, total)
 
     def place(self, operand: Operand, m: Value, n: Value) -> Value:
         """Return the address of an operand's element at a row and column of the result."""
@@ -170,7 +167,7 @@ def load_lanes(frame: Frame, v: Vector, pointer: Value, stride: Size, mask: Mask
         if mask is not None and mask.literal is None:
             # Lanes past the end read the first element again, which is always there.
             step = b.select(b.icmp_signed("<", i64(lane), mask.count), step, i64(0))
-        vector = b.insert_element(vector, b.load(b.gep(pointer, [step])), constant(I32, lane))
+        vector = b.insert_element(vector, b.load(b.gep(pointer, step)), constant(I32, lane))
     return vector
 
 
@@ -185,7 +182,7 @@ def store_lanes(
         return v.store(value, pointer)
     for lane in range(v.lanes if mask is None or mask.literal is None else mask.literal):
         element = b.extract_element(value, constant(I32, lane))
-        place = b.gep(pointer, [frame.scaled(i64(lane), stride)])
+        place = b.gep(pointer, frame.scaled(i64(lane), stride))
         if mask is None or mask.literal is not None:
             b.store(element, place)
         else:

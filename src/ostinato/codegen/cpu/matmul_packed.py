@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ostinato.codegen.cpu.llvm import Builder, Value, alloca, emit_loop, i64, local_array
+from ostinato.codegen.cpu.llvm import Builder, alloca, emit_loop, local_array
+from ostinato.codegen.cpu.llvm_text import Value, i64
 from ostinato.codegen.cpu.matmul_blocks import emit_columns, emit_many, rows_beside, widest
 from ostinato.codegen.cpu.matmul_frame import (
     Epilogue,
@@ -155,12 +156,12 @@ class _Packed:
         source = frame.pointer(frame.offsets[1], frame.scaled(first, stride), p.n)
 
         def line(k: Value) -> None:
-            at = b.gep(source, [frame.scaled(k, stride)])
-            to = b.gep(self.b_place, [b.mul(k, i64(self.width))])
+            at = b.gep(source, frame.scaled(k, stride))
+            to = b.gep(self.b_place, b.mul(k, i64(self.width)))
             for j in range(p.columns):
                 mask = p.mask if j == p.columns - 1 else None
                 step = i64(j * max(p.v.lanes, 1))
-                p.v.store(load_lanes(frame, p.v, b.gep(at, [step]), 1, mask), b.gep(to, [step]))
+                p.v.store(load_lanes(frame, p.v, b.gep(at, step), 1, mask), b.gep(to, step))
 
         emit_many(b, count, line)
 
@@ -176,7 +177,7 @@ class _Packed:
     def sum_place(self, p: _Panel, row: Value, at: tuple[int, int]) -> Value:
         b = self.b
         line = b.mul(self.frame.plus(row, at[0]), i64(self.width))
-        return b.gep(self.sums, [b.add(line, i64(at[1] * max(p.v.lanes, 1)))])
+        return b.gep(self.sums, b.add(line, i64(at[1] * max(p.v.lanes, 1))))
 
     def block(
         self, p: _Panel, tile: Tile, row: Value, steps: tuple[Value, int | Value]
@@ -201,9 +202,9 @@ class _Packed:
         ]
 
         def multiply(k: Value) -> None:
-            line = b.gep(self.b_place, [b.mul(k, i64(self.width))])
-            across = [v.load(b.gep(line, [i64(j * max(v.lanes, 1))])) for j in range(tile.columns)]
-            down = [v.splat(b.load(b.gep(a, [frame.scaled(k, frame.spec.a[1])]))) for a in a_rows]
+            line = b.gep(self.b_place, b.mul(k, i64(self.width)))
+            across = [v.load(b.gep(line, i64(j * max(v.lanes, 1)))) for j in range(tile.columns)]
+            down = [v.splat(b.load(b.gep(a, frame.scaled(k, frame.spec.a[1])))) for a in a_rows]
             for r, j in sums:
                 b.store(v.fma(down[r], across[j], b.load(sums[r, j])), sums[r, j])
 
@@ -223,7 +224,7 @@ class _Packed:
         for j in range(share):
             for step in range(0, self.width, per_line):
                 apart = b.add(frame.scaled(i64(j), frame.spec.b[0]), i64(step))
-                emit_prefetch(b, b.gep(place, [apart]))
+                emit_prefetch(b, b.gep(place, apart))
 
 
 def _cells(tile: Tile) -> list[tuple[int, int]]:

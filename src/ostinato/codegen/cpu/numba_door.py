@@ -10,10 +10,17 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Protocol
 
+from ostinato.codegen.cpu.access import STORED
 from ostinato.codegen.cpu.flags import KERNEL
-from ostinato.codegen.cpu.llvm import Argument, Builder, Inner, Primitive, Value, Written, where
+from ostinato.codegen.cpu.llvm import Builder
+from ostinato.codegen.cpu.llvm import define as define_function
+from ostinato.codegen.cpu.llvm_text import I8, I64, THIS, VOID, Module, Part, Type, Value
+from ostinato.codegen.cpu.native.numbers import KINDS
+from ostinato.codegen.cpu.primitive import Argument, Inner, Primitive, Written, where
 from ostinato.pdg.errors import OptionError
 
+_ir = importlib.import_module("llvmlite.ir")
+_binding = importlib.import_module("llvmlite.binding")
 _numba = importlib.import_module("numba")
 _cgutils = importlib.import_module("numba.core.cgutils")
 _types = importlib.import_module("numba.core.types")
@@ -40,21 +47,37 @@ TYPES: dict[str, Any] = {
 }
 
 
+_ELEMENTS = {"uint8": I8, **{str(dtype): kind for dtype, kind in STORED.items()}}
+
+
 def _definition(function: Written) -> Callable[..., object]:
     """What tells Numba the types of a call and how it is lowered."""
 
-    def lower(context: Any, builder: Builder, signature: Any, values: Sequence[Value]) -> object:
-        flat: list[Value] = []
+    def lower(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> object:
+        flat: list[Any] = []
+        kinds: list[Type] = []
+        if function.room:
+            flat.append(_cgutils.alloca_once(builder, _ir.IntType(64), size=function.room))
+            kinds.append(I64.as_pointer())
         for kind, given, value in zip(function.arguments, signature.args, values, strict=True):
             match kind:
                 case "array":
                     flat.append(context.make_array(given)(context, builder, value).data)
+                    kinds.append(_ELEMENTS[str(given.dtype)].as_pointer())
                 case "indices":
                     flat.extend(_cgutils.unpack_tuple(builder, value, given.count))
+                    kinds.extend([I64] * given.count)
                 case _:
                     flat.append(value)
-        done = function.emit(builder, flat)
-        return context.get_dummy_value() if done is None else done
+                    kinds.append(KINDS[kind])
+        freedom = sorted(context.fastmath.flags) if context.fastmath else ()
+        symbol = _linked(context, _module(function, kinds, freedom))
+        is_void = function.result == "void"
+        result = _ir.VoidType() if is_void else context.get_value_type(signature.return_type)
+        kind = _ir.FunctionType(result, [value.type for value in flat])
+        called = _cgutils.get_or_insert_function(builder.module, kind, symbol)
+        done = builder.call(called, flat)
+        return context.get_dummy_value() if is_void else done
 
     def define(_context: object, *types: Any) -> object:
         wanted = (
@@ -80,8 +103,44 @@ def _typed(argument: Argument, given: Any) -> Any:
             return TYPES[argument]
 
 
+def _module(function: Written, kinds: Sequence[Type], freedom: Sequence[str]) -> Module:
+    """The module of a primitive, as a function that is inlined wherever it is called."""
+
+    def body(b: Builder, args: list[Value]) -> None:
+        made = function.emit(b, args)
+        if made is not None:
+            b.ret(made)
+
+    module = Module(freedom)
+    result = VOID if function.result == "void" else KINDS[function.result]
+    define_function(module, THIS, result, kinds, body, "alwaysinline")
+    return module
+
+
+def _linked(context: Any, module: Module) -> str:
+    """Link a module's one function into what Numba compiles, and return its symbol."""
+    part = Part.of(str(module))
+    texts = (part.text, *(each.text for each in module.parts.values()))
+    library = _library(context.codegen(), part.symbol, texts)
+    context.active_code_library.add_linking_library(library)
+    return part.symbol
+
+
+@cache
+def _library(codegen: Any, symbol: str, texts: Sequence[str]) -> Any:
+    made = codegen.create_library(symbol)
+    for text in texts:
+        parsed = _binding.parse_assembly(text)
+        for each in parsed.functions:
+            if each.linkage == _binding.Linkage.external and not each.is_declaration:
+                each.linkage = "external" if each.name == symbol else "linkonce_odr"
+        made.add_llvm_module(parsed)
+    made.finalize()
+    return made
+
+
 def _define_where(context: Any, condition: Any, first: Any, second: Any) -> object:
-    def lower(context: Any, builder: Builder, signature: Any, values: list[Value]) -> Value:
+    def lower(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> object:
         return builder.select(*values)
 
     kind = context.unify_types(_types.unliteral(first), _types.unliteral(second))

@@ -6,7 +6,8 @@ not count, and those far behind do not either: 192 bits are enough for every flo
 
 from functools import cache
 
-from ostinato.codegen.cpu.llvm import I1, I64, I128, Value, constant, declare, i64, words
+from ostinato.codegen.cpu.llvm import declare, words
+from ostinato.codegen.cpu.llvm_text import I1, I64, I128, Value, constant, i64
 from ostinato.codegen.cpu.polynomials import PI, parts
 from ostinato.codegen.cpu.vector import Vector
 
@@ -63,8 +64,8 @@ def _product(v: Vector, whole: Value, position: Value) -> tuple[Value, Value]:
     """The upper 128 of the lower 192 bits of the product with 192 bits from the position on."""
     b = v.builder
     first, shift = b.lshr(position, i64(6)), b.and_(position, i64(63))
-    table = words(b, "two_over_pi", two_over_pi())
-    four = [b.load(b.gep(table, [b.add(first, i64(k))])) for k in range(4)]
+    table = words(b.module, "two_over_pi", two_over_pi())
+    four = [b.load(b.gep(table, b.add(first, i64(k)))) for k in range(4)]
     funnel = declare(b, "llvm.fshl.i64", I64, [I64] * 3)
     three = [b.call(funnel, [four[k], four[k + 1], shift]) for k in range(3)]
     factor = b.zext(whole, I128)

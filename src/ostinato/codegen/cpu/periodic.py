@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from math import factorial
 from typing import TypeAlias
 
-from ostinato.codegen.cpu.llvm import Value
+from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.payne_hanek import reduce_exactly
 from ostinato.codegen.cpu.polynomials import PI, nearest, parts
 from ostinato.codegen.cpu.slow_path import rarely

@@ -19,21 +19,9 @@ import sys
 
 from ostinato.codegen.cpu.affinity import bring, core, leave, own_thread, ran_ns
 from ostinato.codegen.cpu.flags import host_is_x86
-from ostinato.codegen.cpu.llvm import (
-    I32,
-    I64,
-    VOID,
-    Builder,
-    Primitive,
-    Value,
-    compare_exchange,
-    constant,
-    declare,
-    i64,
-    inner,
-    primitive,
-    subroutine,
-)
+from ostinato.codegen.cpu.llvm import Builder, declare
+from ostinato.codegen.cpu.llvm_text import I32, I64, VOID, Value, constant, i64
+from ostinato.codegen.cpu.primitive import Primitive, inner, primitive, subroutine
 from ostinato.codegen.loops.shared_words import OPEN, SHARED_WORDS, WORKER_WORDS
 
 _DONE, _SLEEPERS, _MOVER, _OWN = 16, 32, 33, SHARED_WORDS
@@ -52,22 +40,22 @@ _WAIT, _WAKE, _ALL = 128, 129, 2**31 - 1  # private to the process
 
 def _emit_add(b: Builder, args: list[Value]) -> Value:
     pointer, index, amount = args
-    return b.atomic_rmw("add", b.gep(pointer, [index]), amount, "seq_cst")
+    return b.atomic_rmw("add", b.gep(pointer, index), amount, "seq_cst")
 
 
 def _emit_load(b: Builder, args: list[Value]) -> Value:
     pointer, index = args
-    return b.load_atomic(b.gep(pointer, [index]), "acquire", 8)
+    return b.load_atomic(b.gep(pointer, index), "acquire", 8)
 
 
 def _emit_store(b: Builder, args: list[Value]) -> None:
     pointer, index, value = args
-    b.store_atomic(value, b.gep(pointer, [index]), "release", 8)
+    b.store_atomic(value, b.gep(pointer, index), "release", 8)
 
 
 def _emit_exchange(b: Builder, args: list[Value]) -> Value:
     pointer, index, old, new = args
-    return compare_exchange(b, b.gep(pointer, [index]), old, new)
+    return b.compare_exchange(b.gep(pointer, index), old, new)
 
 
 def _emit_pause(b: Builder, args: list[Value]) -> None:
@@ -86,7 +74,7 @@ def _emit_futex(b: Builder, word: Value, operation: int, value: Value) -> None:
 def _emit_sleep(b: Builder, args: list[Value]) -> None:
     pointer, index, seen = args
     if _HAS_FUTEX:  # it compares the lower half of the word
-        _emit_futex(b, b.gep(pointer, [index]), _WAIT, b.and_(seen, i64(_HALF - 1)))
+        _emit_futex(b, b.gep(pointer, index), _WAIT, b.and_(seen, i64(_HALF - 1)))
     else:
         b.call(declare(b, "usleep", I32, [I32]), [constant(I32, 50)])
 
@@ -94,7 +82,7 @@ def _emit_sleep(b: Builder, args: list[Value]) -> None:
 def _emit_wake(b: Builder, args: list[Value]) -> None:
     pointer, index = args
     if _HAS_FUTEX:
-        _emit_futex(b, b.gep(pointer, [index]), _WAKE, i64(_ALL))
+        _emit_futex(b, b.gep(pointer, index), _WAKE, i64(_ALL))
 
 
 atomic_add: Primitive = primitive("atomic_add", "int64", ("array", "int64", "int64"), _emit_add)

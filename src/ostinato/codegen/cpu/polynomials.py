@@ -11,7 +11,7 @@ from math import factorial
 
 import numpy as np
 
-from ostinato.codegen.cpu.llvm import Value
+from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.vector import Float, Vector
 
 PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")

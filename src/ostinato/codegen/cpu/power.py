@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from ostinato.codegen.cpu import polynomials
-from ostinato.codegen.cpu.llvm import Value
+from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.vector import Vector
 
 Pair: TypeAlias = tuple[Value, Value]  # a number as the sum of two floats, the second small

@@ -1,18 +1,8 @@
 """Asking for memory before it is needed."""
 
-from ostinato.codegen.cpu.llvm import (
-    I8,
-    I32,
-    I64,
-    VOID,
-    Builder,
-    Value,
-    constant,
-    declare,
-    emit_loop,
-    i64,
-    primitive,
-)
+from ostinato.codegen.cpu.llvm import Builder, declare, emit_loop
+from ostinato.codegen.cpu.llvm_text import I8, I32, I64, VOID, Value, constant, i64
+from ostinato.codegen.cpu.primitive import primitive
 
 LINE_BYTES = 64
 
@@ -28,10 +18,10 @@ def emit_prefetch(builder: Builder, pointer: Value) -> None:
 def _emit(builder: Builder, args: list[Value]) -> None:
     memory, start, size = args
     pointer = I8.as_pointer()
-    first = builder.gep(builder.bitcast(memory, pointer), [start])
+    first = builder.gep(builder.bitcast(memory, pointer), start)
 
     def line(k: Value) -> None:
-        emit_prefetch(builder, builder.gep(first, [builder.mul(k, i64(LINE_BYTES))]))
+        emit_prefetch(builder, builder.gep(first, builder.mul(k, i64(LINE_BYTES))))
 
     lines = builder.sdiv(builder.add(size, i64(LINE_BYTES - 1)), constant(I64, LINE_BYTES))
     emit_loop(builder, lines, line)

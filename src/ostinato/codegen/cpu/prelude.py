@@ -24,9 +24,6 @@ from ostinato.codegen.cpu.half import (
     float16_value_u16,
 )
 from ostinato.codegen.cpu.kernel_addresses import call_python, invoke
-from ostinato.codegen.cpu.llvm import (
-    where,
-)
 from ostinato.codegen.cpu.matmul import (
     matmul,
 )
@@ -42,6 +39,7 @@ from ostinato.codegen.cpu.phase_workers import (
 from ostinato.codegen.cpu.prefetch import (
     prefetch,
 )
+from ostinato.codegen.cpu.primitive import where
 from ostinato.codegen.cpu.random_bits import (
     fold_seed,
     normal_apart_f32,

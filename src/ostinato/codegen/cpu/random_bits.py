@@ -8,19 +8,9 @@ from collections.abc import Sequence
 
 from ostinato.codegen.cpu import periodic, polynomials
 from ostinato.codegen.cpu.element_functions import Pure, call_form
-from ostinato.codegen.cpu.llvm import (
-    I32,
-    I64,
-    Builder,
-    Emit,
-    Primitive,
-    Type,
-    Value,
-    constant,
-    i64,
-    primitive,
-    vector_type,
-)
+from ostinato.codegen.cpu.llvm import Builder
+from ostinato.codegen.cpu.llvm_text import I32, I64, Type, Value, constant, i64, vector_type
+from ostinato.codegen.cpu.primitive import Emit, Primitive, primitive
 from ostinato.codegen.cpu.vector import Float, Vector
 from ostinato.pdg.node import Dtype
 

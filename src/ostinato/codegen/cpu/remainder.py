@@ -8,7 +8,8 @@ enough for quotients up to 2**100, and vectors with a larger one take a slow pat
 import math
 from collections.abc import Sequence
 
-from ostinato.codegen.cpu.llvm import Value, alloca, emit_loop, i64
+from ostinato.codegen.cpu.llvm import alloca, emit_loop
+from ostinato.codegen.cpu.llvm_text import Value, i64
 from ostinato.codegen.cpu.slow_path import rarely
 from ostinato.codegen.cpu.vector import Vector
 

@@ -11,20 +11,9 @@ negative ``n`` it is the quotient ``1 / x ** -n`` rounded towards 0.
 
 from ostinato.codegen.cpu import integer, polynomials
 from ostinato.codegen.cpu.integer import Int
-from ostinato.codegen.cpu.llvm import (
-    I1,
-    I32,
-    I64,
-    Builder,
-    Primitive,
-    Value,
-    alloca,
-    constant,
-    declare,
-    emit_loop,
-    i64,
-    primitive,
-)
+from ostinato.codegen.cpu.llvm import Builder, alloca, declare, emit_loop
+from ostinato.codegen.cpu.llvm_text import I1, I32, I64, Value, constant, i64
+from ostinato.codegen.cpu.primitive import Primitive, primitive
 from ostinato.codegen.cpu.step_expression import CODE, Code
 from ostinato.codegen.cpu.vector import Float, Vector
 from ostinato.pdg.functions import FUNCTIONS

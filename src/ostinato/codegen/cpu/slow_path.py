@@ -8,17 +8,8 @@ form of its width, which asks for all lanes at once whether any is rare, and is 
 from collections.abc import Callable, Sequence
 
 from ostinato.codegen.cpu.element_functions import widths
-from ostinato.codegen.cpu.llvm import (
-    I1,
-    I64,
-    Builder,
-    Value,
-    bits_type,
-    constant,
-    emit_loop,
-    keep,
-    new_function,
-)
+from ostinato.codegen.cpu.llvm import Builder, emit_loop, internal_function
+from ostinato.codegen.cpu.llvm_text import I1, I64, Value, bits_type, constant
 from ostinato.codegen.cpu.vector import FORMATS, Float, Vector
 
 Slow = Callable[[Vector, Sequence[Value]], Value]
@@ -51,7 +42,7 @@ def _define(b: Builder, name: str, dtype: Float, count: int, slow: Slow) -> Valu
     def body(inner: Builder, args: list[Value]) -> None:
         inner.ret(slow(Vector(inner, dtype), args))
 
-    scalar = new_function(b, name, element, [element] * count, body, told)
+    scalar = internal_function(b.module, name, element, [element] * count, body, *told)
     for each in lanes:
         _define_form(b, scalar, name, Vector(b, dtype, each), count)
     return scalar
@@ -70,9 +61,8 @@ def _define_form(b: Builder, scalar: Value, name: str, of: Vector, count: int) -
         inner.ret(_each_lane(inner, scalar, of, args, word))
 
     seldom = ("cold", *_ASIDE, *_PURE)
-    every = new_function(
-        b, f"{name}_every_x{of.lanes}", of.type, [*kinds, bits], lane_by_lane, seldom
-    )
+    every_name = f"{name}_every_x{of.lanes}"
+    every = internal_function(b.module, every_name, of.type, [*kinds, bits], lane_by_lane, *seldom)
 
     def body(inner: Builder, given: list[Value]) -> None:
         *args, mask = given
@@ -81,8 +71,10 @@ def _define_form(b: Builder, scalar: Value, name: str, of: Vector, count: int) -
         inner.ret(_if(inner, any_lane, every, [*args, word]))
 
     told = ("alwaysinline", *_PURE)
-    form = new_function(b, _form(name, of.lanes), of.type, [*kinds, of.bool_type], body, told)
-    keep(b, form)
+    form = internal_function(
+        b.module, _form(name, of.lanes), of.type, [*kinds, of.bool_type], body, *told
+    )
+    b.module.kept.append(form)
 
 
 def _if(b: Builder, condition: Value, function: Value, args: Sequence[Value]) -> Value:

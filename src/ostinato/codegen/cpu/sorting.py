@@ -1,6 +1,6 @@
 """Sorting, shuffling and searching rows in generated code: stable, NaN last, as in NumPy."""
 
-from ostinato.codegen.cpu.llvm import Primitive, inner, where
+from ostinato.codegen.cpu.primitive import Primitive, inner, where
 from ostinato.pdg.node import Dtype
 
 RUN = 16  # positions that insertion sorts faster than merging

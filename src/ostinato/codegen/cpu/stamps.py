@@ -8,20 +8,9 @@ words. Between two stamps no time is lost, so that the slots of a worker add up 
 
 import time
 
-from ostinato.codegen.cpu.llvm import (
-    I32,
-    I64,
-    Builder,
-    Primitive,
-    Value,
-    alloca,
-    constant,
-    declare,
-    i64,
-    inner,
-    primitive,
-    vector_type,
-)
+from ostinato.codegen.cpu.llvm import Builder, alloca, declare
+from ostinato.codegen.cpu.llvm_text import I32, I64, Value, constant, i64, vector_type
+from ostinato.codegen.cpu.primitive import Primitive, inner, primitive
 
 COUNT, LAST, ROOM, EVENTS, FIRST = 0, 1, 2, 3, 4
 HEAD = 8  # words before the slots

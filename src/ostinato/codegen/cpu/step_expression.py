@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ostinato.codegen.cpu import gamma, gauss, inverse_trigonometric, periodic, polynomials, power
-from ostinato.codegen.cpu.llvm import Compare, Value
+from ostinato.codegen.cpu.llvm import Compare
+from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.vector import Vector
 from ostinato.codegen.loops.matmul_spec import Expr
 

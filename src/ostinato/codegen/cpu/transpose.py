@@ -1,15 +1,8 @@
 """Transposing a square of numbers on its way through registers."""
 
-from ostinato.codegen.cpu.llvm import (
-    I32,
-    Builder,
-    Primitive,
-    Value,
-    constant,
-    i64,
-    primitive,
-    vector_type,
-)
+from ostinato.codegen.cpu.llvm import Builder
+from ostinato.codegen.cpu.llvm_text import I32, Value, constant, i64, vector_type
+from ostinato.codegen.cpu.primitive import Primitive, primitive
 from ostinato.codegen.cpu.vector import Float, Vector
 from ostinato.codegen.loops.shared_words import SQUARE
 
@@ -21,7 +14,7 @@ def _transpose(name: str, dtype: Float) -> Primitive:
         numbers = builder.bitcast(memory, v.format.element.as_pointer())
 
         def row(first: Value, step: Value, k: int) -> Value:
-            return builder.gep(numbers, [builder.add(first, builder.mul(step, i64(k)))])
+            return builder.gep(numbers, builder.add(first, builder.mul(step, i64(k))))
 
         rows = [v.load(row(source, source_step, k)) for k in range(SQUARE)]
         for k, value in enumerate(_transposed(builder, rows)):

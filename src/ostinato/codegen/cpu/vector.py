@@ -7,19 +7,17 @@ the matmul epilogues (whole vectors). NaN goes in and comes out everywhere.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ostinato.codegen.cpu.llvm import (
+from ostinato.codegen.cpu.llvm import Builder, Compare, declare
+from ostinato.codegen.cpu.llvm_text import (
     F32,
     F64,
     I1,
     I32,
     I64,
-    Builder,
-    Compare,
     Instruction,
     Type,
     Value,
     constant,
-    declare,
     undefined,
     vector_type,
 )

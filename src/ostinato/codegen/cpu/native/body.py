@@ -8,17 +8,8 @@ from typing import cast as typed
 
 import numpy as np
 
-from ostinato.codegen.cpu.llvm import (
-    I64,
-    Builder,
-    Inner,
-    Value,
-    Written,
-    emit_range,
-    i64,
-    new_function,
-    where,
-)
+from ostinato.codegen.cpu.llvm import Builder, emit_range, internal_function, local_array
+from ostinato.codegen.cpu.llvm_text import I64, Block, Value, i64
 from ostinato.codegen.cpu.native.numbers import (
     Number,
     arithmetic,
@@ -31,6 +22,7 @@ from ostinato.codegen.cpu.native.numbers import (
     truth,
 )
 from ostinato.codegen.cpu.native.scope import Meaning, Memory, Scope, assigned_often
+from ostinato.codegen.cpu.primitive import Inner, Written, where
 from ostinato.codegen.loops import reader
 from ostinato.codegen.loops.expression import (
     Binary,
@@ -192,7 +184,7 @@ class Writer:
             self.go_to(end)
         self.b.position_at_end(end)
 
-    def go_to(self, block: object) -> None:
+    def go_to(self, block: Block) -> None:
         if not self.b.block.is_terminated:
             self.b.branch(block)
 
@@ -253,7 +245,7 @@ class Writer:
         memory = self.meaning(array)
         if not isinstance(memory, Memory) or memory.element is not I64:
             raise UnreadableError(f"an element of {array}")
-        return self.b.gep(memory.value, [self.integer(index)])
+        return self.b.gep(memory.value, self.integer(index))
 
     def both(self, word: str, values: Sequence[Expression]) -> Number:
         """``x and y``; what calls nothing and reads nothing can be computed in vain."""
@@ -299,7 +291,7 @@ class Writer:
         """A call of a primitive."""
         if len(args) != len(function.arguments):
             raise UnreadableError(f"{len(args)} arguments of {function.name}")
-        flat: list[Value] = []
+        flat = [local_array(self.b, I64, function.room, 64)] if function.room else []
         for kind, given in zip(function.arguments, args, strict=True):
             match kind, given:
                 case "array", Memory(value):
@@ -334,10 +326,8 @@ class Writer:
             inner.ret(inside.require_number(inside.inlined(function, meanings)).value)
 
         name = f"ostinato.{function.function.__name__}"
-        found = self.b.module.globals.get(name)
-        if found is None:
-            kinds = [value.type for value in flat]
-            found = new_function(self.b, name, I64, kinds, body, ("noinline", "nounwind"))
+        kinds = [value.type for value in flat]
+        found = internal_function(self.b.module, name, I64, kinds, body, "noinline", "nounwind")
         return Number("int64", self.b.call(found, flat))
 
     def inlined(self, function: Inner, args: Sequence[Meaning]) -> Meaning:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from typing import cast as typed
 
 import numpy as np
 
-from ostinato.codegen.cpu import llvm_text, prelude, stamps
+from ostinato.codegen.cpu import prelude, stamps
 from ostinato.codegen.cpu.flags import FASTMATH
-from ostinato.codegen.cpu.llvm import I8, I64, VOID, Builder, Type, function_type
+from ostinato.codegen.cpu.llvm import Builder, define
+from ostinato.codegen.cpu.llvm_text import I8, I64, VOID, Module, Part, Value
 from ostinato.codegen.cpu.native.body import Writer, carray
 from ostinato.codegen.cpu.native.numbers import Number
 from ostinato.codegen.cpu.native.scope import Memory, Scope, assigned_often
-from ostinato.codegen.cpu.part import Part
 from ostinato.codegen.loops.expression import Name
 from ostinato.codegen.loops.statements import Definition, Function
 from ostinato.codegen.loops.types import SUFFIX
@@ -23,8 +22,6 @@ from ostinato.codegen.target import Unit
 
 SYMBOL = "ostinato.entry"
 """The name of the one function that a unit exports."""
-
-_binding = importlib.import_module("llvmlite.binding")
 
 
 NAMES: dict[str, object] = {
@@ -65,23 +62,19 @@ def written(function: Function, parts: dict[str, Part] | None = None) -> str:
 
     Errors: UnreadableError.
     """
-    kinds = [_ARGUMENTS[kind] for _, kind in function.parameters]
-    freedom = () if function.exact else FASTMATH
-    module = llvm_text.Module(_binding.get_process_triple(), freedom, parts)
-    module.checked = function.checked
-    made = llvm_text.Function(module, function_type(VOID, kinds), SYMBOL)
-    builder = typed(Builder, llvm_text.Builder(made.append_basic_block("entry")))
     around = {**NAMES, **defined(function.definitions)}
-    writer = Writer(Scope(builder, around, assigned_often(function.body)))
-    for (name, _), kind, value in zip(function.parameters, kinds, made.args, strict=True):
-        meaning = Number("int64", value) if kind is I64 else Memory(value, _element[kind])
-        writer.scope.bind(name, meaning)
-    writer.body(function.body)
-    if not builder.block.is_terminated:
-        builder.ret_void()
+
+    def body(builder: Builder, args: list[Value]) -> None:
+        writer = Writer(Scope(builder, around, assigned_often(function.body)))
+        for (name, _), value in zip(function.parameters, args, strict=True):
+            of = value.type.of
+            writer.scope.bind(name, Memory(value, of) if of else Number("int64", value))
+        writer.body(function.body)
+
+    kinds = [_ARGUMENTS[kind] for _, kind in function.parameters]
+    module = Module(() if function.exact else FASTMATH, parts, function.checked)
+    define(module, SYMBOL, VOID, kinds, body)
     return str(module)
 
 
-_BYTES, _WORDS = I8.as_pointer(), I64.as_pointer()
-_element: dict[Type, Type] = {_BYTES: I8, _WORDS: I64}
-_ARGUMENTS = {"int64": I64, "int64[::1]": _WORDS, "uint8[::1]": _BYTES}
+_ARGUMENTS = {"int64": I64, "int64[::1]": I64.as_pointer(), "uint8[::1]": I8.as_pointer()}

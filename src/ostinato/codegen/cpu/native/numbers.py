@@ -8,19 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ostinato.codegen.cpu.llvm import (
-    F32,
-    F64,
-    I1,
-    I16,
-    I32,
-    I64,
-    Builder,
-    Compare,
-    Type,
-    Value,
-    constant,
-)
+from ostinato.codegen.cpu.llvm import Builder, Compare
+from ostinato.codegen.cpu.llvm_text import F32, F64, I1, I16, I32, I64, Type, Value, constant, known
 from ostinato.codegen.loops.types import FLOATS, SIGNED, common, promoted
 from ostinato.pdg.errors import UnreadableError
 
@@ -142,8 +131,7 @@ def _bitwise(b: Builder, op: str, x: Number, y: Number) -> Number:
 def _floor(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
     """Quotient and remainder of int64, rounded down; both are 0 where there is no quotient."""
     zero, one = constant(I64, 0), constant(I64, 1)
-    known = getattr(y, "constant", None)
-    if known is not None and known > 0:
+    if (known(y) or 0) > 0:
         quotient, rest = b.sdiv(x, y), b.srem(x, y)
         below = b.icmp_signed("<", rest, zero)
         return b.sub(quotient, b.zext(below, I64)), b.add(rest, b.select(below, y, zero))

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ostinato.codegen.cpu.llvm import I64, Builder, Type, Value
+from ostinato.codegen.cpu.llvm import Builder
+from ostinato.codegen.cpu.llvm_text import I64, Block, Type, Value
 from ostinato.codegen.cpu.native.numbers import KINDS, Number
 from ostinato.codegen.loops.statements import Add, For, If, Let, Statement, While
 from ostinato.pdg.errors import UnreadableError
@@ -45,7 +46,7 @@ class Scope:
     often: frozenset[str]  # names that are assigned at several places
     blocks: list[dict[str, Meaning]] = field(default_factory=lambda: [{}])
     variables: dict[str, Variable] = field(default_factory=dict[str, Variable])
-    after: list[object] = field(default_factory=list[object])  # where `break` leads
+    after: list[Block] = field(default_factory=list[Block])  # where `break` leads
 
     @contextmanager
     def block(self) -> Generator[None]:
