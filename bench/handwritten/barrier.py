@@ -4,6 +4,8 @@ from ostinato.codegen.cpu.llvm import Builder, declare
 from ostinato.codegen.cpu.llvm_text import I32, Value
 from ostinato.codegen.cpu.phase_workers import atomic_add, load_acquire, pause, store_release
 from ostinato.codegen.cpu.primitive import Primitive, inner, primitive
+from ostinato.codegen.loops.expression import Name, call, compare
+from ostinato.codegen.loops.statements import Block
 
 BARRIER_WORDS = 32
 """Length of the zeroed int64 array that a barrier needs: arrivals and generation, far apart."""
@@ -19,21 +21,30 @@ def _emit_yield(b: Builder, args: list[Value]) -> None:
 _yield: Primitive = primitive("sched_yield", "void", (), _emit_yield)
 
 
-@inner
-def barrier(words: object, workers: int) -> None:
+_CALLS: dict[str, object] = {
+    **{"load_acquire": load_acquire, "store_release": store_release, "atomic_add": atomic_add},
+    **{"pause": pause, "sched_yield": _yield},
+}
+
+
+@inner("void", {"words": "array", "workers": "int64"}, _CALLS)
+def barrier(out: Block) -> None:
     """Wait until all workers are here; what each wrote before is visible to all after.
 
     ``words`` is the int64 array of `BARRIER_WORDS` zeros that the workers share.
     """
-    if workers > 1:
-        generation = load_acquire(words, _GENERATION)
-        if atomic_add(words, _ARRIVED, 1) == workers - 1:
-            store_release(words, _ARRIVED, 0)
-            atomic_add(words, _GENERATION, 1)
-        else:
-            spins = 0
-            while load_acquire(words, _GENERATION) == generation:
-                pause()
-                spins += 1
-                if spins > _SPINS:
-                    _yield()
+    words, workers, spins = Name("words"), Name("workers"), Name("spins")
+    with out.when(workers > 1):
+        generation = out.let("generation", call("load_acquire", words, _GENERATION))
+        arrived = call("atomic_add", words, _ARRIVED, 1)
+        with out.when(compare("==", arrived, workers - 1)):
+            out.do(call("store_release", words, _ARRIVED, 0))
+            out.do(call("atomic_add", words, _GENERATION, 1))
+        with out.otherwise():
+            out.let("spins", 0)
+            now = call("load_acquire", words, _GENERATION)
+            with out.repeat(compare("==", now, generation)):
+                out.do(call("pause"))
+                out.let("spins", spins + 1)
+                with out.when(spins > _SPINS):
+                    out.do(call("sched_yield"))

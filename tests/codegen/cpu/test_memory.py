@@ -1,5 +1,6 @@
 """Loads and stores of every dtype on one arena, and the alias scopes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ Array = npt.NDArray[Any]
 DTYPES: tuple[Dtype, ...] = ("bool", "int32", "int64", "uint32", "float32", "float64")
 
 
-def copy_kernel(source: Primitive, target: Primitive) -> Primitive:
+def copy_kernel(source: Primitive, target: Primitive) -> Callable[..., Any]:
     @njit(**DRIVER)
     def copy(view: Array, start: int, end: int, count: int) -> None:
         for i in range(count):

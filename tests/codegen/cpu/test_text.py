@@ -46,11 +46,13 @@ def test_a_sum_is_written_once_on_the_way_to_both_of_its_uses() -> None:
 
 def test_what_one_branch_computed_is_computed_again_in_the_other_and_after_both() -> None:
     def body(b: Any, args: list[Any]) -> None:
-        with b.if_else(b.icmp_signed("<", args[1], i64(9))) as (then, other):
-            with then:
-                b.store(b.mul(args[1], i64(3)), args[0])
-            with other:
-                b.store(b.mul(args[1], i64(3)), b.gep(args[0], i64(1)))
+        then, other, end = (b.append_basic_block() for _ in range(3))
+        b.cbranch(b.icmp_signed("<", args[1], i64(9)), then, other)
+        for place, block in enumerate((then, other)):
+            b.position_at_end(block)
+            b.store(b.mul(args[1], i64(3)), b.gep(args[0], i64(place)))
+            b.branch(end)
+        b.position_at_end(end)
         b.store(b.mul(args[1], i64(3)), b.gep(args[0], i64(2)))
 
     text = written(body)

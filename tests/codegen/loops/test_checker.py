@@ -5,9 +5,9 @@ import pytest
 from ostinato.codegen.cpu.native.llvm_modules import NAMES
 from ostinato.codegen.emit.generated_module import functions
 from ostinato.codegen.loops.checker import InvariantError, check
-from ostinato.codegen.loops.reader import read
 from ostinato.codegen.loops.statements import Definition, Function
 from tests.codegen.loops.interpreting import planned
+from tests.codegen.loops.reading import read
 from tests.codegen.loops.test_interpreter import MADE
 
 

@@ -7,7 +7,7 @@ again: LLVM would find the same, later and more slowly.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Literal
 
 from ostinato.codegen.cpu.llvm_text import (
@@ -111,33 +111,17 @@ class Builder:
         self.block = here
 
     @contextmanager
-    def if_then(self, pred: Value, likely: bool | None = None) -> Generator[Block]:
+    def if_then(self, pred: Value, likely: bool | None = None) -> Generator[None]:
         then, end = self.append_basic_block("if"), self.append_basic_block("endif")
         self.cbranch(pred, then, end)
         if likely is not None:
             weights = "i32 99, i32 1" if likely else "i32 1, i32 99"
             node = self.module.node(f'!"branch_weights", {weights}')
             self.block.end += f", !prof {node}"
-        with self._inside(then, end):
-            yield end
-        self.position_at_end(end)
-
-    @contextmanager
-    def if_else(
-        self, pred: Value
-    ) -> Generator[tuple[AbstractContextManager[None], AbstractContextManager[None]]]:
-        names = ("if", "else", "endif")
-        then, other, end = (self.append_basic_block(name) for name in names)
-        self.cbranch(pred, then, other)
-        yield self._inside(then, end), self._inside(other, end)
-        self.position_at_end(end)
-
-    @contextmanager
-    def _inside(self, block: Block, end: Block) -> Generator[None]:
-        self.position_at_end(block)
+        self.position_at_end(then)
         yield
-        if not self.block.is_terminated:
-            self.branch(end)
+        self.branch(end)
+        self.position_at_end(end)
 
     def _close(self, text: str, *targets: Block) -> None:
         assert not self.block.is_terminated, "a block ends once"
@@ -165,7 +149,7 @@ class Builder:
 
     # ------------------------------------------------------------ numbers
 
-    fadd, fsub, fmul, fdiv, frem = map(_real, ("fadd", "fsub", "fmul", "fdiv", "frem"))
+    fadd, fsub, fmul, fdiv = map(_real, ("fadd", "fsub", "fmul", "fdiv"))
     sub, mul, sdiv, udiv = map(_whole, ("sub", "mul", "sdiv", "udiv"))
     srem, urem, shl, lshr, ashr = map(_whole, ("srem", "urem", "shl", "lshr", "ashr"))
     and_, or_, xor = map(_whole, ("and", "or", "xor"))

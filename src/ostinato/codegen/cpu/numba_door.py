@@ -15,6 +15,7 @@ from ostinato.codegen.cpu.flags import KERNEL
 from ostinato.codegen.cpu.llvm import Builder
 from ostinato.codegen.cpu.llvm import define as define_function
 from ostinato.codegen.cpu.llvm_text import I8, I64, THIS, VOID, Module, Part, Type, Value
+from ostinato.codegen.cpu.native.body import emit_inner
 from ostinato.codegen.cpu.native.numbers import KINDS
 from ostinato.codegen.cpu.primitive import Argument, Inner, Primitive, Written, where
 from ostinato.pdg.errors import OptionError
@@ -27,9 +28,9 @@ _types = importlib.import_module("numba.core.types")
 _extending = importlib.import_module("numba.extending")
 _templates = importlib.import_module("numba.core.typing.templates")
 
-njit: Callable[..., Callable[[Callable[..., object]], Primitive]] = _numba.njit
+njit: Callable[..., Callable[[Callable[..., Any]], Callable[..., Any]]] = _numba.njit
 
-carray: Primitive = _numba.carray
+carray: Callable[..., Any] = _numba.carray
 """``carray(pointer, length)``: an array over memory that a kernel was given."""
 
 _WRAPPERS = ("no_cfunc_wrapper", "no_cpython_wrapper", "nogil")
@@ -50,13 +51,13 @@ TYPES: dict[str, Any] = {
 _ELEMENTS = {"uint8": I8, **{str(dtype): kind for dtype, kind in STORED.items()}}
 
 
-def _definition(function: Written) -> Callable[..., object]:
+def _definition(function: Primitive) -> Callable[..., object]:
     """What tells Numba the types of a call and how it is lowered."""
 
     def lower(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> object:
         flat: list[Any] = []
         kinds: list[Type] = []
-        if function.room:
+        if isinstance(function, Written) and function.room:
             flat.append(_cgutils.alloca_once(builder, _ir.IntType(64), size=function.room))
             kinds.append(I64.as_pointer())
         for kind, given, value in zip(function.arguments, signature.args, values, strict=True):
@@ -103,12 +104,13 @@ def _typed(argument: Argument, given: Any) -> Any:
             return TYPES[argument]
 
 
-def _module(function: Written, kinds: Sequence[Type], freedom: Sequence[str]) -> Module:
+def _module(function: Primitive, kinds: Sequence[Type], freedom: Sequence[str]) -> Module:
     """The module of a primitive, as a function that is inlined wherever it is called."""
 
     def body(b: Builder, args: list[Value]) -> None:
-        made = function.emit(b, args)
-        if made is not None:
+        if isinstance(function, Inner):
+            emit_inner(function, b, args)
+        elif (made := function.emit(b, args)) is not None:
             b.ret(made)
 
     module = Module(freedom)
@@ -148,7 +150,7 @@ def _define_where(context: Any, condition: Any, first: Any, second: Any) -> obje
 
 
 @cache
-def _type_of_written(function: Written) -> Any:
+def _type_of(function: Primitive) -> Any:
     """Numba's type of a primitive: a function whose calls its definition lowers."""
     define = _define_where if function is where else _definition(function)
     template = _templates.make_intrinsic_template(function, define, function.name)
@@ -156,21 +158,12 @@ def _type_of_written(function: Written) -> Any:
     return _types.Function(template)
 
 
-@cache
-def _compiled(function: Inner) -> Primitive:
-    return njit(**KERNEL)(function.function)
+def _typeof(function: Primitive, _: object) -> Any:
+    return _type_of(function)
 
 
-def _typeof_written(function: Written, _: object) -> Any:
-    return _type_of_written(function)
-
-
-def _typeof_inner(function: Inner, _: object) -> Any:
-    return _numba.typeof(_compiled(function))
-
-
-_extending.typeof_impl.register(Written)(_typeof_written)
-_extending.typeof_impl.register(Inner)(_typeof_inner)
+for _kind in (Written, Inner):
+    _extending.typeof_impl.register(_kind)(_typeof)
 
 
 class Linked(Protocol):

@@ -21,8 +21,20 @@ from ostinato.codegen.cpu.affinity import bring, core, leave, own_thread, ran_ns
 from ostinato.codegen.cpu.flags import host_is_x86
 from ostinato.codegen.cpu.llvm import Builder, declare
 from ostinato.codegen.cpu.llvm_text import I32, I64, VOID, Value, constant, i64
-from ostinato.codegen.cpu.primitive import Primitive, inner, primitive, subroutine
+from ostinato.codegen.cpu.primitive import Argument, Primitive, inner, primitive
+from ostinato.codegen.loops.expression import (
+    Call,
+    Constant,
+    Expression,
+    Given,
+    Logic,
+    Name,
+    Negative,
+    call,
+    compare,
+)
 from ostinato.codegen.loops.shared_words import OPEN, SHARED_WORDS, WORKER_WORDS
+from ostinato.codegen.loops.statements import Block
 
 _DONE, _SLEEPERS, _MOVER, _OWN = 16, 32, 33, SHARED_WORDS
 LOOKS_FOR, THREAD = 1, 2  # among the words of a worker
@@ -101,169 +113,204 @@ sleep_while: Primitive = primitive("sleep_while", "void", ("array", "int64", "in
 wake_all: Primitive = primitive("wake_all", "void", ("array", "int64"), _emit_wake)
 
 
-@inner
-def claim(words: object, phase: int, worker: int, workers: int, items: int, done: int) -> int:
+_PRIMITIVES: dict[str, object] = {
+    **{"atomic_add": atomic_add, "load_acquire": load_acquire, "store_release": store_release},
+    **{"exchange": exchange, "pause": pause, "sleep_while": sleep_while, "wake_all": wake_all},
+    **{"bring": bring, "core": core, "leave": leave, "own_thread": own_thread, "ran_ns": ran_ns},
+}
+_NAMES = "words", "phase", "worker", "workers", "items", "done", "other", "thread", "left"
+words, phase, worker, workers, items, done, other, thread, left = map(Name, _NAMES)
+
+
+def _taking(*numbers: Name) -> dict[str, Argument]:
+    """The parameters of a function of the words and of int64 numbers."""
+    return {"words": "array", **{each.id: "int64" for each in numbers}}
+
+
+def _load(place: Given) -> Call:
+    return call("load_acquire", words, place)
+
+
+def _of(number: Expression) -> Expression:
+    """Where the words of a worker begin."""
+    return Constant(_OWN) + Constant(WORKER_WORDS) * number
+
+
+def _store(place: Given, value: Given) -> Call:
+    return call("store_release", words, place, value)
+
+
+@inner("int64", _taking(phase, worker, workers, items), _PRIMITIVES, is_subroutine=True)
+def _claim(out: Block) -> Expression:
+    """Claim an item that several workers may claim."""
+    found = out.let("found", -1)
+    shares = out.let("left", call("min", workers, items))  # with items in them
+    owner = out.let("owner", worker)
+    with out.when(worker >= shares):
+        out.let("owner", 0)
+    last = out.let("last", shares - 1)
+    patience = out.let("patience", _PATIENCE)
+    with out.repeat(shares > 0):
+        place = out.let("place", _of(owner))
+        old = out.let("old", _load(place))
+        first = out.let("first", (phase & _NUMBERS) * _HALF)
+        number = out.let("number", old - first)
+        with out.when(Logic("or", (number < 0, number >= _HALF))):
+            out.let("number", 0)
+        item = out.let("item", owner + number * workers)
+        awaits = out.let("is_awaited", 0)
+        theirs = compare("!=", owner, worker)
+        with out.when(Logic("and", (compare("==", number, 0), patience > 0, theirs))):
+            out.let("is_awaited", _load(place + LOOKS_FOR) - phase)
+        with out.when(compare("!=", _load(OPEN), phase)):
+            out.let("left", 0)
+        with out.otherwise(item >= items):
+            out.let("left", shares - 1)
+            out.let("owner", owner + 1)
+            with out.when(owner > last):
+                out.let("owner", 0)
+        with out.otherwise(compare("==", awaits, 1)):
+            out.let("patience", patience - 1)
+            out.do(call("pause"))
+        with out.otherwise(call("exchange", words, place, old, first + number + 1)):
+            out.let("found", item)
+            out.let("left", 0)
+    return found
+
+
+@inner("int64", _taking(phase, worker, workers, items, done), {"_claim": _claim})
+def claim(out: Block) -> Expression:
     """Claim an item of a phase, and return its number; -1 where none is left.
 
     ``done`` are the items that this worker has done in this phase.
     """
-    found = -1
-    if workers > 1:
-        found = _claim(words, phase, worker, workers, items)
-    elif done < items:
-        found = done
+    found = out.let("found", -1)
+    with out.when(workers > 1):
+        out.let("found", call("_claim", words, phase, worker, workers, items))
+    with out.otherwise(done < items):
+        out.let("found", done)
     return found
 
 
-@subroutine
-def _claim(words: object, phase: int, worker: int, workers: int, items: int) -> int:
-    """Claim an item that several workers may claim."""
-    found = -1
-    left = min(workers, items)  # shares with items in them
-    owner = worker
-    if worker >= left:
-        owner = 0
-    last = left - 1
-    patience = _PATIENCE
-    while left > 0:
-        place = _OWN + WORKER_WORDS * owner
-        old = load_acquire(words, place)
-        first = (phase & _NUMBERS) * _HALF
-        number = old - first
-        if number < 0 or number >= _HALF:
-            number = 0
-        item = owner + number * workers
-        is_awaited = 0
-        if number == 0 and patience > 0 and owner != worker:
-            is_awaited = load_acquire(words, place + LOOKS_FOR) - phase
-        if load_acquire(words, OPEN) != phase:
-            left = 0
-        elif item >= items:
-            left -= 1
-            owner += 1
-            if owner > last:
-                owner = 0
-        elif is_awaited == 1:
-            patience -= 1
-            pause()
-        elif exchange(words, place, old, first + number + 1):
-            found = item
-            left = 0
-    return found
-
-
-@inner
-def finish(words: object, workers: int, items: int, done: int) -> int:
+@inner("int64", _taking(workers, items, done), _PRIMITIVES)
+def finish(out: Block) -> Expression:
     """Count items as done; 1 if all items of the phase are, who then has to open the next one."""
-    last = 0
-    if workers == 1:
-        last = 1
-    elif done > 0:
-        if atomic_add(words, _DONE, done) + done == items:
-            store_release(words, _DONE, 0)
-            last = 1
+    last = out.let("last", 0)
+    with out.when(compare("==", workers, 1)):
+        out.let("last", 1)
+    with out.otherwise(done > 0):
+        counted = call("atomic_add", words, _DONE, done) + done
+        with out.when(compare("==", counted, items)):
+            out.do(_store(_DONE, 0))
+            out.let("last", 1)
     return last
 
 
-@inner
-def open_next(words: object, workers: int) -> None:
+@inner("void", _taking(workers), _PRIMITIVES)
+def open_next(out: Block) -> None:
     """Open the next phase, and wake those who sleep until it is open."""
-    if workers == 1:
-        store_release(words, OPEN, load_acquire(words, OPEN) + 1)
-    else:
-        atomic_add(words, OPEN, 1)
-        if load_acquire(words, _SLEEPERS) > 0:
-            wake_all(words, OPEN)
+    with out.when(compare("==", workers, 1)):
+        out.do(_store(OPEN, _load(OPEN) + 1))
+    with out.otherwise():
+        out.do(call("atomic_add", words, OPEN, 1))
+        with out.when(_load(_SLEEPERS) > 0):
+            out.do(call("wake_all", words, OPEN))
 
 
-@inner
-def rest(words: object, phase: int, worker: int, workers: int) -> None:
-    """Wait until a phase is open or over; what was written before it is visible then."""
-    if workers > 1:
-        if load_acquire(words, OPEN) < phase:
-            _rest(words, phase, worker, workers)
+@inner("int64", _taking(phase, worker, other), _PRIMITIVES)
+def awaited(out: Block) -> Expression:
+    """The thread of another worker that does not wait for the same phase; 0 if there is none."""
+    out.let("thread", 0)
+    place = out.let("place", _of(other))
+    looks_for = out.let("looks_for", _load(place + LOOKS_FOR))
+    here = compare("!=", looks_for, phase + 1)
+    asleep = compare("!=", looks_for + phase + 1, 0)
+    with out.when(Logic("and", (compare("!=", other, worker), here, asleep))):
+        out.let("thread", _load(place + THREAD))
+    return thread
 
 
-@subroutine
-def _rest(words: object, phase: int, worker: int, workers: int) -> int:
+@inner("int64", _taking(thread), _PRIMITIVES)
+def _hand_over(out: Block) -> Expression:
+    """Bring a thread to this processor, and return its number; -1 if another one is moving threads.
+
+    Two that move one thread at once would leave it with the affinity of the moment.
+    """
+    here = out.let("here", -1)
+    with out.when(call("exchange", words, _MOVER, 0, 1)):
+        out.let("here", call("core"))
+        out.do(call("bring", thread, here))
+        out.do(_store(_MOVER, 0))
+    return here
+
+
+@inner("void", _taking(left), _PRIMITIVES)
+def _move_away(out: Block) -> None:
+    """Leave the processor that was handed over, so that its worker has it alone."""
+    with out.when(compare("==", call("core"), left)):
+        with out.when(call("exchange", words, _MOVER, 0, 1)):
+            out.do(call("leave", left))
+            out.do(_store(_MOVER, 0))
+
+
+@inner(
+    "int64",
+    _taking(phase, worker, workers),
+    {**_PRIMITIVES, "awaited": awaited, "_hand_over": _hand_over, "_move_away": _move_away},
+    is_subroutine=True,
+)
+def _rest(out: Block) -> Expression:
     """Look for a phase a while, then sleep until it is open.
 
     Meanwhile look at the others, one after the other: one that does not run may hold an item, and
     gets this worker's processor.
     """
-    own = _OWN + WORKER_WORDS * worker
-    store_release(words, own + LOOKS_FOR, phase + 1)
-    looks = 0
-    most = _LOOKS
-    other = worker
-    watched = 0
-    ran = 0
-    left = -1
-    seen = load_acquire(words, OPEN)
-    while seen < phase and looks < most:
-        pause()
-        looks += 1
-        if looks % _FEW_LOOKS == 0:
-            if watched == 0:
-                other = (other + 1) % workers
-                watched = awaited(words, phase, worker, other)
-                if watched > 0:
-                    ran = ran_ns(watched)
-            else:
-                if ran_ns(watched) == ran:
-                    left = _hand_over(words, watched)
-                    most = looks
-                watched = 0
-        seen = load_acquire(words, OPEN)
-    if seen < phase:
-        store_release(words, own + LOOKS_FOR, -(phase + 1))
-        atomic_add(words, _SLEEPERS, 1)
-        seen = load_acquire(words, OPEN)
-        while seen < phase:
-            sleep_while(words, OPEN, seen)
-            seen = load_acquire(words, OPEN)
-        atomic_add(words, _SLEEPERS, -1)
-        if left >= 0:
-            _move_away(words, left)
-    return 0
+    own = out.let("own", _of(worker))
+    out.do(_store(own + LOOKS_FOR, phase + 1))
+    looks = out.let("looks", 0)
+    most = out.let("most", _LOOKS)
+    out.let("other", worker)
+    watched = out.let("watched", 0)
+    ran = out.let("ran", 0)
+    out.let("left", -1)
+    seen = out.let("seen", _load(OPEN))
+    with out.repeat(Logic("and", (seen < phase, looks < most))):
+        out.do(call("pause"))
+        out.let("looks", looks + 1)
+        with out.when(compare("==", looks % _FEW_LOOKS, 0)):
+            with out.when(compare("==", watched, 0)):
+                out.let("other", (other + 1) % workers)
+                out.let("watched", call("awaited", words, phase, worker, other))
+                with out.when(watched > 0):
+                    out.let("ran", call("ran_ns", watched))
+            with out.otherwise():
+                with out.when(compare("==", call("ran_ns", watched), ran)):
+                    out.let("left", call("_hand_over", words, watched))
+                    out.let("most", looks)
+                out.let("watched", 0)
+        out.let("seen", _load(OPEN))
+    with out.when(seen < phase):
+        out.do(_store(own + LOOKS_FOR, Negative(phase + 1)))
+        out.do(call("atomic_add", words, _SLEEPERS, 1))
+        out.let("seen", _load(OPEN))
+        with out.repeat(seen < phase):
+            out.do(call("sleep_while", words, OPEN, seen))
+            out.let("seen", _load(OPEN))
+        out.do(call("atomic_add", words, _SLEEPERS, -1))
+        with out.when(left >= 0):
+            out.do(call("_move_away", words, left))
+    return Constant(0)
 
 
-@inner
-def awaited(words: object, phase: int, worker: int, other: int) -> int:
-    """The thread of another worker that does not wait for the same phase; 0 if there is none."""
-    thread = 0
-    place = _OWN + WORKER_WORDS * other
-    looks_for = load_acquire(words, place + LOOKS_FOR)
-    if other != worker and looks_for != phase + 1 and looks_for + phase + 1 != 0:
-        thread = load_acquire(words, place + THREAD)
-    return thread
+@inner("void", _taking(phase, worker, workers), {**_PRIMITIVES, "_rest": _rest})
+def rest(out: Block) -> None:
+    """Wait until a phase is open or over; what was written before it is visible then."""
+    with out.when(workers > 1), out.when(_load(OPEN) < phase):
+        out.do(call("_rest", words, phase, worker, workers))
 
 
-@inner
-def _hand_over(words: object, thread: int) -> int:
-    """Bring a thread to this processor, and return its number; -1 if another one is moving threads.
-
-    Two that move one thread at once would leave it with the affinity of the moment.
-    """
-    here = -1
-    if exchange(words, _MOVER, 0, 1):
-        here = core()
-        bring(thread, here)
-        store_release(words, _MOVER, 0)
-    return here
-
-
-@inner
-def _move_away(words: object, left: int) -> None:
-    """Leave the processor that was handed over, so that its worker has it alone."""
-    if core() == left:
-        if exchange(words, _MOVER, 0, 1):
-            leave(left)
-            store_release(words, _MOVER, 0)
-
-
-@inner
-def enter(words: object, worker: int, workers: int) -> None:
+@inner("void", _taking(worker, workers), _PRIMITIVES)
+def enter(out: Block) -> None:
     """Say which thread a worker is."""
-    if workers > 1:
-        store_release(words, _OWN + WORKER_WORDS * worker + THREAD, own_thread())
+    with out.when(workers > 1):
+        out.do(_store(_of(worker) + THREAD, call("own_thread")))

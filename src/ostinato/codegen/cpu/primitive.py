@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, Protocol
+from typing import Any, Literal, TypeAlias
 
 from ostinato.codegen.cpu.llvm import Builder
 from ostinato.codegen.cpu.llvm_text import Value
+from ostinato.codegen.loops.expression import Expression
+from ostinato.codegen.loops.statements import Block, Body
 from ostinato.pdg.node import Dtype
 
 Argument = Dtype | Literal["array", "indices"]
 Result = Dtype | Literal["void"]
 Emit = Callable[[Builder, list[Value]], Value | None]
-
-
-class Primitive(Protocol):
-    """A function of generated code; only compiled code can call it."""
-
-    def __call__(self, *args: object) -> Any: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,24 +30,36 @@ class Written:
     emit: Emit
     room: int = 0
 
-    def __call__(self, *args: object) -> NoReturn:
+    def __call__(self, *args: object) -> Any:
         """Refuse: there is no such function in Python."""
         raise TypeError(f"only compiled code can call {self.name}")
 
 
 @dataclass(frozen=True, eq=False)
 class Inner:
-    """A function of generated code, written in Python; it returns at its end only.
+    """A function of generated code, written in the loop IR; it returns at its end only.
 
     A subroutine stays a function of its module, one for all its calls.
     """
 
-    function: Callable[..., Any]
+    name: str
+    result: Result
+    parameters: Mapping[str, Argument]
+    body: Body
+    value: Expression | None
+    calls: Mapping[str, object]  # by the names that they have in the body
     is_subroutine: bool = False
 
-    def __call__(self, *args: object) -> NoReturn:
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        return tuple(self.parameters.values())
+
+    def __call__(self, *args: object) -> Any:
         """Refuse: what it calls has no meaning in Python."""
-        raise TypeError(f"only compiled code can call {self.function.__name__}")
+        raise TypeError(f"only compiled code can call {self.name}")
+
+
+Primitive: TypeAlias = Written | Inner
 
 
 def primitive(
@@ -66,19 +74,36 @@ def primitive(
     return Written(name, result, tuple(arguments), emit, room)
 
 
-def inner(function: Callable[..., Any]) -> Primitive:
-    """Return a function of generated code that is written in Python, as generated code is."""
-    return Inner(function)
+def inner(
+    result: Result,
+    parameters: Mapping[str, Argument],
+    calls: Mapping[str, object] | None = None,
+    is_subroutine: bool = False,
+) -> Callable[[Callable[[Block], Expression | None]], Inner]:
+    """Decorate what writes a function's statements and gives what it returns.
 
+    A subroutine takes arrays and int64 numbers, and returns an int64.
 
-def subroutine(function: Callable[..., Any]) -> Primitive:
-    """Return one that takes arrays and int64 numbers, returns an int64, and is not inlined."""
-    return Inner(function, is_subroutine=True)
+    >>> @inner("int64", {"x": "int64"})
+    ... def double(out: Block) -> Expression:
+    ...     return Name("x") * 2
+    >>> double.name, str(double.value)
+    ('double', 'x * 2')
+    """
+
+    def made(write: Callable[[Block], Expression | None]) -> Inner:
+        out = Block()
+        value = write(out)
+        return Inner(
+            write.__name__, result, parameters, out.body, value, calls or {}, is_subroutine
+        )
+
+    return made
 
 
 def _emit_where(builder: Builder, args: list[Value]) -> Value:
     return builder.select(*args)
 
 
-where: Primitive = Written("where", "void", (), _emit_where)
+where = Written("where", "void", (), _emit_where)
 """``where(condition, x, y)`` without a branch; both sides are cast to their common type."""

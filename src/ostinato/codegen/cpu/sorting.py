@@ -1,24 +1,48 @@
 """Sorting, shuffling and searching rows in generated code: stable, NaN last, as in NumPy."""
 
-from ostinato.codegen.cpu.primitive import Primitive, inner, where
+from ostinato.codegen.cpu.primitive import Argument, Primitive, inner
+from ostinato.codegen.loops.expression import (
+    Call,
+    Constant,
+    Expression,
+    Given,
+    Logic,
+    Name,
+    Not,
+    Tuple,
+    call,
+    compare,
+)
+from ostinato.codegen.loops.statements import Block, Break, Let
 from ostinato.pdg.node import Dtype
 
 RUN = 16  # positions that insertion sorts faster than merging
 
+view, x, y, value = map(Name, ("view", "x", "y", "value"))
+keys, key_step, at, step, count = map(Name, ("keys", "key_step", "at", "step", "count"))
+scratch, source, to, to_step = map(Name, ("scratch", "source", "to", "to_step"))
+choices, choice_step, start, rows, width = map(
+    Name, ("choices", "choice_step", "start", "rows", "width")
+)
+first, middle, end, left, right = map(Name, ("first", "middle", "end", "left", "right"))
 
-@inner
-def _is_less(x: float, y: float) -> bool:
-    return x < y
 
-
-@inner
-def _is_less_float(x: float, y: float) -> bool:
-    return x < y or (y != y and x == x)  # noqa: PLR0124  (NaN comes last)
+def _taking(*numbers: Name) -> dict[str, Argument]:
+    """The parameters of a function of the arena and of int64 numbers."""
+    return {"view": "array", **{each.id: "int64" for each in numbers}}
 
 
 def is_less(dtype: Dtype) -> Primitive:
     """The order of a dtype: total up to equality, NaN after everything."""
-    return _is_less_float if dtype in ("float32", "float64") else _is_less
+
+    @inner("bool", {"x": dtype, "y": dtype})
+    def less(_: Block) -> Expression:
+        if dtype not in ("float32", "float64"):
+            return x < y
+        is_last = Logic("and", (compare("!=", y, y), compare("==", x, x)))
+        return Logic("or", (x < y, is_last))
+
+    return less
 
 
 def argsort(
@@ -32,72 +56,112 @@ def argsort(
     ``keep`` do so in ``count`` adjacent elements of scratch memory.
     """
     less = is_less(dtype)
-    merge_out, merge_back = _merge(less, load, out, keep), _merge(less, load, other, put)
+    calls = {
+        **{"less": less, "load": load, "out": out, "put": put, "other": other},
+        **{
+            "merge_out": _merge(less, load, out, keep),
+            "merge_back": _merge(less, load, other, put),
+        },
+    }
 
-    @inner
-    def sort(
-        view: object, keys: int, key_step: int, at: int, step: int, scratch: int, count: int
-    ) -> None:
-        for first in range(0, count, RUN):
-            for k in range(first, min(first + RUN, count)):
-                key = load(view, keys + k * key_step)
-                hole = k
-                while hole > first:
-                    before = out(view, at + (hole - 1) * step)
-                    if not less(key, load(view, keys + before * key_step)):
-                        break
-                    put(view, at + hole * step, before)
-                    hole -= 1
-                put(view, at + hole * step, k)
-        width = RUN
-        while width < count:
-            merge_out(view, keys, key_step, (at, step, scratch, 1), width, count)
-            if 2 * width < count:
-                merge_back(view, keys, key_step, (scratch, 1, at, step), 2 * width, count)
-            else:
-                for k in range(count):
-                    put(view, at + k * step, other(view, scratch + k))
-            width *= 4
+    @inner("void", _taking(keys, key_step, at, step, scratch, count), calls)
+    def sort(block: Block) -> None:
+        _insert(block)
+        block.let("width", RUN)
+        with block.repeat(width < count):
+            forth, back = (
+                Tuple((at, step, scratch, Constant(1))),
+                Tuple((scratch, Constant(1), at, step)),
+            )
+            block.do(call("merge_out", view, keys, key_step, forth, width, count))
+            with block.when(Constant(2) * width < count):
+                block.do(call("merge_back", view, keys, key_step, back, Constant(2) * width, count))
+            with block.otherwise(), block.loop("k", count):
+                found = call("other", view, scratch + "k")
+                block.do(call("put", view, at + Name("k") * step, found))
+            block.let("width", width * 4)
 
     return sort
 
 
+def _insert(block: Block) -> None:
+    """Sort runs of `RUN` positions by insertion."""
+    k, hole, key, before = map(Name, ("k", "hole", "key", "before"))
+    with (
+        block.loop("first", 0, count, RUN),
+        block.loop("k", first, call("min", first + RUN, count)),
+    ):
+        block.let("key", call("load", view, keys + k * key_step))
+        block.let("hole", k)
+        with block.repeat(hole > first):
+            block.let("before", call("out", view, at + (hole - 1) * step))
+            other = call("load", view, keys + before * key_step)
+            with block.when(Not(call("less", key, other))):
+                block.add(Break())
+            block.do(call("put", view, at + hole * step, before))
+            block.let("hole", hole - 1)
+        block.do(call("put", view, at + hole * step, k))
+
+
 def _merge(less: Primitive, load: Primitive, out: Primitive, put: Primitive) -> Primitive:
     """Return the pass that merges sorted runs of ``width`` from one row of positions to another."""
+    kinds: dict[str, Argument] = {**_taking(keys, key_step), "rows": "indices"}
+    calls = {"less": less, "load": load, "out": out, "put": put}
 
-    @inner
-    def merge(
-        view: object, keys: int, key_step: int, rows: tuple[int, ...], width: int, count: int
-    ) -> None:
-        source, step, to, to_step = rows
-        for first in range(0, count, 2 * width):
-            middle, end = min(first + width, count), min(first + 2 * width, count)
-            left, right = first, middle
-            if middle < end:
-                a, b = out(view, source + left * step), out(view, source + right * step)
-                x, y = load(view, keys + a * key_step), load(view, keys + b * key_step)
-                while True:
-                    k = left + right - middle
-                    if less(y, x):
-                        put(view, to + k * to_step, b)
-                        right += 1
-                        if right == end:
-                            break
-                        b = out(view, source + right * step)
-                        y = load(view, keys + b * key_step)
-                    else:
-                        put(view, to + k * to_step, a)
-                        left += 1
-                        if left == middle:
-                            break
-                        a = out(view, source + left * step)
-                        x = load(view, keys + a * key_step)
-            for k in range(left, middle):
-                put(view, to + (k + right - middle) * to_step, out(view, source + k * step))
-            for k in range(right, end):
-                put(view, to + k * to_step, out(view, source + k * step))
+    @inner("void", {**kinds, "width": "int64", "count": "int64"}, calls)
+    def merge(block: Block) -> None:
+        block.add(Let(("source", "step", "to", "to_step"), rows))
+        with block.loop("first", 0, count, Constant(2) * width):
+            block.let("middle", call("min", first + width, count))
+            block.let("end", call("min", first + Constant(2) * width, count))
+            block.let("left", first)
+            block.let("right", middle)
+            with block.when(middle < end):
+                _both(block)
+            k = Name("k")
+            with block.loop("k", left, middle):
+                block.do(_put(k + right - middle, _position(k)))
+            with block.loop("k", right, end):
+                block.do(_put(k, _position(k)))
 
     return merge
+
+
+def _both(block: Block) -> None:
+    """Merge two runs until one of them ends."""
+    a, b = Name("a"), Name("b")
+    for name, place in (("a", left), ("b", right)):
+        block.let(name, _position(place))
+    block.let("x", _key(a))
+    block.let("y", _key(b))
+    with block.repeat(Constant(True)):
+        k = block.let("k", left + right - middle)
+        with block.when(call("less", y, x)):
+            block.do(_put(k, b))
+            block.let("right", right + 1)
+            with block.when(compare("==", right, end)):
+                block.add(Break())
+            block.let("b", _position(right))
+            block.let("y", _key(b))
+        with block.otherwise():
+            block.do(_put(k, a))
+            block.let("left", left + 1)
+            with block.when(compare("==", left, middle)):
+                block.add(Break())
+            block.let("a", _position(left))
+            block.let("x", _key(a))
+
+
+def _position(place: Expression) -> Call:
+    return call("out", view, source + place * step)
+
+
+def _key(position: Expression) -> Call:
+    return call("load", view, keys + position * key_step)
+
+
+def _put(place: Expression, position: Given) -> Call:
+    return call("put", view, to + place * to_step, position)
 
 
 def shuffle(dtype: Dtype, load: Primitive, out: Primitive, put: Primitive) -> Primitive:
@@ -109,29 +173,34 @@ def shuffle(dtype: Dtype, load: Primitive, out: Primitive, put: Primitive) -> Pr
     on, every ``step``.
     """
     assert dtype == "int32", f"choices of type {dtype}"
+    calls = {"load": load, "out": out, "put": put}
 
-    @inner
-    def order(view: object, choices: int, choice_step: int, at: int, step: int, count: int) -> None:
-        for k in range(count):
-            place = min(max(load(view, choices + k * choice_step), 0), k)
-            put(view, at + k * step, out(view, at + place * step))
-            put(view, at + place * step, k)
+    @inner("void", _taking(choices, choice_step, at, step, count), calls)
+    def order(block: Block) -> None:
+        k = Name("k")
+        with block.loop("k", count):
+            choice = call("load", view, choices + k * choice_step)
+            place = block.let("place", call("min", call("max", choice, 0), k))
+            block.do(call("put", view, at + k * step, call("out", view, at + place * step)))
+            block.do(call("put", view, at + place * step, k))
 
     return order
 
 
-def _search(less: Primitive, load: Primitive, is_right: bool) -> Primitive:
-    @inner
-    def search(view: object, start: int, step: int, count: int, value: float) -> int:
-        low, high = 0, count
-        while low < high:
-            middle = (low + high) // 2
-            found = load(view, start + middle * step)
-            after = where(is_right, not less(value, found), less(found, value))
-            if after:
-                low = middle + 1
-            else:
-                high = middle
+def _search(dtype: Dtype, load: Primitive, is_right: bool) -> Primitive:
+    parameters: dict[str, Argument] = {**_taking(start, step, count), "value": dtype}
+
+    @inner("int64", parameters, {"less": is_less(dtype), "load": load})
+    def search(block: Block) -> Expression:
+        low, high = block.let("low", 0), block.let("high", count)
+        with block.repeat(low < high):
+            half = block.let("middle", (low + high) // 2)
+            found = block.let("found", call("load", view, start + half * step))
+            before, after = call("less", found, value), Not(call("less", value, found))
+            with block.when(after if is_right else before):
+                block.let("low", half + 1)
+            with block.otherwise():
+                block.let("high", half)
         return low
 
     return search
@@ -142,9 +211,9 @@ def searchleft(dtype: Dtype, load: Primitive) -> Primitive:
 
     The sorted values of ``dtype`` lie from offset ``start`` on, every ``step`` elements.
     """
-    return _search(is_less(dtype), load, False)
+    return _search(dtype, load, False)
 
 
 def searchright(dtype: Dtype, load: Primitive) -> Primitive:
     """Return ``search(view, start, step, count, value)``: the last place that keeps the order."""
-    return _search(is_less(dtype), load, True)
+    return _search(dtype, load, True)

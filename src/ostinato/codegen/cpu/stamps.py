@@ -10,7 +10,9 @@ import time
 
 from ostinato.codegen.cpu.llvm import Builder, alloca, declare
 from ostinato.codegen.cpu.llvm_text import I32, I64, Value, constant, i64, vector_type
-from ostinato.codegen.cpu.primitive import Primitive, inner, primitive
+from ostinato.codegen.cpu.primitive import Argument, Primitive, inner, primitive
+from ostinato.codegen.loops.expression import Constant, Given, Name, call, item
+from ostinato.codegen.loops.statements import Block
 
 COUNT, LAST, ROOM, EVENTS, FIRST = 0, 1, 2, 3, 4
 HEAD = 8  # words before the slots
@@ -31,37 +33,44 @@ clock_ns: Primitive = primitive("clock_ns", "int64", (), _emit_clock)
 """``clock_ns()``: nanoseconds of a clock that never goes back."""
 
 
-@inner
-def begin(log: list[int], own: int) -> None:
+log, own, slot, loop, value = map(Name, ("log", "own", "slot", "loop", "value"))
+
+
+def _taking(*numbers: Name) -> dict[str, Argument]:
+    return {"log": "array", **{each.id: "int64" for each in numbers}}
+
+
+def _event(out: Block, kind: Given, first: Given, second: Given) -> None:
+    """Write three words, while there is room."""
+    count = out.let("count", item(log, own + COUNT))
+    with out.when(count < item(log, own + ROOM)):
+        at = out.let("at", item(log, own + EVENTS) + Constant(EVENT_WORDS) * count)
+        out.write(log, at, kind)
+        out.write(log, at + 1, first)
+        out.write(log, at + 2, second)
+        out.write(log, own + COUNT, count + 1)
+
+
+@inner("void", _taking(own), {"clock_ns": clock_ns})
+def begin(out: Block) -> None:
     """Set the clock of a worker whose words begin at ``own``."""
-    now = clock_ns()
-    log[own + LAST] = now
-    log[own + FIRST] = now
+    now = out.let("now", call("clock_ns"))
+    out.write(log, own + LAST, now)
+    out.write(log, own + FIRST, now)
 
 
-@inner
-def stamp(log: list[int], own: int, slot: int) -> None:
+@inner("void", _taking(own, slot), {"clock_ns": clock_ns})
+def stamp(out: Block) -> None:
     """Give a slot the time since the last stamp, and keep an event while there is room."""
-    now, before = clock_ns(), log[own + LAST]
-    log[own + HEAD + 2 * slot] += now - before
-    log[own + HEAD + 2 * slot + 1] += 1
-    log[own + LAST] = now
-    count = log[own + COUNT]
-    if count < log[own + ROOM]:
-        at = log[own + EVENTS] + EVENT_WORDS * count
-        log[at] = slot
-        log[at + 1] = before
-        log[at + 2] = now
-        log[own + COUNT] = count + 1
+    now, before = out.let("now", call("clock_ns")), out.let("before", item(log, own + LAST))
+    taken = own + HEAD + Constant(2) * slot
+    out.write(log, taken, item(log, taken) + (now - before))
+    out.write(log, taken + 1, item(log, taken + 1) + 1)
+    out.write(log, own + LAST, now)
+    _event(out, slot, before, now)
 
 
-@inner
-def mark(log: list[int], own: int, loop: int, value: int) -> None:
+@inner("void", _taking(own, loop, value))
+def mark(out: Block) -> None:
     """Keep, while there is room, that a loop reached a value: it began at the last stamp."""
-    count = log[own + COUNT]
-    if count < log[own + ROOM]:
-        at = log[own + EVENTS] + EVENT_WORDS * count
-        log[at] = -1 - loop
-        log[at + 1] = value
-        log[at + 2] = log[own + LAST]
-        log[own + COUNT] = count + 1
+    _event(out, Constant(-1) - loop, value, item(log, own + LAST))

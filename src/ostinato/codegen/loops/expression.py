@@ -22,9 +22,40 @@ Sign = Literal["<", "<=", ">", ">=", "==", "!="]
 
 
 class Expression:
-    """A value of a kernel or of a driver."""
+    """A value of a kernel or of a driver; Python's operators make others of it.
+
+    >>> print((Name("x") + 1) * 2 < Name("y"))
+    (x + 1) * 2 < y
+    """
 
     __slots__ = ()
+
+    def __add__(self, other: Given) -> Expression:
+        return binary("+", self, other)
+
+    def __sub__(self, other: Given) -> Expression:
+        return binary("-", self, other)
+
+    def __mul__(self, other: Given) -> Expression:
+        return binary("*", self, other)
+
+    def __mod__(self, other: Given) -> Expression:
+        return binary("%", self, other)
+
+    def __floordiv__(self, other: Given) -> Expression:
+        return binary("//", self, other)
+
+    def __and__(self, other: Given) -> Expression:
+        return binary("&", self, other)
+
+    def __lt__(self, other: Given) -> Expression:
+        return compare("<", self, other)
+
+    def __gt__(self, other: Given) -> Expression:
+        return compare(">", self, other)
+
+    def __ge__(self, other: Given) -> Expression:
+        return compare(">=", self, other)
 
     @property
     def level(self) -> int:

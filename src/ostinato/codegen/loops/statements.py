@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from ostinato.codegen.loops.expression import Call, Expression, Given, given
+from ostinato.codegen.loops.expression import Call, Expression, Given, Name, given
 
 Kind = Literal["int64", "int64[::1]", "uint8[::1]"]
 
@@ -154,8 +154,12 @@ class Block:
     def extend(self, statements: Iterable[Statement]) -> None:
         self._open[-1].extend(statements)
 
-    def let(self, name: str, value: Given) -> None:
+    def let(self, name: str, value: Given) -> Name:
         self.add(Let((name,), given(value)))
+        return Name(name)
+
+    def write(self, array: Given, index: Given, value: Given) -> None:
+        self.add(Write(given(array), given(index), given(value)))
 
     def do(self, call: Call, remark: str = "") -> None:
         self.add(Do(call, remark))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import cast as typed
 
 import numpy as np
@@ -23,7 +24,6 @@ from ostinato.codegen.cpu.native.numbers import (
 )
 from ostinato.codegen.cpu.native.scope import Meaning, Memory, Scope, assigned_often
 from ostinato.codegen.cpu.primitive import Inner, Written, where
-from ostinato.codegen.loops import reader
 from ostinato.codegen.loops.expression import (
     Binary,
     Call,
@@ -309,38 +309,40 @@ class Writer:
 
     def called(self, function: Inner, args: Sequence[Meaning]) -> Meaning:
         """A call of a subroutine, which this module gets with the first one."""
-        memories = [each.element if isinstance(each, Memory) else None for each in args]
         flat = [
             each.value
             if isinstance(each, Memory)
             else cast(self.b, self.require_number(each), "int64").value
             for each in args
         ]
-
-        def body(inner: Builder, given: list[Value]) -> None:
-            inside = Writer(Scope(inner, {}, frozenset()))
-            meanings: list[Meaning] = [
-                Number("int64", value) if element is None else Memory(value, element)
-                for value, element in zip(given, memories, strict=True)
-            ]
-            inner.ret(inside.require_number(inside.inlined(function, meanings)).value)
-
-        name = f"ostinato.{function.function.__name__}"
         kinds = [value.type for value in flat]
-        found = internal_function(self.b.module, name, I64, kinds, body, "noinline", "nounwind")
-        return Number("int64", self.b.call(found, flat))
+        name, body = f"ostinato.{function.name}", partial(emit_inner, function)
+        made = internal_function(self.b.module, name, I64, kinds, body, "noinline", "nounwind")
+        return Number("int64", self.b.call(made, flat))
 
     def inlined(self, function: Inner, args: Sequence[Meaning]) -> Meaning:
-        """A call of a function written in Python: its statements, here."""
-        found = reader.written(function.function)
-        often = assigned_often(found.body)
-        writer = Writer(Scope(self.b, found.around, often))
-        if often & {*found.parameters}:
-            raise UnreadableError(f"{function.function.__name__} assigns to a parameter")
-        for name, value in zip(found.parameters, args, strict=True):
-            writer.scope.bind(name, value)
-        writer.body(found.body)
-        return writer.meaning(found.result) if found.result is not None else None
+        """What a function of the loop IR does, here; its value."""
+        often = assigned_often(function.body)
+        writer = Writer(Scope(self.b, function.calls, often))
+        if often & function.parameters.keys():
+            raise UnreadableError(f"{function.name} assigns to a parameter")
+        for (name, kind), each in zip(function.parameters.items(), args, strict=True):
+            meaning = cast(self.b, each, kind) if isinstance(each, Number) else each
+            writer.scope.bind(name, meaning)
+        writer.body(function.body)
+        return None if function.value is None else writer.meaning(function.value)
+
+
+def emit_inner(function: Inner, builder: Builder, given: Sequence[Value]) -> None:
+    """Write the body of a function of arrays and numbers, with what it returns."""
+    writer = Writer(Scope(builder, {}, frozenset()))
+    parts: list[Meaning] = [
+        Memory(value, value.type.element) if kind == "array" else Number(kind, value)
+        for kind, value in zip(function.arguments, given, strict=True)
+    ]
+    made = writer.inlined(function, parts)
+    if function.value is not None:
+        builder.ret(cast(builder, writer.require_number(made), function.result).value)
 
 
 def lanes_of(bounds: Sequence[Expression]) -> int:
