@@ -12,8 +12,8 @@ from typing import TypeAlias
 from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.payne_hanek import reduce_exactly
 from ostinato.codegen.cpu.polynomials import PI, nearest, parts
-from ostinato.codegen.cpu.slow_path import rarely
 from ostinato.codegen.cpu.vector import Float, Vector
+from ostinato.codegen.cpu.vector_forms import rarely
 
 Unary: TypeAlias = Callable[[Vector, Value], Value]
 

@@ -12,11 +12,7 @@ import numpy as np
 
 from ostinato.codegen.cpu.access import access
 from ostinato.codegen.cpu.digest import digest
-from ostinato.codegen.cpu.flags import (
-    DRIVER,
-    KERNEL,
-    lanes,
-)
+from ostinato.codegen.cpu.flags import DRIVER, KERNEL, lanes
 from ostinato.codegen.cpu.half import (
     bfloat16_bits_f32,
     bfloat16_value_u16,
@@ -24,9 +20,7 @@ from ostinato.codegen.cpu.half import (
     float16_value_u16,
 )
 from ostinato.codegen.cpu.kernel_addresses import call_python, invoke
-from ostinato.codegen.cpu.matmul import (
-    matmul,
-)
+from ostinato.codegen.cpu.matmul import matmul
 from ostinato.codegen.cpu.phase_workers import (
     claim,
     enter,
@@ -36,9 +30,7 @@ from ostinato.codegen.cpu.phase_workers import (
     rest,
     store_release,
 )
-from ostinato.codegen.cpu.prefetch import (
-    prefetch,
-)
+from ostinato.codegen.cpu.prefetch import prefetch
 from ostinato.codegen.cpu.primitive import where
 from ostinato.codegen.cpu.random_bits import (
     fold_seed,
@@ -55,21 +47,9 @@ from ostinato.codegen.cpu.random_bits import (
 )
 from ostinato.codegen.cpu.row_lists import living
 from ostinato.codegen.cpu.scalar import PRIMITIVES
-from ostinato.codegen.cpu.sorting import (
-    argsort,
-    searchleft,
-    searchright,
-    shuffle,
-)
-from ostinato.codegen.cpu.transpose import (
-    transpose_f32,
-    transpose_f64,
-)
-from ostinato.codegen.loops.matmul_spec import (
-    Matmul,
-    Operand,
-    Step,
-)
+from ostinato.codegen.cpu.sorting import argsort, searchleft, searchright, shuffle
+from ostinato.codegen.cpu.transpose import transpose_f32, transpose_f64
+from ostinato.codegen.loops.matmul_spec import Matmul, Operand, Step
 
 __all__ = [
     "DRIVER",

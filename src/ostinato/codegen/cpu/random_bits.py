@@ -7,11 +7,11 @@ Every argument is an integer taken modulo 2**32.
 from collections.abc import Sequence
 
 from ostinato.codegen.cpu import periodic, polynomials
-from ostinato.codegen.cpu.element_functions import Pure, call_form
 from ostinato.codegen.cpu.llvm import Builder
 from ostinato.codegen.cpu.llvm_text import I32, I64, Type, Value, constant, i64, vector_type
 from ostinato.codegen.cpu.primitive import Emit, Primitive, primitive
 from ostinato.codegen.cpu.vector import Float, Vector
+from ostinato.codegen.cpu.vector_forms import Pure, call_form
 from ostinato.pdg.node import Dtype
 
 _ROUNDS = 10
@@ -85,12 +85,12 @@ def _word(index: int) -> Primitive:
     )
 
 
-def _uniform(v: Vector, words: list[Value]) -> Value:
+def _uniform(v: Vector, words: Sequence[Value]) -> Value:
     block = _block(v.builder, words, v.lanes)
     return _unit_f32(v, block[0]) if v.dtype == "float32" else _unit_f64(v, *block[:2])
 
 
-def _normal(v: Vector, words: list[Value]) -> Value:
+def _normal(v: Vector, words: Sequence[Value]) -> Value:
     block = _block(v.builder, words, v.lanes)
     if v.dtype == "float32":
         return _box_muller(v, _unit_f32(v, block[0]), _unit_f32(v, block[1]))

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from ostinato.codegen.cpu.llvm import alloca, emit_loop
 from ostinato.codegen.cpu.llvm_text import Value, i64
-from ostinato.codegen.cpu.slow_path import rarely
 from ostinato.codegen.cpu.vector import Vector
+from ostinato.codegen.cpu.vector_forms import rarely
 
 _STEPS = 6  # of 51 bits each: the largest quotient of float32 is below 2**278
 _SPAN = 50  # bits that a step of the slow path takes away at least
