@@ -4,7 +4,7 @@
 PYTHON := .venv/bin/python
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types check fuzz coverage mutate mutants bench peers clean
+.PHONY: help demo test lint types check fuzz coverage mutate mutants pythons bench peers clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,6 +14,9 @@ demo: .venv/.installed-plot  ## train REINFORCE on CartPole until it is solved
 
 test: .venv/.installed-test  ## run the tests
 	$(PYTHON) -m pytest -q -n 2 --dist loadgroup
+
+pythons:  ## the tests on every supported Python of this machine
+	.ci/pythons
 
 lint: .venv/.installed-dev  ## ruff: lint and formatting
 	.venv/bin/ruff check .
@@ -59,9 +62,9 @@ peers: .venv/.installed-plot $(PEERS:%=.venv-peers/%/.installed)  ## the peers o
 	@touch $@
 
 clean:  ## remove the environment, caches and runs
-	rm -rf .venv .venv-peers build dist runs mutants .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
+	rm -rf .venv .venv-peers .venv-pythons build dist runs mutants .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/.installed-%: pyproject.toml .ci/venv
+.venv/.installed-%: pyproject.toml .ci/venv .ci/constraints.txt
 	.ci/venv $*
 	@touch $@
