@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ostinato.pdg.condition import Cond, at_least, every, some
 from ostinato.pdg.demand.demand import Demand, box, read_relation
-from ostinato.pdg.errors import CoverageError, DomainError, ShapeError
+from ostinato.pdg.errors import CoverageError, DomainError, OstinatoError, ShapeError
 from ostinato.pdg.index import (
     Dim,
     Expr,
@@ -40,8 +40,25 @@ def check(
     Errors: CoverageError, DomainError, ShapeError, each with the first bad point.
     """
     demand = Demand(pdg, pdg.minimum_extents if minimum_extents is None else minimum_extents)
-    users = _users(pdg)
-    for node in pdg.nodes():
+    try:
+        _check_all(demand, is_rewritten)
+    except (CoverageError, DomainError, ShapeError) as error:
+        raise (_uncertain(error) if demand.is_rough else error) from None
+    return demand
+
+
+def _uncertain(error: CoverageError | DomainError | ShapeError) -> OstinatoError:
+    """An error that a program may not have: its demand is known roughly."""
+    fact = f"too many conditions on the point to tell whether {error.fact}"
+    remedy = (
+        "Guard the read with a condition of its own, or choose by data: `ot.where(mask, a, b)`."
+    )
+    return type(error)(fact, remedy, error.where)
+
+
+def _check_all(demand: Demand, is_rewritten: bool) -> None:
+    users = _users(demand.pdg)
+    for node in demand.pdg.nodes():
         match node.op:
             case Input() | Random() | Host():
                 _check_leaf(demand, users, node)
@@ -59,7 +76,6 @@ def check(
                 _check_window(demand, node, dim, steps)
             case _:
                 pass
-    return demand
 
 
 def _users(pdg: Pdg) -> dict[Node, list[Node]]:
@@ -84,7 +100,7 @@ def _outside(
     demand: Demand, users: dict[Node, list[Node]], node: Node, bad: Set
 ) -> DomainError | AssertionError:
     """The error for demanded points outside a box, at the read through which they left it."""
-    trail = [(node, bad)]
+    trail, leaf = [(node, bad)], node
     seen: set[Node] = set()
     while trail:
         node, bad = trail.pop()
@@ -98,6 +114,8 @@ def _outside(
                 return _read_error(demand, user, inside, bad)
             if not culprits.is_empty():
                 trail.append((user, culprits))
+    if demand.is_rough:
+        return DomainError(f"{called(leaf)} is read outside its domain", "", leaf.where)
     return AssertionError(f"no read leaves the box of {node}, yet {bad} is demanded")
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import assert_never
 
-from ostinato.pdg.condition import equal
+from ostinato.pdg.condition import ALWAYS, Cond, equal
+from ostinato.pdg.demand.split_sets import Halves
 from ostinato.pdg.index import Dim, Expr, Slice, expr
 from ostinato.pdg.isl import LowerBounds, Relation, Set, condition_set, domain_set, relation
 from ostinato.pdg.isl import universe as every_point
@@ -46,6 +47,7 @@ from ostinato.pdg.node import (
 
 _SETTLE_ROUNDS = 3  # growths of one recurrence before its demand is widened
 _WIDEN_ROUNDS = 6  # growths before it becomes the whole box
+_MOST = 32  # size of a set: isl takes exponential time for remainders in many pieces
 
 
 @lru_cache(maxsize=1024)
@@ -82,11 +84,6 @@ def _span(dims: tuple[Dim, ...], dim: Dim, reverse: bool) -> Relation:
     return relation(dims, dims, exprs, within=[(steps, size)])
 
 
-def _united(known: Set, points: Set) -> Set:
-    """Both sets as one: the known one itself where nothing is new."""
-    return known if points.is_subset(known) else known | points
-
-
 def _widened(known: Set, grown: Set, inside: Set) -> Set:
     """A grown set with what the known one's remaining limits leave room for."""
     return grown | (known.widened(grown) & inside)
@@ -94,16 +91,21 @@ def _widened(known: Set, grown: Set, inside: Set) -> Set:
 
 @dataclass(eq=False)
 class Demand:
-    """The demanded points of every node of a program, for extents from ``minimum`` on."""
+    """The demanded points of every node of a program, for extents from ``minimum`` on.
+
+    Demand ``is_rough`` where some set had too many pieces, and a simple one around it was taken.
+    """
 
     pdg: Pdg
     minimum: LowerBounds
+    is_rough: bool = field(init=False, default=False)
     _sets: dict[Node, Set] = field(init=False)
     _growths: dict[str, int] = field(init=False)
     _known: dict[Hashable, Set] = field(init=False)
+    _halves: Halves = field(init=False)
 
     def __post_init__(self) -> None:
-        self._sets, self._growths, self._known = {}, {}, {}
+        self._sets, self._growths, self._known, self._halves = {}, {}, {}, Halves()
         self._propagate()
         self._known.clear()
 
@@ -145,8 +147,8 @@ class Demand:
         """The demanded points of a recurrent tensor that no case of its equations covers."""
         equation = self.pdg.equations[name]
         rest = self.of(equation.rec) & box(equation.rec.domain)
-        for cond, _ in equation.cases:
-            rest = rest - condition_set(rest.dims, cond)
+        for cond in sorted((c for c, _ in equation.cases), key=lambda c: c != ALWAYS):
+            rest = self._cut(rest, condition_set(rest.dims, cond), Set.__sub__)
         return rest.assume(self.minimum)
 
     def operands(self, node: Node, points: Set) -> Iterator[tuple[Node, Set]]:
@@ -163,14 +165,12 @@ class Demand:
                 reached = partial(self._reached, across, points)
                 yield x, self._once(reached, "reached", across, points)
             case Case(cond):
-                holds = condition_set(points.dims, cond)
-                yield node.args[0], self._once(lambda: points & holds, "and", cond, points)
-                yield node.args[1], self._once(lambda: points - holds, "not", cond, points)
+                yield from zip(node.args, self._parts(points, cond), strict=True)
             case Scan(_, dim, reverse):
-                yield node.args[0], _span(points.dims, dim, reverse).apply(points)
+                yield node.args[0], self._simple(_span(points.dims, dim, reverse).apply(points))
             case Linear(dim, reverse):
                 inside = points & box((dim,)).onto(points.dims)
-                steps = _span(points.dims, dim, reverse).apply(inside)
+                steps = self._simple(_span(points.dims, dim, reverse).apply(inside))
                 first = equal(expr(dim), expr(dim.extent) - 1 if reverse else 0)
                 yield node.args[0], steps - condition_set(points.dims, first)
                 yield node.args[1], steps
@@ -185,50 +185,79 @@ class Demand:
     def _cases(self, name: str, points: Set) -> Iterator[tuple[Node, Set]]:
         equation = self.pdg.equations.get(name)
         for cond, right in equation.cases if equation else ():
-            holds = condition_set(points.dims, cond)
-            yield right, self._once(partial(points.__and__, holds), "and", cond, points)
-            points = self._once(partial(points.__sub__, holds), "not", cond, points)
+            part, points = self._parts(points, cond)
+            yield right, part
+
+    def _parts(self, points: Set, cond: Cond) -> tuple[Set, Set]:
+        """The points where a condition holds, and the others."""
+        holds = condition_set(points.dims, cond)
+        part = self._once(partial(self._cut, points, holds, Set.__and__), "and", cond, points)
+        rest = self._once(partial(self._cut, points, holds, Set.__sub__), "not", cond, points)
+        self._halves.note(part, rest, points)
+        return part, rest
+
+    def _cut(self, points: Set, holds: Set, by: Callable[[Set, Set], Set]) -> Set:
+        """A part of a set; where it has too many pieces, that of a simple set around the set."""
+        found = by(points, holds)
+        return found if found.size <= _MOST else self._simple(by(self._roughly(points), holds))
+
+    def _simple(self, points: Set) -> Set:
+        """A set itself; where it has too many pieces, a simple one around it."""
+        return points if points.size <= _MOST else self._roughly(points)
+
+    def _roughly(self, points: Set) -> Set:
+        self.is_rough = True
+        return self._once(partial(points.roughly, _MOST), "rough", points)
 
     def _propagate(self) -> None:
         order = {node: k for k, node in enumerate(self.pdg.nodes())}
-        waiting: list[int] = []  # users before operands: the highest number first
         nodes = list(order)
-        queued: set[int] = set()
+        waiting: list[int] = []  # users before operands: the highest number first
+        asked: dict[Node, list[Set]] = {}  # by the users of those that wait
 
-        def grow(node: Node, points: Set) -> None:
-            if self._grow(node, points) and order[node] not in queued:
-                queued.add(order[node])
+        def ask(node: Node, points: Set) -> None:
+            if node not in asked:
                 heapq.heappush(waiting, -order[node])
+            asked.setdefault(node, []).append(points)
 
         for _, node in self.pdg.outputs:
-            grow(node, box(node.domain))
+            ask(node, box(node.domain))
         while waiting:
-            k = -heapq.heappop(waiting)
-            queued.discard(k)
-            for arg, points in self.operands(nodes[k], self._sets[nodes[k]]):
-                grow(arg, points)
+            node = nodes[-heapq.heappop(waiting)]
+            if self._grow(node, asked.pop(node)):
+                for arg, points in self.operands(node, self._sets[node]):
+                    ask(arg, points)
 
-    def _grow(self, node: Node, points: Set) -> bool:
+    def _grow(self, node: Node, asked: list[Set]) -> bool:
         """Add points to the demand of a node; whether any was new."""
         known = self._sets.get(node)
-        if points is known:
-            return False
-        if points.dims != node.domain:
-            given = points
-            points = self._once(lambda: given.onto(node.domain), "onto", node.domain, given)
-        if known is None:
-            self._sets[node] = points
-            return not points.is_empty()
-        grown = self._once(partial(_united, known, points), "or", known, points)
+        parts = self._halves.joined(asked)
+        parts = [self._onto(node.domain, points) for points in parts]
+        parts = self._halves.joined(parts if known is None else [known, *parts])
+        grown = parts[0]
+        for part in parts[1:]:
+            grown = self._once(partial(self._united, grown, part), "or", grown, part)
         if grown is known:
             return False
+        if known is None:
+            self._sets[node] = grown
+            return not grown.is_empty()
         if isinstance(node.op, Rec):
             grown = self._settle(node, known, grown)
         self._sets[node] = grown
         return True
 
+    def _onto(self, dims: tuple[Dim, ...], points: Set) -> Set:
+        if points.dims == dims:
+            return points
+        return self._once(lambda: points.onto(dims), "onto", dims, points)
+
+    def _united(self, known: Set, points: Set) -> Set:
+        """Both sets as one: the known one itself where nothing is new."""
+        return known if points.is_subset(known) else self._simple(known | points)
+
     def _reached(self, across: Relation, points: Set) -> Set:
-        return across.apply(points).assume(self.minimum)
+        return self._simple(across.apply(points).assume(self.minimum))
 
     def _settle(self, node: Node, known: Set, grown: Set) -> Set:
         name, inside = str(node.op), box(node.domain)

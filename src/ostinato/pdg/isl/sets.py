@@ -18,6 +18,7 @@ from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every, at_least, equal
 from ostinato.pdg.index import Dim, ExprLike, Extent, expr
 from ostinato.pdg.isl.convert import (
     CONTEXT,
+    DIV,
     IN,
     OUT,
     PARAM,
@@ -171,6 +172,18 @@ class Set:
     def gist(self, context: Set) -> Set:
         """A simpler set with the same points inside ``context``."""
         return Set(self.dims, self.raw.gist(self._same_dims(context).raw).coalesce())
+
+    @property
+    def size(self) -> int:
+        """How many pieces it has; each remainder in one counts as three more."""
+        return sum(1 + 3 * basic.dim(DIV) for basic in self.raw.get_basic_sets())
+
+    def roughly(self, most: int) -> Set:
+        """A simple set around this one: remainders are dropped, and pieces beyond ``most``."""
+        raw = self.raw.remove_divs().coalesce()
+        if raw.n_basic_set() > most:
+            raw = islpy.Set.from_basic_set(raw.simple_hull())
+        return Set(self.dims, raw)
 
     def pieces(self) -> tuple[Cond, ...]:
         """Conjunctions whose union is the set."""
