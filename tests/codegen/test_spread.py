@@ -20,7 +20,7 @@ SIZES = {"B": 4, "T": 9}
 
 @pytest.fixture(autouse=True)
 def _worth(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hoist, "PASSED", 1)
+    monkeypatch.setattr(hoist, "WORTH", 0.01)
 
 
 def judged(wide: int = 4, hints: dict[str, int] | None = None, ends: bool = False) -> Builder:
@@ -92,7 +92,7 @@ def test_few_steps_are_not_shared_out() -> None:
 
 
 def test_little_work_stays_where_its_operands_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hoist, "PASSED", 512)
+    monkeypatch.setattr(hoist, "WORTH", 16)
     assert not shared(plan(judged().system()))
 
 

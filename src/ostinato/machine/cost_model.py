@@ -42,6 +42,10 @@ class CostModel:
         lanes = self.lanes(dtype)
         return math.ceil(max(elements, 1) / lanes) * float(lanes)
 
+    def filled(self, elements: float, dtype: str) -> float:
+        """The elements that loops of unknown form take the time of: at least a vector."""
+        return float(max(elements, self.lanes(dtype)))
+
     def function_ns(self, fn: str) -> float:
         """An elementwise function of one float32 element."""
         return self.profile.functions.get(fn, self.profile.step_ns)
@@ -86,23 +90,38 @@ class CostModel:
         """Moving one byte of a set of bytes that is used again and again."""
         return self.profile.byte_ns[self.level(size_bytes)]
 
+    def handed_over_ns(self) -> float:
+        """A number that one worker writes to memory and another one reads."""
+        return 4 * (2 * self.profile.byte_ns[-1] + self.profile.passed_ns)
+
     # Matrix products
 
     def multiply_ns(self, rows: float, multiplies: float, form: Form, dtype: str) -> float:
-        """A multiply-add of a product with so many rows and multiply-adds."""
+        """A multiply-add of a product with so many rows, or columns if these are fewer.
+
+        With one of either no element of the other operand serves twice.
+        """
         profile = self.profile
         size = 0 if rows <= 1 else 1 + (multiplies > SMALL) + (multiplies > MEDIUM)
         slow = {"broadcast": 1.0, "dots": profile.dots, "plain": profile.plain}[form]
         return profile.multiply_ns[size] * self.wide(dtype) * slow
 
-    def product_ns(self, m: float, n: float, k: float, form: Form, dtype: str) -> float:
-        """A matrix product: its start, and the multiply-adds of whole vectors."""
-        rate = self.multiply_ns(m, m * n * k, form, dtype)
+    def product_ns(
+        self, m: float, n: float, k: float, form: Form, dtype: str, has_loops: bool = True
+    ) -> float:
+        """A matrix product: its start, and the multiply-adds of whole vectors.
+
+        Where it has no loops yet, it starts one.
+        """
+        rate = self.multiply_ns(min(m, n), m * n * k, form, dtype)
+        fill, start = self.vectors, self.profile.product_ns
+        if not has_loops:
+            fill, start = self.filled, start + self.profile.leaf_ns
         if form == "broadcast":
-            n = self.vectors(n, dtype)
+            n = fill(n, dtype)
         elif form == "dots":
-            k = self.vectors(k, dtype)
-        return self.profile.product_ns + m * n * k * rate
+            k = fill(k, dtype)
+        return start + m * n * k * rate
 
     # Steps that wait for each other
 
@@ -129,3 +148,7 @@ class CostModel:
     def call_ns(self, workers: int) -> float:
         """A call of a compiled program, until all workers have begun."""
         return self.profile.run_ns + (self.profile.joining_ns if workers > 1 else 0.0)
+
+
+# For plans: the order in which they add numbers up is the same, whatever was measured.
+REFERENCE = CostModel(Profile())

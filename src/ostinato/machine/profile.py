@@ -44,7 +44,7 @@ class Profile:
     kernel_ns: float = 18.0  # calling a kernel
     joining_ns: float = 20_000.0  # until other workers have begun a run, and found its memory
     barrier_ns: float = 500.0  # all workers wait for each other
-    line_ns: float = 4.5  # a line of many from the cache of another core; 4 to 14 were seen
+    passed_ns: float = 0.0703  # a byte of many from the cache of another core; up to 0.22 was seen
     leaf_ns: float = 5.5  # starting a vector loop
     point_ns: float = 0.24  # one point of a loop without vectors
     serial_ns: float = 3.0  # a step that waits for the one before
@@ -62,6 +62,7 @@ class Profile:
     level_bytes: tuple[int, ...] = (48 << 10, 2 << 20, 32 << 20)  # what each level holds
     vector_bytes: int = 64
     strided_ns: float = 0.82  # reading an element whose neighbour lies elsewhere
+    transposed_ns: float = 0.045  # an element of a matrix that is transposed, square by square
     copy_ns: float = 0.56  # returning an element of a result that lies in another order
     draw_ns: float = 1.4  # a uniform draw
     normal_ns: float = 3.3  # a normal draw

@@ -50,7 +50,7 @@ def passing_ns(
                 if stored.place == "global" and stored.tensor in writer.writes
             )
             total += max(found, default=0.0)
-    return total * profile.line_ns / plan.target.line_bytes
+    return total * profile.passed_ns
 
 
 def _called(

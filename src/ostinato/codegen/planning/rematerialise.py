@@ -7,16 +7,17 @@ belongs to the loop of its readers: it says so (`Statement.later`), and nothing 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ostinato.codegen.ir.extents import Sizes
 from ostinato.codegen.ir.fresh_names import fresh
-from ostinato.codegen.ir.system import Call, Draw, Load, Statement, System, Value, children, loads
+from ostinato.codegen.ir.system import Call, Load, Statement, System, loads
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.planning.long_lived import Kept
-from ostinato.codegen.scheduling.leaves import LONG
+from ostinato.codegen.systems.equation_cost import point_ns
 from ostinato.codegen.systems.prepare import needed
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
@@ -27,8 +28,6 @@ Ways = Mapping[str, Way]  # lowered statement -> how later loops get it
 Fixed = tuple[tuple[Dim, Expr], ...]  # a dim, and the only point of it that is read
 COPIED = ("map", "fold", "matmul")  # kinds of equations that copies are made of
 DEEPEST = 64  # equations that one value may take to compute again
-PLAIN, SLOW, DRAWN = 1.0, 16.0, 24.0  # what a function, a long one and a draw take
-MULTIPLY = 0.25  # what a term of a sum takes
 
 
 class Unavailable(Exception):
@@ -147,31 +146,15 @@ def is_read_by_step(system: System, k: Kept) -> bool:
     return True
 
 
-def work(system: System, changed: System, name: str, sizes: Sizes) -> float:
-    """What the statements that a change adds take for every element of the named one.
-
-    Unit: functions such as an addition, of one element.
-    """
-    new = [s for n, s in changed.statements.items() if n not in system.statements]
-    total = sum(sizes.elements(s.lowered) * _each(s, sizes) for s in new)
-    return total / sizes.elements(name)
+def added_ns(system: System, changed: System, sizes: Sizes) -> float:
+    """What the statements that a change adds take at one point of their loops."""
+    new = (s for n, s in changed.statements.items() if n not in system.statements)
+    points = ((s, _terms(s, sizes) * sizes.elements(s.lowered)) for s in new)
+    return sum(size * point_ns(s, size) for s, size in points)
 
 
-def _each(s: Statement, sizes: Sizes) -> float:
-    """What one element of the result takes."""
-    terms = 1.0
-    for axis in s.axes:
-        terms *= sizes.steps(axis.pad) if axis.index in s.reduced else 1
-    for dim in s.dims:
-        terms *= sizes.steps(expr(dim.extent)) if dim in s.reduced else 1
-    value = max(map(_value, (value for _, value in s.clauses)), default=0.0)
-    return terms * (MULTIPLY if s.kind == "matmul" else value + (s.kind == "fold"))
-
-
-def _value(value: Value) -> float:
-    own = 0.0
-    if isinstance(value, Draw):
-        own = DRAWN
-    elif isinstance(value, Call):
-        own = SLOW if value.fn in LONG else PLAIN
-    return own + sum(map(_value, children(value)))
+def _terms(s: Statement, sizes: Sizes) -> float:
+    """The terms that one element of the result takes."""
+    axes = (sizes.steps(a.pad) for a in s.axes if a.index in s.reduced)
+    dims = (sizes.steps(expr(d.extent)) for d in s.dims if d in s.reduced)
+    return float(math.prod(axes) * math.prod(dims))

@@ -114,7 +114,7 @@ def _scheduled(
     spreads: bool,
 ) -> Scheduled:
     split = split_folds(lay_out(prepared, target), tiled.tiles)
-    split, products = find_products(split, Sizes(split, hints), target)
+    split, products = find_products(split, Sizes(split, hints))
     split = masked_sums(split, products, outputs, target)
     statements, products, units = join_epilogues(split, products, target)
     deps = dependences(units, tiled.spans)

@@ -18,9 +18,9 @@ from ostinato.codegen.planning.rematerialise import (
     Unavailable,
     Way,
     Ways,
+    added_ns,
     again,
     is_read_by_step,
-    work,
 )
 from ostinato.codegen.systems.value_numbering import joined
 from ostinato.machine.profile import TYPICAL_EXTENT
@@ -115,8 +115,7 @@ def _prices(system: System, found: Sequence[Kept], room: Room) -> Iterator[tuple
     for k in found:
         changed = _changes(system, found, {k.tensor: "again"})
         if changed is not None:
-            each = work(system, changed, k.tensor, sizes)
-            yield each * sizes.elements(k.tensor) / k.bytes, k.tensor
+            yield added_ns(system, changed, sizes) / k.bytes, k.tensor
 
 
 def _changes(system: System, found: Sequence[Kept], ways: Ways) -> System | None:

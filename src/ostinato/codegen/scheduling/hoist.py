@@ -10,6 +10,7 @@ each number that passes, where tiles may be few.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,9 +19,10 @@ from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.scheduling.cluster import Edge
 from ostinato.codegen.scheduling.items import Header, Heading, Item
 from ostinato.codegen.target import Target
+from ostinato.machine.cost_model import REFERENCE
 from ostinato.pdg.index import Dim, dims_of
 
-PASSED = 512  # multiply-adds that are worth writing a number and reading it again
+WORTH = 16  # times as long as passing on its numbers takes what may leave: they take memory too
 SHARE = 4  # what stays in the loop takes at most so many times as long as what leaves it
 
 
@@ -109,7 +111,7 @@ class _Group:
             level[k] = max((level[j] + (j not in free) for j in into[k]), default=0)
         for each in sorted(set(level.values()) - {0}):
             here = [k for k in sorted(free) if level[k] == each]
-            after = {k for k in here if self.macs(k)}
+            after = {k for k in here if self.products_ns(k)}
             products = frozenset(after)
             before = set(products)
             for k in here:
@@ -121,25 +123,23 @@ class _Group:
             if products:
                 yield products | (after & before)
 
-    def macs(self, k: int) -> float:
-        """The multiply-adds of an item's products at one step of one tile."""
+    def products_ns(self, k: int) -> float:
+        """What an item's products take at one step of one tile."""
         total = 0.0
         for unit in self.items[k].units:
             leaf = self.sizes.products.get(unit.name)
             if leaf is not None:
-                axes = (leaf.m, leaf.n, leaf.k, *leaf.outer)
-                each = 1.0
-                for axis in axes:
-                    each *= self.sizes.steps(axis.pad) if axis else 1
-                total += each
+                m, n, k_ = (self.sizes.steps(a.pad) if a else 1 for a in (leaf.m, leaf.n, leaf.k))
+                times = math.prod(self.sizes.steps(a.pad) for a in leaf.outer)
+                total += times * REFERENCE.product_ns(m, n, k_, leaf.form, unit.main.dtype)
         return total
 
     def pays(self, going: frozenset[int], step: Dim) -> bool:
         """Whether a loop of its own costs little beside what it takes from the loop of tiles."""
-        work = sum(map(self.macs, going))
+        work = sum(map(self.products_ns, going))
         along = [k for k in self.members if step in self.items[k].options]
-        rest = sum(map(self.macs, along)) - work
-        if work * SHARE < rest or work < PASSED * self.passed(going):
+        rest = sum(map(self.products_ns, along)) - work
+        if work * SHARE < rest or work < WORTH * REFERENCE.handed_over_ns() * self.passed(going):
             return False
         return not self.ends_early(step)
 

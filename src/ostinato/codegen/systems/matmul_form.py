@@ -16,13 +16,9 @@ from ostinato.codegen.ir.fresh_names import fresh
 from ostinato.codegen.ir.system import Axis, Call, Load, Statement
 from ostinato.codegen.ir.tree import Contraction, Form
 from ostinato.codegen.systems.axes import coefficient
-from ostinato.codegen.target import Target
+from ostinato.machine.cost_model import REFERENCE
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, dims_of, expr
-
-CALL = 500.0  # the price of a call, in multiply-adds
-PLAIN = 8.0  # how much slower strided operands are
-COPY = 4.0  # the price of moving one element into a transposed copy
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,6 @@ class _Roles:
 class _Matmuls:
     statements: dict[str, Statement]
     sizes: Sizes
-    target: Target
     products: dict[str, Contraction] = field(default_factory=dict[str, Contraction])
     copies: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
 
@@ -76,7 +71,7 @@ class _Matmuls:
         return all(axis.index not in dims_of(e) for e in (*load.dims, *load.axes[:-1]))
 
     def cost(self, s: Statement, r: _Roles) -> float:
-        """Time in multiply-adds of the best form, the copy included."""
+        """Nanoseconds of the best form, the copy included."""
         as_is = self.form_cost(s, r, self.form(r))
         return min(as_is, self.copied_cost(s, r))
 
@@ -85,18 +80,16 @@ class _Matmuls:
         for axis in s.axes:
             total *= self.steps(axis)
         m, n, k = self.steps(r.m), self.steps(r.n), self.steps(r.k)
-        along = n if form == "broadcast" else k
-        slow = PLAIN if form == "plain" else max(1.0, self.target.lanes / along)
-        if form == "dots":
-            slow *= 1.5  # every dot ends with a sum across lanes
-        scattered = 0.0 if r.n is None or s.result_axes[-1] is r.n else m * n
-        return total * slow + total / (m * n * k) * (CALL + scattered)
+        is_in_rows = r.n is None or s.result_axes[-1] is r.n
+        scattered = 0.0 if is_in_rows else m * n * REFERENCE.element_ns()
+        each = REFERENCE.product_ns(m, n, k, form, s.dtype, has_loops=False) + scattered
+        return total / (m * n * k) * each
 
     def copied_cost(self, s: Statement, r: _Roles) -> float:
         if r.n is None or not self.copyable(s, r.right) or self.form(r) == "broadcast":
             return float("inf")
         source = self.statements[r.right.tensor]
-        moved = COPY * self.sizes.elements(source.name)
+        moved = REFERENCE.profile.transposed_ns * self.sizes.elements(source.name)
         if set(s.dims) - set(source.result_dims):
             moved = 0.0  # constant in some loop around the product
         return moved + self.form_cost(s, r, "broadcast")
@@ -156,10 +149,10 @@ def _copy(source: Statement, name: str, order: list[int]) -> Statement:
 
 
 def find_products(
-    statements: Mapping[str, Statement], sizes: Sizes, target: Target
+    statements: Mapping[str, Statement], sizes: Sizes
 ) -> tuple[dict[str, Statement], dict[str, Contraction]]:
     """Every matmul as a product (its loads in order left, right) or else as a fold."""
-    state = _Matmuls(dict(statements), sizes, target)
+    state = _Matmuls(dict(statements), sizes)
     state.run()
     return state.statements, state.products
 

@@ -22,15 +22,14 @@ from ostinato.codegen.ir.fresh_names import fresh
 from ostinato.codegen.ir.partial_sums import TILES
 from ostinato.codegen.ir.system import Axis, Load, Statement, System, loads
 from ostinato.codegen.ir.values import Rewrite
+from ostinato.codegen.systems.equation_cost import point_ns
 from ostinato.codegen.systems.tile import balanced_width, carried_dims, serial_dims
 from ostinato.codegen.target import Target
+from ostinato.machine.cost_model import REFERENCE
 from ostinato.pdg.functions import POSITIONS
 from ostinato.pdg.index import Dim, dims_of, expr
 
 LONG = 4096  # rows: fewer need no tiles to save memory
-PAYS_NS = 20_000.0  # of work: less is not worth that threads meet
-PRODUCT_NS = 0.01  # a term of a matrix product
-ELEMENT_NS = 0.5  # an element of anything else
 
 
 class _Place(NamedTuple):
@@ -161,9 +160,10 @@ class _Worth:
             s = self.statements[name]
             if s.lanes - self.carried[name] - self.serial:
                 return False
-            each = PRODUCT_NS if s.kind == "matmul" else ELEMENT_NS
-            time += each * math.prod(self.size(a.pad) for a in s.axes)
-        return self.rows(family) >= 2 * self.target.tiles.usual and time >= PAYS_NS
+            points = math.prod(self.size(a.pad) for a in s.axes)
+            time += points * point_ns(s, points)
+        is_long = self.rows(family) >= 2 * self.target.tiles.usual
+        return is_long and time >= REFERENCE.profile.joining_ns
 
 
 def _axis(s: Statement, index: Dim) -> Axis:

@@ -163,7 +163,7 @@ class Pricing:
 
     def _padded(self, elements: int) -> float:
         """Elements that a loop takes the time of: whole vectors."""
-        return float(max(elements, self._cost.lanes("float32")))
+        return self._cost.filled(elements, "float32")
 
     def _leaf(self, cls: int, number: int, trips: float) -> Cost:
         op = self._sizes.tables.leaves[number].op
