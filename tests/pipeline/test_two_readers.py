@@ -1,4 +1,4 @@
-"""Generated source means the same to both readers: read as LLVM, and compiled by Numba."""
+"""The loop IR means the same written as LLVM, and printed and compiled by Numba."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """The loop IR as LLVM instructions, without Numba: typing is what Numba spends most on.
 
-The language is the part of Python that `ostinato.codegen.emit` and the primitives are written in.
-Types are Numba's, so that both readers compute the same bits.
+Types are Numba's, so that what Numba makes of the printed source computes the same bits.
 """
