@@ -1,12 +1,13 @@
-"""Typed loads and stores on the arena, with alias scopes per tensor.
+"""What is done with addresses: loads and stores on the arena, prefetches, and calls of kernels.
 
-LLVM cannot know that two tensors of one arena never overlap, and would test it at run time before
-every vector loop, or give up. Scopes tell it.
+Loads and stores are typed and have an alias scope per tensor: LLVM cannot know that two tensors of
+one arena never overlap, and would test it at run time before every vector loop, or give up.
 """
 
 from weakref import WeakKeyDictionary
 
-from ostinato.codegen.cpu.llvm import Builder
+from ostinato.codegen.cpu.cpu_target import CPU
+from ostinato.codegen.cpu.llvm import Builder, declare, emit_loop
 from ostinato.codegen.cpu.llvm_text import (
     F32,
     F64,
@@ -15,10 +16,14 @@ from ostinato.codegen.cpu.llvm_text import (
     I16,
     I32,
     I64,
+    VOID,
     Instruction,
     Module,
     Type,
     Value,
+    constant,
+    function_type,
+    i64,
 )
 from ostinato.codegen.cpu.primitive import Primitive, primitive
 from ostinato.codegen.loops.types import ITEM_BYTES
@@ -113,3 +118,48 @@ def _nodes(module: Module, count: int, domain: str) -> list[str]:
             module.add_metadata([f"{domain}.{each}", root]) for each in range(count)
         ]
     return known[count, domain]
+
+
+def emit_prefetch(builder: Builder, pointer: Value) -> None:
+    """Ask for the line of one address."""
+    kind = I8.as_pointer()
+    function = declare(builder, "llvm.prefetch.p0", VOID, [kind, I32, I32, I32])
+    read, keep, data = constant(I32, 0), constant(I32, 3), constant(I32, 1)
+    builder.call(function, [builder.bitcast(pointer, kind), read, keep, data])
+
+
+def _emit_prefetch(builder: Builder, args: list[Value]) -> None:
+    memory, start, size = args
+    pointer = I8.as_pointer()
+    first = builder.gep(builder.bitcast(memory, pointer), start)
+
+    def line(k: Value) -> None:
+        emit_prefetch(builder, builder.gep(first, builder.mul(k, i64(CPU.line_bytes))))
+
+    lines = builder.sdiv(builder.add(size, i64(CPU.line_bytes - 1)), constant(I64, CPU.line_bytes))
+    emit_loop(builder, lines, line)
+
+
+prefetch = primitive("prefetch", "void", ("array", "int64", "int64"), _emit_prefetch)
+"""``prefetch(view, start, size)``: bring bytes near, while other work goes on.
+
+The hardware sees through rows that are read one after the other, not through columns.
+"""
+
+
+def _call_python(builder: Builder, args: list[Value]) -> None:
+    address, number = args
+    builder.call(builder.inttoptr(address, function_type(VOID)), [number])
+
+
+call_python = primitive("call_python", "void", ("int64", "int64"), _call_python)
+"""``call_python(address, number)``: let Python run the call of that number."""
+
+
+def _invoke(builder: Builder, args: list[Value]) -> None:
+    address, *rest = args
+    builder.call(builder.inttoptr(address, function_type(VOID)), rest)
+
+
+invoke = primitive("invoke", "void", ("int64", "array", "array", "indices"), _invoke)
+"""``invoke(address, memory, table, integers)``: call a kernel."""

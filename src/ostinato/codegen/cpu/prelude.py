@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.codegen.cpu.access import access
+from ostinato.codegen.cpu.access import access, call_python, invoke, prefetch
 from ostinato.codegen.cpu.digest import digest
 from ostinato.codegen.cpu.flags import DRIVER, KERNEL, lanes
 from ostinato.codegen.cpu.half import (
@@ -19,7 +19,6 @@ from ostinato.codegen.cpu.half import (
     float16_bits_f32,
     float16_value_u16,
 )
-from ostinato.codegen.cpu.kernel_addresses import call_python, invoke
 from ostinato.codegen.cpu.matmul import matmul
 from ostinato.codegen.cpu.phase_workers import (
     claim,
@@ -30,7 +29,6 @@ from ostinato.codegen.cpu.phase_workers import (
     rest,
     store_release,
 )
-from ostinato.codegen.cpu.prefetch import prefetch
 from ostinato.codegen.cpu.primitive import where
 from ostinato.codegen.cpu.random_bits import (
     fold_seed,
