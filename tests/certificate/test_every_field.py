@@ -29,7 +29,13 @@ SURVIVORS: dict[str, str] = {
     **{
         f"{of}.{field}": REMARK
         for of in ("source", "extracted.program")
-        for field in ("nodes.*.label", "nodes.*.where", "equations.h.where", "equations.h.where.*")
+        for field in (
+            "nodes.*.origins",
+            "nodes.*.origins.*",
+            "nodes.*.origins.*.*",
+            "equations.h.where",
+            "equations.h.where.*",
+        )
     },
     "extracted.program.nodes.*.op.part.axis": "of an array with one axis the last is the first",
     "rules": ENOUGH,

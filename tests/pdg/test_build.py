@@ -33,7 +33,7 @@ def test_equal_nodes_keep_places_and_names_of_their_own() -> None:
     assert first == second
     assert hash(first) == hash(second)
     assert (first.where, second.where) == ("a.py:1", "b.py:2")
-    assert first.said("c.py:3", "wave") == first
+    assert first.named("wave") == first
     assert first.label == ""
 
 

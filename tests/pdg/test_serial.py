@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import ostinato as ot
 from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.text.fingerprint import describe
 from ostinato.pdg.text.serial import program_data, read_program
@@ -36,7 +37,16 @@ def refusal(edit: Callable[[Data], object]) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("make", [policy_gradient, reinforce, *(m for m, _ in SMALL.values())])
+def two_names() -> ot.Program:
+    t = ot.dims("t")
+    x = ot.input("x", over=t)
+    return ot.Program(y=(x * 2.0).named("alpha") - (x * 2.0).named("beta"))
+
+
+PROGRAMS = [policy_gradient, reinforce, two_names, *(make for make, _ in SMALL.values())]
+
+
+@pytest.mark.parametrize("make", PROGRAMS)
 def test_a_program_comes_back_the_same(make: Callable[[], Any]) -> None:
     program = make()
     data = data_of(program)
@@ -51,6 +61,11 @@ def test_places_name_files_without_their_folders() -> None:
     text = json.dumps(data_of(reinforce()))
     assert "reinforce_cartpole.py:" in text
     assert "/" not in text
+
+
+def test_a_node_without_an_origin_is_refused() -> None:
+    text = refusal(lambda d: d["program"]["nodes"][3].update(origins=[]))
+    assert text == "the origins of node 3 of the program are [], not pairs of a place and a name"
 
 
 def test_an_unknown_field_is_refused() -> None:

@@ -40,7 +40,7 @@ from ostinato.pdg.text.spelling import (
 from ostinato.rewrite.engine.rule import Rule
 
 FORMAT = "ostinato certificate"
-VERSION = 6
+VERSION = 7
 _NAMES: tuple[str, ...] = (
     "format", "version", "compiler", "dims", "source", "prepared", "rules", "hints", "terms",
     "roots", "extracted", "schedule", "sum",

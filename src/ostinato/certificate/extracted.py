@@ -249,7 +249,7 @@ class _Normal:
                 return build.broadcast(args[0], shape)
             case _:
                 key = (node.op, tuple(args), node.domain, node.shape, node.dtype)
-                return intern(key, node.where, node.label)
+                return intern(key, node.origin)
 
     def transpose(self, x: Node, perm: Sequence[int]) -> Node:
         """One transpose of all axes."""

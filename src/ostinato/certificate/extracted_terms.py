@@ -30,7 +30,7 @@ from ostinato.pdg.text.spelling import (
 )
 from ostinato.rewrite.engine.language import SIGNATURE
 
-SAID = ("label", "where")  # remarks of a node
+SAID = "origins"  # remarks of a node
 Reading = tuple[tuple[Dim, Index], ...]
 
 
@@ -157,14 +157,14 @@ def _word(data: Plain, what: str) -> str:
 
 def _leaf_data(leaf: Node, names: Spelling) -> dict[str, Plain]:
     """A leaf without its name and place, which are those of the source."""
-    return {k: v for k, v in entries(node_data(leaf, (), names), "a leaf").items() if k not in SAID}
+    return {k: v for k, v in entries(node_data(leaf, (), names), "a leaf").items() if k != SAID}
 
 
 def _read_leaf(data: Plain, names: Spelling, what: str) -> Node:
     said = entries(data, what)
-    if said.keys() & SAID:
+    if SAID in said:
         raise Unreadable(f"{what} has a name or place of its own")
-    found = read_node({**said, **dict.fromkeys(SAID, "")}, (), names, what)
+    found = read_node({**said, SAID: [["", ""]]}, (), names, what)
     kind = next(iter(entries(entries(data, what)["op"], what)))
     if kind not in ("input", "const", "affine", "iota", "random", "host"):
         raise Unreadable(f"{what} is the leaf `{kind}`")

@@ -45,7 +45,7 @@ from ostinato.pdg.node import (
     intern,
     postorder,
 )
-from ostinato.pdg.origins import Origin, origins
+from ostinato.pdg.origins import origins
 from ostinato.pdg.plaintext import plain, require_name
 from ostinato.pdg.replace import rebuild
 from ostinato.provenance.place import calling_place, place
@@ -85,11 +85,10 @@ class Program:
         self._pdg = once(collected.pdg, _checked)
         self.hosts, self.notes = collected.hosts, collected.notes
         self.signature: Signature = signature(self._pdg)
-        self.origins: dict[Node, Origin] = collected.origins
 
     @property
     def pdg(self) -> Pdg:
-        """The graph: one node for each value, with the first place and name it was written with."""
+        """The graph: one node for each value, with the first place and all names that it has."""
         return self._pdg
 
     @property
@@ -264,7 +263,6 @@ class _Collected:
     pdg: Pdg
     hosts: dict[int, HostFunction]
     notes: tuple[Note, ...]
-    origins: dict[Node, Origin]
 
 
 def _collect(
@@ -295,9 +293,7 @@ def _collect(
                 op = Host(numbers[Host][call], fn, effects)
             case _:
                 op = node.op
-        said_of = known[node]
-        key = (op, args, node.domain, node.shape, node.dtype)
-        return intern(key, said_of.where, said_of.label)
+        return intern((op, args, node.domain, node.shape, node.dtype), known[node])
 
     moved = rebuild(all_, replaced)
     equations = {
@@ -313,8 +309,7 @@ def _collect(
     )
     pairs = zip(said, values, strict=True)
     notes = tuple(Note(r.kind, node, r.text, r.where) for r, node in pairs)
-    table = {moved[node]: origin for node, origin in known.items()}
-    return _Collected(ordered, _functions(found, numbers[Host]), notes, table)
+    return _Collected(ordered, _functions(found, numbers[Host]), notes)
 
 
 def _functions(

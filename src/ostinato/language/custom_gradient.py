@@ -14,6 +14,7 @@ from ostinato.pdg.build import order
 from ostinato.pdg.errors import GradientError
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Custom, Input, Node, intern
+from ostinato.pdg.origin import Origin
 from ostinato.provenance.place import place
 
 Gradients = Tensor | None | Sequence[Tensor | None]
@@ -57,7 +58,7 @@ def custom_gradient(fn: Differentiable) -> Callable[..., Tensor]:
         op = Custom("stop_gradient", _PullBack(pull_back, known))
         domain = order({d for x in operands for d in x.domain})
         key = (op, operands, domain, value.node.shape, value.dtype)
-        return Tensor(intern(key, where, value.node.label), known, value.over)
+        return Tensor(intern(key, Origin(where, value.node.label)), known, value.over)
 
     return differentiable
 

@@ -19,6 +19,7 @@ from ostinato.pdg.functions import FLOATS, has_derivative
 from ostinato.pdg.index import Dim
 from ostinato.pdg.naming import called, show_shape, sized
 from ostinato.pdg.node import Equation, Node, Rec, intern, postorder
+from ostinato.pdg.origin import Origin
 from ostinato.pdg.replace import rebuild
 from ostinato.provenance.place import place
 
@@ -101,7 +102,7 @@ def _register(
     for name, equation in equations.items():
         old = equation.rec
         key = (Rec(fresh_name(name)), (), old.domain, old.shape, old.dtype)
-        replaced[old] = intern(key, old.where or where, user_name(old.label))
+        replaced[old] = intern(key, Origin(old.where or where, user_name(old.label)))
     rights = [right for equation in equations.values() for _, right in equation.cases]
     moved = rebuild([*nodes, *rights], lambda node, _: replaced.get(node))
     made: list[Definition] = []

@@ -14,6 +14,7 @@ from ostinato.pdg.errors import HostError, ShapeError
 from ostinato.pdg.host_functions import HostFunction, Result, carrier, parts, width
 from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, product
 from ostinato.pdg.node import PURE, Dtype, Host, Node, intern
+from ostinato.pdg.origin import Origin
 from ostinato.pdg.plaintext import plain
 from ostinato.provenance.place import place
 
@@ -141,7 +142,7 @@ def _call(op: Host, args: Sequence[Node], function: HostFunction, where: str) ->
     elif function.results:
         shape = (*function.lead, width(function.results, dtype))
     domain = build.union_domain(args)
-    return intern((op, tuple(args), domain, shape, dtype), where, function.name)
+    return intern((op, tuple(args), domain, shape, dtype), Origin(where, function.name))
 
 
 def unpacked(node: Node, function: HostFunction, where: str) -> list[Node]:

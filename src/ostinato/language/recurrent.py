@@ -18,6 +18,7 @@ from ostinato.pdg.functions import HALVES, computed_in, has_derivative
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
 from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Dtype, Node, Rec, intern
+from ostinato.pdg.origin import Origin
 from ostinato.provenance.place import place
 
 if TYPE_CHECKING:
@@ -260,5 +261,5 @@ def recurrent(
     found = check_dtype(dtype, where) if like is None else like.dtype
     build.check_varying(name, sizes, dims, where)
     unique = fresh_name(name)
-    leaf = intern((Rec(unique), (), build.order(dims), sizes, found), where, name)
+    leaf = intern((Rec(unique), (), build.order(dims), sizes, found), Origin(where, name))
     return Recurrent(Definition(leaf, unique), dims)

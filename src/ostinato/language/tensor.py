@@ -95,7 +95,7 @@ class Tensor(Unassigned):
         """Return the tensor under a name, which errors, reports and generated code use."""
         if isinstance(self.node.op, Rec | Input):
             raise DtypeError(f"`{self.node}` is already named", "Name what is computed.", place())
-        self.node = self.node.said(self.node.where, require_name(name, "a tensor", place()))
+        self.node = self.node.named(require_name(name, "a tensor", place()))
         return self
 
     def __getitem__(self, key: object) -> Tensor:

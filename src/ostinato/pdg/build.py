@@ -48,6 +48,7 @@ from ostinato.pdg.node import (
     Transpose,
     intern,
 )
+from ostinato.pdg.origin import Origin
 
 Shape = tuple[Expr, ...]
 ONE = expr(1)
@@ -69,7 +70,7 @@ def _shape_dims(shape: Sequence[Expr]) -> set[Dim]:
 
 def input_node(name: str, shape: Shape, dtype: Dtype, over: Sequence[Dim], where: str = "") -> Node:
     """Return the array argument ``name``."""
-    return intern((Input(name), (), order(tuple(over)), shape, dtype), where, name)
+    return intern((Input(name), (), order(tuple(over)), shape, dtype), Origin(where, name))
 
 
 def check_varying(name: str, shape: Shape, over: Sequence[Dim], where: str) -> None:
@@ -82,7 +83,7 @@ def check_varying(name: str, shape: Shape, over: Sequence[Dim], where: str) -> N
 
 def rec(name: str, shape: Shape, dtype: Dtype, over: Sequence[Dim], where: str = "") -> Node:
     """Return the recurrent tensor ``name`` at the current point."""
-    return intern((Rec(name), (), order(tuple(over)), shape, dtype), where, name)
+    return intern((Rec(name), (), order(tuple(over)), shape, dtype), Origin(where, name))
 
 
 def const(values: Scalar | Sequence[Scalar], dtype: Dtype, shape: Shape = ()) -> Node:
@@ -130,7 +131,7 @@ def read(x: Node, at: Sequence[tuple[Dim, Index]], where: str = "") -> Node:
         else:
             domain |= dims_of(index)
     shape = (*leading, *(substitute(size, points) for size in x.shape))
-    return intern((Read(tuple(kept)), (x,), order(domain), shape, x.dtype), where, x.label)
+    return intern((Read(tuple(kept)), (x,), order(domain), shape, x.dtype), Origin(where))
 
 
 def _varies(x: Node, dim: Dim) -> bool:
@@ -216,7 +217,7 @@ def map_node(fn: str, args: Sequence[Node], dtype: Dtype | None = None, where: s
         if dtype == values[0].dtype:
             return args[0]
         result = dtype
-    return intern((Map(fn), padded, union_domain(args), shape, result), where)
+    return intern((Map(fn), padded, union_domain(args), shape, result), Origin(where))
 
 
 def _axis(x: Node, axis: int, where: str) -> int:
@@ -240,7 +241,7 @@ def reduce_node(fn: str, x: Node, axes: Sequence[int], where: str = "") -> Node:
         return x
     shape = tuple(s for k, s in enumerate(x.shape) if k - x.rank not in found)
     dtype: Dtype = "int32" if fn in POSITIONS else x.dtype
-    return intern((Reduce(fn, found), (x,), _domain_of(x, shape), shape, dtype), where)
+    return intern((Reduce(fn, found), (x,), _domain_of(x, shape), shape, dtype), Origin(where))
 
 
 def _domain_of(x: Node, shape: Shape) -> tuple[Dim, ...]:
@@ -259,7 +260,7 @@ def matmul(a: Node, b: Node, where: str = "") -> Node:
     left, right = pad_rank(a, rank), pad_rank(b, rank)
     lead = broadcast_shapes([left.shape[:-2], right.shape[:-2]], (a, b), "matrix product", where)
     shape = (*lead, left.shape[-2], right.shape[-1])
-    return intern((Matmul(), (left, right), union_domain((a, b)), shape, a.dtype), where)
+    return intern((Matmul(), (left, right), union_domain((a, b)), shape, a.dtype), Origin(where))
 
 
 def reshape(x: Node, shape: Shape, rank: int | None = None, where: str = "") -> Node:
@@ -274,7 +275,7 @@ def reshape(x: Node, shape: Shape, rank: int | None = None, where: str = "") -> 
     inner = x.op
     if isinstance(inner, Reshape) and len(inner.shape) == rank == x.rank:
         return reshape(x.args[0], shape, inner.rank, where)
-    return intern((Reshape(rank, shape), (x,), x.domain, (*keep, *shape), x.dtype), where, x.label)
+    return intern((Reshape(rank, shape), (x,), x.domain, (*keep, *shape), x.dtype), Origin(where))
 
 
 def transpose(x: Node, perm: Sequence[int], where: str = "") -> Node:
@@ -286,7 +287,7 @@ def transpose(x: Node, perm: Sequence[int], where: str = "") -> Node:
     if tuple(perm) == tail:
         return x
     shape = (*x.shape[: x.rank - len(perm)], *(x.shape[p] for p in perm))
-    return intern((Transpose(tuple(perm)), (x,), x.domain, shape, x.dtype), where, x.label)
+    return intern((Transpose(tuple(perm)), (x,), x.domain, shape, x.dtype), Origin(where))
 
 
 def moving(k: int, to: int) -> tuple[int, ...]:
@@ -305,7 +306,7 @@ def broadcast(x: Node, shape: Shape, where: str = "") -> Node:
     if old == shape:
         return x
     domain = _domain_of(x, shape)
-    return intern((Broadcast(shape), (x,), domain, (*keep, *shape), x.dtype), where, x.label)
+    return intern((Broadcast(shape), (x,), domain, (*keep, *shape), x.dtype), Origin(where))
 
 
 def concat(args: Sequence[Node], axis: int, where: str = "") -> Node:
@@ -326,7 +327,9 @@ def concat(args: Sequence[Node], axis: int, where: str = "") -> Node:
         raise DtypeError(fact, "Cast the operands to one dtype.", where)
     shape = list(first.shape)
     shape[at] = sum((a.shape[at] for a in args), expr(0))
-    return intern((Concat(at), tuple(args), union_domain(args), tuple(shape), first.dtype), where)
+    return intern(
+        (Concat(at), tuple(args), union_domain(args), tuple(shape), first.dtype), Origin(where)
+    )
 
 
 def part(x: Node, axis: int, at: Index, where: str = "") -> Node:
@@ -345,7 +348,7 @@ def part(x: Node, axis: int, at: Index, where: str = "") -> Node:
         del shape[k]
         mentioned = dims_of(at)
     domain = order(set(x.domain) | mentioned)
-    return intern((Part(k, at), (x,), domain, tuple(shape), x.dtype), where, x.label)
+    return intern((Part(k, at), (x,), domain, tuple(shape), x.dtype), Origin(where))
 
 
 def gather(
@@ -372,7 +375,9 @@ def gather(
     shape = _pointwise((x, index), k, "gather", where)
     shape[k] = index.shape[k]
     domain = union_domain((x, index))
-    return intern((Gather(k, window), (x, index), domain, tuple(shape), x.dtype), where, x.label)
+    return intern(
+        (Gather(k, window), (x, index), domain, tuple(shape), x.dtype), Origin(where, x.label)
+    )
 
 
 def _pointwise(args: Sequence[Node], axis: int, what: str, where: str) -> list[Expr]:
@@ -406,7 +411,7 @@ def along(
     shape[k] = size
     domain = order({d for a in args for d in a.domain} | dims_of(size))
     dtype: Dtype = "int32" if function.positions else args[0].dtype
-    return intern((Along(fn, k, size), padded, domain, tuple(shape), dtype), where)
+    return intern((Along(fn, k, size), padded, domain, tuple(shape), dtype), Origin(where))
 
 
 def _check_along(fn: str, args: Sequence[Node], where: str) -> None:
@@ -431,7 +436,7 @@ def case(cond: Cond, a: Node, b: Node, where: str = "") -> Node:
         raise ShapeError(fact, "All cases must have one shape and dtype.", where)
     mentioned = {s for s in cond_symbols(cond) if isinstance(s, Dim)}
     domain = order(set(a.domain) | set(b.domain) | mentioned)
-    return intern((Case(cond), (a, b), domain, a.shape, a.dtype), where)
+    return intern((Case(cond), (a, b), domain, a.shape, a.dtype), Origin(where))
 
 
 def random_node(
@@ -442,7 +447,7 @@ def random_node(
     Errors: ShapeError if its shape depends on other dimensions.
     """
     check_varying(draw.fn, shape, over, where)
-    return intern((draw, (), order(tuple(over)), shape, dtype), where, draw.fn)
+    return intern((draw, (), order(tuple(over)), shape, dtype), Origin(where, draw.fn))
 
 
 def scan(fn: str, x: Node, dim: Dim, reverse: bool = False) -> Node:
@@ -456,13 +461,13 @@ def linear(g: Node, a: Node, dim: Dim, reverse: bool, where: str = "") -> Node:
     g, a = pad_rank(g, rank), pad_rank(a, rank)
     shape = broadcast_shapes([g.shape, a.shape], (g, a), "linear recurrence", where)
     domain = order({*g.domain, *a.domain, dim})
-    return intern((Linear(dim, reverse), (g, a), domain, shape, a.dtype), where)
+    return intern((Linear(dim, reverse), (g, a), domain, shape, a.dtype), Origin(where))
 
 
 def host(op: Host, args: Sequence[Node], like: Node) -> Node:
     """Return a call of a host function with other operands; everything else as in ``like``."""
     key = (op, tuple(args), like.domain, like.shape, like.dtype)
-    return intern(key, like.where, like.label)
+    return intern(key, like.origin)
 
 
 def is_slice(index: Index) -> TypeGuard[Slice]:

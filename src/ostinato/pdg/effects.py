@@ -133,7 +133,7 @@ def _wired(roots: Sequence[Node], before: Mapping[Node, Node]) -> dict[Node, Nod
             moved[node] = node
         else:
             key = (node.op, args, node.domain, node.shape, node.dtype)
-            moved[node] = intern(key, node.where, node.label)
+            moved[node] = intern(key, node.origin)
     return moved
 
 

@@ -100,7 +100,7 @@ def expanded(pdg: Pdg) -> Pdg:
         if not isinstance(node.op, Map) or not (codes := FUNCTIONS[node.op.fn].code):
             return None
         code = codes[args[0].dtype]
-        return named_if_not(_applied(code, args, node.where)[code], node.where, node.label)
+        return named_if_not(_applied(code, args, node.where)[code], node.origin)
 
     if not any(isinstance(n.op, Map) and FUNCTIONS[n.op.fn].code for n in pdg.nodes()):
         return pdg

@@ -39,10 +39,10 @@ def _encoded(node: Node, args: tuple[Node, ...]) -> Node:
         case Const(values) if dtype != node.dtype:
             bits = np.asarray(values, "float32").astype(node.dtype).view("uint16")
             op: Const = Const(tuple(int(v) for v in bits))
-            return intern((op, (), node.domain, node.shape, dtype), node.where, node.label)
+            return intern((op, (), node.domain, node.shape, dtype), node.origin)
         case _:
             key = (node.op, args, node.domain, node.shape, dtype)
-            return intern(key, node.where, node.label)
+            return intern(key, node.origin)
 
 
 def _cast(node: Node, arg: Node) -> Node:

@@ -38,7 +38,7 @@ class Dim:
     ``steps`` names the extent of a second index over the steps of another dimension. ``size``
     defines the extent by others; it is at least 1, which every run checks. ``remarks`` are what the
     language notes while a program is written: no part of identity or of a stored plan. ``lifted``
-    is the expression that is this dimension, once somebody has asked for it.
+    is the expression that is this dimension.
     """
 
     name: str
@@ -46,7 +46,10 @@ class Dim:
     steps: str = ""
     size: Expr | None = None
     remarks: list[object] = field(default_factory=list[object], compare=False, repr=False)
-    lifted: Expr | None = field(default=None, init=False, compare=False, repr=False)
+    lifted: Expr = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lifted", Expr(((self, 1),), 0))
 
     def __hash__(self) -> int:
         return self.serial  # schedulers ask for it a million times
@@ -233,9 +236,6 @@ def expr(value: ExprLike) -> Expr:
         return _SMALL[value] if 0 <= value < len(_SMALL) else Expr((), int(value))
     if isinstance(value, Extent):
         return Expr(((value, 1),), 0)
-    if value.lifted is None:
-        object.__setattr__(value, "lifted", Expr(((value, 1),), 0))
-        assert value.lifted is not None
     return value.lifted
 
 

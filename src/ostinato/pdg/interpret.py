@@ -32,6 +32,7 @@ from ostinato.pdg.meaning import (
 )
 from ostinato.pdg.naming import called, is_named
 from ostinato.pdg.node import (
+    MOVES,
     PURE,
     Affine,
     Along,
@@ -59,7 +60,6 @@ from ostinato.pdg.node import (
     Transpose,
 )
 
-MOVES = (Read, Reshape, Transpose, Broadcast)  # they carry the name of what they move
 Coordinates = tuple[int, ...]  # one per dimension of a node's domain, in its order
 Request = tuple[Node, Coordinates]
 Step = Generator[Request, Array, Array]

@@ -20,7 +20,8 @@ def called(x: Node) -> str:
     """
     match x.op:
         case _ if is_named(x):
-            return f"`{x}`"
+            others = " or ".join(f"`{other.label}`" for other in x.names.others)
+            return f"`{x}` (or {others})" if others else f"`{x}`"
         case Const(values):
             return f"the constant {values[0]}" if len(values) == 1 else "a constant"
         case Affine(of):

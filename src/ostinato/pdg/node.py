@@ -2,9 +2,9 @@
 
 A node denotes a **total function from points of its domain to arrays** of its shape. `Op` records
 say what the operator does; `Node` adds operands, domain, shape and dtype. Nodes with equal fields
-are equal and share one `Identity`, by which dictionaries find them. The user's place and name go
-along (`where`, `label`); they are no part of that, and never change: what is written twice, perhaps
-in two programs, is two equal nodes. A `Program` has one of them for each value.
+are equal and share one `Identity`, by which dictionaries find them. Where each was written, and the
+user's names, go along (`origin`); they are no part of that, and never change: what is written
+twice, perhaps in two programs, is two equal nodes. A `Program` has one of them for each value.
 
 Conventions that every stage relies on:
 
@@ -32,7 +32,7 @@ from ostinato.pdg.condition import Cond
 from ostinato.pdg.constant import Scalar as Scalar
 from ostinato.pdg.constant import spelled
 from ostinato.pdg.index import Dim, Expr, Index, Slice
-from ostinato.pdg.origin import made_here
+from ostinato.pdg.origin import UNKNOWN, Origin, made_here
 
 # uint16 holds the bits of a half in memory: programs cannot name it.
 Dtype = Literal[
@@ -251,6 +251,8 @@ Op = (
     | Broadcast | Concat | Part | Gather | Along | Case | Random | Scan | Linear | Host
 )  # fmt: skip
 
+MOVES = (Read, Reshape, Transpose, Broadcast, Part)  # they hold elements of their operand
+
 _Key = tuple[Op, tuple["Node", ...], tuple[Dim, ...], tuple[Expr, ...], Dtype]
 
 
@@ -272,14 +274,29 @@ class Node:
     domain: tuple[Dim, ...]
     shape: tuple[Expr, ...]
     dtype: Dtype
-    where: str = ""
-    label: str = ""
+    origin: Origin = UNKNOWN
     identity: Identity = field(default_factory=Identity, repr=False)
     written: int = field(default_factory=count().__next__, repr=False)  # grows with time
 
     @property
     def rank(self) -> int:
         return len(self.shape)
+
+    @property
+    def where(self) -> str:
+        return self.origin.where
+
+    @property
+    def label(self) -> str:
+        return self.names.label
+
+    @property
+    def names(self) -> Origin:
+        """The origin with the user's names; what moves a value has those, unless it has its own."""
+        node = self
+        while not node.origin.label and isinstance(node.op, MOVES):
+            (node,) = node.args
+        return node.origin
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Node) and self.identity is other.identity
@@ -290,18 +307,16 @@ class Node:
     def __str__(self) -> str:
         return self.label or type(self.op).__name__.lower()
 
-    def said(self, where: str, label: str) -> Node:
-        """The same value with another place and name."""
-        if (where, label) == (self.where, self.label):
-            return self
-        return replace(self, where=where, label=label)
+    def named(self, label: str) -> Node:
+        """The same value under this name, and no other."""
+        return replace(self, origin=Origin(self.where, label))
 
 
 _LIVE: WeakValueDictionary[tuple[object, ...], Identity] = WeakValueDictionary()
 _LOCK = Lock()
 
 
-def intern(key: _Key, where: str = "", label: str = "") -> Node:
+def intern(key: _Key, origin: Origin = UNKNOWN) -> Node:
     """Return a node with these fields: it equals all others that have them."""
     op, args, *rest = key
     exact = (op, tuple(arg.identity for arg in args), *rest)
@@ -309,12 +324,13 @@ def intern(key: _Key, where: str = "", label: str = "") -> Node:
         identity = _LIVE.get(exact)
         if identity is None:
             identity = _LIVE[exact] = Identity()
-    return Node(*key, made_here(where), label, identity)
+    return Node(*key, made_here(origin), identity)
 
 
-def named_if_not(node: Node, where: str, label: str) -> Node:
-    """The same value with the place and name that it lacks."""
-    return node.said(node.where or where, node.label or label)
+def named_if_not(node: Node, origin: Origin) -> Node:
+    """The same value with the place and the names that it lacks."""
+    names = node.origin if node.label else origin
+    return replace(node, origin=replace(names, where=node.where or origin.where))
 
 
 @dataclass(frozen=True, slots=True)

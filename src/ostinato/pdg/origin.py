@@ -1,10 +1,12 @@
-"""Places with what was being made there; both are remarks, no part of what a node is."""
+"""Where values were written and what they are called there; remarks, no part of what a node is."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import NoReturn
 
 GRADIENT, OPTIMIZER, ENVIRONMENT, MODEL = "gradient", "optimizer", "environment", "model"
 
@@ -27,12 +29,31 @@ class Place(str):
 
     def __new__(cls, text: str, function: str = "", part: str = "", in_loss: bool = False) -> Place:
         made = super().__new__(cls, text)
-        made.function, made.part, made.in_loss = function, part, in_loss
+        for name, value in (("function", function), ("part", part), ("in_loss", in_loss)):
+            object.__setattr__(made, name, value)
         return made
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"the {name} of a place does not change")
 
     def __reduce__(self) -> tuple[type[Place], tuple[str, str, str, bool]]:
         return Place, (str(self), self.function, self.part, self.in_loss)
 
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The place and the name of a value; ``others`` has each further name and its place."""
+
+    where: str = ""
+    label: str = ""
+    others: tuple[Origin, ...] = ()
+
+    def beside(self, name: str) -> list[Origin]:
+        """The names of a value that has several, but for the one that stands for it."""
+        return [each for each in (self, *self.others) if self.others and each.label != name]
+
+
+UNKNOWN = Origin()
 
 _making: ContextVar[str] = ContextVar("making", default="")
 
@@ -47,10 +68,10 @@ def making(part: str) -> Generator[None]:
         _making.reset(before)
 
 
-def made_here(where: str) -> str:
-    """The place of a node that is being made."""
-    part = _making.get()
-    return Place(where, function_of(where), part) if part else where
+def made_here(origin: Origin) -> Origin:
+    """The origin of a node that is being made."""
+    part, where = _making.get(), origin.where
+    return replace(origin, where=Place(where, function_of(where), part)) if part else origin
 
 
 def in_loss(where: str) -> str:

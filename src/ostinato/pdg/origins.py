@@ -1,25 +1,16 @@
 """Where the values of one program were written, and what they are called there.
 
-A value may be written several times, with a name at each place. A program has one node for it, with
-the first place and the first name; the table keeps the other names.
+A value may be written several times, with a name at each place. A program has one node for it: its
+origin is the first place and the first name, with the other names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ostinato.pdg.node import Node, postorder
-from ostinato.pdg.origin import in_loss
-
-
-@dataclass(frozen=True)
-class Origin:
-    """The place and the name of a value in a program, and its other names there."""
-
-    where: str
-    label: str
-    aliases: tuple[str, ...] = ()
+from ostinato.pdg.origin import UNKNOWN, Origin, in_loss
 
 
 def origins(
@@ -29,18 +20,19 @@ def origins(
 
     ``names`` are for what has no name of its own; through ``passed`` a derivative passes.
     """
-    places: dict[Node, str] = {}
-    labels: dict[Node, dict[str, None]] = {}
+    written: dict[Node, list[Node]] = {}
     for node in sorted(_written(roots), key=lambda node: node.written):
-        if not places.setdefault(node, node.where):
-            places[node] = node.where
-        known = labels.setdefault(node, {})
-        if node.label:
-            known[node.label] = None
+        written.setdefault(node, []).append(node)
     out: dict[Node, Origin] = {}
-    for node, where in places.items():
-        first, *others = labels[node] or (names.get(node, ""),)
-        out[node] = Origin(in_loss(where) if node in passed else where, first, tuple(others))
+    for node, found in written.items():
+        where = next((x.where for x in found if x.where), "")
+        labels: dict[str, Origin] = {}
+        for origin in (o for x in found for o in (x.origin, *x.origin.others) if o.label):
+            labels.setdefault(origin.label, Origin(origin.where, origin.label))
+        if not any(x.label for x in found) and node in names:
+            labels[names[node]] = Origin(where, names[node])
+        label, *others = labels.values() or (UNKNOWN,)
+        out[node] = Origin(in_loss(where) if node in passed else where, label.label, tuple(others))
     return out
 
 
@@ -49,8 +41,7 @@ def as_first_written(roots: Sequence[Node]) -> dict[Node, Node]:
     known = origins(roots, {}, ())
     out: dict[Node, Node] = {}
     for node in postorder(tuple(roots)):
-        args, first = tuple(out[arg] for arg in node.args), known[node]
-        out[node] = replace(node, args=args, where=first.where, label=first.label)
+        out[node] = replace(node, args=tuple(out[arg] for arg in node.args), origin=known[node])
     return out
 
 

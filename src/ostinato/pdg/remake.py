@@ -37,7 +37,7 @@ def renewed(node: Node, args: Sequence[Node]) -> Node:
     """The node with these operands, at the same place and under the same name."""
     if tuple(args) == node.args:
         return node
-    return named_if_not(remade(node, args), node.where, node.label)
+    return named_if_not(remade(node, args), node.origin)
 
 
 def remade(node: Node, args: Sequence[Node]) -> Node:

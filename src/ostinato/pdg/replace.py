@@ -22,6 +22,6 @@ def rebuild(roots: Sequence[Node], replace: Replace) -> dict[Node, Node]:
         if found is None:
             same = args == node.args
             key = (node.op, args, node.domain, node.shape, node.dtype)
-            found = node if same else intern(key, node.where, node.label)
+            found = node if same else intern(key, node.origin)
         out[node] = found
     return out

@@ -15,11 +15,12 @@ from ostinato.codegen.lowering.axis_indices import (
 )
 from ostinato.codegen.lowering.integer_nodes import applied, clamped, literal
 from ostinato.codegen.lowering.picks import Picks
-from ostinato.codegen.lowering.stored import MOVES, Point, known_fold
+from ostinato.codegen.lowering.stored import Point, known_fold
 from ostinato.pdg.condition import ALWAYS, Cond, substitute_cond
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.index import Dim, Expr, Slice, substitute
 from ostinato.pdg.node import (
+    MOVES,
     Affine,
     Broadcast,
     Case,
@@ -36,6 +37,7 @@ from ostinato.pdg.node import (
     Reshape,
     Transpose,
 )
+from ostinato.pdg.origin import Origin
 
 
 class Elements(Picks):
@@ -86,7 +88,9 @@ class Elements(Picks):
         if self.stored(x):
             return x
         if x not in self.copies:
-            copy = Node(Map("stop_gradient"), (x,), x.domain, x.shape, x.dtype, x.where, x.label)
+            copy = Node(
+                Map("stop_gradient"), (x,), x.domain, x.shape, x.dtype, Origin(x.where, x.label)
+            )
             self.copies[x] = copy
             self.structures[copy] = self.structures[x]
             self.copy(copy, x)

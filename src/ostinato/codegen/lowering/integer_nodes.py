@@ -29,6 +29,7 @@ from ostinato.pdg.intervals import (
     magnitude,
 )
 from ostinato.pdg.node import (
+    MOVES,
     Affine,
     Broadcast,
     Const,
@@ -44,7 +45,6 @@ from ostinato.pdg.node import (
 )
 from ostinato.pdg.quasi_affine import is_quasi_affine
 
-VIEWS = Read | Reshape | Transpose | Broadcast | Part
 SIGNED: dict[Dtype, int] = {"int32": 2**31, "int64": LARGEST}  # an unsigned number is none
 LONGEST = 64  # operators of an expression; what has more is computed like any other tensor
 _SAME = ("stop_gradient", "cast", "neg")
@@ -130,7 +130,7 @@ def _applied(fn: str, node: Node, args: list[Interval]) -> Interval | None:
 
 def whole(node: Node) -> int | None:
     """The integer that a node is everywhere, or None."""
-    while isinstance(node.op, VIEWS):
+    while isinstance(node.op, MOVES):
         node = node.args[0]
     match node.op:
         case Affine(of) if of.is_const:

@@ -56,6 +56,7 @@ from ostinato.pdg.node import (
     Scalar,
     Scan,
 )
+from ostinato.pdg.origin import Origin
 
 Clauses = tuple[tuple[Cond, Value], ...]
 MOST_CLAUSES = 16  # of a concatenation: under each hold the negations of those before it
@@ -179,7 +180,9 @@ class _Lowering(Elements):
         plainly = () if size == ONE else (Component(size),)
         if self.stored(x) and position == plainly:
             return x
-        copy = Node(Map("stop_gradient"), (x,), x.domain, x.shape, x.dtype, x.where, x.label)
+        copy = Node(
+            Map("stop_gradient"), (x,), x.domain, x.shape, x.dtype, Origin(x.where, x.label)
+        )
         shape = list(self.structures[x])
         shape[axis] = plainly
         self.structures[copy] = tuple(shape)
@@ -191,7 +194,9 @@ class _Lowering(Elements):
         shape = tuple(() if size == ONE else (Component(size),) for size in x.shape)
         if self.stored(x) and self.structures[x] == shape:
             return x
-        copy = Node(Map("stop_gradient"), (x,), x.domain, x.shape, x.dtype, x.where, x.label)
+        copy = Node(
+            Map("stop_gradient"), (x,), x.domain, x.shape, x.dtype, Origin(x.where, x.label)
+        )
         self.structures[copy] = shape
         self.copy(copy, x)
         return copy
@@ -287,8 +292,8 @@ class _Lowering(Elements):
         body = self.value(node, frame.point(), frame.digits())
         if isinstance(body, Load) and _is_whole(body, self.statements[body.tensor], frame):
             return body.tensor
-        copy = Node(Map("stop_gradient"), (node,), node.domain, node.shape, node.dtype, node.where,
-                    node.label or name)  # fmt: skip
+        copy = Node(Map("stop_gradient"), (node,), node.domain, node.shape, node.dtype,
+                    Origin(node.where, node.label or name))  # fmt: skip
         self.structures[copy] = plainly
         ragged = self.structures[node] != plainly
         inside = _inside(self.structures[node], frame) if ragged else ALWAYS

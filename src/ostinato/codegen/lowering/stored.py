@@ -15,6 +15,7 @@ from ostinato.pdg.build import order
 from ostinato.pdg.functions import POSITIONS, fold_unit
 from ostinato.pdg.index import Dim, Expr, Slice, expr, upper_bound
 from ostinato.pdg.node import (
+    MOVES,
     Affine,
     Along,
     Broadcast,
@@ -41,7 +42,6 @@ from ostinato.pdg.node import (
 
 Point = dict[Dim, Expr]
 DEEPEST = 48  # operators in a row that may be one equation
-MOVES = (Read, Reshape, Transpose, Broadcast, Part)
 
 
 @dataclass(frozen=True)

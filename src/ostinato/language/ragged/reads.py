@@ -13,6 +13,7 @@ from ostinato.pdg import build
 from ostinato.pdg.build import ONE
 from ostinato.pdg.index import Dim, Index, Slice, expr
 from ostinato.pdg.node import Node, Scalar, named_if_not
+from ostinato.pdg.origin import Origin
 from ostinato.provenance.place import place
 
 Given = Mapping[Dim, object]
@@ -43,7 +44,7 @@ def at_steps(
     filled, fill = _filled(x, beyond, where)
     node, leading = read_at(filled, given, windows, where)
     if filled != x.node:
-        node = named_if_not(node, where, x.node.label)
+        node = named_if_not(node, Origin(where, x.node.label))
     note(node, x.over, known, where)
     own = () if x.mask is None else x.mask.parts
     parts = [Live(read_at(p.node, given, windows, where)[0], p.ragged) for p in own]

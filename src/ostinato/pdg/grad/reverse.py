@@ -22,7 +22,7 @@ from ostinato.pdg.grad.preimage import Dims
 from ostinato.pdg.grad.read_adjoints import Adjoint, leaves_point, sum_missing
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Equation, Node, Rec, intern
-from ostinato.pdg.origin import GRADIENT, making
+from ostinato.pdg.origin import GRADIENT, Origin, making
 from ostinato.pdg.origins import as_first_written
 
 
@@ -230,7 +230,7 @@ class _Sweep:
     def _adjoint(self, x: Node) -> Node:
         domain = order({*self.graph.held, *x.domain})
         op, label = Rec(self._name(x)), f"d_{self.graph.loss.label or 'loss'}/d_{x}"
-        return intern((op, (), domain, x.shape, computed_in(x.dtype)), x.where, label)
+        return intern((op, (), domain, x.shape, computed_in(x.dtype)), Origin(x.where, label))
 
     def _equation(self, x: Node) -> Equation:
         return Equation(self._adjoint(x), ((ALWAYS, self._value(x)),), (x.where,))

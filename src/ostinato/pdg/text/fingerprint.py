@@ -24,7 +24,8 @@ def spell(value: object) -> str:
 
 def _line(node: Node, number: dict[Node, int]) -> str:
     args = ",".join(str(number[a]) for a in node.args)
-    names = ascii(node.label), ascii(str(node.where))
+    origins = (node.origin, *node.origin.others)
+    names = (ascii(text) for o in origins for text in (o.label, str(o.where)))
     about = (spell(node.domain), spell(node.shape), node.dtype, *names)
     return f"{number[node]} {spell(node.op)} [{args}] {' '.join(about)}"
 

@@ -10,6 +10,7 @@ from ostinato.pdg.condition import ALWAYS, Compare, Cond, at_least
 from ostinato.pdg.functions import ATOM, FUNCTIONS
 from ostinato.pdg.index import Dim, Expr, Index, expr
 from ostinato.pdg.node import (
+    MOVES,
     PURE,
     Affine,
     Along,
@@ -51,7 +52,6 @@ _SHORT = {
     "float32": "f32",
     "float64": "f64",
 }
-_MOVES = (Read, Reshape, Transpose, Broadcast, Part)  # carry their operand's name, not their own
 
 
 def show(pdg: Pdg) -> str:
@@ -78,11 +78,12 @@ class _Printer:
     names: dict[Node, str] = field(init=False)
     bodies: dict[Node, tuple[str, int]] = field(init=False)  # text and how tightly it binds
     rows: list[tuple[str, str, str, str]] = field(init=False)
+    others: list[tuple[str, str]] = field(init=False)  # names of values shown under another
     taken: set[str] = field(init=False)
     indexed: set[Node] = field(init=False)  # operands of reads: an index needs a name before it
 
     def __post_init__(self) -> None:
-        self.names, self.bodies, self.rows = {}, {}, []
+        self.names, self.bodies, self.rows, self.others = {}, {}, [], []
         self.taken, self.indexed = set(), set()
         outputs: dict[Node, str] = {}
         for name, node in self.pdg.outputs:
@@ -111,7 +112,7 @@ class _Printer:
             if isinstance(node.op, Read) and counts[node]:
                 self.indexed |= set(node.args)
             for arg in node.args:
-                counts[arg] += counts[node] if isinstance(node.op, _MOVES) else 1
+                counts[arg] += counts[node] if isinstance(node.op, MOVES) else 1
         return counts
 
     def _deserves_line(self, node: Node, uses: int) -> bool:
@@ -119,12 +120,12 @@ class _Printer:
             return False
         if node in self.indexed:
             return True
-        if isinstance(node.op, _MOVES):
+        if isinstance(node.op, MOVES):
             return False
         return bool(node.label) or uses > 1 or len(self.bodies[node][0]) > _LONGEST
 
     def _name(self, node: Node, output: str | None) -> None:
-        label = "" if isinstance(node.op, _MOVES) else node.label
+        label = "" if isinstance(node.op, MOVES) else node.label
         name = output or label or "v1"
         count = 1
         while name in self.taken and name != output:
@@ -134,6 +135,7 @@ class _Printer:
         self.names[node] = name
         left = name + _index([expr(d) for d in node.domain])
         self.rows.append((left, self.bodies[node][0], type_text(node), node.where))
+        self.others += [(other.label, left) for other in node.origin.beside(output or label)]
         self.bodies[node] = (left, ATOM)
 
     def _equation(self, equation: Equation) -> None:
@@ -155,6 +157,7 @@ class _Printer:
         ]
         renamed = [(n, self.bodies[v][0]) for n, v in self.pdg.outputs if self.names.get(v) != n]
         lines += [f"{name} = {body}" for name, body in renamed if name != body.partition("[")[0]]
+        lines += [f"{name} = {left}" for name, left in self.others]
         return "\n".join(lines)
 
     def _inner(self, node: Node, binding: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields as record_fields
+from dataclasses import replace
 from functools import partial
 from typing import cast, get_args
 
@@ -46,6 +47,7 @@ from ostinato.pdg.node import (
     Transpose,
     intern,
 )
+from ostinato.pdg.origin import Origin
 from ostinato.pdg.text.spelling import (
     Plain,
     Spelling,
@@ -69,7 +71,7 @@ _KINDS: dict[str, type[Op]] = {
     )
 }  # fmt: skip
 _DRAWS = ("uniform", "normal", "bits")
-_ABOUT = ("args", "domain", "shape", "dtype", "label", "where")
+_ABOUT = ("args", "domain", "shape", "dtype", "origins")
 _SPECIAL = ("inf", "-inf", "nan")  # floats that JSON has no spelling for
 
 Write = Callable[[Spelling, object], Plain]
@@ -183,8 +185,7 @@ def node_data(node: Node, args: Sequence[int], names: Spelling) -> Plain:
         "domain": [names.name(d) for d in node.domain],
         "shape": names.exprs(node.shape),
         "dtype": node.dtype,
-        "label": node.label,
-        "where": node.where,
+        "origins": [[of.where, of.label] for of in (node.origin, *node.origin.others)],
     }
 
 
@@ -193,7 +194,7 @@ def read_node(data: Plain, known: Sequence[Node], names: Spelling, what: str) ->
 
     Errors: Unreadable.
     """
-    op, args, domain, shape, dtype, label, where = fields(data, what, "op", *_ABOUT)
+    op, args, domain, shape, dtype, said = fields(data, what, "op", *_ABOUT)
     found = read_op(op, names, what)
     numbers = [natural(k, f"an operand of {what}") for k in items(args, f"operands of {what}")]
     if any(k >= len(known) for k in numbers):
@@ -207,7 +208,15 @@ def read_node(data: Plain, known: Sequence[Node], names: Spelling, what: str) ->
     if isinstance(found, Const) and dims:
         raise Unreadable(f"{what} is a literal that depends on {dims[0]}")
     key = (found, tuple(known[k] for k in numbers), dims, sizes, cast(Dtype, dtype))
-    return intern(key, text(where, f"the place of {what}"), text(label, f"the name of {what}"))
+    return intern(key, _read_origin(said, f"the origins of {what}"))
+
+
+def _read_origin(data: Plain, what: str) -> Origin:
+    pairs = [[text(each, what) for each in items(pair, what)] for pair in items(data, what)]
+    if not pairs or any(len(pair) != 2 for pair in pairs):
+        raise Unreadable(f"{what} are {data!r}, not pairs of a place and a name")
+    first, *others = (Origin(where, label) for where, label in pairs)
+    return replace(first, others=tuple(others))
 
 
 def _check_values(op: Const, shape: Sequence[Expr], dtype: Dtype, what: str) -> None:

@@ -16,6 +16,7 @@ from ostinato.pdg.index import (
     expr,
 )
 from ostinato.pdg.node import (
+    MOVES,
     Affine,
     Broadcast,
     Case,
@@ -30,7 +31,6 @@ from ostinato.pdg.node import (
     Rec,
     Reduce,
     Reshape,
-    Transpose,
     postorder,
 )
 from ostinato.pdg.text.printer import own_form
@@ -41,7 +41,6 @@ from ostinato.report.drawing.visible import operands, roots, visible
 
 WIDEST = 84  # characters up to which places stand in one column
 LONGEST = 66  # characters of an expression before its value gets a line of its own
-MOVES = (Read, Reshape, Transpose, Broadcast, Part)
 
 
 def equations(pdg: Pdg) -> str:
@@ -121,7 +120,7 @@ class Formulas(Expressions):
             return False
         if isinstance(node.op, Random):
             return True
-        if isinstance(node.op, MOVES) and node.label not in ("", node.args[0].label):
+        if isinstance(node.op, MOVES) and node.origin.label:
             return True  # the user's name, not that of what is moved
         if isinstance(node.op, MOVES) or is_cast(node):
             return is_sliced and not isinstance(node.op, Reshape | Broadcast)
@@ -144,26 +143,32 @@ class Formulas(Expressions):
 
     def text(self) -> str:
         results = {node: None for _, node in self.pdg.results}
-        rows = [self.value_line(n) for n in results if n in self.names]
+        rows = [line for n in results if n in self.names for line in self.value_lines(n)]
         rows += [
-            Line(f"{name}", ((self.reference(node, {}), "", node.where),), "")
+            self._other_name(name, node, node.where)
             for name, node in self.pdg.results
             if self.names.get(node) != name and not self._is_itself(name, node)
         ]
         rows += [line for name in self.recurrences() for line in self.recurrence(name)]
-        rest = [self.value_line(n) for n in self.names if n not in results]
+        rest = [line for n in self.names if n not in results for line in self.value_lines(n)]
         shown = [*_printed(rows), *(["", "where", ""] if rest else []), *_printed(rest)]
         return "\n".join(shown)
 
     def _is_itself(self, name: str, node: Node) -> bool:
         return isinstance(node.op, Rec | Input) and node.op.name == name
 
-    def value_line(self, node: Node) -> Line:
-        left = self.names[node] + point_of(node)
+    def value_lines(self, node: Node) -> list[Line]:
+        """What a value is, and what else the user calls it."""
+        name, law = self.names[node], f"= {self.body(node, {})[0]}"
         if isinstance(node.op, Random):
             law = f"~ {node.op.fn}(0, 1)" if node.op.fn in ("uniform", "normal") else node.op.fn
-            return Line(left, ((law, "", node.where),), kind_of(node))
-        return Line(left, ((f"= {self.body(node, {})[0]}", "", node.where),), kind_of(node))
+        line = Line(name + point_of(node), ((law, "", node.where),), kind_of(node))
+        shown = name if (name, node) in self.pdg.results else node.label
+        others = node.origin.beside(shown)
+        return [line, *(self._other_name(o.label, node, o.where) for o in others)]
+
+    def _other_name(self, name: str, node: Node, place: str) -> Line:
+        return Line(name, ((f"= {self.reference(node, {})}", "", place),), "")
 
     def recurrences(self) -> list[str]:
         """The names of the recurrent tensors that a user wrote."""

@@ -81,11 +81,12 @@ def _boxes(formulas: Formulas) -> Iterator[Box]:
         place = next(filter(None, equation.where), equation.rec.where)
         yield Box(name, title, texts, place, kind)
     for node, name in formulas.names.items():
-        line = formulas.value_line(node)
+        line, *others = formulas.value_lines(node)
         kind = "output" if node in results else "value"
         kind = "draw" if isinstance(node.op, Random) else kind
         title = f"{line.left} {line.kind}".strip()
-        yield Box(name, title, (line.cases[0][0],), node.where, kind)
+        texts = (line.cases[0][0], *(text for other in others for text in other.texts()))
+        yield Box(name, title, texts, node.where, kind)
 
 
 def _roots(formulas: Formulas) -> Iterator[tuple[str, Node]]:

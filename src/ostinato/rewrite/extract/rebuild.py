@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from ostinato.pdg import build
@@ -21,6 +21,7 @@ from ostinato.pdg.node import (
     Transpose,
     named_if_not,
 )
+from ostinato.pdg.origin import UNKNOWN, Origin
 from ostinato.rewrite.engine.egglog_session import Cell
 from ostinato.rewrite.extract.choose import Selection
 from ostinato.rewrite.extract.export import EGraph, ENode
@@ -39,14 +40,14 @@ class Rebuilt:
 
 def rebuild(selection: Selection, graph: EGraph, loaded: Loaded) -> Rebuilt:
     """The selected program; its outputs have the names, domains and shapes of the original."""
-    places = _places(graph, loaded)
+    origins = _origins(graph, loaded)
     builder = _Builder(graph, loaded)
     roots = [*selection.outputs, *selection.definitions.values()]
     nodes: dict[int, Node] = {}
     for number in selection.terms.reachable(roots):
         term = selection.terms.items[number]
         node = builder.node(term.enode, [nodes[k] for k in term.kids])
-        nodes[number] = named_if_not(node, *places.get(term.cls, ("", "")))
+        nodes[number] = named_if_not(node, origins.get(term.cls, UNKNOWN))
     outputs = tuple(
         (name, _over(nodes[number], original))
         for number, (name, original) in zip(selection.outputs, loaded.pdg.outputs, strict=True)
@@ -78,11 +79,11 @@ def _over(node: Node, original: Node) -> Node:
     return build.case(every(inside), node, node, original.where)
 
 
-def _places(graph: EGraph, loaded: Loaded) -> dict[int, tuple[str, str]]:
-    """File, line and name of classes that are values of the user's, or those with more axes."""
-    found: dict[int, tuple[str, str]] = {}
+def _origins(graph: EGraph, loaded: Loaded) -> dict[int, Origin]:
+    """The origins of classes that are values of the user's, or those with more axes."""
+    found: dict[int, Origin] = {}
     for node, number in loaded.ids.items():
-        found.setdefault(graph.node_class[number], (node.where, node.label))
+        found.setdefault(graph.node_class[number], replace(node.origin, label=node.label))
     slices = [(n.kids[0], cls) for cls, ns in graph.classes.items() for n in ns if n.op == "sl"]
     changed = True
     while changed:
