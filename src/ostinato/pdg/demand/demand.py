@@ -47,7 +47,7 @@ from ostinato.pdg.node import (
 
 _SETTLE_ROUNDS = 3  # growths of one recurrence before its demand is widened
 _WIDEN_ROUNDS = 6  # growths before it becomes the whole box
-_MOST = 32  # size of a set: isl takes exponential time for remainders in many pieces
+_MOST = 500  # size of a set: isl takes exponential time for remainders in many pieces
 
 
 @lru_cache(maxsize=1024)

@@ -175,8 +175,8 @@ class Set:
 
     @property
     def size(self) -> int:
-        """How many pieces it has; each remainder in one counts as three more."""
-        return sum(1 + 3 * basic.dim(DIV) for basic in self.raw.get_basic_sets())
+        """How many pieces it has; a remainder in one counts as 50, as it costs isl."""
+        return sum(1 + 50 * basic.dim(DIV) for basic in self.raw.get_basic_sets())
 
     def roughly(self, most: int) -> Set:
         """A simple set around this one: remainders are dropped, and pieces beyond ``most``."""
