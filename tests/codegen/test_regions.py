@@ -103,14 +103,19 @@ def test_reads_at_half_the_step_and_by_parity() -> None:
     assert_right(p, {"T": 9})
 
 
-def test_cases_that_only_together_form_a_cycle_are_taken_apart() -> None:
+def cases_in_a_circle() -> Builder:
+    """Two tensors that read each other in different cases."""
     p = Builder("t", {})
     t = p.d["t"]
     p.add("y", "t", "", 0.0)
     p.add("x", "t", "", [(at_least(2, t), p("y")), (ALWAYS, 2.0)])
     p.add("y", "t", "", [(at_least(2, t), 1.0), (ALWAYS, p("x"))])
     p.outputs = ["y"]
-    assert_right(p, {"T": 9})
+    return p
+
+
+def test_cases_that_only_together_form_a_cycle_are_taken_apart() -> None:
+    assert_right(cases_in_a_circle(), {"T": 9})
 
 
 def test_a_cycle_names_tensors_and_place() -> None:

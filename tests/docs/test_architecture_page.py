@@ -6,15 +6,14 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from textwrap import wrap
 
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.emit.generated_module import functions
-from ostinato.codegen.loops.numba_source import function
 from ostinato.compiler.options import options_from
-from ostinato.compiler.pipeline import optimize_pdg, plan_of
-from ostinato.pdg.text.printer import show
+from ostinato.compiler.passes import PASSES
+from ostinato.inspection.after_passes import after_passes
 from tests.test_imports import FLOORS, SOURCE, heights
 
 ROOT = Path(__file__).parents[2]
@@ -41,14 +40,17 @@ def passes() -> Iterator[str]:
     b, t = ot.dims("b t")
     x = ot.input("x", over=(b, t))
     program = ot.Program(y=x[b, : t + 1].sum(0))
-    options = options_from({"threads": 2}, program.pdg)
-    yield f"dependence graph\n{without_places(show(program.pdg))}"
-    rewritten = optimize_pdg(program.pdg, None, options)
-    yield f"rewritten and extracted\n{without_places(show(rewritten.pdg))}"
-    plan, _ = plan_of(rewritten, options)
-    yield f"plan\n{plan}"
-    kernel, _ = functions(plan)
-    yield f"loop IR of the kernel, printed as Numba source\n{without_places(function(kernel))}"
+    found = after_passes(program.pdg, options_from({"threads": 2}, program.pdg))
+    for name in ("halves", "chosen program", "plan", "loop IR"):
+        kernel, *_ = found[name].split("\n# Every worker")
+        yield f"== {name} ==\n{without_places(kernel)}"
+
+
+def order() -> str:
+    """The names of all passes, optimisations in brackets."""
+    names = (f"[{p.name}]" if p.is_optimisation else p.name for p in PASSES)
+    whole = ", ".join(name.replace(" ", "~") for name in names)
+    return "\n".join(wrap(whole, 118)).replace("~", " ")
 
 
 def without_places(text: str) -> str:
@@ -56,7 +58,11 @@ def without_places(text: str) -> str:
     return "\n".join(re.sub(r" +(# )?test_\S+$", "", line) for line in text.rstrip().split("\n"))
 
 
-DRAWN: dict[str, Callable[[], str]] = {"picture": picture, "passes": lambda: "\n\n".join(passes())}
+DRAWN: dict[str, Callable[[], str]] = {
+    "picture": picture,
+    "order": order,
+    "passes": lambda: "\n\n".join(passes()),
+}
 
 
 @pytest.mark.parametrize("name", DRAWN)

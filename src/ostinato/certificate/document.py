@@ -85,6 +85,7 @@ class Schedule:
     exact: bool
     memory_limit: int
     storage: str
+    without: tuple[str, ...]
     source_sha256: str
 
 
@@ -153,6 +154,7 @@ def _schedule_data(schedule: Schedule) -> Plain:
         "exact": schedule.exact,
         "memory_limit": schedule.memory_limit,
         "storage": schedule.storage,
+        "without": list(schedule.without),
         "source_sha256": schedule.source_sha256,
     }
 
@@ -344,8 +346,8 @@ def _read_roots(data: Plain) -> Roots:
 
 
 def _read_schedule(data: Plain) -> Schedule:
-    names = "plan order layouts hints widths workers exact memory_limit storage"
-    plan, order, layouts, hints, widths, workers, exact, limit, storage, digest = fields(
+    names = "plan order layouts hints widths workers exact memory_limit storage without"
+    plan, order, layouts, hints, widths, workers, exact, limit, storage, without, digest = fields(
         data, "schedule", *names.split(), "source_sha256"
     )
     return Schedule(
@@ -358,6 +360,7 @@ def _read_schedule(data: Plain) -> Schedule:
         truth(exact, "exact"),
         natural(limit, "memory_limit"),
         _storage(storage),
+        tuple(text(name, "without") for name in items(without, "without")),
         text(digest, "source_sha256"),
     )
 

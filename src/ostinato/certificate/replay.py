@@ -60,6 +60,7 @@ def planned(program: Rewritten, options: Options) -> Schedule:
         options.exact,
         options.memory_limit,
         options.storage,
+        options.without,
         digest,
     )
 
@@ -151,6 +152,7 @@ def options_of(said: Schedule) -> Options:
         exact=said.exact,
         memory_limit=said.memory_limit,
         storage=said.storage,
+        without=said.without,
     )
 
 

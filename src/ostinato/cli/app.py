@@ -105,6 +105,29 @@ def explain(
 
 
 @app.command()
+def passes(
+    place: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE[:FUNCTION]]", help="A Python file; without it the list."),
+    ] = None,
+    settings: Settings = None,
+    after: Annotated[
+        str, typer.Option(metavar="NAME", help="Only this pass; default: every one.")
+    ] = "",
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Leave out an optimisation; repeatable."),
+    ] = None,
+) -> None:
+    """List the passes of the compiler, or show a program after each of them."""
+    from rich.console import Console
+
+    from ostinato.cli.passes import show_passes
+
+    show_passes(place, settings or (), after, without or (), Console())
+
+
+@app.command()
 def verify(
     certificate: Annotated[Path, typer.Argument(help="A certificate file.")],
     program: Annotated[

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
 from ostinato.compiler.arguments import signature
+from ostinato.compiler.passes import PASSES
 from ostinato.compiler.targets import target_of
 from ostinato.language.dims import is_integer
 from ostinato.language.shown import shown
@@ -15,6 +16,7 @@ from ostinato.pdg.errors import OptionError, guess
 from ostinato.pdg.functions import HALVES
 from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.node import Pdg
+from ostinato.pdg.pass_record import Passes
 from ostinato.rewrite.registry import RuleSet
 
 MOST_THREADS = 1024
@@ -38,6 +40,13 @@ class Options:
     exact: bool = False  # only rules that keep every bit, and no operation that rounds otherwise
     memory_limit: int = 0  # bytes of the arena, at the hinted extents and in every run; 0: none
     storage: str = "float32"  # of values kept for later loops; a half rounds what those read
+    without: tuple[str, ...] = ()  # optimisations that are left out, by the names of their passes
+    seen: Callable[[str, object], None] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def passes(self) -> Passes:
+        """How the passes are run; ``seen`` is shown what they make."""
+        return Passes(frozenset(self.without), self.seen)
 
     def does_check(self, word: str) -> bool:
         """Whether runs check what a word of `CHECKS` says."""
@@ -52,7 +61,7 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
     Errors: OptionError for an unknown option, dimension or extent, with the closest known one, and
     for a value of the wrong kind.
     """
-    known = [f.name for f in fields(Options)]
+    known = [f.name for f in fields(Options) if f.repr]
     for name in given:
         _require_known(name, known, "option of compile", "Options")
     target_of(given.get("target", "cpu"))
@@ -73,7 +82,28 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
     if not isinstance(given.get("profile"), Profile | None):
         remedy = "Leave it out: the profile of this machine is found by itself."
         raise OptionError(f"`profile` is {shown(given['profile'])}", remedy)
-    return replace(Options(**given), checks=_checks(given.get("checks", False)))
+    checks, without = _checks(given.get("checks", False)), _without(given.get("without", ()))
+    return replace(Options(**given), checks=checks, without=without)
+
+
+def _without(given: object) -> tuple[str, ...]:
+    """The names of the passes that are left out, each once, in the order of the list of passes.
+
+    Errors: OptionError.
+    """
+    several = isinstance(given, list | tuple | set | frozenset)
+    names = [*cast(Iterable[object], given)] if several else [given]
+    known = [each.name for each in PASSES if each.is_optimisation]
+    reasons = {each.name: each.necessary for each in PASSES}
+    for name in names:
+        if name not in known:
+            reason = reasons.get(name) if isinstance(name, str) else None
+            fact = f"`without` names {shown(name)}, which is no pass of the compiler"
+            if reason:
+                fact = f"`without` names {shown(name)}, which is necessary: {reason}"
+            remedy = f"{guess(str(name), known)}Optimisations: {', '.join(known)}."
+            raise OptionError(fact, remedy)
+    return tuple(each for each in known if each in names)
 
 
 def _checks(given: object) -> bool | tuple[str, ...]:

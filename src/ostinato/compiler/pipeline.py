@@ -65,7 +65,7 @@ def build(
     started = time.perf_counter()
     importlib.import_module(REWRITING)
     with _seldom_collecting(), short_turns():
-        optimized = _chosen(encoded(pdg), rules, options)
+        optimized = _chosen(options.passes.made("halves", encoded(pdg)), rules, options)
         try:
             return assemble(pdg, optimized, options, time.perf_counter() - started, making)
         finally:  # other processes compile meanwhile; an undefined program may fail in any stage
@@ -165,7 +165,9 @@ def _emitted(plan: Plan, options: Options, making: Making | None) -> tuple[str, 
         from ostinato.codegen.loops.types import SUFFIX
 
         check(made, plan.target.names() | {*SUFFIX.values(), *STAMPS})
-    return printed(plan, made), partial(units, plan.target, tuple(made))
+    whole = options.passes.made("loop IR", tuple(made))
+    write = options.passes.made("LLVM", partial(units, plan.target, whole))
+    return printed(plan, whole), write
 
 
 def _profiled(plan: Plan) -> Profiled:
@@ -208,6 +210,7 @@ def _explanation(
         passed_over=optimized.passed_over,
         profile=profile.name,
         notes=_notes(optimized),
+        without=tuple(sorted(plan.without)),
     )
 
 
@@ -245,9 +248,9 @@ def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
 
     chosen = rules if rules is not None else every_rule()
     chosen = chosen.exact() if options.exact else chosen
-    profile = options.profile or Profile()
+    passes, profile = options.passes, options.profile or Profile()
     later = partial(_import_stages, options)
-    asked = RewriteOptions(chosen, dict(options.hints), profile=profile, meanwhile=later)
+    asked = RewriteOptions(chosen, options.hints, profile=profile, meanwhile=later, passes=passes)
     forms = Rewriting(pdg, asked)
     if options.memory_limit:
         from ostinato.compiler.smallest import Room, fitting
@@ -256,6 +259,8 @@ def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
         optimized = fitting(forms, Room(options.memory_limit, options.hints, takes))
     elif set(signature(pdg).extents) - options.hints.keys():
         optimized = forms.best()  # a form that is fast at one size only would be a gamble
+    elif "forms" in passes.without:
+        optimized = forms.best()
     else:
         from ostinato.compiler.fastest import fastest
 
@@ -318,7 +323,9 @@ def system_of(optimized: Rewritten, options: Options) -> System:
         from ostinato.pdg.demand.inside import inside
 
         within = inside(pdg)  # rules read combinators outside their box, where they have a unit
-        system = system if within is pdg else _lowered(within, optimized, options)
+        if within is not pdg:
+            pdg = options.passes.made("outside reads", within)
+            system = _lowered(pdg, optimized, options)
     return system
 
 
@@ -327,8 +334,10 @@ def _lowered(pdg: Pdg, optimized: Rewritten, options: Options) -> System:
     from ostinato.codegen.lowering.prove_bounds import prove_bounds
     from ostinato.codegen.lowering.word_limits import require_limits
 
-    system = require_limits(lower(pdg, optimized.batched, options.hints))
-    return prove_bounds(system, pdg.minimum_extents)
+    made = options.passes.made
+    system = made("equations", lower(pdg, optimized.batched, options.hints))
+    system = made("limits of words", require_limits(system))
+    return made("bounds", prove_bounds(system, pdg.minimum_extents))
 
 
 def plan_of(optimized: Rewritten, options: Options) -> tuple[Plan, dict[str, Array]]:
@@ -346,7 +355,8 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
     workers = options.threads or available_cores()
     half = options.storage if options.storage in HALVES else None
     room = Room(options.memory_limit, options.hints, partial(_workers, options=options), half)
-    chosen = PlanOptions(target_of(options.target), options.widths, workers, options.exact)
+    target = target_of(options.target)
+    chosen = PlanOptions(target, options.widths, workers, options.exact, options.passes)
     planned = fitted(system, chosen, room)
     constants: dict[str, Array] = {}
     for argument, name in system.inputs.items():

@@ -13,6 +13,7 @@ from ostinato.machine.profile import Profile
 from ostinato.pdg.errors import OptionError
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Node, Pdg
+from ostinato.pdg.pass_record import ALL_PASSES, Passes
 from ostinato.rewrite.engine.background import Ahead
 from ostinato.rewrite.engine.egglog_session import EngineError, Session
 from ostinato.rewrite.engine.language import SIGNATURE, program
@@ -37,6 +38,7 @@ class RewriteOptions:
 
     ``pricing`` makes the prices that choose; the report has those of the machine. ``clock`` times
     the stages, in seconds. ``meanwhile`` is called once, in a thread, while the rules run.
+    ``passes`` says how the passes are run.
     """
 
     rules: RuleSet = field(default_factory=every_rule)
@@ -46,6 +48,7 @@ class RewriteOptions:
     pricing: Prices = Pricing
     clock: Callable[[], float] = time.perf_counter
     meanwhile: Callable[[], object] | None = None
+    passes: Passes = ALL_PASSES
 
 
 @dataclass(frozen=True)
@@ -131,15 +134,19 @@ class Rewriting:
     """Everything that rules make of a program, to choose forms of it."""
 
     def __init__(self, pdg: Pdg, options: RewriteOptions) -> None:
+        if "rules" in options.passes.without:
+            options = replace(options, rules=RuleSet(()))
         self._options, self._clock = options, _Clock(options.clock)
         session = Session(program(options.rules.rules, ()))
-        loading = Ahead(partial(load, pdg), options.meanwhile)
+        loading = Ahead(partial(load, pdg, options.passes), options.meanwhile)
         with _well_formed(options.rules):
             session.declare()
         self._clock.lap("declare")
         self._loaded = loading.value()
         self._clock.lap("load")
         self._graph, self._saturation = _saturated(self._loaded, options, self._clock)
+        if options.rules:
+            options.passes.made("rules", self._graph)
         self._sizes = Sizes(self._graph, self._loaded, options.hints)
         self._clock.lap("sizes")
 
@@ -158,14 +165,15 @@ class Rewriting:
         graph, loaded, clock = self._graph, self._loaded, self._clock
         make = prices_by or self._options.pricing
         pricing = make(graph, self._sizes, self._options.profile)
-        report, steps = self._report(pricing), self._options.budget.steps
+        run, report = self._options.passes, self._report(pricing)
+        steps = 0 if "local search" in run.without else self._options.budget.steps
         extractor = Extractor(graph, loaded, pricing, steps)
         try:
-            after = _cheapest(extractor, graph, loaded, self._sizes)
+            after = run.made("choice", _cheapest(extractor, graph, loaded, self._sizes))
         except NoTerm as problem:
             return Optimized(loaded.pdg, {}, replace(report, left=str(problem)))
         clock.lap("extract")
-        rebuilt = rebuild(after, graph, loaded)
+        rebuilt = run.made("chosen program", rebuild(after, graph, loaded))
         clock.lap("rebuild")
         prices = _prices(after, rebuilt, pricing)
         report = replace(

@@ -31,6 +31,9 @@ class Piece:
 def pieces(steps: Sequence[Step], plan: Plan) -> Iterator[Piece]:
     """The steps of a body, those together that one worker may do alone."""
     found: list[tuple[Step, ...]] = []
+    if "work of one worker" in plan.without:
+        yield from [Piece(tuple(steps))] if steps else []
+        return
     for segment in _segments(steps):
         if _elements(segment, plan) is not None:
             found.append(segment)

@@ -104,6 +104,8 @@ class _Clause:
     def _transposed(self) -> dict[str, Transposed]:
         """The copies that go by squares; those of a slice only if it has whole ones."""
         plan, first = self.function.plan, self.nest.axes[:1]
+        if "squares" in plan.without:
+            return {}
         found = transposed_copies(self.nest, self.clause, plan.statements, plan.storage)
         if not found or not self.function.is_sliced:
             return found

@@ -17,7 +17,8 @@ from ostinato.pdg.index import Expr, dims_of, expr
 
 def extent(axis: Axis, statements: Iterable[Statement], plan: Plan) -> Expr:
     """How far a loop over the axis runs: over all slots where that is harmless."""
-    if axis.size == axis.pad or not axis.pad.is_const:
+    may_pad = axis.pad.is_const and "padding of tiles" not in plan.without
+    if axis.size == axis.pad or not may_pad:
         return axis.size
     return axis.pad if all(_fits(axis, s, plan) for s in statements) else axis.size
 

@@ -36,6 +36,7 @@ from ostinato.codegen.planning.slices import Slicer
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, dims_of
+from ostinato.pdg.pass_record import ALL_PASSES, Passes
 
 LARGEST = 32  # statements of one kernel: compiling takes longer than their number grows
 
@@ -227,13 +228,15 @@ def drive(
     deps: Sequence[Dep],
     target: Target,
     outputs: Iterable[str] = (),
+    passes: Passes = ALL_PASSES,
 ) -> Driven:
     """Cut the trees into kernels and synchronise the workers."""
     published = {d for name in outputs for d in statements[name].result_dims[:1]}
     readers: dict[str, list[Dep]] = {}
     for d in deps:
         readers.setdefault(storage[d.tensor].owner, []).append(d)
-    slicer = Slicer(statements, storage, target) if any(map(has_parallel, trees)) else None
+    sliced = "slices" not in passes.without and any(map(has_parallel, trees))
+    slicer = Slicer(statements, storage, target) if sliced else None
     driver = _Driver(statements, storage, readers, frozenset(published), slicer)
     steps = driver.guarded(driver.steps(trees, ()), set())
     return Driven(tuple(driver.kernels), tuple(driver.accesses), tuple(steps))

@@ -53,6 +53,14 @@ class _Phases:
         return inside
 
 
+def whole_lives(driven: Driven, storage: Mapping[str, Storage]) -> dict[str, Life]:
+    """Lives of all global tensors from the first phase to the last, so that none share memory."""
+    phases = _Phases()
+    phases.walk(driven.steps)
+    kept = (name for name, s in storage.items() if s.place == "global" and not s.shares)
+    return {name: Life(0, phases.phase) for name in kept}
+
+
 def lifetimes(
     driven: Driven,
     storage: Mapping[str, Storage],

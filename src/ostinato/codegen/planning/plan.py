@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.ir.extents import Spans
 from ostinato.codegen.ir.system import Statement, System
-from ostinato.codegen.ir.tree import sites
+from ostinato.codegen.ir.tree import Tree, sites
 from ostinato.codegen.ir.values import value_symbols
 from ostinato.codegen.masks.dead_rows import dead_rows
 from ostinato.codegen.masks.early_exits import early_ends
@@ -16,13 +16,13 @@ from ostinato.codegen.masks.guards import guards
 from ostinato.codegen.memory.coalesce import coalesced
 from ostinato.codegen.memory.reuse import check_storage, prover
 from ostinato.codegen.memory.scratch import scratches
-from ostinato.codegen.memory.storage import input_storage, place_tensors
+from ostinato.codegen.memory.storage import Storage, input_storage, place_tensors
 from ostinato.codegen.memory.tighten import tightened
 from ostinato.codegen.planning.kernel_partition import drive
-from ostinato.codegen.planning.liveness import lifetimes
+from ostinato.codegen.planning.liveness import lifetimes, whole_lives
 from ostinato.codegen.planning.planned import Plan as Plan
 from ostinato.codegen.planning.planned import Port as Port
-from ostinato.codegen.planning.scheduler import schedule
+from ostinato.codegen.planning.scheduler import Scheduled, schedule
 from ostinato.codegen.systems.padded_outputs import pad_outputs
 from ostinato.codegen.systems.partial_folds import with_fills
 from ostinato.codegen.systems.tile import Tiled, tile
@@ -31,6 +31,7 @@ from ostinato.codegen.systems.whole_axes import whole_operands
 from ostinato.codegen.target import Target
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import Dim, Extent, expr, symbols
+from ostinato.pdg.pass_record import ALL_PASSES, Passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +41,14 @@ class PlanOptions:
     ``target`` is the kind of machine. ``widths`` maps a dim's name to its tile width where that dim
     is tiled; ``workers`` is the number of threads that tiles should suffice for. ``exact`` lets no
     operation round otherwise than it is written: no product and sum are one operation, no zero
-    changes its sign.
+    changes its sign. ``passes`` says how the passes are run.
     """
 
     target: Target
     widths: Mapping[str, int] = field(default_factory=dict[str, int])
     workers: int = 2
     exact: bool = False
+    passes: Passes = ALL_PASSES
 
 
 def plan(system: System, options: PlanOptions) -> Plan:
@@ -54,29 +56,24 @@ def plan(system: System, options: PlanOptions) -> Plan:
 
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
-    target = options.target
-    system = whole_operands(pad_outputs(system))
+    target, run = options.target, options.passes
+    system = run.made("padded outputs", pad_outputs(system))
+    system = run.made("whole operands", whole_operands(system))
     if not options.exact:  # sums of tiles add up in another order
-        system = long_rows(system, target)
-    tiled = tile(system, options.widths, options.workers, target)
-    found = schedule(tiled, frozenset(system.outputs.values()), system.hints, target)
-    statements, deps, spans = found.statements, found.deps, tiled.spans
-    held = frozenset(s.name for s in statements.values() if s.kind == "input")
+        system = run.optional("tiles of rows", system, long_rows, system, target)
+    tiled = run.made("tiles", tile(system, options.widths, options.workers, target))
+    found = schedule(tiled, frozenset(system.outputs.values()), system.hints, target, run)
+    held = frozenset(s.name for s in found.statements.values() if s.kind == "input")
     outputs = frozenset(system.outputs.values()) - held
-    storage = {n: input_storage(statements[n]) for n in sorted(held)}
-    storage |= place_tensors(found.trees, found.units, deps, outputs, spans)
-    filled = with_fills(found.trees, statements)
-    proofs = prover(filled)
-    storage = tightened(storage, proofs, sites(found.trees), deps, outputs)
-    storage = {n: replace(s, axes=statements[n].result_axes) for n, s in storage.items()}
-    check_storage(proofs, storage, deps)
-    filled, storage = coalesced(filled, storage, deps, proofs, outputs)
-    storage |= scratches(found.trees, statements)
-    needed = guards(statements, outputs, spans)
-    driven = drive(filled, statements, storage, deps, target, outputs)
+    trees, storage = _placed(found, tiled, held, outputs, run)
+    statements, deps, spans = found.statements, found.deps, tiled.spans
+    needed = run.optional("guards", {}, guards, statements, outputs, spans)
+    driven = run.made("kernels", drive(trees, statements, storage, deps, target, outputs, run))
     whole = [k for k in driven.kernels if not k.sliced]
-    ends = early_ends(whole, statements, storage, outputs)
-    return Plan(
+    ends = run.optional("early exits", {}, early_ends, whole, statements, storage, outputs)
+    alive = (driven, storage, deps, held, outputs)
+    facts = (driven.kernels, statements, storage)
+    made = Plan(
         statements,
         storage,
         driven.kernels,
@@ -87,7 +84,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
             for n, t in system.outputs.items()
         ),
         _extents(statements, spans, needed),
-        lifetimes(driven, storage, deps, held, outputs),
+        run.optional("lifetimes", whole_lives(driven, storage), lifetimes, *alive),
         driven.accesses,
         target,
         needed,
@@ -95,9 +92,33 @@ def plan(system: System, options: PlanOptions) -> Plan:
         {outer: dim for dim, (outer, *_) in tiled.pieces.items()},
         same=found.same,
         ends=ends,
-        living=dead_rows(driven.kernels, statements, storage, ends, outputs),
-        begun=beginnings(driven.kernels, statements, storage, needed, ends),
+        living=run.optional("dead rows", {}, dead_rows, *facts, ends, outputs),
+        begun=run.optional("first products", {}, beginnings, *facts, needed, ends),
+        without=run.without,
     )
+    return run.made("plan", made)
+
+
+def _placed(
+    found: Scheduled, tiled: Tiled, held: frozenset[str], outputs: frozenset[str], run: Passes
+) -> tuple[tuple[Tree, ...], dict[str, Storage]]:
+    """The trees with fills and without copies that cost nothing, and where every value lives."""
+    statements, deps = found.statements, found.deps
+    storage = {n: input_storage(statements[n]) for n in sorted(held)}
+    storage |= place_tensors(found.trees, found.units, deps, outputs, tiled.spans)
+    run.made("storage", storage)
+    trees = run.made("fills", with_fills(found.trees, statements))
+    proofs, places = prover(trees), sites(found.trees)
+    storage = run.optional(
+        "fewer slots", storage, tightened, storage, proofs, places, deps, outputs
+    )
+    storage = {n: replace(s, axes=statements[n].result_axes) for n, s in storage.items()}
+    check_storage(proofs, storage, deps)
+    run.made("proof of storage", storage)
+    trees, storage = run.optional(
+        "shared places", (trees, storage), coalesced, trees, storage, deps, proofs, outputs
+    )
+    return trees, storage | run.made("scratch", scratches(found.trees, statements))
 
 
 def _input(name: str, s: Statement) -> Port:

@@ -43,7 +43,8 @@ class Plan:
     are not needed at every point; ``ends`` the loops that stop where nothing lives any more,
     ``living`` the products that pass over dead rows before that, by the mask of their rows;
     ``begun`` the products that need no zeros to add to, by the loop whose first turn begins them.
-    With ``checked`` its kernels compare every address with bounds.
+    With ``checked`` its kernels compare every address with bounds. Emission leaves out the passes
+    named in ``without``.
     """
 
     statements: dict[str, Statement]  # tiled and laid out: what the leaves compute
@@ -65,6 +66,7 @@ class Plan:
     living: dict[str, Load] = field(default_factory=dict[str, Load])
     begun: dict[str, Loop] = field(default_factory=dict[str, Loop])
     checked: bool = False
+    without: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         from ostinato.codegen.planning.show import show_plan

@@ -14,13 +14,13 @@ from ostinato.codegen.masks.early_exits import ends_rows
 from ostinato.codegen.memory.coalesce import updates_last
 from ostinato.codegen.scheduling.align import aligned
 from ostinato.codegen.scheduling.deps import Dep, Unit, dependences
-from ostinato.codegen.scheduling.epilogues import join_epilogues
+from ostinato.codegen.scheduling.epilogues import join_epilogues, units_of
 from ostinato.codegen.scheduling.legality import check_schedule
 from ostinato.codegen.scheduling.regions import Scheduler, Unordered, cycle_error
 from ostinato.codegen.systems.delay import delay
 from ostinato.codegen.systems.layout import lay_out
 from ostinato.codegen.systems.masked_sums import masked_sums
-from ostinato.codegen.systems.matmul_form import find_products
+from ostinato.codegen.systems.matmul_form import as_folds, find_products
 from ostinato.codegen.systems.partial_folds import split_folds
 from ostinato.codegen.systems.prepare import needed, prepare
 from ostinato.codegen.systems.rename_extra_dims import untwin
@@ -30,6 +30,7 @@ from ostinato.codegen.systems.value_numbering import merged, same_in_loops
 from ostinato.codegen.target import Target
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.index import Dim
+from ostinato.pdg.pass_record import ALL_PASSES, Passes
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,11 @@ class Scheduled:
 
 
 def schedule(
-    tiled: Tiled, outputs: frozenset[str], hints: Mapping[str, int], target: Target
+    tiled: Tiled,
+    outputs: frozenset[str],
+    hints: Mapping[str, int],
+    target: Target,
+    passes: Passes = ALL_PASSES,
 ) -> Scheduled:
     """Order all statements, and prove the order; of equal ones in the same loops one is left.
 
@@ -59,68 +64,82 @@ def schedule(
 
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
-    statements = prepare(tiled.statements)
-    found = _ordered(tiled, statements, outputs, hints, target)
-    same = same_in_loops(statements, found.trees, outputs)
+    search = _Search(tiled, outputs, hints, target, passes)
+    spreads = "hoisted steps" not in passes.without
+    statements = passes.made("normal form", prepare(tiled.statements, passes))
+    found = search.ordered(statements)
+    same = passes.optional("value numbering", {}, same_in_loops, statements, found.trees, outputs)
     if same:
         with suppress(CycleError):
-            fewer = _ordered(tiled, merged(statements, same, outputs), outputs, hints, target, True)
+            fewer = search.ordered(merged(statements, same, outputs), spreads)
             found = replace(fewer, same=same)
-    elif found.wishes:
-        found = _ordered(tiled, statements, outputs, hints, target, True)
+    elif found.wishes and spreads:
+        found = search.ordered(statements, spreads)
+    if found.wishes and spreads:
+        passes.made("hoisted steps", found)
     check_schedule(found.trees, found.units, found.deps)
-    return found
+    return passes.made("proof of order", found)
 
 
-def _ordered(
-    tiled: Tiled,
-    statements: dict[str, Statement],
-    outputs: frozenset[str],
-    hints: Mapping[str, int],
-    target: Target,
-    spreads: bool = False,
-) -> Scheduled:
-    """Order statements.
+@dataclass(frozen=True)
+class _Search:
+    """The search for an order of a tiled program."""
 
-    Where a component has no order, values move to the steps that read them, and cases are taken
-    apart.
-    """
-    assembled: frozenset[str] = frozenset()
-    while True:
-        try:
-            return _scheduled(tiled, statements, outputs, hints, target, spreads)
-        except Unordered as found:
-            renamed = untwin(statements, found.names - outputs)
-            if renamed is not None:
-                statements = renamed
-                continue
-            moved = delay(statements, found.names, held=outputs)
-            if moved == statements:
+    tiled: Tiled
+    outputs: frozenset[str]
+    hints: Mapping[str, int]
+    target: Target
+    passes: Passes
+
+    def ordered(self, statements: dict[str, Statement], spreads: bool = False) -> Scheduled:
+        """Order statements.
+
+        Where a component has no order, values move to the steps that read them, and cases are taken
+        apart.
+        """
+        assembled: frozenset[str] = frozenset()
+        outputs, made = self.outputs, self.passes.made
+        while True:
+            try:
+                return self.scheduled(statements, spreads)
+            except Unordered as found:
+                renamed = untwin(statements, found.names - outputs)
+                if renamed is not None:
+                    statements = made("renamed dimensions", renamed)
+                    continue
+                moved = delay(statements, found.names, held=outputs)
+                if moved != statements:
+                    statements = made("delayed values", needed(moved, outputs))
+                    continue
                 whole = found.names - assembled
                 assembled |= whole
                 apart = split_cases(statements, whole)
                 if apart is None:
                     raise cycle_error(found) from None
-                moved = apart
-            statements = needed(moved, outputs)
+                statements = made("cases apart", needed(apart, outputs))
 
+    def scheduled(self, prepared: Mapping[str, Statement], spreads: bool) -> Scheduled:
+        """Order statements in the form that they have.
 
-def _scheduled(
-    tiled: Tiled,
-    prepared: Mapping[str, Statement],
-    outputs: frozenset[str],
-    hints: Mapping[str, int],
-    target: Target,
-    spreads: bool,
-) -> Scheduled:
-    split = split_folds(lay_out(prepared, target), tiled.tiles)
-    split, products = find_products(split, Sizes(split, hints))
-    split = masked_sums(split, products, outputs, target)
-    statements, products, units = join_epilogues(split, products, target)
-    deps = dependences(units, tiled.spans)
-    sizes = Sizes(statements, hints, tiled.spans, products)
-    ends_early = partial(ends_rows, statements)
-    scheduler = Scheduler(tiled.spans, tiled.tiles, sizes, target, ends_early, spreads)
-    trees = updates_last(scheduler.trees(units, deps), deps)
-    trees, statements = aligned(trees, statements)
-    return Scheduled(statements, split, units, deps, trees, wishes=tuple(scheduler.wishes))
+        Errors: Unordered.
+        """
+        run, tiled, target = self.passes, self.tiled, self.target
+        split = run.optional("layout", dict(prepared), lay_out, prepared, target)
+        split = run.made("partial folds", split_folds(split, tiled.tiles, run))
+        sizes = Sizes(split, self.hints)
+        split, products = run.optional(
+            "products", (as_folds(split), {}), find_products, split, sizes, run
+        )
+        split = run.optional("masked sums", split, masked_sums, split, products, self.outputs, target)
+        alone = (split, products, units_of(split, products))
+        statements, products, units = run.optional(
+            "epilogues", alone, join_epilogues, split, products, target
+        )
+        deps = run.made("dependences", dependences(units, tiled.spans))
+        sizes = Sizes(statements, self.hints, tiled.spans, products)
+        ends = partial(ends_rows, statements)
+        scheduler = Scheduler(tiled.spans, tiled.tiles, sizes, target, ends, spreads)
+        trees = run.made("loops", scheduler.trees(units, deps))
+        trees = run.optional("late updates", trees, updates_last, trees, deps)
+        trees, statements = run.made("names of axes", aligned(trees, statements))
+        return Scheduled(statements, split, units, deps, trees, wishes=tuple(scheduler.wishes))

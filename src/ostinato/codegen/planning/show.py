@@ -34,6 +34,7 @@ from ostinato.codegen.ir.tree import (
 from ostinato.codegen.ir.tree import Call as KernelCall
 from ostinato.codegen.masks.early_exits import End
 from ostinato.codegen.masks.guards import guard_of
+from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.systems.masked_sums import factors, mask_of
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS, Cond
@@ -41,14 +42,15 @@ from ostinato.pdg.functions import FUNCTIONS
 from ostinato.pdg.index import Expr, expr
 
 if TYPE_CHECKING:
+    from ostinato.codegen.planning.liveness import Life
     from ostinato.codegen.planning.planned import Plan
-from ostinato.codegen.memory.storage import Storage
 
 
 def show_plan(plan: Plan) -> str:
     """The whole plan: schedule first, then what was done to keep less, then memory."""
     changes = [*plan.changes, ""] if plan.changes else []
-    return "\n".join([*_steps(plan, plan.driver, 0), "", *changes, *show_storage(plan)]) + "\n"
+    places = show_storage(plan.storage, plan.lives)
+    return "\n".join([*_steps(plan, plan.driver, 0), "", *changes, *places]) + "\n"
 
 
 def _line(depth: int, text: str) -> str:
@@ -150,11 +152,13 @@ def _sweep(leaf: Sweep, statements: Mapping[str, Statement]) -> str:
     return f"{_brackets(leaf.rows)}{s.name} = {AXIS_FUNCTIONS[s.fold].shown}({names}){along}"
 
 
-def show_storage(plan: Plan) -> Iterator[str]:
+def show_storage(
+    storage: Mapping[str, Storage], lives: Mapping[str, Life] | None = None
+) -> Iterator[str]:
     """One line per tensor: place, stored points, axes, the phases in which it is in use."""
-    width = max(map(len, plan.storage), default=0)
-    for name, s in plan.storage.items():
-        life = plan.lives.get(name)
+    width = max(map(len, storage), default=0)
+    for name, s in storage.items():
+        life = (lives or {}).get(name)
         phases = f"  phases {life.first} .. {life.last}" if life else ""
         phases = f"  in {s.shares}" if s.shares else phases
         yield f"{name:{width}}  {s.place:8}  {s.dtype:7}  {_stored(s):24}{phases}".rstrip()

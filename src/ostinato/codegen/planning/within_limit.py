@@ -58,7 +58,7 @@ def fitted(system: System, options: PlanOptions, room: Room) -> Plan:
     usual = plan(system, options)
     if room.limit and room.holds(usual):
         return usual
-    if not room.limit and not room.half:
+    if "computing again" in options.passes.without or not (room.limit or room.half):
         return usual
     system = joined(system, usual.same)
     extents = room.extents(usual)
@@ -82,7 +82,8 @@ def fitted(system: System, options: PlanOptions, room: Room) -> Plan:
 
 def _changed(system: System, found: Sequence[Kept], ways: Ways, options: PlanOptions) -> Plan:
     lines = tuple(_told(system.statements[name], way) for name, way in ways.items())
-    return replace(plan(again(system, found, ways), options), changes=lines)
+    changed = options.passes.made("computing again", again(system, found, ways))
+    return replace(plan(changed, options), changes=lines)
 
 
 def _told(s: Statement, way: Way) -> str:

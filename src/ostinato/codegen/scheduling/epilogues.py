@@ -231,10 +231,17 @@ def join_epilogues(
     """Statements (joined ones with the product's axes), products with epilogues, and all units."""
     state = _Joining(dict(statements), dict(products), target.vector_functions())
     state.run()
-    units: list[Unit] = []
-    for s in state.statements.values():
-        if s.kind != "input" and s.name not in state.owner:
-            product = state.products.get(s.name)
-            joined = product.epilogues if product else ()
-            units.append(Unit(s, tuple(state.statements[e] for e in joined)))
-    return state.statements, state.products, units
+    return state.statements, state.products, units_of(state.statements, state.products)
+
+
+def units_of(
+    statements: Mapping[str, Statement], products: Mapping[str, Contraction]
+) -> list[Unit]:
+    """A unit for every statement that no product has joined, with what joined it."""
+    joined = {name: product.epilogues for name, product in products.items()}
+    inside = {e for names in joined.values() for e in names}
+    return [
+        Unit(s, tuple(statements[e] for e in joined.get(s.name, ())))
+        for s in statements.values()
+        if s.kind != "input" and s.name not in inside
+    ]

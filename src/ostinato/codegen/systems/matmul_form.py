@@ -19,6 +19,7 @@ from ostinato.codegen.systems.axes import coefficient
 from ostinato.machine.cost_model import REFERENCE
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, dims_of, expr
+from ostinato.pdg.pass_record import ALL_PASSES, Passes
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class _Roles:
 class _Matmuls:
     statements: dict[str, Statement]
     sizes: Sizes
+    may_copy: bool
     products: dict[str, Contraction] = field(default_factory=dict[str, Contraction])
     copies: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
 
@@ -86,7 +88,8 @@ class _Matmuls:
         return total / (m * n * k) * each
 
     def copied_cost(self, s: Statement, r: _Roles) -> float:
-        if r.n is None or not self.copyable(s, r.right) or self.form(r) == "broadcast":
+        may_copy = self.may_copy and r.n is not None and self.copyable(s, r.right)
+        if not may_copy or self.form(r) == "broadcast":
             return float("inf")
         source = self.statements[r.right.tensor]
         moved = REFERENCE.profile.transposed_ns * self.sizes.elements(source.name)
@@ -148,11 +151,18 @@ def _copy(source: Statement, name: str, order: list[int]) -> Statement:
     )
 
 
+def as_folds(statements: Mapping[str, Statement]) -> dict[str, Statement]:
+    """Every matmul as a fold."""
+    matmuls = {n: s for n, s in statements.items() if s.kind == "matmul"}
+    return {**statements, **{n: replace(s, kind="fold") for n, s in matmuls.items()}}
+
+
 def find_products(
-    statements: Mapping[str, Statement], sizes: Sizes
+    statements: Mapping[str, Statement], sizes: Sizes, passes: Passes = ALL_PASSES
 ) -> tuple[dict[str, Statement], dict[str, Contraction]]:
     """Every matmul as a product (its loads in order left, right) or else as a fold."""
-    state = _Matmuls(dict(statements), sizes)
+    copies = "transposed copies" not in passes.without
+    state = _Matmuls(dict(statements), sizes, copies)
     state.run()
     return state.statements, state.products
 

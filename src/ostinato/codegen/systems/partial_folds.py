@@ -20,15 +20,19 @@ from ostinato.codegen.systems.axes import long_axes
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import FLOATS, POSITIONS
 from ostinato.pdg.index import Dim, dims_of, expr
+from ostinato.pdg.pass_record import ALL_PASSES, Passes
 
 
-def split_folds(statements: Mapping[str, Statement], tiles: frozenset[Dim]) -> dict[str, Statement]:
+def split_folds(
+    statements: Mapping[str, Statement], tiles: frozenset[Dim], passes: Passes = ALL_PASSES
+) -> dict[str, Statement]:
     """Split every fold over tiles, and over lanes where it also runs over points."""
     out: dict[str, Statement] = {}
+    whole = "folds of matrices" in passes.without
     for name, s in statements.items():
         apart = _apart(s, tiles)
         while True:
-            if not apart and (found := _matrix(s)):
+            if not apart and not whole and (found := _matrix(s)):
                 s, apart = _in_slices(s, *found)
             if not apart:
                 break

@@ -24,6 +24,7 @@ from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import is_tiny
 from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols
 from ostinato.pdg.index import dims_of, expr, substitute
+from ostinato.pdg.pass_record import ALL_PASSES, Passes
 
 
 def needed(statements: Mapping[str, Statement], roots: Iterable[str]) -> dict[str, Statement]:
@@ -39,9 +40,10 @@ def needed(statements: Mapping[str, Statement], roots: Iterable[str]) -> dict[st
     return {name: s for name, s in statements.items() if name in found}
 
 
-def prepare(statements: dict[str, Statement]) -> dict[str, Statement]:
+def prepare(statements: dict[str, Statement], passes: Passes = ALL_PASSES) -> dict[str, Statement]:
     """The same equations in the form that the passes after this one expect."""
-    selected = select_tiny(statements)
+    is_plain = "choices in tiny axes" in passes.without
+    selected = statements if is_plain else select_tiny(statements)
     return {name: _matmul_or_fold(choose(along_axis(s))) for name, s in selected.items()}
 
 

@@ -85,7 +85,10 @@ class NoTerm(Exception):
 
 
 class Extractor:
-    """Extraction from one e-graph; `select` may be asked for several forms of the recurrences."""
+    """Extraction from one e-graph; `select` may be asked for several forms of the recurrences.
+
+    Local search visits so many ``steps``; without any the tree program is chosen.
+    """
 
     def __init__(self, graph: EGraph, loaded: Loaded, pricing: Pricing, steps: int = STEPS) -> None:
         self._graph, self._loaded, self._pricing, self._steps = graph, loaded, pricing, steps
@@ -108,6 +111,8 @@ class Extractor:
         """A tree program, and what local search makes of it."""
         space, roots = self._settled(forms, shares)
         tree = self._selection(space, roots)
+        if not self._steps:
+            return tree
         items = [c.number for c in space.chosen]
         choices = Choices(space.options, space.kids, items, self._prices)
         search = LocalSearch(choices, space.best, self._steps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import assert_never
 
@@ -39,6 +39,7 @@ from ostinato.pdg.node import (
     Transpose,
     postorder,
 )
+from ostinato.pdg.pass_record import ALL_PASSES, Passes
 from ostinato.rewrite.load.affine_steps import add_distances, add_positions, add_steps, run_dims
 from ostinato.rewrite.load.components import Chain, Vertex, chains
 from ostinato.rewrite.load.defined_along import partial_dims
@@ -54,24 +55,29 @@ from ostinato.rewrite.load.range_rows import constants_of_ranges, range_rows
 from ostinato.rewrite.load.range_tiles import tile_dims, tile_rows
 from ostinato.rewrite.load.tables import Recurrence, Tables, nest_order, rows
 
+Change = Callable[[Pdg, Mapping[Node, Reaches], Mapping[Vertex, Chain]], Pdg]
+CHANGES: dict[str, Change] = {"merged cases": batched_cases, "known prefixes": split_prefixes}
 
-def load(pdg: Pdg) -> Loaded:
+
+def load(pdg: Pdg, passes: Passes = ALL_PASSES) -> Loaded:
     """Rows for everything a program reaches."""
     if pdg.reads_outside:
         from ostinato.pdg.demand.inside import inside
 
-        pdg = inside(pdg)
+        pdg = passes.made("outside reads", inside(pdg))
     reach = reaches(pdg)
     chained = chains(pdg, reach)
-    for change in (batched_cases, split_prefixes):
-        changed = change(pdg, reach, chained)
+    for name, change in CHANGES.items():
+        changed = passes.optional(name, pdg, change, pdg, reach, chained)
         if changed is not pdg:
             pdg, reach = changed, reaches(changed)
             chained = chains(pdg, reach)
     partly = partial_dims(pdg)
-    joins, chained = find_joins(pdg, partly, reach, chained)
+    joins, chained = passes.optional(
+        "joined products", ((), chained), find_joins, pdg, partly, reach, chained
+    )
     carried = _carried(pdg, chained)
-    tiles = tile_dims(pdg)
+    tiles = passes.optional("tiles of ranges", {}, tile_dims, pdg)
     dims = (*_all_dims(pdg), *tiles.values())
     loaded = Loaded(pdg, Tables(dims), chained, carried, partly)
     order = nest_order(loaded.tables.dims, carried.keys() | run_dims(pdg), _split_dims(pdg))
@@ -102,7 +108,7 @@ def load(pdg: Pdg) -> Loaded:
         if unit not in loaded.ids:
             _load_node(loaded, unit)
         loaded.row(relation, *cells, loaded.ids[unit])
-    return loaded
+    return passes.made("rows", loaded)
 
 
 def _all_dims(pdg: Pdg) -> tuple[Dim, ...]:

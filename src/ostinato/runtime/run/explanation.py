@@ -54,6 +54,7 @@ class Explanation:
     passed_over: tuple[str, ...] = ()  # forms that have no schedule
     profile: str = "default"  # the name of the profile that priced it
     notes: tuple[str, ...] = ()  # what the compiler could not do, and why
+    without: tuple[str, ...] = ()  # optimisations that were left out
     title: str = ""
     records: tuple[KernelRecord, ...] = ()  # what each kernel serves, does and takes
     draw: Callable[[], Drawn] = field(default=Drawn, compare=False, repr=False)
@@ -66,8 +67,10 @@ class Explanation:
         costs += [f"{ns / 1e6:.4g} ms predicted with {name}" for name, ns in self.forms.items()]
         costs += self.passed_over
         notes = {"notes": "\n".join(self.notes)} if self.notes else {}
+        without = {"without": ", ".join(self.without)} if self.without else {}
         return {
             **notes,
+            **without,
             "rules": "\n".join(f"{count:6d}  {name}" for name, count in fired) or "none fired",
             "schedule": self.schedule,
             "memory": str(self.memory),
@@ -112,6 +115,8 @@ class Explanation:
     def _summary(self) -> dict[str, str]:
         fired = sum(1 for count in self.rules.values() if count)
         found = {"kernels": str(len(self.kernels)), "rules that fired": str(fired)}
+        if self.without:
+            found["without"] = ", ".join(self.without)
         if "predicted_ns" in self.cost:
             found["predicted"] = f"{self.cost['predicted_ns'] / 1e6:,.3g} ms ({self.profile})"
         if self.memory.predicted_peak_bytes:

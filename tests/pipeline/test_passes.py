@@ -1,0 +1,121 @@
+"""The list of passes: all of them run, in its order, and each optimisation can be left out."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato.codegen.planning.plan import PlanOptions, plan
+from ostinato.compiler.compiled import Compiled
+from ostinato.compiler.options import Options, options_from
+from ostinato.compiler.passes import PASSES
+from ostinato.compiler.pipeline import build
+from ostinato.pdg.errors import OptionError
+from ostinato.pdg.pass_record import Passes
+from tests.codegen.builder import Builder
+from tests.codegen.test_delay import second_order
+from tests.codegen.test_regions import cases_in_a_circle
+from tests.pipeline.switched import OTHERWISE, PROGRAMS, Switched
+
+OPTIMISATIONS = [each.name for each in PASSES if each.is_optimisation]
+
+
+def small() -> ot.Program:
+    t = ot.dims("t")
+    return ot.Program(y=ot.input("x", over=t)[: t + 1].sum(0))
+
+
+def ran(made: Switched) -> list[str]:
+    """The passes of a compilation, each where it ran first."""
+    names: dict[str, None] = {}
+    program = made.make()
+
+    def seen(name: str, _: object) -> None:
+        names.setdefault(name)
+
+    build(program.pdg, None, Options(threads=2, seen=seen, **made.options))
+    return list(names)
+
+
+def planned(system: Builder) -> list[str]:
+    """The passes that plan a system."""
+    names: dict[str, None] = {}
+    seen = Passes(seen=lambda name, _: names.setdefault(name))
+    plan(system.system(), PlanOptions(passes=seen))
+    return list(names)
+
+
+@pytest.mark.xdist_group("passes")
+def test_all_passes_run_in_the_order_of_the_list() -> None:
+    known = [each.name for each in PASSES if not each.within]
+    found = {name: ran(made) for name, made in PROGRAMS.items()}
+    found |= {made.__name__: planned(made()) for made in (second_order, cases_in_a_circle)}
+    for name, names in found.items():
+        assert names == [each for each in known if each in names], name
+    assert set().union(*found.values()) == set(known)
+
+
+@pytest.mark.parametrize("name", [each.name for each in PASSES])
+def test_a_pass_is_a_function_of_the_compiler(name: str) -> None:
+    (found,) = (each for each in PASSES if each.name == name)
+    module, _, function = found.at.rpartition(".")
+    assert callable(getattr(importlib.import_module(f"ostinato.{module}"), function))
+    assert found.within in ("", *(each.name for each in PASSES))
+
+
+def test_an_optimisation_is_left_out_by_its_name_only() -> None:
+    for wrong, remedy in (
+        ("epilogue", "Did you mean `epilogues`?"),
+        ("storage", "which is necessary: code stores values somewhere"),
+        (3, "which is no pass"),
+    ):
+        with pytest.raises(OptionError) as refused:
+            small().compile(without=["layout", wrong])
+        assert remedy in str(refused.value)
+        assert all(name in str(refused.value) for name in OPTIMISATIONS)
+
+
+def test_the_order_of_names_and_their_number_is_no_option() -> None:
+    pdg = small().pdg
+    first, second = (
+        options_from({"without": given}, pdg)
+        for given in (["layout", "epilogues"], ("epilogues", "layout", "layout"))
+    )
+    assert first == second and options_from({"without": "layout"}, pdg).without == ("layout",)
+
+
+def test_what_is_left_out_is_explained_and_no_cached_program_has_it() -> None:
+    usual, other = small().compile(), small().compile(without="rules")
+    assert "== without ==\nrules\n" in str(other.explain())
+    assert other.explain().data()["without"] == ["rules"]
+    assert usual.explain().without == () and "== without ==" not in str(usual.explain())
+    assert usual.executable.artifact.source != other.executable.artifact.source
+
+
+def equal_to_the_interpreter(made: Switched, *without: str) -> Compiled:
+    program = made.make()
+    given = made.arguments(program)
+    expected = program.interpret(**given)
+    compiled = program.compile(threads=2, without=without, **made.options)
+    for name, value in compiled(**given).items():
+        np.testing.assert_allclose(value, expected[name], 1e-3, 1e-5, err_msg=name)
+    return compiled
+
+
+@pytest.mark.parametrize("name", OPTIMISATIONS)
+def test_without_an_optimisation_code_is_other_and_results_are_right(name: str) -> None:
+    made = PROGRAMS[OTHERWISE[name]]
+    usual = made.make().compile(threads=2, **made.options).explain()
+    found = equal_to_the_interpreter(made, name).explain()
+    assert (found.source, found.schedule) != (usual.source, usual.schedule)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_without_any_optimisation_results_are_right(name: str) -> None:
+    made = PROGRAMS[name]  # what makes a program fit into little memory is an optimisation
+    options = {word: given for word, given in made.options.items() if word != "memory_limit"}
+    equal_to_the_interpreter(replace(made, options=options), *OPTIMISATIONS)
