@@ -24,6 +24,7 @@ from ostinato.certificate.document import read
 from ostinato.certificate.verify import REFUSALS, checks_of
 from ostinato.compiler import fastest
 from ostinato.compiler.compiled import Compiled
+from ostinato.compiler.passes import PASSES
 from ostinato.pdg.errors import DomainError, MemoryLimitError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.interpret import interpret
@@ -69,6 +70,7 @@ class Trial:
     exact: bool = False  # compiled with ``exact=True``
     rules: str = "all"
     watched: str = ""  # the checks of the compiled code: "steps" or "addresses"
+    left_out: tuple[str, ...] = ()  # optimisations of the compiler
 
 
 class Bench:
@@ -128,6 +130,7 @@ class Bench:
             "threads": self.trial.threads,
             "hints": {k: v for k, v in self.trial.hints.items() if k in known},
             "widths": {k: v for k, v in self.trial.widths.items() if k in dims},
+            "without": self.trial.left_out,
         }
 
     @cached_property
@@ -407,6 +410,12 @@ def judge(trial: Trial) -> Bench:
     return bench
 
 
+def some_passes(chance: random.Random) -> tuple[str, ...]:
+    """None, a few or many of the optimisations."""
+    share = chance.choice((0.0, 0.1, 0.5))
+    return tuple(p.name for p in PASSES if p.is_optimisation and chance.random() < share)
+
+
 def trial_of(seed: int, recipe: Recipe | None = None) -> Trial:
     """The trial of a seed: an invented program, random options, and two of the further checks."""
     recipe = recipe or invent(seed)
@@ -422,6 +431,7 @@ def trial_of(seed: int, recipe: Recipe | None = None) -> Trial:
         without=tuple(off),
         checks=tuple(chance.sample(further, 2)),
         seed=seed % 1000,
+        left_out=some_passes(chance),
     )
     if seed % 4 == 0:
         return trial  # a certificate takes as long as all else together: every fourth program

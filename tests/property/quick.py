@@ -23,7 +23,7 @@ from ostinato.rewrite.registry import RuleSet
 from tests.property.constructs import TABLE
 from tests.property.definition import Definition
 from tests.property.exactness import is_bounded, is_rounded, reached
-from tests.property.judge import EXTENTS, Bench, Disagreement, Trial
+from tests.property.judge import EXTENTS, Bench, Disagreement, Trial, some_passes
 from tests.property.programs import Recipe, invent
 from tests.property.tolerance import differences, distance, sensitivity, unlike
 from tests.property.unsettled import Unsettled
@@ -227,4 +227,5 @@ def quick_trial_of(seed: int, watched: str = "", recipe: Recipe | None = None) -
         exact=chance.random() < (0.6 if special else 0.3),
         rules=chance.choice(RULES),
         watched=watched or chance.choice(("", "", "", "", "steps")),
+        left_out=some_passes(chance),
     )

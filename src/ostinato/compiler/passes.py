@@ -357,7 +357,7 @@ PASSES: tuple[Pass, ...] = (
         necessary="code is emitted from it",
     ),
     Pass(
-        "computing again", "codegen.planning.within_limit.fitted",
+        "computing again", "codegen.planning.rematerialise.again",
         "Under a limit of memory: computes values again, or keeps 16 bits, and plans again.",
         needs="a plan that takes too much",
         gives="values that are computed again are the same",

@@ -166,8 +166,8 @@ def _emitted(plan: Plan, options: Options, making: Making | None) -> tuple[str, 
 
         check(made, plan.target.names() | {*SUFFIX.values(), *STAMPS})
     whole = options.passes.made("loop IR", tuple(made))
-    write = options.passes.made("LLVM", partial(units, plan.target, whole))
-    return printed(plan, whole), write
+    later = options.passes.made("LLVM", partial(units, plan.target, whole))
+    return printed(plan, whole), later
 
 
 def _profiled(plan: Plan) -> Profiled:

@@ -130,7 +130,9 @@ class _Search:
         split, products = run.optional(
             "products", (as_folds(split), {}), find_products, split, sizes, run
         )
-        split = run.optional("masked sums", split, masked_sums, split, products, self.outputs, target)
+        split = run.optional(
+            "masked sums", split, masked_sums, split, products, self.outputs, target
+        )
         alone = (split, products, units_of(split, products))
         statements, products, units = run.optional(
             "epilogues", alone, join_epilogues, split, products, target
