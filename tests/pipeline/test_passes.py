@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.codegen.planning.plan import PlanOptions, plan
 from ostinato.compiler.compiled import Compiled
 from ostinato.compiler.options import Options, options_from
@@ -45,7 +46,7 @@ def planned(system: Builder) -> list[str]:
     """The passes that plan a system."""
     names: dict[str, None] = {}
     seen = Passes(seen=lambda name, _: names.setdefault(name))
-    plan(system.system(), PlanOptions(passes=seen))
+    plan(system.system(), PlanOptions(CPU, passes=seen))
     return list(names)
 
 

@@ -392,7 +392,7 @@ PASSES: tuple[Pass, ...] = (
         within="loop IR",
     ),
     Pass(
-        "LLVM", "codegen.cpu.native.llvm_modules.units",
+        "LLVM", "codegen.emit.generated_module.units",
         "Writes each function as a unit of LLVM, which becomes an object file.",
         needs="functions of the loop IR",
         gives="machine code is found by the digest of its unit",

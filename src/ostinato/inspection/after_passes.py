@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import cast
 
-from ostinato.codegen.cpu.native.llvm_modules import Unit
 from ostinato.codegen.ir.system import Load, Statement, System
 from ostinato.codegen.ir.tree import Calling, Contraction, Fill, Loop, Nest, Sweep
 from ostinato.codegen.loops.numba_source import function
@@ -21,6 +20,7 @@ from ostinato.codegen.planning.show import show_statement, show_storage, show_tr
 from ostinato.codegen.scheduling.deps import Dep
 from ostinato.codegen.scheduling.deps import Unit as Together
 from ostinato.codegen.systems.tile import Tiled
+from ostinato.codegen.target import Unit
 from ostinato.compiler.options import Options
 from ostinato.compiler.passes import PASSES
 from ostinato.compiler.pipeline import build
