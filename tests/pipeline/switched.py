@@ -92,7 +92,7 @@ def survivors() -> ot.Program:
 
 PROGRAMS: Mapping[str, Switched] = {
     "descent": Switched(descent, {"B": 70, "I": 3}),
-    "squares": Switched(lambda: squares(1 << 10)),
+    "squares": Switched(lambda: squares(1 << 14)),
     "judged": Switched(judged, {"B": 4, "T": 20}),
     "decoder": Switched(lambda: decoder(1), {"B": 3, "P": 5, "T": 9}),
     "heads": Switched(lambda: heads(5, 3), {"B": 40}, {"hints": {"B": 1024}}),
