@@ -1,4 +1,4 @@
-"""The examples in the docstrings of the language are true."""
+"""The examples in the docstrings of the language and of the code generator are true."""
 
 import doctest
 import importlib
@@ -6,9 +6,9 @@ import pkgutil
 
 import pytest
 
-from ostinato import language, nn, optim, rl
+from ostinato import codegen, language, nn, optim, rl
 
-PACKAGES = (language, nn, optim, rl)
+PACKAGES = (language, nn, optim, rl, codegen)
 MODULES = [
     "ostinato.compiler.program",
     *(

@@ -85,9 +85,10 @@ def work(
 
     >>> import ostinato as ot
     >>> from ostinato.codegen.lowering.lower import lower
-    >>> from ostinato.codegen.planning.plan import plan
+    >>> from ostinato.codegen.cpu.cpu_target import CPU
+    >>> from ostinato.codegen.planning.plan import PlanOptions, plan
     >>> t = ot.dims("t")
-    >>> made = plan(lower(ot.Program(y=ot.input("x", over=t) * 2.0).pdg))
+    >>> made = plan(lower(ot.Program(y=ot.input("x", over=t) * 2.0).pdg), PlanOptions(CPU))
     >>> (found,) = work(made, Profile(), {"T": 1000}, 1)
     >>> {n: dict(w.operations) for n, w in found.statements.items()}
     {'y': {'elementwise': 1000.0}}

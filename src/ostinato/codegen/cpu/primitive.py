@@ -84,6 +84,7 @@ def inner(
 
     A subroutine takes arrays and int64 numbers, and returns an int64.
 
+    >>> from ostinato.codegen.loops.expression import Name
     >>> @inner("int64", {"x": "int64"})
     ... def double(out: Block) -> Expression:
     ...     return Name("x") * 2

@@ -132,13 +132,14 @@ class Function:
 class Block:
     r"""Statements that are being written, block by block.
 
-    >>> out = Block()
-    >>> with out.loop("t", "T"), out.when(compare(">", "t", 0)):
-    ...     out.let("total", call("add", "total", "t"))
+    >>> from ostinato.codegen.loops.numba_source import show
+    >>> out, t, total = Block(), Name("t"), Name("total")
+    >>> with out.loop("t", "T"), out.when(t > 0):
+    ...     total = out.let("total", total + t)
     >>> print(*show(out.body), sep="\n")
     for t in range(T):
         if t > 0:
-            total = add(total, t)
+            total = total + t
     """
 
     _open: list[list[Statement]] = field(default_factory=lambda: [[]])
