@@ -15,13 +15,18 @@ import pytest
 
 import ostinato as ot
 from ostinato.certificate.document import from_data, to_data, to_text
+from ostinato.certificate.egraph_rows import Rows, add_program
 from ostinato.certificate.equality import Unequal, check_relations
+from ostinato.certificate.index_facts import Numbers
 from ostinato.pdg.errors import CertificateError
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.registry import every_rule
+from ostinato.rewrite.relations import RELATIONS
 from tests.certificate.programs import certificate, refusal
 from tests.pipeline.programs import SMALL
 from tests.pipeline.test_spread import judged
+from tests.rewrite.instances import every_instance
+from tests.rewrite.instances.instance import Sizes
 
 FORBIDDEN = (
     *("engine.saturate", "extract.choose", "extract.improve", "extract.legal_terms"),
@@ -129,6 +134,20 @@ def test_a_program_without_rules_has_a_certificate_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rule", list(every_rule()), ids=lambda rule: rule.name)
 def test_the_verifier_knows_all_that_a_rule_asks_for(rule: Rule) -> None:
     check_relations((rule,))
+
+
+HINTED = {"batch", "define", "inside", "want", "innermost", "free"}  # by the certificate's hints
+
+
+def test_the_verifier_finds_the_rows_of_every_relation_itself() -> None:
+    found = set(HINTED)
+    for instance in every_instance():
+        pdg = instance.build(Sizes())
+        rows = Rows(Numbers(pdg.dims()))
+        add_program(rows, pdg)
+        found |= {name.removeprefix("raw_") for name in rows.everything()}
+    loaded = {r.name.removeprefix("raw_") for r in RELATIONS.values() if r.made == "loading"}
+    assert loaded - found == {"gone"}  # no instance has a step that is nothing but 0
 
 
 def test_a_rule_that_asks_for_something_else_is_named() -> None:

@@ -31,8 +31,8 @@ from ostinato.rewrite.engine.saturate import Budget, saturate
 from ostinato.rewrite.load.loaded import Loaded
 from ostinato.rewrite.load.program_rows import load
 from ostinato.rewrite.prove.instance_reading import numbered
-from ostinato.rewrite.prove.sexpr import Tree, parse, show
 from ostinato.rewrite.registry import every_rule
+from ostinato.rewrite.relations.sexpr import Tree, parse, show
 from tests.rewrite.instances import every_instance
 from tests.rewrite.instances.instance import Instance, Sizes
 

@@ -28,9 +28,9 @@ from ostinato.rewrite.engine.rule import Exactness, Rule
 from ostinato.rewrite.prove.instance_claims import WrongTerm, run, wrong_terms
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.prove.setting import Setting
-from ostinato.rewrite.prove.sexpr import Tree, parse, show, words
 from ostinato.rewrite.prove.term_meaning import Meaning
 from ostinato.rewrite.registry import every_rule
+from ostinato.rewrite.relations.sexpr import Tree, parse, show, words
 from tests.rewrite.equivalents import why_equivalent
 from tests.rewrite.instances import every_instance, where_fires, where_idle
 from tests.rewrite.instances.instance import Instance, Sizes

@@ -16,9 +16,9 @@ from ostinato.rewrite.prove.facts import assume_fact
 from ostinato.rewrite.prove.prover import settings
 from ostinato.rewrite.prove.reading import law
 from ostinato.rewrite.prove.setting import Impossible, Misfit, Setting, Size, Unsupported
-from ostinato.rewrite.prove.sexpr import Tree, parse, show, words
 from ostinato.rewrite.prove.term_meaning import Meaning
 from ostinato.rewrite.registry import every_rule
+from ostinato.rewrite.relations.sexpr import Tree, parse, show, words
 
 MOST = 256  # numbers of axes, and masks of them, that are tried for a letter
 MOST_PLACES = 8  # places of axes that are tried beside a mask

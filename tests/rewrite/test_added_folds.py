@@ -13,11 +13,11 @@ import ostinato as ot
 from ostinato.pdg.functions import ANY, FUNCTIONS, REPEATED
 from ostinato.pdg.node import Dtype
 from ostinato.rewrite.engine.rule import Rule
-from ostinato.rewrite.load.range_rows import EXACT, ROUNDED
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.prove.reading import functions_of, law
-from ostinato.rewrite.prove.sexpr import Tree
 from ostinato.rewrite.registry import every_rule
+from ostinato.rewrite.relations.meanings import EXACT, ROUNDED
+from ostinato.rewrite.relations.sexpr import Tree
 from tests.extensions import forgotten
 
 ADDED: dict[str, tuple[int | bool, Dtype]] = {

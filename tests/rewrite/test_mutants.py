@@ -10,9 +10,9 @@ import pytest
 from ostinato.rewrite.engine.language import popcount
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.prove.setting import Setting
-from ostinato.rewrite.prove.sexpr import parse
 from ostinato.rewrite.prove.term_meaning import Meaning
 from ostinato.rewrite.registry import every_rule
+from ostinato.rewrite.relations.sexpr import parse
 from tests.rewrite.equivalents import EQUIVALENTS
 from tests.rewrite.mutants import (
     Mutant,

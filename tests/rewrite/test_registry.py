@@ -10,8 +10,8 @@ from ostinato.pdg.errors import OptionError
 from ostinato.rewrite.engine.language import rule_text
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.optimize import RewriteOptions, optimize
-from ostinato.rewrite.prove.sexpr import parse, show
 from ostinato.rewrite.registry import every_rule
+from ostinato.rewrite.relations.sexpr import parse, show
 from tests.rewrite import programs
 
 

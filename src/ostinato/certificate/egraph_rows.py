@@ -16,7 +16,7 @@ from typing import assert_never, cast
 from ostinato.certificate.document import Hints
 from ostinato.certificate.extracted_terms import Recurrent, Term
 from ostinato.certificate.index_facts import Attribute, Numbers, attribute_rows, threshold, whole
-from ostinato.certificate.range_facts import RANGES, REPEATING
+from ostinato.certificate.range_facts import RANGES
 from ostinato.certificate.recurrence_facts import first_steps, free_operands, only_zeros
 from ostinato.pdg.build import affine, const, iota
 from ostinato.pdg.condition import Compare, Every
@@ -127,7 +127,6 @@ class Rows:
         return {
             **self.table,
             **about,
-            **REPEATING,
             "raw_known": known,
             "here": self.indices(),
             "starts": starts,

@@ -22,7 +22,7 @@ from ostinato.certificate.egraph_rows import (
     define_twins,
     sliced,
 )
-from ostinato.certificate.index_facts import KNOWN, Numbers
+from ostinato.certificate.index_facts import Numbers
 from ostinato.certificate.texts import Unproved, check_texts
 from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.index import Dim, Expr, dims_of, product
@@ -31,6 +31,7 @@ from ostinato.pdg.text.serial import numbered
 from ostinato.rewrite.engine.egglog_session import Cell, Engine, EngineError, Session
 from ostinato.rewrite.engine.language import SIGNATURE, program
 from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.relations import RELATIONS
 
 MOST_ROUNDS = 200  # as many as rewriting may take: what deeper networks need grows with their depth
 MOST_ROWS = 1_000_000
@@ -83,7 +84,7 @@ def check_relations(rules: Sequence[Rule]) -> None:
     for rule in rules:
         for fact in rule.when:
             for head in re.findall(r"\(([a-z_0-9]+)[ )]", fact):
-                if not (head in KNOWN or head in SIGNATURE or head in _BUILT_IN):
+                if not (head in RELATIONS or head in SIGNATURE or head in _BUILT_IN):
                     raise Unequal(f"the rule `{rule.name}` asks for `{head}`, which is not known")
 
 

@@ -28,6 +28,8 @@ from ostinato.pdg.index import (
     expr,
 )
 from ostinato.rewrite.engine.egglog_session import Row
+from ostinato.rewrite.relations import saying
+from ostinato.rewrite.relations.meanings import Cut, Moves, Repeats, Steps
 
 Attribute = Expr | Slice | Cond | tuple[int, ...] | tuple[tuple[Dim, Index], ...]
 
@@ -99,6 +101,7 @@ def attribute_rows(
     for relation, rows in _PLAIN.items():
         out[relation] = rows(numbers)
     out["counts"] = [(leaf, numbers.of(size)) for leaf, size in counters]
+    out |= {name: list(claim.pairs.items()) for name, claim in saying(Repeats).items()}
     out["real_cast"] = [("cast:float32",), ("cast:float64",)]
     out["arithmetic"] = [(fn,) for fn in ("add", "sub", "mul", "div")]
     whole = [(k, a) for a, k in numbers.known.items() if isinstance(a, Expr)]
@@ -167,11 +170,14 @@ def _both(numbers: Numbers) -> list[Row]:
     ]
 
 
-def _equal_to(make: Callable[[Dim], Slice]) -> Callable[[Numbers], list[Row]]:
-    """A dimension and the slice that a function makes of it, where it is known."""
-    return lambda numbers: [
-        (numbers.bit(d), numbers.known[make(d)]) for d in numbers.dims if make(d) in numbers.known
-    ]
+def _equal_to(steps: Steps) -> Callable[[Numbers], list[Row]]:
+    """A dimension and the slice of these steps of it, where it is known."""
+
+    def rows(numbers: Numbers) -> list[Row]:
+        made = [(d, Slice(*steps.ends(expr(0), expr(d), expr(d.extent)))) for d in numbers.dims]
+        return [(numbers.bit(d), numbers.known[s]) for d, s in made if s in numbers.known]
+
+    return rows
 
 
 def _within(numbers: Numbers) -> list[Row]:
@@ -212,7 +218,7 @@ def _pins(numbers: Numbers) -> list[Row]:
     return out
 
 
-def _around(is_kind: Callable[[tuple[int, ...]], bool]) -> Callable[[Numbers], list[Row]]:
+def _around(counts: range) -> Callable[[Numbers], list[Row]]:
     """Where an axis goes in a permutation, and the permutation of the other axes if any is left."""
 
     def rows(numbers: Numbers) -> list[Row]:
@@ -225,7 +231,7 @@ def _around(is_kind: Callable[[tuple[int, ...]], bool]) -> Callable[[Numbers], l
                 moved = [others.index(a) - len(others) for a in axes if a != -p]
                 fixed = next((j for j, a in enumerate(moved) if a != j - len(moved)), len(moved))
                 left = tuple(moved[fixed:])
-                if is_kind(left):
+                if len(left) in counts:
                     if len(left) > 2 and left not in orders:
                         orders.append(left)
                     rest = (numbers.of(left),) if len(left) > 2 else ()
@@ -259,25 +265,20 @@ def _start(numbers: Numbers) -> list[Row]:
 
 _CUTS: dict[str, Callable[[Numbers], list[Row]]] = {
     "both": _both,
-    "holds_low": _cuts(below=True),
-    "holds_high": _cuts(below=False),
+    **{name: _cuts(cut.side == "below") for name, cut in saying(Cut).items()},
 }
 _PLAIN: dict[str, Callable[[Numbers], list[Row]]] = {
-    "full": _equal_to(whole),
+    **{name: _equal_to(steps) for name, steps in saying(Steps).items()},
+    **{name: _around(moves.others) for name, moves in saying(Moves).items()},
     "self": lambda numbers: [(numbers.bit(d), numbers.of(expr(d))) for d in numbers.dims],
     "length": lambda numbers: [(numbers.of(s), numbers.of(s.size)) for s in numbers.slices()],
     "growing": lambda numbers: [(numbers.of(s),) for s in numbers.slices() if mentioned(s)],
-    "prefix": _equal_to(lambda d: Slice(expr(0), expr(d) + 1)),
-    "suffix": _equal_to(lambda d: Slice(expr(d), expr(d.extent))),
-    "shortened": _equal_to(lambda d: Slice(expr(d), expr(d.extent) - 1)),
-    "but_last": _equal_to(lambda d: Slice(expr(0), expr(d.extent) - 1)),
     "begins": lambda numbers: [
         (numbers.bit(d), numbers.of(s))
         for d in numbers.dims
         for s in numbers.slices()
         if s.lo == expr(d) and s.hi != expr(d.extent)
     ],
-    "rest": _equal_to(lambda d: Slice(expr(d) + 1, expr(d.extent))),
     "within": _within,
     "box": _box,
     "pins": _pins,
@@ -285,68 +286,7 @@ _PLAIN: dict[str, Callable[[Numbers], list[Row]]] = {
     "start": _start,
     "follows": _following_where(lambda part: True),
     "from_zero": _following_where(lambda part: part.lo == expr(0)),
-    "around": _around(lambda left: len(left) > 2),
-    "around_pair": _around(lambda left: len(left) == 2),
-    "around_alone": _around(lambda left: not left),
     "sizemask": lambda numbers: [
         (numbers.of(s), numbers.mask(dims_of(s.size))) for s in numbers.slices()
     ],
 }
-KNOWN = frozenset(
-    (
-        *_CUTS,
-        *_PLAIN,
-        "before",
-        "after",
-        "always_until",
-        "until",
-        "always_from",
-        "from",
-        "moved",
-        "doubled",
-        "overlapping",
-        "lengthened",
-        "exactly",
-        "rounded",
-        "empty",
-        "shifted",
-        "counts",
-        "real_cast",
-        "mask",
-        "unit",
-        "ones",
-        "batch",
-        "live",
-        "define",
-    )
-    + ("want", "innermost", "inside", "value", "free", "dtype", "rank", "shape", "dom", "sdom")
-    + ("indicator", "gap", "known", "arithmetic", "bounded", "filled")
-    + (
-        "zero",
-        "here",
-        "starts",
-        "factor",
-        "neighbour",
-        "body",
-        "only",
-        "clear",
-        "gone",
-        "some",
-        "inner",
-        "scaled",
-        "affine",
-        "tally",
-        "counter",
-        "centre",
-        "lag",
-        "facing",
-        "beyond",
-        "rungs",
-        "ladder",
-        "tiled",
-        "tile",
-        "piece",
-        "final",
-    )
-    + ("zmask", "hmask", "hlen", "axis", "axes2", "axes3", "axes4", "axes5")
-)

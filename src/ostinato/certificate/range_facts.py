@@ -13,7 +13,6 @@ from ostinato.certificate.index_facts import Numbers, Ranges, mentioned
 from ostinato.pdg import isl
 from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.condition import ALWAYS, Cond, at_least
-from ostinato.pdg.functions import FOLDS, REPEATED
 from ostinato.pdg.index import (
     Dim,
     Expr,
@@ -26,6 +25,8 @@ from ostinato.pdg.index import (
 )
 from ostinato.pdg.quasi_affine import is_quasi_affine
 from ostinato.rewrite.engine.egglog_session import Row
+from ostinato.rewrite.relations import saying
+from ostinato.rewrite.relations.meanings import Beside, Joined, Run
 
 
 def from_the_start(certain: bool) -> Callable[[Numbers], list[Row]]:
@@ -94,7 +95,7 @@ class _Window:
         return index, at_least(index, 0) if distance < 0 else at_least(last, index)
 
 
-def made_of(relation: str) -> Callable[[Numbers], list[Row]]:
+def made_of(how: str) -> Callable[[Numbers], list[Row]]:
     """Windows that are made of shorter ones, or of one at another point."""
 
     def rows(numbers: Numbers) -> list[Row]:
@@ -103,7 +104,7 @@ def made_of(relation: str) -> Callable[[Numbers], list[Row]]:
         for whole in known:
             for part in known:
                 if part.dim == whole.dim and part.side:
-                    places = _places(relation, whole, part)
+                    places = _places(how, whole, part)
                     cells = [c for distance in places for c in whole.reads(distance)]
                     row = map(numbers.of, (whole.part, part.part, *cells))
                     out += [(numbers.bit(whole.dim), *row)] if places else []
@@ -112,15 +113,15 @@ def made_of(relation: str) -> Callable[[Numbers], list[Row]]:
     return rows
 
 
-def _places(relation: str, whole: _Window, part: _Window) -> tuple[int, ...]:
+def _places(how: str, whole: _Window, part: _Window) -> tuple[int, ...]:
     """At which distances a window needs a shorter one, or elements; none if it is not made so."""
     n, m, side = whole.steps, part.steps, part.side
     beside = whole.behind - 1 if side < 0 else whole.first
-    if relation == "moved":
+    if how == "moved":
         return (beside,) if n == m and beside * side > 0 else ()
     if whole.side != side:
         return ()
-    match relation:
+    match how:
         case "doubled":
             return (m * side,) if n == 2 * m else ()
         case "overlapping":
@@ -264,15 +265,10 @@ RANGES: Ranges = {
     "tile": _tile,
     "piece": _pieces,
     "final": _final,
-    "before": _before,
-    "after": _after,
-    "always_until": from_the_start(True),
-    "until": from_the_start(False),
-    "always_from": to_the_end(True),
-    "from": to_the_end(False),
-    **{name: made_of(name) for name in ("moved", "doubled", "overlapping", "lengthened")},
-}
-REPEATING: dict[str, list[Row]] = {
-    relation: [row for row in REPEATED.items() if FOLDS[row[0]].rounds == rounds]
-    for relation, rounds in (("exactly", False), ("rounded", True))
+    **{name: (_before if c.by < 0 else _after) for name, c in saying(Beside).items()},
+    **{
+        name: (from_the_start if run.side == "start" else to_the_end)(run.certain)
+        for name, run in saying(Run).items()
+    },
+    **{name: made_of(joined.how) for name, joined in saying(Joined).items()},
 }

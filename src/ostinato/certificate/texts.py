@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from ostinato.rewrite.engine.rule import Exactness, Phase, Rule, Validity
-from ostinato.rewrite.prove.sexpr import parse, show
+from ostinato.rewrite.relations.sexpr import parse, show
 
 _NAME = re.compile("[a-z][a-z0-9-]*/[A-Za-z0-9][A-Za-z0-9-]*")
 

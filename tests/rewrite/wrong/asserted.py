@@ -6,7 +6,7 @@ fact without one says what other rules, or extraction, would conclude from it.
 
 from __future__ import annotations
 
-from ostinato.rewrite.prove.sexpr import Tree
+from ostinato.rewrite.relations.sexpr import Tree
 from tests.rewrite.wrong.record import Seeded
 from tests.rewrite.wrong.world import Point, World, along
 

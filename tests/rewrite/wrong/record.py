@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ostinato.rewrite.engine.rule import Exactness, Phase, Rule, Validity
-from ostinato.rewrite.prove.sexpr import Tree, parse, replaced
+from ostinato.rewrite.relations.sexpr import Tree, parse, replaced
 from tests.rewrite.wrong.facts import holds
 from tests.rewrite.wrong.world import Array, Missing, World
 

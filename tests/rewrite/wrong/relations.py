@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ostinato.rewrite.prove.sexpr import Tree
+from ostinato.rewrite.relations.sexpr import Tree
 from tests.rewrite.wrong.world import Missing, Point, World, array
 
 

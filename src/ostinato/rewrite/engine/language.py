@@ -34,6 +34,7 @@ from functools import cache, lru_cache
 from ostinato.rewrite.engine.egglog_session import Program
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.engine.shape_lists import shape_rules
+from ostinato.rewrite.relations import RELATIONS
 
 # S text, N number, D dimension bit, A id in the tables, H shape, T term
 SIGNATURE: dict[str, str] = {
@@ -71,84 +72,14 @@ _DECLARATIONS = """
 (constructor size (i64) Z) (constructor times (Z Z) Z)
 (constructor nil () H) (constructor cons (Z H) H)
 (constructor node (i64) T :unextractable) (constructor hnode (i64) H :unextractable)
-(function mask (i64) i64 :no-merge)
-(function full (i64) i64 :no-merge) (function self (i64) i64 :no-merge)
-(function length (i64) i64 :no-merge) (function sizemask (i64) i64 :no-merge)
-(function innermost (i64) i64 :no-merge)
-(function shifted (i64 i64 i64) i64 :no-merge) (function offset (i64 i64) i64 :no-merge)
-(relation inside (i64 i64)) (relation within (i64 i64)) (relation box (i64 i64))
-(relation both (i64 i64 i64))
-(relation holds_low (i64 i64 i64 i64 i64)) (relation holds_high (i64 i64 i64 i64 i64))
-(relation growing (i64)) (relation start (i64 i64)) (relation from_zero (i64 i64))
-(relation follows (i64 i64)) (relation starts (i64 i64 i64)) (relation around (i64 i64 i64 i64))
-(function inner (i64 i64 T) T :merge old)
-(relation around_pair (i64 i64 i64)) (relation around_alone (i64 i64 i64))
-(relation prefix (i64 i64)) (relation suffix (i64 i64))
-(relation shortened (i64 i64)) (relation but_last (i64 i64)) (relation rest (i64 i64))
-(relation counts (i64 i64))
-(relation always_until (i64 i64 i64)) (relation until (i64 i64 i64 i64))
-(relation always_from (i64 i64 i64)) (relation from (i64 i64 i64 i64))
-(relation moved (i64 i64 i64 i64 i64))
-(relation doubled (i64 i64 i64 i64 i64)) (relation overlapping (i64 i64 i64 i64 i64))
-(relation before (i64 i64 i64)) (relation after (i64 i64 i64))
- (relation lengthened (i64 i64 i64 i64 i64 i64 i64))
-(relation exactly (String String)) (relation rounded (String String))
-(relation empty (String String T)) (relation raw_empty (String String i64))
-(relation real_cast (String)) (relation arithmetic (String))
-(relation bounded (T)) (relation raw_bounded (i64))
-(relation filled (Z)) (relation raw_filled (i64))
- (relation unit (String T)) (relation ones (i64 H))
-(function dtype (T) String :no-merge) (relation raw_dtype (i64 String))
-(function free (T) i64 :merge (& old new)) (relation raw_free (i64 i64))
-(function value (T) f64 :merge old) (relation raw_value (i64 f64))
-(function gap (T) i64 :merge (& old new)) (relation raw_gap (i64 i64))
-(relation indicator (i64 T)) (relation raw_indicator (i64 i64))
-(relation known (T i64 i64 i64)) (relation raw_known (i64 i64 i64 i64))
-(relation counter (i64 T)) (relation raw_counter (i64 i64)) (relation begins (i64 i64))
-(relation tiled (i64 i64 i64)) (relation tile (i64 i64)) (relation piece (i64 i64 i64))
-(relation final (i64 i64))
-(relation tally (i64 T)) (relation raw_tally (i64 i64)) (relation centre (i64 i64 T T T))
-(relation lag (T i64 i64)) (relation facing (T i64 i64)) (relation beyond (T i64 i64))
-(relation rungs (T i64 i64 T)) (relation ladder (T i64 i64 T))
-(relation raw_unit (String i64)) (relation raw_ones (i64 i64))
-(relation zero (String T)) (relation raw_zero (String i64))
-(relation neighbour (i64 i64 i64 i64)) (relation body (i64 i64 T T))
-(relation raw_body (i64 i64 i64 i64)) (relation only (i64 i64 i64))
-(relation here (i64 i64)) (relation clear (i64 T)) (relation raw_clear (i64 i64))
-(relation pins (i64 i64 i64))
-(relation gone (i64 T)) (relation raw_gone (i64 i64))
-(relation some (i64 T)) (relation raw_some (i64 i64))
-(relation factor (String T)) (function scaled (i64 T) T :merge old)
-(sort Line) (constructor line (T T) Line) (function affine (i64 T) Line :merge old)
-(relation closed (i64)) (relation halves (i64 i64 i64 i64 i64))
- (relation batch (i64 i64 i64)) (relation live (i64))
-(function dom (T) i64 :merge (& old new)) (function sdom (T) i64 :merge (& old new))
-(function rank (T) i64 :no-merge) (function shape (T) H :merge old)
-(function zmask (Z) i64 :merge (& old new)) (function hmask (H) i64 :merge (& old new))
-(function hlen (H) i64 :no-merge)
-(relation axis (T i64 Z)) (relation axes2 (T Z Z)) (relation axes3 (T Z Z Z))
-(relation axes4 (T Z Z Z Z)) (relation axes5 (T Z Z Z Z Z))
-(relation want (T i64)) (relation define (i64 i64 T))
 (relation raw_nil (i64)) (relation raw_cons (i64 i64 i64))
-(relation raw_facts (i64 i64 i64 i64 i64)) (relation raw_want (i64 i64))
-(relation raw_define (i64 i64 i64))
+(relation raw_facts (i64 i64 i64 i64 i64))
 (ruleset load) (ruleset analysis) (ruleset seed) (ruleset spread) (ruleset always)
 """
 
-_COUNTED = ("lag", "facing", "beyond", "rungs", "ladder")  # made by rules, of counts alone
-
-# Relations that only loading fills, or only rules that ask for such a one, the rarest first: a rule
-# that asks for one which is empty can never fire, but trying it takes as long as if it could.
-GATES = (
-    *("tiled", "tile"),
-    *("doubled", "overlapping", "lengthened", "moved", "until", "always_until", "from"),
-    *("always_from", "tally", "counter", "begins", "before", "after"),
-    *("shortened", "but_last", "rest", "around", "around_pair", "around_alone"),
-    *("from_zero", "starts", "follows", "prefix", "suffix"),
-    *("growing", "known", "indicator", "both", "pins", "here", "counts", "only"),
-    *("neighbour", "body", "batch", "halves"),
-    *_COUNTED,
-)
+# A rule that asks for a relation which is empty can never fire, but trying it takes as long as if
+# it could.
+GATES = tuple(relation.name for relation in RELATIONS.values() if relation.gate)
 
 _LOADING = """
 (rule ((raw_nil i)) ((union (hnode i) (nil))) :ruleset load :name "load/nil")
@@ -156,25 +87,6 @@ _LOADING = """
   :name "load/cons")
 (rule ((raw_facts i d s r h)) ((set (dom (node i)) d) (set (sdom (node i)) s)
   (set (rank (node i)) r) (set (shape (node i)) (hnode h))) :ruleset load :name "load/facts")
-(rule ((raw_dtype i e)) ((set (dtype (node i)) e)) :ruleset load :name "load/dtype")
-(rule ((raw_value i e)) ((set (value (node i)) e)) :ruleset load :name "load/value")
-(rule ((raw_bounded i)) ((bounded (node i))) :ruleset load :name "load/bounded")
-(rule ((raw_free i m)) ((set (free (node i)) m)) :ruleset load :name "load/free")
-(rule ((raw_gap i m)) ((set (gap (node i)) m)) :ruleset load :name "load/gap")
-(rule ((raw_known i c d p)) ((known (node i) c d p)) :ruleset load :name "load/known")
-(rule ((raw_indicator c i)) ((indicator c (node i))) :ruleset load :name "load/indicator")
-(rule ((raw_unit e i)) ((unit e (node i))) :ruleset load :name "load/unit")
-(rule ((raw_counter s i)) ((counter s (node i))) :ruleset load :name "load/counter")
-(rule ((raw_tally s i)) ((tally s (node i))) :ruleset load :name "load/tally")
-(rule ((raw_zero e i)) ((zero e (node i))) :ruleset load :name "load/zero")
-(rule ((raw_body r c s q)) ((body r c (node s) (node q))) :ruleset load :name "load/body")
-(rule ((raw_clear r i)) ((clear r (node i))) :ruleset load :name "load/clear")
-(rule ((raw_some r i)) ((some r (node i))) :ruleset load :name "load/some")
-(rule ((raw_gone r i)) ((gone r (node i))) :ruleset load :name "load/gone")
-(rule ((raw_empty f e i)) ((empty f e (node i))) :ruleset load :name "load/empty")
-(rule ((raw_ones r h)) ((ones r (hnode h))) :ruleset load :name "load/ones")
-(rule ((raw_want i m)) ((want (node i) m)) :ruleset load :name "load/want")
-(rule ((raw_define r k i)) ((define r k (node i))) :ruleset load :name "load/define")
 """
 
 _ANALYSIS = """
@@ -348,8 +260,9 @@ def opening(name: str, filled: Container[str]) -> str:
 
 def is_open(gate: str, filled: Container[str]) -> bool:
     """Whether loading gave the relation of a gate rows, or what makes them."""
-    made = gate in _COUNTED and "counts" in filled
-    return made or gate in filled or f"raw_{gate}" in filled
+    relation = RELATIONS.get(gate)
+    sources = (gate, f"raw_{gate}", relation.opened_by if relation else "")
+    return any(source in filled for source in sources)
 
 
 def _shared(term: str, made: dict[str, str]) -> str:
@@ -402,13 +315,12 @@ def _single(fact: str, verb: str) -> str:
     A choice between two products would otherwise have every combination of their factors.
     """
     name, *fields = _parts(fact)
-    match name, fields:
-        case "scaled", [r, y, g]:
-            found, value = f"(scaled {r} {y})", g
-        case "affine", [r, y, g, a]:
-            found, value = f"(affine {r} {y})", f"(line {g} {a})"
-        case _:
-            return fact
+    relation = RELATIONS.get(name)
+    if relation is None or not relation.keyed or len(fields) != len(relation.columns):
+        return fact
+    keys, values = fields[: relation.keyed], fields[relation.keyed :]
+    found = f"({' '.join((name, *keys))})"
+    value = f"({' '.join((relation.joined, *values))})" if relation.joined else values[0]
     return f"(set {found} {value})" if verb == "set" else f"(= {value} {found})"
 
 
@@ -454,7 +366,10 @@ def _texts(rules: tuple[Rule, ...]) -> tuple[str, ...]:
 
 @cache
 def _base() -> tuple[str, ...]:
-    lines = [_DECLARATIONS]
+    lines = [
+        _DECLARATIONS,
+        *(d for relation in RELATIONS.values() for d in relation.declarations()),
+    ]
     for op, letters in SIGNATURE.items():
         sorts = " ".join(_SORT[c] for c in letters)
         raw = " ".join("String" if c == "S" else "i64" for c in letters)
@@ -462,7 +377,8 @@ def _base() -> tuple[str, ...]:
         lines.append(f"(relation why_{op} ({sorts} String))")
     lines += [_load_rule(op) for op in SIGNATURE]
     lines += [*(f"(ruleset if_{gate})" for gate in GATES), opening("rewrite", GATES)]
-    lines += [_LOADING, _ANALYSIS, *shape_rules()]
+    lines += [_LOADING, *(r.loading() for r in RELATIONS.values() if r.is_loaded_by_number)]
+    lines += [_ANALYSIS, *shape_rules()]
     lines += [text for op in SIGNATURE for text in _analysis_rules(op)]
     return tuple(command for line in lines for command in commands(line))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ostinato.rewrite.relations.row import in_words
+
 # What the two sides of a rule have in common. In every class the law holds for all sizes (ranges
 # may be empty), integers wrap in the same way, and what a choice hides is not read: its infinities
 # and NaN do not matter. Which NaN it is, is open in every class.
@@ -72,7 +74,12 @@ class Rule:
         return bool(self.proof) and not self.proof.startswith(UNPROVED)
 
     def __str__(self) -> str:
-        facts = "".join(f"\n  when  {fact}" for fact in self.when)
+        facts = "".join(f"\n  when  {fact}{_said(fact)}" for fact in self.when)
         head = f"{self.name}: {self.law}\n  {self.reason}\n  left  {self.left}"
         proof = self.proof or "not decided yet"
         return f"{head}\n  right {self.right}{facts}\n  {self.exact}, {self.valid}, {proof}"
+
+
+def _said(fact: str) -> str:
+    words = in_words(fact)
+    return f"    {words}" if words else ""

@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.build import const
 from ostinato.pdg.condition import Cond, at_least
-from ostinato.pdg.functions import FLOATS, FOLDS, POSITIONS, REPEATED, fold_unit
+from ostinato.pdg.functions import FLOATS, POSITIONS, REPEATED, fold_unit
 from ostinato.pdg.index import Dim, Expr, Extremum, Slice, dims_of, expr, maximum, minimum
 from ostinato.pdg.node import Dtype, Node, Reduce
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.tables import Tables
+from ostinato.rewrite.relations import RELATIONS, saying
+from ostinato.rewrite.relations.meanings import Beside, Repeats, Run, Steps
 
-# Of the folds of the language only: neither order nor repetition matters to those that are exact,
-# and rules are proved for each one of a group.
-EXACT = {fold: joins for fold, joins in REPEATED.items() if not FOLDS[fold].rounds}
-ROUNDED = {fold: joins for fold, joins in REPEATED.items() if FOLDS[fold].rounds}
+_NAMED = {name: steps for name, steps in saying(Steps).items() if RELATIONS[name].value is None}
+_MAY_BE_EMPTY = [name for name, run in saying(Run).items() if not run.certain]
 
 
 def range_rows(tables: Tables, count: int) -> dict[str, list[Row]]:
@@ -32,8 +32,7 @@ def range_rows(tables: Tables, count: int) -> dict[str, list[Row]]:
         if isinstance(attribute, Slice) and attribute.step == 1:
             found.of(number, attribute)
     return {
-        "exactly": list(EXACT.items()),
-        "rounded": list(ROUNDED.items()),
+        **{name: list(claim.pairs.items()) for name, claim in saying(Repeats).items()},
         **found.rows,
     }
 
@@ -45,15 +44,16 @@ def constants_of_ranges(
     reductions: dict[tuple[str, Dtype], None] = {
         (n.op.fn, n.dtype): None for n in nodes if isinstance(n.op, Reduce)
     }
-    if any(rows.get(relation) for relation in ("until", "from", "moved")):
+    beside = list(saying(Beside))
+    if any(rows.get(relation) for relation in (*_MAY_BE_EMPTY, "moved")):
         for fn, dtype in reductions:
             if fn in REPEATED:
                 yield "raw_empty", (fn, dtype), const(fold_unit(fn, dtype), dtype)
-    if any(rows.get(relation) for relation in ("before", "after", "overlapping")):
+    if any(rows.get(relation) for relation in (*beside, "overlapping")):
         for dtype in FLOATS:
             if ("max", dtype) in reductions:
                 yield "raw_zero", (dtype,), const(0, dtype)
-    if any(rows.get(relation) for relation in ("before", "after")):
+    if any(rows.get(relation) for relation in beside):
         if any(fn in POSITIONS for fn, _ in reductions):
             yield "raw_zero", ("int32",), const(0, "int32")
 
@@ -72,23 +72,21 @@ class _Ranges:
         """Rows of one slice, over every dimension that it may range over."""
         for dim in self.tables.dims:
             here, end = expr(dim), expr(dim.extent)
-            if part == Slice(expr(0), here + 1):
-                self._row("prefix", dim, number)
+            ends = part.lo, part.hi
+            named = [n for n, steps in _NAMED.items() if steps.ends(expr(0), here, end) == ends]
+            for name in named:
+                self._row(name, dim, number)
+            if ends == (expr(0), here + 1):
                 self._row("before", dim, here - 1, at_least(here, 1))
-            elif part == Slice(here, end):
-                self._row("suffix", dim, number)
+            elif ends == (here, end):
                 self._row("after", dim, here + 1, at_least(end - 1, here + 1))
-            elif part == Slice(here, end - 1):
-                self._row("shortened", dim, number)
-            elif part == Slice(expr(0), end - 1):
-                self._row("but_last", dim, number)
+            elif named and part.lo != here + 1:
+                continue
             elif part.lo == expr(0) and dims_of(part.hi):
                 certain = is_never_negative(part.hi - 1)
                 conds = () if certain else (at_least(part.hi, 1),)
                 self._row("always_until" if certain else "until", dim, number, part.hi - 1, *conds)
             elif part.hi == end and dims_of(part.lo):
-                if part.lo == here + 1:
-                    self._row("rest", dim, number)
                 certain = is_never_negative(end - 1 - part.lo)
                 conds = () if certain else (at_least(end - 1, part.lo),)
                 self._row("always_from" if certain else "from", dim, number, part.lo, *conds)

@@ -19,10 +19,10 @@ from collections.abc import Iterator
 from ostinato.rewrite.engine.language import SIGNATURE
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.prove.reading import Law
-from ostinato.rewrite.prove.sexpr import Tree, parse, show, words
+from ostinato.rewrite.relations.meanings import Clear, Closed, KeepsType, Scalar, Typed
+from ostinato.rewrite.relations.row import Row, rows
+from ostinato.rewrite.relations.sexpr import Tree, parse, show, words
 
-WISHES = frozenset(("want", "live"))
-EQUATIONS = frozenset(("equal", "define"))  # that are claims of a proof
 ARITHMETIC = frozenset(('"add"', '"sub"', '"mul"', '"div"'))
 _KEEPS_TYPE = frozenset(
     ("at", "sl", "part", "cut", "reshape", "bcast", "mv", "tr", "perm", "scan", "back")
@@ -38,68 +38,54 @@ def check(found: Law) -> None:
 
     Errors: Unfounded.
     """
-    for fact in map(parse, found.rule.also):
-        match fact:
-            case (("scaled" | "affine"), str(rec), _, *parts):
-                for part in parts:
-                    _check_clear(found.rule, rec, part, fact)
-            case ("closed", str(rec)):
-                if found.left != ("rec", rec):
-                    raise Unfounded(f"{show(fact)}: the left side is not the recurrence")
-                _check_clear(found.rule, rec, parse(found.rule.right), fact)
-            case _:
-                pass
+    for about in rows(map(parse, found.rule.also)):
+        for claim in about.relation.says:
+            match claim:
+                case Clear(terms, of) if of:
+                    for column in terms:
+                        _check_clear(found.rule, about[of], about.cells[column], about)
+                case Closed():
+                    if found.left != ("rec", about["r"]):
+                        raise Unfounded(f"{about}: the left side is not the recurrence")
+                    _check_clear(found.rule, about["r"], parse(found.rule.right), about)
+                case _:
+                    pass
     _check_constants(found)
-    for fact in found.also:
-        match fact:
-            case ("factor", e, term) if not any(
-                term in typed for typed in map(list, _of_type(found, e))
-            ):
-                raise Unfounded(f"{show(fact)}: nothing says that {show(term)} has this type")
-            case _:
-                pass
+    for about in rows(found.also):
+        for typed in about.claims(Typed):
+            e, term = about.cells[typed.type], about.cells[typed.column]
+            if not any(term in known for known in map(list, _of_type(found, e))):
+                raise Unfounded(f"{about}: nothing says that {show(term)} has this type")
 
 
 def _check_constants(found: Law) -> None:
     """Refuse a number of a type of which nothing says that it is that of another value."""
-    for fact in map(parse, found.rule.when):
-        match fact:
-            case (("zero" | "unit" | "empty"), *_, str(e), str(name)) if (
-                not e.startswith('"')  # a type that the rule names: every engine knows it
+    for about in rows(map(parse, found.rule.when)):
+        for number in about.claims(Scalar):
+            e, name = about.cells["e"], about[number.column]
+            if (
+                isinstance(e, str)
+                and not e.startswith('"')  # a type that the rule names: every engine knows it
                 and name in words(parse(found.rule.right))
                 and not any(_of_type(found, e))
             ):
-                raise Unfounded(f"{show(fact)}: nothing says that a value has this type")
-            case _:
-                pass
+                raise Unfounded(f"{about}: nothing says that a value has this type")
 
 
-def _check_clear(rule: Rule, rec: str, term: Tree, fact: Tree) -> None:
+def _check_clear(rule: Rule, rec: str, term: Tree, about: Row) -> None:
     """Refuse a term of which nothing says that it does not read a recurrence."""
     known = set(_clear(rule, rec))
     for name in _tensors(term):
         if name not in known:
-            raise Unfounded(f"{show(fact)}: nothing says that {name} does not read {rec}")
+            raise Unfounded(f"{about}: nothing says that {name} does not read {rec}")
 
 
 def _clear(rule: Rule, rec: str) -> Iterator[str]:
     """The terms of which facts say that they do not read a recurrence."""
-    for fact in map(parse, rule.when):
-        match fact:
-            case (("clear" | "gone" | "some"), str(r), str(name)) if r == rec:
-                yield name
-            case ("scaled", str(r), _, str(g)) if r == rec:
-                yield g
-            case ("affine", str(r), _, str(g), str(a)) if r == rec:
-                yield from (g, a)
-            case ("body", str(r), _, str(start), _) if r == rec:
-                yield start
-            case (("zero" | "unit"), _, str(name)) | ("empty", _, _, str(name)):
-                yield name
-            case ("indicator", _, str(name)):
-                yield name
-            case _:
-                pass
+    for about in rows(map(parse, rule.when)):
+        for claim in about.claims(Clear):
+            if not claim.of or about[claim.of] == rec:
+                yield from (about[term] for term in claim.terms)
 
 
 def _tensors(term: Tree) -> Iterator[str]:
@@ -116,13 +102,11 @@ def _tensors(term: Tree) -> Iterator[str]:
 
 def _of_type(found: Law, e: Tree) -> Iterator[Iterator[Tree]]:
     """Groups of terms that have a type which a fact names."""
-    alike = {f[1] for f in found.facts if isinstance(f, tuple) and f[0] == "arithmetic"}
-    for fact in found.facts:
-        match fact:
-            case ("=", typed, ("dtype", term)) | ("factor", typed, term) if typed == e:
-                yield _alike(term, alike)
-            case _:
-                pass
+    alike = {row.cells[c.function] for row in found.rows for c in row.claims(KeepsType)}
+    for row in found.rows:
+        for claim in row.claims(Typed):
+            if row.cells[claim.type] == e:
+                yield _alike(row.cells[claim.column], alike)
 
 
 def _alike(term: Tree, arithmetic: set[Tree]) -> Iterator[Tree]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from copy import deepcopy
 from fractions import Fraction
 
 from ostinato.pdg.functions import REPEATED
 from ostinato.rewrite.engine.language import SIGNATURE
-from ostinato.rewrite.load.orders import PAIR, Order, around
+from ostinato.rewrite.load.orders import around
 from ostinato.rewrite.prove.integers import Var, poly
 from ostinato.rewrite.prove.reading import (
     MOST_MASKED_AXES,
@@ -19,101 +19,112 @@ from ostinato.rewrite.prove.reading import (
     is_about_dims,
 )
 from ostinato.rewrite.prove.setting import WIDTH, Impossible, Setting, Size, Unsupported, one
-from ostinato.rewrite.prove.sexpr import Tree, show
-from ostinato.rewrite.prove.spans import RELATIONS, cases
+from ostinato.rewrite.prove.spans import cases
 from ostinato.rewrite.prove.term_meaning import Meaning
+from ostinato.rewrite.relations import saying
+from ostinato.rewrite.relations.meanings import (
+    Begins,
+    Beside,
+    Cast,
+    Claim,
+    Cut,
+    Defined,
+    Depends,
+    Filled,
+    Finite,
+    FirstStep,
+    Joined,
+    Known,
+    Measured,
+    Moves,
+    Neighbour,
+    Positive,
+    Rank,
+    Repeats,
+    Run,
+    Scalar,
+    Steady,
+    Steps,
+    Tile,
+    Tiles,
+)  # fmt: skip
+from ostinato.rewrite.relations.row import Row, row
+from ostinato.rewrite.relations.sexpr import Tree, show
 
 _ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-ORDERS: dict[str, Callable[[Order], bool]] = {
-    "around": lambda left: left not in ((), PAIR),
-    "around_pair": lambda left: left == PAIR,
-    "around_alone": lambda left: not left,
-}
-_BOOKKEEPING = (
-    frozenset(
-        ("want", "live", "within", "inside", "innermost", "define", "batch", "growing", "prefix")
-        + ("suffix", "counts", "real_cast", "unit", "holds_low", "holds_high")
-        + ("both", "box", "indicator", "known", "start", "exactly", "rounded", "empty")
-        + ("pins", "neighbour", "body", "only", "clear", "gone", "some")
-        + ("zero", "equal", "closed", "here", "factor", "shortened", "but_last", "rest", "begins")
-        + ("halves", "bounded", "filled", "arithmetic", "some")
-    )
-    | RELATIONS
-    | ORDERS.keys()
-    | {"from_zero", "follows", "starts", "tiled", "tile", "piece", "final"}
-)
-_NAMING = ("value", "dtype", "inner", "full", "self", "shifted", "length", "innermost")
-# What loading finds out about the points of the box, and says nothing of at others.
-_KNOWN_INSIDE = RELATIONS | {"tiled", "body", "holds_low", "holds_high", "filled"}
 
 
 def known_inside(found: Law) -> str:
     """A fact of a law that says nothing of points outside the box, or ""."""
-    heads = (str(fact[0]) for fact in found.facts if isinstance(fact, tuple))
-    return next((head for head in heads if head in _KNOWN_INSIDE), "")
+    return next((row.relation.name for row in found.rows if row.relation.inside), "")
 
 
 def situations(found: Law, setting: Setting) -> Iterator[Setting]:
     """The cases of a law about ranges that follow the point, or about a definition; else one."""
-    heads = {f[0]: f for f in found.facts if isinstance(f, tuple)}
-    if "tiled" in heads:
-        yield _in_tiles(heads, setting)
+    if tiled := _saying(found, Tiles):
+        yield _in_tiles(found, tiled, setting)
         return
-    if "tile" in heads:
-        whole = str(heads["tile"][1])
+    if tile := _saying(found, Tile):
+        whole = tile["n"]
         setting.known[whole] = ("total", whole)
         setting.totals[whole] = poly(Var(whole, None, True, int(setting.inside)))
-    about = next((heads[name] for name in heads if name in RELATIONS), None)
-    if about is not None:
+    if about := _saying(found, Run, Beside, Joined):
         yield from cases(about, setting)
-    elif (order := next((heads[name] for name in heads if name in ORDERS), None)) is not None:
+    elif order := _saying(found, Moves):
         yield from _orders(order, setting)
-    elif "body" in heads:
+    elif _saying(found, FirstStep):
         yield from _first_and_later(found, setting)
     else:
         yield setting
 
 
-def _in_tiles(heads: Mapping[Tree, tuple[Tree, ...]], setting: Setting) -> Setting:
+def _saying(found: Law, *kinds: type[Claim]) -> Row | None:
+    """The fact of a law that makes a claim of one of some kinds: the last one of its relation."""
+    rows = {row.relation.name: row for row in found.rows}
+    return next(
+        (r for r in rows.values() if any(isinstance(c, kinds) for c in r.relation.says)), None
+    )
+
+
+def _in_tiles(found: Law, tiled: Row, setting: Setting) -> Setting:
     """Tiles that make up a size of at least 1; some positions may lie behind it."""
-    _, whole, tile, dim = map(str, heads["tiled"])
-    case, place = deepcopy(setting), setting.dims[dim]
+    whole, tile = tiled["n"], tiled["p"]
+    case, place = deepcopy(setting), setting.dims[tiled["d"]]
     count = poly(Var("tiles", None, True))
     case.extents[place] = count
     case.totals[whole] = count * WIDTH - Var("unused", count * WIDTH)
     case.known |= {whole: ("total", whole), tile: ("tile", place, whole)}
-    if "before" in heads:
-        _, _, index, later = map(str, heads["before"])
-        case.known |= {index: ("step before", place), later: ("later", place)}
+    for about in found.rows:
+        if Beside(-1) in about.relation.says:
+            case.known |= {about["a"]: ("step before", place), about["c"]: ("later", place)}
     return case
 
 
 def about_orders(found: Law) -> bool:
     """Whether a law names a permutation of which it knows where an axis goes."""
-    return any(isinstance(fact, tuple) and fact[0] in ORDERS for fact in found.facts)
+    return _saying(found, Moves) is not None
 
 
-def _orders(fact: tuple[Tree, ...], setting: Setting) -> Iterator[Setting]:
+def _orders(row: Row, setting: Setting) -> Iterator[Setting]:
     """Every order of a few axes in which the one that a law names goes where it says."""
-    _, order, p, to, *rest = map(str, fact)
-    for axes in range(1, MOST_MASKED_AXES + 1):
+    ((moves,), p) = row.claims(Moves), setting.numbers[row["p"]]
+    for axes in range(p, MOST_MASKED_AXES + 1):
         for found in itertools.permutations(range(-axes, 0)):
-            if setting.numbers[p] > axes:
-                continue
-            place, left = around(found, setting.numbers[p])
-            if place == setting.numbers[to] and ORDERS[str(fact[0])](left):
+            place, left = around(found, p)
+            if place == setting.numbers[row["q"]] and len(left) in moves.others:
                 case = deepcopy(setting)
-                case.orders = {order: found, **dict.fromkeys(rest, left)}
+                case.orders = {row["o"]: found}
+                if "b" in row.cells:
+                    case.orders[row["b"]] = left
                 yield case
 
 
 def _first_and_later(found: Law, setting: Setting) -> Iterator[Setting]:
     """The first step of a recurrence, and one that comes later."""
-    about = next((f for f in found.facts if isinstance(f, tuple) and f[0] == "neighbour"), None)
+    about = _saying(found, Neighbour)
     if about is None:
         raise Unsupported("a first step without a direction")
-    _, _, name, _, flag = about
-    dim, reverse = setting.dims[str(name)], bool(setting.numbers[str(flag)])
+    dim, reverse = setting.dims[about["d"]], bool(setting.numbers[about["f"]])
     before, after = (poly(Var(name, None, True)) for name in ("before", "after"))
     cases = (
         ((before - 1, before), (before - 1, before + after))
@@ -131,8 +142,11 @@ def assume(found: Law, setting: Setting, meaning: Meaning) -> None:
 
     Errors: Impossible if they contradict the setting; Unsupported for an unknown fact.
     """
-    for fact in found.facts:
+    for fact, about in zip(found.facts, found.asked, strict=True):
         _assume_names(setting, fact)
+        if about is not None:
+            for claim in about.relation.says:
+                _assume_claim(setting, about, claim)
     _shape_recurrences(found, setting)
     for name, value in defined_numbers(found):
         setting.numbers[name] = meaning.number(value)
@@ -161,111 +175,92 @@ def _shape_recurrences(found: Law, setting: Setting) -> None:
                 setting.shapes[str(name)] = setting.shapes[str(start)]
             case _:
                 pass
-    for batched, dim in setting.batch.values():
-        _steady(setting.shapes[batched], {dim})
+    for name in tuple(setting.known):
+        if (twin := setting.twin_of(name)) is not None:
+            _steady(setting.shapes[twin[0]], {twin[1]})
 
 
 def _assume_names(setting: Setting, fact: Tree) -> None:
-    """Facts about dimensions and index expressions, which need no shapes."""
+    """Facts about dimensions, types and numbers, and shapes that are known before the left side."""
     match fact:
-        case ("=", str(name), (("full" | "self") as what, dim)):
-            setting.known[name] = (what, setting.dims[str(dim)])
-        case ("=", str(name), ("shifted", dim, slice_, by)):
-            setting.known[str(by)] = ("moved", setting.dims[str(dim)])
-            setting.known[name] = ("shifted", str(slice_), str(by))
-        case ("=", str(name), ("length", slice_)):
-            setting.known[name] = ("length", str(slice_))
-        case ("=", 0, ("&", _, ("gap", _))):
-            pass
-        case ("=", 0, ("&", dims, (about, name))) if is_about_dims(fact):
-            avoided = _dims(setting, dims)
-            _avoid(setting, str(about), str(name), avoided)
+        case ("=", 0, ("&", dims, (about, name))) if about in saying(Depends):
+            _avoid(setting, str(about), str(name), dims)
         case ("=", '"bool"', ("dtype", str(name))):
             setting.truths.add(name)
         case ("=", value, ("value", str(name))):
             setting.values[name] = Fraction(str(value))
-        case (("prefix" | "suffix" | "shortened" | "but_last" | "rest") as what, dim, slice_):
-            setting.known[str(slice_)] = (what, setting.dims[str(dim)])
-        case (("exactly" | "rounded"), fold, joins):
-            setting.texts[str(joins)] = REPEATED[setting.texts[str(fold)]]
-        case ("empty", fold, _, name):
-            setting.units[str(name)] = setting.texts[str(fold).strip('"')]
-            setting.shapes[str(name)] = []
-        case (("holds_low" | "holds_high") as what, cond, dim, whole, low, high):
-            place = setting.dims[str(dim)]
-            setting.known[str(cond)] = ("below" if what == "holds_low" else "above", place)
-            for slice_, part in ((whole, "whole"), (low, "low"), (high, "high")):
-                setting.known[str(slice_)] = ("cut", part)
-                setting.avoids[str(slice_)] = setting.avoids.get(str(whole), set())
-        case ("both", cond, first, second):
-            setting.known[str(cond)] = ("both", str(first), str(second))
-        case ("known", _, _, dim, str(slice_)) | ("start", dim, str(slice_)):
-            setting.known[slice_] = ("start", setting.dims[str(dim)])
-            setting.avoids[slice_] = set(setting.every_dim())
-        case ("indicator", cond, str(name)):
-            setting.indicators[name] = str(cond)
-        case ("counts", leaf, ("length", slice_)):
-            setting.counts[str(leaf)] = str(slice_)
-        case ("real_cast", fn):
-            setting.texts[str(fn)] = "cast:real"
-        case ("unit", _, name):
-            setting.values[str(name)] = Fraction(1)
-            setting.shapes[str(name)] = []
-        case ("batch", old, dim, new):
-            setting.batch[str(new)] = (str(old), setting.dims[str(dim)])
-        case _:
-            _assume_steps(setting, fact)
-
-
-def _assume_steps(setting: Setting, fact: Tree) -> None:
-    """Facts about conditions at points, and about recurrences and the step before."""
-    match fact:
-        case ("final", dim, index):
-            setting.known[str(index)] = ("last", setting.dims[str(dim)])
-        case ("piece", whole, tile, piece):
-            setting.known[str(piece)] = ("piece", str(whole), str(tile))
-        case ("zero", _, name):
-            setting.values[str(name)] = Fraction(0)
-            setting.shapes[str(name)] = []
-        case ("gone", _, name):
-            setting.values[str(name)] = Fraction(0)
         case ("ones", int(count), str(name)):
             setting.lists[name] = [one() for _ in range(count)]
-        case ("from_zero", dim, str(slice_)):
-            setting.known[slice_] = ("start", setting.dims[str(dim)])
-        case ("here", leaf, dim):
-            setting.heres[str(leaf)] = setting.dims[str(dim)]
-        case ("starts", dim, str(slice_), leaf):
-            setting.starts[str(leaf)] = slice_
-            setting.known[slice_] = ("starts", setting.dims[str(dim)])
-        case ("pins", cond, dim, index):
-            setting.known[str(cond)] = ("pins", setting.dims[str(dim)], str(index))
-            setting.avoids.setdefault(str(index), set()).add(setting.dims[str(dim)])
-        case ("neighbour", _, dim, index, flag) if str(flag) in setting.numbers:
-            where = "next step" if setting.numbers[str(flag)] else "step before"
-            setting.known[str(index)] = (where, setting.dims[str(dim)])
-        case ("only", cond, dim, _):
-            setting.known[str(cond)] = ("only", setting.dims[str(dim)])
-        case ("halves", str(first), str(last), _, low, high):
-            setting.known[str(low)] = ("first part", first)
-            setting.known[str(high)] = ("last part", first, last)
-        case ("body", name, cond, start, right):
-            setting.bodies[str(name)] = ("case", cond, start, right)
-        case _:
-            _assume_values(setting, fact)
-
-
-def _assume_values(setting: Setting, fact: Tree) -> None:
-    """Facts about what is finite, and about what has elements."""
-    match fact:
-        case ("bounded", str(name)):
-            setting.bounded.add(name)
-        case ("filled", ("size", ("length", part))):
-            setting.filled.add(f"|{part}|")
-        case ("filled", str(size)) | ("filled", ("size", str(size))):
-            setting.filled.add(size)
         case _:
             pass
+
+
+def _assume_claim(setting: Setting, row: Row, claim: Claim) -> None:
+    """What a row of a relation says of indices, slices, conditions, functions and recurrences."""
+    match claim:
+        case Known(column, what, of):
+            words = [_word(setting, row, name) for name in of]
+            if isinstance(row.cells[column], str) and None not in words:
+                setting.known[row[column]] = (what, *filter(None, words))
+        case Steps() if isinstance(row.cells["s"], str):
+            setting.known[row["s"]] = (row.relation.name, setting.dims[row["d"]])
+        case Steady(column, ""):
+            setting.avoids[row[column]] = set(setting.every_dim())
+        case Steady(column, dim):
+            setting.avoids.setdefault(row[column], set()).add(setting.dims[row[dim]])
+        case Cut(side):
+            setting.known[row["c"]] = (side, setting.dims[row["d"]])
+            for column, part in (("s", "whole"), ("p", "low"), ("q", "high")):
+                setting.known[row[column]] = ("cut", part)
+                setting.avoids[row[column]] = setting.avoids.get(row["s"], set())
+        case Neighbour() if row["f"] in setting.numbers:
+            where = "next step" if setting.numbers[row["f"]] else "step before"
+            setting.known[row["a"]] = (where, setting.dims[row["d"]])
+        case Defined(column, term):
+            setting.bodies[row[column]] = row.term(term)
+        case Repeats(fold, function):
+            setting.texts[row[function]] = REPEATED[setting.texts[row[fold]]]
+        case Cast(column):
+            setting.texts[row[column]] = "cast:real"
+        case _:
+            _assume_values(setting, row, claim)
+
+
+def _assume_values(setting: Setting, row: Row, claim: Claim) -> None:
+    """What a row says of numbers: what they are, which are finite, and what has elements."""
+    match claim:
+        case Filled(column, number):
+            setting.values[row[column]] = Fraction(number)
+        case Scalar(column):
+            setting.shapes[row[column]] = []
+        case Finite(column) if isinstance(row.cells[column], str):
+            setting.bounded.add(row[column])
+        case Positive(column):
+            match row.cells[column]:
+                case ("size", ("length", part)):
+                    setting.filled.add(f"|{part}|")
+                case str(size) | ("size", str(size)):
+                    setting.filled.add(size)
+                case _:
+                    pass
+        case _:
+            pass
+
+
+def _word(setting: Setting, row: Row, column: str) -> str | None:
+    """What stands in a column, as it is known by; None for what no slice has the length of."""
+    cell = row.cells[column]
+    match row.columns[column], cell:
+        case "dimension", _:
+            return setting.dims[str(cell)]
+        case "fold", str():
+            return cell.strip('"') if cell.startswith('"') else setting.texts[cell]
+        case "length", ("length", part):
+            return str(part)
+        case "length", _:
+            return None
+        case _:
+            return str(cell)
 
 
 def _dims(setting: Setting, tree: Tree) -> set[str]:
@@ -278,20 +273,23 @@ def _dims(setting: Setting, tree: Tree) -> set[str]:
             raise Unsupported(f"the dimensions {show(tree)}")
 
 
-def _avoid(setting: Setting, about: str, name: str, dims: set[str]) -> None:
-    match about:
-        case "dom" | "mask":
+def _avoid(setting: Setting, about: str, name: str, tree: Tree) -> None:
+    """Nothing that a mask is of depends on some dimensions."""
+    match saying(Depends)[about].what:
+        case "index":
+            setting.avoids.setdefault(name, set()).update(_dims(setting, tree))
+        case "value":  # a shape varies only with what the value varies with
+            dims = _dims(setting, tree)
             setting.avoids.setdefault(name, set()).update(dims)
-            if about == "dom":  # a shape varies only with what the value varies with
-                _steady(setting.shapes.get(name, []), dims)
-        case "sdom":
             _steady(setting.shapes.get(name, []), dims)
-        case "zmask":
-            _steady([setting.sizes.setdefault(name, Size(name))], dims)
-        case "hmask":
-            _steady(setting.lists.get(name, []), dims)
-        case _:
-            raise Unsupported(f"({about} {name})")
+        case "shape":
+            _steady(setting.shapes.get(name, []), _dims(setting, tree))
+        case "size":
+            _steady([setting.sizes.setdefault(name, Size(name))], _dims(setting, tree))
+        case "sizes":
+            _steady(setting.lists.get(name, []), _dims(setting, tree))
+        case "nothing":
+            pass
 
 
 def _steady(sizes: list[Size], dims: set[str]) -> None:
@@ -304,16 +302,25 @@ def assume_fact(setting: Setting, meaning: Meaning, fact: Tree) -> None:
 
     Errors: Impossible; Misfit; Unsupported.
     """
+    about = row(fact)
+    if about is None or any(isinstance(c, Measured | Rank) for c in about.relation.says):
+        _assume_sizes(setting, meaning, fact)
+        return
+    for claim in about.relation.says:
+        match claim:
+            case Defined(column, _):
+                body = meaning.of(setting.bodies[about[column]])
+                _unify(setting, list(body.shape), setting.shapes[about[column]])
+            case Begins() if (span := setting.spans.get(about["s"])) is not None:
+                if span.start != poly(0):
+                    raise Impossible(show(fact))
+            case _:
+                pass
+
+
+def _assume_sizes(setting: Setting, meaning: Meaning, fact: Tree) -> None:
     match fact:
-        case ("body", str(name), *_):
-            body = meaning.of(setting.bodies[name])
-            _unify(setting, list(body.shape), setting.shapes[name])
-        case ("begins", _, str(name)) if name in setting.spans:
-            if setting.spans[name].start != poly(0):
-                raise Impossible(show(fact))
-        case (str(head), *_) if head in _BOOKKEEPING:
-            pass
-        case ("=", _, (str(what), *_)) if what in _NAMING:
+        case ("equal", *_):
             pass
         case ("!=", _, _) if not _numeric(setting, fact):
             pass
@@ -327,7 +334,7 @@ def assume_fact(setting: Setting, meaning: Meaning, fact: Tree) -> None:
             if not 1 <= axis <= len(shape):
                 raise Impossible(f"axis {axis} of {len(shape)}")
             setting.unify(shape[-axis], meaning.one_size(size))
-        case (str(head), x, *named) if head.startswith("axes"):
+        case (str(head), x, *named) if head in saying(Rank):
             _unify(setting, list(meaning.of(x).shape), [meaning.one_size(z) for z in named])
         case ("=", ("shape", x), shape) | ("=", shape, ("shape", x)):
             _assume_shape(setting, list(meaning.of(x).shape), shape, meaning)

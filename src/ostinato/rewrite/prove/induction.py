@@ -28,9 +28,9 @@ from ostinato.rewrite.prove.guarded import restricted
 from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
 from ostinato.rewrite.prove.normal import real
 from ostinato.rewrite.prove.setting import Point
-from ostinato.rewrite.prove.sexpr import Tree
 from ostinato.rewrite.prove.term_meaning import Meaning
 from ostinato.rewrite.prove.term_operators import Element, Tensor, thin
+from ostinato.rewrite.relations.sexpr import Tree
 
 
 def by_induction(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -> bool:

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from ostinato.pdg.functions import FUNCTIONS, POSITIONS, REPEATED
-from ostinato.rewrite.load.range_rows import EXACT
 from ostinato.rewrite.prove.application import (
     Call,
     Choice,
@@ -31,6 +30,7 @@ from ostinato.rewrite.prove.application import (
     rename,
 )
 from ostinato.rewrite.prove.integers import Clip, Poly, Var, is_less, never_negative, poly
+from ostinato.rewrite.relations.meanings import EXACT
 
 ONE, ZERO = Number(Fraction(1)), Number(Fraction(0))
 _ORDERLESS = frozenset(f.name for f in FUNCTIONS.values() if f.commutes)

@@ -30,10 +30,12 @@ from ostinato.rewrite.prove.range_products import spread
 from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, computes_with_masks, law, readings
 from ostinato.rewrite.prove.segments import Form, equal_in_segments
 from ostinato.rewrite.prove.setting import Conflict, Impossible, Misfit, Point, Setting, Unsupported
-from ostinato.rewrite.prove.sexpr import Tree, show
 from ostinato.rewrite.prove.special_values import Steps, special_difference
 from ostinato.rewrite.prove.term_meaning import Meaning, Undecided
 from ostinato.rewrite.prove.term_operators import Element, Tensor, factors
+from ostinato.rewrite.relations.meanings import Closed, Definition, Typed, Wish
+from ostinato.rewrite.relations.row import row
+from ostinato.rewrite.relations.sexpr import Tree, show
 
 Outcome = Literal["proved", "bounded", "failed", "unproved"]
 OUTCOMES: tuple[Outcome, ...] = ("proved", "bounded", "failed", "unproved")
@@ -207,12 +209,11 @@ def _definition(found: Law, setting: Setting, name: str, number: Tree) -> Tree:
 
     Errors: Refuted where no case of this number defines what it is a twin of.
     """
+    twin = setting.twin_of(name)
     for fact in found.facts:
         match fact:
-            case ("define", str(old), case, right) if (
-                setting.batch.get(name, ("",))[0] == old and case == number
-            ):
-                dim = setting.batch[name][1]
+            case ("define", str(old), case, right) if twin and twin[0] == old and case == number:
+                dim = twin[1]
                 full = f"all of {dim}"
                 setting.known[full] = ("full", dim)
                 axis = next(d for d, meant in setting.dims.items() if meant == dim)
@@ -378,12 +379,12 @@ def _check_also(setting: Setting, fact: Tree, point: Point, about: str) -> None:
                 _same_shape(setting, meaning.of(term), claimed, point)
             except (Misfit, Impossible) as problem:
                 raise Refuted(f"{show(fact)}: {problem} ({about})") from problem
-        case (str(head), *_) if head in asserted.WISHES | asserted.EQUATIONS:
-            pass
-        case ("closed" | "factor", *_):
-            pass  # checked for the rule as a whole
+        case ("equal", *_):
+            pass  # a claim of the proof
         case _:
-            raise Unsupported(f"the assertion {show(fact)}")
+            claims = found.relation.says if (found := row(fact)) is not None else ()
+            if not any(isinstance(c, Wish | Definition | Closed | Typed) for c in claims):
+                raise Unsupported(f"the assertion {show(fact)}")
 
 
 def _described(setting: Setting) -> str:

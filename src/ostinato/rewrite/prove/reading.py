@@ -9,9 +9,13 @@ from dataclasses import dataclass, field
 from ostinato.pdg.functions import FOLDS
 from ostinato.rewrite.engine.language import SIGNATURE
 from ostinato.rewrite.engine.rule import Rule
-from ostinato.rewrite.load.range_rows import EXACT, ROUNDED
+from ostinato.rewrite.prove.said import FIELDS, equations
 from ostinato.rewrite.prove.setting import Setting, Size, one
-from ostinato.rewrite.prove.sexpr import Tree, parse, replaced, show, words
+from ostinato.rewrite.relations import saying
+from ostinato.rewrite.relations.meanings import Apart, Depends, Neighbour, Rank, Repeats, Scalar
+from ostinato.rewrite.relations.relation import Kind
+from ostinato.rewrite.relations.row import Row, row
+from ostinato.rewrite.relations.sexpr import Tree, parse, replaced, words
 
 MOST_AXES = 3
 MOST_MASKED_AXES = 5  # laws with masks of axes: every mask of this many axes
@@ -36,9 +40,12 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
 }
 _BROADCASTS = frozenset(("map2", "map3", "mm", "gather", "along2", "bcast", "lin"))
 _ARITHMETIC = frozenset(("+", "-", "*", "&", "|", "<<", ">>", "not-i64", "rank", "hlen"))
-_FACTS_OF_DIMS = frozenset(("dom", "sdom", "mask", "hmask", "zmask", "sizemask", "free", "gap"))
-_GROUPS = {"exactly": EXACT, "rounded": ROUNDED}
-_NAMED_AXES = {f"axes{n}": n for n in range(1, 9)}
+_FACTS_OF_DIMS = frozenset(saying(Depends))
+# What the columns of relations say that variables are.
+_USES: dict[Kind, str] = {
+    "term": "T", "dimension": "D", "leaf": "leaf", "recurrence": "leaf", "flag": "flag",
+    "fold": "S",
+}  # fmt: skip
 
 
 @dataclass
@@ -54,6 +61,12 @@ class Law:
     folds: set[str] = field(default_factory=set[str])  # texts that name a fold
     thin: set[str] = field(default_factory=set[str])  # tensors that may have axes of size 1
     methods: set[str] = field(default_factory=set[str])  # what showed that the sides are equal
+    asked: list[Row | None] = field(default_factory=lambda: list[Row | None]())  # of the facts
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of relations that the facts ask for."""
+        return [found for found in self.asked if found is not None]
 
 
 def law(rule: Rule) -> Law:
@@ -62,9 +75,7 @@ def law(rule: Rule) -> Law:
     facts = [replaced(parse(f), {"lhs": left}) for f in rule.when]
     also = [parse(f) for f in rule.also]
     before = _steps_before(facts)
-    facts, also = (
-        [_equality(f, before) for fact in part for f in _counted(fact)] for part in (facts, also)
-    )
+    facts, also = ([f for fact in part for f in equations(fact, before)] for part in (facts, also))
     changed = True
     while changed:
         changed = False
@@ -80,7 +91,7 @@ def law(rule: Rule) -> Law:
                 facts, also = [replaced(f, by) for f in facts], [replaced(f, by) for f in also]
                 changed = True
                 break
-    out = Law(rule, left, right, facts, also)
+    out = Law(rule, left, right, facts, also, asked=[row(fact) for fact in facts])
     for tree in (left, right, *facts, *also):
         _classify(out, tree)
     return out
@@ -88,47 +99,8 @@ def law(rule: Rule) -> Law:
 
 def _steps_before(facts: list[Tree]) -> dict[str, Tree]:
     """The terms that read a recurrence one step earlier."""
-    before: dict[str, Tree] = {}
-    for fact in facts:
-        match fact:
-            case ("neighbour", str(rec), dim, index, _):
-                before[rec] = ("at", dim, index, ("rec", rec))
-            case _:
-                pass
-    return before
-
-
-def _counted(fact: Tree) -> tuple[Tree, ...]:
-    """Facts that name what a tensor is, as what they say of it."""
-    match fact:
-        case ("counter", part, c):
-            return (("equal", c, ("count", part)),)
-        case ("tally", part, c):
-            return (("equal", c, ("steps", part)),)
-        case ("centre", dim, part, x, n, y):
-            return ("equal", n, ("map1", '"cast:real"', ("steps", part))), (
-                "equal",
-                y,
-                ("mean", dim, part, x),
-            )
-        case (("lag" | "facing" | "beyond" | "ladder") as what, m, *rest):
-            return (("equal", m, (what, *rest)),)
-        case ("rungs", m, *rest):
-            return (("equal", m, ("rungs", *rest, f"{show(m)} elsewhere")),)
-        case _:
-            return (fact,)
-
-
-def _equality(fact: Tree, before: Mapping[str, Tree]) -> Tree:
-    """``scaled r y g`` and ``affine r y g a`` as what they say of ``y``."""
-    match fact:
-        case ("scaled", str(rec), y, g):
-            return ("equal", y, ("map2", '"mul"', g, before.get(rec, f"{rec}'")))
-        case ("affine", str(rec), y, g, a):
-            scaled = ("map2", '"mul"', g, before.get(rec, f"{rec}'"))
-            return ("equal", y, ("map2", '"add"', a, scaled))
-        case _:
-            return fact
+    asked = [found for fact in facts if (found := row(fact)) and found.claims(Neighbour)]
+    return {r["r"]: ("at", r.cells["d"], r.cells["a"], ("rec", r["r"])) for r in asked}
 
 
 def _is_matched(fact: Tree) -> bool:
@@ -168,27 +140,12 @@ def _classify(out: Law, tree: Tree, repeats: bool = False) -> None:
                     out.folds.add(part)
                 if letter == "T" and repeats:
                     out.thin.add(part)
-    elif op in ("define", "body") and isinstance(fields[2], str):
-        out.kinds.setdefault(fields[2], "T")
-    elif op == "indicator" and isinstance(fields[1], str):
-        out.kinds.setdefault(fields[1], "T")
-    elif op == "want" and isinstance(fields[0], str):
-        out.kinds.setdefault(fields[0], "T")
-    elif op == "batch":
-        for word, use in zip(fields, ("leaf", "D", "leaf"), strict=True):
-            out.kinds.setdefault(str(word), use)
-    elif op in ("lag", "facing", "beyond", "rungs", "ladder"):
-        for word, use in zip(fields, ("D", "flag", "T"), strict=False):
-            if isinstance(word, str):
-                out.kinds.setdefault(word, use)
-    elif op in ("here", "pins"):
-        out.kinds.setdefault(str(fields[1]), "D")
-    elif op in ("full", "self", "prefix", "suffix", "shortened", "but_last", "rest", "start"):
-        out.kinds.setdefault(str(fields[0]), "D")
-    elif op in ("exactly", "rounded", "empty") and str(fields[0]).isidentifier():
-        out.kinds.setdefault(str(fields[0]), "S")
-        out.folds.add(str(fields[0]))
-    elif op in ("cons",) and isinstance(fields[1], str):
+    for kind, part in zip(FIELDS.get(op, ()), fields, strict=False):
+        if kind in _USES and isinstance(part, str) and part.isidentifier():
+            out.kinds.setdefault(part, _USES[kind])
+            if kind == "fold":
+                out.folds.add(part)
+    if op == "cons" and isinstance(fields[1], str):
         out.kinds.setdefault(fields[1], "H")
     for part in fields:
         _classify(out, part, repeats)
@@ -319,14 +276,13 @@ _CHOICES: dict[str, Callable[[int], range]] = {
 def _ranks(found: Law, most: int) -> list[dict[str, int]]:
     """The ranks to try: those that facts fix, or all up to the greatest."""
     fixed: dict[str, int] = {}
+    for asked in found.rows:
+        fixed |= {asked[claim.column]: claim.axes for claim in asked.claims(Rank)}
+        fixed |= {asked[claim.column]: 0 for claim in asked.claims(Scalar)}
     for fact in found.facts:
         match fact:
-            case (str(head), str(name), *_) if head in _NAMED_AXES:
-                fixed[name] = _NAMED_AXES[head]
             case ("=", int(n), ("rank", str(name))):
                 fixed[name] = n
-            case ("empty", _, _, str(name)) | (("unit" | "zero"), _, str(name)):
-                fixed[name] = 0
             case _:
                 pass
     tensors = _of_kind(found, "T")
@@ -337,9 +293,10 @@ def _ranks(found: Law, most: int) -> list[dict[str, int]]:
 def functions_of(found: Law, name: str) -> list[str]:
     if name not in found.folds:
         return [name]
-    for fact in found.facts:
-        if isinstance(fact, tuple) and fact[0] in _GROUPS and fact[1] == name:
-            return list(_GROUPS[str(fact[0])])
+    for asked in found.rows:
+        for claim in asked.claims(Repeats):
+            if asked[claim.fold] == name:
+                return list(claim.pairs)
     barred = {f[2] for f in found.facts if isinstance(f, tuple) and f[:2] == ("!=", name)}
     return [fn for fn in FOLDS if f'"{fn}"' not in barred]
 
@@ -350,8 +307,10 @@ def _dims(found: Law) -> Iterator[dict[str, str]]:
     apart = {
         frozenset(map(str, fact[1:]))
         for fact in found.facts
-        if isinstance(fact, tuple) and fact[0] in ("!=", "inside")
+        if isinstance(fact, tuple) and fact[0] == "!="
     }
+    for asked in found.rows:
+        apart |= {frozenset((asked[c.first], asked[c.second])) for c in asked.claims(Apart)}
     for chosen in itertools.product(names, repeat=len(names)):
         dims = dict(zip(names, chosen, strict=True))
         first = all(names.index(d) <= names.index(n) for n, d in dims.items())

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from functools import cmp_to_key
 
 from ostinato.pdg.functions import REPEATED
-from ostinato.rewrite.load.range_rows import EXACT
 from ostinato.rewrite.prove.application import (
     Call,
     Choice,
@@ -24,6 +23,7 @@ from ostinato.rewrite.prove.application import (
 )
 from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
 from ostinato.rewrite.prove.normal import real
+from ostinato.rewrite.relations.meanings import EXACT
 
 _PLACE = Var("place")
 _MOST_ELEMENTS = 4

@@ -13,10 +13,12 @@ from fractions import Fraction
 
 from ostinato.rewrite.prove.application import Unknown
 from ostinato.rewrite.prove.integers import Apply, Clip, Poly, Var, never_negative, poly
-from ostinato.rewrite.prove.sexpr import Tree
+from ostinato.rewrite.relations import saying
+from ostinato.rewrite.relations.meanings import Steps
+from ostinato.rewrite.relations.sexpr import Tree
 
 CUT = poly(Var("cut"))  # where a condition changes
-_RANGES = ("full", "prefix", "suffix", "shortened", "but_last", "rest")
+STEPS = saying(Steps)
 WIDTH = poly(Var("width", None, True))  # of a tile
 REST = "rest"  # all dimensions that a law does not name
 
@@ -114,22 +116,18 @@ class Setting:
       size variables;
     - ``avoids``: the dimensions that a tensor or an index variable does not depend on;
     - ``steady``: the dimensions along which a tensor or shape variable keeps its shape;
-    - ``known``: index variables with a known meaning;
+    - ``known``: variables with a known meaning: indices, slices, conditions, leaves, recurrences
+      that are another one with a dimension as their first axis, and what a fold of nothing gives;
     - ``reshapes``: pairs of shapes with equally many elements;
     - ``truths``: tensors of truth values; ``bounded``: without infinities and NaN; ``filled``:
-      sizes that are at least 1; ``values``: tensors filled with a number, ``units``:
-      with what a fold of nothing gives;
-    - ``indicators``: truth values that are a condition on the point;
-    - ``counts``: leaves that count a slice from 0; ``heres``: those that are a dimension's index;
-      ``starts``: those that are where a slice of single steps begins;
+      sizes that are at least 1; ``values``: tensors filled with a number;
     - ``places``, ``extents``: coordinates and extents of which more is known, ``spans``: ranges
       that follow the point, ``offsets`` and ``indices``: indices at a distance from it, or given,
       and ``decided``: conditions, where a proof goes case by case;
     - ``bodies``: the definitions of recurrences; ``is_first``: whether the point is the first
       step of one, where a proof goes case by case;
     - ``orders``: permutations, where a proof goes order by order;
-    - ``totals``: sizes that tiles make up, whose width is `WIDTH`;
-    - ``batch``: recurrences that are another one with a dimension as their first axis.
+    - ``totals``: sizes that tiles make up, whose width is `WIDTH`.
     """
 
     dims: dict[str, str]
@@ -143,16 +141,10 @@ class Setting:
     truths: set[str] = field(default_factory=set[str])
     bounded: set[str] = field(default_factory=set[str])
     filled: set[str] = field(default_factory=set[str])
-    units: dict[str, str] = field(default_factory=dict[str, str])
     values: dict[str, Fraction] = field(default_factory=dict[str, Fraction])
-    indicators: dict[str, str] = field(default_factory=dict[str, str])
-    heres: dict[str, str] = field(default_factory=dict[str, str])
-    starts: dict[str, str] = field(default_factory=dict[str, str])
-    counts: dict[str, str] = field(default_factory=dict[str, str])
     reshapes: list[tuple[tuple[Size, ...], tuple[Size, ...]]] = field(
         default_factory=list[tuple["tuple[Size, ...]", "tuple[Size, ...]"]]
     )
-    batch: dict[str, tuple[str, str]] = field(default_factory=dict[str, "tuple[str, str]"])
     bodies: dict[str, Tree] = field(default_factory=dict[str, "Tree"])
     is_first: bool | None = None
     orders: dict[str, tuple[int, ...]] = field(default_factory=dict[str, "tuple[int, ...]"])
@@ -168,6 +160,14 @@ class Setting:
 
     def __post_init__(self) -> None:
         self._count = 0
+
+    def twin_of(self, name: str) -> tuple[str, str] | None:
+        """What a recurrence is with a dimension as its first axis, and the dimension."""
+        match self.known.get(name):
+            case ("batch", base, dim):
+                return base, dim
+            case _:
+                return None
 
     def every_dim(self) -> tuple[str, ...]:
         return (*dict.fromkeys(self.dims.values()), REST)
@@ -222,7 +222,7 @@ class Setting:
             case Fixed("one" | "extent"):
                 return True
             case Fixed("length", name):
-                return self.known.get(name, ("",))[0] in _RANGES
+                return self.known.get(name, ("",))[0] in STEPS
             case Fixed("plus", _, parts):
                 return all(map(self._is_range, parts))
             case _:
@@ -343,8 +343,9 @@ class Setting:
     def length(self, name: str, point: Point) -> Poly:
         """The number of indices of a slice."""
         match self.known.get(name):
-            case ("full", dim):
-                return self.extent(dim)
+            case (steps, dim) if steps in STEPS:
+                lo, hi = STEPS[steps].ends(poly(0), point[dim], self.extent(dim))
+                return hi - lo
             case ("span", dim):
                 lo, hi = self._span(name, point, dim)
                 return hi - lo
@@ -355,16 +356,6 @@ class Setting:
             case ("cut", part):
                 lo, hi = self._cut(name, part, point)
                 return hi - lo
-            case ("prefix", dim):
-                return point[dim] + 1
-            case ("suffix", dim):
-                return self.extent(dim) - point[dim]
-            case ("shortened", dim):
-                return self.extent(dim) - point[dim] - 1
-            case ("rest", dim):
-                return self.extent(dim) - point[dim] - 1
-            case ("but_last", dim):
-                return self.extent(dim) - 1
             case ("shifted", base, _):
                 return self.length(base, point)
             case ("first part", size) | ("last part", _, size):
@@ -440,7 +431,9 @@ class Setting:
     def element(self, name: str, point: Point, i: Poly) -> Poly:
         """Index number ``i`` of a slice."""
         match self.known.get(name):
-            case ("full" | "prefix" | "start" | "but_last" | "first part", _):
+            case (steps, dim) if steps in STEPS:
+                return STEPS[steps].ends(poly(0), point[dim], self.extent(dim))[0] + i
+            case ("start" | "first part", _):
                 return i
             case ("last part", before, _):
                 return self.size(self.sizes.setdefault(before, Size(before)), point) + i
@@ -450,10 +443,6 @@ class Setting:
                 return point[dim] * WIDTH + i
             case ("piece", base, of):
                 return self.element(base, point, self.element(of, point, i))
-            case ("suffix" | "shortened", dim):
-                return point[dim] + i
-            case ("rest", dim):
-                return point[dim] + i + 1
             case ("span", dim):
                 return self._span(name, point, dim)[0] + i
             case ("starts", _):

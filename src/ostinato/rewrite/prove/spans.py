@@ -12,12 +12,9 @@ from dataclasses import dataclass, field
 
 from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
 from ostinato.rewrite.prove.setting import Setting, Span
-from ostinato.rewrite.prove.sexpr import Tree
+from ostinato.rewrite.relations.meanings import Beside, Claim, Joined, Run
+from ostinato.rewrite.relations.row import Row
 
-RELATIONS = frozenset(
-    ("always_until", "until", "always_from", "from", "moved", "doubled", "overlapping")
-    + ("lengthened", "before", "after")
-)
 _STEP, _MORE, _SPARE, _AT = (
     poly(Var(name, None, True)) for name in ("step", "more", "spare", "start")
 )
@@ -35,11 +32,11 @@ class _Case:
     holds: dict[str, bool] = field(default_factory=dict[str, bool])
 
 
-def cases(fact: tuple[Tree, ...], setting: Setting) -> Iterator[Setting]:
+def cases(row: Row, setting: Setting) -> Iterator[Setting]:
     """The settings of all cases of the relation that a law names."""
-    relation, dim, *names = map(str, fact)
+    (claim,), (dim, *names) = row.relation.says, map(str, row.cells.values())
     place = setting.dims[dim]
-    for case in _cases(relation, names):
+    for case in _cases(claim, names):
         found = deepcopy(setting)
         for name in case.spans:
             found.known[name] = ("span", place)
@@ -56,37 +53,39 @@ def cases(fact: tuple[Tree, ...], setting: Setting) -> Iterator[Setting]:
         yield found
 
 
-def _cases(relation: str, names: list[str]) -> Iterator[_Case]:
-    match relation, names:
-        case (("always_until" | "until"), [s, a, *conds]):
+def _cases(claim: Claim, names: list[str]) -> Iterator[_Case]:
+    match claim, names:
+        case Run("start"), [s, a, *conds]:
             for last in (_STEP - 1, -_STEP):
                 holds = last == _STEP - 1
                 if holds or conds:
                     spans = {s: Span(poly(0), last + 1, True, True)}
                     behind = _STEP + _MORE - 1 if holds else _MORE
                     yield _Case(None, behind, spans, {}, {a: last}, dict.fromkeys(conds, holds))
-        case (("always_from" | "from"), [s, a, *conds]):
+        case Run("end"), [s, a, *conds]:
             for end in (_AT + _STEP, _AT - _STEP + 1):
                 holds = end == _AT + _STEP
                 if holds or conds:
                     spans = {s: Span(_AT, end, True, True)}
                     yield _Case(None, end, spans, {}, {a: _AT}, dict.fromkeys(conds, holds))
-        case ("before", [b, k]):
+        case Beside(-1), [b, k]:
             yield _Case(poly(0), _MORE, {}, {b: poly(-1)}, {}, {k: False})
             yield _Case(_STEP, _STEP + _MORE, {}, {b: poly(-1)}, {}, {k: True})
-        case ("after", [b, k]):
+        case Beside(1), [b, k]:
             yield _Case(_AT - 1, _AT, {}, {b: poly(1)}, {}, {k: False})
             yield _Case(_AT - 1, _AT + _STEP, {}, {b: poly(1)}, {}, {k: True})
-        case _:
+        case Joined(how), _:
             for past in (True, False):
-                yield from _halves(relation, names, past)
+                yield from _halves(how, names, past)
+        case _:
+            raise AssertionError(f"{claim} is about no range")
 
 
-def _halves(relation: str, names: list[str], past: bool) -> Iterator[_Case]:
+def _halves(how: str, names: list[str], past: bool) -> Iterator[_Case]:
     """Laws about windows on one side: ``far`` is the distance to the end on that side."""
     h, w = (poly(Var(name, None, True)) for name in ("h", "w"))
     g = _STEP + _MORE - 1
-    match relation:
+    match how:
         case "doubled":
             parts = [(h - _STEP, h, h), (g + _STEP - 1, g, g), (h + h + _STEP - 2, h, h)]
         case "lengthened":
@@ -98,13 +97,15 @@ def _halves(relation: str, names: list[str], past: bool) -> Iterator[_Case]:
         case _:  # moved
             parts = [(_STEP - 1, h, _STEP + _MORE - 1), (w + _STEP - 1, h, w), (-_STEP, h, w)]
     for far, by, length in parts:
-        yield _half(relation, names, past, (far, by, length))
+        yield _half(how == "moved", names, past, (far, by, length))
 
 
-def _half(relation: str, names: list[str], past: bool, numbers: tuple[Poly, Poly, Poly]) -> _Case:
-    """One case: the point is ``far`` from the end, the other window ``by`` further, if it is."""
+def _half(beside: bool, names: list[str], past: bool, numbers: tuple[Poly, Poly, Poly]) -> _Case:
+    """One case: the point is ``far`` from the end, the other window ``by`` further, if it is.
+
+    ``beside``: ``far`` is that of the other window's point.
+    """
     (far, by, length), (s, p, a, c, *more) = numbers, names
-    beside = relation == "moved"  # far is that of the other window's point
     here = far + by if beside else far
     place = here if past else _AT - 1
     first, whole = (by, length) if beside else (poly(0), by + length)

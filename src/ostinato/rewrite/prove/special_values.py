@@ -25,8 +25,9 @@ from ostinato.rewrite.prove.model import Model, Undefined
 from ostinato.rewrite.prove.reading import Law
 from ostinato.rewrite.prove.samples import Holds, Samples
 from ostinato.rewrite.prove.setting import Setting
-from ostinato.rewrite.prove.sexpr import Tree
 from ostinato.rewrite.prove.typed import IllTyped, Typed, Types
+from ostinato.rewrite.relations.meanings import Beside
+from ostinato.rewrite.relations.sexpr import Tree
 
 _SALTS = 24  # that are drawn
 _MODELS = 2  # of which so many are computed that read equally many elements
@@ -46,14 +47,12 @@ class Steps(Holds):
         if isinstance(test, Less):
             return model.holds(test)
         at = dict(test.coordinates)
-        for fact in self.law.facts:
-            match fact:
-                case (("before" | "after") as side, str(dim), _, test.name):
-                    step = at[self.setting.dims[dim]]
-                    last = self.setting.extent(self.setting.dims[dim]) - 1
-                    return model.integer(last - step if side == "after" else step) > 0
-                case _:
-                    pass
+        for row in self.law.rows:
+            for beside in row.claims(Beside):
+                if row["c"] == test.name:
+                    step = at[self.setting.dims[row["d"]]]
+                    last = self.setting.extent(self.setting.dims[row["d"]]) - 1
+                    return model.integer(step if beside.by < 0 else last - step) > 0
         decided = self.setting.holds(test)
         return model.holds(test) if decided is None else decided
 

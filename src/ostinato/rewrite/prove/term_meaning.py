@@ -25,6 +25,7 @@ from ostinato.rewrite.prove.application import (
 )
 from ostinato.rewrite.prove.integers import Poly, is_less, never_negative, poly
 from ostinato.rewrite.prove.normal import unit_of
+from ostinato.rewrite.prove.said import FIELDS
 from ostinato.rewrite.prove.setting import (
     CUT,
     Fixed,
@@ -36,7 +37,6 @@ from ostinato.rewrite.prove.setting import (
     Unsupported,
     one,
 )
-from ostinato.rewrite.prove.sexpr import Tree, show
 from ostinato.rewrite.prove.term_operators import (
     Element,
     Tensor,
@@ -57,6 +57,7 @@ from ostinato.rewrite.prove.term_operators import (
     whole,
 )
 from ostinato.rewrite.prove.typed import OUTSIDE
+from ostinato.rewrite.relations.sexpr import Tree, show
 
 
 class Undecided(Exception):
@@ -124,8 +125,10 @@ class Meaning:
                 return Tensor((), lambda at, _: Number(self.setting.length(str(fields[0]), at)))
             case "mean":
                 return self._mean(*fields)
-            case "lag" | "facing" | "beyond" | "rungs" | "ladder":
-                return self._triangle(op, self.dim(fields[0]), self.number(fields[1]), fields[2:])
+            case _ if FIELDS.get(str(op), ())[:2] == ("dimension", "flag"):
+                return self._triangle(
+                    str(op), self.dim(fields[0]), self.number(fields[1]), fields[2:]
+                )
             case _:
                 raise Unsupported(f"the operator {op}")
 
@@ -244,24 +247,26 @@ class Meaning:
 
     def _variable(self, name: str) -> Tensor:
         setting = self.setting
-        if name in setting.batch:
-            base, dim = setting.batch[name]
+        if (twin := setting.twin_of(name)) is not None:
+            base, dim = twin
             inner = self._variable(base)
             length = Size(dim, fixed=Fixed("extent", dim))
             return Tensor(
                 (length, *inner.shape),
                 lambda point, at: inner.at(point.moved(dim, at[0]), at[1:]),
             )
-        if name in setting.units:
-            unit = unit_of(setting.units[name])
-            return Tensor((), lambda _, at: unit)
         if name in setting.values:
             value = Number(setting.values[name])
             return Tensor(tuple(setting.shapes[name]), lambda _, at: value)
-        if name in setting.indicators:
-            cond = setting.indicators[name]
-            yes, no = Number(Fraction(1)), Number(Fraction(0))
-            return Tensor((), lambda point, _: self._where(cond, point, lambda: yes, lambda: no))
+        match setting.known.get(name):
+            case ("unit of", fold):
+                unit = unit_of(fold)
+                return Tensor((), lambda _, at: unit)
+            case ("truth of", cond):
+                yes, no = Number(Fraction(1)), Number(Fraction(0))
+                return Tensor((), lambda at, _: self._where(cond, at, lambda: yes, lambda: no))
+            case _:
+                pass
         avoids = setting.avoids.get(name, set())
         return Tensor(
             tuple(setting.shapes[name]),
@@ -385,13 +390,15 @@ class Meaning:
 
     def _index(self, leaf: str) -> Tensor | None:
         """A leaf that counts a slice, or is an index of a dimension."""
-        if (counted := self.setting.counts.get(leaf)) is not None:
-            return Tensor((length_of(self.setting, counted),), lambda _, at: Number(at[0]))
-        if (dim := self.setting.heres.get(leaf)) is not None:
-            return Tensor((), lambda point, _: Number(point[dim]))
-        if (part := self.setting.starts.get(leaf)) is not None:
-            return Tensor((), lambda at, _: Number(self.setting.element(part, at, poly(0))))
-        return None
+        match self.setting.known.get(leaf):
+            case ("count of", counted):
+                return Tensor((length_of(self.setting, counted),), lambda _, at: Number(at[0]))
+            case ("index of", dim):
+                return Tensor((), lambda point, _: Number(point[dim]))
+            case ("first of", part):
+                return Tensor((), lambda at, _: Number(self.setting.element(part, at, poly(0))))
+            case _:
+                return None
 
     def _dim_operator(self, op: str, fields: Sequence[Tree]) -> Tensor:
         match op, *fields:

@@ -1,0 +1,43 @@
+"""Relations: all that rules may ask about terms, and that loading, analyses or rules make true.
+
+In the order of the gates, the rarest first: a rule belongs to the first one that it asks for.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from ostinato.rewrite.relations.about_points import CONDITIONS, CUTS, RECURRENCES, STEPS
+from ostinato.rewrite.relations.about_ranges import (
+    COUNTED,
+    FOLLOWING,
+    HALVES,
+    ORDERS,
+    PARTS,
+    TILES,
+    WINDOWS,
+)
+from ostinato.rewrite.relations.about_terms import DEPENDENCE, MATRICES, NUMBERS, SHAPES
+from ostinato.rewrite.relations.meanings import Claim
+from ostinato.rewrite.relations.relation import Relation
+
+C = TypeVar("C", bound=Claim)
+
+RELATIONS: dict[str, Relation] = {
+    relation.name: relation
+    for group in (
+        *(TILES, WINDOWS, ORDERS, FOLLOWING, CONDITIONS, COUNTED, STEPS, HALVES, MATRICES),
+        *(PARTS, CUTS, RECURRENCES, NUMBERS, DEPENDENCE, SHAPES),
+    )
+    for relation in group
+}
+
+
+def saying(kind: type[C]) -> dict[str, C]:
+    """The relations that make a claim of a kind, each with the first one that it makes."""
+    found: dict[str, C] = {}
+    for relation in RELATIONS.values():
+        for claim in relation.says:
+            if isinstance(claim, kind):
+                found.setdefault(relation.name, claim)
+    return found

@@ -1,0 +1,201 @@
+"""Relations of ranges: their tiles, the windows that they are made of, where they begin and end."""
+
+from __future__ import annotations
+
+from ostinato.rewrite.relations.meanings import (
+    BEHIND,
+    EXTENT,
+    HERE,
+    LAST,
+    START,
+    Begins,
+    Beside,
+    Equal,
+    Joined,
+    Known,
+    Moves,
+    Run,
+    Steady,
+    Steps,
+    Tile,
+    Tiles,
+)  # fmt: skip
+from ostinato.rewrite.relations.relation import Kind, Relation
+
+_MOST_AXES = 64
+_RANGE: dict[str, Kind] = {"d": "dimension", "s": "slice"}
+_RUN: dict[str, Kind] = {**_RANGE, "a": "index"}
+_COND: dict[str, Kind] = {"c": "condition"}
+_WINDOW: dict[str, Kind] = {**_RANGE, "p": "slice", "a": "index", **_COND}
+_ORDER: dict[str, Kind] = {"o": "order", "p": "axis", "q": "axis"}
+
+TILES = (
+    Relation(
+        "tiled", {"n": "index", "p": "slice", "d": "dimension"},
+        "the tiles {p}, one for each step of {d}, make up {n} positions", (Tiles(),), gate=True,
+        inside=True,
+    ),
+    Relation(
+        "tile", {"n": "index", "p": "slice"}, "{p} is a tile of {n} positions", (Tile(),),
+        gate=True,
+    ),
+)  # fmt: skip
+WINDOWS = (
+    Relation(
+        "doubled", _WINDOW, "the window {s} is {p} here and at {d} = {a}, where {c}",
+        (Joined("doubled"),), topic="ranges", gate=True, inside=True,
+    ),
+    Relation(
+        "overlapping", _WINDOW,
+        "the window {s} is {p} here and at {d} = {a}, where {c}; both may share steps",
+        (Joined("overlapping"),), topic="ranges", gate=True, inside=True,
+    ),
+    Relation(
+        "lengthened", {**_WINDOW, "b": "index", "e": "condition"},
+        "the window {s} is {p} here and at {d} = {a}, where {c}, and the step {b}, where {e}",
+        (Joined("lengthened"),), topic="ranges", gate=True, inside=True,
+    ),
+    Relation(
+        "moved", _WINDOW, "the window {s} is {p} at {d} = {a}, where {c}, and else empty",
+        (Joined("moved"),), topic="ranges", gate=True, inside=True,
+    ),
+    Relation(
+        "until", {**_RUN, **_COND}, "{s} is 0 : {a} + 1, with elements where {c}",
+        (Run("start", certain=False),), topic="ranges", gate=True, inside=True,
+    ),
+    Relation(
+        "always_until", _RUN, "{s} is 0 : {a} + 1, and has elements",
+        (Run("start", certain=True),), topic="ranges", gate=True, inside=True,
+    ),
+    Relation(
+        "from", {**_RUN, **_COND}, "{s} is {a} : the end of {d}, with elements where {c}",
+        (Run("end", certain=False),), topic="ranges", gate=True, inside=True,
+    ),
+    Relation(
+        "always_from", _RUN, "{s} is {a} : the end of {d}, and has elements",
+        (Run("end", certain=True),), topic="ranges", gate=True, inside=True,
+    ),
+    Relation(
+        "tally", {"s": "slice", "x": "term"}, "{x} is the number of steps of {s}",
+        (Equal("x", "(steps s)"),), topic="ranges", gate=True,
+    ),
+    Relation(
+        "counter", {"s": "slice", "x": "term"}, "{x} counts the steps of {s} from 0",
+        (Equal("x", "(count s)"),), topic="ranges", gate=True,
+    ),
+    Relation(
+        "begins", _RANGE, "{s} begins at {d}, and ends before the dimension does", (Begins(),),
+        topic="ranges", gate=True,
+    ),
+    Relation(
+        "before", {"d": "dimension", "a": "index", **_COND},
+        "{a} is the step before {d}, which there is where {c}", (Beside(-1),), topic="ranges",
+        gate=True, inside=True,
+    ),
+    Relation(
+        "after", {"d": "dimension", "a": "index", **_COND},
+        "{a} is the step after {d}, which there is where {c}", (Beside(1),), topic="ranges",
+        gate=True, inside=True,
+    ),
+    Relation(
+        "shortened", _RANGE, "{s} is {d} : the end of {d}, less 1", (Steps(HERE, LAST),),
+        topic="ranges", gate=True,
+    ),
+    Relation(
+        "but_last", _RANGE, "{s} is 0 : the end of {d}, less 1", (Steps(START, LAST),),
+        topic="ranges", gate=True,
+    ),
+    Relation(
+        "rest", _RANGE, "{s} is {d} + 1 : the end of {d}", (Steps(BEHIND, EXTENT),),
+        topic="ranges", gate=True,
+    ),
+)  # fmt: skip
+ORDERS = (
+    Relation(
+        "around", {**_ORDER, "b": "order"},
+        "{o} takes axis -{p} to -{q}, and the other axes as {b} does",
+        (Moves(range(3, _MOST_AXES)),), topic="permutations", gate=True,
+    ),
+    Relation(
+        "around_pair", _ORDER,
+        "{o} takes axis -{p} to -{q}, and exchanges the last two of the others",
+        (Moves(range(2, 3)),), topic="permutations", gate=True,
+    ),
+    Relation(
+        "around_alone", _ORDER, "{o} takes axis -{p} to -{q}, and leaves the others in order",
+        (Moves(range(1)),), topic="permutations", gate=True,
+    ),
+)  # fmt: skip
+FOLLOWING = (
+    Relation(
+        "from_zero", _RANGE, "{s} begins at 0 and follows {d}", (Known("s", "start", ("d",)),),
+        topic="ranges", gate=True,
+    ),
+    Relation(
+        "starts", {**_RANGE, "a": "leaf"}, "{s} follows {d}, and the leaf {a} is where it begins",
+        (Known("a", "first of", ("s",)), Known("s", "starts", ("d",))), topic="ranges", gate=True,
+    ),
+    Relation("follows", _RANGE, "an end of {s} follows {d}", topic="ranges", gate=True),
+    Relation(
+        "prefix", _RANGE, "{s} is 0 : {d} + 1", (Steps(START, BEHIND),), topic="ranges", gate=True,
+    ),
+    Relation(
+        "suffix", _RANGE, "{s} is {d} : the end of {d}", (Steps(HERE, EXTENT),), topic="ranges",
+        gate=True,
+    ),
+    Relation(
+        "growing", {"s": "slice"}, "an end of {s} follows the point", topic="ranges", gate=True,
+    ),
+)  # fmt: skip
+COUNTED = (
+    Relation(
+        "here", {"a": "leaf", "d": "dimension"}, "the leaf {a} is the index of {d}",
+        (Known("a", "index of", ("d",)),), topic="index expressions", gate=True,
+    ),
+    Relation(
+        "counts", {"a": "leaf", "n": "length"}, "the leaf {a} is 0, 1, ... {n} - 1",
+        (Known("a", "count of", ("n",)),), topic="ranges", gate=True,
+    ),
+)  # fmt: skip
+HALVES = (
+    Relation(
+        "halves", {"n": "index", "m": "index", "t": "index", "s": "slice", "q": "slice"},
+        "{s} is the first {n} and {q} the last {m} of {t} steps",
+        (Known("s", "first part", ("n",)), Known("q", "last part", ("n", "m"))), topic="ranges",
+        gate=True,
+    ),
+)  # fmt: skip
+PARTS = (
+    Relation(
+        "piece", {"s": "slice", "p": "slice", "q": "slice"},
+        "{q} is the part of {s} that the tile {p} has", (Known("q", "piece", ("s", "p")),),
+    ),
+    Relation(
+        "final", {"d": "dimension", "a": "index"}, "{a} is the last step of {d}",
+        (Known("a", "last", ("d",)),),
+    ),
+    Relation("within", _RANGE, "{s} is a proper part of {d}"),
+    Relation("box", _RANGE, "{s} lies inside {d}"),
+    Relation(
+        "start", _RANGE, "{s} is the first steps of {d}, as many at every point",
+        (Known("s", "start", ("d",)), Steady("s")),
+    ),
+    Relation(
+        "full", {"d": "dimension"}, "{s} is all of {d}", (Steps(START, EXTENT),), {"s": "slice"},
+        topic="index expressions",
+    ),
+    Relation(
+        "self", {"d": "dimension"}, "{a} is {d} itself", (Known("a", "self", ("d",)),),
+        {"a": "index"}, topic="index expressions",
+    ),
+    Relation(
+        "length", {"s": "slice"}, "{n} is the number of steps of {s}",
+        (Known("n", "length", ("s",)),), {"n": "index"}, topic="index expressions",
+    ),
+    Relation(
+        "shifted", {"d": "dimension", "s": "slice", "a": "index"},
+        "{q} is {s} read at {d} = {a}, a constant further",
+        (Known("a", "moved", ("d",)), Known("q", "shifted", ("s", "a"))), {"q": "slice"},
+        topic="index expressions",
+    ),
+)  # fmt: skip

@@ -1,0 +1,195 @@
+"""Relations of terms: what they depend on, their ranks, types, shapes and numbers."""
+
+from __future__ import annotations
+
+from ostinato.rewrite.relations.meanings import (
+    Cast,
+    Clear,
+    Depends,
+    Equal,
+    Filled,
+    Finite,
+    KeepsType,
+    Known,
+    Measured,
+    Positive,
+    Rank,
+    Repeats,
+    Scalar,
+    Typed,
+)  # fmt: skip
+from ostinato.rewrite.relations.relation import Kind, Relation
+
+_MASK: dict[str, Kind] = {"m": "mask"}
+_TRIANGLE: dict[str, Kind] = {"x": "term", "d": "dimension", "f": "flag"}
+_JOINS: dict[str, Kind] = {"f": "fold", "g": "function"}
+
+
+def _triangle(name: str, words: str, term: str, **more: Kind) -> Relation:
+    """A matrix over two steps of a dimension, which rules make of counts alone."""
+    return Relation(
+        name, {**_TRIANGLE, **more}, words, (Equal("x", term),),
+        topic="triangular matrices", made="rules", gate=True, opened_by="counts",
+    )  # fmt: skip
+
+
+MATRICES = (
+    _triangle("lag", "{x}[i, j] is the lag j - i over {d}, or i - j unless {f}", "(lag d f)"),
+    _triangle("facing", "{x} says where the lag over {d} (by {f}) is at least 0", "(facing d f)"),
+    _triangle("beyond", "{x} says where the lag over {d} (by {f}) is at least 1", "(beyond d f)"),
+    _triangle(
+        "rungs", "{x} is the product of {g} over the lag in {d} (by {f}), where that is at least 0",
+        "(rungs d f g other)", g="term",
+    ),
+    _triangle(
+        "ladder", "{x} is the product of {g} over the lag in {d} (by {f}), else 0",
+        "(ladder d f g)", g="term",
+    ),
+)  # fmt: skip
+NUMBERS = (
+    Relation(
+        "centre",
+        {"d": "dimension", "s": "slice", "x": "term", "n": "term", "y": "term"},
+        "{n} is the number of steps of {s}, and {y} the mean of {x} over them",
+        (Equal("n", '(map1 "cast:real" (steps s))'), Equal("y", "(mean d s x)")),
+        topic="means of ranges",
+        made="rules",
+    ),
+    Relation(
+        "value",
+        {"x": "term"},
+        "{x} is filled with {v}",
+        (),
+        {"v": "real"},
+        merge="old",
+        topic="values of constants",
+    ),
+    Relation(
+        "unit",
+        {"e": "type", "x": "term"},
+        "{x} is the number 1 of type {e}",
+        (Filled("x", 1), Scalar("x"), Clear(("x",))),
+        topic="values of constants",
+    ),
+    Relation(
+        "zero",
+        {"e": "type", "x": "term"},
+        "{x} is the number 0 of type {e}",
+        (Filled("x", 0), Scalar("x"), Clear(("x",))),
+        topic="values of constants",
+    ),
+    Relation(
+        "empty",
+        {"f": "fold", "e": "type", "x": "term"},
+        "{x} is what the fold {f} of nothing gives in type {e}",
+        (Known("x", "unit of", ("f",)), Scalar("x"), Clear(("x",))),
+        topic="folds",
+    ),
+    Relation(
+        "bounded",
+        {"x": "term"},
+        "{x} has neither infinities nor NaN",
+        (Finite("x"),),
+        topic="values of constants",
+    ),
+    Relation(
+        "exactly",
+        _JOINS,
+        "the fold {f} repeats {g}, which does not round",
+        (Repeats("f", "g", rounds=False),),
+        topic="folds",
+    ),
+    Relation(
+        "rounded",
+        _JOINS,
+        "the fold {f} repeats {g}, which rounds",
+        (Repeats("f", "g", rounds=True),),
+        topic="folds",
+    ),
+    Relation("real_cast", {"f": "function"}, "{f} casts to floats", (Cast("f"),), topic="types"),
+    Relation(
+        "arithmetic", {"f": "function"}, "{f} keeps the type of its operands", (KeepsType("f"),),
+    ),
+    Relation(
+        "dtype", {"x": "term"}, "{x} is of type {e}", (Typed("x", "e"),), {"e": "type"},
+        topic="types",
+    ),
+)  # fmt: skip
+DEPENDENCE = (
+    Relation(
+        "mask", {"a": "index"}, "{a} depends on {m}", (Depends("index"),), _MASK,
+        topic="dependence",
+    ),
+    Relation(
+        "sizemask", {"s": "slice"}, "the number of steps of {s} depends on {m}",
+        (Depends("nothing"),), _MASK, topic="dependence",
+    ),
+    Relation(
+        "dom", {"x": "term"}, "{x} depends on {m}", (Depends("value"),), _MASK,
+        merge="(& old new)", topic="dependence", made="analysis",
+    ),
+    Relation(
+        "sdom", {"x": "term"}, "the shape of {x} depends on {m}", (Depends("shape"),), _MASK,
+        merge="(& old new)", topic="dependence", made="analysis",
+    ),
+    Relation(
+        "hmask", {"h": "shape"}, "{h} depends on {m}", (Depends("sizes"),), _MASK,
+        merge="(& old new)", topic="dependence", made="analysis",
+    ),
+    Relation(
+        "zmask", {"z": "size"}, "{z} depends on {m}", (Depends("size"),), _MASK,
+        merge="(& old new)", topic="dependence", made="analysis",
+    ),
+    Relation(
+        "free", {"x": "term"}, "all points of {x} along {m} exist before any recurrence runs",
+        (Depends("nothing"),), _MASK, merge="(& old new)", topic="dependence",
+    ),
+    Relation(
+        "gap", {"x": "term"}, "{x} is not defined everywhere along {m}",
+        (Depends("nothing"),), _MASK, merge="(& old new)",
+    ),
+)  # fmt: skip
+
+
+def _axes(rank: int) -> Relation:
+    sizes: dict[str, Kind] = dict.fromkeys((f"z{k}" for k in range(rank)), "size")
+    return Relation(
+        f"axes{rank}", {"x": "term", **sizes},
+        f"{{x}} has {rank} axes, of sizes {', '.join(f'{{{z}}}' for z in sizes)}",
+        (Rank("x", rank),), topic="shapes", made="analysis",
+    )  # fmt: skip
+
+
+SHAPES = (
+    Relation(
+        "rank", {"x": "term"}, "{x} has {k} axes", (Measured(),), {"k": "number"}, topic="ranks",
+        made="analysis",
+    ),
+    Relation(
+        "hlen", {"h": "shape"}, "{h} has {k} sizes", (Measured(),), {"k": "number"}, topic="ranks",
+        made="analysis",
+    ),
+    Relation(
+        "shape", {"x": "term"}, "{x} has the shape {h}", (Measured(),), {"h": "shape"}, merge="old",
+        topic="shapes", made="analysis",
+    ),
+    Relation(
+        "axis", {"x": "term", "k": "axis", "z": "size"}, "axis -{k} of {x} has size {z}",
+        (Measured(),), topic="shapes", made="analysis",
+    ),
+    *(_axes(rank) for rank in range(2, 6)),
+    Relation(
+        "ones", {"k": "number", "h": "shape"}, "{h} is {k} sizes of 1", (Measured(),),
+        topic="shapes",
+    ),
+    Relation(
+        "filled", {"z": "size"}, "{z} is at least 1 at all points of the box", (Positive("z"),),
+        topic="shapes", made="analysis", inside=True,
+    ),
+    Relation("raw_filled", {"n": "index"}, "the size {n} is at least 1 at all points of the box"),
+    Relation(
+        "inner", {"d": "dimension", "s": "slice", "y": "term"},
+        "{x} is the one value whose range {y} is over {s}", (), {"x": "term"}, merge="old",
+        made="analysis",
+    ),
+)  # fmt: skip

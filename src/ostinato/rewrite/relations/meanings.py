@@ -1,0 +1,278 @@
+"""What a row of a relation says, as data: the definitions that proofs assume.
+
+Columns are named as in the record of the relation. A claim that several parts of the compiler
+decide or write for themselves is stated here once, such as where a range begins and ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, Self, TypeVar
+
+from ostinato.pdg.functions import FOLDS, REPEATED
+
+# Of the folds of the language only: neither order nor repetition matters to those that are exact,
+# and rules are proved for each one of a group.
+EXACT = {fold: joins for fold, joins in REPEATED.items() if not FOLDS[fold].rounds}
+ROUNDED = {fold: joins for fold, joins in REPEATED.items() if FOLDS[fold].rounds}
+
+
+class Countable(Protocol):
+    """A number or an index expression."""
+
+    def __add__(self, other: int, /) -> Self: ...
+
+
+N = TypeVar("N", bound=Countable)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Where a range begins or ends: so far behind 0, the point, or the extent."""
+
+    of: Literal["zero", "point", "extent"]
+    plus: int = 0
+
+    def at(self, zero: N, point: N, extent: N) -> N:
+        """The index, from what the three are."""
+        base = {"zero": zero, "point": point, "extent": extent}[self.of]
+        return base + self.plus
+
+
+START, HERE, BEHIND = End("zero"), End("point"), End("point", 1)
+LAST, EXTENT = End("extent", -1), End("extent")
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The slice has the steps of the dimension from one end to before another."""
+
+    first: End
+    behind: End
+
+    def ends(self, zero: N, point: N, extent: N) -> tuple[N, N]:
+        """The first index and the one behind the last."""
+        return self.first.at(zero, point, extent), self.behind.at(zero, point, extent)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a column is; ``of`` names columns, or is a word of its own."""
+
+    column: str
+    what: str
+    of: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """What does not depend on a dimension, or on any if none is named."""
+
+    column: str
+    dimension: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The condition holds for the lower, or the upper, of the two parts of a slice."""
+
+    side: Literal["below", "above"]
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A tensor all of whose elements are a number."""
+
+    column: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A tensor without axes, which loading makes: it reads no recurrence."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """A tensor with so many axes, whose sizes are the columns after it."""
+
+    column: str
+    axes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """A term is the one that a text says; words of the text that are columns stand for them.
+
+    ``r'`` is the recurrence ``r`` one step before.
+    """
+
+    column: str
+    term: str
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A recurrence is defined by a term."""
+
+    column: str
+    term: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """Terms that do not read the recurrence of a column, or any if there is none."""
+
+    terms: tuple[str, ...]
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finite:
+    """A tensor without infinities and NaN."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Positive:
+    """A size of at least 1."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A term of the type of a column."""
+
+    column: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeepsType:
+    """A function that gives what its operands are."""
+
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A function that takes values to real numbers."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """The function that a fold repeats, with or without rounding."""
+
+    fold: str
+    function: str
+    rounds: bool
+
+    @property
+    def pairs(self) -> dict[str, str]:
+        """All folds of this kind, each with its function."""
+        return ROUNDED if self.rounds else EXACT
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Two dimensions that differ."""
+
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """The recurrence reads itself at an index one step before, or after if the flag says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A range that begins at 0, or ends with the dimension; ``certain`` if it always has elements.
+
+    Proved in the cases that it has elements and, unless that is certain, that it has none.
+    """
+
+    side: Literal["start", "end"]
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Begins:
+    """A range that begins at the point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The index a step before or after the point, and the condition that there is one."""
+
+    by: Literal[-1, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A window that is made of shorter ones, or of one at another point."""
+
+    how: Literal["moved", "doubled", "overlapping", "lengthened"]
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """An axis goes to a place in a permutation, which leaves so many others in another order."""
+
+    others: range
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """Tiles that make up a size, which is at least 1, along a dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A tile of a size."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStep:
+    """A recurrence is one term at its first step and another later: two cases of a proof."""
+
+
+@dataclass(frozen=True, slots=True)
+class Depends:
+    """A mask of dimensions, of a value (with its shape), an index, a shape, a size, or neither."""
+
+    what: Literal["value", "index", "shape", "sizes", "size", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A rank, a shape, or a part of one, which proofs compute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A wish for terms, which cannot be false."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A case of a recurrence, which a rule may give to another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The recurrence equals the right side of the rule, which does not read it."""
+
+
+Claim = (
+    Steps | Known | Steady | Cut | Filled | Scalar | Rank | Equal | Defined | Clear | Finite
+    | Positive | KeepsType | Typed | Cast | Repeats | Apart | Neighbour | Run | Begins | Beside
+    | Joined | Moves | Tiles | Tile | FirstStep | Depends | Measured | Wish | Definition | Closed
+)  # fmt: skip
