@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import pytest
 
 import ostinato as ot
 from ostinato.codegen.ir.system import Value, children
 from ostinato.codegen.lowering.lower import lower
+from ostinato.compiler.options import Options
+from ostinato.compiler.pipeline import optimize_pdg
+from ostinato.pdg import build
 from ostinato.pdg.index import Dim, Extent, expr, maximum
+from ostinato.pdg.node import Concat, Node
 
 T = ot.dims("t")
 X = ot.input("x", over=T)
@@ -80,3 +87,36 @@ def test_a_long_chain_may_be_read_the_other_way_round() -> None:
     given = {"x": np.linspace(-1, 1, 12).reshape(2, 2, 3)}
     found = program.compile(rules=ot.rules.only())(**given)["y"]
     np.testing.assert_allclose(found, program.interpret(**given)["y"], atol=1e-4)
+
+
+def stack(length: int) -> ot.Program:
+    return ot.Program(y=ot.stack([X * float(k) for k in range(length)]))
+
+
+def test_a_long_concatenation_is_rebuilt_in_linear_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    joined: list[int] = []
+    concat = build.concat
+
+    def counted(args: Sequence[Node], axis: int, where: str = "") -> Node:
+        joined.append(len(args))
+        return concat(args, axis, where)
+
+    work: list[int] = []
+    for length in (25, 50, 100):
+        program = stack(length)
+        joined.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(build, "concat", counted)
+            optimize_pdg(program.pdg, None, Options())
+        work.append(sum(joined))
+    assert work[0] >= 25
+    assert work[2] - work[1] <= 2.5 * (work[1] - work[0])
+
+
+def test_a_long_concatenation_is_one_node_again() -> None:
+    joins = [n for n in optimize_pdg(stack(40).pdg, None, Options()).pdg.nodes() if
+             isinstance(n.op, Concat)]  # fmt: skip
+    assert [len(n.args) for n in joins] in ([40], [])
+    x = np.arange(3, dtype="float32")
+    found = stack(40).compile()(x=x)["y"]
+    assert found.tolist() == stack(40).interpret(x=x)["y"].tolist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -23,7 +23,7 @@ from ostinato.pdg.node import (
 )
 from ostinato.pdg.origin import UNKNOWN, Origin
 from ostinato.rewrite.engine.egglog_session import Cell
-from ostinato.rewrite.extract.choose import Selection
+from ostinato.rewrite.extract.choose import Selection, Terms
 from ostinato.rewrite.extract.export import EGraph, ENode
 from ostinato.rewrite.load.loaded import Loaded
 from ostinato.rewrite.load.program_rows import conditions
@@ -44,9 +44,12 @@ def rebuild(selection: Selection, graph: EGraph, loaded: Loaded) -> Rebuilt:
     builder = _Builder(graph, loaded)
     roots = [*selection.outputs, *selection.definitions.values()]
     nodes: dict[int, Node] = {}
-    for number in selection.terms.reachable(roots):
+    reached = selection.terms.reachable(roots)
+    parts = _parts_of_joins(selection.terms, reached, roots)
+    for number in reached:
         term = selection.terms.items[number]
         node = builder.node(term.enode, [nodes[k] for k in term.kids])
+        node = node if number in parts else _whole_join(node)
         nodes[number] = named_if_not(node, origins.get(term.cls, UNKNOWN))
     outputs = tuple(
         (name, _over(nodes[number], original))
@@ -139,7 +142,7 @@ class _Builder:
             case "along1" | "along2":
                 return build.along(str(f[0]), args, -int(f[1]), tables.expr(int(f[2])))
             case "cat":
-                return _concat(args[0], args[1], -int(f[0]))
+                return build.concat(args, -int(f[0]))
             case "case":
                 return build.case(tables.condition(int(f[0])), args[0], args[1])
             case "at" | "sl":
@@ -200,12 +203,31 @@ def _transpose(x: Node, perm: tuple[int, ...]) -> Node:
     return build.transpose(x, perm) if perm else x
 
 
-def _concat(left: Node, right: Node, axis: int) -> Node:
-    """Operands of one concatenation, however they were grouped."""
-    parts: list[Node] = []
-    for node in (left, right):
-        parts += node.args if isinstance(node.op, Concat) and node.op.axis == axis else [node]
-    return build.concat(parts, axis)
+def _parts_of_joins(terms: Terms, reached: Sequence[int], roots: Sequence[int]) -> set[int]:
+    """Concatenations that only concatenations along the same axis read."""
+    inside, outside = set[int](), set(roots)
+    for number in reached:
+        enode, kids = terms.items[number].enode, terms.items[number].kids
+        for kid in kids:
+            below = terms.items[kid].enode
+            same = enode.op == below.op == "cat" and enode.fields[0] == below.fields[0]
+            (inside if same else outside).add(kid)
+    return inside - outside
+
+
+def _whole_join(node: Node) -> Node:
+    """All operands of a concatenation in one, however they were grouped."""
+    if not isinstance(node.op, Concat):
+        return node
+    operands: list[Node] = []
+    waiting = [node]
+    while waiting:
+        x = waiting.pop()
+        if x.op == node.op:
+            waiting += reversed(x.args)
+        else:
+            operands.append(x)
+    return build.concat(operands, node.op.axis)
 
 
 def _read(x: Node, dim: Dim, index: Index) -> Node:
