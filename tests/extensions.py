@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from ostinato.pdg.added_passes import ADDED
 from ostinato.pdg.functions import FOLDS, FUNCTIONS, REPEATED
 
 
 @contextmanager
 def forgotten() -> Generator[None]:
     """Forget in the end what was added since."""
-    functions, folds = set(FUNCTIONS), set(FOLDS)
+    functions, folds, passes = set(FUNCTIONS), set(FOLDS), set(ADDED)
     yield
     for name in FUNCTIONS.keys() - functions:
         del FUNCTIONS[name]
     for name in FOLDS.keys() - folds:
         del FOLDS[name], REPEATED[name]
+    for name in ADDED.keys() - passes:
+        del ADDED[name]

@@ -194,3 +194,23 @@ def test_what_is_no_operator_or_fold_is_refused(case: str) -> None:
     with pytest.raises(ot.OstinatoError) as refused:
         make()
     assert fact in str(refused.value) and "test_extend.py:" in str(refused.value)
+
+
+def test_a_pass_that_changes_what_an_output_is_is_refused() -> None:
+    program = ot.Program(y=ot.input("x", shape=(3,), over=t))
+    other = ot.Program(y=ot.input("x", shape=(3,), over=t).sum())
+    with pytest.raises(ot.OstinatoError, match="changes the domain, the shape or the type of `y`"):
+        ot.extend.graph_pass(lambda _: other.pdg, "mine/sum", "Sums.", [program])
+
+
+def test_a_pass_needs_a_name_of_its_own() -> None:
+    with pytest.raises(ot.OstinatoError, match="a pass is called `epilogues`"):
+        ot.extend.graph_pass(lambda pdg: pdg, "epilogues", "Nothing.", [])
+
+
+def test_a_certificate_says_that_added_passes_are_not_covered(tmp_path: Path) -> None:
+    program = ot.Program(y=ot.input("x", over=t) * 2.0)
+    ot.extend.graph_pass(lambda pdg: pdg, "mine/nothing", "Nothing.", [program])
+    with pytest.raises(ot.OstinatoError, match="`mine/nothing`"):
+        program.compile(certificate=tmp_path / "c.json")
+    program.compile(certificate=tmp_path / "c.json", without="mine/nothing")

@@ -12,6 +12,7 @@ from ostinato.certificate.extracted_terms import Field, Recurrent, Shape, Term, 
 from ostinato.certificate.replay import planned
 from ostinato.compiler.options import Request
 from ostinato.compiler.pipeline import code_digest, optimize_pdg
+from ostinato.pdg.added_passes import ADDED
 from ostinato.pdg.errors import CertificateError
 from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.index import Dim
@@ -43,6 +44,9 @@ def certificate_of(request: Request, executable: Executable) -> Certificate:
 
     Errors: CertificateError if they do not give the compiled program.
     """
+    if unproved := [name for name in ADDED if name not in request.options.without]:
+        fact = f"no certificate covers the pass `{unproved[0]}`, which the program added"
+        raise CertificateError(fact, f'Compile with without=["{unproved[0]}"].')
     rules = every_rule() if request.rules is None else request.rules
     options = replace(request.options, threads=request.options.threads or executable.threads)
     optimized = optimize_pdg(encoded(request.pdg), rules, options)

@@ -22,6 +22,7 @@ from ostinato.compiler.targets import target_of
 from ostinato.language.shown import is_a, shown
 from ostinato.language.surface import declare_class
 from ostinato.machine.profile_store import profile_in_use
+from ostinato.pdg.added_passes import with_added
 from ostinato.pdg.claims import Claim
 from ostinato.pdg.errors import (
     ArgumentError,
@@ -254,4 +255,5 @@ def _key(pdg: Pdg, rules: RuleSet | None, options: Options) -> str:
     chosen = "all" if rules is None else spell(rules.rules)
     target = target_of(options.target)
     about = (chosen, repr(options), str(workers), code_digest(), repr(target), target.digest())
-    return fingerprint(expanded(pdg), fingerprint(pdg), *about)
+    given = with_added(pdg, options.passes)
+    return fingerprint(expanded(given), fingerprint(given), fingerprint(pdg), *about)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
 from ostinato.compiler.arguments import signature
-from ostinato.compiler.passes import PASSES
+from ostinato.compiler.passes import every_pass
 from ostinato.compiler.targets import target_of
 from ostinato.language.dims import is_integer
 from ostinato.language.shown import shown
@@ -93,8 +93,8 @@ def _without(given: object) -> tuple[str, ...]:
     """
     several = isinstance(given, list | tuple | set | frozenset)
     names = [*cast(Iterable[object], given)] if several else [given]
-    known = [each.name for each in PASSES if each.is_optimisation]
-    reasons = {each.name: each.necessary for each in PASSES}
+    known = [each.name for each in every_pass() if each.is_optimisation]
+    reasons = {each.name: each.necessary for each in every_pass()}
     for name in names:
         if name not in known:
             reason = reasons.get(name) if isinstance(name, str) else None

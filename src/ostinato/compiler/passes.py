@@ -6,6 +6,7 @@ no order of loops, or too little memory, some passes run again.
 
 from __future__ import annotations
 
+from ostinato.pdg.added_passes import ADDED
 from ostinato.pdg.pass_record import Pass
 
 PASSES: tuple[Pass, ...] = (
@@ -399,3 +400,8 @@ PASSES: tuple[Pass, ...] = (
         necessary="the processor runs machine code",
     ),
 )  # fmt: skip
+
+
+def every_pass() -> tuple[Pass, ...]:
+    """The passes that a program added, and the list."""
+    return (*(record for record, _ in ADDED.values()), *PASSES)

@@ -20,6 +20,7 @@ from ostinato.compiler.options import Options, typical_extents
 from ostinato.compiler.targets import target_of
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile
+from ostinato.pdg.added_passes import with_added
 from ostinato.pdg.expansion import expanded
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half_storage import encoded
@@ -65,7 +66,8 @@ def build(
     started = time.perf_counter()
     importlib.import_module(REWRITING)
     with _seldom_collecting(), short_turns():
-        optimized = _chosen(options.passes.made("halves", encoded(pdg)), rules, options)
+        given = encoded(with_added(pdg, options.passes))
+        optimized = _chosen(options.passes.made("halves", given), rules, options)
         try:
             return assemble(pdg, optimized, options, time.perf_counter() - started, making)
         finally:  # other processes compile meanwhile; an undefined program may fail in any stage

@@ -22,7 +22,7 @@ from ostinato.codegen.scheduling.deps import Unit as Together
 from ostinato.codegen.systems.tile import Tiled
 from ostinato.codegen.target import Unit
 from ostinato.compiler.options import Options
-from ostinato.compiler.passes import PASSES
+from ostinato.compiler.passes import every_pass
 from ostinato.compiler.pipeline import build
 from ostinato.inspection.formatting import table
 from ostinato.machine.profile_store import profile_in_use
@@ -43,7 +43,7 @@ def list_of_passes() -> str:
     """All passes in order, one line each."""
     rows = [
         ("  " * bool(p.within) + p.name, "optimisation" if p.is_optimisation else "", p.about)
-        for p in PASSES
+        for p in every_pass()
     ]
     widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:2]]
     return "\n".join(f"{a:{widths[0]}}  {b:{widths[1]}}  {about}" for a, b, about in rows)
@@ -54,9 +54,9 @@ def one_pass(name: str) -> str:
 
     Errors: OptionError for a name that is no pass.
     """
-    found = next((each for each in PASSES if each.name == name), None)
+    found = next((each for each in every_pass() if each.name == name), None)
     if found is None:
-        known = [each.name for each in PASSES]
+        known = [each.name for each in every_pass()]
         fact, remedy = f"no pass is called `{name}`", f"Passes: {', '.join(known)}."
         raise OptionError(fact, guess(name, known) + remedy)
     why = found.necessary or "an optimisation"
@@ -69,7 +69,8 @@ def after_passes(pdg: Pdg, options: Options) -> dict[str, str]:
     watched = _Watched()
     profile = options.profile or profile_in_use()
     build(pdg, None, replace(options, profile=profile, seen=watched))
-    return {each.name: watched.text(each.name) for each in PASSES if each.name in watched.last}
+    names = [each.name for each in every_pass() if each.name in watched.last]
+    return {name: watched.text(name) for name in names}
 
 
 def after_pass(pdg: Pdg, options: Options, name: str = "") -> str:
@@ -77,7 +78,7 @@ def after_pass(pdg: Pdg, options: Options, name: str = "") -> str:
 
     Errors: OptionError for a name that is no pass, or whose pass this program does not need.
     """
-    known = [each.name for each in PASSES if not each.within]
+    known = [each.name for each in every_pass() if not each.within]
     if name and name not in known:
         fact = f"no pass that makes a program is called `{name}`"
         raise OptionError(fact, f"{guess(name, known)}Passes: {', '.join(known)}.")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 
 from ostinato.language.array import reduction
 from ostinato.language.surface import declare
 from ostinato.language.tensor import Tensor, apply, elementwise
-from ostinato.pdg.errors import ArgumentError
+from ostinato.pdg.added_passes import ADDED, GraphPass, add
+from ostinato.pdg.errors import ArgumentError, OptionError
 from ostinato.pdg.expansion import expanding, operands
 from ostinato.pdg.functions import (
     FLOATS,
@@ -20,10 +21,28 @@ from ostinato.pdg.functions import (
     Fold,
     add_fold,
 )
-from ostinato.pdg.node import Broadcast, Const, Dtype, Input, Map, Node, Reshape, postorder
+from ostinato.pdg.node import (
+    Broadcast,
+    Const,
+    Dtype,
+    Input,
+    Map,
+    Node,
+    Pdg,
+    Reshape,
+    postorder,
+)
+from ostinato.pdg.pass_record import Pass
 from ostinato.provenance.place import place
 
 Operator: TypeAlias = Callable[..., Tensor]
+
+
+class HasGraph(Protocol):
+    """A program."""
+
+    @property
+    def pdg(self) -> Pdg: ...
 
 
 def operator(code: Operator, accepts: Sequence[Dtype] = FLOATS) -> Operator:
@@ -162,6 +181,30 @@ def _require_monoid(fold: Fold, repeated: np.ufunc) -> None:
             fact = f"`{fold.repeats}` with the unit {fold.unit} is no fold of {dtype}"
             remedy = "It must be associative and commutative, and the unit must change nothing."
             raise ArgumentError(fact, remedy, place())
+
+
+def graph_pass(change: GraphPass, name: str, about: str, tried_on: Sequence[HasGraph]) -> None:
+    """Add a pass that changes programs as they are written, before all passes of the compiler.
+
+    ``change`` takes and returns an `ostinato.pdg.node.Pdg`. Programs that are compiled afterwards
+    go through it, unless they are compiled with ``without=[name]``; ``ostinato passes`` lists it.
+    Its values are compared on the programs ``tried_on``, which call no Python function, by the
+    interpreter; in every compilation the outputs must keep their domains, shapes and types.
+    Errors: OptionError for a pass that changes a value, or whose name is taken.
+
+    >>> import ostinato as ot
+    >>> t = ot.dims("t")
+    >>> program = ot.Program(y=ot.input("x", over=t) * 2.0)
+    >>> ot.extend.graph_pass(lambda pdg: pdg, "mine/nothing", "Changes nothing.", [program])
+    >>> program.compile().explain().without, program.compile(without="mine/nothing").explain().without
+    ((), ('mine/nothing',))
+    """
+    if name in ADDED or "/" not in name:
+        fact = f"`{name}` is a pass already" if name in ADDED else f"a pass is called `{name}`"
+        raise OptionError(fact, "Call it family/pass, such as mine/doubled.", place())
+    what = f"{change.__module__}.{change.__qualname__}"
+    record = Pass(name, what, about, "a program as it is written", "the same values")
+    add(record, change, [program.pdg for program in tried_on])
 
 
 declare(__name__)

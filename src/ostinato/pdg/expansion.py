@@ -7,7 +7,6 @@ its derivatives and what the compiler lowers all follow from that graph.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,8 +16,8 @@ from ostinato.pdg.build import const, input_node, map_node
 from ostinato.pdg.functions import FUNCTIONS, Array, Function, has_derivative
 from ostinato.pdg.index import expr
 from ostinato.pdg.meaning import tensorial
-from ostinato.pdg.node import Const, Dtype, Equation, Input, Map, Node, Pdg, named_if_not, postorder
-from ostinato.pdg.replace import rebuild
+from ostinato.pdg.node import Const, Dtype, Input, Map, Node, Pdg, named_if_not, postorder
+from ostinato.pdg.replace import replaced
 
 
 def operands(dtype: Dtype, arity: int, sizes: Sequence[int] = ()) -> tuple[Node, ...]:
@@ -104,9 +103,4 @@ def expanded(pdg: Pdg) -> Pdg:
 
     if not any(isinstance(n.op, Map) and FUNCTIONS[n.op.fn].code for n in pdg.nodes()):
         return pdg
-    out = rebuild(pdg.roots(), spelled_out)
-    equations = {
-        name: Equation(eq.rec, tuple((cond, out[right]) for cond, right in eq.cases), eq.where)
-        for name, eq in pdg.equations.items()
-    }
-    return replace(pdg, outputs=tuple((n, out[x]) for n, x in pdg.outputs), equations=equations)
+    return replaced(pdg, spelled_out)
