@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ostinato.pdg.errors import OptionError
+from ostinato.pdg.index import Extent, expr, symbols
 from ostinato.pdg.interpret import Interpreter, junk
 from ostinato.pdg.invariants import verify
 from ostinato.pdg.node import Pdg
@@ -56,7 +57,8 @@ def _changed(name: str, change: GraphPass, pdg: Pdg) -> Pdg:
 def _require_same_values(name: str, pdg: Pdg, made: Pdg, size: int) -> None:
     """Compare two programs where all inputs, and recurrences outside their box, are arbitrary."""
     least = pdg.minimum_extents
-    extents = {d.extent.name: max(size, least.get(d.extent.name, 1)) for d in pdg.dims()}
+    named = {s.name for d in pdg.dims() for s in symbols(expr(d.extent)) if isinstance(s, Extent)}
+    extents = {name: max(size, least.get(name, 1)) for name in named}
     before, after = (
         Interpreter(each, extents, {}, exact=True, extension=junk(size)) for each in (pdg, made)
     )
