@@ -1,10 +1,9 @@
-"""The text of the driver is read: what leaves a barrier out, or does more or less, is refused."""
+"""A driver that leaves a barrier out, or does more or less than the schedule, is refused."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import pytest
@@ -15,12 +14,23 @@ from ostinato.certificate.fitted import Misemitted
 from ostinato.certificate.order import Moment
 from ostinato.certificate.plan_memory import Timeline
 from ostinato.certificate.timeline import timeline_of
-from ostinato.codegen.emit.generated_module import emit
+from ostinato.codegen.emit.generated_module import functions
+from ostinato.codegen.loops.numba_source import function, show
+from ostinato.codegen.loops.statements import (
+    Body,
+    Definition,
+    For,
+    Function,
+    If,
+    Statement,
+    While,
+)
 from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import optimize_pdg, plan_of
 from ostinato.pdg.half_storage import encoded
 from ostinato.rewrite.registry import every_rule
 from tests.certificate.programs import policy_gradient
+from tests.codegen.loops.reading import module
 from tests.pipeline.programs import SMALL
 from tests.pipeline.test_spread import judged
 
@@ -43,76 +53,108 @@ MAKERS: dict[str, Callable[[], ot.Program]] = {
 ALTERED = ("squares", "judged", "normalised", "shared_weight", "crowd")
 
 
+@dataclass(frozen=True)
+class Emitted:
+    """The functions of a program, the driver last, its schedule, and its extents."""
+
+    functions: tuple[Function, ...]
+    order: Timeline
+    extents: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return function(self.functions[-1])
+
+    def checked(self, driver: Function | None = None, order: Timeline | None = None) -> str:
+        """Check the driver, or another one, by the schedule, or by another one."""
+        functions = (*self.functions[:-1], driver or self.functions[-1])
+        return check_driver(functions, order or self.order, self.extents)
+
+
 @cache
-def driver(name: str) -> tuple[str, Timeline, tuple[str, ...]]:
-    """The text of a program's driver, its schedule, and its extents."""
+def emitted(name: str) -> Emitted:
     options = Options(threads=2)
     optimized = optimize_pdg(encoded(MAKERS[name]().pdg), every_rule(), options)
     plan, _ = plan_of(optimized, options)
-    source = emit(plan)
-    (found,) = (
-        x for x in ast.parse(source).body if isinstance(x, ast.FunctionDef) and x.name == "main"
-    )
-    return ast.unparse(found), timeline_of(plan), plan.extents
+    return Emitted(tuple(functions(plan)), timeline_of(plan), plan.extents)
 
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_driver_is_that_of_the_schedule(name: str) -> None:
-    assert "phases" in check_driver(*driver(name))
+    assert "phases" in emitted(name).checked()
 
 
 def test_barriers_that_are_left_out_are_counted() -> None:
-    found = check_driver(*driver("squares"))
+    found = emitted("squares").checked()
     assert found == "4 calls in 4 phases, 4 barriers between them, 1 left out at times"
 
 
-def bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The lists of statements of a function."""
-    for node in ast.walk(tree):
-        for field in ("body", "orelse"):
-            found: object = getattr(node, field, None)
-            if isinstance(found, list) and found and not isinstance(node, ast.Module):
-                yield found
+def alterations(body: Body) -> Iterator[tuple[str, Body]]:
+    """Statements with one less, twice, or after the next one, and what was altered."""
+    for k, each in enumerate(body):
+        line, before, after = next(show((each,))), body[:k], body[k + 1 :]
+        yield f"less: {line}", (*before, *after)
+        yield f"twice: {line}", (*before, each, each, *after)
+        if after:
+            yield f"later: {line}", (*before, after[0], each, *after[1:])
+        for about, altered in inside(each):
+            yield about, (*before, altered, *after)
 
 
-def statement(tree: ast.AST, place: int) -> tuple[list[ast.stmt], int]:
-    """The list that has the statement of a number, and its place in that list."""
-    for body in bodies(tree):
-        if place < len(body):
-            return body, place
-        place -= len(body)
-    raise IndexError(place)
-
-
-def alterations(text: str) -> Iterator[tuple[str, str]]:
-    """A driver with a statement less, twice, or after the next one, and what was altered."""
-    count = sum(map(len, bodies(ast.parse(text))))
-    for place in range(count):
-        for kind in ("less", "twice", "later"):
-            tree = ast.parse(text)
-            body, k = statement(tree, place)
-            about = f"{kind}: {ast.unparse(body[k]).splitlines()[0]}"
-            if kind == "less":
-                body[k : k + 1] = [] if len(body) > 1 else [ast.Pass()]
-            elif kind == "twice":
-                body.insert(k, body[k])
-            elif k + 1 < len(body):
-                body[k : k + 2] = body[k + 1], body[k]
-            yield about, ast.unparse(ast.fix_missing_locations(tree))
+def inside(of: Statement) -> Iterator[tuple[str, Statement]]:
+    """A statement with an altered body."""
+    match of:
+        case For(_, _, body) | While(_, body):
+            yield from ((about, replace(of, body=other)) for about, other in alterations(body))
+        case If(_, then, other):
+            yield from ((about, replace(of, then=found)) for about, found in alterations(then))
+            yield from ((about, replace(of, other=found)) for about, found in alterations(other))
+        case _:
+            pass
 
 
 @pytest.mark.parametrize("name", ALTERED)
 def test_a_driver_with_any_statement_less_twice_or_moved_is_refused(name: str) -> None:
-    text, order, extents = driver(name)
+    given = emitted(name)
+    driver = given.functions[-1]
     kept: list[str] = []
-    for about, other in alterations(text):
-        if other != text:
+    for about, body in alterations(driver.body):
+        if body != driver.body:
             try:
-                check_driver(other, order, extents)
+                given.checked(replace(driver, body=body))
             except Misemitted:
                 continue
             kept.append(about)
     assert kept == []
+
+
+def test_a_driver_that_defines_or_takes_something_else_is_refused() -> None:
+    given = emitted("squares")
+    driver, first, *_ = given.functions[-1], *given.functions
+    own = Definition(("claim",), "access", (0, 0, "float32", "main"))
+    for other in (
+        replace(driver, definitions=(own,)),
+        replace(driver, name="other"),
+        replace(driver, parameters=driver.parameters[:-1]),
+        replace(driver, is_driver=False),
+    ):
+        with pytest.raises(Misemitted):
+            given.checked(other)
+    for kernel in (
+        replace(first, parameters=first.parameters[:-1]),
+        replace(first, parameters=(*first.parameters[:3], *first.parameters[:2:-1])),
+    ):
+        with pytest.raises(Misemitted, match="the kernel takes"):
+            check_driver((kernel, *given.functions[1:]), given.order, given.extents)
+
+
+def replaced(name: str, old: str, new: str) -> None:
+    """A driver is refused whose text has something else in one place."""
+    given = emitted(name)
+    assert old in given.text
+    (other,) = module(given.text.replace(old, new, 1))
+    with pytest.raises(Misemitted):
+        given.checked(other)
 
 
 @pytest.mark.parametrize(
@@ -149,10 +191,7 @@ def test_a_driver_with_any_statement_less_twice_or_moved_is_refused(name: str) -
     ],
 )
 def test_a_driver_that_does_something_else_is_refused(old: str, new: str) -> None:
-    text, order, extents = driver("squares")
-    assert old in text
-    with pytest.raises(Misemitted):
-        check_driver(text.replace(old, new, 1), order, extents)
+    replaced("squares", old, new)
 
 
 @pytest.mark.parametrize(
@@ -176,10 +215,7 @@ def test_a_driver_that_does_something_else_is_refused(old: str, new: str) -> Non
     ],
 )
 def test_items_that_are_not_in_exactly_one_chain_are_refused(old: str, new: str) -> None:
-    text, order, extents = driver("judged")
-    assert old in text
-    with pytest.raises(Misemitted):
-        check_driver(text.replace(old, new, 1), order, extents)
+    replaced("judged", old, new)
 
 
 def spread(order: Timeline, more: int) -> Timeline:
@@ -203,13 +239,13 @@ def spread(order: Timeline, more: int) -> Timeline:
 
 @pytest.mark.parametrize("place", [1, 2])
 def test_a_phase_without_a_barrier_that_the_schedule_has_inside_is_refused(place: int) -> None:
-    text, order, extents = driver("judged")
+    given = emitted("judged")
     with pytest.raises(Misemitted):
-        check_driver(text, spread(order, place), extents)
+        given.checked(order=spread(given.order, place))
 
 
 def test_two_phases_that_the_schedule_has_as_one_are_refused() -> None:
-    text, order, extents = driver("judged")
-    merged = Timeline(order.steps, replace(order.memory, barriers=()))
+    given = emitted("judged")
+    merged = Timeline(given.order.steps, replace(given.order.memory, barriers=()))
     with pytest.raises(Misemitted, match="more before the next barrier"):
-        check_driver(text, merged, extents)
+        given.checked(order=merged)

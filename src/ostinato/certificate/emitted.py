@@ -1,25 +1,24 @@
-"""The driver as it was emitted, read as text: its calls and phases are those of the schedule.
+"""The driver as it was emitted, as loop IR: its calls and phases are those of the schedule.
 
-The text is Python; anything in it but loops, phases, calls of kernels and the end of an iteration
-that may be the last one is refused. Ranges and numbers of items are read as index expressions and
-compared with those of the schedule.
+Anything in it but loops, phases, calls of kernels and the end of an iteration that may be the last
+one is refused. Ranges and numbers of items are read as index expressions and compared with those
+of the schedule.
 
 A phase has all that stands between two barriers, or between one and a loop that has phases. What
 one worker has to do, by `ostinato.certificate.happens_before`, is one item: the serial kernels,
 those of one tile in all loops from and to the same bounds, those of one part of arrays. All items
 of a phase are done before any of the next one begins, so the end of a phase is a barrier. One may
 be left out only inside of a phase that is one item: one worker does all of it, in the order of the
-text.
+statements.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ostinato.certificate.fitted import Misemitted, Scope, fit, refused
+from ostinato.certificate.fitted import Misemitted, Scope, fit, refused, same
 from ostinato.certificate.happens_before import Cut, Event, filled, written
 from ostinato.certificate.order import Loop, Moment
 from ostinato.certificate.phased import (
@@ -31,6 +30,9 @@ from ostinato.certificate.phased import (
     read_phase,
 )
 from ostinato.certificate.plan_memory import Timeline
+from ostinato.codegen.loops.expression import Expression, Name, Tuple, binary, call
+from ostinato.codegen.loops.expression import item as word
+from ostinato.codegen.loops.statements import Body, Do, For, Function, If, Statement
 from ostinato.pdg.index import Expr, Extent, expr
 
 ENTRY = "main"
@@ -47,31 +49,17 @@ GIVEN = {
 }
 """The parameters before the extents, and their types."""
 OWN = ("local", "key", "phase", "item", "items", "ended")
-PRIMITIVES = (
-    "claim",
-    "enter",
-    "finish",
-    "fold_seed",
-    "invoke",
-    "load_acquire",
-    "max",
-    "min",
-    "open_next",
-    "range",
-    "rest",
-    "store_release",
-)
-PRELUDE = "ostinato.codegen.cpu.prelude"
 BEGIN = """
 local = tid * stride
 key = fold_seed(seed)
 phase = 0
 enter(bar, tid, nt)
-__steps
+__steps()
 """
 DONE = "store_release(control, 8, __done)"
 DECIDED = "store_release(control, 16, load_acquire(control, 0))"
 LEFT = "if load_acquire(control, 16) != 0:\n    return"
+APART = "if __little <= __most:\n    __alone()\nelse:\n    __all()"
 
 
 @dataclass(frozen=True)
@@ -139,20 +127,20 @@ def _body(
             yield Looped(loop, body)
 
 
-def check_driver(source: str, order: Timeline, extents: Sequence[str]) -> str:
-    """Compare the driver in a generated module with the schedule, for any number of workers.
+def check_driver(functions: Sequence[Function], order: Timeline, extents: Sequence[str]) -> str:
+    """Compare the driver of some kernels with the schedule, for any number of workers.
 
     Errors: Misemitted.
     """
-    module = ast.parse(source).body
-    driver = _entry(module)
-    kinds = [*GIVEN.values(), *("int64" for _ in extents)]
-    head = f"@driver({', '.join(map(repr, kinds))})\n"
-    head += f"def {ENTRY}({', '.join((*GIVEN, *extents))}):\n    __body"
-    if fit(head, [driver]) is None or (begun := fit(BEGIN, driver.body)) is None:
+    driver, kernels = _entry(functions), [each for each in functions if not each.is_driver]
+    kinds = (*GIVEN.items(), *((name, "int64") for name in extents))
+    if driver.parameters != kinds or (begun := fit(BEGIN, driver.body)) is None:
         raise Misemitted("the driver does not begin as drivers do")
-    known = {*GIVEN, *OWN, *PRIMITIVES}
-    reader = _Reader(Scope(known, {n: expr(Extent(n)) for n in extents}), tuple(extents))
+    known = (*GIVEN, *OWN, *extents)
+    if len(set(known)) < len(known):
+        raise Misemitted("two parameters of the driver have one name")
+    scope = Scope(known, {n: expr(Extent(n)) for n in extents})
+    reader = _Reader(scope, tuple(extents), kernels)
     reader.body(begun.bodies["__steps"], expected(order))
     if any(reader.published[:-1]) or not all(reader.published[-1:]):
         raise Misemitted("another loop than the last one says how many steps are done")
@@ -162,28 +150,15 @@ def check_driver(source: str, order: Timeline, extents: Sequence[str]) -> str:
     )
 
 
-def _entry(module: Sequence[ast.stmt]) -> ast.FunctionDef:
-    """The driver; what it calls is what the prelude defines."""
-    found: list[ast.FunctionDef] = []
-    for part in module:
-        if isinstance(part, ast.FunctionDef) and part.name == ENTRY:
-            found.append(part)
-            continue
-        names = {part.name} if isinstance(part, ast.FunctionDef) else set[str]()
-        if isinstance(part, ast.Import | ast.ImportFrom):
-            ours = isinstance(part, ast.ImportFrom) and part.module == PRELUDE
-            names = {x.asname or x.name for x in part.names if not ours or x.asname}
-        elif not isinstance(part, ast.FunctionDef):
-            names = {x.id for x in ast.walk(part) if isinstance(x, ast.Name) and _is_stored(x)}
-        if names & {*PRIMITIVES, "driver", ENTRY}:
-            raise refused(part, "drivers call the functions of the prelude by these names")
+def _entry(functions: Sequence[Function]) -> Function:
+    """The driver: all that it calls are primitives."""
+    found = [each for each in functions if each.is_driver]
     if len(found) != 1:
         raise Misemitted(f"{len(found)} drivers are there")
-    return found[0]
-
-
-def _is_stored(name: ast.Name) -> bool:
-    return not isinstance(name.ctx, ast.Load)
+    (driver,) = found
+    if driver.name != ENTRY or driver.definitions:
+        raise Misemitted("drivers define nothing, and have a name that is known")
+    return driver
 
 
 @dataclass
@@ -192,14 +167,15 @@ class _Reader:
 
     scope: Scope
     extents: tuple[str, ...]
-    loops: tuple[str, ...] = ()  # the driver's loops around, by their names in the text
+    kernels: Sequence[Function]
+    loops: tuple[str, ...] = ()  # the driver's loops around, by their names in it
     calls: int = 0
     phases: int = 0
     barriers: int = 0
     alone: int = 0
     published: list[bool] = field(default_factory=list[bool])  # of loops that may be left
 
-    def body(self, text: Sequence[ast.stmt], wanted: Sequence[Item]) -> None:
+    def body(self, text: Sequence[Statement], wanted: Sequence[Item]) -> None:
         """Read all that is done in a body."""
         items = list(wanted)
         closing = self.steps(text, items)
@@ -218,7 +194,7 @@ class _Reader:
             del items[0]
             self.barriers += 1
 
-    def steps(self, text: Sequence[ast.stmt], items: list[Item]) -> tuple[ast.stmt, ...]:
+    def steps(self, text: Sequence[Statement], items: list[Item]) -> Body:
         """Read loops and phases, and take what they do; how the last phase is closed.
 
         All that was before is done when they begin, and all of it is done behind them.
@@ -226,9 +202,10 @@ class _Reader:
         rest = list(text)
         while rest:
             self.met(items)
-            if isinstance(rest[0], ast.For):
+            here = rest[0]
+            if isinstance(here, For):
                 self.loop(rest.pop(0), items)
-            elif isinstance(rest[0], ast.If):
+            elif isinstance(here, If):
                 self.apart(rest.pop(0), items)
             else:
                 phase = read_phase(rest, self.scope)
@@ -239,7 +216,7 @@ class _Reader:
                     return phase.closing
         return ()
 
-    def loop(self, here: ast.stmt, items: list[Item]) -> None:
+    def loop(self, here: Statement, items: list[Item]) -> None:
         """A loop of which each iteration has phases."""
         item = items.pop(0) if items else None
         if not isinstance(item, Looped):
@@ -254,7 +231,7 @@ class _Reader:
             elif closing:
                 raise refused(closing[0], "nobody leaves the loop then")
 
-    def closed(self, here: ast.stmt, loop: Loop, closing: Sequence[ast.stmt]) -> bool:
+    def closed(self, here: Statement, loop: Loop, closing: Sequence[Statement]) -> bool:
         """Whether the end of an iteration says how many are done; all leave there or none."""
         if fit(DECIDED, closing[-1:]) is None or len(closing) > 2:
             raise refused(here, "an iteration ends in another way than all workers expect")
@@ -267,22 +244,23 @@ class _Reader:
         return True
 
     @contextmanager
-    def inside(self, here: ast.stmt, loop: Loop) -> Generator[list[ast.stmt]]:
+    def inside(self, here: Statement, loop: Loop) -> Generator[Body]:
         """The body of a loop, which has the range of one of the schedule."""
-        target, found, text = _for(here)
+        if not isinstance(here, For):
+            raise refused(here, "the schedule has a loop here")
         lo, hi = loop.lo, loop.hi
         wanted = [hi - 1, lo - 1, expr(-1)] if loop.reverse else [lo, hi]
-        given = [self.scope.read(x) for x in found]
-        if (given if len(found) > 1 else [expr(0), *given]) != wanted:
+        found = [self.scope.read(x) for x in here.bounds]
+        if (found if len(found) > 1 else [expr(0), *found]) != wanted:
             raise refused(here, f"the schedule has the range {', '.join(map(str, wanted))}")
-        name, around = self.scope.bind(here, target), self.loops
+        name, around = self.scope.bind(here, Name(here.index)), self.loops
         self.scope.values[name] = expr(loop.dim)
         self.loops = (*around, name)
-        yield text
+        yield here.body
         self.loops = around
         del self.scope.values[name]
 
-    def phase(self, phase: Phase, items: list[Item], rest: Sequence[ast.stmt]) -> None:
+    def phase(self, phase: Phase, items: list[Item], rest: Sequence[Statement]) -> None:
         """A phase: all that the schedule has here up to a barrier, or to a loop with phases."""
         groups = _groups(self.segment(phase, items, rest))
         for chain in phase.chains:
@@ -297,7 +275,7 @@ class _Reader:
         self.phases += 1
 
     def segment(
-        self, phase: Phase, items: list[Item], rest: Sequence[ast.stmt]
+        self, phase: Phase, items: list[Item], rest: Sequence[Statement]
     ) -> list[Called | Looped]:
         """What the schedule has up to a barrier, or to the loop that follows in the text."""
         found: list[Called | Looped] = []
@@ -311,7 +289,7 @@ class _Reader:
         if not found and not phase.closing:
             raise refused(phase.head, "the schedule has nothing more here")
         if items and not isinstance(items[0], Met):
-            is_loop = isinstance(items[0], Looped) and rest and isinstance(rest[0], ast.For)
+            is_loop = isinstance(items[0], Looped) and rest and isinstance(rest[0], For)
             if not is_loop:
                 raise refused(phase.head, "the schedule has more before the next barrier")
         if len(_groups(found)) > 1 and any(map(_meets, found)):
@@ -332,24 +310,24 @@ class _Reader:
         first = wanted[0]
         worker = first.worker if isinstance(first, Called) else ()
         parts = check_items(phase, chain, worker, self.scope)
-        own, given, text = tuple[str, ...](), tuple[str, ...](), list(chain.body)
+        own, shared, text = tuple[str, ...](), tuple[Expression, ...](), chain.body
         if isinstance(worker, Cut):
-            given = (chain.own, SLICES)
+            shared = (chain.own, SLICES)
         elif not worker:
             self.serial(phase.head, text, wanted)
             return
         else:
             own = (check_tile(phase, chain, worker[0], parts, self.scope),)
-            given = (f"({chain.own}) % {parts}", parts) if parts else ()
-            del text[0]
+            shared = (binary("%", chain.own, parts), Name(parts)) if parts else ()
+            text = text[1:]
         if len(text) != len(wanted):
             raise refused(phase.head, "an item has other calls in the schedule")
         for here, item in zip(text, wanted, strict=True):
             assert isinstance(item, Called), "loops are done by one worker"
-            self.invoked(here, item, own, given)
+            self.invoked(here, item, own, shared)
 
     def serial(
-        self, head: ast.stmt, text: Sequence[ast.stmt], items: Sequence[Item], alone: bool = False
+        self, head: Statement, text: Sequence[Statement], items: Sequence[Item], alone: bool = False
     ) -> None:
         """Calls and loops that one worker does; all tiles of a kernel if it is ``alone``."""
         wanted = [item for item in items if not isinstance(item, Met)]
@@ -374,17 +352,24 @@ class _Reader:
                     raise refused(here, "this work cannot be left to one worker")
 
     def invoked(
-        self, here: ast.stmt, item: Called, own: tuple[str, ...], parts: tuple[str, ...]
+        self, here: Statement, called: Called, own: tuple[str, ...], parts: tuple[Expression, ...]
     ) -> None:
-        given = ("local", "key", *self.extents, *self.loops, *own, *parts)
-        wanted = f"invoke(kernels[{item.number}], arena, at, ({', '.join(given)}))"
-        if fit(wanted, [here]) is None:
+        """The call of a kernel, which takes as many numbers as it is given."""
+        names = ("local", "key", *self.extents)
+        numbers = (*map(Name, (*names, *self.loops, *own)), *parts)
+        wanted = call("invoke", word("kernels", called.number), "arena", "at", Tuple(numbers))
+        if not isinstance(here, Do) or not same(here.call, wanted):
             raise refused(here, f"the schedule has `{wanted}`")
+        takes = self.kernels[called.number : called.number + 1]
+        if not takes or len(takes[0].parameters) != len(numbers) + 2:
+            raise refused(here, "the kernel takes other numbers")
+        if tuple(name for name, _ in takes[0].parameters[2:][: len(names)]) != names:
+            raise refused(here, "the kernel takes the extents in another order")
         self.calls += 1
 
-    def apart(self, here: ast.stmt, items: list[Item]) -> None:
+    def apart(self, here: Statement, items: list[Item]) -> None:
         """What one worker does alone where extents leave little, or else all do."""
-        found = fit("if __little <= __most:\n    __alone\nelse:\n    __all", [here])
+        found = fit(APART, [here])
         if found is None or not found.bodies["__all"] or not found.bodies["__alone"]:
             raise refused(here, "workers may decide differently")
         extents = Scope((), {name: expr(Extent(name)) for name in self.extents})
@@ -394,7 +379,7 @@ class _Reader:
         if self.steps(found.bodies["__all"], items):
             raise refused(here, "an iteration does not end here")
         wanted, calls = before[: len(before) - len(items)], self.calls
-        rest = found.bodies["__alone"]
+        rest = list(found.bodies["__alone"])
         phase = read_phase(rest, self.scope)
         if rest or len(phase.chains) != 1 or phase.closing:
             raise refused(here, "one worker alone has one phase")
@@ -444,16 +429,3 @@ def _numbers(items: Sequence[Item]) -> frozenset[int]:
         for x in items
     )
     return frozenset[int]().union(*found)
-
-
-def _for(here: ast.stmt) -> tuple[ast.expr, list[ast.expr], list[ast.stmt]]:
-    match here:
-        case ast.For(
-            target=target,
-            iter=ast.Call(func=ast.Name(id="range"), args=found, keywords=[]),
-            body=body,
-            orelse=[],
-        ):
-            return target, found, body
-        case _:
-            raise refused(here, "the schedule has a loop here")

@@ -1,17 +1,22 @@
-"""Texts that fit a template, and the names and index expressions in them.
+"""Loop IR that fits a template, and the names and index expressions in it.
 
-A template is Python with holes: a name that begins with two underscores. As an expression it fits
-any expression, as a statement of its own any number of statements. All else has to be the same.
+A template is loop IR with holes, which the verifier writes as Python: a name that begins with two
+underscores fits any expression, and any name that is given a value; a call of such a name, as a
+statement, any number of statements. All else has to be the same.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import cast
 
+from ostinato.codegen.loops.expression import Binary, Call, Constant, Expression, Name, Negative
+from ostinato.codegen.loops.numba_source import show
+from ostinato.codegen.loops.reader import expression, read
+from ostinato.codegen.loops.statements import Body, Do, Statement
 from ostinato.pdg.index import Expr, expr, floordiv, maximum, minimum, mod, product
 
 HOLE = "__"
@@ -21,76 +26,85 @@ class Misemitted(Exception):
     """The driver is not that of the schedule; the text shows the line."""
 
 
-def refused(here: ast.stmt, fact: str) -> Misemitted:
-    line = ast.unparse(here).splitlines()[0]
-    return Misemitted(f"the driver has `{line}`, but {fact}")
+def refused(here: Statement, fact: str) -> Misemitted:
+    return Misemitted(f"the driver has `{next(show((here,)))}`, but {fact}")
 
 
 @dataclass(frozen=True)
 class Fit:
     """What stands in the holes of a template."""
 
-    values: dict[str, ast.expr] = field(default_factory=dict[str, ast.expr])
-    bodies: dict[str, list[ast.stmt]] = field(default_factory=dict[str, list[ast.stmt]])
+    values: dict[str, Expression] = field(default_factory=dict[str, Expression])
+    bodies: dict[str, Body] = field(default_factory=dict[str, Body])
 
-    def __getitem__(self, hole: str) -> ast.expr:
+    def __getitem__(self, hole: str) -> Expression:
         return self.values[hole]
 
 
-def fit(template: str, text: Sequence[ast.stmt]) -> Fit | None:
-    """What a text has where a template has holes, if it fits.
+def fit(template: str, given: Sequence[Statement]) -> Fit | None:
+    """What statements have where a template has holes, if they fit.
 
-    >>> found = fit("__name = max(1, __tiles)", ast.parse("parts = max(1, B + 2)").body)
-    >>> ast.unparse(found["__name"]), ast.unparse(found["__tiles"])
-    ('parts', 'B + 2')
+    >>> found = fit("__name = max(1, __tiles)", read(ast.parse("parts = max(1, B + 2)").body))
+    >>> print(found["__name"], found["__tiles"])
+    parts B + 2
     """
     found = Fit()
-    return found if _all_fit(_parsed(template), list(text), found) else None
+    return found if _all_fit(_read(template), tuple(given), found) else None
 
 
-def fit_value(template: str, value: ast.expr) -> Fit | None:
+def fit_value(template: str, value: Expression) -> Fit | None:
     """The same for an expression."""
-    found, wanted = Fit(), _parsed(template)[0]
-    assert isinstance(wanted, ast.Expr), "an expression has an expression as its template"
-    return found if _fits(wanted.value, value, found) else None
+    found = Fit()
+    wanted = expression(ast.parse(template, mode="eval").body)
+    return found if _fits(wanted, value, found) else None
 
 
 @cache
-def _parsed(template: str) -> list[ast.stmt]:
-    return ast.parse(template).body
+def _read(template: str) -> Body:
+    return read(ast.parse(template).body)
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two parts of the loop IR are one: 1, 1.0 and True are three constants."""
+    return repr(one) == repr(other)
 
 
 def _fits(wanted: object, given: object, found: Fit) -> bool:
-    if isinstance(wanted, ast.Name) and wanted.id.startswith(HOLE):
-        if not isinstance(given, ast.expr):
-            return False
-        found.values[wanted.id] = given
-        return True
-    if type(wanted) is not type(given):
-        return False
-    if isinstance(wanted, ast.AST):
-        fields = (name for name in wanted._fields if name != "ctx")
-        return all(_fits(getattr(wanted, n, None), getattr(given, n, None), found) for n in fields)
-    if isinstance(wanted, list) and isinstance(given, list):
-        mine, other = cast(list[object], wanted), cast(list[object], given)
-        return _all_fit(mine, other, found)
-    return wanted == given
+    match wanted:
+        case Name(hole) if hole.startswith(HOLE):
+            if not isinstance(given, Expression):
+                return False
+            found.values[hole] = given
+            return True
+        case str() if wanted.startswith(HOLE):
+            found.values[wanted] = Name(str(given))
+            return isinstance(given, str)
+        case tuple():
+            mine, other = cast(tuple[object, ...], wanted), cast(tuple[object, ...], given)
+            return isinstance(given, tuple) and _all_fit(mine, other, found)
+        case Statement() | Expression():
+            return type(wanted) is type(given) and _each_fits(_parts(wanted), _parts(given), found)
+        case _:
+            return same(wanted, given)
 
 
-def _all_fit(wanted: Sequence[object], given: Sequence[object], found: Fit) -> bool:
+def _parts(of: object) -> tuple[object, ...]:
+    """The fields of a record that mean something."""
+    assert is_dataclass(of), f"{of} is no record"
+    return tuple(getattr(of, each.name) for each in fields(of) if each.name != "remark")
+
+
+def _all_fit(wanted: tuple[object, ...], given: tuple[object, ...], found: Fit) -> bool:
     """Whether parts fit one by one, but for a hole that takes any number of statements."""
     for k, part in enumerate(wanted):
         match part:
-            case ast.Expr(value=ast.Name(id=name)) if name.startswith(HOLE):
-                behind = len(wanted) - k - 1
-                inside = [x for x in given[k : len(given) - behind] if isinstance(x, ast.stmt)]
-                if len(given) != k + len(inside) + behind:
+            case Do(Call(hole)) if hole.startswith(HOLE):
+                end = len(given) - (len(wanted) - k - 1)
+                if end < k:
                     return False
-                found.bodies[name] = inside
-                rest = given[len(given) - behind :] if behind else ()
-                return _each_fits(wanted[:k], given[:k], found) and _each_fits(
-                    wanted[k + 1 :], rest, found
-                )
+                found.bodies[hole] = tuple(x for x in given[k:end] if isinstance(x, Statement))
+                before = _each_fits(wanted[:k], given[:k], found)
+                return before and _each_fits(wanted[k + 1 :], given[end:], found)
             case _:
                 pass
     return _each_fits(wanted, given, found)
@@ -109,43 +123,43 @@ class Scope:
         self.values: dict[str, Expr] = dict(extents)
         self._taken = {*known, *extents}
 
-    def bind(self, here: ast.stmt, target: ast.expr) -> str:
+    def bind(self, here: Statement, target: Expression) -> str:
         """A new name."""
-        if not isinstance(target, ast.Name) or target.id in self._taken:
+        if not isinstance(target, Name) or target.id in self._taken:
             raise refused(here, "it gives a name another value")
         self._taken.add(target.id)
         return target.id
 
-    def read(self, of: ast.expr) -> Expr:
+    def read(self, of: Expression) -> Expr:
         """An index expression."""
         match of:
-            case ast.Constant(value=int() as value) if not isinstance(value, bool):
+            case Constant(int() as value) if not isinstance(value, bool):
                 return expr(value)
-            case ast.Name(id=name) if name in self.values:
+            case Name(name) if name in self.values:
                 return self.values[name]
-            case ast.UnaryOp(op=ast.USub(), operand=value):
+            case Negative(value):
                 return -self.read(value)
-            case ast.BinOp(left=left, op=op, right=right):
+            case Binary(op, left, right):
                 return _operation(op, self.read(left), self.read(right))
-            case ast.Call(func=ast.Name(id="min"), args=values, keywords=[]):
+            case Call("min", values):
                 return minimum(*map(self.read, values))
-            case ast.Call(func=ast.Name(id="max"), args=values, keywords=[]):
+            case Call("max", values):
                 return maximum(*map(self.read, values))
             case _:
-                raise Misemitted(f"`{ast.unparse(of)}` is no index expression")
+                raise Misemitted(f"`{of}` is no index expression")
 
 
-def _operation(op: ast.operator, left: Expr, right: Expr) -> Expr:
+def _operation(op: str, left: Expr, right: Expr) -> Expr:
     match op:
-        case ast.Add():
+        case "+":
             return left + right
-        case ast.Sub():
+        case "-":
             return left - right
-        case ast.Mult():
+        case "*":
             return product((left, right))
-        case ast.FloorDiv() if right.is_const and right.const > 0:
+        case "//" if right.is_const and right.const > 0:
             return floordiv(left, right.const)
-        case ast.Mod() if right.is_const and right.const > 0:
+        case "%" if right.is_const and right.const > 0:
             return mod(left, right.const)
         case _:
-            raise Misemitted(f"{type(op).__name__} is no operation on indices")
+            raise Misemitted(f"{op} is no operation on indices")
