@@ -15,12 +15,14 @@ from ostinato.certificate.runs import (
     WIDE,
     Different,
     Promise,
-    check_machine_code,
+    check_results,
     check_runs,
+    interpreted,
     trials,
     work,
 )
 from ostinato.pdg.functions import Array
+from ostinato.pdg.half_storage import encoded
 from ostinato.runtime.run.executor import Bound, Executable
 
 X = Callable[[ot.Tensor, ot.Dimension], ot.Tensor]
@@ -125,6 +127,14 @@ def test_a_large_program_has_smaller_runs() -> None:
     assert all(work(source, trial.bound.extents) <= LONG for trial in trials(source))
 
 
+def test_halves_are_numbers_where_the_program_takes_these_and_bits_where_it_takes_bits() -> None:
+    source = ot.Program(y=ot.input("x", over=ot.dims("t"), dtype="float16")).pdg
+    first = next(trials(source))
+    values = first.bound.inputs["x"]
+    assert values.dtype == "float16" and np.array_equal(first.expected["y"], values)
+    assert np.array_equal(interpreted(encoded(source), first.bound)["y"], values.view("uint16"))
+
+
 class Altered(Executable):
     """Machine code of which one kind of results is another one."""
 
@@ -147,15 +157,14 @@ def test_machine_code_that_differs_where_numbers_are_not_finite_is_refused(
     made = program(lambda x, t: x * 2.0)
     found = tuple(trials(made.pdg))
     executable = made.compile().executable
-    assert "machine code equal" in check_machine_code(made.pdg, found, executable, Promise())
-    with pytest.raises(Different, match="of the machine code at"):
-        check_machine_code(made.pdg, found, Altered(executable, old, new), Promise())
+    assert "equal" in check_results("it", made.pdg, found, executable.run, Promise())
+    with pytest.raises(Different, match="`y` of it at"):
+        check_results("it", made.pdg, found, Altered(executable, old, new).run, Promise())
 
 
 def test_where_rounding_overflows_machine_code_may_too() -> None:
     made = program(lambda x, t: ot.exp(x * 0.0 + 100.0))
     found = [trial for trial in trials(made.pdg) if np.isfinite(trial.bound.inputs["x"]).all()]
     few = [replace(trial) for trial in found]
-    assert few and "equal" in check_machine_code(
-        made.pdg, few, made.compile().executable, Promise()
-    )
+    run = made.compile().executable.run
+    assert few and "equal" in check_results("it", made.pdg, few, run, Promise())

@@ -1,7 +1,8 @@
 """The quick mode: small programs of all constructs, two judges, and one compilation.
 
 The interpreter and the second judge must agree on every point first. Then the program is compiled
-once, with options that the seed chooses, and must give what they gave.
+once, with options that the seed chooses, and must give what they gave. With checks of loops nothing
+is compiled: the loop IR is checked and interpreted, with the items of phases in any order.
 """
 
 from __future__ import annotations
@@ -15,11 +16,16 @@ from typing import Any
 import numpy as np
 
 import ostinato as ot
+from ostinato.certificate.loop_runs import run_loops
+from ostinato.certificate.machine import Emission
+from ostinato.codegen.cpu.native.llvm_modules import NAMES
+from ostinato.codegen.loops.checker import check
 from ostinato.compiler.compiled import Compiled
 from ostinato.pdg.errors import DomainError, OstinatoError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.node import Node
 from ostinato.rewrite.registry import RuleSet
+from tests.codegen.loops.interpreting import bound, emission
 from tests.property.constructs import TABLE
 from tests.property.definition import Definition
 from tests.property.exactness import is_bounded, is_rounded, reached
@@ -30,6 +36,7 @@ from tests.property.unsettled import Unsettled
 
 EXTENT = (1, 1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 11, 16, 17, 19, 31, 33, 37, 67)
 MOST_POINTS = 120  # of all dims together, so that both judges are quick
+FEW_POINTS = 40  # the same where the loop IR is interpreted
 SALTS = 8  # other roundings that are tried before a difference is one
 RULES = ("all", "all", "all", "none", "exact", "no vectorize", "some")
 
@@ -139,9 +146,27 @@ class QuickBench(Bench):
         """What the trial says of the compilation."""
         trial = self.trial
         chosen: dict[str, Any] = {**self.options, "exact": trial.exact, "rules": self.rule_set()}
-        if trial.watched:
+        if trial.watched not in ("", "loops"):
             chosen["checks"] = trial.watched if trial.watched != "steps" else True
         return chosen
+
+    def emission(self) -> Emission:
+        """The loop IR of the program.
+
+        Errors: InvariantError.
+        """
+        made = emission(self.program, **self.compile_options())
+        check(made.functions, NAMES)
+        return made
+
+    def run_loops(self, made: Emission, given: Mapping[str, Any]) -> dict[str, Array]:
+        """The results of the loop IR, with the items of every phase in an order of the trial.
+
+        Errors: Trap.
+        """
+        arguments = bound(self.program, {**given, "seed": self.trial.seed})
+        found = run_loops(made, arguments, self.trial.threads, self.trial.seed)
+        return {name: found[name] for name in self.program.outputs}
 
     def rule_set(self) -> RuleSet | None:
         match self.trial.rules:
@@ -168,16 +193,21 @@ def quick(trial: Trial) -> QuickBench:
     """
     bench = _built(trial)
     told = [bench.settled(given) for given in map(bench.given, trial.extents)]
+    what, results = "compiled", list[dict[str, Array] | None]()
     try:
-        compiled = bench.program.compile(**bench.compile_options())
-        results = [_checked(bench, compiled, each) for each in told]
+        if trial.watched == "loops":
+            what, made = "the loop IR", bench.emission()
+            results += (bench.run_loops(made, each.given) for each in told)
+        else:
+            compiled = bench.program.compile(**bench.compile_options())
+            results += (_checked(bench, compiled, each) for each in told)
     except OstinatoError as error:
         if any(TABLE[step.op].kind == "huge constants" for step in trial.recipe.steps):
             raise Refused(type(error).__name__) from error
         raise
     for each, found in zip(told, results, strict=True):
         if found is not None:
-            bench.compare("compiled", found, each.expected, each.exact(trial.exact), each.given)
+            bench.compare(what, found, each.expected, each.exact(trial.exact), each.given)
     return bench
 
 
@@ -214,7 +244,7 @@ def quick_trial_of(seed: int, watched: str = "", recipe: Recipe | None = None) -
     if chance.random() < 0.75:  # gradients take several times as long
         recipe = replace(recipe, mode="values")
     special = chance.random() < 0.35
-    return Trial(
+    trial = Trial(
         recipe,
         extents=(chance.randrange(1000), chance.randrange(1000)),
         threads=chance.choice((1, 1, 2, 3)),
@@ -229,3 +259,11 @@ def quick_trial_of(seed: int, watched: str = "", recipe: Recipe | None = None) -
         watched=watched or chance.choice(("", "", "", "", "steps")),
         left_out=some_passes(chance),
     )
+    return _small(trial, chance) if watched == "loops" else trial
+
+
+def _small(trial: Trial, chance: random.Random) -> Trial:
+    """The trial at small extents, often in narrow tiles, so that there are several of them."""
+    small = [k for k in range(1000) if np.prod(list(sizes(k).values())[:3]) <= FEW_POINTS]
+    widths = {n: chance.choice((1, 2, 3, 4, 8)) for n in "bstu" if chance.random() < 0.5}
+    return replace(trial, extents=(chance.choice(small), chance.choice(small)), widths=widths)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ostinato.certificate.arena_proof import check_places
 from ostinato.certificate.document import Certificate, Schedule
 from ostinato.certificate.emitted import check_driver
+from ostinato.certificate.machine import Emission, emission_of
 from ostinato.certificate.order import check_order
 from ostinato.certificate.shared import check_shared
 from ostinato.certificate.slots import Misplaced, check_storage, storage_of
@@ -19,12 +20,11 @@ from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import Rewritten, code_digest, plan_of
 from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.errors import OstinatoError
-from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Pdg
 
 if TYPE_CHECKING:
-    from ostinato.codegen.planning.planned import Plan
+    pass
 
 SMALL = 3  # the first of the small extents for which a certificate shows an arena
 
@@ -131,16 +131,18 @@ def check_schedule(certificate: Certificate) -> str:
     return f"{len(made.plan)} lines of the plan and all kernels alike"
 
 
-def check_emitted(certificate: Certificate) -> str:
-    """Emit the plan again and compare its driver with the schedule.
+def emitted_again(certificate: Certificate) -> Emission:
+    """The functions of the extracted program, planned again."""
+    plan, constants = plan_of(_extracted(certificate), options_of(certificate.schedule))
+    return emission_of(certificate.source, plan, constants)
+
+
+def check_emitted(certificate: Certificate, emission: Emission) -> str:
+    """Compare the driver with the schedule.
 
     Errors: Misemitted.
     """
-    from ostinato.codegen.emit.generated_module import functions
-
-    said = certificate.schedule
-    plan, _ = replanned(certificate, options_of(said))
-    return check_driver(tuple(functions(plan)), said.order, plan.extents)
+    return check_driver(emission.functions, certificate.schedule.order, emission.plan.extents)
 
 
 def options_of(said: Schedule) -> Options:
@@ -154,11 +156,6 @@ def options_of(said: Schedule) -> Options:
         storage=said.storage,
         without=said.without,
     )
-
-
-def replanned(certificate: Certificate, options: Options) -> tuple[Plan, dict[str, Array]]:
-    """The plan of the extracted program, and the values of its literal arrays."""
-    return plan_of(_extracted(certificate), options)
 
 
 def _extracted(certificate: Certificate) -> _Extracted:

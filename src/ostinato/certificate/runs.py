@@ -21,8 +21,8 @@ from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.index import Dim, Extent, evaluate, product, upper_bound
 from ostinato.pdg.interpret import Interpreter
-from ostinato.pdg.node import UNSEEN, Host, Node, Pdg
-from ostinato.runtime.run.executor import Bound, Executable
+from ostinato.pdg.node import UNSEEN, Host, Input, Node, Pdg
+from ostinato.runtime.run.executor import Bound
 
 SPREAD = 3  # small extents are drawn from so many values
 PRIMES = (67, 37, 17, 11, 7, 5)  # tiles have 32 rows, vectors 16 numbers or fewer
@@ -31,9 +31,11 @@ WIDE = 20_000  # the same, with all extents beyond the small ones
 ELEMENTS = 256  # so many elements take as long as a point does by itself
 MOST_LONG = 4  # extents that take their turn at being long
 SEEDS = (0, 1)
+SMALL = 2 * len(SEEDS)  # trials at small extents, which come first
 SPECIAL = 0.15  # of the elements of an input
 EXACT = 1e-6  # in float64, so far the orders of sums may lead results apart
 ROUNDED = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-3, "float64": 1e-6}
+BITS = "uint16"  # what programs on bits of halves take
 INTEGERS = ("int32", "int64", "uint32", "uint16")
 _TRIES = 64
 
@@ -176,17 +178,20 @@ def _put_special(values: Array, rng: np.random.Generator) -> None:
 
 def interpreted(pdg: Pdg, bound: Bound, exact: bool = True) -> Values:
     """Every output of a program, by the interpreter."""
-    inputs = {name: _bits(pdg, name, value) for name, value in bound.inputs.items()}
-    run = Interpreter(pdg, bound.extents, inputs, bound.seed, exact, hosts=_stand_ins(pdg))
+    inputs = dict(bound.inputs)
+    for node in pdg.nodes():
+        if isinstance(node.op, Input) and node.dtype == BITS:
+            inputs[node.op.name] = _bits(inputs[node.op.name])
+    run = Interpreter(pdg, bound.extents, inputs, bound.seed, exact, hosts=stand_ins(pdg))
     return {name: run.everywhere(node) for name, node in pdg.outputs}
 
 
-def _bits(pdg: Pdg, name: str, value: Array) -> Array:
-    """The bits of a half, where the program takes those."""
-    return value.view("uint16") if value.dtype.name in HALVES else value
+def _bits(value: Array) -> Array:
+    """The bits of halves."""
+    return value.view(BITS) if value.dtype.name in HALVES else value
 
 
-def _stand_ins(pdg: Pdg) -> dict[int, HostFunction]:
+def stand_ins(pdg: Pdg) -> dict[int, HostFunction]:
     calls = {node.op.call: node for node in pdg.nodes() if isinstance(node.op, Host)}
     return {call: cast(HostFunction, _stand_in(call, node)) for call, node in calls.items()}
 
@@ -254,27 +259,24 @@ class Promise:
     storage: str = "float32"
 
 
-def check_machine_code(
-    source: Pdg, found: Sequence[Trial], executable: Executable, promise: Promise
+def check_results(
+    what: str, source: Pdg, found: Sequence[Trial], run: Callable[[Bound], Values], promise: Promise
 ) -> str:
-    """Compare machine code with the interpreter on the source; ``source`` is as users wrote it.
+    """Compare runs in the declared types with the interpreter; users wrote ``source`` like this.
 
     Errors: Different.
     """
     for trial in found:
-        _run_machine_code(source, trial, executable, promise)
-    return f"machine code equal at {'; '.join(_at(trial.bound.extents) for trial in found)}"
+        _check_result(what, source, trial, run(trial.bound), promise)
+    return f"equal at {'; '.join(dict.fromkeys(_at(trial.bound.extents) for trial in found))}"
 
 
-def _run_machine_code(source: Pdg, trial: Trial, executable: Executable, promise: Promise) -> None:
-    bound, exact = trial.bound, trial.expected
-    rounded = interpreted(source, bound, exact=False)
-    inputs = {**bound.inputs, **executable.artifact.constants}
-    found = executable.run(Bound(bound.extents, inputs, bound.seed))
+def _check_result(what: str, source: Pdg, trial: Trial, found: Values, promise: Promise) -> None:
+    exact, rounded = trial.expected, interpreted(source, trial.bound, exact=False)
     for name, node in source.outputs:
         if name.startswith(UNSEEN):
             continue
-        about = f"the output `{name}` of the machine code at {_at(bound.extents)}"
+        about = f"the output `{name}` of {what} at {_at(trial.bound.extents)}"
         relative = ROUNDED.get(node.dtype, 0.0)
         if relative:
             relative = max(relative, ROUNDED[promise.storage])

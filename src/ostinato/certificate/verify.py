@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache, partial
 
 from ostinato.certificate.document import Certificate
 from ostinato.certificate.equality import Unequal, check_equality
 from ostinato.certificate.extracted import Misbuilt, check_structure
 from ostinato.certificate.fitted import Misemitted
+from ostinato.certificate.loop_runs import check_loops
+from ostinato.certificate.machine import Emission, machine_code, own_cache
 from ostinato.certificate.order import Misordered
 from ostinato.certificate.prepared import Changed, check_prepared
 from ostinato.certificate.replay import (
@@ -17,28 +21,34 @@ from ostinato.certificate.replay import (
     check_memory,
     check_schedule,
     check_waiting,
+    emitted_again,
 )
 from ostinato.certificate.rule_proofs import check_exact, check_rules, least_exact
 from ostinato.certificate.runs import (
     Different,
     Promise,
-    check_machine_code,
+    check_results,
     check_runs,
     trials,
 )
 from ostinato.certificate.slots import Misplaced
 from ostinato.certificate.texts import Unproved
 from ostinato.certificate.verdict import Finding, Verdict
+from ostinato.codegen.loops.checker import InvariantError
+from ostinato.codegen.loops.memory import Trap
 from ostinato.compiler.program import Program
 from ostinato.pdg.demand.check import check
 from ostinato.pdg.errors import OstinatoError
+from ostinato.pdg.functions import Array
 from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.node import Host, Pdg
 from ostinato.pdg.text.fingerprint import describe
 from ostinato.rewrite.registry import every_rule
+from ostinato.runtime.run.executor import Bound
 
 REFUSALS = (
     Unproved, Changed, Unequal, Misbuilt, Misordered, Misplaced, Misplanned, Misemitted, Different,
+    InvariantError, Trap,
 )  # fmt: skip
 
 
@@ -54,6 +64,7 @@ def checks_of(
     source = encoded(certificate.source)
     prepared = certificate.prepared or source
     own = [("program", lambda: _is_about(certificate, program))] if program else []
+    made = cache(partial(emitted_again, certificate))
     return (
         *own,
         ("rules", lambda: _rules(certificate)),
@@ -64,8 +75,9 @@ def checks_of(
         ("order", lambda: check_waiting(certificate)),
         ("storage", lambda: check_memory(certificate)),
         ("schedule", lambda: check_schedule(certificate)),
-        ("driver", lambda: check_emitted(certificate)),
-        ("runs", lambda: _runs(certificate, source)),
+        ("driver", lambda: check_emitted(certificate, made())),
+        ("loops", lambda: check_loops(certificate.source, made(), _promise(certificate))),
+        ("runs", lambda: _runs(certificate, source, made)),
     )
 
 
@@ -124,18 +136,26 @@ def _defined(certificate: Certificate) -> str:
     return "every read inside its tensor, every needed point covered, for all extents"
 
 
-def _runs(certificate: Certificate, source: Pdg) -> str:
+def _promise(certificate: Certificate) -> Promise:
+    return Promise(least_exact(certificate.rules), certificate.schedule.storage)
+
+
+def _runs(certificate: Certificate, source: Pdg, made: Callable[[], Emission]) -> str:
     """Runs of both programs, and of the machine code with the first and the last special inputs."""
-    found = tuple(trials(source))
-    promise = Promise(least_exact(certificate.rules), certificate.schedule.storage)
+    found, promise = tuple(trials(source)), _promise(certificate)
     about = check_runs(found, certificate.extracted, promise.exact)
     if any(isinstance(node.op, Host) for node in certificate.source.nodes()):
         return f"{about}; no machine code run: the program calls Python functions"
-    from ostinato.certificate.machine import machine_code, own_cache
 
     if encoded(certificate.source) is not certificate.source:
         found = tuple(trials(certificate.source))
     few = (found[0], *found[-2:])
     with own_cache():
-        ran = check_machine_code(certificate.source, few, machine_code(certificate), promise)
-    return f"{about}; {ran}"
+        executable = machine_code(made(), certificate.schedule.workers)
+
+        def run(bound: Bound) -> dict[str, Array]:
+            inputs = {**bound.inputs, **executable.artifact.constants}
+            return executable.run(replace(bound, inputs=inputs))
+
+        ran = check_results("the machine code", certificate.source, few, run, promise)
+    return f"{about}; machine code {ran}"
