@@ -26,6 +26,16 @@ def test_every_kernel_of_the_compiled_program_is_traced() -> None:
     assert {s.rule for k in found.kernels for s in k.rules} <= set(ot.rules.families)
 
 
+def test_an_explanation_shows_the_loop_ir_of_every_function_with_its_definitions() -> None:
+    explained = learning().compile().explain()
+    shown = explained.sections()["loop IR"]
+    *kernels, driver = explained.kernels
+    assert shown.split("def ")[-1] == driver.split("def ")[-1] and "def main(" in driver
+    for kernel in kernels:
+        assert kernel in explained.source and kernel.count("\ndef ") == 1
+        assert "= access(" in kernel.partition("\ndef ")[0]
+
+
 def test_kernels_take_most_of_the_predicted_time() -> None:
     found = ot.rules.trace(learning(), hints={"B": 500}, by="family")
     total = sum(kernel.predicted_ns for kernel in found.kernels)

@@ -16,10 +16,10 @@ import numpy as np
 
 from ostinato.certificate.machine import Emission
 from ostinato.certificate.runs import SMALL, Promise, check_results, stand_ins, trials
-from ostinato.codegen.cpu.native.llvm_modules import NAMES
 from ostinato.codegen.loops.checker import check
 from ostinato.codegen.loops.interpreter import Machine
 from ostinato.codegen.loops.memory import POISON, ByteRange, Memory, Trap
+from ostinato.codegen.loops.types import SUFFIX
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate
 from ostinato.pdg.node import Pdg
@@ -38,7 +38,7 @@ def check_loops(source: Pdg, emission: Emission, promise: Promise) -> str:
 
     Errors: InvariantError, Trap, Different.
     """
-    check(emission.functions, NAMES)
+    check(emission.functions, emission.plan.target.names() | {*SUFFIX.values()})
     hosts, orders = stand_ins(source), count()
 
     def run(bound: Bound) -> dict[str, Array]:

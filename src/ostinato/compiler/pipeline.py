@@ -122,7 +122,7 @@ def assemble(
     system = system_of(optimized, options)
     plan, constants = scheduled(system, options)
     planned = time.perf_counter()
-    source, units = _emitted(plan, options, making)
+    source, texts, units = _emitted(plan, options, making)
     serving = shares(optimized.pdg, system, operations(pdg), CostModel(profile))
     if debug().rules:
         print(optimized.report, file=sys.stderr)
@@ -148,13 +148,19 @@ def assemble(
         lines={name: node.where for name, node in pdg.outputs},
         words=Words(*WORDS),
         memory_limit=options.memory_limit,
-        explanation=_explanation(optimized, plan, source, times, profile),
+        explanation=_explanation(optimized, plan, source, texts, times, profile),
     )
 
 
-def _emitted(plan: Plan, options: Options, making: Making | None) -> tuple[str, Units]:
-    """The source of a plan, and what writes it as LLVM; ``making`` gets functions as they come."""
+def _emitted(
+    plan: Plan, options: Options, making: Making | None
+) -> tuple[str, tuple[str, ...], Units]:
+    """The source of a plan, that of each function, and what writes these as LLVM.
+
+    ``making`` gets functions as they come.
+    """
     from ostinato.codegen.emit.generated_module import STAMPS, functions, printed, units
+    from ostinato.codegen.loops import numba_source
 
     made: list[Function] = []
     write = plan.target.writer()
@@ -169,7 +175,8 @@ def _emitted(plan: Plan, options: Options, making: Making | None) -> tuple[str, 
         check(made, plan.target.names() | {*SUFFIX.values(), *STAMPS})
     whole = options.passes.made("loop IR", tuple(made))
     later = options.passes.made("LLVM", partial(units, plan.target, whole))
-    return printed(plan, whole), later
+    texts = tuple(map(numba_source.function, whole))
+    return printed(plan, texts), texts, later
 
 
 def _profiled(plan: Plan) -> Profiled:
@@ -200,11 +207,16 @@ def whole_shape(node: Node) -> tuple[Expr, ...]:
 
 
 def _explanation(
-    optimized: Optimized, plan: Plan, source: str, times: Mapping[str, float], profile: Profile
+    optimized: Optimized,
+    plan: Plan,
+    source: str,
+    texts: tuple[str, ...],
+    times: Mapping[str, float],
+    profile: Profile,
 ) -> Explanation:
     return Explanation(
         rules=optimized.report.rules,
-        kernels=tuple(f"def {part}" for part in source.split("\ndef ")[1:]),
+        kernels=texts,
         schedule=str(plan),
         source=source,
         cost={"rewritten_ns": optimized.report.price_after, **times},

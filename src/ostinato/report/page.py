@@ -19,7 +19,7 @@ class Page:
 
     - ``summary``: figures by what they are; ``notes``: what the compiler could not do;
     - ``graphs``: the program at several stages; ``rules``: name -> times fired;
-    - ``kernels``: source texts, the first line of each being its title;
+    - ``kernels``: the loop IR of each function, as text;
     - ``records``: what the kernels serve, do and take;
     - ``stored``: the arena, with its ``total_bytes``.
     """
@@ -107,7 +107,8 @@ def _rules(counts: Mapping[str, int]) -> str:
 
 
 def _kernel(source: str) -> str:
-    title, _, _ = source.partition("\n")
+    lines = source.splitlines()
+    title = next((x for x in lines if x.startswith("def ")), lines[0])
     return f"<details><summary>{escape(title)}</summary><pre>{escape(source)}</pre></details>"
 
 

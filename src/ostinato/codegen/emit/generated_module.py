@@ -23,7 +23,7 @@ def emit(plan: Plan, title: str = "") -> str:
 
     Importing it under a name in ``sys.modules`` compiles ``main``, which each worker calls.
     """
-    return printed(plan, functions(plan), title)
+    return printed(plan, map(function, functions(plan)), title)
 
 
 def functions(plan: Plan) -> Iterator[Function]:
@@ -40,11 +40,11 @@ def _reserved(plan: Plan) -> frozenset[str]:
     return plan.target.names() | frozenset(k.name for k in plan.kernels) | taken
 
 
-def printed(plan: Plan, made: Iterable[Function], title: str = "") -> str:
-    """The functions of a plan as a module of Numba source."""
+def printed(plan: Plan, texts: Iterable[str], title: str = "") -> str:
+    """The functions of a plan, given by their texts, as a module of Numba source."""
     names = [k.name for k in plan.kernels]
     table = f"KERNELS = ({''.join(f'{name}, ' for name in names)})\n"
-    body = "\n\n".join([*map(function, made), table])
+    body = "\n\n".join([*texts, table])
     return plan.target.module(title, plan.extents, names, body)
 
 

@@ -45,7 +45,7 @@ class Explanation:
     """The stages of one compilation in printable form."""
 
     rules: Mapping[str, int] = field(default_factory=dict[str, int])  # name -> times fired
-    kernels: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()  # the loop IR of each, the driver last
     schedule: str = ""
     source: str = ""
     memory: MemoryUse = field(default_factory=MemoryUse)
@@ -76,7 +76,7 @@ class Explanation:
             "memory": str(self.memory),
             "cost": "\n".join([*costs, f"priced by the profile: {self.profile}"]),
             **({"time": kernels_text(self.records)} if self.records else {}),
-            "kernels": "\n\n".join(self.kernels),
+            "loop IR": "\n\n".join(self.kernels),
         }
 
     def __str__(self) -> str:
