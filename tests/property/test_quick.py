@@ -13,12 +13,22 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.certificate.machine import Emission
+from ostinato.codegen.loops.memory import Trap
 from ostinato.pdg.errors import ArgumentError, OptionError
+from tests.codegen.loops.test_interpreter import without_stores
 from tests.property import fuzz, worker
 from tests.property.constructs import TABLE, TAME
 from tests.property.judge import Disagreement, Trial
 from tests.property.programs import Recipe, Step
-from tests.property.quick import QuickBench, Refused, quick, quick_trial_of, sizes
+from tests.property.quick import (
+    FEW_POINTS,
+    QuickBench,
+    Refused,
+    quick,
+    quick_trial_of,
+    sizes,
+)
 from tests.property.worker import Mode, Outcome, crashed, outcome
 
 LINE = Recipe((((0,), ()),), (Step("tanh"),), 1, 1, wild=True)
@@ -74,6 +84,34 @@ def test_checks_must_refuse_a_position_that_is_clamped(monkeypatch: pytest.Monke
     monkeypatch.setattr(QuickBench, "run", unchecked)
     with pytest.raises(Disagreement, match="outside its axis passes the checks"):
         quick(trial)
+
+
+def test_loop_ir_is_interpreted_and_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    warnings.simplefilter("ignore")
+    monkeypatch.setattr(ot.Program, "compile", None)
+    steps = (Step("running_sum"), Step("called", a=1), Step("prefix", a=2), Step("normal"))
+    trial = line(*steps, widths={"b": 2}, threads=3, watched="loops")
+    assert quick(trial).trial == trial
+
+
+def test_loop_ir_that_misses_a_store_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    emit = QuickBench.emission
+
+    def wrong(bench: QuickBench) -> Emission:
+        made = emit(bench)
+        return replace(made, functions=tuple(without_stores(made.functions)))
+
+    monkeypatch.setattr(QuickBench, "emission", wrong)
+    with pytest.raises(Trap, match="`y0` was never written"):
+        quick(line(Step("tanh"), watched="loops"))
+
+
+def test_loop_ir_is_judged_at_few_points_and_often_in_several_tiles() -> None:
+    made = [quick_trial_of(seed, "loops") for seed in range(50)]
+    found = [sizes(k) for trial in made for k in trial.extents]
+    assert all(one["B"] * one["S"] * one["T"] <= FEW_POINTS for one in found)
+    assert sum(1 in trial.widths.values() for trial in made) > 5
+    assert [quick_trial_of(7, "loops")] == [quick_trial_of(7, "loops")]
 
 
 def test_only_integers_that_no_float_decides_have_bits_in_every_compilation() -> None:
