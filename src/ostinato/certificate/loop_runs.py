@@ -18,7 +18,7 @@ from ostinato.certificate.machine import Emission
 from ostinato.certificate.runs import SMALL, Promise, check_results, stand_ins, trials
 from ostinato.codegen.loops.checker import check
 from ostinato.codegen.loops.interpreter import Machine
-from ostinato.codegen.loops.memory import POISON, ByteRange, Memory, Trap
+from ostinato.codegen.loops.memory import ByteRange, Memory, Poison, Trap
 from ostinato.codegen.loops.types import SUFFIX
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate
@@ -139,7 +139,7 @@ class _Python:
     def _read(self, view: View, start: int, env: Env) -> Array:
         memory = self.machine.memory
         found = [memory.read(view.tensor, k, view.dtype) for k in self._places(view, start, env)]
-        if any(x is POISON for x in found):
+        if any(isinstance(x, Poison) for x in found):
             raise Trap(f"a Python function is given a part of `{view.tensor}` never written")
         return np.array(found, view.dtype).reshape(_sizes(view.shape, env))
 

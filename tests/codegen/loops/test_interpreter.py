@@ -12,7 +12,7 @@ import pytest
 import ostinato as ot
 from ostinato import nn
 from ostinato.codegen.loops.expression import Binary, Call, Constant
-from ostinato.codegen.loops.memory import Trap
+from ostinato.codegen.loops.memory import POISON, ByteRange, Memory, Poison, Trap
 from ostinato.codegen.loops.statements import (
     Body,
     Do,
@@ -186,3 +186,25 @@ def test_a_barrier_that_is_missing_is_a_trap() -> None:
     program, given = learning()
     with pytest.raises(Trap, match="what another item (wrote|read): .* no barrier is between them"):
         interpreted(program, change=without_barriers, **given)
+
+
+def test_what_was_never_written_finds_a_place_only_where_every_one_may_be_read() -> None:
+    """Rows that fill a tile look elements up at limited positions; nobody reads what they find."""
+    memory = Memory(64, {"table": ByteRange(0, 20)})
+    limited = Poison().bounded("minimum", 4).bounded("maximum", 0)
+    assert memory.read("table", limited, "float32") == POISON
+    assert limited.moved("*", 1).moved("+", 0) == limited and limited.moved("*", -1) == POISON
+    with pytest.raises(Trap, match="reads byte 20, outside of `table`"):
+        memory.read("table", limited.moved("+", 1), "float32")
+    with pytest.raises(Trap, match="finds a place by a value that was never written"):
+        memory.read("table", Poison().bounded("minimum", 4), "float32")
+
+
+def test_rows_that_fill_a_tile_look_up_no_element_of_their_own() -> None:
+    b = ot.dims("b")
+    place = ot.input("place", over=b, dtype="int32") + 0
+    table = ot.input("table", shape=(5, 2))
+    program = ot.Program(y=ot.tanh(table[place + 1] @ ot.ones((2, 3))))
+    given = {"place": np.array([1, 3, 0], np.int32), "table": numbers(5, 2), "B": 3}
+    found = interpreted(program, **given)["y"]
+    np.testing.assert_allclose(found, np.asarray(program.interpret(**given)["y"]), rtol=2e-5)

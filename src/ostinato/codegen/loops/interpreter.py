@@ -28,7 +28,7 @@ from ostinato.codegen.loops.expression import (
     Not,
     Tuple,
 )
-from ostinato.codegen.loops.memory import POISON, Memory, Trap
+from ostinato.codegen.loops.memory import POISON, Memory, Poison, Trap
 from ostinato.codegen.loops.numba_source import show
 from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.codegen.loops.statements import (
@@ -277,15 +277,16 @@ class _Running:
                 return compute(op, self.value(left), self.value(right))
             case Negative(x):
                 found = self.value(x)
-                if found is POISON:
+                if isinstance(found, Poison):
                     return POISON
                 return compute("-", 0, found) if is_integer(found) else -found
             case Not(x):
                 found = self.value(x)
-                return POISON if found is POISON else not found
+                return POISON if isinstance(found, Poison) else not found
             case Compare(sign, left, right):
                 both = self.value(left), self.value(right)
-                return POISON if any(x is POISON for x in both) else bool(_COMPARE[sign](*both))
+                missing = any(isinstance(x, Poison) for x in both)
+                return POISON if missing else bool(_COMPARE[sign](*both))
             case Logic(word, parts):
                 found = [bool(self.value(each)) for each in parts]
                 return all(found) if word == "and" else any(found)
@@ -338,8 +339,9 @@ def dtype_of(x: Any) -> str:
 
 def compute(op: str, x: Any, y: Any) -> Any:
     """Arithmetic on two numbers, in the type that they have in common; integers wrap."""
-    if x is POISON or y is POISON:
-        return POISON
+    if isinstance(x, Poison) or isinstance(y, Poison):
+        one, other = (x, y) if isinstance(x, Poison) else (y, x)
+        return one.moved(op, int(other)) if is_integer(other) else POISON
     left, right = dtype_of(x), dtype_of(y)
     if op == "/":
         dtype = common(left, right)

@@ -17,11 +17,17 @@ NOBODY = 0
 UNWRITTEN = 0xFF  # bytes of which a float is NaN, and an integer -1
 
 
+@dataclass(frozen=True, slots=True)
 class Poison:
     """What was never written: it may be computed with, but decide nothing and reach no result.
 
-    Tiles have slots for rows that do not exist, and whole tiles are faster than what remains.
+    Tiles have slots for rows that do not exist, and whole tiles are faster than what remains. An
+    integer that is limited to the range from ``least`` to ``most`` may say where to read, if it may
+    be read everywhere there; what is read there is none either.
     """
+
+    least: int | None = None
+    most: int | None = None
 
     def __repr__(self) -> str:
         return "a value that was never written"
@@ -33,6 +39,21 @@ class Poison:
         raise Trap(f"finds a place by {self!r}")
 
     __index__ = __int__
+
+    def bounded(self, kind: str, by: int) -> Poison:
+        """The "minimum" or "maximum" of it and of a number."""
+        ends = [by if x is None else x for x in (self.least, self.most)]
+        if kind == "minimum":
+            return Poison(None if self.least is None else min(self.least, by), min(ends[1], by))
+        return Poison(max(ends[0], by), None if self.most is None else max(self.most, by))
+
+    def moved(self, op: str, by: int) -> Poison:
+        """Its sum or product with a number."""
+        if self.least is None or self.most is None or (op == "*" and by < 0):
+            return POISON
+        if op == "+":
+            return Poison(self.least + by, self.most + by)
+        return Poison(self.least * by, self.most * by) if op == "*" else POISON
 
 
 POISON = Poison()
@@ -99,8 +120,12 @@ class Memory:
                 return name
         raise Trap(f"byte {address} belongs to no tensor of the kernel")
 
-    def read(self, tensor: str, offset: int, dtype: str) -> np.generic | Poison:
+    def read(self, tensor: str, offset: int | Poison, dtype: str) -> np.generic | Poison:
         """The element at an offset, which counts elements from the arena's start."""
+        if isinstance(offset, Poison) and offset.least is not None and offset.most is not None:
+            for end in (offset.least, offset.most):
+                self._place(tensor, end, dtype, "reads")
+            return POISON
         where = self._place(tensor, offset, dtype, "reads")
         self._alone(self.writer[where], tensor, where, "reads what another item wrote")
         self.reader[where] = self.item
@@ -115,12 +140,12 @@ class Memory:
         self._alone(self.writer[where], tensor, where, "writes what another item wrote")
         self._alone(self.reader[where], tensor, where, "writes what another item read")
         self.writer[where], self.holds[where] = self.item, self.numbers[tensor]
-        if value is POISON:
+        if isinstance(value, Poison):
             self.holds[where], self.bytes[where] = -1, UNWRITTEN
         else:
             self.bytes[where] = np.array([value], STORED.get(dtype, dtype)).view(np.uint8)
 
-    def _place(self, tensor: str, offset: int, dtype: str, does: str) -> slice:
+    def _place(self, tensor: str, offset: int | Poison, dtype: str, does: str) -> slice:
         width, area = np.dtype(STORED.get(dtype, dtype)).itemsize, self.areas[tensor]
         first = int(offset) * width
         if not area.first <= first <= area.end - width:

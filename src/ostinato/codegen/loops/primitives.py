@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from ostinato.codegen.loops.memory import POISON, Memory
+from ostinato.codegen.loops.memory import POISON, Memory, Poison
 from ostinato.codegen.loops.types import SUFFIX
 from ostinato.pdg import philox
 from ostinato.pdg.axis_functions import along_axis
@@ -21,6 +21,7 @@ TYPES: dict[str, str] = {suffix: dtype for dtype, suffix in SUFFIX.items()}
 _FUNCTION = re.compile(r"(\w+?)_(f32|f64|i32|i64|u32)")
 _CAST = re.compile(r"cast_(i32|i64|u32)_(?:f32|f64)")
 _HALF = re.compile(r"(float16|bfloat16)_(bits_f32|value_u16)")
+_BOUND = re.compile(r"(minimum|maximum)_(?:i32|i64|u32)")
 _DRAW = re.compile(r"(uniform|normal|normal_apart)_(f32|f64)")
 
 Meaning = Callable[..., Any]
@@ -36,17 +37,26 @@ def scalar(name: str) -> Meaning | None:
     if name == "where":
         return _choose
     meaning = _scalar(name)
+    if meaning is not None and (found := _BOUND.fullmatch(name)):
+        return partial(_bounded, found[1], meaning)
     return None if meaning is None else partial(_unless_poisoned, meaning)
 
 
+def _bounded(kind: str, meaning: Meaning, x: Any, y: Any) -> Any:
+    """The least or the greatest of two integers, of which one may have been written."""
+    if isinstance(x, Poison) == isinstance(y, Poison):
+        return _unless_poisoned(meaning, x, y)
+    return x.bounded(kind, int(y)) if isinstance(x, Poison) else y.bounded(kind, int(x))
+
+
 def _choose(test: Any, x: Any, y: Any) -> Any:
-    if test is POISON:
+    if isinstance(test, Poison):
         return POISON
     return x if test else y
 
 
 def _unless_poisoned(meaning: Meaning, *args: Any) -> Any:
-    return POISON if any(x is POISON for x in args) else meaning(*args)
+    return POISON if any(isinstance(x, Poison) for x in args) else meaning(*args)
 
 
 def _scalar(name: str) -> Meaning | None:
@@ -205,11 +215,17 @@ class Product(Protocol):
     def runtime(self) -> tuple[str, ...]: ...
 
 
-def _dot(left: Sequence[Any], right: Sequence[Any]) -> Any:
-    if any(x is POISON for x in (*left, *right)):
+def _row(values: Sequence[Any], dtype: Dtype) -> Any:
+    """Numbers as an array, if all of them were written."""
+    return POISON if any(isinstance(x, Poison) for x in values) else np.array(values, dtype)
+
+
+def _dot(left: Any, right: Any) -> Any:
+    """The sum of products, one after the other."""
+    if isinstance(left, Poison) or isinstance(right, Poison):
         return POISON
     with np.errstate(all="ignore"):
-        return sum((x * y for x, y in zip(left, right, strict=True)), 0.0)
+        return np.add.accumulate(np.append(np.zeros(1, left.dtype), left * right))[-1]
 
 
 class Multiplier:
@@ -229,14 +245,20 @@ class Multiplier:
         self.places = dict(zip((x.name for x in spec.operands), rest, strict=False))
         listed: Sequence[int] = self.lists[rest[-1]] if spec.living else ()
         rows = size(spec.rows) if spec.rows else size(spec.m)
+        terms = range(size(spec.k)) if spec.living != "k" else listed
+
+        @cache
+        def column(n: int) -> Any:
+            at = b + n * size(spec.b[1])
+            return _row([self.read(at + k * size(spec.b[0])) for k in terms], spec.dtype)
+
         for m in range(min(rows, size(spec.m))):
             if spec.living == "m" and m not in listed:
                 continue
+            at = a + m * size(spec.a[0])
+            left = _row([self.read(at + k * size(spec.a[1])) for k in terms], spec.dtype)
             for n in range(size(spec.n)):
-                terms = range(size(spec.k)) if spec.living != "k" else listed
-                left = [self.read(a + m * size(spec.a[0]) + k * size(spec.a[1])) for k in terms]
-                right = [self.read(b + k * size(spec.b[0]) + n * size(spec.b[1])) for k in terms]
-                self.finish(m, n, _dot(left, right))
+                self.finish(m, n, _dot(left, column(n)))
 
     def finish(self, m: int, n: int, total: Any) -> None:
         """The steps of one element; an operand has the value that it had on entry."""
@@ -247,8 +269,9 @@ class Multiplier:
         }
         is_begun = not spec.begun or self.size(spec.begun) != 0
         if spec.start is not None and is_begun:
-            total = _dot([total, 1.0], [1.0, self.read(places[spec.start])])
-        acc = POISON if total is POISON else np.dtype(spec.dtype).type(total)
+            start = self.read(places[spec.start])
+            total = _dot(_row([total, start], spec.dtype), np.ones(2, spec.dtype))
+        acc = POISON if isinstance(total, Poison) else np.dtype(spec.dtype).type(total)
         values: dict[str, Any] = {"acc": acc}
 
         def value(of: Any) -> Any:
