@@ -30,9 +30,18 @@ from ostinato.certificate.phased import (
     read_phase,
 )
 from ostinato.certificate.plan_memory import Timeline
-from ostinato.codegen.loops.expression import Expression, Name, Tuple, binary, call
+from ostinato.codegen.loops.expression import (
+    Compare,
+    Constant,
+    Expression,
+    Name,
+    Tuple,
+    binary,
+    call,
+    compare,
+)
 from ostinato.codegen.loops.expression import item as word
-from ostinato.codegen.loops.statements import Body, Do, For, Function, If, Statement
+from ostinato.codegen.loops.statements import Body, Do, For, Function, If, Let, Return, Statement
 from ostinato.pdg.index import Expr, Extent, expr
 
 ENTRY = "main"
@@ -49,17 +58,16 @@ GIVEN = {
 }
 """The parameters before the extents, and their types."""
 OWN = ("local", "key", "phase", "item", "items", "ended")
-BEGIN = """
-local = tid * stride
-key = fold_seed(seed)
-phase = 0
-enter(bar, tid, nt)
-__steps()
-"""
-DONE = "store_release(control, 8, __done)"
-DECIDED = "store_release(control, 16, load_acquire(control, 0))"
-LEFT = "if load_acquire(control, 16) != 0:\n    return"
-APART = "if __little <= __most:\n    __alone()\nelse:\n    __all()"
+BEGIN = (
+    Let(("local",), binary("*", "tid", "stride")),
+    Let(("key",), call("fold_seed", "seed")),
+    Let(("phase",), Constant(0)),
+    Do(call("enter", "bar", "tid", "nt")),
+    Do(call("__steps")),
+)
+DONE = Do(call("store_release", "control", 8, "__done"))
+DECIDED = Do(call("store_release", "control", 16, call("load_acquire", "control", 0)))
+LEFT = If(compare("!=", call("load_acquire", "control", 16), 0), (Return(),))
 
 
 @dataclass(frozen=True)
@@ -223,7 +231,7 @@ class _Reader:
             raise refused(here, "the schedule has no loop here")
         with self.inside(here, item.loop) as text:
             steps, wanted = text, list(item.body)
-            leaves = len(self.loops) == 1 and fit(LEFT, steps[-1:]) is not None
+            leaves = len(self.loops) == 1 and same(steps[-1:], (LEFT,))
             closing = self.steps(steps[:-1] if leaves else steps, wanted)
             self.ended(wanted)
             if leaves:
@@ -233,11 +241,11 @@ class _Reader:
 
     def closed(self, here: Statement, loop: Loop, closing: Sequence[Statement]) -> bool:
         """Whether the end of an iteration says how many are done; all leave there or none."""
-        if fit(DECIDED, closing[-1:]) is None or len(closing) > 2:
+        if not same(closing[-1:], (DECIDED,)) or len(closing) > 2:
             raise refused(here, "an iteration ends in another way than all workers expect")
         if len(closing) == 1:
             return False
-        found = fit(DONE, closing[:1])
+        found = fit([DONE], closing[:1])
         done = loop.hi - loop.dim if loop.reverse else loop.dim + expr(1) - loop.lo
         if found is None or self.scope.read(found["__done"]) != done:
             raise refused(closing[0], f"{done} steps are done")
@@ -369,17 +377,19 @@ class _Reader:
 
     def apart(self, here: Statement, items: list[Item]) -> None:
         """What one worker does alone where extents leave little, or else all do."""
-        found = fit(APART, [here])
-        if found is None or not found.bodies["__all"] or not found.bodies["__alone"]:
-            raise refused(here, "workers may decide differently")
+        match here:
+            case If(Compare("<=", little, most), mine, others) if mine and others:
+                pass
+            case _:
+                raise refused(here, "workers may decide differently")
         extents = Scope((), {name: expr(Extent(name)) for name in self.extents})
-        for side in ("__little", "__most"):
-            extents.read(found[side])
+        for side in (little, most):
+            extents.read(side)
         before = list(items)
-        if self.steps(found.bodies["__all"], items):
+        if self.steps(others, items):
             raise refused(here, "an iteration does not end here")
         wanted, calls = before[: len(before) - len(items)], self.calls
-        rest = list(found.bodies["__alone"])
+        rest = list(mine)
         phase = read_phase(rest, self.scope)
         if rest or len(phase.chains) != 1 or phase.closing:
             raise refused(here, "one worker alone has one phase")

@@ -1,21 +1,18 @@
 """Loop IR that fits a template, and the names and index expressions in it.
 
-A template is loop IR with holes, which the verifier writes as Python: a name that begins with two
-underscores fits any expression, and any name that is given a value; a call of such a name, as a
-statement, any number of statements. All else has to be the same.
+A template is loop IR of the verifier with holes: a name that begins with two underscores fits any
+expression, and any name that is given a value; a call of such a name, as a statement, any number of
+statements. All else has to be the same.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cache
 from typing import cast
 
 from ostinato.codegen.loops.expression import Binary, Call, Constant, Expression, Name, Negative
 from ostinato.codegen.loops.numba_source import show
-from ostinato.codegen.loops.reader import expression, read
 from ostinato.codegen.loops.statements import Body, Do, Statement
 from ostinato.pdg.index import Expr, expr, floordiv, maximum, minimum, mod, product
 
@@ -41,27 +38,24 @@ class Fit:
         return self.values[hole]
 
 
-def fit(template: str, given: Sequence[Statement]) -> Fit | None:
+def fit(template: Sequence[Statement], given: Sequence[Statement]) -> Fit | None:
     """What statements have where a template has holes, if they fit.
 
-    >>> found = fit("__name = max(1, __tiles)", read(ast.parse("parts = max(1, B + 2)").body))
+    >>> from ostinato.codegen.loops.expression import call
+    >>> from ostinato.codegen.loops.statements import Let
+    >>> given = [Let(("parts",), call("max", 1, "B"))]
+    >>> found = fit([Let(("__name",), call("max", 1, "__tiles"))], given)
     >>> print(found["__name"], found["__tiles"])
-    parts B + 2
+    parts B
     """
     found = Fit()
-    return found if _all_fit(_read(template), tuple(given), found) else None
+    return found if _all_fit(tuple(template), tuple(given), found) else None
 
 
-def fit_value(template: str, value: Expression) -> Fit | None:
+def fit_value(template: Expression, value: Expression) -> Fit | None:
     """The same for an expression."""
     found = Fit()
-    wanted = expression(ast.parse(template, mode="eval").body)
-    return found if _fits(wanted, value, found) else None
-
-
-@cache
-def _read(template: str) -> Body:
-    return read(ast.parse(template).body)
+    return found if _fits(template, value, found) else None
 
 
 def same(one: object, other: object) -> bool:

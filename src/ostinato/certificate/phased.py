@@ -20,32 +20,43 @@ from ostinato.codegen.loops.expression import (
     Expression,
     Item,
     Name,
+    binary,
     call,
+    compare,
 )
-from ostinato.codegen.loops.statements import Body, Do, For, If, Let, Statement
+from ostinato.codegen.loops.statements import Add, Block, Body, Do, For, If, Let, Statement
 from ostinato.pdg.index import Expr, expr
 
 ITEM, ITEMS, ONE = Name("item"), Name("items"), Constant(1)
 
 SLICES = call("min", "nt", 8)  # items of the parts of arrays
-ROUNDED = "(max(0, __count) + nt - 1) // nt * nt"
-PARTS = "__name = max(1, nt // max(1, __tiles))"
-SOME = "if items > 0:\n    __core()"
-CORE = """
-if load_acquire(bar, 0) == phase:
-    ended = 0
-    item = claim(bar, phase, tid, nt, items, ended)
-    while item >= 0:
-        __done()
-        ended += 1
-        item = claim(bar, phase, tid, nt, items, ended)
-    if finish(bar, nt, items, ended) == 1:
-        __closing()
-        open_next(bar, nt)
-phase += 1
-rest(bar, phase, tid, nt)
-"""
-LENGTH = 3  # statements of that
+LAST = call("max", 0, "__count")
+ROUNDED = binary("*", binary("//", binary("-", binary("+", LAST, "nt"), 1), "nt"), "nt")
+PARTS = Let(("__name",), call("max", 1, binary("//", "nt", call("max", 1, "__tiles"))))
+LEAST = Let(("items",), call("max", 1, "items"))
+SOME = If(compare(">", "items", 0), (Do(call("__core")),))
+LENGTH = 3  # statements of the core
+
+
+def _core() -> Body:
+    """What workers do in a phase whose items are counted."""
+    out, claim = Block(), call("claim", "bar", "phase", "tid", "nt", "items", "ended")
+    with out.when(compare("==", call("load_acquire", "bar", 0), "phase")):
+        out.let("ended", 0)
+        out.let("item", claim)
+        with out.repeat(compare(">=", "item", 0)):
+            out.do(call("__done"))
+            out.add(Add("ended", ONE))
+            out.let("item", claim)
+        with out.when(compare("==", call("finish", "bar", "nt", "items", "ended"), 1)):
+            out.do(call("__closing"))
+            out.do(call("open_next", "bar", "nt"))
+    out.add(Add("phase", ONE))
+    out.do(call("rest", "bar", "phase", "tid", "nt"))
+    return out.body
+
+
+CORE = _core()
 
 
 @dataclass(frozen=True)
@@ -119,19 +130,21 @@ def read_phase(rest: list[Statement], scope: Scope) -> Phase:
         if not rest:
             raise refused(head, "no phase follows")
         here = rest.pop(0)
-        if found := fit("items = __items", [here]):
-            ends.append((ITEMS, found["__items"]))
-            break
-        if found := fit(PARTS, [here]):
+        if found := fit([PARTS], [here]):
             tiles = scope.read(found["__tiles"])
             parts[scope.bind(here, found["__name"])] = tiles
-        elif found := fit("__name = __end", [here]):
-            ends.append((Name(scope.bind(here, found["__name"])), found["__end"]))
-        else:
-            raise refused(here, "a phase begins with the number of its items")
-    least = fit("items = max(1, items)", rest[:1]) is not None
+            continue
+        match here:
+            case Let(("items",), end):
+                ends.append((ITEMS, end))
+                break
+            case Let((name,), end):
+                ends.append((Name(scope.bind(here, Name(name))), end))
+            case _:
+                raise refused(here, "a phase begins with the number of its items")
+    least = same(rest[:1], [LEAST])
     del rest[:least]
-    asked = fit(SOME, rest[:1])
+    asked = fit([SOME], rest[:1])
     core = asked.bodies["__core"] if asked else rest[:LENGTH]
     del rest[: 1 if asked else LENGTH]
     inside = fit(CORE, core)
@@ -155,7 +168,7 @@ def _chains(
     for name, end in ends:
         is_last = name == ITEMS
         more = _behind(first, end)
-        found = fit_value("max(0, __count)" if is_last else ROUNDED, more) if more else None
+        found = fit_value(LAST if is_last else ROUNDED, more) if more else None
         is_room = not is_last and more == Name("nt")
         match done:
             case (If(Compare("<", item, bound), mine, others),) if (
@@ -221,11 +234,12 @@ def _counted(phase: Phase, count: Expression, worker: tuple[Loop, ...] | Cut, sc
             if scope.read(count) == loop.hi - loop.lo:
                 return ""
         case (loop, _):
-            found = fit_value("__tiles * __parts", count)
-            name = str(found["__parts"]) if found else ""
-            tiles = loop.hi - loop.lo
-            if found and scope.read(found["__tiles"]) == tiles == phase.parts.get(name):
-                return name
+            match count:
+                case Binary("*", tiles, Name(parts)):
+                    if scope.read(tiles) == loop.hi - loop.lo == phase.parts.get(parts):
+                        return parts
+                case _:
+                    pass
         case more:
             raise Misemitted(f"three loops share out the work of a call: {more}")
     raise refused(phase.head, f"`{count}` is not the number of a chain's items")
@@ -239,14 +253,13 @@ def check_tile(phase: Phase, chain: Chain, loop: Loop, parts: str, scope: Scope)
     if not chain.body:
         raise refused(phase.head, "nothing is done for an item")
     here, which = chain.body[0], Binary("//", chain.own, Name(parts)) if parts else chain.own
-    found = fit("__name = __tile", [here])
-    match found and found["__tile"]:
-        case Binary("+", lo, tile) if found and same(tile, which):
+    match here:
+        case Let((name,), Binary("+", lo, tile)) if same(tile, which):
             begins = scope.read(lo)
-        case tile if found and same(tile, which):
+        case Let((name,), tile) if same(tile, which):
             begins = expr(0)
         case _:
             raise refused(here, "an item is another tile")
     if begins != loop.lo:
         raise refused(here, f"the tiles begin at {loop.lo}")
-    return scope.bind(here, found["__name"])
+    return scope.bind(here, Name(name))
