@@ -205,6 +205,6 @@ def test_rows_that_fill_a_tile_look_up_no_element_of_their_own() -> None:
     place = ot.input("place", over=b, dtype="int32") + 0
     table = ot.input("table", shape=(5, 2))
     program = ot.Program(y=ot.tanh(table[place + 1] @ ot.ones((2, 3))))
-    given = {"place": np.array([1, 3, 0], np.int32), "table": numbers(5, 2), "B": 3}
+    given: dict[str, Any] = {"place": np.array([1, 3, 0], np.int32), "table": numbers(5, 2), "B": 3}
     found = interpreted(program, **given)["y"]
     np.testing.assert_allclose(found, np.asarray(program.interpret(**given)["y"]), rtol=2e-5)
