@@ -20,7 +20,7 @@ _FILE = re.compile(r"# (curves/\w+\.py)\n")
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Write the files of the page; forget afterwards what they registered."""
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     for block in runs(read("extending.md")):
         if found := _FILE.match(block.source):
             file = tmp_path / found.group(1)
