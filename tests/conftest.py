@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from ostinato.runtime.build.source_module import Kept, Loaded, load_module
+from tests.extensions import forgotten
 from tests.property.poison import PoisonedPool, poisoned
 
 # `ci` draws the same programs at every run; HYPOTHESIS_PROFILE=dev looks for new ones.
@@ -32,6 +33,13 @@ def poisoned_arenas() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ostinato.runtime.run.frame.RESULTS", PoisonedPool())
         patch.setattr("ostinato.runtime.run.executor.empty_arena", poisoned)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def additions_are_forgotten() -> Iterator[None]:
+    """Forget the operators, folds and passes that a test or an example adds."""
+    with forgotten():
         yield
 
 

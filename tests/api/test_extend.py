@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -12,15 +12,8 @@ import pytest
 import ostinato as ot
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.functions import FUNCTIONS
-from tests.extensions import forgotten
 
 t = ot.dims("t")
-
-
-@pytest.fixture(autouse=True)
-def forget() -> Iterator[None]:
-    with forgotten():
-        yield
 
 
 def hard_mish(x: ot.Tensor) -> ot.Tensor:

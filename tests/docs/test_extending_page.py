@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.docs.page import read, runs
-from tests.extensions import forgotten
 
 MOST_LINES = 30
 _FILE = re.compile(r"# (curves/\w+\.py)\n")
@@ -26,8 +25,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             file = tmp_path / found.group(1)
             file.parent.mkdir(exist_ok=True)
             file.write_text(block.source)
-    with forgotten():
-        yield tmp_path / "curves"
+    yield tmp_path / "curves"
     for name in [name for name in sys.modules if name.split(".")[0] == "curves"]:
         del sys.modules[name]
 

@@ -256,4 +256,5 @@ def _key(pdg: Pdg, rules: RuleSet | None, options: Options) -> str:
     target = target_of(options.target)
     about = (chosen, repr(options), str(workers), code_digest(), repr(target), target.digest())
     given = with_added(pdg, options.passes)
-    return fingerprint(expanded(given), fingerprint(given), fingerprint(pdg), *about)
+    forms = {id(each): each for each in (pdg, given, expanded(given))}
+    return fingerprint(pdg, *about, *map(fingerprint, [*forms.values()][1:]))
