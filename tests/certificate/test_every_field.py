@@ -146,5 +146,5 @@ def test_a_field_is_checked_or_listed_with_a_reason(name: str) -> None:
 
 def test_what_is_listed_is_there_and_is_no_claim() -> None:
     assert SURVIVORS.keys() <= fields().keys()
-    for name in ("source.nodes.*.where", "hints.nest"):
+    for name in ("source.nodes.*.origins.*.*", "hints.nest"):
         assert next(survivors(fields()[name][0]), None) is not None
