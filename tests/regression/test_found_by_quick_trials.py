@@ -164,3 +164,13 @@ def test_shuffled_vectors_of_addresses_are_checked_lane_by_lane() -> None:
     recipe = Recipe(inputs, steps, 1, 1, ("float32",) * 3, wild=True)
     trial = Trial(recipe, (511,), seed=355, quick=True, exact=True, rules="some")
     quick(replace(trial, watched="addresses"))
+
+
+def test_a_sort_reads_a_recurrence_whose_cases_are_apart_as_a_whole() -> None:
+    # its rows were choices between the cases: "an operand of argsort has no memory"
+    steps = (
+        Step(op="huge_recurrence", a=0, b=0, dim=3, c=3, fold="logsumexp"),
+        Step(op="sorted", a=1, b=0, dim=1, c=2, fold="mean"),
+    )
+    recipe = Recipe((((0,), (2, 3)),), steps, 1, 1, ("float32",), wild=True)
+    quick(Trial(recipe, (821,), threads=1, seed=56, quick=True, rules="no vectorize"))

@@ -11,6 +11,7 @@ from dataclasses import replace
 from ostinato.codegen.ir.fresh_names import fresh
 from ostinato.codegen.ir.system import Call, Choice, Load, Statement, Value
 from ostinato.codegen.ir.values import Rewrite
+from ostinato.codegen.systems.whole_axes import JUMPING
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, every, negation, substitute_cond
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
@@ -41,8 +42,9 @@ def split_cases(
             out[case.name] = rewrite.clauses(case)
         if name in split:
             out[name] = _assembled(s, cases[name])
-        else:  # the operands of a product are loads: it reads the whole
-            out[name] = s if s.kind == "matmul" else rewrite.clauses(s)
+        else:  # operands of products, and rows that are read at any place, are loads of the whole
+            takes_loads = s.kind == "matmul" or (s.kind == "along" and s.fold in JUMPING)
+            out[name] = s if takes_loads else rewrite.clauses(s)
     return {name: s if s == statements.get(name) else _pruned(s) for name, s in out.items()}
 
 
