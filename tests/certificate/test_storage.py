@@ -201,7 +201,7 @@ def test_a_worker_reads_its_own_part_of_an_array_without_a_barrier() -> None:
     assert reader(k) == reader(expr(k) * 2 + r, 8) == ""
     assert "no barrier" in reader(15 - expr(k))
     assert "no barrier" in reader(expr(k) + r, 8)
-    assert reader(k, 20) == "`y` is cut, but not into parts of its own"
+    assert "no barrier" in reader(k, 20)
 
 
 def test_what_is_cut_is_not_ready_for_one_worker() -> None:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.codegen.ir.partial_sums import SLICES
 from ostinato.codegen.ir.system import Call as Function
 from ostinato.codegen.ir.system import Choice, Draw, Literal_, Load, Position, Statement, Value
 from ostinato.codegen.ir.tree import (
@@ -108,7 +107,7 @@ class Worker:
         self.plan = memory.plan
         self.registers: Registers = {}
         self.part, self.parts = 0, 1
-        self.is_sliced = False
+        self.slices = 0
         self.along: Span | None = None  # the loop of which it does a part of the steps
 
     def do(self, item: Item) -> Iterator[None]:
@@ -123,10 +122,12 @@ class Worker:
                     yield from self.step(inner, None, point | {step.span.dim: k})
         elif isinstance(step, Call):
             kernel = self.plan.kernels[step.kernel]
-            self.is_sliced, self.along = kernel.sliced, kernel.along
+            self.along = kernel.along
             if kernel.parallel is not None and tile is not None:
                 point = point | {kernel.parallel.dim: tile}
-            yield from self.trees(kernel.body, point)
+            for place, tree in enumerate(kernel.body):
+                self.slices = kernel.slices[place] if kernel.sliced else 0
+                yield from self.trees((tree,), point)
 
     def trees(self, trees: Sequence[Tree], point: Point) -> Iterator[None]:
         for tree in trees:
@@ -153,11 +154,11 @@ class Worker:
 
     def mine(self, size: int) -> range:
         """The positions of an outermost axis that this worker computes."""
-        if not self.is_sliced:
+        if not self.slices:
             return range(size)
-        each, rest = divmod(size, SLICES)
-        assert not rest, f"{size} positions are no {SLICES} slices"
-        first, end = (n * SLICES // self.parts for n in (self.part, self.part + 1))
+        each, rest = divmod(size, self.slices)
+        assert not rest, f"{size} positions are no {self.slices} slices"
+        first, end = (n * self.slices // self.parts for n in (self.part, self.part + 1))
         return range(each * first, each * end)
 
     # ------------------------------------------------------------ leaves
@@ -341,7 +342,7 @@ def every_phase(
 
 def items_of(chain: Chain, point: Point, workers: int) -> Iterator[Item]:
     tiles = [None] if chain.span is None else values(chain.span, False, point)
-    parts = min(workers, SLICES) if chain.sliced else 1
+    parts = min(workers, chain.slices) if chain.sliced else 1
     if chain.along is not None:
         parts = max(1, workers // max(1, len(tiles)))
     for tile, part in itertools.product(tiles, range(parts)):

@@ -22,7 +22,6 @@ from ostinato.certificate.fitted import Misemitted, Scope, fit, refused, same
 from ostinato.certificate.happens_before import Cut, Event, filled, written
 from ostinato.certificate.order import Loop, Moment
 from ostinato.certificate.phased import (
-    SLICES,
     Chain,
     Phase,
     check_items,
@@ -320,7 +319,8 @@ class _Reader:
         parts = check_items(phase, chain, worker, self.scope)
         own, shared, text = tuple[str, ...](), tuple[Expression, ...](), chain.body
         if isinstance(worker, Cut):
-            shared = (chain.own, SLICES)
+            assert chain.count is not None, "the parts of arrays are counted"
+            shared = (chain.own, chain.count)
         elif not worker:
             self.serial(phase.head, text, wanted)
             return

@@ -56,7 +56,8 @@ class Step:
     last place run in turns, at every position of the axes ``inner``. ``moves`` are reads whose
     values are the step's own and lie in its place already: where they hold, nothing is written.
     Where it is ``cut``, the elements are shared out: the first axis, of so many positions, consists
-    of equal parts, as many for each step, and a worker computes the same ones of every step.
+    of equal parts, as many for all steps that touch the same memory, and a worker computes the same
+    ones of each.
     """
 
     name: str

@@ -29,7 +29,6 @@ from ostinato.pdg.index import Expr, expr
 
 ITEM, ITEMS, ONE = Name("item"), Name("items"), Constant(1)
 
-SLICES = call("min", "nt", 8)  # items of the parts of arrays
 LAST = call("max", 0, "__count")
 ROUNDED = binary("*", binary("//", binary("-", binary("+", LAST, "nt"), 1), "nt"), "nt")
 PARTS = Let(("__name",), call("max", 1, binary("//", "nt", call("max", 1, "__tiles"))))
@@ -57,6 +56,15 @@ def _core() -> Body:
 
 
 CORE = _core()
+
+
+def is_sliced(count: Expression) -> bool:
+    """Whether it is a number of parts of arrays: no more than workers, and at least one."""
+    match count:
+        case Call("min", (Name("nt"), Constant(int() as slices))):
+            return slices > 0
+        case _:
+            return False
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,7 @@ class Chain:
         """Whether it has an item for any extents."""
         if self.count is None:
             return True
-        return any(same(self.count, one) for one in (ONE, SLICES))
+        return same(self.count, ONE) or is_sliced(self.count)
 
 
 @dataclass(frozen=True)
@@ -225,7 +233,7 @@ def _counted(phase: Phase, count: Expression, worker: tuple[Loop, ...] | Cut, sc
     """Check the number of a chain's items; the name of the number of parts of a tile."""
     match worker:
         case Cut():
-            if same(count, SLICES):
+            if is_sliced(count):
                 return ""
         case ():
             if same(count, ONE):

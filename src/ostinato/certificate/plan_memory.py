@@ -14,7 +14,6 @@ from ostinato.pdg.index import Dim, Expr
 
 SLOTS = ("full", "circular", "one")
 PLACES = ("global", "local", "register")
-PARTS = 8  # of the first axis of what is cut
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from ostinato.certificate.happens_before import (
     written,
 )
 from ostinato.certificate.order import Moment, Read, Step, box_of, needed_points
-from ostinato.certificate.plan_memory import PARTS, PLACES, SLOTS, Memory, Slot, Tensor
+from ostinato.certificate.plan_memory import PLACES, SLOTS, Memory, Slot, Tensor
 from ostinato.pdg import isl
 from ostinato.pdg.condition import Cond, at_least, equal, every, some
 from ostinato.pdg.index import Dim, Expr, expr, mod, substitute
@@ -63,16 +63,14 @@ class Use:
     def along(self) -> bool:
         """Whether a reader that is cut reads within the part of the element that it computes."""
         step, axes, sizes = self.reader.step, self.read.axes, self.tensor.axes
-        if step.cut is None or not axes or not sizes[0].is_const:
+        if step.cut is None or not axes or not (sizes[0].is_const and step.cut.is_const):
             return False
         here = expr(step.axes[0])
         if sizes[0] == step.cut:
             return axes[0] == here
-        rows = sizes[0].const // PARTS
+        rows, rest = divmod(sizes[0].const, step.cut.const)
         inner = (axes[0] - here * rows).as_dim()  # one of the rows of a part
-        return step.cut == expr(PARTS) and any(
-            d == inner and size == expr(rows) for d, size in self.read.ranges
-        )
+        return not rest and any(d == inner and size == expr(rows) for d, size in self.read.ranges)
 
     def gap(self, dim: Dim) -> int | None:
         """The distance from what is read along a dimension, if it is the same at every point."""
@@ -168,7 +166,7 @@ def _check_cut(event: Event, tensor: Tensor) -> None:
         return
     step = event.step
     runs = bool(step.axes) and step.axes[0] in step.inner and tensor.axes[0] == event.cut
-    equal_parts = event.cut.is_const and event.cut.const % PARTS == 0
+    equal_parts = event.cut.is_const and event.cut.const > 0
     shared = any(loop.parallel for loop in event.loops) or tensor.place == "local"
     if not runs or not equal_parts or shared:
         raise Misplaced(f"`{step.name}` is cut, but not into parts of its own")

@@ -52,6 +52,7 @@ class Records:
             predicted_ns,
             limit_ns(done, self.profile),
             self._shares(done),
+            workers=done.share,
         )
 
     def _equations(self, kernel: Kernel) -> tuple[Served, ...]:

@@ -29,6 +29,7 @@ class KernelRecord:
     - ``predicted_ns`` until the last worker is done, ``measured_ns`` the same in a profiled run;
     - ``limit_ns``: the least that the machine needs: for this arithmetic at its best rates, or for
       these bytes at the bandwidth of their level, whichever is longer;
+    - ``workers``: how many of those that there are a call employs;
     - ``shares``: in its predicted time, of operations of the user's by the place they are written.
     """
 
@@ -43,6 +44,7 @@ class KernelRecord:
     limit_ns: float = 0.0
     shares: Mapping[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
     measured_ns: float | None = None
+    workers: int = 1
 
     @property
     def roofline(self) -> float:
@@ -68,6 +70,7 @@ class KernelRecord:
             "parallel": self.parallel,
             "width": self.width,
             "calls": self.calls,
+            "workers": self.workers,
             "operations": dict(self.operations),
             "bytes": dict(self.bytes),
             "predicted_ns": self.predicted_ns,

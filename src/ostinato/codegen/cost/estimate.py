@@ -161,7 +161,7 @@ class _Walk:
             name for leaf, _, _ in leaves(kernel.body) for name in computed(leaf)
         )
         if kernel.parallel is None:
-            parts = self.workers if kernel.sliced else 1
+            parts = min(self.workers, max(kernel.slices)) if kernel.sliced else 1
             return start + self.trees(kernel.body, point) / parts
         tiles, inner = middle(kernel.parallel, point)
         self.needed.enter(kernel.parallel)

@@ -136,7 +136,7 @@ class _Walk:
             steps = middle(kernel.along, inner)[0] if kernel.along else 1
             into.share = max(into.share, min(self.workers, tiles * steps))
         if kernel.sliced:
-            into.share = max(into.share, self.workers)
+            into.share = max(into.share, min(self.workers, max(kernel.slices)))
         into.calls += times * tiles
         self.trees(kernel.body, inner, times * tiles, into.statements)
 

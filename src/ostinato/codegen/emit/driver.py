@@ -18,7 +18,6 @@ from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS
 from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.emit.kernel import bounds
 from ostinato.codegen.emit.names import Names
-from ostinato.codegen.ir.partial_sums import SLICES
 from ostinato.codegen.ir.tree import Barrier, Call, DriverLoop, Step
 from ostinato.codegen.loops.expression import (
     Constant,
@@ -216,7 +215,7 @@ class _Driver:
     def count(self, chain: Chain, dims: Inside) -> tuple[Expression, str]:
         """The number of a chain's items, and in how many parts each tile is."""
         if chain.sliced:
-            return call("min", "nt", SLICES), ""
+            return call("min", "nt", chain.slices), ""
         if chain.span is None:
             return ONE, ""
         tiles = expression(chain.span.hi - chain.span.lo, dims)

@@ -10,7 +10,6 @@ from ostinato.codegen.emit.address import Part, axis_parts, slot_parts, total
 from ostinato.codegen.emit.index_arithmetic import Names as IndexNames
 from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.value import Scope, print_index
-from ostinato.codegen.ir.partial_sums import SLICES
 from ostinato.codegen.ir.system import Load, Statement
 from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.loops.expression import (
@@ -39,12 +38,12 @@ class Function:
     places: dict[str, int]  # tensor -> its entry in the offset table
     names: Names
     dims: dict[Dim | Extent, str]
-    is_sliced: bool = False
+    slices: int = 0  # that the parts of workers consist of, in the tree that is written
     along: Span | None = None  # of the loop whose steps are shared out
     tensors: dict[str, str] = field(default_factory=dict[str, str])  # tensor -> local name
     products: list[Definition] = field(default_factory=list[Definition])
     blocks: list[dict[tuple[str, Expression], str]] = field(default_factory=lambda: [{}])
-    bounds: tuple[str, ...] = ()  # the first slice of this worker, and the one behind its last
+    bounds: dict[int, tuple[str, str]] = field(default_factory=dict[int, tuple[str, str]])
 
     @contextmanager
     def block(self) -> Generator[None]:
@@ -57,12 +56,12 @@ class Function:
 
     def slice(self, size: int) -> tuple[Expression, ...]:
         """The bounds of this worker's part of so many positions."""
-        if not self.bounds:
-            self.bounds = self.names.fresh("first"), self.names.fresh("end")
-        each = size // SLICES
+        if self.slices not in self.bounds:
+            self.bounds[self.slices] = self.names.fresh("first"), self.names.fresh("end")
+        each, bounds = size // self.slices, self.bounds[self.slices]
         if each == 1:
-            return tuple(map(Name, self.bounds))
-        return tuple(binary("*", each, bound) for bound in self.bounds)
+            return tuple(map(Name, bounds))
+        return tuple(binary("*", each, bound) for bound in bounds)
 
     def base(self, tensor: str, at: Expression) -> tuple[str, bool]:
         """The variable that holds an offset here, and whether it is new."""
@@ -98,9 +97,9 @@ class Function:
 
     def prologue(self) -> Iterable[Let]:
         """Find this worker's slices, and the start of every tensor that is used."""
-        for place, name in enumerate(self.bounds):
-            part = binary("+", PART, 1) if place else Name(PART)
-            yield Let((name,), binary("//", binary("*", part, SLICES), PARTS))
+        for slices, bounds in self.bounds.items():
+            for part, name in zip((Name(PART), binary("+", PART, 1)), bounds, strict=True):
+                yield Let((name,), binary("//", binary("*", part, slices), PARTS))
         for tensor, name in self.tensors.items():
             storage = self.storage(tensor)
             start: Expression = item(OFFSETS, self.places[tensor])

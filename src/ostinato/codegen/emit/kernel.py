@@ -100,9 +100,10 @@ def emit_kernel(plan: Plan, kernel: Kernel, number: int, reserved: frozenset[str
     for dim in dims_of_trees(kernel, plan):
         dims[dim] = names.fresh(dim.name)
     places = {tensor: k for k, tensor in enumerate(stored(plan))}
-    function = Function(plan, number, places, names, dims, kernel.sliced, kernel.along)
+    function = Function(plan, number, places, names, dims, along=kernel.along)
     body = Block()
-    for tree in kernel.body:
+    for place, tree in enumerate(kernel.body):
+        function.slices = kernel.slices[place] if kernel.sliced else 0
         emit_tree(tree, function, body)
     parts = (PART, PARTS) if kernel.sliced or kernel.along else ()
     integers = (LOCAL, KEY, *plan.extents, *(dims[d] for d in kernel.outer), *parts)
@@ -204,7 +205,7 @@ def _emit_units(
     if size == expr(1):
         out.add(function.store(tensor, start, unit))
         return
-    if function.is_sliced:
+    if function.slices:
         positions = function.slice(size.as_int())
     else:
         positions = (expression(size, function.dims),)

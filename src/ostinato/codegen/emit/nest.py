@@ -12,7 +12,6 @@ from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_arithmetic import condition, expression
 from ostinato.codegen.emit.tile_padding import extent
 from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
-from ostinato.codegen.ir.partial_sums import SLICES
 from ostinato.codegen.ir.system import Axis, Load, Statement, Value
 from ostinato.codegen.ir.tree import Nest, active
 from ostinato.codegen.loops import calls
@@ -107,9 +106,9 @@ class _Clause:
         if "squares" in plan.without:
             return {}
         found = transposed_copies(self.nest, self.clause, plan.statements, plan.storage)
-        if not found or not self.function.is_sliced:
+        if not found or not self.function.slices:
             return found
-        return found if first[0].size.as_int() % (SLICES * SQUARE) == 0 else {}
+        return found if first[0].size.as_int() % (self.function.slices * SQUARE) == 0 else {}
 
     def write(self, out: Block) -> None:
         todo = [
@@ -154,7 +153,7 @@ class _Clause:
         """
         name, extent = self._name(axis.index), self._extent(axis)
         bounds: tuple[Expression | int, ...] = (expression(extent, self.function.dims),)
-        if self.function.is_sliced and axis is self.nest.axes[0]:
+        if self.function.slices and axis is self.nest.axes[0]:
             bounds = self.function.slice(axis.size.as_int())
         each = self.function.plan.target.together(extent.const) if extent != axis.size else 0
         if 0 < each < extent.const:

@@ -163,9 +163,10 @@ class Kernel:
     """A run of trees, compiled to one function.
 
     ``outer`` are the dims that the driver binds (its loops, then the parallel dim if any): they are
-    arguments, like the extents in ``extents``. Of a ``sliced`` one workers compute some of
-    `SLICES` equal slices of every array, along its outermost axis. Where there are fewer tiles than
-    workers, these share out the steps of a tile ``along`` the dim of the loop that is the body.
+    arguments, like the extents in ``extents``. Of a ``sliced`` one workers compute
+    parts of every array, along its outermost axis; ``slices`` gives for each tree of the body the
+    number of equal slices that parts consist of. Where there are fewer tiles than workers, these
+    share out the steps of a tile ``along`` the dim of the loop that is the body.
     """
 
     name: str
@@ -174,6 +175,7 @@ class Kernel:
     parallel: Span | None
     sliced: bool = False
     along: Span | None = None
+    slices: tuple[int, ...] = ()
 
     @property
     def is_shared(self) -> bool:

@@ -12,7 +12,8 @@ iterations complete records.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from ostinato.codegen.ir.system import Statement, loads
 from ostinato.codegen.ir.tree import (
@@ -31,7 +32,7 @@ from ostinato.codegen.ir.tree import (
 )
 from ostinato.codegen.memory.scratch import scratch
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.planning.phases import is_shared
+from ostinato.codegen.planning.phases import is_shared, phases
 from ostinato.codegen.planning.slices import Slicer
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.target import Target
@@ -239,7 +240,24 @@ def drive(
     slicer = Slicer(statements, storage, target) if sliced else None
     driver = _Driver(statements, storage, readers, frozenset(published), slicer)
     steps = driver.guarded(driver.steps(trees, ()), set())
-    return Driven(tuple(driver.kernels), tuple(driver.accesses), tuple(steps))
+    kernels = list(driver.kernels)
+    for chain in _sliced(steps, kernels) if slicer else ():
+        bodies = [kernels[number].body for number in chain]
+        left = iter(slicer.numbers([tree for body in bodies for tree in body]) if slicer else ())
+        for number, body in zip(chain, bodies, strict=True):
+            kernels[number] = replace(kernels[number], slices=tuple(islice(left, len(body))))
+    return Driven(tuple(kernels), tuple(driver.accesses), tuple(steps))
+
+
+def _sliced(steps: Sequence[Step], kernels: Sequence[Kernel]) -> Iterator[tuple[int, ...]]:
+    """The kernels of every chain that is done in slices."""
+    for phase in phases(steps, kernels):
+        if isinstance(phase, DriverLoop):
+            yield from _sliced(phase.body, kernels)
+            continue
+        for chain in phase:
+            if chain.sliced:
+                yield tuple(step.kernel for step in chain.steps if isinstance(step, Call))
 
 
 def calls(steps: Sequence[Step]) -> Iterator[int]:

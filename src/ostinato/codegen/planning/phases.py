@@ -26,6 +26,7 @@ class Chain:
     span: Span | None = None
     along: Span | None = None
     sliced: bool = False
+    slices: int = 0  # of the array that has most
 
 
 Phase = tuple[Chain, ...]
@@ -70,7 +71,9 @@ def _chains(steps: Sequence[Step], kernels: Sequence[Kernel]) -> Iterator[Chain]
         if key == () or kernel is None:
             yield Chain(tuple(found[key]))
         else:
-            yield Chain(tuple(found[key]), kernel.parallel, kernel.along, kernel.sliced)
+            of = [kernels[step.kernel] for step in found[key] if isinstance(step, Call)]
+            slices = max((n for k in of for n in k.slices), default=0)
+            yield Chain(tuple(found[key]), kernel.parallel, kernel.along, kernel.sliced, slices)
 
 
 def _key(step: Step, kernels: Sequence[Kernel]) -> Hashable:

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
-from ostinato.codegen.ir.partial_sums import SLICES
 from ostinato.codegen.ir.system import Load, Statement, loads
 from ostinato.codegen.ir.tree import Fill, Leaf, Loop, Nest, Tree, active, computed, leaves
+from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.memory.transposed import transposed_copies
 from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, Expr, expr
 
+FEWEST = 8  # slices of an array: one with fewer is left to one worker
 REPEATED = 4  # how often a loop around runs, at least
 
 
@@ -88,7 +91,7 @@ class Slicer:
             if isinstance(leaf, Nest):
                 each = len(active(leaf)) * REPEATED ** len(path)
                 for axis in leaf.axes:
-                    each *= axis.pad.const if axis.pad.is_const else SLICES
+                    each *= axis.pad.const if axis.pad.is_const else FEWEST
                 out += each
         return out
 
@@ -137,7 +140,7 @@ class Slicer:
             return None
         lane, size = axes[0].index, axes[0].size.as_int()
         own = all(self.is_along(name, lane, axes[0].size) for name in computed(leaf))
-        return lane if size % SLICES == 0 and own else None
+        return lane if size % FEWEST == 0 and own else None
 
     def is_along(self, name: str, lane: Dim, size: Expr) -> bool:
         """Whether the outermost axis of what a statement computes is cut, in memory of all."""
@@ -184,10 +187,43 @@ class Slicer:
         size = s.result_axes[0].size.as_int()
         if axes[0].pad.const == size and load.axes[0].as_dim() == lane:
             return True
-        rows, rest = divmod(axes[0].pad.const, SLICES)
+        rows, rest = divmod(axes[0].pad.const, size)
         inner = (load.axes[0] - expr(lane) * rows).as_dim()
         whole = any(a.index == inner and a.size == expr(rows) for a in s.axes)
-        return size == SLICES and not rest and whole
+        return not rest and whole
+
+    def numbers(self, trees: Sequence[Tree]) -> tuple[int, ...]:
+        """For each of some trees that run at once how many slices the parts of workers consist of.
+
+        Trees that touch the same memory have the same boundaries, those of the shortest array.
+        """
+        touched, out = [self.touched(t) for t in trees], [self.most(t) for t in trees]
+        joined = list(range(len(trees)))
+        for k, one in enumerate(touched):
+            for other in (j for j in range(k) if one.shared(touched[j])):
+                old, new = joined[k], joined[other]
+                joined = [new if group == old else group for group in joined]
+        for group in set(joined):
+            members = [k for k, of in enumerate(joined) if of == group]
+            both = gcd(*(out[k] for k in members))
+            out = [both if k in members else number for k, number in enumerate(out)]
+        return tuple(out)
+
+    def most(self, tree: Tree) -> int:
+        """The slices that every array of a tree has; squares that are transposed are not cut."""
+        out = 0
+        for leaf, _, _ in leaves((tree,)):
+            axes = self.statements[computed(leaf)[0]].result_axes
+            size = (leaf.axes if isinstance(leaf, Nest) else axes)[0].size.as_int()
+            out = gcd(out, size // SQUARE if self.has_squares(leaf, size) else size)
+        return out
+
+    def has_squares(self, leaf: Leaf, size: int) -> bool:
+        """Whether a leaf transposes squares, at least as many beside each other as slices."""
+        if not isinstance(leaf, Nest) or size % (FEWEST * SQUARE):
+            return False
+        clauses = range(len(leaf.conds))
+        return any(transposed_copies(leaf, k, self.statements, self.storage) for k in clauses)
 
 
 def _number(pieces: Sequence[Piece]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ostinato.codegen.ir.fresh_names import fresh
-from ostinato.codegen.ir.partial_sums import ROW, SLICES
+from ostinato.codegen.ir.partial_sums import ROW, slices_of
 from ostinato.codegen.ir.system import Axis, Load, Statement
 from ostinato.codegen.ir.tree import Contraction, Fill, Leaf, Loop, Nest, Path, Tree, leaves
 from ostinato.codegen.ir.values import Rewrite
@@ -30,10 +30,11 @@ def split_folds(
     out: dict[str, Statement] = {}
     whole = "folds of matrices" in passes.without
     for name, s in statements.items():
-        apart = _apart(s, tiles)
+        apart, is_whole = _apart(s, tiles), True
         while True:
             if not apart and not whole and (found := _matrix(s)):
-                s, apart = _in_slices(s, *found)
+                s, apart = _in_slices(s, *found) if is_whole else (s, frozenset({found[1].index}))
+                is_whole = False
             if not apart:
                 break
             part = _partial(s, apart, fresh(f"{name}_part", {*statements, *out}))
@@ -55,11 +56,12 @@ def _matrix(s: Statement) -> tuple[Axis, Axis] | None:
 
 def _in_slices(s: Statement, row: Axis, lane: Axis) -> tuple[Statement, frozenset[Dim]]:
     """A fold over a matrix, and the indices that stay: the lane, and the slice of the rows."""
-    rows, rest = divmod(row.size.const, SLICES)
-    if not row.size.is_const or row.size != row.pad or rest or rows < 2:
+    slices = slices_of(row.size.const) if row.size.is_const and row.size == row.pad else 1
+    if slices == 1:
         return s, frozenset({lane.index})
+    rows = row.size.const // slices
     outer, inner = Dim(f"{row.index.name}_s"), Dim(f"{row.index.name}_r")
-    pair = (Axis(outer, expr(SLICES), expr(SLICES)), Axis(inner, expr(rows), expr(rows)))
+    pair = (Axis(outer, expr(slices), expr(slices)), Axis(inner, expr(rows), expr(rows)))
     axes = tuple(x for a in s.axes for x in (pair if a is row else (a,)))
     reduced = (s.reduced - {row.index}) | {outer, inner}
     moved = Rewrite({row.index: expr(outer) * rows + inner}).clauses(s)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Literal, NamedTuple
 
-from ostinato.codegen.ir.partial_sums import GROUPED, GROUPS, ROW, TILES
+from ostinato.codegen.ir.partial_sums import GROUPED, ROW, TILES, groups_of
 from ostinato.codegen.ir.scc import components
 from ostinato.codegen.ir.system import Axis, Load, Statement, System, loads
 from ostinato.codegen.ir.tree import Span
@@ -51,6 +51,7 @@ class Tile:
     outer: Dim
     inner: Dim
     group: Dim | None = None
+    groups: int = 1
 
     @property
     def count(self) -> Expr:
@@ -59,7 +60,9 @@ class Tile:
     @property
     def number(self) -> Expr:
         """Which tile it is."""
-        return expr(self.outer) if self.group is None else expr(self.outer) * GROUPS + self.group
+        return (
+            expr(self.outer) if self.group is None else expr(self.outer) * self.groups + self.group
+        )
 
     @property
     def size(self) -> Expr:
@@ -94,9 +97,10 @@ class Tile:
         last = Span(self.inner, expr(0), self.size)
         if self.group is None:
             return Span(self.outer, expr(0), self.count), last
-        most = floordiv(self.count + (GROUPS - 1), GROUPS)
-        mine = floordiv(self.count - self.group + (GROUPS - 1), GROUPS)
-        groups = Span(self.group, expr(0), minimum(GROUPS, self.count))
+        number = self.groups
+        most = floordiv(self.count + (number - 1), number)
+        mine = floordiv(self.count - self.group + (number - 1), number)
+        groups = Span(self.group, expr(0), minimum(number, self.count))
         return groups, Span(self.outer, expr(0), minimum(most, mine)), last
 
     def split(self, e: Expr) -> tuple[Expr, ...]:
@@ -106,7 +110,7 @@ class Tile:
         tile, place = floordiv(e, self.width), mod(e, self.width)
         if self.group is None:
             return tile, place
-        return mod(tile, GROUPS), floordiv(tile, GROUPS), place
+        return mod(tile, self.groups), floordiv(tile, self.groups), place
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,7 @@ def tile(system: System, widths: Mapping[str, int], workers: int, target: Target
         has_steps = _has_steps(d, own, carried)
         width = widths.get(d.name, 0)
         width = width or _width(d, own, system.hints, workers, has_steps, target)
-        tiles[d] = _tile(d, own, width)
+        tiles[d] = _tile(d, own, width, groups_of(_typical(d, system.hints)))
     forms: dict[str, dict[Dim, Form]] = {
         name: {d: _form(s, d, chosen[name], carried[name]) for d in tiles if d in s.dims}
         for name, s in statements.items()
@@ -293,11 +297,11 @@ def _typical(dim: Dim, hints: Mapping[str, int]) -> int:
     return _hinted(dim, {**usual, **hints}) or 0
 
 
-def _tile(dim: Dim, own: Sequence[Statement], width: int) -> Tile:
-    """The tiles of a dim along which ``own`` statements run."""
+def _tile(dim: Dim, own: Sequence[Statement], width: int, groups: int) -> Tile:
+    """The tiles of a dim along which ``own`` statements run, in groups where sums are large."""
     alone = all(s.reduced <= {dim} | {a.index for a in s.axes} for s in own if dim in s.reduced)
     group = Dim(f"{dim.name}_g") if alone and _sums(dim, own) >= GROUPED else None
-    return Tile(dim, width, Dim(f"{dim.name}_o"), Dim(f"{dim.name}_i"), group)
+    return Tile(dim, width, Dim(f"{dim.name}_o"), Dim(f"{dim.name}_i"), group, groups)
 
 
 def _sums(dim: Dim, own: Sequence[Statement]) -> int:

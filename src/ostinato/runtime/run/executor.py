@@ -16,6 +16,7 @@ from ostinato.pdg.errors import ArgumentError, MemoryLimitError, NonFiniteError,
 from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.node import UNSEEN
 from ostinato.report.memory_map import Stored
+from ostinato.report.worker_shares import COUNTS, WorkerShares
 from ostinato.runtime.build.linking import Entry
 from ostinato.runtime.build.source_module import Kept, Loaded, load_module
 from ostinato.runtime.run.arrays import Array, empty_arena, take_step
@@ -28,7 +29,7 @@ from ostinato.runtime.run.explanation import Explanation, MemoryUse
 from ostinato.runtime.run.frame import Frame, Outcome, empty_result
 from ostinato.runtime.run.placement import Placing
 from ostinato.runtime.run.spinning_pool import Crew
-from ostinato.runtime.run.worker_count import Crowd
+from ostinato.runtime.run.worker_count import PREDICTED, Crowd
 
 if TYPE_CHECKING:
     from ostinato.report.measured_run import RunProfile
@@ -332,6 +333,14 @@ class Executable:
                 out.append(failure(claim, values, execution.bound.extents, step))
         return [error for error in out if error is not None]
 
+    def shares(self, at: Mapping[str, int]) -> WorkerShares:
+        """How runs of some extents are divided over workers, and predicted for several numbers."""
+        prices = ((n, self.artifact.price(at, n).get(PREDICTED)) for n in COUNTS)
+        records = self.artifact.records(at, COUNTS[-1])
+        return WorkerShares(
+            {n: ns for n, ns in prices if ns is not None}, {r.name: r.workers for r in records}
+        )
+
     def explain(self, extents: Mapping[str, int] | None = None) -> Explanation:
         """What was compiled; memory and time are those of the given extents, or the last run's.
 
@@ -341,6 +350,7 @@ class Executable:
         is_sized = bool(at) or not self.artifact.interface.extents
         workers = self.workers(at) if is_sized else self.threads
         cost = {**self.artifact.price(at, workers), **explanation.cost}
+        explanation = replace(explanation, workers=self.shares(at))
         records = self.artifact.records(at, workers)
         if self._measured is not None and (extents is None or extents == self._measured[0]):
             records = tuple(

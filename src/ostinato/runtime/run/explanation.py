@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from ostinato.report.kernels import KernelRecord, kernels_text
 from ostinato.report.memory_map import Stored
+from ostinato.report.worker_shares import WorkerShares
 
 if TYPE_CHECKING:
     from ostinato.report.graph import Graph
@@ -57,6 +58,7 @@ class Explanation:
     without: tuple[str, ...] = ()  # optimisations that were left out
     title: str = ""
     records: tuple[KernelRecord, ...] = ()  # what each kernel serves, does and takes
+    workers: WorkerShares = field(default_factory=WorkerShares)
     draw: Callable[[], Drawn] = field(default=Drawn, compare=False, repr=False)
 
     def sections(self) -> dict[str, str]:
@@ -76,6 +78,7 @@ class Explanation:
             "memory": str(self.memory),
             "cost": "\n".join([*costs, f"priced by the profile: {self.profile}"]),
             **({"time": kernels_text(self.records)} if self.records else {}),
+            **({"workers": str(self.workers)} if self.workers.predicted_ns else {}),
             "loop IR": "\n\n".join(self.kernels),
         }
 
@@ -129,4 +132,4 @@ def _plain(value: object) -> object:
         return [_plain(each) for each in cast(tuple[object, ...], value)]
     if isinstance(value, KernelRecord):
         return value.data()
-    return asdict(value) if isinstance(value, MemoryUse) else value
+    return asdict(value) if isinstance(value, MemoryUse | WorkerShares) else value
