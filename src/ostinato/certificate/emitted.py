@@ -319,8 +319,9 @@ class _Reader:
         parts = check_items(phase, chain, worker, self.scope)
         own, shared, text = tuple[str, ...](), tuple[Expression, ...](), chain.body
         if isinstance(worker, Cut):
-            assert chain.count is not None, "the parts of arrays are counted"
-            shared = (chain.own, chain.count)
+            parted = chain.count if chain.count is not None else chain.guard
+            assert parted is not None, "an item of a chain is counted or guarded"
+            shared = (chain.own, parted)
         elif not worker:
             self.serial(phase.head, text, wanted)
             return

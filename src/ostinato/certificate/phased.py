@@ -224,7 +224,8 @@ def check_items(phase: Phase, chain: Chain, worker: tuple[Loop, ...] | Cut, scop
         names.add(_counted(phase, chain.guard, worker, scope))
     elif chain.spare or chain.count is None:
         raise refused(phase.head, "a chain has items that are not its own")
-    if len(names) != 1:
+    is_cut = isinstance(worker, Cut) and chain.count is not None and chain.guard is not None
+    if len(names) != 1 or (is_cut and not same(chain.count, chain.guard)):
         raise refused(phase.head, "an item is done in two ways")
     return names.pop()
 
