@@ -54,13 +54,11 @@ class Target:
 
     name: str
     vector_bytes: int  # of the widest register
-    block_rows: int  # of the sums of a product that registers hold
     line_bytes: int  # of the caches: what different workers write should not share one
     page_bytes: int  # a load waits for an earlier store to the same place of another page
     near_bytes: int  # of the caches of one worker
     far_bytes: int  # of the caches that all workers share
     tiles: Tiles
-    range_steps: int  # of a tile of a long range, whose scores stay in the nearest cache
     usual_workers: int  # so many tiles occupy them; of fewer, steps are shared out too
     alone_elements: int  # half of them take less time than workers need to meet a few times
     shared_elements: int  # of one kernel: less is done before other workers have come

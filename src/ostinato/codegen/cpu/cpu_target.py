@@ -40,7 +40,6 @@ def _writer() -> Writer:
 CPU = Target(
     name="cpu",
     vector_bytes=64,
-    block_rows=16,
     line_bytes=64,
     page_bytes=4096,
     near_bytes=1 << 20,
@@ -53,7 +52,6 @@ CPU = Target(
         beside_more=128,
         adding=64,
     ),
-    range_steps=128,
     usual_workers=8,
     alone_elements=2048,
     shared_elements=8192,
