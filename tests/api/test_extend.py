@@ -50,6 +50,25 @@ def _second(slope: ot.Tensor, x: ot.Tensor) -> ot.Tensor:
     return ot.grad((slope[:] * slope[:]).sum(), x)
 
 
+def test_an_operator_may_be_made_of_another_one() -> None:
+    mish = ot.extend.operator(hard_mish)
+
+    def twice(x: ot.Tensor) -> ot.Tensor:
+        return mish(mish(x)) + 1.0
+
+    x = ot.input("x", shape=(3,), over=t)
+
+    def program(f: Callable[[ot.Tensor], ot.Tensor]) -> ot.Program:
+        return ot.Program(y=f(x), slope=ot.grad(f(x)[:].sum(), x))
+
+    given = np.random.default_rng(3).normal(size=(4, 3))
+    expected = program(lambda x: hard_mish(hard_mish(x)) + 1.0).interpret(x=given)
+    named = program(ot.extend.operator(twice))
+    for found in (named.interpret(x=given), named.compile()(x=given)):
+        for name, value in expected.items():
+            np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6)
+
+
 def test_an_operator_may_decide_and_may_be_masked() -> None:
     near = ot.extend.operator(is_near)
     x = ot.input("x", over=t)

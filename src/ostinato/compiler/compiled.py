@@ -255,6 +255,5 @@ def _key(pdg: Pdg, rules: RuleSet | None, options: Options) -> str:
     chosen = "all" if rules is None else spell(rules.rules)
     target = target_of(options.target)
     about = (chosen, repr(options), str(workers), code_digest(), repr(target), target.digest())
-    given = with_added(pdg, options.passes)
-    forms = {id(each): each for each in (pdg, given, expanded(given))}
-    return fingerprint(pdg, *about, *map(fingerprint, [*forms.values()][1:]))
+    given = expanded(with_added(pdg, options.passes))
+    return fingerprint(pdg, *about, *(() if given is pdg else (fingerprint(given),)))

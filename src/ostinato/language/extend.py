@@ -13,7 +13,7 @@ from ostinato.language.surface import declare
 from ostinato.language.tensor import Tensor, apply, elementwise
 from ostinato.pdg.added_passes import ADDED, GraphPass, add
 from ostinato.pdg.errors import ArgumentError, OptionError
-from ostinato.pdg.expansion import expanding, operands
+from ostinato.pdg.expansion import expanding, operands, spelled_out
 from ostinato.pdg.functions import (
     FLOATS,
     FOLDS,
@@ -97,7 +97,7 @@ def _code(code: Operator, dtype: Dtype, arity: int) -> Node:
     if _elements(single) != _elements(several):
         fact = f"`{code.__name__}` depends on the shape of its operands"
         raise ArgumentError(fact, "Compute each element from the operands' alone.", place())
-    return single
+    return spelled_out(single)
 
 
 def _elements(node: Node) -> list[object]:

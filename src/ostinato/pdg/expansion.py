@@ -17,7 +17,7 @@ from ostinato.pdg.functions import FUNCTIONS, Array, Function, has_derivative
 from ostinato.pdg.index import expr
 from ostinato.pdg.meaning import tensorial
 from ostinato.pdg.node import Const, Dtype, Input, Map, Node, Pdg, named_if_not, postorder
-from ostinato.pdg.replace import replaced
+from ostinato.pdg.replace import rebuild, replaced
 
 
 def operands(dtype: Dtype, arity: int, sizes: Sequence[int] = ()) -> tuple[Node, ...]:
@@ -92,15 +92,20 @@ def _derivative(
     return adjoints.get(sought, a.number(0, z))
 
 
+def _spelled_out(node: Node, args: tuple[Node, ...]) -> Node | None:
+    if not isinstance(node.op, Map) or not (codes := FUNCTIONS[node.op.fn].code):
+        return None
+    code = codes[args[0].dtype]
+    return named_if_not(_applied(code, args, node.where)[code], node.origin)
+
+
+def spelled_out(code: Node) -> Node:
+    """The code of an operator with that of the operators in it."""
+    return rebuild((code,), _spelled_out)[code]
+
+
 def expanded(pdg: Pdg) -> Pdg:
     """Return the program with the code of operators in their place."""
-
-    def spelled_out(node: Node, args: tuple[Node, ...]) -> Node | None:
-        if not isinstance(node.op, Map) or not (codes := FUNCTIONS[node.op.fn].code):
-            return None
-        code = codes[args[0].dtype]
-        return named_if_not(_applied(code, args, node.where)[code], node.origin)
-
     if not any(isinstance(n.op, Map) and FUNCTIONS[n.op.fn].code for n in pdg.nodes()):
         return pdg
-    return replaced(pdg, spelled_out)
+    return replaced(pdg, _spelled_out)
