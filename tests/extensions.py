@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from ostinato.pdg.added_passes import ADDED
 from ostinato.pdg.functions import FOLDS, FUNCTIONS, REPEATED
+from ostinato.pdg.pass_record import ADDED
 
 
 @contextmanager

@@ -59,7 +59,7 @@ LATE = {
     ("ostinato.language.surface", "ostinato.inspection.rule_trace"),
     ("ostinato.language.surface", "ostinato.optim.optimizer"),
     ("ostinato.language.surface", "ostinato.rewrite.registry"),
-    ("ostinato.provenance.parts", "ostinato.nn.module"),
+    ("ostinato.provenance.place", "ostinato.nn.module"),
 }
 
 

@@ -12,11 +12,11 @@ from ostinato.certificate.extracted_terms import Field, Recurrent, Shape, Term, 
 from ostinato.certificate.replay import planned
 from ostinato.compiler.options import Request
 from ostinato.compiler.pipeline import code_digest, optimize_pdg
-from ostinato.pdg.added_passes import ADDED
 from ostinato.pdg.errors import CertificateError
 from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Node, Pdg
+from ostinato.pdg.pass_record import ADDED
 from ostinato.pdg.text.serial import numbered
 from ostinato.rewrite.engine.egglog_session import Cell
 from ostinato.rewrite.engine.language import SIGNATURE

@@ -22,7 +22,6 @@ from ostinato.compiler.targets import target_of
 from ostinato.language.shown import is_a, shown
 from ostinato.language.surface import declare_class
 from ostinato.machine.profile_store import profile_in_use
-from ostinato.pdg.added_passes import with_added
 from ostinato.pdg.claims import Claim
 from ostinato.pdg.errors import (
     ArgumentError,
@@ -32,6 +31,7 @@ from ostinato.pdg.errors import (
 )
 from ostinato.pdg.expansion import expanded
 from ostinato.pdg.node import UNSEEN, Pdg
+from ostinato.pdg.pass_record import with_added
 from ostinato.pdg.switches import debug
 from ostinato.pdg.text.fingerprint import fingerprint, spell
 from ostinato.provenance.place import calling_place, user_level

@@ -6,8 +6,7 @@ no order of loops, or too little memory, some passes run again.
 
 from __future__ import annotations
 
-from ostinato.pdg.added_passes import ADDED
-from ostinato.pdg.pass_record import Pass
+from ostinato.pdg.pass_record import ADDED, Pass
 
 PASSES: tuple[Pass, ...] = (
     # --- the dependence graph, before rules

@@ -20,12 +20,12 @@ from ostinato.compiler.options import Options, typical_extents
 from ostinato.compiler.targets import target_of
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile
-from ostinato.pdg.added_passes import with_added
 from ostinato.pdg.expansion import expanded
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, upper_bound
 from ostinato.pdg.node import Input, Node, Pdg
+from ostinato.pdg.pass_record import with_added
 from ostinato.pdg.switches import debug
 from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime.build.interpreter_turns import short_turns

@@ -11,7 +11,6 @@ import numpy as np
 from ostinato.language.array import reduction
 from ostinato.language.surface import declare
 from ostinato.language.tensor import Tensor, apply, elementwise
-from ostinato.pdg.added_passes import ADDED, GraphPass, add
 from ostinato.pdg.errors import ArgumentError, OptionError
 from ostinato.pdg.expansion import expanding, operands, spelled_out
 from ostinato.pdg.functions import (
@@ -32,7 +31,7 @@ from ostinato.pdg.node import (
     Reshape,
     postorder,
 )
-from ostinato.pdg.pass_record import Pass
+from ostinato.pdg.pass_record import ADDED, GraphPass, Pass, add
 from ostinato.provenance.place import place
 
 Operator: TypeAlias = Callable[..., Tensor]

@@ -2,19 +2,11 @@
 
 from ostinato.language.surface import declare
 from ostinato.nn import init
-from ostinato.nn.attention import Attention, attend
-from ostinato.nn.conv import Conv
-from ostinato.nn.dropout import dropout
-from ostinato.nn.embedding import Embedding
-from ostinato.nn.gru import GRU, GRUCell
-from ostinato.nn.linear import Linear
-from ostinato.nn.lstm import LSTM, LSTMCell
-from ostinato.nn.mlp import MLP
+from ostinato.nn.attention import Attention, attend, rope
+from ostinato.nn.cells import GRU, LSTM, GRUCell, LSTMCell, unroll
+from ostinato.nn.layers import Conv, Embedding, LayerNorm, Linear, RMSNorm, dropout
+from ostinato.nn.mlp import MLP, SwiGLU
 from ostinato.nn.module import Module, parameter
-from ostinato.nn.normalization import LayerNorm, RMSNorm
-from ostinato.nn.rope import rope
-from ostinato.nn.swiglu import SwiGLU
-from ostinato.nn.unroll import unroll
 
 __all__ = [
     "GRU",

@@ -1,15 +1,16 @@
-"""The multi-layer perceptron."""
+"""The multi-layer perceptron, and the gated feed-forward block."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from ostinato.language.functions import basic as functions
+from ostinato.language.functions.basic import silu
 from ostinato.language.kinds import Count, Finite
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor
 from ostinato.nn.init import Initializer, he_normal, lecun_normal, scaled
-from ostinato.nn.linear import Linear
+from ostinato.nn.layers import Linear
 from ostinato.nn.module import Module
 from ostinato.pdg.errors import OptionError
 from ostinato.provenance.place import place
@@ -75,3 +76,27 @@ class MLP(Module):
         for k, layer in enumerate(self.layers[:-1]):
             x = self._activation(layer(x)).named(f"{self._name}_{k}")
         return self.layers[-1](x)
+
+
+class SwiGLU(Module):
+    """``(silu(x @ gate) * (x @ up)) @ down``, without biases.
+
+    Shapes: x (..., size) -> (..., size); gate and up (size, hidden), down (hidden, size).
+    Source: Shazeer 2020, GLU variants improve transformer, equation 6.
+
+    >>> import ostinato as ot
+    >>> from ostinato import nn
+    >>> i, t = ot.dims("i t")
+    >>> nn.SwiGLU(16, 64, over=i)(ot.input("x", shape=(16,), over=t))
+    <float32[16] over (i, t)>
+    """
+
+    def __init__(
+        self, size: Count, hidden: Count, over: Over = (), *, name: str = "swiglu"
+    ) -> None:
+        self.gate = Linear(size, hidden, over, bias=False, name=f"{name}_gate")
+        self.up = Linear(size, hidden, over, bias=False, name=f"{name}_up")
+        self.down = Linear(hidden, size, over, bias=False, name=f"{name}_down")
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.down(silu(self.gate(x)) * self.up(x))

@@ -2,15 +2,11 @@
 
 from ostinato.language.surface import declare
 from ostinato.optim import schedule
-from ostinato.optim.adagrad import Adagrad
-from ostinato.optim.adam import Adam, AdamW
+from ostinato.optim.adaptive import LAMB, Adagrad, Adam, AdamW, RMSProp
 from ostinato.optim.average import exponential_average, running_average
 from ostinato.optim.clip import Clipped, clip_norm, clip_value, global_norm
-from ostinato.optim.lamb import LAMB
-from ostinato.optim.lion import Lion
+from ostinato.optim.momentum import SGD, Lion
 from ostinato.optim.optimizer import Optimizer, Schedule
-from ostinato.optim.rmsprop import RMSProp
-from ostinato.optim.sgd import SGD
 
 __all__ = [
     "LAMB",

@@ -1,7 +1,7 @@
 """Which operation of the user's program a value belongs to, without a word from the user.
 
 Environments, models, optimizers and gradients are known by what was called
-(`ostinato.provenance.parts`). The rest follows from the graph: what an environment needs is acting,
+(`ostinato.provenance.place`). The rest follows from the graph: what an environment needs is acting,
 what a derivative passes through and acting does not need is learning, what is summed up over later
 steps is a return. A value of which nothing is known belongs to the user's function that wrote it.
 """
