@@ -7,8 +7,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.codegen.ir.system import Axis, Clamp, Load, Statement, System
-from ostinato.codegen.lowering.prove_bounds import prove_bounds
-from ostinato.codegen.lowering.radix import below
+from ostinato.codegen.lowering.prove_bounds import below, prove_bounds
 from ostinato.pdg.condition import ALWAYS, Cond, at_least
 from ostinato.pdg.index import Dim, Expr, Extent, expr, minimum
 

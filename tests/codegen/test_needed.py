@@ -3,7 +3,7 @@
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.cost.trip_counts import Needed
+from ostinato.codegen.cost.leaf_cost import Needed
 from ostinato.codegen.cost.work import work
 from ostinato.codegen.ir.tree import Fill, Span
 from ostinato.machine.profile import Profile

@@ -97,7 +97,7 @@ PASSES: tuple[Pass, ...] = (
         necessary="loops compute equations",
     ),
     Pass(
-        "limits of words", "codegen.lowering.word_limits.require_limits",
+        "limits of words", "codegen.lowering.prove_bounds.require_limits",
         "Refuses index expressions that 64 bits may not hold.",
         needs="equations",
         gives="no index overflows",
@@ -111,7 +111,7 @@ PASSES: tuple[Pass, ...] = (
         necessary="a load outside of its tensor is undefined",
     ),
     Pass(
-        "padded outputs", "codegen.systems.padded_outputs.pad_outputs",
+        "padded outputs", "codegen.systems.prepare.pad_outputs",
         "Gives outputs whose shape follows the point a copy with zeros outside.",
         needs="equations",
         gives="every output is a box",
@@ -205,7 +205,7 @@ PASSES: tuple[Pass, ...] = (
         necessary="an order respects dependences",
     ),
     Pass(
-        "renamed dimensions", "codegen.systems.rename_extra_dims.untwin",
+        "renamed dimensions", "codegen.systems.delay.untwin",
         "Where there is no order: takes one index for one dimension, and begins again at layout.",
         needs="a component without an order",
         gives="equal equations",
@@ -299,7 +299,7 @@ PASSES: tuple[Pass, ...] = (
         gives="a copy inside one place writes nothing",
     ),
     Pass(
-        "scratch", "codegen.memory.scratch.scratches",
+        "scratch", "codegen.memory.storage.scratches",
         "Adds the memory that leaves need beside their tensors.",
         needs="trees of loops",
         gives="each worker has its own",
@@ -371,7 +371,7 @@ PASSES: tuple[Pass, ...] = (
         necessary="machine code is made of it",
     ),
     Pass(
-        "work of one worker", "codegen.emit.alone.pieces",
+        "work of one worker", "codegen.emit.driver.pieces",
         "Lets one worker do all between some barriers where extents leave little to do.",
         needs="work that gives the same whoever does it",
         gives="the same results",

@@ -345,8 +345,7 @@ def system_of(optimized: Rewritten, options: Options) -> System:
 
 def _lowered(pdg: Pdg, optimized: Rewritten, options: Options) -> System:
     from ostinato.codegen.lowering.lower import lower
-    from ostinato.codegen.lowering.prove_bounds import prove_bounds
-    from ostinato.codegen.lowering.word_limits import require_limits
+    from ostinato.codegen.lowering.prove_bounds import prove_bounds, require_limits
 
     made = options.passes.made
     system = made("equations", lower(pdg, optimized.batched, options.hints))

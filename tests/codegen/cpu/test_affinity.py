@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ostinato.codegen.cpu.affinity import bring, core, leave, own_thread, ran_ns
 from ostinato.codegen.cpu.flags import DRIVER
 from ostinato.codegen.cpu.numba_door import njit
+from ostinato.codegen.cpu.phase_workers import bring, core, leave, own_thread, ran_ns
 
 Array = npt.NDArray[Any]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has what moves them")

@@ -1,7 +1,7 @@
 """Which work one worker does by itself where it is little."""
 
 from ostinato.codegen.cpu.cpu_target import CPU
-from ostinato.codegen.emit.alone import pieces
+from ostinato.codegen.emit.driver import pieces
 from ostinato.codegen.ir.tree import Barrier, DriverLoop, Step
 from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.index import Expr, Extent, evaluate

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from ostinato.codegen.cost.communicated import middle, passing_ns
 from ostinato.codegen.cost.latency import waiting_ns
-from ostinato.codegen.cost.leaf_cost import Leaves, Point
-from ostinato.codegen.cost.trip_counts import Needed
+from ostinato.codegen.cost.leaf_cost import Leaves, Needed, Point
 from ostinato.codegen.ir.tree import (
     Barrier,
     Call,

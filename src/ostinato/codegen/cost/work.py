@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from ostinato.codegen.cost.communicated import middle
-from ostinato.codegen.cost.leaf_cost import Leaves, Point, clause_at, positions, size_at
-from ostinato.codegen.cost.trip_counts import Needed
+from ostinato.codegen.cost.leaf_cost import Leaves, Needed, Point, clause_at, positions, size_at
 from ostinato.codegen.ir.system import Axis, Call, Choice, Draw, Load, Statement, Value, children
 from ostinato.codegen.ir.tree import (
     Barrier,

@@ -1,19 +1,102 @@
 """Sine, cosine and tangent of any finite number.
 
 A three-part reduction modulo a quarter turn serves small arguments; vectors in which a lane is
-large take the exact reduction of `payne_hanek` for it, in float64.
+large take the exact reduction of Payne and Hanek for it, in float64: ``x = m * 2**e`` has an
+integer ``m``. Bits of 2/pi that make multiples of 4 with ``m * 2**e`` do not count, and those far
+behind do not either: 192 bits are enough for every float64.
 """
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from math import factorial
 from typing import TypeAlias
 
-from ostinato.codegen.cpu.llvm_text import Value
-from ostinato.codegen.cpu.payne_hanek import reduce_exactly
+from ostinato.codegen.cpu.llvm import declare, words
+from ostinato.codegen.cpu.llvm_text import I1, I64, I128, Value, constant, i64
 from ostinato.codegen.cpu.polynomials import PI, nearest, parts
 from ostinato.codegen.cpu.vector import Float, Vector
 from ostinato.codegen.cpu.vector_forms import rarely
+
+_WORDS = 21  # 64 zeros, then 2/pi as far as the largest exponent and 192 bits beyond need it
+
+
+def _arctan_of_inverse(n: int, bits: int) -> int:
+    """arctan(1/n) * 2**bits."""
+    total, power, k = 0, (1 << bits) // n, 0
+    while power:
+        total += (-power if k % 2 else power) // (2 * k + 1)
+        power //= n * n
+        k += 1
+    return total
+
+
+@cache
+def two_over_pi() -> tuple[int, ...]:
+    """64 zero bits and the bits of 2/pi behind the point, in words, by Machin's formula.
+
+    >>> two_over_pi()[0], two_over_pi()[1] / 2**64
+    (0, 0.6366197723675814)
+    """
+    bits = 64 * (_WORDS + 1)
+    pi = 4 * (4 * _arctan_of_inverse(5, bits) - _arctan_of_inverse(239, bits))
+    digits = (2 << 2 * bits) // pi >> 2 * 64
+    return (0, *((digits >> 64 * (_WORDS - 2 - k)) % 2**64 for k in range(_WORDS - 1)))
+
+
+def reduce_exactly(v: Vector, x: Value) -> tuple[Value, Value]:
+    """Return ``x`` minus the nearest multiple of pi/2, and that multiple's low bits.
+
+    For one finite float64 from 1 on, to its last bit; NaN for infinity.
+    """
+    b = v.builder
+    bits = v.bits(x)
+    exponent = b.and_(b.lshr(bits, i64(52)), i64(2047))
+    whole = b.or_(b.and_(bits, i64(2**52 - 1)), i64(2**52))
+    high, low = _product(v, whole, b.sub(exponent, i64(1075 - 62)))
+    moved = b.add(high, i64(2**61))
+    quarter = b.lshr(moved, i64(62))
+    rest = b.sub(b.and_(moved, i64(2**62 - 1)), i64(2**61))
+    turned = _scaled(v, rest, low)
+    is_negative = b.icmp_signed("<", bits, i64(0))
+    turned = b.select(is_negative, b.fneg(turned), turned)
+    is_finite = b.icmp_unsigned("<", exponent, i64(2047))
+    return (
+        b.select(is_finite, turned, v.const(float("nan"))),
+        b.select(is_negative, b.sub(i64(0), quarter), quarter),
+    )
+
+
+def _product(v: Vector, whole: Value, position: Value) -> tuple[Value, Value]:
+    """The upper 128 of the lower 192 bits of the product with 192 bits from the position on."""
+    b = v.builder
+    first, shift = b.lshr(position, i64(6)), b.and_(position, i64(63))
+    table = words(b.module, "two_over_pi", two_over_pi())
+    four = [b.load(b.gep(table, b.add(first, i64(k)))) for k in range(4)]
+    funnel = declare(b, "llvm.fshl.i64", I64, [I64] * 3)
+    three = [b.call(funnel, [four[k], four[k + 1], shift]) for k in range(3)]
+    factor = b.zext(whole, I128)
+    middle, least = (b.mul(factor, b.zext(each, I128)) for each in three[1:])
+    total = b.add(middle, b.lshr(least, constant(I128, 64)))
+    carried = b.trunc(b.lshr(total, constant(I128, 64)), I64)
+    return b.add(carried, b.mul(whole, three[0])), b.trunc(total, I64)
+
+
+def _scaled(v: Vector, high: Value, low: Value) -> Value:
+    """``(high * 2**64 + low) * 2**-126`` quarter turns as an angle; high is signed."""
+    b = v.builder
+    both = b.or_(b.shl(b.sext(high, I128), constant(I128, 64)), b.zext(low, I128))
+    is_negative = b.icmp_signed("<", high, i64(0))
+    size = b.select(is_negative, b.sub(constant(I128, 0), both), both)
+    count = declare(b, "llvm.ctlz.i128", I128, [I128, I1])
+    zeros = b.call(count, [size, constant(I1, 0)])
+    leading = b.trunc(b.lshr(b.shl(size, zeros), constant(I128, 65)), I64)
+    power = b.shl(b.sub(i64(1023 + 65 - 126), b.trunc(zeros, I64)), i64(52))
+    turned = b.fmul(b.sitofp(leading, v.type), v.floats(power))
+    upper, lower = parts(PI / 2, "float64", 2)
+    angle = v.fma(turned, v.const(upper), b.fmul(turned, v.const(lower)))
+    return b.select(is_negative, b.fneg(angle), angle)
+
 
 Unary: TypeAlias = Callable[[Vector, Value], Value]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import assert_never
 
 from ostinato.codegen.emit.calling import emit_call
-from ostinato.codegen.emit.early_exit import emit_end
 from ostinato.codegen.emit.function import (
     ARENA,
     KEY,
@@ -41,14 +41,16 @@ from ostinato.codegen.loops.expression import (
     Constant,
     Expression,
     Name,
+    Not,
     Tuple,
     binary,
     call,
     compare,
 )
-from ostinato.codegen.loops.statements import Block, Kind, Let, Remark
+from ostinato.codegen.loops.statements import Block, Break, Kind, Let, Remark
 from ostinato.codegen.loops.statements import Function as LoopFunction
 from ostinato.codegen.loops.types import ITEM_BYTES
+from ostinato.codegen.masks.early_exits import End
 from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.planned import Plan
@@ -57,7 +59,7 @@ from ostinato.codegen.systems.whole_axes import operands
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import fold_unit
-from ostinato.pdg.index import Dim, Extent, expr, product
+from ostinato.pdg.index import Dim, Expr, Extent, expr, product
 from ostinato.pdg.plaintext import plain
 
 ARRAYS: tuple[tuple[str, Kind], ...] = (("memory", "uint8[::1]"), ("table", "int64[::1]"))
@@ -253,3 +255,47 @@ def kept(storage: Storage) -> str:
     shape = " x ".join(str(e) for e in storage.shape if e != expr(1)) or "1"
     size = f"{shape} x {ITEM_BYTES[storage.dtype]} B"
     return f"{size} per worker" if storage.place == "local" else size
+
+
+def emit_end(end: End, loop: Loop, function: Function, out: Block) -> None:
+    """Leave the loop where the mask is false for all rows of the tile."""
+    mask, any_ = function.statement(end.mask), function.names.fresh(f"any_{end.mask}")
+    for axis in mask.result_axes:
+        function.dims.setdefault(axis.index, function.names.fresh(axis.index.name))
+    body = Body(function, frozenset(a.index for a in mask.result_axes))
+    found = function.load(end.mask, body.offset(_element(end, loop, function, expr(loop.dim))))
+    out.extend(body.hoisted)
+    out.let(any_, Constant(False))
+    with ExitStack() as stack:
+        for axis in mask.result_axes:
+            size = expression(axis.size, function.dims)
+            stack.enter_context(out.loop(function.dims[axis.index], size))
+        out.let(any_, binary("|", any_, found))
+    with out.when(Not(Name(any_))):
+        if end.fills:
+            _fill(end, loop, function, out)
+        out.add(Break())
+
+
+def _fill(end: End, loop: Loop, function: Function, out: Block) -> None:
+    """Write the steps of the mask that are not computed."""
+    mask, later = function.statement(end.mask), Dim("later")
+    name = function.dims[later] = function.names.fresh("later")
+    body = Body(function, frozenset((later, *(a.index for a in mask.result_axes))))
+    offset = body.offset(_element(end, loop, function, expr(later)))
+    last = expression(loop.span.hi, function.dims)
+    out.extend(body.hoisted)
+    with ExitStack() as stack:
+        first = binary("+", function.dims[loop.dim], 1)
+        stack.enter_context(out.loop(name, first, last))
+        for axis in mask.result_axes:
+            size = expression(axis.pad, function.dims)
+            stack.enter_context(out.loop(function.dims[axis.index], size))
+        out.add(function.store(end.mask, offset, calls.literal(False, "bool")))
+
+
+def _element(end: End, loop: Loop, function: Function, step: Expr) -> Load:
+    """The mask's element at a step, for the rows that the loops give."""
+    s = function.statement(end.mask)
+    dims = tuple(step if d == loop.dim else expr(d) for d in s.result_dims)
+    return Load(s.name, dims, tuple(expr(a.index) for a in s.result_axes), s.dtype)

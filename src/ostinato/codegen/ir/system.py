@@ -11,7 +11,7 @@ rows. A dim outside ``lanes`` runs point by point.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
@@ -255,3 +255,16 @@ class System:
     def reads(self, name: str) -> tuple[Load, ...]:
         """All loads of a statement, in clause order."""
         return tuple(x for _, value in self.statements[name].clauses for x in loads(value))
+
+
+def fresh(name: str, taken: Container[str]) -> str:
+    """The name, or the first of ``name_2``, ``name_3``, ... that is free.
+
+    >>> fresh("x_part", {"x_part", "x_part_2"})
+    'x_part_3'
+    """
+    count, chosen = 1, name
+    while chosen in taken:
+        count += 1
+        chosen = f"{name}_{count}"
+    return chosen

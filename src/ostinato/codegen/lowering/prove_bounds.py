@@ -5,22 +5,107 @@ of their clause and for all extents, that no index leaves the tensor; then the a
 as it is. What is not proved keeps ``clamp``: its indices are kept inside when the address is
 computed. Such a load is executed at points that nobody demands, or its value is not used:
 `ostinato.pdg.demand.inside` has proved that no demanded read leaves the box of what it reads.
+
+A system whose index expressions int64 may not hold is refused: what a user writes is small
+(`ostinato.pdg.limits`), but reads of reads compose, and their constants multiply.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from ostinato.codegen.ir.fresh_names import fresh
-from ostinato.codegen.ir.system import Call, Choice, Clamp, Load, Statement, System, Value, loads
+from ostinato.codegen.ir.system import (
+    Call,
+    Choice,
+    Clamp,
+    Draw,
+    Load,
+    Position,
+    Statement,
+    System,
+    Value,
+    children,
+    fresh,
+    loads,
+)
 from ostinato.codegen.ir.values import Rewrite, value_symbols
-from ostinato.codegen.lowering.radix import below
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, cond_symbols, every, negation
-from ostinato.pdg.index import Dim, Expr, dims_of, expr, maximum
+from ostinato.pdg.index import Dim, Expr, Extent, Product, dims_of, expr, maximum
+from ostinato.pdg.intervals import LARGEST
 from ostinato.pdg.isl import LowerBounds
+from ostinato.pdg.limits import compared, require_small
 from ostinato.pdg.quasi_affine import is_quasi_affine
+
+Monomial = tuple[Dim | Extent, ...]  # sorted by text, with repetition
+Polynomial = Counter[Monomial]
+
+
+def below(e: Expr, size: Expr, sizes: Mapping[Dim, Expr]) -> bool:
+    """Whether ``0 <= e < size`` follows from indices and extents that are never negative.
+
+    Every index stands for its last value: that is the largest that a sum of products without a
+    negative coefficient takes. ``sizes`` are those of the indices; other dims have their extents.
+    """
+    position, wanted = _polynomial(e), _polynomial(size)
+    if position is None or wanted is None or any(k < 0 for k in position.values()):
+        return False
+    for dim in sorted({d for m in position for d in m if isinstance(d, Dim)}, key=str):
+        last = _polynomial(sizes.get(dim, expr(dim.extent)) - 1)
+        if last is None or any(isinstance(s, Dim) for m in last for s in m):
+            return False
+        position = _substituted(position, dim, last)
+    position[()] += 1
+    wanted.subtract(position)
+    return all(k >= 0 for k in wanted.values())
+
+
+def _polynomial(e: Expr) -> Polynomial | None:
+    """The expression as a sum of products of dims and extents; None if it is none."""
+    out: Polynomial = Counter({(): e.const})
+    for atom, k in e.terms:
+        if isinstance(atom, Dim | Extent):
+            factors: Polynomial | None = Counter({(atom,): 1})
+        elif isinstance(atom, Product):
+            factors = _multiplied([_polynomial(f) for f in atom.of])
+        else:
+            return None
+        if factors is None:
+            return None
+        for monomial, times in factors.items():
+            out[monomial] += k * times
+    return out
+
+
+def _multiplied(factors: list[Polynomial | None]) -> Polynomial | None:
+    out: Polynomial = Counter({(): 1})
+    for factor in factors:
+        if factor is None:
+            return None
+        out = _product(out, factor)
+    return out
+
+
+def _product(left: Polynomial, right: Polynomial) -> Polynomial:
+    out: Polynomial = Counter()
+    for a, j in left.items():
+        for b, k in right.items():
+            out[tuple(sorted((*a, *b), key=str))] += j * k
+    return out
+
+
+def _substituted(of: Polynomial, dim: Dim, by: Polynomial) -> Polynomial:
+    out: Polynomial = Counter()
+    for monomial, k in of.items():
+        rest = tuple(s for s in monomial if s != dim)
+        power = len(monomial) - len(rest)
+        value = _multiplied([Counter({rest: k}), *[by] * power])
+        assert value is not None, "a product of polynomials is one"
+        out.update(value)
+    return out
+
 
 Sizes = dict[Dim, Expr]
 WALKING = ("matmul", "along", "host")  # kinds whose code goes along operands by steps
@@ -144,3 +229,47 @@ class _Copies:
         )  # fmt: skip
         at = tuple(map(expr, dims)), tuple(expr(a.index) for a in axes)
         return Load(name, *at, load.dtype)
+
+
+COMPOSED = 4 * LARGEST
+"""The most that composed expressions may compute; tiles and strides still have room above it."""
+
+
+def require_limits(system: System) -> System:
+    """Return the system, all of whose index expressions int64 holds at any extents.
+
+    Errors: AffineError.
+    """
+    done: set[Expr] = set()
+    for s in system.statements.values():
+        for e in _expressions(s):
+            if e not in done:
+                done.add(require_small(e, s.where, COMPOSED))
+    return system
+
+
+def _expressions(s: Statement) -> Iterator[Expr]:
+    for axis in s.axes:
+        yield axis.size
+        yield axis.pad
+    todo: list[Value] = []
+    for cond, value in s.clauses:
+        yield from compared(cond)
+        todo.append(value)
+    while todo:
+        value = todo.pop()
+        todo.extend(children(value))
+        match value:
+            case Position(of):
+                yield of
+            case Load(_, dims, axes):
+                yield from dims
+                yield from axes
+                yield from (pick.axis.size for pick in value.picks)
+            case Draw(_, _, point, element):
+                yield from point
+                yield element
+            case Choice(cond):
+                yield from compared(cond)
+            case _:
+                pass

@@ -16,10 +16,13 @@ from ostinato.codegen.ir.extents import Spans, stored_points
 from ostinato.codegen.ir.system import Axis, Statement
 from ostinato.codegen.ir.tree import (
     Contraction,
+    Leaf,
     Loop,
     Nest,
     Site,
+    Sweep,
     Tree,
+    leaves,
     sites,
 )
 from ostinato.codegen.scheduling.deps import HERE, Dep, Unit, idle_loads
@@ -213,3 +216,20 @@ def input_storage(s: Statement) -> Storage:
     """Inputs lie as the user gives them."""
     slots = tuple(Slot(d, "full", expr(d.extent)) for d in s.result_dims)
     return Storage(s.name, "global", slots, s.result_axes, s.dtype)
+
+
+def scratch(leaf: Leaf, statements: Mapping[str, Statement]) -> Storage | None:
+    """A second row of positions, where sorting merges to and fro."""
+    if not isinstance(leaf, Sweep) or statements[leaf.statement].fold != "argsort":
+        return None
+    s = statements[leaf.statement]
+    single = Axis(Dim("k"), expr(1), expr(1))
+    row = next((a for a in s.result_axes if a.index == s.along), single)
+    axis = Axis(row.index, row.pad, row.pad)
+    return Storage(f"{s.name} scratch", "local", (), (axis,), s.dtype)
+
+
+def scratches(trees: Sequence[Tree], statements: Mapping[str, Statement]) -> dict[str, Storage]:
+    """The scratch memory of all leaves, by name."""
+    found = (scratch(leaf, statements) for leaf, _, _ in leaves(tuple(trees)))
+    return {s.tensor: s for s in found if s is not None}

@@ -30,8 +30,7 @@ from ostinato.codegen.ir.tree import (
     computed,
     leaves,
 )
-from ostinato.codegen.memory.scratch import scratch
-from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.memory.storage import Storage, scratch
 from ostinato.codegen.planning.phases import is_shared, phases
 from ostinato.codegen.planning.slices import Slicer
 from ostinato.codegen.scheduling.deps import HERE, Dep

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ostinato.codegen.ir.extents import Sizes
-from ostinato.codegen.ir.fresh_names import fresh
-from ostinato.codegen.ir.system import Call, Load, Statement, System, loads
+from ostinato.codegen.ir.system import Call, Load, Statement, System, fresh, loads
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.planning.long_lived import Kept
 from ostinato.codegen.systems.equation_cost import point_ns

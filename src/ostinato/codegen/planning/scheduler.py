@@ -17,13 +17,12 @@ from ostinato.codegen.scheduling.deps import Dep, Unit, dependences
 from ostinato.codegen.scheduling.epilogues import join_epilogues, units_of
 from ostinato.codegen.scheduling.legality import check_schedule
 from ostinato.codegen.scheduling.regions import Scheduler, Unordered, cycle_error
-from ostinato.codegen.systems.delay import delay
+from ostinato.codegen.systems.delay import delay, untwin
 from ostinato.codegen.systems.layout import lay_out
 from ostinato.codegen.systems.masked_sums import masked_sums
 from ostinato.codegen.systems.matmul_form import as_folds, find_products
 from ostinato.codegen.systems.partial_folds import split_folds
 from ostinato.codegen.systems.prepare import needed, prepare
-from ostinato.codegen.systems.rename_extra_dims import untwin
 from ostinato.codegen.systems.split import split_cases
 from ostinato.codegen.systems.tile import Tiled
 from ostinato.codegen.systems.value_numbering import merged, same_in_loops

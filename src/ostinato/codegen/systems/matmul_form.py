@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.ir.extents import Sizes
-from ostinato.codegen.ir.fresh_names import fresh
-from ostinato.codegen.ir.system import Axis, Call, Load, Statement
+from ostinato.codegen.ir.system import Axis, Call, Load, Statement, fresh
 from ostinato.codegen.ir.tree import Contraction, Form
 from ostinato.codegen.systems.axes import coefficient
 from ostinato.machine.cost_model import REFERENCE

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ostinato.codegen.ir.fresh_names import fresh
 from ostinato.codegen.ir.partial_sums import ROW, slices_of
-from ostinato.codegen.ir.system import Axis, Load, Statement
+from ostinato.codegen.ir.system import Axis, Load, Statement, fresh
 from ostinato.codegen.ir.tree import Contraction, Fill, Leaf, Loop, Nest, Path, Tree, leaves
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import long_axes

@@ -17,12 +17,14 @@ from ostinato.codegen.ir.system import (
     Load,
     Pick,
     Statement,
+    System,
     Value,
+    fresh,
     loads,
 )
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import is_tiny
-from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, cond_symbols, every
 from ostinato.pdg.index import dims_of, expr, substitute
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
 
@@ -124,3 +126,36 @@ def _selected(load: Load, pick: Pick) -> Value:
         before = Call("le", (index, Literal_(k, index.dtype)), "bool")
         value = Call("where", (before, at(k), value), load.dtype)
     return value
+
+
+def pad_outputs(system: System) -> System:
+    """Give every ragged output a copy over its whole box, zero outside the shape of a point."""
+    statements = dict(system.statements)
+    outputs = dict(system.outputs)
+    for name, tensor in system.outputs.items():
+        s = system.statements[tensor]
+        if any(dims_of(a.size) for a in s.result_axes):
+            padded = _padded(s, fresh(f"{tensor}_padded", statements))
+            statements[padded.name] = padded
+            outputs[name] = padded.name
+    return replace(system, statements=statements, outputs=outputs)
+
+
+def _padded(s: Statement, name: str) -> Statement:
+    dims, axes = s.result_dims, s.result_axes
+    load = Load(s.name, tuple(map(expr, dims)), tuple(expr(a.index) for a in axes), s.dtype)
+    zero = Literal_(False if s.dtype == "bool" else 0, s.dtype)
+    inside = every(*(at_least(a.size - 1, a.index) for a in axes))
+    return replace(
+        s,
+        name=name,
+        base=s.lowered,
+        kind="map",
+        dims=dims,
+        axes=tuple(Axis(a.index, a.pad, a.pad) for a in axes),
+        clauses=((ALWAYS, Choice(inside, load, zero, s.dtype)),),
+        lanes=s.lanes & set(dims),
+        reduced=frozenset(),
+        fold="",
+        along=None,
+    )

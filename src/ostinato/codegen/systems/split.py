@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ostinato.codegen.ir.fresh_names import fresh
-from ostinato.codegen.ir.system import Call, Choice, Load, Statement, Value
+from ostinato.codegen.ir.system import Call, Choice, Load, Statement, Value, fresh
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.whole_axes import JUMPING
 from ostinato.pdg import isl

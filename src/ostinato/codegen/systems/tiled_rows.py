@@ -18,9 +18,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ostinato.codegen.ir.extents import Sizes
-from ostinato.codegen.ir.fresh_names import fresh
 from ostinato.codegen.ir.partial_sums import TILES
-from ostinato.codegen.ir.system import Axis, Load, Statement, System, loads
+from ostinato.codegen.ir.system import Axis, Load, Statement, System, fresh, loads
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.equation_cost import point_ns
 from ostinato.codegen.systems.tile import balanced_width, carried_dims, serial_dims

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ostinato.codegen.ir.fresh_names import fresh
-from ostinato.codegen.ir.system import Axis, Call, Load, Statement, System, Value
+from ostinato.codegen.ir.system import Axis, Call, Load, Statement, System, Value, fresh
 from ostinato.codegen.ir.values import value_symbols
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS
