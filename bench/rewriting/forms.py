@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from ostinato.compiler.fastest import Sparing
+from ostinato.compiler.forms import Sparing
 from ostinato.machine.profile import Profile
 from ostinato.rewrite.extract.export import EGraph, ENode
 from ostinato.rewrite.extract.pricing import Pricing

@@ -16,7 +16,6 @@ from ostinato.language import debug, extend, random
 from ostinato.language.carry import CarriedRecord, Carry, carried, carry
 from ostinato.language.custom_gradient import custom_gradient
 from ostinato.language.dims import Condition, Dimension, IndexExpression, dim, dims
-from ostinato.language.functions.activations import elu, hard_tanh, leaky_relu, mish, softsign
 from ostinato.language.functions.along import (
     argsort,
     cummax,
@@ -120,21 +119,26 @@ from ostinato.language.functions.elementary import (
     arctanh,
     cosh,
     digamma,
+    elu,
     erf,
     erfc,
     exp2,
     fmod,
+    hard_tanh,
     hypot,
     isinf,
     isnan,
+    leaky_relu,
     lgamma,
     log2,
     log10,
     logaddexp,
+    mish,
     nan_to_num,
     reciprocal,
     rsqrt,
     sinh,
+    softsign,
     trunc,
 )
 from ostinato.language.functions.repetition import meshgrid, pad, repeat, roll, tile

@@ -11,8 +11,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.certificate import rule_proofs
-from ostinato.certificate.rule_proofs import check_rules
-from ostinato.certificate.texts import Unproved
+from ostinato.certificate.rule_proofs import Unproved, check_rules
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.registry import every_rule
 from ostinato.runtime.build import objects

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.cli.events import events
+from ostinato.cli.run_directory import events
 from ostinato.cli.training import Row
 from ostinato.pdg.errors import OptionError
 

@@ -6,7 +6,7 @@ import numpy as np
 from rich.console import Console
 
 from ostinato.cli.curve import running_mean, write_learning_curve
-from ostinato.cli.progress import line, plain_sink, progress
+from ostinato.cli.run import line, plain_sink, progress
 from ostinato.cli.run_directory import metrics, prepare, write_config, write_kernels
 from ostinato.cli.training import Row
 

@@ -10,7 +10,7 @@ from ostinato.compiler.pipeline import optimize_pdg, plan_of
 from ostinato.language.tensor import Tensor
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile
-from ostinato.runtime.run import uncopied
+from ostinato.runtime.run import frame
 
 PROFILE = Profile()
 COST = CostModel(PROFILE)
@@ -93,7 +93,7 @@ def test_what_stays_where_it_is_costs_no_copy() -> None:
     x, y = ot.input("x", over=(b, t)), ot.recurrent("y", over=(b, t))
     y[b, 0] = x[b, 0]
     y[b, t + 1] = 0.5 * y + x[b, t + 1]
-    assert LARGE == uncopied.LARGE
+    assert LARGE == frame.LARGE
     assert of(ot.Program(y=x * 2.0), B=256, T=256).arguments == 0.0
     assert of(ot.Program(y=x * 2.0), B=256, T=255).arguments > 0.0  # the last tile has fewer
     assert of(ot.Program(y=y), B=256, T=256).arguments >= 256 * 256 * PROFILE.copy_ns

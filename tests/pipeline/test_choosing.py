@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.compiler.fastest import CHEAPEST, GAIN, fastest
+from ostinato.compiler.forms import CHEAPEST, GAIN, fastest
 from ostinato.pdg.errors import CycleError
 from ostinato.rewrite.optimize import Optimized, RewriteOptions, Rewriting
 
@@ -52,7 +52,7 @@ def test_a_form_without_a_schedule_is_passed_over(forms: Rewriting) -> None:
 
 
 def test_a_large_program_has_one_form(forms: Rewriting, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostinato.compiler.fastest.MOST_NODES", 4)
+    monkeypatch.setattr("ostinato.compiler.forms.MOST_NODES", 4)
     chosen = fastest(forms, saying())
     assert chosen.pdg == forms.best().pdg and chosen.times == {}
 

@@ -3,7 +3,7 @@
 import pytest
 
 import ostinato as ot
-from ostinato.compiler.smallest import HALVINGS, PRICES, Room, Taken, fitting
+from ostinato.compiler.forms import HALVINGS, PRICES, Room, Taken, fitting
 from ostinato.pdg.errors import MemoryLimitError
 from ostinato.rewrite.optimize import Optimized, RewriteOptions, Rewriting
 

@@ -7,7 +7,7 @@ import pytest
 
 from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.codegen.target import Target
-from ostinato.compiler import targets
+from ostinato.compiler import options
 from tests.pipeline.programs import SMALL
 
 
@@ -23,7 +23,7 @@ from tests.pipeline.programs import SMALL
 def test_another_target_makes_another_program_with_the_same_meaning(
     other: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(targets.TARGETS, other.name, lambda: other)
+    monkeypatch.setitem(options.TARGETS, other.name, lambda: other)
     make, extents = SMALL["crowd"]
     usual, changed = (make().compile(target=name, threads=2) for name in ("cpu", other.name))
     assert usual.executable.key != changed.executable.key
@@ -38,5 +38,5 @@ def test_another_target_makes_another_program_with_the_same_meaning(
 def test_the_same_name_with_other_sizes_has_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
     make, _ = SMALL["crowd"]
     before = make().compile(threads=2).executable.key
-    monkeypatch.setitem(targets.TARGETS, "cpu", lambda: replace(CPU, far_bytes=1 << 30))
+    monkeypatch.setitem(options.TARGETS, "cpu", lambda: replace(CPU, far_bytes=1 << 30))
     assert make().compile(threads=2).executable.key != before

@@ -22,14 +22,14 @@ import numpy as np
 import ostinato as ot
 from ostinato.certificate.document import read
 from ostinato.certificate.verify import REFUSALS, checks_of
-from ostinato.compiler import fastest
+from ostinato.compiler import forms as program_forms
 from ostinato.compiler.compiled import Compiled
 from ostinato.compiler.passes import PASSES
 from ostinato.pdg.errors import DomainError, MemoryLimitError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Pdg
-from ostinato.rewrite.load import range_tiles as long_ranges
+from ostinato.rewrite.load import range_rows as long_ranges
 from ostinato.rewrite.optimize import RewriteOptions, optimize
 from ostinato.rewrite.registry import RuleSet
 from tests.property.definition import Definition, Undefined, define
@@ -231,16 +231,16 @@ def rewritten(bench: Bench, rules: RuleSet, given: Mapping[str, Any]) -> dict[st
 @check
 def forms(bench: Bench) -> None:
     """A form whose choice other prices make agrees, with long ranges in tiles of three steps."""
-    name = random.Random(bench.trial.seed).choice((fastest.TILES, *fastest.SPARING))
-    only = {name: fastest.SPARING[name]}
+    name = random.Random(bench.trial.seed).choice((program_forms.TILES, *program_forms.SPARING))
+    only = {name: program_forms.SPARING[name]}
     with (
         TemporaryDirectory() as cache,
         mock.patch.dict(os.environ, OSTINATO_CACHE_DIR=cache),
         mock.patch.object(long_ranges, "WIDTH", 3),
-        mock.patch.object(fastest, "SPARING", only),
-        mock.patch.object(fastest, "NEAR", 0),
-        mock.patch.object(fastest, "GAIN", math.inf),
-        mock.patch.object(fastest, "MOST_NODES", math.inf),
+        mock.patch.object(program_forms, "SPARING", only),
+        mock.patch.object(program_forms, "NEAR", 0),
+        mock.patch.object(program_forms, "GAIN", math.inf),
+        mock.patch.object(program_forms, "MOST_NODES", math.inf),
     ):
         hints = dict.fromkeys(bench.program.extents, 40)
         other = bench.program.compile(rules=bench.rules, threads=2, hints=hints)

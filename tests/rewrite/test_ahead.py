@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from ostinato.rewrite.engine.background import Ahead
+from ostinato.rewrite.optimize import Ahead
 
 
 def test_a_failure_is_raised_where_the_value_is_asked_for() -> None:

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import ostinato as ot
 from ostinato import nn
 from ostinato.compiler.compiled import Compiled
-from ostinato.compiler.fastest import SPARING, TILES
+from ostinato.compiler.forms import SPARING, TILES
 from ostinato.pdg.functions import Array
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Pdg
-from ostinato.rewrite.load import range_tiles
+from ostinato.rewrite.load import range_rows
 from ostinato.rewrite.optimize import Optimized, RewriteOptions, Rewriting
 from ostinato.rewrite.prove.instance_claims import run, wrong_terms
 from ostinato.rewrite.registry import every_rule
@@ -97,7 +97,7 @@ def test_sums_in_tiles_are_those_of_the_definition(
     spelling: str, name: str, b: int, t: int, special: bool
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(range_tiles, "WIDTH", NARROW)
+        patch.setattr(range_rows, "WIDTH", NARROW)
         steps = RANGES[name]
         program = summed(steps) if spelling == "summed" else attention(steps, spelling == "masked")
         found = in_tiles(program)
@@ -116,21 +116,21 @@ FIRING = [i for i in (*FOLDS, *ELEMENTWISE, *INWARDS) if i.fires]
 def test_all_that_is_called_equal_is_where_there_are_several_tiles(
     instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(range_tiles, "WIDTH", NARROW)
+    monkeypatch.setattr(range_rows, "WIDTH", NARROW)
     rules = [every_rule()[name] for name in (*instance.fires, *instance.beside)]
     done = run(rules, instance.build(Sizes()))
     assert wrong_terms(done, {"B": 2, "T": 5, "I": 2}, True, (1,)) > 0
 
 
 def test_a_short_window_has_no_tiles() -> None:
-    assert not range_tiles.tile_dims(attention(window).pdg)
+    assert not range_rows.tile_dims(attention(window).pdg)
 
 
 def test_a_range_that_may_be_empty_has_no_tiles() -> None:
     b, t = ot.dims("b t")
     k = ot.input("k", over=(b, t))
     before = ot.softmax(k[b, :t])
-    assert not range_tiles.tile_dims(ot.Program(y=(before * k[b, :t]).sum(0)).pdg)
+    assert not range_rows.tile_dims(ot.Program(y=(before * k[b, :t]).sum(0)).pdg)
 
 
 LONG = {"B": 2, "T": 4096}

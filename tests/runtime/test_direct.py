@@ -9,7 +9,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.compiler.compiled import Compiled
-from ostinato.runtime.run import uncopied
+from ostinato.runtime.run import frame
 from ostinato.runtime.run.frame import Frame
 
 Array = npt.NDArray[Any]
@@ -18,7 +18,7 @@ T, B = 5, 70
 
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uncopied, "LARGE", 0)
+    monkeypatch.setattr(frame, "LARGE", 0)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import ostinato as ot
-from ostinato.runtime.run import uncopied
+from ostinato.runtime.run import frame
 from ostinato.runtime.run.result_pool import HUGE, PAGE, WORTH_HUGE, Pool, block_size
 
 Array = npt.NDArray[Any]
@@ -105,7 +105,7 @@ def test_threads_never_hold_the_same_memory() -> None:
 def test_results_that_are_held_are_not_overwritten_by_later_calls(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(uncopied, "LARGE", 0)
+    monkeypatch.setattr(frame, "LARGE", 0)
     t, b = ot.dims("t b")
     run = ot.Program(y=2 * ot.input("x", over=(t, b))).compile(widths={"b": 32})
     x = np.ones((3, 64), "float32")

@@ -23,7 +23,7 @@ from ostinato.certificate.egraph_rows import (
     sliced,
 )
 from ostinato.certificate.index_facts import Numbers
-from ostinato.certificate.texts import Unproved, check_texts
+from ostinato.certificate.rule_proofs import Unproved, check_texts
 from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.index import Dim, Expr, dims_of, product
 from ostinato.pdg.node import Pdg

@@ -8,7 +8,7 @@ from typing import get_type_hints
 
 from ostinato.compiler.experiment import Experiment
 from ostinato.compiler.program import Program
-from ostinato.inspection.source_file import run_file
+from ostinato.inspection.rule_file import run_file
 from ostinato.pdg.errors import OptionError, guess
 
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")

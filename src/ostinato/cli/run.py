@@ -17,16 +17,25 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from ostinato.cli.events import events
 from ostinato.cli.program_file import load_experiment
-from ostinato.cli.progress import line, progress
-from ostinato.cli.run_directory import Metrics, metrics, prepare, write_config, write_kernels
+from ostinato.cli.run_directory import (
+    Metrics,
+    events,
+    metrics,
+    prepare,
+    write_config,
+    write_kernels,
+)
 from ostinato.cli.training import Outcome, Row, train
 from ostinato.compiler.experiment import Experiment
 
 if TYPE_CHECKING:
     from ostinato.compiler.compiled import Compiled
     from ostinato.report.measured_run import RunProfile
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 INTERRUPTED = 130  # the exit status of a program that Ctrl-C ended
 
@@ -214,3 +223,49 @@ def draw_curve(directory: Path, experiment: Experiment, rows: Metrics, console: 
 
     bar = experiment.stop.at_least if experiment.stop else None
     write_learning_curve(directory / "learning_curve.png", rows.rows, experiment.metric, bar)
+
+
+PLAIN_EVERY_S = 2.0  # without a terminal: one printed line this often
+
+
+def line(row: Row, metric: str) -> str:
+    speed = row.env_steps / max(row.wall_s, 1e-9)
+    return (
+        f"iteration {row.iteration + 1:,}  {row.env_steps:,} steps  "
+        f"{speed / 1e6:.2f} M steps/s  {metric} {row.episode_return:.1f}"
+    )
+
+
+@contextmanager
+def progress(console: Console, metric: str, total: int | None) -> Generator[Callable[[Row], None]]:
+    """Yield a sink that shows each row: a live line on a terminal, else a line now and then."""
+    if not console.is_terminal:
+        yield plain_sink(console, metric)
+        return
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        console=console,
+    )
+    with bar:
+        task = bar.add_task("waiting for the first iteration", total=total)
+
+        def show(row: Row) -> None:
+            bar.update(task, completed=row.iteration + 1, description=line(row, metric))
+
+        yield show
+
+
+def plain_sink(
+    console: Console, metric: str, clock: Callable[[], float] = time.monotonic
+) -> Callable[[Row], None]:
+    shown = float("-inf")
+
+    def show(row: Row) -> None:
+        nonlocal shown
+        if clock() - shown >= PLAIN_EVERY_S:
+            shown = clock()
+            console.print(line(row, metric), highlight=False, soft_wrap=True)
+
+    return show

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import csv
+import importlib
+import importlib.util
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO
 
 import numpy as np
 
 from ostinato.cli.training import Row
+from ostinato.pdg.errors import OptionError
 
 PROFILE = ("profile.json", "profile.svg", "trace.json")
 COLUMNS = ("iteration", "env_steps", "wall_s", "episode_return")
@@ -75,3 +78,33 @@ def write_kernels(directory: Path, sources: Mapping[str, str]) -> list[Path]:
         path.write_text(text)
         paths.append(path)
     return paths
+
+
+class Writer(Protocol):
+    """The part of `tensorboard.summary.Writer` that is used; the package has no types."""
+
+    def add_scalar(self, tag: str, data: float, step: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@contextmanager
+def events(directory: Path, names: Sequence[str]) -> Generator[Callable[[Row], None]]:
+    """Yield a sink that writes the metric and the other columns, by name, over environment steps.
+
+    Errors: OptionError if tensorboard is not installed.
+    """
+    if importlib.util.find_spec("tensorboard") is None:
+        raise OptionError(
+            "--tensorboard needs the package tensorboard.", "pip install 'ostinato[tensorboard]'"
+        )
+    writer: Writer = importlib.import_module("tensorboard.summary").Writer(str(directory))
+
+    def write(row: Row) -> None:
+        for name, value in zip(names, (row.episode_return, *row.others), strict=True):
+            writer.add_scalar(name, value, row.env_steps)
+
+    try:
+        yield write
+    finally:
+        writer.close()

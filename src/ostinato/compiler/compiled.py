@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ostinato.compiler.arguments import Arguments, Signature, signature
-from ostinato.compiler.call_cache import Alike
-from ostinato.compiler.options import Options, Request, options_from
+from ostinato.compiler.arguments import Alike, Arguments, Signature, signature
+from ostinato.compiler.options import Options, Request, options_from, target_of
 from ostinato.compiler.pipeline import build, code_digest
 from ostinato.compiler.remarks import left_out
 from ostinato.compiler.results import Beside, Results
-from ostinato.compiler.targets import target_of
 from ostinato.language.shown import is_a, shown
 from ostinato.language.surface import declare_class
 from ostinato.machine.profile_store import profile_in_use

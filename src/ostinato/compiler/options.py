@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ostinato.compiler.arguments import signature
 from ostinato.compiler.passes import every_pass
-from ostinato.compiler.targets import target_of
 from ostinato.language.dims import is_integer
 from ostinato.language.shown import shown
 from ostinato.machine.profile import TYPICAL_EXTENT, Profile
@@ -18,6 +17,29 @@ from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.node import Pdg
 from ostinato.pdg.pass_record import Passes
 from ostinato.rewrite.registry import RuleSet
+
+if TYPE_CHECKING:
+    from ostinato.codegen.target import Target
+
+
+def _cpu() -> Target:
+    from ostinato.codegen.cpu.cpu_target import CPU
+
+    return CPU
+
+
+TARGETS: dict[str, Callable[[], Target]] = {"cpu": _cpu}
+
+
+def target_of(name: str) -> Target:
+    """Return the target of a name.
+
+    Errors: OptionError.
+    """
+    if name not in TARGETS:
+        raise OptionError(f"there is no target `{name}`", f"Targets: {', '.join(TARGETS)}.")
+    return TARGETS[name]()
+
 
 MOST_THREADS = 1024
 LARGEST_SIZE = 2**31 - 1  # of a hint and of a tile

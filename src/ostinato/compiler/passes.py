@@ -42,7 +42,7 @@ PASSES: tuple[Pass, ...] = (
         gives="the equations have an order with every product joined",
     ),
     Pass(
-        "tiles of ranges", "rewrite.load.range_tiles.tile_dims",
+        "tiles of ranges", "rewrite.load.range_rows.tile_dims",
         "Gives long ranges under a softmax a dimension over their tiles, for rules to use.",
         needs="lengths of ranges as index expressions",
         gives="a range with tiles is long, and never empty",
@@ -82,7 +82,7 @@ PASSES: tuple[Pass, ...] = (
         necessary="what follows compiles programs",
     ),
     Pass(
-        "forms", "compiler.fastest.fastest",
+        "forms", "compiler.forms.fastest",
         "Schedules a few forms where all extents are hinted, and takes the fastest.",
         needs="terms of every form",
         gives="a form that is predicted to be no slower than the cheapest",

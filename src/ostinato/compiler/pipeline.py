@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ostinato.compiler.arguments import signature
-from ostinato.compiler.options import Options, typical_extents
-from ostinato.compiler.targets import target_of
+from ostinato.compiler.options import Options, target_of, typical_extents
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile
 from ostinato.pdg.expansion import expanded
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from ostinato.codegen.ir.system import System
     from ostinato.codegen.loops.statements import Function
     from ostinato.codegen.planning.planned import Plan
-    from ostinato.compiler.smallest import Taken
+    from ostinato.compiler.forms import Taken
     from ostinato.rewrite.optimize import Optimized
 
 REWRITING = "ostinato.rewrite.optimize"
@@ -267,7 +266,7 @@ def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
     asked = RewriteOptions(chosen, options.hints, profile=profile, meanwhile=later, passes=passes)
     forms = Rewriting(pdg, asked)
     if options.memory_limit:
-        from ostinato.compiler.smallest import Room, fitting
+        from ostinato.compiler.forms import Room, fitting
 
         takes = partial(_taken, options=options)
         optimized = fitting(forms, Room(options.memory_limit, options.hints, takes))
@@ -276,7 +275,7 @@ def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
     elif "forms" in passes.without:
         optimized = forms.best()
     else:
-        from ostinato.compiler.fastest import fastest
+        from ostinato.compiler.forms import fastest
 
         predicted_ns = partial(
             _predicted_ns, options=options, extents=typical_extents(pdg, options.hints)
@@ -293,7 +292,7 @@ def _taken(optimized: Optimized, options: Options) -> Taken:
     """The arena and the time of a form at the hinted extents."""
     from ostinato.codegen.cost.estimate import estimate
     from ostinato.codegen.planning.arena import layout
-    from ostinato.compiler.smallest import Taken
+    from ostinato.compiler.forms import Taken
 
     plan, _ = plan_of(optimized, options)
     workers = _workers(plan, options.hints, options)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ostinato.inspection.formatting import table
 from ostinato.rewrite.engine.rule import Rule
-from ostinato.rewrite.prove.assumed import assumptions
 from ostinato.rewrite.prove.prover import OUTCOMES, Outcome, prove
+from ostinato.rewrite.prove.said import assumptions
 from ostinato.rewrite.registry import RuleSet
 
 

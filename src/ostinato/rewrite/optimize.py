@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Generic, TypeVar
 
 from ostinato.machine.profile import Profile
 from ostinato.pdg.errors import OptionError
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Node, Pdg
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
-from ostinato.rewrite.engine.background import Ahead
 from ostinato.rewrite.engine.egglog_session import EngineError, Session
 from ostinato.rewrite.engine.language import SIGNATURE, program
 from ostinato.rewrite.engine.rule import Rule
@@ -330,3 +331,42 @@ class _Clock:
         now = self._now()
         self.laps[name] = now - self._last
         self._last = now
+
+
+T = TypeVar("T")
+
+
+class Ahead(Generic[T]):
+    """The value of a function, and what its thread does afterwards.
+
+    >>> Ahead(lambda: 2 + 3).value()
+    5
+    """
+
+    def __init__(self, make: Callable[[], T], afterwards: Callable[[], object] | None = None):
+        """Begin at once."""
+        self._make, self._afterwards = make, afterwards
+        self._made: list[T] = []
+        self._failure: BaseException | None = None
+        self._is_over = threading.Event()
+        threading.Thread(target=self._run, name="ostinato-ahead", daemon=True).start()
+
+    def value(self) -> T:
+        """Wait for the value.
+
+        Errors: those of the function.
+        """
+        self._is_over.wait()
+        if self._failure is not None:
+            raise self._failure
+        return self._made[0]
+
+    def _run(self) -> None:
+        try:
+            self._made.append(self._make())
+        except BaseException as failure:
+            self._failure = failure
+        finally:
+            self._is_over.set()
+        if self._afterwards is not None:
+            self._afterwards()

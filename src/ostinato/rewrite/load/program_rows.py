@@ -50,9 +50,14 @@ from ostinato.rewrite.load.loaded import Loaded
 from ostinato.rewrite.load.merged_cases import batched_cases
 from ostinato.rewrite.load.orders import order_rows
 from ostinato.rewrite.load.point_choices import add_choices
-from ostinato.rewrite.load.range_lengths import name_ranges, tallies
-from ostinato.rewrite.load.range_rows import constants_of_ranges, range_rows
-from ostinato.rewrite.load.range_tiles import tile_dims, tile_rows
+from ostinato.rewrite.load.range_rows import (
+    constants_of_ranges,
+    name_ranges,
+    range_rows,
+    tallies,
+    tile_dims,
+    tile_rows,
+)
 from ostinato.rewrite.load.tables import Recurrence, Tables, nest_order, rows
 
 Change = Callable[[Pdg, Mapping[Node, Reaches], Mapping[Vertex, Chain]], Pdg]

@@ -3,6 +3,10 @@
 A range from the start to any index is read off the running fold, and so is one to the end. Windows
 of constant length that end at the point (*past*), or begin there (*coming*), are joined from two of
 about half the length; windows beside the point are such windows at other points.
+
+Laws of variances need the counts of ranges that no equation names: those that begin where others
+begin, and the parts of windows. Ranges over which a softmax is taken, and that may be long, get
+tiles: new dimensions, one step of each for a tile. A short row fits anywhere.
 """
 
 from __future__ import annotations
@@ -11,11 +15,22 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.pdg.bounds import is_never_negative
-from ostinato.pdg.build import const
+from ostinato.pdg.build import affine, const, iota
 from ostinato.pdg.condition import Cond, at_least
 from ostinato.pdg.functions import FLOATS, POSITIONS, REPEATED, fold_unit
-from ostinato.pdg.index import Dim, Expr, Extremum, Slice, dims_of, expr, maximum, minimum
-from ostinato.pdg.node import Dtype, Node, Reduce
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    Extremum,
+    Slice,
+    dims_of,
+    expr,
+    floordiv,
+    maximum,
+    minimum,
+    upper_bound,
+)
+from ostinato.pdg.node import Dtype, Iota, Map, Node, Pdg, Read, Reduce, postorder
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.tables import Tables
 from ostinato.rewrite.relations import RELATIONS, saying
@@ -156,3 +171,127 @@ def _distances(edge: Expr, dim: Dim) -> list[int]:
             forms += [form + edge.const for form in atom.of]
     gaps = [form - expr(dim) for form in forms]
     return sorted({gap.const for gap in gaps if gap.is_const})
+
+
+def name_ranges(tables: Tables, nodes: Collection[Node]) -> None:
+    """Give the ranges from the start, or to the end, ids where others are read off them."""
+    if not any(map(_is_spread, nodes)):
+        return
+    reads = (node.op.at for node in nodes if isinstance(node.op, Read))
+    for dim, part in (pair for at in reads for pair in at):
+        if not isinstance(part, Slice):
+            continue
+        if part.lo == expr(0) and dims_of(part.hi):
+            tables.id(Slice(expr(0), expr(dim) + 1))
+        if part.hi == expr(dim.extent) and dims_of(part.lo):
+            tables.id(Slice(expr(dim), expr(dim.extent)))
+
+
+def tallies(
+    tables: Tables, nodes: Collection[Node]
+) -> Iterator[tuple[str, tuple[int | str, ...], Node]]:
+    """Rows about the lengths of ranges, where laws need them, and what counts their steps."""
+    weighted = any(map(_is_weight, nodes))
+    if not weighted and not any(map(_is_spread, nodes)):
+        return
+    dtypes: dict[Dtype, None] = {node.dtype: None for node in nodes if _is_spread(node)}
+    for dtype in dtypes:
+        yield "raw_zero", (dtype,), const(0, dtype)
+    for number, part in enumerate(tables.attributes):
+        if isinstance(part, Slice) and dims_of(part.lo) | dims_of(part.hi):
+            yield "raw_tally", (number,), affine(part.size)
+            if weighted and not part.lo.is_const:
+                yield "raw_counter", (number,), iota(part.size)
+
+
+def _is_weight(node: Node) -> bool:
+    """Whether a node is a power of a count."""
+    if not (isinstance(node.op, Map) and node.op.fn == "pow"):
+        return False
+    return any(isinstance(x.op, Iota) and not x.op.size.is_const for x in postorder(node.args[1:]))
+
+
+def _is_spread(node: Node) -> bool:
+    """Whether a node sums products of differences."""
+    if not (isinstance(node.op, Reduce) and node.op.fn == "sum"):
+        return False
+    (terms,) = node.args
+    return (
+        isinstance(terms.op, Map)
+        and terms.op.fn in ("mul", "pow")
+        and all(
+            isinstance(x.op, Map) and x.op.fn == "sub"
+            for x in terms.args[: 1 + (terms.op.fn == "mul")]
+        )
+    )
+
+
+WIDTH = 128  # steps of a tile: its scores and weights stay in the nearest cache
+
+
+def tile_dims(pdg: Pdg) -> dict[Expr, Dim]:
+    """A dimension over the tiles of every length of a range that a softmax is taken over."""
+    lengths = [size for node in pdg.nodes() for size in _softmax_lengths(node)]
+    ranges = {s.size for s in _ranges(pdg)}
+    used = {d.name for d in pdg.dims()}
+    out: dict[Expr, Dim] = {}
+    for size in dict.fromkeys(lengths):
+        most = upper_bound(size)
+        is_short = is_never_negative(2 * WIDTH - most)
+        if size not in ranges or is_short or not is_never_negative(size - 1):
+            continue
+        name = next(n for k in range(len(used) + 1) if (n := f"tile{k or ''}") not in used)
+        used.add(name)
+        out[size] = Dim(name, size=floordiv(most + (WIDTH - 1), WIDTH))
+    return out
+
+
+def _softmax_lengths(node: Node) -> Iterator[Expr]:
+    """The length of the rows of an exponential that is shifted by their greatest element."""
+    if not (isinstance(node.op, Map) and node.op.fn == "exp"):
+        return
+    (shifted,) = node.args
+    if not (isinstance(shifted.op, Map) and shifted.op.fn == "sub" and shifted.rank):
+        return
+    found = postorder(shifted.args[1:])
+    if dims_of(shifted.shape[-1]) and any(_is_greatest(x) for x in found):
+        yield shifted.shape[-1]
+
+
+def _is_greatest(node: Node) -> bool:
+    return isinstance(node.op, Reduce) and node.op.fn == "max" and node.op.axes == (-1,)
+
+
+def _ranges(pdg: Pdg) -> Iterator[Slice]:
+    """The ranges that follow the point, in the order in which they are read."""
+    for node in pdg.nodes():
+        for _, part in node.op.at if isinstance(node.op, Read) else ():
+            if isinstance(part, Slice) and part.step == 1 and dims_of(part.lo) | dims_of(part.hi):
+                yield part
+
+
+def tile_rows(tables: Tables, pdg: Pdg, dims: Mapping[Expr, Dim]) -> dict[str, list[Row]]:
+    """Rows about tiles and the ranges they are of; adds the slices and indices that they need."""
+    found: dict[Expr, list[Slice]] = {size: [] for size in dims}
+    for part in dict.fromkeys(_ranges(pdg)):
+        found.get(part.size, []).append(part)
+    out: dict[str, list[Row]] = {"tiled": [], "tile": [], "piece": [], "final": []}
+    for size, dim in dims.items():
+        bit, (first, *_) = tables.bit(dim), found[size]
+        tile = tile_of(first, dim)
+        number = tables.id(tile)
+        tables.id(Slice(expr(0), expr(dim) + 1))  # names the step before
+        out["tiled"].append((tables.id(size), number, bit))
+        out["tile"].append((tables.id(size), number))
+        out["final"].append((bit, tables.id(expr(dim.extent) - 1)))
+        for part in found[size]:
+            piece = Slice(part.lo + tile.lo, part.lo + tile.hi)
+            out["piece"].append((tables.id(part), number, tables.id(piece)))
+    return out
+
+
+def tile_of(part: Slice, dim: Dim) -> Slice:
+    """The positions in a range that a tile has; those behind the range are empty."""
+    start = part.lo + expr(dim) * WIDTH
+    low, high = minimum(start, part.hi), minimum(start + WIDTH, part.hi)
+    return Slice(low - part.lo, high - part.lo)

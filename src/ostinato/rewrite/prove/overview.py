@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ostinato.rewrite.engine.rule import Rule
-from ostinato.rewrite.prove.assumed import assumptions
 from ostinato.rewrite.prove.prover import Verdict
+from ostinato.rewrite.prove.said import assumptions
 
 _HEAD = """# Proofs
 

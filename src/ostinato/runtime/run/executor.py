@@ -16,7 +16,7 @@ from ostinato.pdg.errors import ArgumentError, MemoryLimitError, NonFiniteError,
 from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.node import UNSEEN
 from ostinato.report.memory_map import Stored
-from ostinato.report.worker_shares import COUNTS, WorkerShares
+from ostinato.report.worker_times import COUNTS, WorkerShares
 from ostinato.runtime.build.linking import Entry
 from ostinato.runtime.build.source_module import Kept, Loaded, load_module
 from ostinato.runtime.run.arrays import Array, empty_arena, take_step

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from ostinato.report.kernels import KernelRecord, kernels_text
 from ostinato.report.memory_map import Stored
-from ostinato.report.worker_shares import WorkerShares
+from ostinato.report.worker_times import WorkerShares
 
 if TYPE_CHECKING:
     from ostinato.report.graph import Graph

@@ -1,13 +1,19 @@
 """The memory of a run, and everything about it that extents decide: used by one run at a time.
 
 The next run with these extents finds it ready.
+
+An entry of the offset table counts elements from the beginning of the arena, and may as well lead
+out of it: to a large argument that lies as the program stores it, or to a large result that is to
+be returned. Small arrays are copied: their place in the arena is aligned, and reading them again is
+then faster.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +25,9 @@ from ostinato.runtime.run.callbacks import words
 from ostinato.runtime.run.longest import longest
 from ostinato.runtime.run.result_pool import RESULTS
 from ostinato.runtime.run.tensor_bounds import Bounds, words_before
-from ostinato.runtime.run.uncopied import is_large, is_many, is_readable, lies_as_stored
+
+if TYPE_CHECKING:
+    from ostinato.runtime.run.artifact import Field
 
 SEED = 5  # its place among the arguments of a driver, after worker and workers
 
@@ -191,3 +199,30 @@ def empty_result(way: Exit) -> Array:
     if not is_many(way.size_bytes):
         return np.empty(way.shape, way.dtype)
     return RESULTS.empty(way.shape, way.dtype)
+
+
+LARGE = 1 << 18  # bytes: more than stays in the nearest caches until it is read
+
+
+def lies_as_stored(field: Field, extents: Mapping[str, int]) -> bool:
+    """Whether the user's array and the stored one have the same bytes, in the same order."""
+    order = [k for group in field.axes for k in group]
+    stored, shape = sizes(field.stored, extents), sizes(field.shape, extents)
+    together = tuple(math.prod(stored[k] for k in group) for group in field.axes)
+    return order == sorted(order) and together == shape
+
+
+def is_large(field: Field, extents: Mapping[str, int]) -> bool:
+    count = math.prod(sizes(field.stored, extents))
+    return is_many(count * np.dtype(field.dtype).itemsize)
+
+
+def is_many(size_bytes: int) -> bool:
+    """Whether an array of so many bytes is large."""
+    return size_bytes >= LARGE
+
+
+def is_readable(argument: Array, field: Field) -> bool:
+    """Whether compiled code can read an argument where it is."""
+    flags = argument.flags
+    return argument.dtype == np.dtype(field.dtype) and flags.c_contiguous and flags.aligned
