@@ -28,13 +28,13 @@ from ostinato.codegen.ir.tree import (
     Sweep,
     Tree,
 )
-from ostinato.codegen.loops.types import ITEM_BYTES
+from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.arena import Layout, layout
 from ostinato.codegen.planning.phases import Chain, phases
 from ostinato.codegen.planning.plan import Plan, Port
-from ostinato.codegen.systems.whole_axes import operands, walked
+from ostinato.codegen.systems.axes import operands, walked
 from ostinato.pdg.condition import holds
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Extent, evaluate

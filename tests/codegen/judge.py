@@ -22,7 +22,7 @@ from ostinato.codegen.ir.system import (
     System,
     Value,
 )
-from ostinato.codegen.systems.whole_axes import operands, walked
+from ostinato.codegen.systems.axes import operands, walked
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS, along_axis
 from ostinato.pdg.condition import holds
 from ostinato.pdg.functions import FUNCTIONS, fold_unit

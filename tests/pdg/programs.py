@@ -2,8 +2,9 @@
 
 from ostinato.pdg import build
 from ostinato.pdg.condition import at_least, equal
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.index import Dim, Expr, Slice, expr
-from ostinato.pdg.node import Equation, Node, Pdg, Scalar
+from ostinato.pdg.node import Equation, Node, Pdg
 
 B, T = Dim("b"), Dim("t")
 t, n = expr(T), expr(T.extent)

@@ -17,7 +17,7 @@ from ostinato.pdg.index import (
     substitute,
     upper_bound,
 )
-from ostinato.pdg.quasi_affine import is_quasi_affine
+from ostinato.pdg.intervals import is_quasi_affine
 
 B, T, K = Dim("b"), Dim("t"), Dim("k")  # declared in this order
 

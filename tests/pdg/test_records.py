@@ -10,8 +10,7 @@ from ostinato.calibration import measure, workloads
 from ostinato.codegen.cpu.prelude import NAMES
 from ostinato.codegen.cpu.step_expression import CODE
 from ostinato.codegen.loops import calls
-from ostinato.codegen.loops.expression import Name
-from ostinato.codegen.loops.types import SUFFIX
+from ostinato.codegen.loops.expression import SUFFIX, Name
 from ostinato.machine.profile import Profile
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS, AxisFunction
 from ostinato.pdg.functions import (

@@ -8,9 +8,8 @@ from ostinato.pdg import build
 from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, equal, every, negation, some
 from ostinato.pdg.index import Extent, Index, Slice, expr, minimum
 from ostinato.pdg.node import Node
-from ostinato.report.drawing.formula import index_text
 from ostinato.report.drawing.mathematics import equations
-from ostinato.report.drawing.points import condition, element
+from ostinato.report.drawing.points import condition, element, index_text
 from tests.pdg.programs import B, T, n, program, series, t
 
 

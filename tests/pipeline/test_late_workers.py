@@ -22,8 +22,7 @@ import pytest
 from ostinato.compiler.compiled import Compiled
 from ostinato.runtime.run.blocking_pool import Entry, Workers
 from ostinato.runtime.run.executor import Executable
-from ostinato.runtime.run.pool_code import HELD
-from ostinato.runtime.run.spinning_pool import Post
+from ostinato.runtime.run.spinning_pool import HELD, Post
 from tests.pipeline.programs import SMALL, reinforce
 from tests.returned import all_returned
 

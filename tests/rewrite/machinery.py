@@ -28,8 +28,8 @@ from ostinato.rewrite.engine.egglog_session import Cell, EngineError, Program, S
 from ostinato.rewrite.engine.language import GATES, SIGNATURE, is_open, program, rule_text
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.engine.saturate import Budget, saturate
-from ostinato.rewrite.load.loaded import Loaded
 from ostinato.rewrite.load.program_rows import load
+from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.prove.instance_reading import numbered
 from ostinato.rewrite.registry import every_rule
 from ostinato.rewrite.relations.sexpr import Tree, parse, show

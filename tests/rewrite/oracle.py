@@ -28,8 +28,8 @@ from ostinato.rewrite.extract.pricing import Pricing
 from ostinato.rewrite.extract.sizes import Sizes
 from ostinato.rewrite.extract.space import MOVING, below, dependence
 from ostinato.rewrite.load.components import Chain
-from ostinato.rewrite.load.loaded import Loaded
 from ostinato.rewrite.load.program_rows import load
+from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.optimize import RewriteOptions, forms_of
 from tests.rewrite.solver import Program, Vector, components
 

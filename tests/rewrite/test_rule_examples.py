@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.inspection import examples
+from ostinato.inspection import rule_set
 from ostinato.pdg.text.printer import show
 from ostinato.rewrite.registry import every_rule
 from tests.rewrite.instances import where_fires, where_idle
 from tests.rewrite.instances.instance import Instance, Sizes
 
-PATH = Path(examples.__file__).with_name(examples.FILE)
+PATH = Path(rule_set.__file__).with_name(rule_set.FILE)
 
 
 def text_of(found: tuple[Instance, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ostinato.certificate.verify import Verdict
+from ostinato.certificate.verdict import Verdict
 from ostinato.pdg.errors import CertificateError
 from ostinato.provenance.place import calling_place
 

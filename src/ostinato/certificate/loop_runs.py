@@ -17,16 +17,15 @@ import numpy as np
 from ostinato.certificate.machine import Emission
 from ostinato.certificate.runs import SMALL, Promise, check_results, stand_ins, trials
 from ostinato.codegen.loops.checker import check
+from ostinato.codegen.loops.expression import SUFFIX
 from ostinato.codegen.loops.interpreter import Machine
 from ostinato.codegen.loops.memory import ByteRange, Memory, Poison, Trap
-from ostinato.codegen.loops.types import SUFFIX
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate
 from ostinato.pdg.node import Pdg
-from ostinato.runtime.run.arrays import put, sizes, take
+from ostinato.runtime.run.arrays import longest, put, sizes, take
 from ostinato.runtime.run.artifact import Artifact, Call, Field, View
 from ostinato.runtime.run.executor import Bound
-from ostinato.runtime.run.longest import longest
 
 WORKERS = 3  # no number of them may change a result
 Env = Mapping[Dim | Extent, int]

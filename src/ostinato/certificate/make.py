@@ -22,7 +22,7 @@ from ostinato.rewrite.engine.egglog_session import Cell
 from ostinato.rewrite.engine.language import SIGNATURE
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.extract.export import ENode
-from ostinato.rewrite.load.loaded import Loaded
+from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.optimize import Evidence, Optimized
 from ostinato.rewrite.registry import RuleSet, every_rule
 from ostinato.runtime.cache.programs import directory_of

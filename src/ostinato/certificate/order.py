@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, every
 from ostinato.pdg.index import Dim, Expr, expr, substitute
+from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.pdg.isl import LowerBounds, Relation, Set
-from ostinato.pdg.quasi_affine import is_quasi_affine
 
 Moment = int | Dim  # a place among siblings, or the loop at that place
 

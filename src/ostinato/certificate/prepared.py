@@ -22,6 +22,7 @@ from ostinato.pdg.condition import Cond, equal, negation
 from ostinato.pdg.demand.demand import box, read_relation
 from ostinato.pdg.demand.elsewhere import elsewhere
 from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
+from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.pdg.isl import Set, box_cond, proves, relation
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import (
@@ -38,7 +39,6 @@ from ostinato.pdg.node import (
     Rec,
     Scan,
 )
-from ostinato.pdg.quasi_affine import is_quasi_affine
 
 Claim = tuple[Node, Node, Set]  # a value of the new program, one of the source, where they agree
 

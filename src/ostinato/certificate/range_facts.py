@@ -23,7 +23,7 @@ from ostinato.pdg.index import (
     maximum,
     minimum,
 )
-from ostinato.pdg.quasi_affine import is_quasi_affine
+from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.relations import saying
 from ostinato.rewrite.relations.meanings import Beside, Joined, Run

@@ -28,7 +28,7 @@ from ostinato.codegen.ir.tree import Loop as TreeLoop
 from ostinato.codegen.ir.tree import Step as DriverStep
 from ostinato.codegen.ir.tree import Time as TreeTime
 from ostinato.codegen.ir.values import alone, guarded_loads
-from ostinato.codegen.loops.types import ITEM_BYTES
+from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage, scratch
 from ostinato.codegen.planning.arena import layout
 from ostinato.codegen.planning.planned import Plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 
 from ostinato.certificate.document import Certificate
@@ -32,6 +32,7 @@ from ostinato.certificate.runs import (
     trials,
 )
 from ostinato.certificate.slots import Misplaced
+from ostinato.certificate.verdict import Finding, Verdict
 from ostinato.codegen.loops.checker import InvariantError
 from ostinato.codegen.loops.memory import Trap
 from ostinato.compiler.program import Program
@@ -43,40 +44,6 @@ from ostinato.pdg.node import Host, Pdg
 from ostinato.pdg.text.fingerprint import describe
 from ostinato.rewrite.registry import every_rule
 from ostinato.runtime.run.executor import Bound
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One check: whether it holds, what it found, and the seconds it took."""
-
-    check: str
-    holds: bool
-    about: str
-    seconds: float
-
-    def __str__(self) -> str:
-        return f"{'holds' if self.holds else 'FAILS'}  {self.check}: {self.about}"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What is known of a certificate after all checks.
-
-    >>> Verdict((Finding("rules", True, "2 proved", 0.1),)).holds
-    True
-    """
-
-    findings: tuple[Finding, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether every check holds."""
-        return all(finding.holds for finding in self.findings)
-
-    def __str__(self) -> str:
-        last = "the certificate holds" if self.holds else "the certificate does NOT hold"
-        return "\n".join([*map(str, self.findings), last])
-
 
 REFUSALS = (
     Unproved, Changed, Unequal, Misbuilt, Misordered, Misplaced, Misplanned, Misemitted, Different,

@@ -118,7 +118,7 @@ PASSES: tuple[Pass, ...] = (
         necessary="the arrays of a user are boxes",
     ),
     Pass(
-        "whole operands", "codegen.systems.whole_axes.whole_operands",
+        "whole operands", "codegen.systems.axes.whole_operands",
         "Copies rows that sorting and searching could not read where they lie.",
         needs="equations",
         gives="what is read at any place lies in memory, by strides",
@@ -280,7 +280,7 @@ PASSES: tuple[Pass, ...] = (
         necessary="sums are added to what is there",
     ),
     Pass(
-        "fewer slots", "codegen.memory.tighten.tightened",
+        "fewer slots", "codegen.memory.reuse.tightened",
         "Keeps fewer points where a proof allows, such as the last epoch of a parameter.",
         needs="storage",
         gives="no slot is written again while it is needed",
@@ -378,7 +378,7 @@ PASSES: tuple[Pass, ...] = (
         within="loop IR",
     ),
     Pass(
-        "padding of tiles", "codegen.emit.tile_padding.extent",
+        "padding of tiles", "codegen.emit.nest.extent",
         "Computes whole vectors of slots in the last tile where that is harmless.",
         needs="tensors with slots beyond their rows",
         gives="rows have the values that they had",

@@ -112,8 +112,7 @@ def assemble(
     from ostinato.codegen.emit.driver import WORDS
     from ostinato.codegen.emit.interface import interface
     from ostinato.codegen.planning.arena import layout
-    from ostinato.compiler.kernel_records import Records
-    from ostinato.compiler.serving import shares
+    from ostinato.compiler.kernel_records import Records, shares
     from ostinato.provenance.operations import operations
 
     profile = options.profile or Profile()
@@ -169,7 +168,7 @@ def _emitted(
             making.add(write((function,)))
     if options.verify:
         from ostinato.codegen.loops.checker import check
-        from ostinato.codegen.loops.types import SUFFIX
+        from ostinato.codegen.loops.expression import SUFFIX
 
         check(made, plan.target.names() | {*SUFFIX.values(), *STAMPS})
     whole = options.passes.made("loop IR", tuple(made))

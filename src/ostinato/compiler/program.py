@@ -117,8 +117,8 @@ class Program:
         where = calling_place()
         bound = self.signature.bind(arguments, where)
         from ostinato.compiler.watching import watch
-        from ostinato.pdg.available_memory import interpreted_bytes, require_memory
         from ostinato.pdg.interpret import Interpreter
+        from ostinato.pdg.limits import interpreted_bytes, require_memory
 
         try:
             require_memory(interpreted_bytes(self.pdg, bound.extents), bound.extents)
@@ -172,8 +172,7 @@ class Program:
         >>> "n0 -> n1" in ot.Program(y=x[: t + 1].sum(0)).dot()
         True
         """
-        from ostinato.report.drawing.dot import dot
-        from ostinato.report.drawing.picture import picture
+        from ostinato.report.drawing.picture import dot, picture
 
         return dot(picture(self.pdg))
 

@@ -33,7 +33,7 @@ from ostinato.rewrite.extract.choose import Selection
 from ostinato.rewrite.extract.export import EGraph
 from ostinato.rewrite.extract.rebuild import Rebuilt
 from ostinato.rewrite.load.joined_products import Join
-from ostinato.rewrite.load.loaded import Loaded
+from ostinato.rewrite.load.tables import Loaded
 
 Statements = Mapping[str, Statement]
 NOTHING = "nothing"

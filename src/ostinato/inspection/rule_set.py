@@ -1,4 +1,8 @@
-"""The set of rules as users have it: choosing, adding, and looking at what rules do."""
+"""The set of rules as users have it: choosing, adding, and looking at what rules do.
+
+Examples are printed from the instances that the tests of every rule run
+(`tests/rewrite/instances`), by ``pytest tests/rewrite/test_rule_examples.py --update-golden``.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,16 @@ from ostinato.provenance.place import calling_place
 from ostinato.rewrite import registry
 from ostinato.rewrite.registry import every_rule
 
-if TYPE_CHECKING:  # the compiler is loaded by the first question, not by the import
+if TYPE_CHECKING:
     from ostinato.compiler.experiment import Experiment
     from ostinato.compiler.program import Program
     from ostinato.inspection.ablate import Ablations
     from ostinato.inspection.proofs import Proofs
     from ostinato.inspection.rule_trace import By, Trace
     from ostinato.inspection.stats import Stats
+import json
+from functools import cache
+from importlib import resources
 
 Hints = Mapping[str, int] | None
 
@@ -107,3 +114,18 @@ class RuleSet(registry.RuleSet):
 def every() -> RuleSet:
     """All rules of the compiler."""
     return RuleSet(every_rule().rules)
+
+
+FILE = "examples.json"
+
+
+def examples_of(rule: str) -> Mapping[str, str]:
+    """The text of a program by "fires" and "does not fire"; nothing for a rule that a user adds."""
+    return _all().get(rule, {})
+
+
+@cache
+def _all() -> Mapping[str, Mapping[str, str]]:
+    text = resources.files("ostinato.inspection").joinpath(FILE).read_text(encoding="utf-8")
+    found: Mapping[str, Mapping[str, str]] = json.loads(text)
+    return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ostinato.codegen.ir.tree import Kernel, computed, leaves
-from ostinato.compiler.serving import nodes_by_statement
+from ostinato.compiler.kernel_records import nodes_by_statement
 from ostinato.inspection.formatting import bytes_of, more, table, time_of
 from ostinato.inspection.stages import Form, Subject, form_of
 from ostinato.pdg.node import Node

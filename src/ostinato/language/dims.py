@@ -25,9 +25,8 @@ from ostinato.pdg.condition import (
 )
 from ostinato.pdg.errors import AffineError, TruthError
 from ostinato.pdg.index import Dim, Expr, expr
-from ostinato.pdg.intervals import LARGEST, magnitude
+from ostinato.pdg.intervals import LARGEST, is_quasi_affine, magnitude
 from ostinato.pdg.limits import compared, require_small
-from ostinato.pdg.quasi_affine import is_quasi_affine
 from ostinato.provenance.place import place
 
 if TYPE_CHECKING:

@@ -20,10 +20,11 @@ from ostinato.language.dims import Condition, IndexExpression, lift
 from ostinato.language.protocols import Unassigned
 from ostinato.language.shown import shown
 from ostinato.pdg import build
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.errors import DtypeError, ShapeError
 from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.naming import called
-from ostinato.pdg.node import Dtype, Input, Node, Rec, Scalar
+from ostinato.pdg.node import Dtype, Input, Node, Rec
 from ostinato.pdg.plaintext import require_name
 from ostinato.provenance.place import place
 

@@ -25,15 +25,7 @@ from ostinato.pdg.build import (
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.constant import spelled, uniform
 from ostinato.pdg.index import Expr, dims_of, expr, product
-from ostinato.pdg.node import (
-    Broadcast,
-    Const,
-    Dtype,
-    Map,
-    Node,
-    Reshape,
-    Transpose,
-)
+from ostinato.pdg.node import Broadcast, Const, Dtype, Map, Node, Reshape, Transpose
 
 _VIEWS = Broadcast | Reshape | Transpose
 _FOLDED: dict[str, Callable[[float, float], float]] = {

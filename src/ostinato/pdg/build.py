@@ -7,6 +7,7 @@ from typing import TypeGuard
 
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import Cond, cond_symbols
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.errors import DtypeError, ShapeError, guess
 from ostinato.pdg.functions import FOLDS, FUNCTIONS, POSITIONS, has_derivative
 from ostinato.pdg.index import (
@@ -43,7 +44,6 @@ from ostinato.pdg.node import (
     Rec,
     Reduce,
     Reshape,
-    Scalar,
     Scan,
     Transpose,
     intern,

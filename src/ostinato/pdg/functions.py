@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from ostinato.pdg import partial_derivatives as d
 from ostinato.pdg import special_functions
-from ostinato.pdg.node import Dtype, Node, Scalar
+from ostinato.pdg.constant import Scalar
+from ostinato.pdg.node import Dtype, Node
 from ostinato.pdg.partial_derivatives import Partial
 
 Array = npt.NDArray[Any]

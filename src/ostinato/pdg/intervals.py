@@ -1,4 +1,4 @@
-"""Which integers an index expression may have, and whether 64 bits hold all that it computes.
+"""Which integers an index expression may have, and whether 64 bits and integer sets hold it.
 
 A dimension has at most `LONGEST` steps, which every run checks, so a bound on paper is one for
 every run. Bounds are plain integers: loose where operands move together, never wrong.
@@ -22,6 +22,7 @@ from ostinato.pdg.index import (
     FloorDiv,
     Mod,
     Product,
+    dims_of,
     expr,
 )
 
@@ -141,3 +142,23 @@ def _magnitude(atom: Atom) -> int:
 def _constant_part(e: Expr) -> int:
     """How much larger than its extents a factor of a size may be."""
     return max(1, -(-magnitude(e) // LONGEST))
+
+
+def is_quasi_affine(value: ExprLike) -> bool:
+    """Whether no dimension is multiplied: products of extents alone are numbers of the run."""
+    for atom, k in expr(value).terms:
+        match atom:
+            case Dim() | Extent():
+                pass
+            case FloorDiv(of, _) | Mod(of, _):
+                if not is_quasi_affine(of):
+                    return False
+            case Extremum(_, of_):
+                if not all(map(is_quasi_affine, of_)):
+                    return False
+            case Product():
+                if dims_of(Expr(((atom, k),), 0)):
+                    return False
+            case other:
+                assert_never(other)
+    return True

@@ -1,4 +1,4 @@
-"""Refuse what 64-bit indices and 32-bit positions cannot count.
+"""Refuse what 64-bit indices and 32-bit positions cannot count, or memory cannot hold.
 
 Compiled code computes indices in int64 and gives positions as int32, the interpreter in integers of
 any size. They agree because nothing leaves these types: a program is checked when it is made, for
@@ -7,12 +7,25 @@ dimensions of up to `LONGEST` steps, and each run checks its extents and what it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from ostinato.pdg.condition import Compare, Cond, Negation
-from ostinato.pdg.errors import AffineError, DomainError, ShapeError
-from ostinato.pdg.index import Expr, Slice, expr, product, upper_bound
+from ostinato.pdg.errors import AffineError, DomainError, MemoryLimitError, ShapeError
+from ostinato.pdg.index import (
+    Dim,
+    Expr,
+    Extent,
+    Slice,
+    dims_of,
+    evaluate,
+    expr,
+    product,
+    upper_bound,
+)
 from ostinato.pdg.intervals import LARGEST, LONGEST, interval, magnitude
 from ostinato.pdg.naming import called, show_shape
 from ostinato.pdg.node import Affine, Along, Case, Iota, Node, Part, Pdg, Read
@@ -143,3 +156,46 @@ def counts(pdg: Pdg) -> tuple[Count, ...]:
                 what = f"{called(node)} of shape {show_shape(node.shape)}"
                 out.setdefault((size, most), Count(what, size, most))
     return tuple(out.values())
+
+
+POINT_BYTES = 100  # of a memoised point of the interpreter: a tuple and the header of an array
+ELEMENT_BYTES = 8  # of the widest type
+
+
+@cache
+def physical_bytes() -> int:
+    """Return the memory of this machine, in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def require_memory(needed_bytes: int, extents: Mapping[str, int]) -> None:
+    """Refuse a run that no memory of this machine can hold.
+
+    Errors: MemoryLimitError.
+    """
+    if needed_bytes > physical_bytes():
+        raise too_large(needed_bytes, extents)
+
+
+def too_large(needed_bytes: int, extents: Mapping[str, int]) -> MemoryLimitError:
+    """Return the error of a run that gets no memory."""
+    at = ", ".join(f"{name}={n}" for name, n in sorted(extents.items()))
+    here = f"the run at {at}" if at else "the run"
+    fact = f"{here} takes {needed_bytes:,} bytes, "
+    is_more = needed_bytes > physical_bytes()
+    fact += f"this machine has {physical_bytes():,}" if is_more else "which the system refuses"
+    return MemoryLimitError(fact, "Run it with smaller sizes.")
+
+
+def interpreted_bytes(pdg: Pdg, extents: Mapping[str, int]) -> int:
+    """Return the least memory that the interpreter takes: its outputs, or its largest value."""
+    env: dict[Dim | Extent, int] = {Extent(name): size for name, size in extents.items()}
+    largest = points = 0
+    for node in pdg.nodes():
+        if not any(dims_of(size) for size in node.shape):
+            elements = math.prod(max(0, evaluate(size, env)) for size in node.shape)
+            largest = max(largest, elements * ELEMENT_BYTES)
+    for _, node in pdg.results:
+        steps = math.prod(evaluate(expr(dim.extent), env) for dim in node.domain)
+        points = max(points, steps * POINT_BYTES)
+    return max(largest, points)

@@ -25,8 +25,8 @@ from ostinato.rewrite.extract.export import EGraph, ENode, export
 from ostinato.rewrite.extract.pricing import VIEWS, Cost, Pricing
 from ostinato.rewrite.extract.rebuild import Rebuilt, rebuild
 from ostinato.rewrite.extract.sizes import Sizes
-from ostinato.rewrite.load.loaded import Loaded
 from ostinato.rewrite.load.program_rows import load
+from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.registry import RuleSet, every_rule
 
 Prices = Callable[[EGraph, Sizes, Profile], Pricing]

@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ostinato.codegen.cpu import half
+from ostinato.codegen.cpu import scalar
 
 Array = npt.NDArray[Any]
 Apply = Callable[..., Array]
 
 ALL_BITS = np.arange(2**16, dtype="uint32").astype("uint16")
 TYPES = {"float16": np.dtype("float16"), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
-VALUE = {"float16": half.float16_value_u16, "bfloat16": half.bfloat16_value_u16}
-BITS = {"float16": half.float16_bits_f32, "bfloat16": half.bfloat16_bits_f32}
+VALUE = {"float16": scalar.float16_value_u16, "bfloat16": scalar.bfloat16_value_u16}
+BITS = {"float16": scalar.float16_bits_f32, "bfloat16": scalar.bfloat16_bits_f32}
 
 
 def hard_values(name: str) -> Array:

@@ -11,9 +11,9 @@ from ostinato.codegen.cpu.flags import DRIVER
 from ostinato.codegen.cpu.llvm_text import i64
 from ostinato.codegen.cpu.matmul import matmul
 from ostinato.codegen.cpu.matmul_blocks import chosen_rows, split
+from ostinato.codegen.cpu.matmul_frame import living
 from ostinato.codegen.cpu.matmul_packed import is_large
 from ostinato.codegen.cpu.numba_door import njit
-from ostinato.codegen.cpu.row_lists import living
 from ostinato.codegen.cpu.vector import Float
 from ostinato.codegen.loops.matmul_spec import Form, Matmul, Operand, Size, Step
 

@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from ostinato.codegen.cpu import periodic
+from ostinato.codegen.cpu import trigonometric
 from ostinato.codegen.cpu.llvm import Builder, define
 from ostinato.codegen.cpu.llvm_text import F32, I64, VOID, Module, Value
 from ostinato.codegen.cpu.native.llvm_modules import SYMBOL
@@ -20,7 +20,7 @@ def sine_of(lanes: int) -> str:
     def body(b: Builder, args: list[Value]) -> None:
         v = Vector(b, "float32", lanes)
         x, y = (b.inttoptr(each, F32.as_pointer()) for each in args)
-        v.store(periodic.sin(v, v.load(x)), y)
+        v.store(trigonometric.sin(v, v.load(x)), y)
 
     module = Module()
     define(module, SYMBOL, VOID, [I64, I64], body)

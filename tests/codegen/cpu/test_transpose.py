@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from ostinato.codegen.cpu.access import transpose_f32, transpose_f64
 from ostinato.codegen.cpu.flags import DRIVER
 from ostinato.codegen.cpu.numba_door import njit
-from ostinato.codegen.cpu.transpose import transpose_f32, transpose_f64
 from ostinato.codegen.loops.shared_words import SQUARE
 
 Array = npt.NDArray[Any]

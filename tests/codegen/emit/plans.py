@@ -9,7 +9,7 @@ from functools import partial
 from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.codegen.ir.system import Axis, Load, Pick, Statement, Value
 from ostinato.codegen.ir.tree import Call, Kernel, Loop, Span, Step, Tree
-from ostinato.codegen.loops.types import ITEM_BYTES
+from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Place, Slot, Storage
 from ostinato.codegen.planning.plan import Plan, Port
 from ostinato.pdg.condition import ALWAYS

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ostinato.codegen.ir.tree import Call, DriverLoop, Kernel, Span, Step
-from ostinato.codegen.loops.types import ITEM_BYTES
+from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage
 from ostinato.machine.profile import Profile
 from ostinato.pdg.index import Dim, Extent, evaluate

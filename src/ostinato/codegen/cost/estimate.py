@@ -28,7 +28,7 @@ from ostinato.codegen.ir.tree import (
     computed,
     leaves,
 )
-from ostinato.codegen.loops.types import ITEM_BYTES
+from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import TYPICAL_EXTENT, Profile
 from ostinato.pdg.index import Extent, evaluate

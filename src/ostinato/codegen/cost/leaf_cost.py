@@ -20,7 +20,7 @@ from ostinato.codegen.ir.system import (
     children,
 )
 from ostinato.codegen.ir.tree import Calling, Contraction, Fill, Leaf, Nest, Span, Sweep
-from ostinato.codegen.loops.types import ITEM_BYTES
+from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.memory.transposed import transposed_copies

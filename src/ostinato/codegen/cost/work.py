@@ -32,7 +32,7 @@ from ostinato.codegen.ir.tree import (
     leaves,
 )
 from ostinato.codegen.ir.tree import Call as KernelCall
-from ostinato.codegen.loops.types import ITEM_BYTES
+from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.systems.masked_sums import factors
 from ostinato.machine.cost_model import FREE, CostModel

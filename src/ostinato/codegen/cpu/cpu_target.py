@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ostinato.codegen.cpu.digest import digest
+from ostinato.codegen.cpu.flags import digest
 from ostinato.codegen.target import Target, Tiles, Writer
 
 if TYPE_CHECKING:

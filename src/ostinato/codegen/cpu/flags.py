@@ -1,11 +1,15 @@
-"""Compile options and vector width of the CPU target."""
+"""Compile options, vector width and digest of the CPU target."""
 
+import hashlib
 import importlib
 import platform
 from collections.abc import Mapping
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
-from ostinato.codegen.loops.types import ITEM_BYTES
+from ostinato.codegen.loops.expression import ITEM_BYTES
 
 FASTMATH: Final = ("contract", "nsz")
 """Float freedoms of every kernel: none of them breaks a NaN test or reorders a sum.
@@ -62,3 +66,24 @@ def lanes(dtype: str) -> int:
 
 def host_is_x86() -> bool:
     return platform.machine().lower() in ("x86_64", "amd64", "i386", "i686")
+
+
+@cache
+def digest() -> str:
+    """Return 16 hex digits that change with the primitives, their libraries, and the machine."""
+    here = Path(__file__).parent
+    parts = [path.read_bytes() for path in sorted(here.rglob("*.py"))]
+    parts += [_version(library) for library in ("numba", "llvmlite")]
+    features = host_features()
+    name = str(importlib.import_module("llvmlite.binding").get_host_cpu_name())
+    host = [name, *sorted(name for name, has in features.items() if has)]
+    text = "\n".join([*host, repr(DRIVER), repr(KERNEL)]).encode()
+    return hashlib.sha256(b"\n".join([*parts, text])).hexdigest()[:16]
+
+
+def _version(library: str) -> bytes:
+    """The file that says which version is installed: importing it would take longer."""
+    found = find_spec(library)
+    assert found is not None, f"{library} is not installed"
+    assert found.origin is not None, f"{library} has no file"
+    return Path(found.origin).with_name("_version.py").read_bytes()

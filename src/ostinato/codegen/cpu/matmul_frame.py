@@ -1,12 +1,15 @@
-"""What all forms of a matmul share: addresses, masked vector access, and the elementwise steps."""
+"""What all forms of a matmul share: addresses, masked vector access, elementwise steps, rows."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from ostinato.codegen.cpu.llvm import Builder, declare, emit_if, emit_loop
+from ostinato.codegen.cpu.llvm import Builder, alloca, declare, emit_if, emit_loop
 from ostinato.codegen.cpu.llvm_text import (
+    I8,
     I32,
     I64,
     VOID,
@@ -16,7 +19,7 @@ from ostinato.codegen.cpu.llvm_text import (
     undefined,
     vector_type,
 )
-from ostinato.codegen.cpu.row_lists import listed
+from ostinato.codegen.cpu.primitive import Argument, Primitive, primitive
 from ostinato.codegen.cpu.step_expression import evaluate
 from ostinato.codegen.cpu.vector import Vector
 from ostinato.codegen.loops.matmul_spec import ACCUMULATOR, Matmul, Operand, Size
@@ -309,3 +312,48 @@ def emit_blocks(b: Builder, size: int | Value, block: int, body: Body) -> None:
         covered = b.add(first, b.mul(b.zext(some, I64), i64(FEW_ROWS)))
     if block > 1:
         emit_loop(b, b.sub(size, covered), lambda i: body(b.add(covered, i), 1))
+
+
+def living(most: int) -> Primitive:
+    """Return ``living(view, start, stride, size)``: the list of a mask of at most ``most`` bytes.
+
+    Shapes: the mask's first ``size`` bytes lie ``stride`` apart from byte ``start`` of the view on.
+    The result stands for the list while the function that calls it runs, or until it is made
+    again at this place. `listed` reads it: how many are true, where those are, in ascending order,
+    then where the mask is false and the positions from ``size`` on, up to ``most``.
+    """
+    name = f"living_{most}"
+    kinds: tuple[Argument, ...] = ("array", "int64", "int64", "int64")
+    return primitive(name, "int64", kinds, partial(_emit, most), room=most + 1)
+
+
+def listed(builder: Builder, address: Value, place: Value) -> Value:
+    """Return an entry of a list: the number of living positions, then all positions."""
+    places = builder.inttoptr(address, I64.as_pointer())
+    return builder.load(builder.gep(places, place))
+
+
+def _emit(most: int, b: Builder, args: list[Value]) -> Value:
+    places, view, start, stride, size = args
+    mask = b.gep(b.bitcast(view, I8.as_pointer()), start)
+    count = alloca(b, I64)
+    b.store(i64(0), count)
+
+    def note(position: Value) -> None:
+        """Write a position behind the living ones, or before the dead ones, which come last."""
+        byte = b.load(b.gep(mask, b.mul(position, stride)))
+        lives, before = b.icmp_unsigned("!=", byte, constant(I8, 0)), b.load(count)
+        last = b.sub(b.sub(size, i64(1)), b.sub(position, before))
+        put(position, b.select(lives, before, last))
+        b.store(b.add(before, b.zext(lives, I64)), count)
+
+    def put(position: Value, place: Value) -> None:
+        b.store(position, b.gep(places, b.add(place, i64(1))))
+
+    def pad(k: Value) -> None:
+        put(b.add(size, k), b.add(size, k))
+
+    emit_loop(b, size, note)
+    emit_loop(b, b.sub(i64(most), size), pad)
+    b.store(b.load(count), b.gep(places, i64(0)))
+    return b.ptrtoint(places, I64)

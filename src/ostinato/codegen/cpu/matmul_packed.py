@@ -24,8 +24,8 @@ from ostinato.codegen.cpu.matmul_frame import (
     start_sums,
 )
 from ostinato.codegen.cpu.vector import FORMATS, Vector
+from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.loops.matmul_spec import Matmul
-from ostinato.codegen.loops.types import ITEM_BYTES
 
 LARGE, WIDE = 1 << 17, 1 << 11  # bytes of B and of one row of it from which on copies pay
 FEWEST = 64  # rows for which they do

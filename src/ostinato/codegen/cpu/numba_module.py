@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ostinato.codegen.cpu.digest import digest
+from ostinato.codegen.cpu.flags import digest
 from ostinato.codegen.cpu.prelude import NAMES
 from ostinato.codegen.loops.numba_source import within_docstring
 

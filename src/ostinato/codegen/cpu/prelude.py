@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.codegen.cpu.access import access, call_python, invoke, prefetch
-from ostinato.codegen.cpu.digest import digest
-from ostinato.codegen.cpu.flags import DRIVER, KERNEL, lanes
-from ostinato.codegen.cpu.half import (
-    bfloat16_bits_f32,
-    bfloat16_value_u16,
-    float16_bits_f32,
-    float16_value_u16,
+from ostinato.codegen.cpu.access import (
+    access,
+    call_python,
+    invoke,
+    prefetch,
+    transpose_f32,
+    transpose_f64,
 )
+from ostinato.codegen.cpu.flags import DRIVER, KERNEL, digest, lanes
 from ostinato.codegen.cpu.matmul import matmul
+from ostinato.codegen.cpu.matmul_frame import living
 from ostinato.codegen.cpu.phase_workers import (
     claim,
     enter,
@@ -43,10 +44,14 @@ from ostinato.codegen.cpu.random_bits import (
     uniform_f32,
     uniform_f64,
 )
-from ostinato.codegen.cpu.row_lists import living
-from ostinato.codegen.cpu.scalar import PRIMITIVES
+from ostinato.codegen.cpu.scalar import (
+    PRIMITIVES,
+    bfloat16_bits_f32,
+    bfloat16_value_u16,
+    float16_bits_f32,
+    float16_value_u16,
+)
 from ostinato.codegen.cpu.sorting import argsort, searchleft, searchright, shuffle
-from ostinato.codegen.cpu.transpose import transpose_f32, transpose_f64
 from ostinato.codegen.loops.matmul_spec import Matmul, Operand, Step
 
 __all__ = [

@@ -6,7 +6,7 @@ Every argument is an integer taken modulo 2**32.
 
 from collections.abc import Sequence
 
-from ostinato.codegen.cpu import periodic, polynomials
+from ostinato.codegen.cpu import polynomials, trigonometric
 from ostinato.codegen.cpu.llvm import Builder
 from ostinato.codegen.cpu.llvm_text import I32, I64, Type, Value, constant, i64, vector_type
 from ostinato.codegen.cpu.primitive import Emit, Primitive, primitive
@@ -72,7 +72,7 @@ def _box_muller(v: Vector, radius: Value, angle: Value) -> Value:
     b = v.builder
     log = polynomials.log(v, b.fsub(v.const(1.0), radius))
     size = v.call("sqrt", b.fmul(v.const(-2.0), log))
-    return b.fmul(size, periodic.cos_turns(v, angle))
+    return b.fmul(size, trigonometric.cos_turns(v, angle))
 
 
 def _draw(name: str, dtype: Dtype, emit: Emit) -> Primitive:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ostinato.codegen.cpu import gamma, gauss, inverse_trigonometric, periodic, polynomials, power
+from ostinato.codegen.cpu import erf_gamma, polynomials, power, trigonometric
 from ostinato.codegen.cpu.llvm import Compare
 from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.vector import Vector
@@ -45,16 +45,16 @@ _UNARY: dict[str, Unary] = {
     "sigmoid": polynomials.sigmoid,
     "log1p": polynomials.log1p,
     "expm1": polynomials.expm1,
-    "sin": periodic.sin,
-    "cos": periodic.cos,
-    "tan": periodic.tan,
+    "sin": trigonometric.sin,
+    "cos": trigonometric.cos,
+    "tan": trigonometric.tan,
     "exp2": polynomials.exp2,
     "log2": polynomials.log2,
-    "erf": gauss.erf,
-    "erfc": gauss.erfc,
-    "lgamma": gamma.lgamma,
-    "digamma": gamma.digamma,
-    "arcsinh": inverse_trigonometric.arcsinh,
+    "erf": erf_gamma.erf,
+    "erfc": erf_gamma.erfc,
+    "lgamma": erf_gamma.lgamma,
+    "digamma": erf_gamma.digamma,
+    "arcsinh": trigonometric.arcsinh,
     "sqrt": _intrinsic("sqrt"),
     "abs": _intrinsic("fabs"),
     "floor": _intrinsic("floor"),
@@ -71,7 +71,7 @@ _BINARY: dict[str, Binary] = {
     "minimum": lambda v, x, y: v.minimum(x, y),
     "maximum": lambda v, x, y: v.maximum(x, y),
     "pow": power.power,
-    "arctan2": inverse_trigonometric.arctan2,
+    "arctan2": trigonometric.arctan2,
     "lt": _comparison("<"),
     "le": _comparison("<="),
     "gt": _comparison(">"),

@@ -21,7 +21,7 @@ from ostinato.codegen.cpu.llvm_text import (
     undefined,
     vector_type,
 )
-from ostinato.codegen.loops.types import Float as Float
+from ostinato.codegen.loops.expression import Float as Float
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ostinato.codegen.emit.value import Scope, print_index
 from ostinato.codegen.ir.system import Load, Statement
 from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.loops.expression import (
+    ITEM_BYTES,
     Expression,
     Name,
     binary,
@@ -20,7 +21,6 @@ from ostinato.codegen.loops.expression import (
     item,
 )
 from ostinato.codegen.loops.statements import Block, Definition, Do, Let
-from ostinato.codegen.loops.types import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.index import Dim, Extent

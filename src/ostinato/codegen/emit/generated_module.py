@@ -9,9 +9,9 @@ from functools import partial
 
 from ostinato.codegen.emit.driver import Stamps, emit_driver
 from ostinato.codegen.emit.kernel import emit_kernel
+from ostinato.codegen.loops.expression import SUFFIX
 from ostinato.codegen.loops.numba_source import function
 from ostinato.codegen.loops.statements import Function
-from ostinato.codegen.loops.types import SUFFIX
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.target import Target, Unit
 

@@ -10,7 +10,7 @@ from ostinato.codegen.emit.kernel import stored
 from ostinato.codegen.emit.ports import Area, Field, Interface
 from ostinato.codegen.ir.system import Statement, loads
 from ostinato.codegen.ir.tree import Kernel, computed, leaves
-from ostinato.codegen.loops.types import ITEM_BYTES
+from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.planning.kernel_partition import calls
 from ostinato.codegen.planning.planned import Plan, Port
 from ostinato.pdg.index import Expr, product

@@ -38,6 +38,7 @@ from ostinato.codegen.ir.tree import (
 )
 from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import (
+    ITEM_BYTES,
     Constant,
     Expression,
     Name,
@@ -49,13 +50,12 @@ from ostinato.codegen.loops.expression import (
 )
 from ostinato.codegen.loops.statements import Block, Break, Kind, Let, Remark
 from ostinato.codegen.loops.statements import Function as LoopFunction
-from ostinato.codegen.loops.types import ITEM_BYTES
 from ostinato.codegen.masks.early_exits import End
 from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.planning.show import show_value
-from ostinato.codegen.systems.whole_axes import operands
+from ostinato.codegen.systems.axes import operands
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import fold_unit

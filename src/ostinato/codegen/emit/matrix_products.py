@@ -10,15 +10,14 @@ from typing import Literal
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.emit.names import Names, identifier
-from ostinato.codegen.emit.tile_padding import extent
+from ostinato.codegen.emit.nest import extent
 from ostinato.codegen.ir.partial_sums import UNROLLED
 from ostinato.codegen.ir.system import Axis, Call, Literal_, Load, Statement, Value
 from ostinato.codegen.ir.tree import Contraction
-from ostinato.codegen.loops.expression import Expression, Name, Tuple, binary, call
+from ostinato.codegen.loops.expression import ITEM_BYTES, Expression, Name, Tuple, binary, call
 from ostinato.codegen.loops.matmul_spec import Expr as StepExpr
 from ostinato.codegen.loops.matmul_spec import Matmul, Operand, Size, Step
 from ostinato.codegen.loops.statements import Block, Definition
-from ostinato.codegen.loops.types import ITEM_BYTES
 from ostinato.codegen.systems.masked_sums import factors, mask_of
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
 

@@ -1,21 +1,29 @@
-"""Nests of vector axes: maps, folds in variables, folds in memory."""
+"""Nests of vector axes: maps, folds in variables, folds in memory.
+
+The last tile of a dim may be ragged: its axis has fewer positions than slots. Computing the slots
+that hold nothing is harmless where every tensor that moves with the axis has them too, and nothing
+is folded along it: whole tiles vectorise without a remainder. It takes time, so of the groups of
+`Target.together` slots only those are computed that hold some row. Readers leave out the same
+groups.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import prod
 
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_arithmetic import condition, expression
-from ostinato.codegen.emit.tile_padding import extent
 from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
-from ostinato.codegen.ir.system import Axis, Load, Statement, Value
+from ostinato.codegen.ir.system import Axis, Load, Statement, Value, loads
 from ostinato.codegen.ir.tree import Nest, active
 from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import (
+    FLOATS,
+    SUFFIX,
     Expression,
     Name,
     binary,
@@ -24,11 +32,11 @@ from ostinato.codegen.loops.expression import (
 )
 from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.codegen.loops.statements import Block, Nothing
-from ostinato.codegen.loops.types import FLOATS, SUFFIX
 from ostinato.codegen.memory.transposed import Transposed, transposed_copies
+from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import POSITIONS, REPEATED, fold_unit
-from ostinato.pdg.index import Dim, Expr, expr
+from ostinato.pdg.index import Dim, Expr, dims_of, expr
 from ostinato.pdg.node import Dtype
 
 FEW = 1 << 14  # elements that take no time, drawn once in a run
@@ -298,3 +306,32 @@ def grouped(group: list[Cell]) -> Iterator[tuple[Load, list[Cell]]]:
 def operand(s: Statement) -> Dtype:
     """The dtype of the values that a fold compares or adds."""
     return s.clauses[0][1].dtype
+
+
+def extent(axis: Axis, statements: Iterable[Statement], plan: Plan) -> Expr:
+    """How far a loop over the axis runs: over all slots where that is harmless."""
+    may_pad = axis.pad.is_const and "padding of tiles" not in plan.without
+    if axis.size == axis.pad or not may_pad:
+        return axis.size
+    return axis.pad if all(_fits(axis, s, plan) for s in statements) else axis.size
+
+
+def _fits(axis: Axis, s: Statement, plan: Plan) -> bool:
+    if axis.index in s.reduced or dims_of(axis.size) & s.reduced:
+        return False  # a sum of several tiles has slots for the rows of all of them
+    stored = plan.storage[s.name].axes
+    if any(a.index == axis.index and a.pad != axis.pad for a in stored):
+        return False
+    return all(_load_fits(axis, x, plan) for _, value in s.clauses for x in loads(value))
+
+
+def _load_fits(axis: Axis, load: Load, plan: Plan) -> bool:
+    """Whether the load has a slot for every slot of the axis."""
+    if any(axis.index in dims_of(d) for d in load.dims):
+        return False
+    for slot, at in zip(plan.storage[load.tensor].axes, load.axes, strict=True):
+        if axis.index not in dims_of(at):
+            continue
+        if at != expr(axis.index) or slot.pad != axis.pad:
+            return False
+    return True

@@ -27,7 +27,7 @@ from ostinato.codegen.loops.expression import (
 )
 from ostinato.codegen.loops.statements import Block, Definition, Do
 from ostinato.codegen.memory.storage import scratch
-from ostinato.codegen.systems.whole_axes import JUMPING, operands, walked
+from ostinato.codegen.systems.axes import JUMPING, operands, walked
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Expr, dims_of, expr

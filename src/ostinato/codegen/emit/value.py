@@ -20,9 +20,16 @@ from ostinato.codegen.ir.system import (
     children,
 )
 from ostinato.codegen.loops import calls
-from ostinato.codegen.loops.expression import Constant, Expression, Given, Name, call
+from ostinato.codegen.loops.expression import (
+    FLOATS,
+    SUFFIX,
+    Constant,
+    Expression,
+    Given,
+    Name,
+    call,
+)
 from ostinato.codegen.loops.statements import Block
-from ostinato.codegen.loops.types import FLOATS, SUFFIX
 from ostinato.pdg.condition import ALWAYS, NEVER, substitute_cond
 from ostinato.pdg.index import Dim, Expr, Extent, substitute
 

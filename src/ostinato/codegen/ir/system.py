@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
 from ostinato.pdg.condition import Cond
-from ostinato.pdg.constant import only_zeros, spelled
+from ostinato.pdg.constant import Scalar, only_zeros, spelled
 from ostinato.pdg.index import Dim, Expr
-from ostinato.pdg.node import Dtype, Node, Scalar
+from ostinato.pdg.node import Dtype, Node
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ import math
 from typing import cast as typed
 
 from ostinato.codegen.loops.expression import (
+    FLOATS,
+    SUFFIX,
     Constant,
     Expression,
     Given,
@@ -20,9 +22,9 @@ from ostinato.codegen.loops.expression import (
     call,
     compare,
 )
-from ostinato.codegen.loops.types import FLOATS, SUFFIX
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.functions import COMPARED, FUNCTIONS
-from ostinato.pdg.node import Dtype, Scalar
+from ostinato.pdg.node import Dtype
 
 NARROW = ("int32", "uint32")  # arithmetic on these is of 64 bits
 _ARITHMETIC = ("add", "sub", "mul", "div")  # written with their signs; all others are calls

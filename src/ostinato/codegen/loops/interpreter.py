@@ -16,6 +16,7 @@ import numpy as np
 
 from ostinato.codegen.loops import primitives
 from ostinato.codegen.loops.expression import (
+    FLOATS,
     Binary,
     Call,
     Compare,
@@ -27,6 +28,8 @@ from ostinato.codegen.loops.expression import (
     Negative,
     Not,
     Tuple,
+    common,
+    promoted,
 )
 from ostinato.codegen.loops.memory import POISON, Memory, Poison, Trap
 from ostinato.codegen.loops.numba_source import show
@@ -48,7 +51,6 @@ from ostinato.codegen.loops.statements import (
     While,
     Write,
 )
-from ostinato.codegen.loops.types import FLOATS, common, promoted
 
 Names = dict[str, Any]
 _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from ostinato.codegen.loops.types import Float
+from ostinato.codegen.loops.expression import Float
 from ostinato.pdg.functions import FUNCTIONS
 
 Expr: TypeAlias = "tuple[str | float | Expr, ...]"
@@ -55,7 +55,7 @@ class Matmul:
     than ``m`` at times; the others are 0 then, or what they should be. ``most`` bounds a run-time
     ``k`` (0: nothing is known). Where the number ``begun`` is 0, the sums start from 0 instead of
     what ``start`` holds. ``living`` names an axis of a product in broadcast form of which
-    only listed positions count (see `ostinato.codegen.cpu.row_lists`): other terms along ``k`` are
+    only listed positions count (see `codegen.cpu.matmul_frame`): other terms along ``k`` are
     left out, whatever they are; other rows along ``m`` are 0, or what they should be. ``lanes`` 0
     means the vector width of the machine. The printed form is Python source for the same record.
     """

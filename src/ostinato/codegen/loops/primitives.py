@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ostinato.codegen.loops.expression import SUFFIX
 from ostinato.codegen.loops.memory import POISON, Memory, Poison
-from ostinato.codegen.loops.types import SUFFIX
 from ostinato.pdg import philox
 from ostinato.pdg.axis_functions import along_axis
 from ostinato.pdg.functions import FUNCTIONS

@@ -26,6 +26,7 @@ from ostinato.pdg.intervals import (
     extreme,
     hull,
     interval,
+    is_quasi_affine,
     magnitude,
 )
 from ostinato.pdg.node import (
@@ -43,7 +44,6 @@ from ostinato.pdg.node import (
     Transpose,
     postorder,
 )
-from ostinato.pdg.quasi_affine import is_quasi_affine
 
 SIGNED: dict[Dtype, int] = {"int32": 2**31, "int64": LARGEST}  # an unsigned number is none
 LONGEST = 64  # operators of an expression; what has more is computed like any other tensor

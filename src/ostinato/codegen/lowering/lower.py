@@ -36,6 +36,7 @@ from ostinato.codegen.lowering.axis_indices import (
 from ostinato.codegen.lowering.elements import Elements, narrow
 from ostinato.codegen.lowering.stored import Frame, Point
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.demand.demand import Demand, box
 from ostinato.pdg.functions import POSITIONS, REPEATED
 from ostinato.pdg.index import Dim, Expr, expr, substitute, symbols, upper_bound
@@ -57,7 +58,6 @@ from ostinato.pdg.node import (
     Random,
     Rec,
     Reduce,
-    Scalar,
     Scan,
 )
 from ostinato.pdg.origin import Origin

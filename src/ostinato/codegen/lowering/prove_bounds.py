@@ -34,10 +34,9 @@ from ostinato.codegen.ir.values import Rewrite, value_symbols
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, cond_symbols, every, negation
 from ostinato.pdg.index import Dim, Expr, Extent, Product, dims_of, expr, maximum
-from ostinato.pdg.intervals import LARGEST
+from ostinato.pdg.intervals import LARGEST, is_quasi_affine
 from ostinato.pdg.isl import LowerBounds
 from ostinato.pdg.limits import compared, require_small
-from ostinato.pdg.quasi_affine import is_quasi_affine
 
 Monomial = tuple[Dim | Extent, ...]  # sorted by text, with repetition
 Polynomial = Counter[Monomial]

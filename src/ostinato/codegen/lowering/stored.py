@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ostinato.codegen.ir.system import Axis, Literal_
 from ostinato.codegen.lowering.axis_indices import Component, Digit, Digits, Structure, structure
 from ostinato.codegen.lowering.integer_nodes import Affinities
-from ostinato.codegen.systems.whole_axes import JUMPING
+from ostinato.codegen.systems.axes import JUMPING
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.build import order
 from ostinato.pdg.functions import POSITIONS, fold_unit

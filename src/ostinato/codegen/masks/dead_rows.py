@@ -24,8 +24,8 @@ from ostinato.codegen.ir.tree import Contraction, Kernel, Loop, leaves
 from ostinato.codegen.masks.early_exits import End
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.systems.masked_sums import mask_of
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.index import Dim, expr
-from ostinato.pdg.node import Scalar
 
 
 def dead_rows(

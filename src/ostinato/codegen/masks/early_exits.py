@@ -24,9 +24,9 @@ from ostinato.codegen.ir.system import (
 from ostinato.codegen.ir.tree import Kernel, Loop, Tree, computed, leaves
 from ostinato.codegen.memory.storage import Storage
 from ostinato.pdg.condition import ALWAYS, equal
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.functions import POSITIONS, fold_unit
 from ostinato.pdg.index import Dim, expr
-from ostinato.pdg.node import Scalar
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ostinato.codegen.loops.types import ITEM_BYTES
+from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.planning.liveness import Life
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.target import Target

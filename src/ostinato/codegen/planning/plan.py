@@ -14,19 +14,18 @@ from ostinato.codegen.masks.early_exits import early_ends
 from ostinato.codegen.masks.first_products import beginnings
 from ostinato.codegen.masks.guards import guards
 from ostinato.codegen.memory.coalesce import coalesced
-from ostinato.codegen.memory.reuse import check_storage, prover
+from ostinato.codegen.memory.reuse import check_storage, prover, tightened
 from ostinato.codegen.memory.storage import Storage, input_storage, place_tensors, scratches
-from ostinato.codegen.memory.tighten import tightened
 from ostinato.codegen.planning.kernel_partition import drive
 from ostinato.codegen.planning.liveness import lifetimes, whole_lives
 from ostinato.codegen.planning.planned import Plan as Plan
 from ostinato.codegen.planning.planned import Port as Port
 from ostinato.codegen.planning.scheduler import Scheduled, schedule
+from ostinato.codegen.systems.axes import whole_operands
 from ostinato.codegen.systems.partial_folds import with_fills
 from ostinato.codegen.systems.prepare import pad_outputs
 from ostinato.codegen.systems.tile import Tiled, tile
 from ostinato.codegen.systems.tiled_rows import long_rows
-from ostinato.codegen.systems.whole_axes import whole_operands
 from ostinato.codegen.target import Target
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import Dim, Extent, expr, symbols

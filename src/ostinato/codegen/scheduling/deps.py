@@ -26,7 +26,7 @@ from ostinato.pdg.index import (
     expr,
     substitute,
 )
-from ostinato.pdg.quasi_affine import is_quasi_affine
+from ostinato.pdg.intervals import is_quasi_affine
 
 if TYPE_CHECKING:
     from ostinato.pdg.isl import Relation

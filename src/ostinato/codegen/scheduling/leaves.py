@@ -13,8 +13,7 @@ from ostinato.codegen.ir.system import Call, Draw, Statement, Value, children
 from ostinato.codegen.ir.tree import Calling, Leaf, Nest, Sweep
 from ostinato.codegen.scheduling.cluster import Edge, Rules, cluster
 from ostinato.codegen.scheduling.deps import Dep, Unit
-from ostinato.codegen.systems.axes import long_axes
-from ostinato.codegen.systems.whole_axes import rows
+from ostinato.codegen.systems.axes import long_axes, rows
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.functions import FLOATS, FUNCTIONS
 from ostinato.pdg.index import Expr, Extent, dims_of, expr

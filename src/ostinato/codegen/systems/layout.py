@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from ostinato.codegen.ir.system import Load, Statement, loads
 from ostinato.codegen.ir.values import Rewrite
-from ostinato.codegen.systems.axes import coefficient, is_tiny, long_axes
-from ostinato.codegen.systems.whole_axes import JUMPING
+from ostinato.codegen.systems.axes import JUMPING, coefficient, is_tiny, long_axes
 from ostinato.codegen.target import Target
 from ostinato.pdg.functions import POSITIONS
 from ostinato.pdg.index import Dim, dims_of

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from ostinato.codegen.ir.system import Call, Choice, Load, Statement, Value, fresh
 from ostinato.codegen.ir.values import Rewrite
-from ostinato.codegen.systems.whole_axes import JUMPING
+from ostinato.codegen.systems.axes import JUMPING
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, every, negation, substitute_cond
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.pdg.limits import compared
-from ostinato.pdg.quasi_affine import is_quasi_affine
 
 
 def split_cases(

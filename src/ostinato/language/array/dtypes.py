@@ -11,9 +11,10 @@ import numpy as np
 from ostinato.language.shown import shown
 from ostinato.pdg import build
 from ostinato.pdg.build import Shape
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.errors import DtypeError, guess
 from ostinato.pdg.functions import HALVES, INTS, computed_in
-from ostinato.pdg.node import Dtype, Node, Scalar
+from ostinato.pdg.node import Dtype, Node
 
 Operand = Node | Scalar
 DtypeName = Annotated[str, 'the name of a dtype, such as "float32"']

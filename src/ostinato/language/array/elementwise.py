@@ -8,11 +8,12 @@ from ostinato.language.array.dtypes import Operand, accepted, common_dtype, conv
 from ostinato.language.array.movement import broadcast_to, broadcast_together, expand
 from ostinato.pdg import build
 from ostinato.pdg.condition import ALWAYS, Cond
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.errors import DtypeError
 from ostinato.pdg.functions import FUNCTIONS, INTS
 from ostinato.pdg.index import Expr
 from ostinato.pdg.naming import called
-from ostinato.pdg.node import Broadcast, Const, Dtype, Node, Reshape, Scalar
+from ostinato.pdg.node import Broadcast, Const, Dtype, Node, Reshape
 
 ROUNDING = ("floor", "ceil", "round")
 

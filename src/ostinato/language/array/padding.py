@@ -8,10 +8,11 @@ from ostinato.language.array.dtypes import convert, literal
 from ostinato.language.array.movement import axis_of, broadcast_to, expand, flip, part, take
 from ostinato.pdg import build
 from ostinato.pdg.build import ONE
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.index import Expr, Slice, expr
 from ostinato.pdg.naming import called, sized
-from ostinato.pdg.node import Node, Scalar
+from ostinato.pdg.node import Node
 
 Pair = tuple[Expr, Expr]
 ZERO = expr(0)

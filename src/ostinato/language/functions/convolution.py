@@ -13,11 +13,12 @@ from ostinato.language.array.padding import pad_axes
 from ostinato.language.array.reduction import mean, reduce
 from ostinato.language.tensor import Tensor, apply, as_tensor
 from ostinato.pdg import build
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.functions import FLOATS, FOLDS, fold_unit
 from ostinato.pdg.index import Expr, expr, floordiv
 from ostinato.pdg.naming import called, sized
-from ostinato.pdg.node import Node, Scalar
+from ostinato.pdg.node import Node
 from ostinato.pdg.windows import Window, windows
 from ostinato.provenance.place import place
 

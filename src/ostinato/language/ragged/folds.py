@@ -19,9 +19,10 @@ from ostinato.language.tensor import Tensor, apply, as_tensor, elementwise, sour
 from ostinato.pdg import build
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.build import ONE
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.functions import FLOATS, FOLDS, fold_unit
 from ostinato.pdg.index import Expr, product
-from ostinato.pdg.node import Dtype, Node, Scalar
+from ostinato.pdg.node import Dtype, Node
 from ostinato.provenance.place import place
 
 

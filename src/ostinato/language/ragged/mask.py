@@ -14,7 +14,8 @@ from ostinato.language.array.elementwise import select
 from ostinato.language.array.movement import broadcast_to, transpose
 from ostinato.pdg import build
 from ostinato.pdg.build import ONE, Shape, pad_rank
-from ostinato.pdg.node import Node, Scalar
+from ostinato.pdg.constant import Scalar
+from ostinato.pdg.node import Node
 
 
 @dataclass(frozen=True, slots=True)

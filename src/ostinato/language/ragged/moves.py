@@ -20,8 +20,9 @@ from ostinato.language.ragged.mask import (
 from ostinato.language.tensor import Tensor, sources_of
 from ostinato.pdg import build
 from ostinato.pdg.build import ONE, Shape
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.index import Expr, Slice
-from ostinato.pdg.node import Node, Scalar
+from ostinato.pdg.node import Node
 from ostinato.provenance.place import place
 
 

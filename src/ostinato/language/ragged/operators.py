@@ -16,8 +16,9 @@ from ostinato.language.tensor import Tensor, as_operand, as_tensor, sources_of
 from ostinato.pdg import build
 from ostinato.pdg.build import ONE
 from ostinato.pdg.condition import Cond
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.functions import FUNCTIONS
-from ostinato.pdg.node import Const, Dtype, Node, Scalar
+from ostinato.pdg.node import Const, Dtype, Node
 from ostinato.provenance.place import place
 
 _LARGEST = 2**20  # whole numbers up to here are exact in every type

@@ -11,8 +11,9 @@ from ostinato.language.ragged.mask import Live, Mask, replaced
 from ostinato.language.tensor import Tensor, apply, sources_of
 from ostinato.pdg import build
 from ostinato.pdg.build import ONE
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.index import Dim, Index, Slice, expr
-from ostinato.pdg.node import Node, Scalar, named_if_not
+from ostinato.pdg.node import Node, named_if_not
 from ostinato.pdg.origin import Origin
 from ostinato.provenance.place import place
 

@@ -22,11 +22,10 @@ from ostinato.pdg.index import (
     substitute,
     symbols,
 )
-from ostinato.pdg.intervals import interval
+from ostinato.pdg.intervals import interval, is_quasi_affine
 from ostinato.pdg.isl import LowerBounds, Sample, Set, condition_set
 from ostinato.pdg.naming import called, is_named
 from ostinato.pdg.node import Gather, Host, Input, Node, Part, Pdg, Random, Read, Rec
-from ostinato.pdg.quasi_affine import is_quasi_affine
 
 
 def check(

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from ostinato.pdg.condition import Cond, at_least, every
 from ostinato.pdg.demand.demand import Demand, box, read_relation
 from ostinato.pdg.index import Slice
+from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.pdg.isl import Set, condition_set, universe
 from ostinato.pdg.node import Case, Host, Input, Node, Part, Random, Read, Rec, postorder
-from ostinato.pdg.quasi_affine import is_quasi_affine
 
 
 def defined(node: Node, demand: Demand) -> Cond:

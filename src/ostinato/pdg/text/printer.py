@@ -7,6 +7,7 @@ from typing import assert_never
 
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS, Compare, Cond, at_least
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.functions import ATOM, FUNCTIONS
 from ostinato.pdg.index import Dim, Expr, Index, expr
 from ostinato.pdg.node import (
@@ -34,7 +35,6 @@ from ostinato.pdg.node import (
     Rec,
     Reduce,
     Reshape,
-    Scalar,
     Scan,
     Transpose,
 )

@@ -14,6 +14,7 @@ from functools import partial
 from typing import cast, get_args
 
 from ostinato.pdg.condition import Cond
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.index import Dim, Expr, Slice, expr, product
 from ostinato.pdg.invariants import verify
@@ -42,7 +43,6 @@ from ostinato.pdg.node import (
     Rec,
     Reduce,
     Reshape,
-    Scalar,
     Scan,
     Transpose,
     intern,

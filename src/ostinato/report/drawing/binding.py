@@ -29,8 +29,7 @@ from ostinato.pdg.node import (
     Reshape,
     intern,
 )
-from ostinato.report.drawing.formula import index_text
-from ostinato.report.drawing.points import At, moved
+from ostinato.report.drawing.points import At, index_text, moved
 
 Named = Container[Node]
 

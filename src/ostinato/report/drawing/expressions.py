@@ -34,8 +34,19 @@ from ostinato.pdg.node import (
     Transpose,
 )
 from ostinato.report.drawing.binding import bound
-from ostinato.report.drawing.formula import INFIX, index_text, number, words
-from ostinato.report.drawing.points import At, composed, condition, element, filling, moved, where
+from ostinato.report.drawing.points import (
+    INFIX,
+    At,
+    composed,
+    condition,
+    element,
+    filling,
+    index_text,
+    moved,
+    number,
+    where,
+    words,
+)
 from ostinato.report.drawing.visible import operands
 
 Text = tuple[str, int]  # and how tightly it binds

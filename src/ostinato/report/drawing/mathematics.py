@@ -35,8 +35,14 @@ from ostinato.pdg.node import (
 )
 from ostinato.pdg.text.printer import own_form
 from ostinato.report.drawing.expressions import Expressions
-from ostinato.report.drawing.formula import index_text
-from ostinato.report.drawing.points import condition, filling, is_cast, kind_of, point_of
+from ostinato.report.drawing.points import (
+    condition,
+    filling,
+    index_text,
+    is_cast,
+    kind_of,
+    point_of,
+)
 from ostinato.report.drawing.visible import operands, roots, visible
 
 WIDEST = 84  # characters up to which places stand in one column

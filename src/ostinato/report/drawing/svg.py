@@ -6,9 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from html import escape
 
-from ostinato.report.drawing.dot import FILLS
 from ostinato.report.drawing.layered import Drawing, Rect, draw
-from ostinato.report.drawing.picture import Arrow, Box, Picture
+from ostinato.report.drawing.picture import FILLS, Arrow, Box, Picture
 
 CHARACTER, LINE, MARGIN = 7.0, 15.0, 8.0  # of the type in which boxes are written
 LONGEST = 44  # characters of a line

@@ -21,7 +21,7 @@ from ostinato.rewrite.extract.legal_terms import Context, Limit
 from ostinato.rewrite.extract.pricing import Cost, Pricing
 from ostinato.rewrite.extract.space import Candidate, Space, candidates, within
 from ostinato.rewrite.load.components import Chain
-from ostinato.rewrite.load.loaded import Loaded
+from ostinato.rewrite.load.tables import Loaded
 
 Name = tuple[int, int] | int  # a recurrence id and one of its cases, or the number of an output
 KNOWN_NS = 1e-3  # using what exists costs no more than a view

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from ostinato.pdg.index import Expr, product
 from ostinato.rewrite.engine.egglog_session import Cell, Engine
 from ostinato.rewrite.engine.language import SIGNATURE
-from ostinato.rewrite.load.loaded import Loaded
-from ostinato.rewrite.load.tables import Tables
+from ostinato.rewrite.load.tables import Loaded, Tables
 
 
 @dataclass(frozen=True, slots=True)

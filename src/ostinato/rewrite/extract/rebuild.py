@@ -25,8 +25,8 @@ from ostinato.pdg.origin import UNKNOWN, Origin
 from ostinato.rewrite.engine.egglog_session import Cell
 from ostinato.rewrite.extract.choose import Selection, Terms
 from ostinato.rewrite.extract.export import EGraph, ENode
-from ostinato.rewrite.load.loaded import Loaded
 from ostinato.rewrite.load.program_rows import conditions
+from ostinato.rewrite.load.tables import Loaded
 
 
 @dataclass(frozen=True, slots=True)

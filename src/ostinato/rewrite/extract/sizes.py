@@ -9,8 +9,7 @@ from itertools import product
 from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, expr, symbols
 from ostinato.rewrite.extract.export import EGraph, ENode
-from ostinato.rewrite.load.loaded import Loaded
-from ostinato.rewrite.load.tables import Tables
+from ostinato.rewrite.load.tables import Loaded, Tables
 
 Shape = tuple[int, ...]
 SOME = 16  # steps of a dimension that are looked at for a mean

@@ -21,7 +21,7 @@ from ostinato.pdg.isl import Set, condition_set
 from ostinato.pdg.node import Affine, Const, Iota, Node, Pdg, Read, Reduce, Reshape, postorder
 from ostinato.rewrite.load.components import Carried, Chain, Vertex
 from ostinato.rewrite.load.dependence import Reaches, contained
-from ostinato.rewrite.load.loaded import Loaded
+from ostinato.rewrite.load.tables import Loaded
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from ostinato.pdg.remake import renewed
 from ostinato.rewrite.load.components import Chain, Vertex, chains
 from ostinato.rewrite.load.defined_along import Dims, may_miss
 from ostinato.rewrite.load.dependence import Reaches, contained, reaches
-from ostinato.rewrite.load.loaded import Loaded
 from ostinato.rewrite.load.merged_cases import directions
+from ostinato.rewrite.load.tables import Loaded
 
 MOST_COLUMNS = 16  # float32 elements of a vector: each product would have one of its own
 MOST_ROWS = 16  # of a block of sums in registers

@@ -10,8 +10,7 @@ from ostinato.pdg.node import Case, Host, Node, postorder
 from ostinato.pdg.truth import truth
 from ostinato.rewrite.load.defined_along import may_miss, partial_below
 from ostinato.rewrite.load.dependence import Reaches, contained
-from ostinato.rewrite.load.loaded import Loaded
-from ostinato.rewrite.load.tables import threshold
+from ostinato.rewrite.load.tables import Loaded, threshold
 
 
 def add_choices(

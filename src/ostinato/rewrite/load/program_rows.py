@@ -46,7 +46,6 @@ from ostinato.rewrite.load.defined_along import partial_dims
 from ostinato.rewrite.load.dependence import Reaches, contained, reaches
 from ostinato.rewrite.load.joined_products import add_joins, find_joins
 from ostinato.rewrite.load.known_prefix import split_prefixes
-from ostinato.rewrite.load.loaded import Loaded
 from ostinato.rewrite.load.merged_cases import batched_cases
 from ostinato.rewrite.load.orders import order_rows
 from ostinato.rewrite.load.point_choices import add_choices
@@ -58,7 +57,7 @@ from ostinato.rewrite.load.range_rows import (
     tile_dims,
     tile_rows,
 )
-from ostinato.rewrite.load.tables import Recurrence, Tables, nest_order, rows
+from ostinato.rewrite.load.tables import Loaded, Recurrence, Tables, nest_order, rows
 
 Change = Callable[[Pdg, Mapping[Node, Reaches], Mapping[Vertex, Chain]], Pdg]
 CHANGES: dict[str, Change] = {"merged cases": batched_cases, "known prefixes": split_prefixes}

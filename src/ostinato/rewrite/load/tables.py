@@ -1,4 +1,4 @@
-"""Index expressions, slices, conditions, permutations and sizes as ids; dimensions as bits.
+"""What loading finds: rows, and index expressions, slices and conditions as ids.
 
 The e-graph computes with ids only. What it may ask about them (dimension masks, shifts by a
 constant, lengths) is written down here as rows of functions when the program is loaded.
@@ -27,8 +27,9 @@ from ostinato.pdg.index import (
     dims_of,
     expr,
 )
-from ostinato.pdg.node import Affine, Iota, Node
+from ostinato.pdg.node import Affine, Iota, Node, Pdg
 from ostinato.rewrite.engine.egglog_session import Row
+from ostinato.rewrite.load.components import Chain, Vertex
 
 Attribute = Expr | Slice | Cond | tuple[int, ...] | tuple[tuple[Dim, Index], ...]
 
@@ -305,3 +306,42 @@ def _both_rows(tables: Tables) -> list[Row]:
         for k, a in enumerate(list(tables.attributes))
         if isinstance(a, Every) and len(a.of) == 2
     ]
+
+
+@dataclass
+class Loaded:
+    """The rows of a program and the meaning of the ids in them.
+
+    ``definitions`` gives the condition of every case of a recurrence, by recurrence id;
+    ``twins`` the ids of a recurrence with more and more of its dimensions as axes.
+    """
+
+    pdg: Pdg
+    tables: Tables
+    chains: dict[Vertex, Chain]
+    carried: dict[Dim, int]  # the recurrences (bits, as in `reaches`) that a dimension carries
+    partial: dict[Node, frozenset[Dim]]
+    ids: dict[Node, int] = field(default_factory=dict[Node, int])
+    rows: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
+    twins: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    _shapes: dict[tuple[Expr, ...], int] = field(default_factory=dict[tuple[Expr, ...], int])
+    _fresh: int = 0
+
+    def row(self, relation: str, *cells: int | str) -> None:
+        self.rows.setdefault(relation, []).append(cells)
+
+    def fresh(self) -> int:
+        self._fresh += 1
+        return self._fresh - 1
+
+    def shape(self, sizes: tuple[Expr, ...]) -> int:
+        """The id of a shape, whose rows are added with those of its tail."""
+        found = self._shapes.get(sizes)
+        if found is None:
+            tail = self.shape(sizes[1:]) if sizes else 0
+            found = self._shapes[sizes] = len(self._shapes)
+            if sizes:
+                self.row("raw_cons", found, self.tables.id(sizes[0]), tail)
+            else:
+                self.row("raw_nil", found)
+        return found

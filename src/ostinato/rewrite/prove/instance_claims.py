@@ -23,8 +23,8 @@ from ostinato.rewrite.engine.language import program
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.engine.saturate import Budget, saturate
 from ostinato.rewrite.extract.export import EGraph, export
-from ostinato.rewrite.load.loaded import Loaded
 from ostinato.rewrite.load.program_rows import load
+from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.prove.instance_reading import Reading, numbered
 
 Point = Mapping[Dim, int]

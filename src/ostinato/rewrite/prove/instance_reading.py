@@ -10,7 +10,7 @@ from ostinato.pdg.element import element
 from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
 from ostinato.pdg.node import Dtype, Node, Pdg, Read, Transpose
 from ostinato.rewrite.extract.export import EGraph, ENode
-from ostinato.rewrite.load.loaded import Loaded
+from ostinato.rewrite.load.tables import Loaded
 
 Substitution = tuple[tuple[Dim, Index], ...]
 

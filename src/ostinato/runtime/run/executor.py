@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ostinato.pdg.available_memory import require_memory, too_large
 from ostinato.pdg.claims import Unseen, failure
 from ostinato.pdg.errors import ArgumentError, MemoryLimitError, NonFiniteError, OstinatoError
 from ostinato.pdg.host_functions import HostFunction
+from ostinato.pdg.limits import require_memory, too_large
 from ostinato.pdg.node import UNSEEN
 from ostinato.report.memory_map import Stored
 from ostinato.report.worker_times import COUNTS, WorkerShares

@@ -19,10 +19,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.runtime.build.linking import words as words_of
-from ostinato.runtime.run.arrays import Array, Entrance, Exit, empty_arena, sizes, stored_view
+from ostinato.runtime.run.arrays import (
+    Array,
+    Entrance,
+    Exit,
+    empty_arena,
+    longest,
+    sizes,
+    stored_view,
+)
 from ostinato.runtime.run.artifact import Artifact, Field, Layout
 from ostinato.runtime.run.callbacks import words
-from ostinato.runtime.run.longest import longest
 from ostinato.runtime.run.result_pool import RESULTS
 from ostinato.runtime.run.tensor_bounds import Bounds, words_before
 

@@ -3,6 +3,10 @@
 Waking a thread takes longer than many a run. So a worker that is done with its part looks at a word
 that the next caller writes, without the GIL, and sleeps when nobody comes. The caller is the first
 worker; no signal reaches it before the end of all work. Who had no processor may return after it.
+
+A post is a slot of `SLOT_BYTES`: its state, then in another cache line what is to be done. A thread
+that is ``LOOKING`` may fall ``ASLEEP``; one that is ``HELD`` goes on looking; what is ``POSTED`` is
+``TAKEN`` and done, and makes it ``LOOKING`` again. The caller takes back what nobody has taken.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import platform
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,20 +25,153 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.runtime.build import objects, optimise
-from ostinato.runtime.build.linking import Entry, Library, key_of, named
+from ostinato.runtime.build.linking import SYMBOL, Entry, Library, key_of, named
 from ostinato.runtime.disk import folder
 from ostinato.runtime.run.arrays import empty_arena
 from ostinato.runtime.run.cores import available_cores
-from ostinato.runtime.run.pool_code import (
-    ASLEEP,
-    HELD,
-    LEAD,
-    LOOKING,
-    SERVE,
-    SLOT_BYTES,
-    TAKEN,
-    spread,
+
+ASLEEP, LOOKING, POSTED, HELD, TAKEN = range(5)
+SLOT_BYTES = 256
+_JOB = 16  # the first word of the job: two lines away, as processors fetch lines in pairs
+_PATIENCE = 200  # looks of a caller for those who are about to return: a few microseconds
+
+_IS_X86 = platform.machine().lower() in ("x86_64", "amd64", "i686", "i386")
+_PAUSE = "call void @llvm.x86.sse2.pause()" if _IS_X86 else "call i32 @sched_yield()"
+_DECLARED = "declare i32 @sched_yield()\n" + (
+    "declare void @llvm.x86.sse2.pause()\n" if _IS_X86 else ""
 )
+
+
+@cache
+def spread(count: int) -> str:
+    """``f(entry, words)`` calls ``entry`` with so many words of an array."""
+    loads = (
+        f"  %p{k} = getelementptr i64, ptr %words, i64 {k}\n  %w{k} = load i64, ptr %p{k}\n"
+        for k in range(count)
+    )
+    return (
+        f'define void @"{SYMBOL}"(ptr %entry, ptr %words) {{\n{"".join(loads)}'
+        f"  call void %entry({', '.join(f'i64 %w{k}' for k in range(count))})\n"
+        "  ret void\n}\n"
+    )
+
+
+SERVE = f"""{_DECLARED}
+define void @"{SYMBOL}"(ptr %slot, i64 %looks) {{
+first:
+  %run_at = getelementptr i64, ptr %slot, i64 {_JOB}
+  %entry_at = getelementptr i64, ptr %slot, i64 {_JOB + 1}
+  %words_at = getelementptr i64, ptr %slot, i64 {_JOB + 2}
+  br label %look
+take:
+  %taken = cmpxchg ptr %slot, i64 {POSTED}, i64 {TAKEN} acq_rel acquire
+  %is_taken = extractvalue {{i64, i1}} %taken, 1
+  br i1 %is_taken, label %work, label %look
+work:
+  %run = load ptr, ptr %run_at
+  %entry = load ptr, ptr %entry_at
+  %words = load ptr, ptr %words_at
+  call void %run(ptr %entry, ptr %words)
+  store atomic i64 {LOOKING}, ptr %slot release, align 8
+  br label %look
+look:
+  %n = phi i64 [0, %first], [0, %take], [0, %work], [%more, %wait], [0, %leave]
+  %state = load atomic i64, ptr %slot acquire, align 8
+  %is_posted = icmp eq i64 %state, {POSTED}
+  br i1 %is_posted, label %take, label %wait
+wait:
+  {_PAUSE}
+  %more = add i64 %n, 1
+  %goes_on = icmp ult i64 %more, %looks
+  br i1 %goes_on, label %look, label %leave
+leave:
+  %found = cmpxchg ptr %slot, i64 {LOOKING}, i64 {ASLEEP} acq_rel acquire
+  %is_asleep = extractvalue {{i64, i1}} %found, 1
+  br i1 %is_asleep, label %end, label %look
+end:
+  ret void
+}}
+"""
+"""``serve(slot, looks)`` does what is posted until it looked so often for nothing."""
+
+LEAD = f"""{_DECLARED}
+define i64 @"{SYMBOL}"(i64 %others, ptr %slots, ptr %run, ptr %entry, ptr %words, i64 %row) {{
+first:
+  br label %holding
+holding:
+  %k = phi i64 [0, %first], [%k_next, %held]
+  %k_more = icmp ult i64 %k, %others
+  br i1 %k_more, label %hold, label %posting
+hold:
+  %k_at = getelementptr ptr, ptr %slots, i64 %k
+  %k_slot = load ptr, ptr %k_at
+  %found = cmpxchg ptr %k_slot, i64 {LOOKING}, i64 {HELD} acq_rel acquire
+  %was = extractvalue {{i64, i1}} %found, 0
+  %is_asleep = icmp eq i64 %was, {ASLEEP}
+  %k_next = add i64 %k, 1
+  br i1 %is_asleep, label %refused, label %held
+refused:
+  ret i64 %k_next
+held:
+  br label %holding
+posting:
+  %m = phi i64 [0, %holding], [%m_next, %post]
+  %m_more = icmp ult i64 %m, %others
+  br i1 %m_more, label %post, label %work
+post:
+  %m_next = add i64 %m, 1
+  %m_at = getelementptr ptr, ptr %slots, i64 %m
+  %m_slot = load ptr, ptr %m_at
+  %run_at = getelementptr i64, ptr %m_slot, i64 {_JOB}
+  %entry_at = getelementptr i64, ptr %m_slot, i64 {_JOB + 1}
+  %words_at = getelementptr i64, ptr %m_slot, i64 {_JOB + 2}
+  %offset = mul i64 %m_next, %row
+  %m_words = getelementptr i64, ptr %words, i64 %offset
+  store ptr %run, ptr %run_at
+  store ptr %entry, ptr %entry_at
+  store ptr %m_words, ptr %words_at
+  store atomic i64 {POSTED}, ptr %m_slot release, align 8
+  br label %posting
+work:
+  call void %run(ptr %entry, ptr %words)
+  br label %joining
+joining:
+  %j = phi i64 [0, %work], [%j_next, %done]
+  %looks = phi i64 [{_PATIENCE}, %work], [%left, %done]
+  %late = phi i64 [0, %work], [%late_next, %done]
+  %j_more = icmp ult i64 %j, %others
+  br i1 %j_more, label %join, label %end
+join:
+  %j_next = add i64 %j, 1
+  %j_at = getelementptr ptr, ptr %slots, i64 %j
+  %j_slot = load ptr, ptr %j_at
+  %back = cmpxchg ptr %j_slot, i64 {POSTED}, i64 {LOOKING} acq_rel acquire
+  br label %look
+look:
+  %left = phi i64 [%looks, %join], [%fewer, %wait]
+  %state = load atomic i64, ptr %j_slot acquire, align 8
+  %is_taken = icmp eq i64 %state, {TAKEN}
+  %is_patient = icmp ugt i64 %left, 0
+  %waits = and i1 %is_taken, %is_patient
+  br i1 %waits, label %wait, label %done
+wait:
+  {_PAUSE}
+  %fewer = sub i64 %left, 1
+  br label %look
+done:
+  %is_late = sext i1 %is_taken to i64
+  %late_next = or i64 %late, %is_late
+  br label %joining
+end:
+  ret i64 %late
+}}
+"""
+"""``lead(others, slots, run, entry, words, row)`` is worker 0 of a run, and sees its end.
+
+It returns 0, or -1 if another worker has not returned: that one does no more work of the run. If
+the thread of a slot is asleep, it returns the slot's number from 1 on, and nothing was begun.
+"""
+
 
 LOOKS = 16_000  # before a thread sleeps: 0.2 ms or so, longer than Python is between two calls
 

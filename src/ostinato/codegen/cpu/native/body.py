@@ -36,6 +36,7 @@ from ostinato.codegen.loops.expression import (
     Negative,
     Not,
     Tuple,
+    common,
     operands,
 )
 from ostinato.codegen.loops.numba_source import show
@@ -53,7 +54,6 @@ from ostinato.codegen.loops.statements import (
     While,
     Write,
 )
-from ostinato.codegen.loops.types import common
 from ostinato.pdg.errors import UnreadableError
 
 carray = object()

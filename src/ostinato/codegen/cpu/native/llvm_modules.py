@@ -15,9 +15,8 @@ from ostinato.codegen.cpu.llvm_text import I8, I64, VOID, Module, Part, Value
 from ostinato.codegen.cpu.native.body import Writer, carray
 from ostinato.codegen.cpu.native.numbers import Number
 from ostinato.codegen.cpu.native.scope import Memory, Scope, assigned_often
-from ostinato.codegen.loops.expression import Name
+from ostinato.codegen.loops.expression import SUFFIX, Name
 from ostinato.codegen.loops.statements import Definition, Function
-from ostinato.codegen.loops.types import SUFFIX
 from ostinato.codegen.target import Unit
 
 SYMBOL = "ostinato.entry"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ostinato.codegen.cpu.llvm import Builder, Compare
 from ostinato.codegen.cpu.llvm_text import F32, F64, I1, I16, I32, I64, Type, Value, constant, known
-from ostinato.codegen.loops.types import FLOATS, SIGNED, common, promoted
+from ostinato.codegen.loops.expression import FLOATS, SIGNED, common, promoted
 from ostinato.pdg.errors import UnreadableError
 
 KINDS: dict[str, Type] = {
