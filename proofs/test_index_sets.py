@@ -7,17 +7,7 @@ from itertools import combinations
 import pytest
 
 from ostinato.pdg.condition import Compare, Cond, at_least, equal, every, substitute_cond
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    ExprLike,
-    Index,
-    Slice,
-    expr,
-    maximum,
-    minimum,
-    substitute,
-)
+from ostinato.pdg.index import Dim, Expr, ExprLike, Index, Slice, expr, maximum, minimum, substitute
 from ostinato.pdg.isl import Set, condition_set, domain_set, relation
 from ostinato.rewrite.load.range_rows import range_rows
 from ostinato.rewrite.load.tables import Tables, rows

@@ -28,12 +28,7 @@ from bench.handwritten.network import (
 )
 from bench.harness.timing import rates
 from ostinato.codegen.cpu.numba_door import njit
-from ostinato.codegen.cpu.prelude import (
-    DRIVER,
-    KERNEL,
-    exp_f32,
-    philox_bits,
-)
+from ostinato.codegen.cpu.prelude import DRIVER, KERNEL, exp_f32, philox_bits
 
 DISCOUNT = F(0.99)
 

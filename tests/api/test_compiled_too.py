@@ -26,13 +26,7 @@ from tests.api import (
     test_repetition,
 )
 from tests.nn import test_init, test_layers, test_modules
-from tests.optim import (
-    test_average,
-    test_clip,
-    test_definitions,
-    test_optimizers,
-    test_schedule,
-)
+from tests.optim import test_average, test_clip, test_definitions, test_optimizers, test_schedule
 
 LANGUAGE: tuple[ModuleType, ...] = (
     test_along,

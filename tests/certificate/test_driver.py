@@ -16,15 +16,7 @@ from ostinato.certificate.plan_memory import Timeline
 from ostinato.certificate.timeline import timeline_of
 from ostinato.codegen.emit.generated_module import functions
 from ostinato.codegen.loops.numba_source import function, show
-from ostinato.codegen.loops.statements import (
-    Body,
-    Definition,
-    For,
-    Function,
-    If,
-    Statement,
-    While,
-)
+from ostinato.codegen.loops.statements import Body, Definition, For, Function, If, Statement, While
 from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import optimize_pdg, plan_of
 from ostinato.pdg.half_storage import encoded

@@ -15,14 +15,7 @@ from ostinato.compiler.pipeline import optimize_pdg
 from ostinato.pdg.half_storage import encoded
 from ostinato.rewrite.registry import every_rule
 from tests.rewrite.test_decays import ATTENTION, SUMS, attention, decaying
-from tests.rewrite.test_ends import (
-    ADVANTAGES,
-    BACKWARDS,
-    WEIGHTED,
-    advantage,
-    multiplied,
-    weighted,
-)
+from tests.rewrite.test_ends import ADVANTAGES, BACKWARDS, WEIGHTED, advantage, multiplied, weighted
 from tests.rewrite.test_joins import heads
 from tests.rewrite.test_places import LONG, RANGES, places
 from tests.rewrite.test_positions import POSITIONS, turned

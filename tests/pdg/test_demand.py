@@ -5,18 +5,7 @@ from ostinato.pdg.condition import ALWAYS, at_least, equal
 from ostinato.pdg.demand.demand import Demand
 from ostinato.pdg.index import Dim, Extent, Slice, expr
 from ostinato.pdg.node import Equation, Node
-from tests.pdg.programs import (
-    T,
-    add,
-    n,
-    program,
-    running_sum,
-    scalar,
-    series,
-    shifted,
-    t,
-    window,
-)
+from tests.pdg.programs import T, add, n, program, running_sum, scalar, series, shifted, t, window
 
 
 def points(demand: Demand, node: Node, **extents: int) -> list[tuple[int, ...]]:

@@ -19,17 +19,7 @@ from ostinato.pdg.condition import (
     some,
 )
 from ostinato.pdg.grad.preimage import Preimage, preimages
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    Extent,
-    evaluate,
-    expr,
-    floordiv,
-    maximum,
-    minimum,
-    mod,
-)
+from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, floordiv, maximum, minimum, mod
 
 P, S, Q = Dim("p", steps="T"), Dim("s", steps="T"), Dim("q", steps="T")
 p, s, q, n = expr(P), expr(S), expr(Q), expr(P.extent)

@@ -21,14 +21,7 @@ from tests.property import fuzz, worker
 from tests.property.constructs import TABLE, TAME
 from tests.property.judge import Disagreement, Trial
 from tests.property.programs import Recipe, Step
-from tests.property.quick import (
-    FEW_POINTS,
-    QuickBench,
-    Refused,
-    quick,
-    quick_trial_of,
-    sizes,
-)
+from tests.property.quick import FEW_POINTS, QuickBench, Refused, quick, quick_trial_of, sizes
 from tests.property.worker import Mode, Outcome, crashed, outcome
 
 LINE = Recipe((((0,), ()),), (Step("tanh"),), 1, 1, wild=True)

@@ -12,12 +12,7 @@ from typing import Any, cast
 
 from ostinato.certificate.extracted_terms import Term, check_used, read_terms, terms_data
 from ostinato.certificate.plan_memory import Layout, Timeline
-from ostinato.certificate.spelled import (
-    layouts_data,
-    read_layouts,
-    read_timeline,
-    timeline_data,
-)
+from ostinato.certificate.spelled import layouts_data, read_layouts, read_timeline, timeline_data
 from ostinato.pdg.errors import ArgumentError, CertificateError
 from ostinato.pdg.functions import HALVES
 from ostinato.pdg.index import Dim

@@ -11,22 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.pdg.bounds import is_never_negative
-from ostinato.pdg.condition import (
-    Compare,
-    Cond,
-    Every,
-    Negation,
-    Some,
-    cond_symbols,
-)
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    Index,
-    Slice,
-    dims_of,
-    expr,
-)
+from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some, cond_symbols
+from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.relations import saying
 from ostinato.rewrite.relations.meanings import Cut, Moves, Repeats, Steps

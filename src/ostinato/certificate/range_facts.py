@@ -13,16 +13,7 @@ from ostinato.certificate.index_facts import Numbers, Ranges, mentioned
 from ostinato.pdg import isl
 from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.condition import ALWAYS, Cond, at_least
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    Extremum,
-    Slice,
-    dims_of,
-    expr,
-    maximum,
-    minimum,
-)
+from ostinato.pdg.index import Dim, Expr, Extremum, Slice, dims_of, expr, maximum, minimum
 from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.relations import saying

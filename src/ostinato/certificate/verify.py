@@ -24,13 +24,7 @@ from ostinato.certificate.replay import (
     emitted_again,
 )
 from ostinato.certificate.rule_proofs import Unproved, check_exact, check_rules, least_exact
-from ostinato.certificate.runs import (
-    Different,
-    Promise,
-    check_results,
-    check_runs,
-    trials,
-)
+from ostinato.certificate.runs import Different, Promise, check_results, check_runs, trials
 from ostinato.certificate.slots import Misplaced
 from ostinato.certificate.verdict import Finding, Verdict
 from ostinato.codegen.loops.checker import InvariantError

@@ -21,12 +21,7 @@ from ostinato.language.shown import is_a, shown
 from ostinato.language.surface import declare_class
 from ostinato.machine.profile_store import profile_in_use
 from ostinato.pdg.claims import Claim
-from ostinato.pdg.errors import (
-    ArgumentError,
-    CertificateError,
-    CycleError,
-    MemoryLimitError,
-)
+from ostinato.pdg.errors import ArgumentError, CertificateError, CycleError, MemoryLimitError
 from ostinato.pdg.expansion import expanded
 from ostinato.pdg.node import UNSEEN, Pdg
 from ostinato.pdg.pass_record import with_added

@@ -13,18 +13,7 @@ from ostinato.codegen.planning.planned import Plan
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile
 from ostinato.pdg.index import dims_of
-from ostinato.pdg.node import (
-    Along,
-    Gather,
-    Host,
-    Map,
-    Matmul,
-    Node,
-    Pdg,
-    Random,
-    Rec,
-    Reduce,
-)
+from ostinato.pdg.node import Along, Gather, Host, Map, Matmul, Node, Pdg, Random, Rec, Reduce
 from ostinato.provenance.operations import HOST, Key, key_of
 from ostinato.report.kernels import KernelRecord, Served
 

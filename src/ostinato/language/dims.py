@@ -15,14 +15,7 @@ import numpy as np
 
 from ostinato.language.protocols import AtPoint, of_values
 from ostinato.pdg import condition, index
-from ostinato.pdg.condition import (
-    ALWAYS,
-    NEVER,
-    Cond,
-    at_least,
-    equal,
-    negation,
-)
+from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, equal, negation
 from ostinato.pdg.errors import AffineError, TruthError
 from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.intervals import LARGEST, is_quasi_affine, magnitude

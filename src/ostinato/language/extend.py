@@ -13,24 +13,8 @@ from ostinato.language.surface import declare
 from ostinato.language.tensor import Tensor, apply, elementwise
 from ostinato.pdg.errors import ArgumentError, OptionError
 from ostinato.pdg.expansion import expanding, operands, spelled_out
-from ostinato.pdg.functions import (
-    FLOATS,
-    FOLDS,
-    FUNCTIONS,
-    Fold,
-    add_fold,
-)
-from ostinato.pdg.node import (
-    Broadcast,
-    Const,
-    Dtype,
-    Input,
-    Map,
-    Node,
-    Pdg,
-    Reshape,
-    postorder,
-)
+from ostinato.pdg.functions import FLOATS, FOLDS, FUNCTIONS, Fold, add_fold
+from ostinato.pdg.node import Broadcast, Const, Dtype, Input, Map, Node, Pdg, Reshape, postorder
 from ostinato.pdg.pass_record import ADDED, GraphPass, Pass, add
 from ostinato.provenance.place import place
 

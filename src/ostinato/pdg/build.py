@@ -10,17 +10,7 @@ from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.constant import Scalar
 from ostinato.pdg.errors import DtypeError, ShapeError, guess
 from ostinato.pdg.functions import FOLDS, FUNCTIONS, POSITIONS, has_derivative
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    ExprLike,
-    Index,
-    Slice,
-    dims_of,
-    expr,
-    product,
-    substitute,
-)
+from ostinato.pdg.index import Dim, Expr, ExprLike, Index, Slice, dims_of, expr, product, substitute
 from ostinato.pdg.naming import called, show_shape, sized
 from ostinato.pdg.node import (
     Affine,

@@ -13,15 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr
 from ostinato.pdg.node import Node, Pdg, Read, Rec, Reduce
-from ostinato.pdg.origin import (
-    ENVIRONMENT,
-    GRADIENT,
-    MODEL,
-    OPTIMIZER,
-    Place,
-    function_of,
-    part_of,
-)
+from ostinato.pdg.origin import ENVIRONMENT, GRADIENT, MODEL, OPTIMIZER, Place, function_of, part_of
 
 POLICY, RETURNS, HOST = "policy", "returns", "host"
 Key = tuple[str, str, bool]  # of a place: line, part, whether a derivative passes

@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 
 from ostinato.codegen.cpu.llvm import define
-from ostinato.codegen.cpu.llvm_text import (
-    F32,
-    I64,
-    VOID,
-    Module,
-    constant,
-    i64,
-    vector_type,
-)
+from ostinato.codegen.cpu.llvm_text import F32, I64, VOID, Module, constant, i64, vector_type
 from ostinato.runtime.build.linking import SYMBOL, Library
 from ostinato.runtime.build.optimise import machine_code
 

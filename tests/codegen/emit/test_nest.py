@@ -18,17 +18,7 @@ from ostinato.pdg.condition import ALWAYS, at_least, equal, negation
 from ostinato.pdg.functions import FOLDS
 from ostinato.pdg.index import Dim, expr, floordiv
 from ostinato.pdg.node import Dtype
-from tests.codegen.emit.plans import (
-    axis,
-    backwards,
-    given,
-    kept,
-    load,
-    loop,
-    mapped,
-    serial,
-    whole,
-)
+from tests.codegen.emit.plans import axis, backwards, given, kept, load, loop, mapped, serial, whole
 from tests.codegen.emit.run import run
 
 T, B = Dim("t"), Dim("b")

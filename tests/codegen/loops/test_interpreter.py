@@ -13,16 +13,7 @@ import ostinato as ot
 from ostinato import nn
 from ostinato.codegen.loops.expression import Binary, Call, Constant
 from ostinato.codegen.loops.memory import POISON, ByteRange, Memory, Poison, Trap
-from ostinato.codegen.loops.statements import (
-    Body,
-    Do,
-    For,
-    Function,
-    If,
-    Nothing,
-    Statement,
-    While,
-)
+from ostinato.codegen.loops.statements import Body, Do, For, Function, If, Nothing, Statement, While
 from tests.codegen.loops.interpreting import interpreted
 
 RNG = np.random.default_rng(7)

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ostinato.pdg.build import (
-    const,
-    iota,
-    map_node,
-    read,
-    reduce_node,
-    reshape,
-)
+from ostinato.pdg.build import const, iota, map_node, read, reduce_node, reshape
 from ostinato.pdg.index import Expr, ExprLike, expr
 from ostinato.pdg.node import Node, Pdg
 from tests.rewrite.instances.instance import (

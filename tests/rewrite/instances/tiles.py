@@ -6,15 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import product
 
-from ostinato.pdg.build import (
-    ONE,
-    map_node,
-    matmul,
-    part,
-    reduce_node,
-    reshape,
-    transpose,
-)
+from ostinato.pdg.build import ONE, map_node, matmul, part, reduce_node, reshape, transpose
 from ostinato.pdg.index import expr
 from ostinato.pdg.node import Dtype, Node, Pdg
 from tests.rewrite.instances.history import COLUMNS, two_points

@@ -12,14 +12,7 @@ from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.value import Scope, print_index
 from ostinato.codegen.ir.system import Load, Statement
 from ostinato.codegen.ir.tree import Span
-from ostinato.codegen.loops.expression import (
-    ITEM_BYTES,
-    Expression,
-    Name,
-    binary,
-    call,
-    item,
-)
+from ostinato.codegen.loops.expression import ITEM_BYTES, Expression, Name, binary, call, item
 from ostinato.codegen.loops.statements import Block, Definition, Do, Let
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.planned import Plan

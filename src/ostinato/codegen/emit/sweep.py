@@ -17,14 +17,7 @@ from ostinato.codegen.ir.system import Axis, Load, Statement, Value
 from ostinato.codegen.ir.tree import Sweep
 from ostinato.codegen.ir.values import value_symbols
 from ostinato.codegen.loops import calls
-from ostinato.codegen.loops.expression import (
-    Constant,
-    Expression,
-    Logic,
-    Name,
-    call,
-    compare,
-)
+from ostinato.codegen.loops.expression import Constant, Expression, Logic, Name, call, compare
 from ostinato.codegen.loops.statements import Block, Definition, Do
 from ostinato.codegen.memory.storage import scratch
 from ostinato.codegen.systems.axes import JUMPING, operands, walked

@@ -9,17 +9,7 @@ from ostinato.codegen.lowering.axis_indices import Digits, linear
 from ostinato.pdg import isl
 from ostinato.pdg.condition import at_least
 from ostinato.pdg.constant import uniform
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    Slice,
-    dims_of,
-    expr,
-    floordiv,
-    maximum,
-    minimum,
-    mod,
-)
+from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, floordiv, maximum, minimum, mod
 from ostinato.pdg.intervals import (
     LARGEST,
     Interval,

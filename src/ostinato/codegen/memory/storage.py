@@ -14,17 +14,7 @@ from typing import Literal
 
 from ostinato.codegen.ir.extents import Spans, stored_points
 from ostinato.codegen.ir.system import Axis, Statement
-from ostinato.codegen.ir.tree import (
-    Contraction,
-    Leaf,
-    Loop,
-    Nest,
-    Site,
-    Sweep,
-    Tree,
-    leaves,
-    sites,
-)
+from ostinato.codegen.ir.tree import Contraction, Leaf, Loop, Nest, Site, Sweep, Tree, leaves, sites
 from ostinato.codegen.scheduling.deps import HERE, Dep, Unit, idle_loads
 from ostinato.codegen.scheduling.leaves import reads_same_element
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, product

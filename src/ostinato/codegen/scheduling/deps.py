@@ -16,16 +16,7 @@ from ostinato.codegen.ir.extents import Spans, stored_points
 from ostinato.codegen.ir.system import Axis, Load, Statement
 from ostinato.codegen.ir.values import guarded_loads
 from ostinato.pdg.condition import Cond, cond_symbols
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    Extremum,
-    FloorDiv,
-    Mod,
-    dims_of,
-    expr,
-    substitute,
-)
+from ostinato.pdg.index import Dim, Expr, Extremum, FloorDiv, Mod, dims_of, expr, substitute
 from ostinato.pdg.intervals import is_quasi_affine
 
 if TYPE_CHECKING:

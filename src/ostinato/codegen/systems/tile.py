@@ -27,17 +27,7 @@ from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.prepare import needed
 from ostinato.codegen.target import Target
 from ostinato.machine.profile import TYPICAL_EXTENT
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    Extent,
-    evaluate,
-    expr,
-    floordiv,
-    minimum,
-    mod,
-    symbols,
-)
+from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, floordiv, minimum, mod, symbols
 
 Form = Literal["lane", "split", "whole"]
 

@@ -14,17 +14,7 @@ from typing import assert_never
 from ostinato.pdg import build
 from ostinato.pdg.condition import at_least, every, substitute_cond
 from ostinato.pdg.errors import DomainError
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    Index,
-    Slice,
-    dims_of,
-    expr,
-    maximum,
-    minimum,
-    substitute,
-)
+from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, maximum, minimum, substitute
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import (
     Affine,

@@ -11,15 +11,7 @@ import islpy
 from ostinato.pdg.condition import ALWAYS, Cond, equal, every
 from ostinato.pdg.index import Dim, Expr, ExprLike, expr
 from ostinato.pdg.isl.convert import CONTEXT, IN, OUT, SET, Dims, frame_for, integer, places_of
-from ostinato.pdg.isl.sets import (
-    Interval,
-    LowerBounds,
-    Sample,
-    Set,
-    box_cond,
-    condition_set,
-    least,
-)
+from ostinato.pdg.isl.sets import Interval, LowerBounds, Sample, Set, box_cond, condition_set, least
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -4,31 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from ostinato.pdg.build import (
-    affine,
-    part,
-    read,
-    reduce_node,
-    union_domain,
-)
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    FloorDiv,
-    Index,
-    Slice,
-    expr,
-    floordiv,
-)
-from ostinato.pdg.node import (
-    Iota,
-    Map,
-    Node,
-    Read,
-    Reduce,
-    Reshape,
-    intern,
-)
+from ostinato.pdg.build import affine, part, read, reduce_node, union_domain
+from ostinato.pdg.index import Dim, Expr, FloorDiv, Index, Slice, expr, floordiv
+from ostinato.pdg.node import Iota, Map, Node, Read, Reduce, Reshape, intern
 from ostinato.report.drawing.points import At, index_text, moved
 
 Named = Container[Node]

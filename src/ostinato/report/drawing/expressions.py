@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.functions import ATOM
-from ostinato.pdg.index import (
-    expr,
-)
+from ostinato.pdg.index import expr
 from ostinato.pdg.node import (
     Affine,
     Along,

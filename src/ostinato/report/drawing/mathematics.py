@@ -11,10 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.pdg.effects import AFTER
-from ostinato.pdg.index import (
-    Slice,
-    expr,
-)
+from ostinato.pdg.index import Slice, expr
 from ostinato.pdg.node import (
     MOVES,
     Affine,

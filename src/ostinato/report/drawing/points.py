@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ostinato.pdg.condition import (
-    Compare,
-    Cond,
-    Every,
-    Negation,
-    Some,
-    substitute_cond,
-)
+from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some, substitute_cond
 from ostinato.pdg.constant import Scalar
 from ostinato.pdg.functions import FUNCTIONS, REPEATED
 from ostinato.pdg.index import (

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from ostinato.pdg.effects import AFTER
-from ostinato.pdg.node import (
-    PURE,
-    Host,
-    Node,
-    Pdg,
-)
+from ostinato.pdg.node import PURE, Host, Node, Pdg
 
 
 def operands(node: Node) -> tuple[Node, ...]:

@@ -11,22 +11,8 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from ostinato.pdg.bounds import is_never_negative
-from ostinato.pdg.condition import (
-    Compare,
-    Cond,
-    Every,
-    Negation,
-    Some,
-    cond_symbols,
-)
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    Index,
-    Slice,
-    dims_of,
-    expr,
-)
+from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some, cond_symbols
+from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.pdg.node import Affine, Iota, Node, Pdg
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.components import Chain, Vertex

@@ -12,12 +12,7 @@ from ostinato.pdg.functions import REPEATED
 from ostinato.rewrite.engine.language import SIGNATURE
 from ostinato.rewrite.load.orders import around
 from ostinato.rewrite.prove.integers import Var, poly
-from ostinato.rewrite.prove.reading import (
-    MOST_MASKED_AXES,
-    Law,
-    defined_numbers,
-    is_about_dims,
-)
+from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, defined_numbers, is_about_dims
 from ostinato.rewrite.prove.setting import WIDTH, Impossible, Setting, Size, Unsupported, one
 from ostinato.rewrite.prove.spans import cases
 from ostinato.rewrite.prove.term_meaning import Meaning
