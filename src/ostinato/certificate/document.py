@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from ostinato.certificate.extracted_terms import Term, check_used, read_terms, terms_data
 from ostinato.certificate.plan_memory import Layout, Timeline
-from ostinato.certificate.spelled import layouts_data, read_layouts, read_timeline, timeline_data
+from ostinato.certificate.spelled import read_record, record_data
 from ostinato.pdg.errors import ArgumentError, CertificateError
 from ostinato.pdg.functions import HALVES
 from ostinato.pdg.index import Dim
@@ -27,10 +27,7 @@ from ostinato.pdg.text.spelling import (
     is_list,
     is_record,
     items,
-    mapping,
-    natural,
     text,
-    truth,
 )
 from ostinato.rewrite.engine.rule import Rule
 
@@ -118,40 +115,17 @@ def to_data(certificate: Certificate) -> dict[str, Plain]:
         "source": program_data(c.source, names),
         "prepared": None if c.prepared is None else program_data(c.prepared, names),
         "rules": [_rule_data(rule) for rule in c.rules],
-        "hints": {
-            "nest": [names.name(d) for d in c.hints.nest],
-            "wanted": _dims_by_node(c.hints.wanted, names),
-            "free": _dims_by_node(c.hints.free, names),
-        },
+        "hints": record_data(c.hints, names),
         "terms": terms_data(c.terms, names),
-        "roots": {
-            "outputs": dict(c.roots.outputs),
-            "definitions": {name: list(terms) for name, terms in c.roots.definitions.items()},
-        },
+        "roots": record_data(c.roots, names),
         "extracted": {
             "batched": {name: [names.name(d) for d in axes] for name, axes in c.batched.items()},
             "program": program_data(c.extracted, names),
         },
-        "schedule": _schedule_data(c.schedule),
+        "schedule": record_data(c.schedule, names),
     }
     body["dims"] = names.dims()
     return {**body, "sum": sum_of(body)}
-
-
-def _schedule_data(schedule: Schedule) -> Plain:
-    return {
-        "plan": list(schedule.plan),
-        "order": timeline_data(schedule.order),
-        "layouts": layouts_data(schedule.layouts),
-        "hints": dict(schedule.hints),
-        "widths": dict(schedule.widths),
-        "workers": schedule.workers,
-        "exact": schedule.exact,
-        "memory_limit": schedule.memory_limit,
-        "storage": schedule.storage,
-        "without": list(schedule.without),
-        "source_sha256": schedule.source_sha256,
-    }
 
 
 def _plain(data: Mapping[str, object]) -> dict[str, Plain]:
@@ -160,10 +134,6 @@ def _plain(data: Mapping[str, object]) -> dict[str, Plain]:
 
 def _listed(value: object) -> Plain:
     return list(cast(tuple[Plain, ...], value)) if isinstance(value, tuple) else value
-
-
-def _dims_by_node(found: Mapping[int, tuple[Dim, ...]], names: Spelling) -> Plain:
-    return {str(k): [names.name(d) for d in dims] for k, dims in sorted(found.items())}
 
 
 def _rule_data(rule: Rule) -> Plain:
@@ -273,12 +243,12 @@ def _from_data(data: Plain) -> Certificate:
         source,
         None if prepared is None else read_program(prepared, names, "the prepared program"),
         tuple(_read_rule(rule, k) for k, rule in enumerate(items(values["rules"], "the rules"))),
-        _read_hints(values["hints"], names),
+        read_record(Hints, values["hints"], "the hints", names),
         read_terms(values["terms"], names),
-        _read_roots(values["roots"]),
+        read_record(Roots, values["roots"], "the roots", names),
         read_program(program, names, "the extracted program"),
         axes,
-        _read_schedule(values["schedule"]),
+        _read_schedule(values["schedule"], names),
     )
     roots = (*found.roots.outputs.values(), *chain(*found.roots.definitions.values()))
     check_used(found.terms, roots)
@@ -315,54 +285,8 @@ def _read_rule(data: Plain, k: int) -> Rule:
         raise Unreadable(f"{what}: {problem.fact}") from None
 
 
-def _read_hints(data: Plain, names: Spelling) -> Hints:
-    nest, wanted, free = fields(data, "hints", "nest", "wanted", "free")
-    return Hints(_dims(nest, names, "nest"), _by_node(wanted, names), _by_node(free, names))
-
-
-def _by_node(data: Plain, names: Spelling) -> dict[int, tuple[Dim, ...]]:
-    out: dict[int, tuple[Dim, ...]] = {}
-    for name, value in entries(data, "a hint").items():
-        if not name.isdecimal():
-            raise Unreadable(f"a hint is about node {name!r}")
-        out[int(name)] = _dims(value, names, "a hint")
-    return out
-
-
-def _read_roots(data: Plain) -> Roots:
-    outputs, definitions = fields(data, "roots", "outputs", "definitions")
-    return Roots(
-        mapping(outputs, "the roots of outputs", natural),
-        {
-            name: tuple(natural(k, name) for k in items(terms, name))
-            for name, terms in entries(definitions, "the roots of recurrences").items()
-        },
-    )
-
-
-def _read_schedule(data: Plain) -> Schedule:
-    names = "plan order layouts hints widths workers exact memory_limit storage without"
-    plan, order, layouts, hints, widths, workers, exact, limit, storage, without, digest = fields(
-        data, "schedule", *names.split(), "source_sha256"
-    )
-    return Schedule(
-        tuple(text(line, "the plan") for line in items(plan, "the plan")),
-        read_timeline(order),
-        read_layouts(layouts),
-        mapping(hints, "hints", natural),
-        mapping(widths, "widths", natural),
-        natural(workers, "workers"),
-        truth(exact, "exact"),
-        natural(limit, "memory_limit"),
-        _storage(storage),
-        tuple(text(name, "without") for name in items(without, "without")),
-        text(digest, "source_sha256"),
-    )
-
-
-def _storage(data: Plain) -> str:
-    """The type of what is kept for later loops."""
-    found = text(data, "storage")
-    if found not in ("float32", *HALVES):
-        raise Unreadable(f"what is kept has the type {found!r}")
+def _read_schedule(data: Plain, names: Spelling) -> Schedule:
+    found = read_record(Schedule, data, "the schedule", names)
+    if found.storage not in ("float32", *HALVES):
+        raise Unreadable(f"what is kept has the type {found.storage!r}")
     return found

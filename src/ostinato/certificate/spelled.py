@@ -1,128 +1,167 @@
-"""The statements of a schedule and its memory as plain data, with their own names of dimensions."""
+"""Records of a certificate as plain data, and back: what a field holds follows from its type.
+
+A record is a dictionary of its fields in their order. Integers are not negative, dimensions and
+expressions are spelled by a `Spelling`, a time has numbers and names of dimensions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, is_dataclass
+from dataclasses import fields as record_fields
+from functools import cache, partial
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from ostinato.certificate.order import Loop, Moment, Read, Step
-from ostinato.certificate.plan_memory import Fill, Layout, Memory, Slot, Tensor, Timeline
+from ostinato.certificate.order import Moment, Step
+from ostinato.certificate.plan_memory import Fill, Layout, Memory, Tensor, Timeline
+from ostinato.pdg.condition import Cond
 from ostinato.pdg.index import Dim, Expr
 from ostinato.pdg.text.spelling import (
     Plain,
     Spelling,
     Unreadable,
+    entries,
     fields,
     items,
-    mapping,
     natural,
     text,
     truth,
 )
 
+Record = TypeVar("Record")
+_NAMES = {"lo": "from", "hi": "to"}  # of fields, in the file
+# What a record is called in errors, before and after its first field is known.
+_TITLES: Mapping[type, tuple[str, str]] = {
+    Step: ("a step", "the step `{}`"),
+    Fill: ("a fill", "the fill of `{}`"),
+    Tensor: ("a tensor", "the tensor `{}`"),
+    Layout: ("a layout", ""),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Codec:
+    """How values of a type are written and read."""
+
+    write: Callable[[Spelling, Any], Plain]
+    read: Callable[[Spelling, Plain, str], Any]
+
+
+def _plain(read: Callable[[Plain, str], object]) -> _Codec:
+    """What mentions no dimension."""
+    return _Codec(lambda _, value: value, lambda _, data, what: read(data, what))
+
+
+_CODECS: dict[object, _Codec] = {
+    str: _plain(text),
+    int: _plain(natural),
+    bool: _plain(truth),
+    Dim: _Codec(Spelling.name, Spelling.dim),
+    Expr: _Codec(Spelling.expr, Spelling.read_expr),
+    Cond: _Codec(Spelling.cond, Spelling.read_cond),
+    Moment: _Codec(
+        lambda names, t: names.name(t) if isinstance(t, Dim) else t,
+        lambda names, t, what: names.dim(t, what) if isinstance(t, str) else natural(t, what),
+    ),
+}
+
+
+@cache
+def _codec(kind: Any) -> _Codec:
+    if kind in _CODECS:
+        return _CODECS[kind]
+    if is_dataclass(kind):
+        return _Codec(lambda names, value: record_data(value, names), partial(_read_record, kind))
+    origin, of = get_origin(kind), get_args(kind)
+    if origin is types.UnionType and of[1:] == (types.NoneType,):
+        return _optional(_codec(of[0]))
+    if origin is tuple:
+        return _list(_codec(of[0])) if of[1] is ... else _pair(*map(_codec, of))
+    assert origin is Mapping, f"a field of a record has the type {kind}"
+    return _named(of[0], _codec(of[1]))
+
+
+def _optional(of: _Codec) -> _Codec:
+    return _Codec(
+        lambda names, value: None if value is None else of.write(names, value),
+        lambda names, data, what: None if data is None else of.read(names, data, what),
+    )
+
+
+def _list(of: _Codec) -> _Codec:
+    return _Codec(
+        lambda names, values: [of.write(names, value) for value in values],
+        lambda names, data, what: tuple(of.read(names, v, what) for v in items(data, what)),
+    )
+
+
+def _pair(first: _Codec, second: _Codec) -> _Codec:
+    def read(names: Spelling, data: Plain, what: str) -> tuple[Any, Any]:
+        pair = items(data, what)
+        if len(pair) != 2:
+            raise Unreadable(f"{what} has the pair {pair!r}")
+        return first.read(names, pair[0], what), second.read(names, pair[1], what)
+
+    return _Codec(lambda n, pair: [first.write(n, pair[0]), second.write(n, pair[1])], read)
+
+
+def _named(key: type, of: _Codec) -> _Codec:
+    """A dictionary by name, or by number."""
+
+    def write(names: Spelling, found: Mapping[Any, Any]) -> Plain:
+        pairs = found.items() if key is str else sorted(found.items())
+        return {str(name): of.write(names, value) for name, value in pairs}
+
+    def read(names: Spelling, data: Plain, what: str) -> Mapping[Any, Any]:
+        found = entries(data, what)
+        wrong = [name for name in found if key is int and not name.isdecimal()]
+        if wrong:
+            raise Unreadable(f"{what} is about node {wrong[0]!r}")
+        return {key(name): of.read(names, v, f"{what} `{name}`") for name, v in found.items()}
+
+    return _Codec(write, read)
+
+
+@cache
+def _fields(kind: Any) -> Mapping[str, tuple[str, _Codec]]:
+    """The fields of a record: what each is called in the file, and its codec."""
+    hints, known = get_type_hints(kind), record_fields(kind)
+    return {f.name: (_NAMES.get(f.name, f.name), _codec(hints[f.name])) for f in known}
+
+
+def _read_record(kind: Any, names: Spelling, data: Plain, what: str) -> Any:
+    known = _fields(kind).values()
+    before, after = _TITLES.get(kind, (what, ""))
+    values = fields(data, before, *(said for said, _ in known))
+    about = after.format(text(values[0], before)) if after else before
+    return kind(*(c.read(names, v, about) for v, (_, c) in zip(values, known, strict=True)))
+
+
+def record_data(value: object, names: Spelling) -> dict[str, Plain]:
+    """A record as plain data; its dimensions are collected in ``names``."""
+    kind: Any = type(value)
+    known = _fields(kind).items()
+    return {said: codec.write(names, getattr(value, name)) for name, (said, codec) in known}
+
+
+def read_record(kind: type[Record], data: Plain, what: str, names: Spelling) -> Record:
+    """The record that `record_data` writes.
+
+    Errors: Unreadable.
+    """
+    of: Any = kind
+    known = _fields(of).values()
+    values = zip(fields(data, what, *(said for said, _ in known)), known, strict=True)
+    return kind(*(c.read(names, v, f"`{said}` of {what}") for v, (said, c) in values))
+
 
 def timeline_data(found: Timeline) -> Plain:
-    """The statements and the memory of a schedule as plain data."""
-    names, memory = Spelling(), found.memory
-    steps: list[Plain] = [_step_data(step, names) for step in found.steps]
-    barriers: list[Plain] = [_time_data(time, names) for time in memory.barriers]
-    fills: list[Plain] = [
-        {
-            "of": fill.of,
-            "loops": _loops_data(fill.loops, names),
-            "time": _time_data(fill.time, names),
-            "call": fill.call,
-            "cut": _cut_data(fill.cut, names),
-        }
-        for fill in memory.fills
-    ]
-    tensors: list[Plain] = [_tensor_data(tensor, names) for tensor in memory.tensors]
-    return {
-        "dims": names.dims(),
-        "steps": steps,
-        "barriers": barriers,
-        "fills": fills,
-        "tensors": tensors,
-        "given": list(memory.given),
-        "kept": list(memory.kept),
-    }
-
-
-def _step_data(step: Step, names: Spelling) -> Plain:
-    reads: list[Plain] = [_read_data(read, names) for read in step.reads]
-    moves: list[Plain] = [_read_data(read, names) for read in step.moves]
-    return {
-        "name": step.name,
-        "dims": [names.name(d) for d in step.dims],
-        "folded": [names.name(d) for d in step.folded],
-        "loops": _loops_data(step.loops, names),
-        "time": _time_data(step.time, names),
-        "call": step.call,
-        "axes": [names.name(d) for d in step.axes],
-        "inner": [names.name(d) for d in step.inner],
-        "reads": reads,
-        "moves": moves,
-        "cut": _cut_data(step.cut, names),
-    }
-
-
-def _cut_data(cut: Expr | None, names: Spelling) -> Plain:
-    return None if cut is None else names.expr(cut)
-
-
-def _read_data(read: Read, names: Spelling) -> Plain:
-    return {
-        "of": read.of,
-        "at": names.exprs(read.at),
-        "axes": names.exprs(read.axes),
-        "when": names.cond(read.when),
-        "ranges": [[names.name(d), names.expr(size)] for d, size in read.ranges],
-    }
-
-
-def _loops_data(loops: Sequence[Loop], names: Spelling) -> list[Plain]:
-    return [
-        {
-            "dim": names.name(loop.dim),
-            "from": names.expr(loop.lo),
-            "to": names.expr(loop.hi),
-            "reverse": loop.reverse,
-            "parallel": loop.parallel,
-        }
-        for loop in loops
-    ]
-
-
-def _time_data(time: Sequence[Moment], names: Spelling) -> list[Plain]:
-    return [names.name(t) if isinstance(t, Dim) else t for t in time]
-
-
-def _tensor_data(tensor: Tensor, names: Spelling) -> Plain:
-    slots: list[Plain] = [
-        {"dim": names.name(slot.dim), "kind": slot.kind, "extent": names.expr(slot.extent)}
-        for slot in tensor.slots
-    ]
-    return {
-        "name": tensor.name,
-        "of": tensor.of,
-        "place": tensor.place,
-        "slots": slots,
-        "axes": names.exprs(tensor.axes),
-        "item": tensor.item,
-        "shares": tensor.shares,
-    }
-
-
-def layouts_data(layouts: Sequence[Layout]) -> Plain:
-    """Arenas as plain data."""
-    return [
-        {
-            "extents": dict(layout.extents),
-            "offsets": dict(layout.offsets),
-            "stride": layout.stride,
-            "total": layout.total,
-        }
-        for layout in layouts
-    ]
+    """The statements and the memory of a schedule, with their own names of dimensions."""
+    names = Spelling()
+    steps = _codec(tuple[Step, ...]).write(names, found.steps)
+    memory = record_data(found.memory, names)
+    return {"dims": names.dims(), "steps": steps, **memory}
 
 
 def read_timeline(data: Plain) -> Timeline:
@@ -130,129 +169,15 @@ def read_timeline(data: Plain) -> Timeline:
 
     Errors: Unreadable.
     """
-    what = "the order"
-    dims, steps, barriers, fills, tensors, given, kept = fields(
-        data, what, "dims", "steps", "barriers", "fills", "tensors", "given", "kept"
-    )
+    what, kept = "the order", [field.name for field in record_fields(Memory)]
+    dims, steps, *rest = fields(data, what, "dims", "steps", *kept)
     names = Spelling.read_dims(dims)
-    memory = Memory(
-        tuple(_read_barrier(time, names) for time in items(barriers, "the barriers")),
-        tuple(_read_fill(fill, names) for fill in items(fills, "the fills")),
-        tuple(_read_tensor(tensor, names) for tensor in items(tensors, "the tensors")),
-        tuple(text(name, what) for name in items(given, what)),
-        tuple(text(name, what) for name in items(kept, what)),
-    )
-    return Timeline(tuple(_read_step(step, names) for step in items(steps, "the steps")), memory)
-
-
-def read_layouts(data: Plain) -> tuple[Layout, ...]:
-    """The arenas that `layouts_data` writes.
-
-    Errors: Unreadable.
-    """
-    return tuple(_read_layout(layout) for layout in items(data, "the layouts"))
-
-
-def _read_layout(data: Plain) -> Layout:
-    what = "a layout"
-    extents, offsets, stride, total = fields(data, what, "extents", "offsets", "stride", "total")
-    return Layout(
-        mapping(extents, what, natural),
-        mapping(offsets, what, natural),
-        natural(stride, what),
-        natural(total, what),
-    )
-
-
-def _read_step(data: Plain, names: Spelling) -> Step:
-    names_of = "name dims folded loops time call axes inner reads moves cut".split()
-    name, dims, folded, loops, time, call, axes, inner, reads, moves, cut = fields(
-        data, "a step", *names_of
-    )
-    what = f"the step `{text(name, 'a step')}`"
-    return Step(
-        text(name, what),
-        _dims(dims, names, what),
-        _dims(folded, names, what),
-        tuple(_read_loop(loop, names, what) for loop in items(loops, what)),
-        _read_time(time, names, what),
-        natural(call, what),
-        _dims(axes, names, what),
-        _dims(inner, names, what),
-        tuple(_read_read(read, names, what) for read in items(reads, what)),
-        tuple(_read_read(read, names, what) for read in items(moves, what)),
-        None if cut is None else names.read_expr(cut, what),
-    )
-
-
-def _read_time(data: Plain, names: Spelling, what: str) -> tuple[Moment, ...]:
-    return tuple(
-        names.dim(t, what) if isinstance(t, str) else natural(t, what) for t in items(data, what)
-    )
-
-
-def _read_barrier(data: Plain, names: Spelling) -> tuple[Moment, ...]:
-    time = _read_time(data, names, "a barrier")
-    if not time or isinstance(time[-1], Dim):
+    memory = read_record(Memory, dict(zip(kept, rest, strict=True)), what, names)
+    if any(not time or isinstance(time[-1], Dim) for time in memory.barriers):
         raise Unreadable("a barrier has no place")
-    return time
+    return Timeline(_codec(tuple[Step, ...]).read(names, steps, "the steps"), memory)
 
 
-def _read_fill(data: Plain, names: Spelling) -> Fill:
-    of, loops, time, call, cut = fields(data, "a fill", "of", "loops", "time", "call", "cut")
-    what = f"the fill of `{text(of, 'a fill')}`"
-    return Fill(
-        text(of, what),
-        tuple(_read_loop(loop, names, what) for loop in items(loops, what)),
-        _read_time(time, names, what),
-        natural(call, what),
-        None if cut is None else names.read_expr(cut, what),
-    )
-
-
-def _read_tensor(data: Plain, names: Spelling) -> Tensor:
-    name, of, place, slots, axes, item, shares = fields(
-        data, "a tensor", "name", "of", "place", "slots", "axes", "item", "shares"
-    )
-    what = f"the tensor `{text(name, 'a tensor')}`"
-    return Tensor(
-        text(name, what),
-        text(of, what),
-        text(place, what),
-        tuple(_read_slot(slot, names, what) for slot in items(slots, what)),
-        names.read_exprs(axes, what),
-        natural(item, what),
-        text(shares, what),
-    )
-
-
-def _read_slot(data: Plain, names: Spelling, what: str) -> Slot:
-    dim, kind, extent = fields(data, what, "dim", "kind", "extent")
-    return Slot(names.dim(dim, what), text(kind, what), names.read_expr(extent, what))
-
-
-def _dims(data: Plain, names: Spelling, what: str) -> tuple[Dim, ...]:
-    return tuple(names.dim(d, what) for d in items(data, what))
-
-
-def _read_loop(data: Plain, names: Spelling, what: str) -> Loop:
-    dim, lo, hi, reverse, parallel = fields(data, what, "dim", "from", "to", "reverse", "parallel")
-    bounds = names.read_expr(lo, what), names.read_expr(hi, what)
-    return Loop(names.dim(dim, what), *bounds, truth(reverse, what), truth(parallel, what))
-
-
-def _read_read(data: Plain, names: Spelling, what: str) -> Read:
-    of, at, axes, when, ranges = fields(data, what, "of", "at", "axes", "when", "ranges")
-    found: list[tuple[Dim, Expr]] = []
-    for entry in items(ranges, what):
-        pair = items(entry, what)
-        if len(pair) != 2:
-            raise Unreadable(f"{what} has the range {pair!r}")
-        found.append((names.dim(pair[0], what), names.read_expr(pair[1], what)))
-    return Read(
-        text(of, what),
-        names.read_exprs(at, what),
-        names.read_exprs(axes, what),
-        names.read_cond(when, what),
-        tuple(found),
-    )
+_CODECS[Timeline] = _Codec(
+    lambda _, order: timeline_data(order), lambda _, data, what: read_timeline(data)
+)
