@@ -4,7 +4,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.pdg.errors import OptionError
-from ostinato.pdg.switches import Debug, parse
+from ostinato.pdg.invariants import Debug, parse
 
 
 def test_each_word_turns_on_its_switch() -> None:

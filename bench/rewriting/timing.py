@@ -21,7 +21,7 @@ from ostinato.compiler.options import Options, Request
 from ostinato.compiler.results import Beside
 from ostinato.machine.profile import Profile
 from ostinato.runtime.cache import programs
-from ostinato.runtime.cache.two_parts import Later
+from ostinato.runtime.cache.programs import Later
 from ostinato.runtime.run.artifact import Artifact
 from ostinato.runtime.run.executor import Executable
 

@@ -14,7 +14,6 @@ from ostinato.compiler.program import Program
 from ostinato.inspection.rule_set import RuleSet
 from ostinato.language import debug, extend, random
 from ostinato.language.carry import CarriedRecord, Carry, carried, carry
-from ostinato.language.custom_gradient import custom_gradient
 from ostinato.language.dims import Condition, Dimension, IndexExpression, dim, dims
 from ostinato.language.functions.along import (
     argsort,
@@ -142,7 +141,7 @@ from ostinato.language.functions.elementary import (
     trunc,
 )
 from ostinato.language.functions.repetition import meshgrid, pad, repeat, roll, tile
-from ostinato.language.gradient import grad, hvp, jvp, vjp
+from ostinato.language.gradient import custom_gradient, grad, hvp, jvp, vjp
 from ostinato.language.host import host
 from ostinato.language.record import Record, RecurrentRecord
 from ostinato.language.recurrent import Recurrent, input, recurrent

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import ostinato as ot
-from ostinato.language.custom_gradient import Gradients
+from ostinato.language.gradient import Gradients
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.errors import GradientError, ShapeError
 

@@ -11,8 +11,7 @@ import pytest
 import ostinato as ot
 from ostinato.certificate.emitted import check_driver
 from ostinato.certificate.fitted import Misemitted
-from ostinato.certificate.order import Moment
-from ostinato.certificate.plan_memory import Timeline
+from ostinato.certificate.order import Moment, Timeline
 from ostinato.certificate.timeline import timeline_of
 from ostinato.codegen.emit.generated_module import functions
 from ostinato.codegen.loops.numba_source import function, show

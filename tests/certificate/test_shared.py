@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from ostinato.certificate.order import Loop, Moment, Read, Step
-from ostinato.certificate.plan_memory import Memory, Slot, Tensor
+from ostinato.certificate.order import Loop, Memory, Moment, Read, Slot, Step, Tensor
 from ostinato.certificate.shared import check_shared
 from ostinato.certificate.slots import Misplaced, storage_of
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal

@@ -11,8 +11,7 @@ import pytest
 import ostinato as ot
 from ostinato.certificate.arena_proof import check_places
 from ostinato.certificate.document import read
-from ostinato.certificate.order import Loop, Moment, Read, Step
-from ostinato.certificate.plan_memory import Fill, Layout, Memory, Slot, Tensor
+from ostinato.certificate.order import Fill, Layout, Loop, Memory, Moment, Read, Slot, Step, Tensor
 from ostinato.certificate.slots import Misplaced, check_storage, storage_of
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, ExprLike, expr

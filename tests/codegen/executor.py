@@ -32,7 +32,7 @@ from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.arena import Layout, layout
-from ostinato.codegen.planning.phases import Chain, phases
+from ostinato.codegen.planning.kernel_partition import Chain, phases
 from ostinato.codegen.planning.plan import Plan, Port
 from ostinato.codegen.systems.axes import operands, walked
 from ostinato.pdg.condition import holds

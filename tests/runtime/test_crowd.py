@@ -10,7 +10,7 @@ import pytest
 import ostinato as ot
 from ostinato import nn, optim
 from ostinato.runtime.disk import sealed
-from ostinato.runtime.run.worker_count import FILE, Crowd
+from ostinato.runtime.run.extent_choices import THREADS, Crowd
 
 
 class Prices:
@@ -42,10 +42,10 @@ def test_a_choice_is_made_once_per_magnitude_and_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["[]", "{", "1"])
 def test_a_damaged_file_is_told_and_made_again(text: str, tmp_path: Path) -> None:
-    sealed.write(tmp_path / FILE, "key", text.encode())
+    sealed.write(tmp_path / THREADS, "key", text.encode())
     with pytest.warns(UserWarning, match="made again"):
         assert Crowd(Prices(), tmp_path, "key").workers({"B": 16}, 2) == 1
-    assert list(json.loads(sealed.read(tmp_path / FILE, "key")).values()) == [True]
+    assert list(json.loads(sealed.read(tmp_path / THREADS, "key")).values()) == [True]
 
 
 def test_without_a_prediction_all_threads_run(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from ostinato.runtime.build import objects
 from ostinato.runtime.cache import eviction, programs
 from ostinato.runtime.disk import folder, sealed, trust
 from ostinato.runtime.disk.folder import SIZE_VARIABLE
-from ostinato.runtime.run import placement
+from ostinato.runtime.run import extent_choices
 from tests.runtime.test_cache import artifact, stored
 
 KEY, OTHER = programs.digest("one"), programs.digest("other")
@@ -313,7 +313,7 @@ def test_a_cache_that_can_only_be_read_serves_programs(
 
 
 def test_a_layout_is_refused_in_another_program(tmp_path: Path) -> None:
-    sealed.write(tmp_path / placement.FILE, "one", b"{}")
-    assert sealed.read(tmp_path / placement.FILE, "one") == b"{}"
+    sealed.write(tmp_path / extent_choices.LAYOUTS, "one", b"{}")
+    assert sealed.read(tmp_path / extent_choices.LAYOUTS, "one") == b"{}"
     with pytest.raises(sealed.Unsealed, match="it belongs to one"):
-        sealed.read(tmp_path / placement.FILE, "two")
+        sealed.read(tmp_path / extent_choices.LAYOUTS, "two")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import ostinato as ot
-from ostinato.runtime.run import placement
-from ostinato.runtime.run.placement import Placed, Placing
+from ostinato.runtime.run import extent_choices
+from ostinato.runtime.run.extent_choices import Placed, Placing
 
 LAYOUT = Placed({"x": 0, "y": 64}, 128, 4096, 2048, (("x", 0, 64, 0, 1),))
 
@@ -36,7 +36,7 @@ def test_a_layout_is_found_once_for_extents_and_workers(tmp_path: Path) -> None:
 def test_a_damaged_file_is_made_again(tmp_path: Path) -> None:
     place = Counted()
     Placing(place, tmp_path, "key").layout({}, 1)
-    path = tmp_path / placement.FILE
+    path = tmp_path / extent_choices.LAYOUTS
     path.write_bytes(path.read_bytes().replace(b"4096", b"1024"))
     with pytest.warns(UserWarning, match="its digest is wrong.: made again"):
         assert Placing(place, tmp_path, "key").layout({}, 1).total_bytes == 4096
@@ -44,10 +44,10 @@ def test_a_damaged_file_is_made_again(tmp_path: Path) -> None:
 
 
 def test_no_more_layouts_are_kept_than_a_start_can_read(tmp_path: Path) -> None:
-    for n in range(placement.MOST + 3):
+    for n in range(extent_choices.MOST + 3):
         Placing(Counted(), tmp_path, "key").layout({"n": n}, 1)
     place = Counted()
-    for n in range(placement.MOST + 3):
+    for n in range(extent_choices.MOST + 3):
         Placing(place, tmp_path, "key").layout({"n": n}, 1)
     assert [extents["n"] for extents, _ in place.asked] == [8, 9, 10]
 

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.certificate.happens_before import Event, written
-from ostinato.certificate.order import Moment, Step
-from ostinato.certificate.plan_memory import Layout, Memory, Tensor
+from ostinato.certificate.order import Layout, Memory, Moment, Step, Tensor
 from ostinato.certificate.slots import Misplaced, Storage, Use
 from ostinato.pdg.index import Dim, Extent, evaluate
 

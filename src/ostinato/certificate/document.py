@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ostinato.certificate.extracted_terms import Term, check_used, read_terms, terms_data
-from ostinato.certificate.plan_memory import Layout, Timeline
+from ostinato.certificate.order import Layout, Timeline
 from ostinato.certificate.spelled import read_record, record_data
 from ostinato.pdg.errors import ArgumentError, CertificateError
 from ostinato.pdg.functions import HALVES

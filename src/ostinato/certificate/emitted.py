@@ -20,9 +20,8 @@ from dataclasses import dataclass, field
 
 from ostinato.certificate.fitted import Misemitted, Scope, fit, refused, same
 from ostinato.certificate.happens_before import Cut, Event, filled, written
-from ostinato.certificate.order import Loop, Moment
+from ostinato.certificate.order import Loop, Moment, Timeline
 from ostinato.certificate.phased import Chain, Phase, check_items, check_tile, read_phase
-from ostinato.certificate.plan_memory import Timeline
 from ostinato.codegen.loops.expression import (
     Compare,
     Constant,

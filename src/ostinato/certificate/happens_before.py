@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ostinato.certificate.order import Loop, Moment, Step, box_of
-from ostinato.certificate.plan_memory import Fill
+from ostinato.certificate.order import Fill, Loop, Moment, Step, box_of
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, equal, every, some
 from ostinato.pdg.index import Dim, Expr, Substitution, dims_of, expr, substitute

@@ -1,14 +1,17 @@
-"""The order of a schedule as data, and its proof: every value is computed before it is read.
+"""A schedule as data, and the proof of its order: every value is computed before it is read.
 
 A *step* is one statement of the plan: the loops around it, its place in time (places among siblings
 and loops in turn, as they nest), and what it reads. The check knows nothing of how the plan was
 found. isl shows for every read, for all extents, that the points it needs come earlier, and that
 loops whose iterations run at once are not what brings them there.
+
+What it says of waiting and of memory (barriers, slots, places in the arena) is checked by
+`ostinato.certificate.slots` and `ostinato.certificate.arena_proof`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.pdg import isl
@@ -181,3 +184,80 @@ def _times(step: Step, length: int) -> Relation:
     exprs = [-expr(t) if isinstance(t, Dim) and t in reverse else expr(t) for t in step.time]
     exprs += [expr(0)] * (length - len(exprs))
     return isl.relation(step.dims, isl.anonymous(length), exprs)
+
+
+SLOTS = ("full", "circular", "one")
+PLACES = ("global", "local", "register")
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Where the accumulator of a fold is set to its unit: loops to cut as of a `Step`."""
+
+    of: str
+    loops: tuple[Loop, ...]
+    time: tuple[Moment, ...]
+    call: int
+    cut: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """How many points of a dimension are stored: all, the last ``extent`` ones, or one."""
+
+    dim: Dim
+    kind: str
+    extent: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Where the values of a statement live.
+
+    ``axes`` are the sizes of the array at one point, ``item`` the bytes of an element. ``of`` is
+    the statement that writes it: scratch memory has another name than its statement. Inputs have no
+    statement. What ``shares`` the place of another tensor has none of its own.
+    """
+
+    name: str
+    of: str
+    place: str
+    slots: tuple[Slot, ...]
+    axes: tuple[Expr, ...]
+    item: int
+    shares: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The arena at given extents: offsets in bytes; what is local is that of the first worker.
+
+    Each further worker has its part ``stride`` bytes behind that of the one before.
+    """
+
+    extents: Mapping[str, int]
+    offsets: Mapping[str, int]
+    stride: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Times at which all workers wait for each other, accumulators, and places of tensors.
+
+    ``given`` are filled before the run, ``kept`` are read when it has ended.
+    """
+
+    barriers: tuple[tuple[Moment, ...], ...]
+    fills: tuple[Fill, ...]
+    tensors: tuple[Tensor, ...]
+    given: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The statements of a schedule in their order, and its memory."""
+
+    steps: tuple[Step, ...]
+    memory: Memory

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from ostinato.certificate.happens_before import Event, written
-from ostinato.certificate.order import Moment, Read, Step, box_of, needed_points
-from ostinato.certificate.plan_memory import Slot, Tensor
+from ostinato.certificate.order import Moment, Read, Slot, Step, Tensor, box_of, needed_points
 from ostinato.certificate.slots import Misplaced, Storage, Use
 from ostinato.pdg import isl
 from ostinato.pdg.condition import Cond, equal, every, negation, substitute_cond

@@ -22,8 +22,18 @@ from ostinato.certificate.happens_before import (
     is_steady,
     written,
 )
-from ostinato.certificate.order import Moment, Read, Step, box_of, needed_points
-from ostinato.certificate.plan_memory import PLACES, SLOTS, Memory, Slot, Tensor
+from ostinato.certificate.order import (
+    PLACES,
+    SLOTS,
+    Memory,
+    Moment,
+    Read,
+    Slot,
+    Step,
+    Tensor,
+    box_of,
+    needed_points,
+)
 from ostinato.pdg import isl
 from ostinato.pdg.condition import Cond, at_least, equal, every, some
 from ostinato.pdg.index import Dim, Expr, expr, mod, substitute

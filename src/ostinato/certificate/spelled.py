@@ -13,8 +13,7 @@ from dataclasses import fields as record_fields
 from functools import cache, partial
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from ostinato.certificate.order import Moment, Step
-from ostinato.certificate.plan_memory import Fill, Layout, Memory, Tensor, Timeline
+from ostinato.certificate.order import Fill, Layout, Memory, Moment, Step, Tensor, Timeline
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.index import Dim, Expr
 from ostinato.pdg.text.spelling import (

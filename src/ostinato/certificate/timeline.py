@@ -6,8 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from ostinato.certificate.order import Loop, Moment, Read, Step
-from ostinato.certificate.plan_memory import Fill, Layout, Memory, Slot, Tensor, Timeline
+from ostinato.certificate.order import (
+    Fill,
+    Layout,
+    Loop,
+    Memory,
+    Moment,
+    Read,
+    Slot,
+    Step,
+    Tensor,
+    Timeline,
+)
 from ostinato.codegen.ir.system import Load, Statement
 from ostinato.codegen.ir.tree import (
     Barrier,

@@ -11,11 +11,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ostinato.inspection.ablate import Ablations
 from ostinato.inspection.proofs import Proofs
 from ostinato.inspection.rule_file import read_rules
 from ostinato.inspection.rule_set import RuleSet, every, examples_of
-from ostinato.inspection.rule_trace import Trace
+from ostinato.inspection.rule_trace import Ablations, Trace
 from ostinato.inspection.stats import Stats
 from ostinato.pdg.errors import OptionError
 from ostinato.rewrite.engine.rule import Rule

@@ -23,9 +23,9 @@ from ostinato.machine.profile_store import profile_in_use
 from ostinato.pdg.claims import Claim
 from ostinato.pdg.errors import ArgumentError, CertificateError, CycleError, MemoryLimitError
 from ostinato.pdg.expansion import expanded
+from ostinato.pdg.invariants import debug
 from ostinato.pdg.node import UNSEEN, Pdg
 from ostinato.pdg.pass_record import with_added
-from ostinato.pdg.switches import debug
 from ostinato.pdg.text.fingerprint import fingerprint, spell
 from ostinato.provenance.place import calling_place, user_level
 from ostinato.rewrite.registry import RuleSet

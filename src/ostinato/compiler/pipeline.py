@@ -23,11 +23,11 @@ from ostinato.pdg.expansion import expanded
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, upper_bound
+from ostinato.pdg.invariants import debug
 from ostinato.pdg.node import Input, Node, Pdg
 from ostinato.pdg.pass_record import with_added
-from ostinato.pdg.switches import debug
 from ostinato.rewrite.registry import RuleSet
-from ostinato.runtime.build.interpreter_turns import short_turns
+from ostinato.runtime.build.compiling import short_turns
 from ostinato.runtime.build.piecewise import Making
 from ostinato.runtime.run.arrays import tile_counts
 from ostinato.runtime.run.artifact import Artifact, Units, Words

@@ -19,9 +19,8 @@ from ostinato.rewrite.registry import every_rule
 if TYPE_CHECKING:
     from ostinato.compiler.experiment import Experiment
     from ostinato.compiler.program import Program
-    from ostinato.inspection.ablate import Ablations
     from ostinato.inspection.proofs import Proofs
-    from ostinato.inspection.rule_trace import By, Trace
+    from ostinato.inspection.rule_trace import Ablations, By, Trace
     from ostinato.inspection.stats import Stats
 import json
 from functools import cache
@@ -62,7 +61,7 @@ class RuleSet(registry.RuleSet):
 
         Without names: each family. Errors: OptionError for an unknown name or hint.
         """
-        from ostinato.inspection.ablate import ablate
+        from ostinato.inspection.rule_trace import ablate
         from ostinato.inspection.stages import subject
 
         return ablate(subject(program, hints), self, names)

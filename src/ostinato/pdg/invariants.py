@@ -1,13 +1,54 @@
-"""Invariants of a graph, checked after every pass under ``OSTINATO_DEBUG=verify``."""
+"""Invariants of a graph, checked under ``OSTINATO_DEBUG=verify``, and that switch."""
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass, fields
+from functools import cache
+
 from ostinato.pdg import build
 from ostinato.pdg.condition import cond_symbols
+from ostinato.pdg.errors import OptionError
 from ostinato.pdg.index import Dim
 from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Equation, Host, Node, Pdg, Rec
 from ostinato.pdg.remake import remade
+
+VARIABLE = "OSTINATO_DEBUG"
+
+
+@dataclass(frozen=True, slots=True)
+class Debug:
+    """Switches read once from OSTINATO_DEBUG, e.g. ``OSTINATO_DEBUG=rules,source``."""
+
+    rules: bool = False  # each rule that fired, how often, and why the run stopped
+    source: bool = False  # each emitted kernel, with the PDG nodes it came from
+    verify: bool = False  # every invariant again after every pass
+
+
+def parse(text: str) -> Debug:
+    """Return the switches that a comma-separated list of words turns on.
+
+    Errors: OptionError for a word that is no switch.
+
+    >>> parse("rules, verify")
+    Debug(rules=True, source=False, verify=True)
+    """
+    known = [field.name for field in fields(Debug)]
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    unknown = [word for word in words if word not in known]
+    if unknown:
+        raise OptionError(
+            f"{VARIABLE} holds the unknown word `{unknown[0]}`.",
+            f"Known words: {', '.join(known)}.",
+        )
+    return Debug(**dict.fromkeys(words, True))
+
+
+@cache
+def debug() -> Debug:
+    """Return the switches of this process; the environment is read at the first call only."""
+    return parse(os.environ.get(VARIABLE, ""))
 
 
 def verify(pdg: Pdg) -> None:

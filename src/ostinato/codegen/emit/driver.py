@@ -18,10 +18,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS
+from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS, Names
 from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.emit.kernel import bounds
-from ostinato.codegen.emit.names import Names
 from ostinato.codegen.ir.extents import stored_points
 from ostinato.codegen.ir.system import Axis
 from ostinato.codegen.ir.tree import (
@@ -57,7 +56,7 @@ from ostinato.codegen.loops.shared_words import (
     WORKER_WORDS,
 )
 from ostinato.codegen.loops.statements import Add, Block, Function, Kind, Return
-from ostinato.codegen.planning.phases import Chain, Phase, is_shared, phases
+from ostinato.codegen.planning.kernel_partition import Chain, Phase, is_shared, phases
 from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr
 

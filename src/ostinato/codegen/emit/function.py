@@ -1,22 +1,146 @@
-"""One generated function under construction: its names, its tensors and their bases."""
+"""One generated function under construction: its names, its tensors and where they lie."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+import keyword
+import re
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ostinato.codegen.emit.address import Part, axis_parts, slot_parts, total
 from ostinato.codegen.emit.index_arithmetic import Names as IndexNames
-from ostinato.codegen.emit.names import Names
+from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.emit.value import Scope, print_index
-from ostinato.codegen.ir.system import Load, Statement
+from ostinato.codegen.ir.system import Clamp, Load, Statement
 from ostinato.codegen.ir.tree import Span
-from ostinato.codegen.loops.expression import ITEM_BYTES, Expression, Name, binary, call, item
+from ostinato.codegen.loops.expression import (
+    ITEM_BYTES,
+    Constant,
+    Expression,
+    Name,
+    binary,
+    call,
+    item,
+)
 from ostinato.codegen.loops.statements import Block, Definition, Do, Let
-from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.memory.storage import Slot, Storage
 from ostinato.codegen.planning.planned import Plan
-from ostinato.pdg.index import Dim, Extent
+from ostinato.pdg.index import Atom, Dim, Expr, Extent, dims_of, expr
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One summand of an offset: an index, perhaps computed at run time, times a stride."""
+
+    index: Expression
+    stride: Expr
+    is_inner: bool  # depends on an axis of the nest: stays in the loop
+
+
+def slot_parts(
+    storage: Storage, dims: Sequence[Expr], inner: frozenset[Dim], names: IndexNames, clamp: Clamp
+) -> list[Part]:
+    """The summands for a tensor's slots."""
+    out: list[Part] = []
+    steps = storage.strides[: len(storage.slots)]
+    for slot, stride, at in zip(storage.slots, steps, dims, strict=True):
+        if slot.kind == "one":
+            continue
+        if slot.kind == "full" and not clamp:
+            out.extend(_affine(at, stride, inner, names))
+        else:
+            index = _stored(slot, at, names)
+            out.append(Part(index, stride, bool(dims_of(at) & inner)))
+    return out
+
+
+def _stored(slot: Slot, at: Expr, names: IndexNames) -> Expression:
+    index, extent = expression(at, names), expression(slot.extent, names)
+    if slot.kind == "circular":
+        return binary("%", index, extent)
+    return clamped(index, slot.extent, names)
+
+
+def clamped(index: Expression, size: Expr, names: IndexNames) -> Expression:
+    """The nearest index inside ``0 <= index < size``; 0 where there is none."""
+    return call("max", call("min", index, expression(size - 1, names)), 0)
+
+
+def _affine(at: Expr, stride: Expr, inner: frozenset[Dim], names: IndexNames) -> list[Part]:
+    """Separate the terms that move in the nest from those that stand still."""
+    moving = Expr(tuple((a, k) for a, k in at.terms if dims_of(_term(a)) & inner), 0)
+    still = at - moving
+    parts = [Part(expression(moving, names), stride, True)] if moving.terms else []
+    return parts + ([] if still == expr(0) else [Part(expression(still, names), stride, False)])
+
+
+def _term(atom: Atom) -> Expr:
+    return Expr(((atom, 1),), 0)
+
+
+def axis_parts(
+    storage: Storage, axes: Sequence[Expr], names: IndexNames, clamp: Clamp
+) -> Iterator[Part]:
+    """The summands for a tensor's axes: all of them stay in the loop."""
+    steps = storage.strides[len(storage.slots) :]
+    for axis, stride, at in zip(storage.axes, steps, axes, strict=True):
+        if at != expr(0):
+            index = expression(at, names)
+            yield Part(clamped(index, axis.pad, names) if clamp == "all" else index, stride, True)
+
+
+def total(parts: Sequence[Part], start: Expression | None, names: IndexNames) -> Expression:
+    """The sum of the parts, after ``start``."""
+    out = start
+    for part in parts:
+        term = scaled(part.index, part.stride, names)
+        out = term if out is None else binary("+", out, term)
+    return out if out is not None else Constant(0)
+
+
+def scaled(index: Expression, stride: Expr, names: IndexNames) -> Expression:
+    if stride == expr(1):
+        return index
+    if stride.is_const and isinstance(index, Constant) and index.value >= 0:
+        return Constant(int(index.value) * stride.as_int())
+    return binary("*", index, expression(stride, names))
+
+
+def identifier(text: str) -> str:
+    """The nearest valid Python name.
+
+    >>> identifier("policy.0 weight"), identifier("class"), identifier("2x")
+    ('policy_0_weight', 'class_', '_2x')
+    """
+    name = re.sub(r"\W", "_", text, flags=re.ASCII) or "_"
+    if name[0].isdigit():
+        name = f"_{name}"
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+class Names:
+    """Hands out names that no one else in the same scope has."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        """Start with the names that are already in use."""
+        self._taken = set(taken)
+        self._next: dict[str, int] = {}
+
+    def fresh(self, stem: str) -> str:
+        """Return the stem, or the stem with the first number that makes it unused."""
+        base = identifier(stem)
+        name, k = base, self._next.get(base, 0)
+        while name in self._taken:
+            k += 1
+            name = f"{base}{'' if base.endswith('_') else '_'}{k}"
+        self._next[base] = k
+        self._taken.add(name)
+        return name
+
+    def copy(self) -> Names:
+        """Names for a nested scope, which sees all of these."""
+        return Names(self._taken)
+
 
 ARENA, OFFSETS, LOCAL, KEY = "arena", "at", "local", "key"
 PART, PARTS = "part", "parts"  # which slice of the elements a worker computes, and of how many

@@ -6,10 +6,19 @@ from contextlib import ExitStack
 from typing import assert_never
 
 from ostinato.codegen.emit.calling import emit_call
-from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS, PART, PARTS, Body, Function
+from ostinato.codegen.emit.function import (
+    ARENA,
+    KEY,
+    LOCAL,
+    OFFSETS,
+    PART,
+    PARTS,
+    Body,
+    Function,
+    Names,
+)
 from ostinato.codegen.emit.index_arithmetic import condition, expression
 from ostinato.codegen.emit.matrix_products import emit_contraction
-from ostinato.codegen.emit.names import Names
 from ostinato.codegen.emit.nest import emit_nest
 from ostinato.codegen.emit.sweep import emit_sweep
 from ostinato.codegen.emit.value import LONG

@@ -7,9 +7,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from ostinato.codegen.emit.function import ARENA, Body, Function
+from ostinato.codegen.emit.function import ARENA, Body, Function, Names, identifier
 from ostinato.codegen.emit.index_arithmetic import expression
-from ostinato.codegen.emit.names import Names, identifier
 from ostinato.codegen.emit.nest import extent
 from ostinato.codegen.ir.partial_sums import UNROLLED
 from ostinato.codegen.ir.system import Axis, Call, Literal_, Load, Statement, Value

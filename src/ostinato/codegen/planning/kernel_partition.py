@@ -7,11 +7,17 @@ driver; so is one with more statements than one kernel should have. A barrier st
 that conflicts with one since the last barrier, and at the end of every loop body with parallel work
 or published records. The outermost loops over the first dim of an output are published: their
 iterations complete records.
+
+What stands between two barriers is a phase: items that workers claim. Nothing in a phase needs
+anything else in it, but for what belongs together: the serial steps, the kernels that run in the
+same tiles, those of which each worker computes slices. Such a chain is done for one item by one
+worker, in its order, whichever worker claims the item; what one kernel leaves there the next one
+finds. A loop around shared work has phases of its own in every iteration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -31,12 +37,83 @@ from ostinato.codegen.ir.tree import (
     leaves,
 )
 from ostinato.codegen.memory.storage import Storage, scratch
-from ostinato.codegen.planning.phases import is_shared, phases
 from ostinato.codegen.planning.slices import Slicer
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, dims_of
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Steps that one worker does for an item, one after the other.
+
+    The items are the tiles of ``span``, each in some parts if its steps are shared out ``along`` a
+    loop, or parts of arrays of a chain that is ``sliced``; without these there is one item.
+    """
+
+    steps: tuple[Step, ...]
+    span: Span | None = None
+    along: Span | None = None
+    sliced: bool = False
+    slices: int = 0  # of the array that has most
+
+
+Phase = tuple[Chain, ...]
+
+
+def phases(steps: Sequence[Step], kernels: Sequence[Kernel]) -> Iterator[Phase | DriverLoop]:
+    """The phases of a body in order, and the loops that have phases of their own."""
+    since: list[Step] = []
+    for step in steps:
+        is_loop = isinstance(step, DriverLoop) and is_shared(step, kernels)
+        if not is_loop and not isinstance(step, Barrier):
+            since.append(step)
+            continue
+        if since:
+            yield tuple(_chains(since, kernels))
+            since = []
+        if isinstance(step, DriverLoop):
+            yield step
+    if since:
+        yield tuple(_chains(since, kernels))
+
+
+def is_shared(loop: DriverLoop, kernels: Sequence[Kernel]) -> bool:
+    """Whether the iterations of a loop have phases: it has shared work, or completes records."""
+    return loop.outermost or any(_is_shared(step, kernels) for step in loop.body)
+
+
+def _is_shared(step: Step, kernels: Sequence[Kernel]) -> bool:
+    if isinstance(step, Call):
+        return kernels[step.kernel].is_shared
+    return isinstance(step, DriverLoop) and is_shared(step, kernels)
+
+
+def _chains(steps: Sequence[Step], kernels: Sequence[Kernel]) -> Iterator[Chain]:
+    """The steps of a phase, those together that one worker has to do; serial ones come first."""
+    found: dict[Hashable, list[Step]] = {}
+    for step in steps:
+        found.setdefault(_key(step, kernels), []).append(step)
+    for key in sorted(found, key=lambda key: key != ()):
+        first = found[key][0]
+        kernel = kernels[first.kernel] if isinstance(first, Call) else None
+        if key == () or kernel is None:
+            yield Chain(tuple(found[key]))
+        else:
+            of = [kernels[step.kernel] for step in found[key] if isinstance(step, Call)]
+            slices = max((n for k in of for n in k.slices), default=0)
+            yield Chain(tuple(found[key]), kernel.parallel, kernel.along, kernel.sliced, slices)
+
+
+def _key(step: Step, kernels: Sequence[Kernel]) -> Hashable:
+    """Equal for steps whose items are the same."""
+    kernel = kernels[step.kernel] if isinstance(step, Call) else None
+    if kernel is None or not kernel.is_shared:
+        return ()
+    spans = (kernel.parallel, kernel.along)
+    return kernel.sliced, *((s.lo, s.hi) if s is not None else None for s in spans)
+
 
 LARGEST = 32  # statements of one kernel: compiling takes longer than their number grows
 

@@ -2,6 +2,10 @@
 
 LLVM compiles on one thread of a process at a time, so each further core is a process. They are
 started before the first kernel exists, because starting takes as long as a kernel.
+
+The engine of the rules and the threads that pass kernels on need Python briefly and often. By
+default they would wait 5 ms each time while another thread uses it: while a program is compiled,
+turns are shorter.
 """
 
 from __future__ import annotations
@@ -10,12 +14,50 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, PriorityQueue
 
 from ostinato.runtime.build import optimise
-from ostinato.runtime.build.interpreter_turns import turns
+
+TURN_S = 1e-4  # shorter ones gain nothing (measured)
+
+
+class _Turns:
+    """Shortened while somebody asks for it."""
+
+    def __init__(self) -> None:
+        self._asking, self._before = 0, 0.0
+        self._lock = threading.Lock()
+
+    def shorten(self) -> None:
+        with self._lock:
+            if not self._asking:
+                self._before = sys.getswitchinterval()
+                sys.setswitchinterval(min(self._before, TURN_S))
+            self._asking += 1
+
+    def restore(self) -> None:
+        with self._lock:
+            self._asking -= 1
+            if not self._asking:
+                sys.setswitchinterval(self._before)
+
+
+turns = _Turns()
+
+
+@contextmanager
+def short_turns() -> Generator[None]:
+    """Threads take turns with Python more often than usual."""
+    turns.shorten()
+    try:
+        yield
+    finally:
+        turns.restore()
+
 
 MOST = 8  # processes: kernels are few
 

@@ -18,8 +18,7 @@ from ostinato.runtime.build import objects
 from ostinato.runtime.build.source_module import FILE, KEYS
 from ostinato.runtime.disk import trust
 from ostinato.runtime.disk.folder import is_ours, require_root, root, size_limit
-from ostinato.runtime.run.placement import FILE as LAYOUTS
-from ostinato.runtime.run.worker_count import FILE as THREADS
+from ostinato.runtime.run.extent_choices import LAYOUTS, THREADS
 
 SPARE = 0.9  # what is left of the limit after something had to go
 TRIM_EVERY_S = 60.0  # looking at everything takes longer than compiling something small

@@ -2,17 +2,24 @@
 
 A program lives in a directory named by its key: ``program.py`` with Numba's own cache beside it,
 and ``artifact.pickle``, which says which key it belongs to.
+
+An artifact is two parts: what every run needs, then what few ask for, such as the plan. A program
+that is run as before needs no plan, and unpickling one takes most of its start.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import os
+import pickle
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from ostinato.runtime.build.source_module import FILE
-from ostinato.runtime.cache import two_parts
 from ostinato.runtime.cache.eviction import ARTIFACT as ARTIFACT
 from ostinato.runtime.cache.eviction import trim_at_times
 from ostinato.runtime.disk import sealed, trust
@@ -50,9 +57,7 @@ def store(key: str, artifact: Artifact) -> Path | None:
     try:
         ready_root()
         trust.write(place / FILE, artifact.source.encode())
-        sealed.write(
-            place / ARTIFACT, key, two_parts.dumps(artifact)
-        )  # last: it says that all is here
+        sealed.write(place / ARTIFACT, key, dumps(artifact))  # last: it says that all is here
         require_place(place)
         trim_at_times(place)
     except OSError as failure:
@@ -84,9 +89,78 @@ def load(key: str) -> Artifact | None:
 
 
 def _read(place: Path, key: str) -> Artifact:
-    artifact = two_parts.loads(sealed.read(place / ARTIFACT, key))
+    artifact = loads(sealed.read(place / ARTIFACT, key))
     if not isinstance(artifact, Artifact):
         raise ValueError(f"it holds a {type(artifact).__name__}")
     if trust.read(place / FILE) != artifact.source.encode():
         raise ValueError(f"its {FILE} was changed")
     return artifact
+
+
+LATER = ("units", "place", "price", "records", "profiled")
+"""Fields of an artifact that hold the plan and its code: called when somebody asks."""
+
+
+class Rest:
+    """What few ask for, by the name of its field: unpickled when first asked for."""
+
+    def __init__(self) -> None:
+        """Start without the bytes, which come behind all else."""
+        self.body = b""
+
+    @cached_property
+    def found(self) -> dict[str, Callable[..., Any]]:
+        found: dict[str, Callable[..., Any]] = pickle.loads(self.body)
+        self.body = b""
+        return found
+
+
+class Later:
+    """A function of the rest."""
+
+    def __init__(self, rest: Rest, name: str) -> None:
+        """Unpickle nothing yet."""
+        self._rest, self._name = rest, name
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function itself."""
+        return self._rest.found[self._name]
+
+    def __call__(self, *args: object) -> Any:
+        return self.function(*args)
+
+
+def dumps(artifact: object) -> bytes:
+    """The bytes of an artifact."""
+    rest = {name: getattr(artifact, name) for name in LATER}
+    names = {id(value): name for name, value in rest.items()}
+    file = io.BytesIO()
+    _Pickler(file, names).dump(artifact)
+    return file.getvalue() + pickle.dumps(rest, protocol=5)
+
+
+def loads(body: bytes) -> object:
+    """The artifact, most of whose time is left for later."""
+    file, rest = io.BytesIO(body), Rest()
+    artifact: object = _Unpickler(file, rest).load()
+    rest.body = file.read()
+    return artifact
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: BinaryIO, names: dict[int, str]) -> None:
+        super().__init__(file, protocol=5)
+        self._names = names
+
+    def persistent_id(self, obj: object) -> str | None:
+        return self._names.get(id(obj))
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: BinaryIO, rest: Rest) -> None:
+        super().__init__(file)
+        self._rest = rest
+
+    def persistent_load(self, pid: str) -> Later:
+        return Later(self._rest, pid)

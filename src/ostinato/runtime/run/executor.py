@@ -26,10 +26,9 @@ from ostinato.runtime.run.blocking_pool import Workers
 from ostinato.runtime.run.callbacks import Calls, Control, Memory
 from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.explanation import Explanation, MemoryUse
+from ostinato.runtime.run.extent_choices import PREDICTED, Crowd, Placing
 from ostinato.runtime.run.frame import Frame, Outcome, empty_result
-from ostinato.runtime.run.placement import Placing
 from ostinato.runtime.run.spinning_pool import Crew
-from ostinato.runtime.run.worker_count import PREDICTED, Crowd
 
 if TYPE_CHECKING:
     from ostinato.report.measured_run import RunProfile

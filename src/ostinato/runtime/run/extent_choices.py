@@ -1,0 +1,116 @@
+"""What is found once for extents and kept: where tensors lie, and how many threads run.
+
+Finding places takes milliseconds and the whole plan, which a program that is run as before need not
+load. A program runs on all threads, or on one where that is predicted to be faster; results are the
+same. A prediction takes longer than a brief run, so that it is made once for extents of the same
+magnitudes, and kept beside the program.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostinato.runtime.disk.sealed import Note
+from ostinato.runtime.run.artifact import Layout, Place, Price
+
+LAYOUTS = "layouts.json"
+MOST = 8  # layouts that are kept: the first ones that were asked for
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A layout as it is kept: see `ostinato.runtime.run.artifact.Layout`."""
+
+    offsets: Mapping[str, int]
+    local_stride: int
+    total_bytes: int
+    lower_bound_bytes: int
+    blocks: tuple[tuple[str, int, int, int, int], ...]
+
+    @classmethod
+    def of(cls, layout: Layout) -> Placed:
+        used = layout.total_bytes, layout.lower_bound_bytes
+        return cls(dict(layout.offsets), layout.local_stride, *used, tuple(layout.blocks))
+
+
+class Placing:
+    """The layouts of one program."""
+
+    def __init__(self, place: Place, directory: Path | None, program: str) -> None:
+        """``place`` finds a layout; ``directory`` is where the program with this key is kept."""
+        self._place, self._note = place, Note(directory, program, LAYOUTS)
+        self._known: dict[str, Placed] | None = None
+
+    def layout(self, extents: Mapping[str, int], workers: int) -> Layout:
+        """Where every tensor lies."""
+        if self._known is None:
+            self._known = self._read()
+        key = " ".join((str(workers), *(f"{name}={n}" for name, n in sorted(extents.items()))))
+        found: Layout | None = self._known.get(key)
+        if found is None:
+            found = self._place(extents, workers)
+            if len(self._known) < MOST:
+                self._known[key] = Placed.of(found)
+                self._write(self._known)
+        return found
+
+    def _read(self) -> dict[str, Placed]:
+        body = self._note.read()
+        if body is None:
+            return {}
+        try:
+            return {
+                str(key): Placed(offsets, stride, total, bound, tuple((*x,) for x in blocks))
+                for key, (offsets, stride, total, bound, blocks) in json.loads(body).items()
+            }
+        except (ValueError, AttributeError, TypeError) as failure:
+            self._note.refuse(failure)
+            return {}
+
+    def _write(self, known: Mapping[str, Placed]) -> None:
+        rows = {key: [*vars(placed).values()] for key, placed in known.items()}
+        self._note.write(json.dumps(rows).encode())
+
+
+THREADS = "threads.json"
+PREDICTED = "predicted_ns"  # the whole of a price; without one all threads run
+WORTH = 0.875  # of the time alone: what other processors are worth, as sure as predictions are
+
+
+class Crowd:
+    """The choices for one program, made in this process or an earlier one."""
+
+    def __init__(self, price: Price, directory: Path | None, program: str) -> None:
+        """``price`` predicts a run; ``directory`` is where the program with this key is kept."""
+        self._price, self._note = price, Note(directory, program, THREADS)
+        self._known: dict[str, bool] | None = None
+
+    def workers(self, extents: Mapping[str, int], most: int) -> int:
+        """``most``, or 1 if they are predicted to gain next to nothing."""
+        if most == 1:
+            return 1
+        if self._known is None:
+            self._known = self._read()
+        sizes = (f"{name}<{1 << size.bit_length()}" for name, size in sorted(extents.items()))
+        key = " ".join((str(most), *sizes))
+        if key not in self._known:
+            alone, together = (self._price(extents, n).get(PREDICTED, 0.0) for n in (1, most))
+            self._known[key] = alone * WORTH < together
+            self._write(self._known)
+        return 1 if self._known[key] else most
+
+    def _read(self) -> dict[str, bool]:
+        body = self._note.read()
+        if body is None:
+            return {}
+        try:
+            return {str(key): bool(alone) for key, alone in json.loads(body).items()}
+        except (ValueError, AttributeError) as failure:
+            self._note.refuse(failure)
+            return {}
+
+    def _write(self, known: Mapping[str, bool]) -> None:
+        self._note.write(json.dumps(known).encode())
