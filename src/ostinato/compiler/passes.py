@@ -226,6 +226,13 @@ PASSES: tuple[Pass, ...] = (
         necessary="some programs have an order only so",
     ),
     Pass(
+        "demanded points", "codegen.scheduling.demanded_points.computed_where_read",
+        "Where there is no order: computes values only at the points that are read.",
+        needs="a component without an order",
+        gives="equal equations at all points that are read",
+        necessary="some programs have an order only so",
+    ),
+    Pass(
         "loops", "codegen.scheduling.regions.Scheduler",
         "Chooses the loop of every component, and which components share one.",
         needs="dependences",

@@ -15,6 +15,7 @@ from tests.property.constructs import (
     huge,
     integers,
     outside,
+    pairs,
     pointwise,
     products,
     prompts,
@@ -33,6 +34,6 @@ TAME = {name: each for name, each in TABLE.items() if not each.wild}
 __all__ = [
     "TABLE", "TAME", "Construct", "Step", "Workshop", "arrays", "attention", "chains", "computed",
     "conditions", "draws", "empties", "ends", "extents", "gradients", "halves", "huge", "integers",
-    "outside", "pointwise", "products", "prompts", "reads", "recurrences", "sized", "slices",
-    "specials", "spellings", "whole",
+    "outside", "pairs", "pointwise", "products", "prompts", "reads", "recurrences", "sized",
+    "slices", "specials", "spellings", "whole",
 ]  # fmt: skip

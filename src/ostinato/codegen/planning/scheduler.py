@@ -13,6 +13,7 @@ from ostinato.codegen.ir.tree import Tree
 from ostinato.codegen.masks.early_exits import ends_rows
 from ostinato.codegen.memory.coalesce import updates_last
 from ostinato.codegen.scheduling.align import aligned
+from ostinato.codegen.scheduling.demanded_points import computed_where_read, copied_where_read
 from ostinato.codegen.scheduling.deps import Dep, Unit, dependences
 from ostinato.codegen.scheduling.epilogues import join_epilogues, units_of
 from ostinato.codegen.scheduling.legality import check_schedule
@@ -23,7 +24,7 @@ from ostinato.codegen.systems.masked_sums import masked_sums
 from ostinato.codegen.systems.matmul_form import as_folds, find_products
 from ostinato.codegen.systems.partial_folds import split_folds
 from ostinato.codegen.systems.prepare import needed, prepare
-from ostinato.codegen.systems.split import split_cases
+from ostinato.codegen.systems.split import split_cases, with_cases
 from ostinato.codegen.systems.tile import Tiled
 from ostinato.codegen.systems.value_numbering import merged, same_in_loops
 from ostinato.codegen.target import Target
@@ -80,6 +81,15 @@ def schedule(
     return passes.made("proof of order", found)
 
 
+@dataclass
+class _Tried:
+    """The statements that were taken apart, restricted, or made: each change is tried once."""
+
+    apart: frozenset[str] = frozenset()
+    restricted: frozenset[str] = frozenset()
+    parts: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True)
 class _Search:
     """The search for an order of a tiled program."""
@@ -93,29 +103,44 @@ class _Search:
     def ordered(self, statements: dict[str, Statement], spreads: bool = False) -> Scheduled:
         """Order statements.
 
-        Where a component has no order, values move to the steps that read them, and cases are taken
-        apart.
+        Where a component has no order, values move to the steps that read them, cases are taken
+        apart, and values are computed at demanded points only.
         """
-        assembled: frozenset[str] = frozenset()
-        outputs, made = self.outputs, self.passes.made
+        tried = _Tried()
         while True:
             try:
                 return self.scheduled(statements, spreads)
             except Unordered as found:
-                renamed = untwin(statements, found.names - outputs)
-                if renamed is not None:
-                    statements = made("renamed dimensions", renamed)
-                    continue
-                moved = delay(statements, found.names, held=outputs)
-                if moved != statements:
-                    statements = made("delayed values", needed(moved, outputs))
-                    continue
-                whole = found.names - assembled
-                assembled |= whole
-                apart = split_cases(statements, whole)
-                if apart is None:
-                    raise cycle_error(found) from None
-                statements = made("cases apart", needed(apart, outputs))
+                statements = self.apart(statements, found, tried)
+
+    def apart(
+        self, statements: dict[str, Statement], found: Unordered, tried: _Tried
+    ) -> dict[str, Statement]:
+        """Equal statements of which more may have an order.
+
+        Errors: CycleError if there are none.
+        """
+        outputs, made, spans = self.outputs, self.passes.made, self.tiled.spans
+        renamed = untwin(statements, found.names - outputs)
+        if renamed is not None:
+            return made("renamed dimensions", renamed)
+        moved = delay(statements, found.names, held=outputs)
+        if moved != statements:
+            return made("delayed values", needed(moved, outputs))
+        cases = with_cases(statements, found.names - tried.apart, found.names)
+        if cases:
+            apart = split_cases(statements, cases)
+            tried.apart |= cases.keys() | (apart.keys() - statements.keys())
+            return made("cases apart", needed(apart, outputs))
+        names = found.names - outputs - tried.restricted
+        tried.restricted |= found.names
+        fewer = computed_where_read(statements, names, outputs, spans) if names else statements
+        if fewer == statements:
+            fewer = copied_where_read(statements, found.names, tried.parts, spans)
+            tried.parts |= fewer.keys() - statements.keys()
+        if fewer == statements:
+            raise cycle_error(found) from None
+        return made("demanded points", needed(fewer, outputs))
 
     def scheduled(self, prepared: Mapping[str, Statement], spreads: bool) -> Scheduled:
         """Order statements in the form that they have.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ostinato.codegen.ir.system import Axis, Load, Statement, Value
 from ostinato.codegen.ir.values import Rewrite, guarded_loads
 from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, dims_of, expr
 
 
 class Read(NamedTuple):
@@ -161,7 +161,7 @@ def untwin(
     """Rename second indices of the named statements that lack the first; None if there are none."""
     names &= statements.keys()
     dims = {d for n in names for d in statements[n].dims}
-    first = {d.extent: d for d in sorted(dims, key=lambda d: -d.serial) if not d.steps}
+    first = {expr(d.extent): d for d in sorted(dims, key=lambda d: -d.serial)}
     by = {n: _renames(statements[n], first) for n in statements if n in names}
     if not any(by.values()):
         return None
@@ -177,13 +177,15 @@ def untwin(
     return {n: rewrite.clauses(s) for n, s in moved.items()}
 
 
-def _renames(s: Statement, first: Mapping[Extent | Expr, Dim]) -> dict[Dim, Dim]:
-    """At most one second index per dim that the statement has no index over."""
+def _renames(s: Statement, first: Mapping[Expr, Dim]) -> dict[Dim, Dim]:
+    """At most one second index per dim that the statement has no index over, or is a fold over."""
     out: dict[Dim, Dim] = {}
     for d in s.dims if s.kind != "input" else ():
-        to = first.get(d.extent)
-        if d.steps and to is not None and to not in (*s.dims, *out.values()):
+        to = first[expr(d.extent)]
+        if to not in (*s.dims, *out.values()):
             out[d] = to
+        elif to in s.reduced - out.keys() and d not in s.reduced:
+            out |= {d: to, to: d}
     return out
 
 

@@ -5,10 +5,10 @@ Two tensors that read each other in different cases form no cycle once the cases
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 
-from ostinato.codegen.ir.system import Call, Choice, Load, Statement, Value, fresh
+from ostinato.codegen.ir.system import Call, Choice, Load, Statement, Value, children, fresh, loads
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import JUMPING
 from ostinato.pdg import isl
@@ -18,16 +18,27 @@ from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.pdg.limits import compared
 
 
+def with_cases(
+    statements: Mapping[str, Statement], names: Set[str], component: Set[str]
+) -> dict[str, Statement]:
+    """Those of the named statements that have cases.
+
+    These are maps with several clauses. If there are none, it is what reads the component on one
+    side of a choice only, with the sides as clauses.
+    """
+    named = {n: s for n, s in statements.items() if n in names and s.clauses}
+    several = {n: s for n, s in named.items() if len(s.clauses) > 1 and s.kind == "map"}
+    lifted = several or {n: _lifted(s, component) for n, s in named.items()}
+    return {n: s for n, s in lifted.items() if len(s.clauses) > 1}
+
+
 def split_cases(
-    statements: Mapping[str, Statement], names: frozenset[str]
-) -> dict[str, Statement] | None:
-    """Split those of the named maps that have several clauses; None if there are none.
+    statements: Mapping[str, Statement], split: Mapping[str, Statement]
+) -> dict[str, Statement]:
+    """The statements, those with cases as one statement per case.
 
     The whole tensor stays, assembled from its cases: outputs may need it.
     """
-    split = {n: s for n, s in statements.items() if n in names and _has_cases(s)}
-    if not split:
-        return None
     taken = set(statements)
     cases = {name: _cases(s, taken) for name, s in split.items()}
 
@@ -40,7 +51,7 @@ def split_cases(
         for case in cases.get(name, ()):
             out[case.name] = rewrite.clauses(case)
         if name in split:
-            out[name] = _assembled(s, cases[name])
+            out[name] = _assembled(split[name], cases[name])
         else:  # operands of products, and rows that are read at any place, are loads of the whole
             takes_loads = s.kind == "matmul" or (s.kind == "along" and s.fold in JUMPING)
             out[name] = s if takes_loads else rewrite.clauses(s)
@@ -88,8 +99,46 @@ def _is_never(cond: Cond, sizes: Mapping[Dim, Expr]) -> bool:
     return is_affine and isl.domain_set(ordered, own, cond).assume({}).is_empty()
 
 
-def _has_cases(s: Statement) -> bool:
-    return s.kind == "map" and len(s.clauses) > 1
+def _lifted(s: Statement, component: Set[str]) -> Statement:
+    """The statement with the first choice on dims, of which one side reads it, as clauses."""
+    (cond, value), *more = s.clauses
+    inner = {a.index for a in s.axes} | s.reduced
+
+    def is_wanted(of: Choice) -> bool:
+        sides = ({x.tensor for x in loads(side)} & component for side in (of.then, of.other))
+        return not cond_symbols(of.cond) & inner and len({*map(bool, sides)}) == 2
+
+    chosen = next((c for c in _choices(value) if is_wanted(c)), None)
+    if chosen is None or more or s.kind == "host":
+        return s
+    sides = (_replaced(value, chosen, side) for side in (chosen.then, chosen.other))
+    conds = every(cond, chosen.cond), cond
+    kind = "fold" if s.kind == "matmul" else s.kind
+    return replace(s, kind=kind, clauses=tuple(zip(conds, sides, strict=True)))
+
+
+def _choices(value: Value) -> Iterator[Choice]:
+    """Every choice inside a value, outermost first."""
+    if isinstance(value, Choice):
+        yield value
+    for child in children(value):
+        yield from _choices(child)
+
+
+def _replaced(value: Value, old: Choice, new: Value) -> Value:
+    if value == old:
+        return new
+    match value:
+        case Call():
+            return replace(value, args=tuple(_replaced(a, old, new) for a in value.args))
+        case Choice():
+            sides = _replaced(value.then, old, new), _replaced(value.other, old, new)
+            return replace(value, then=sides[0], other=sides[1])
+        case Load():
+            picks = (replace(p, at=_replaced(p.at, old, new)) for p in value.picks)
+            return replace(value, picks=tuple(picks))
+        case _:
+            return value
 
 
 def _cases(s: Statement, taken: set[str]) -> tuple[Statement, ...]:
@@ -124,4 +173,7 @@ def _assembled(s: Statement, cases: tuple[Statement, ...]) -> Statement:
         dims = tuple(map(expr, case.result_dims))
         axes = tuple(expr(a.index) for a in case.result_axes)
         clauses.append((cond, Load(case.name, dims, axes, s.dtype)))
-    return replace(s, clauses=tuple(clauses))
+    return replace(
+        s, kind="map", dims=s.result_dims, axes=s.result_axes, clauses=tuple(clauses),
+        reduced=frozenset(), fold="", along=None, lanes=s.lanes - s.reduced,
+    )  # fmt: skip
