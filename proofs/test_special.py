@@ -39,7 +39,7 @@ def test_the_law_keeps_what_its_class_promises_and_not_more(name: str) -> None:
     assert "differs at" in try_specials(replace(rule, exact=stronger))
 
 
-@pytest.mark.parametrize("name", [rule.name for rule in ONLINE if "isfinite" in rule.right])
+@pytest.mark.parametrize("name", [rule.name for rule in ONLINE if "isfinite" in str(rule.right)])
 def test_a_law_that_asks_for_finite_values_keeps_infinities_and_nan(name: str) -> None:
     rule = every_rule()[name]
     assert rule.exact == "reassociates" and try_specials(rule) == ""
@@ -60,6 +60,6 @@ NEEDED = {
 @pytest.mark.parametrize("name", NEEDED)
 def test_a_law_without_a_fact_that_it_needs_has_a_counterexample(name: str) -> None:
     rule = every_rule()[name]
-    less = replace(rule, when=tuple(f for f in rule.when if f != NEEDED[name]))
+    less = replace(rule, when=tuple(f for f in rule.when if str(f) != NEEDED[name]))
     assert len(less.when) == len(rule.when) - 1
     assert "differs at" in try_specials(less)

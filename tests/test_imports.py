@@ -36,7 +36,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
 }
 STOREYS: Mapping[str, tuple[str, ...]] = {
     "pdg": ("(files)", "isl", "text", "demand", "grad"),
-    "rewrite": ("relations", "engine", "rules", "load", "extract", "prove", "(files)"),
+    "rewrite": ("relations", "terms", "engine", "rules", "load", "extract", "prove", "(files)"),
     "codegen": (
         *("ir", "loops", "(files)", "systems", "lowering", "scheduling", "memory", "masks"),
         *("planning", "cost", "emit", "cpu"),  # no pass knows a target by its name

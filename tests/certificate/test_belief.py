@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import cache as cached
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,18 @@ import pytest
 
 import ostinato as ot
 from ostinato.certificate import rule_proofs
-from ostinato.certificate.rule_proofs import Unproved, check_rules
+from ostinato.certificate.rule_proofs import Unproved, check_rules, check_texts
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.registry import every_rule
+from ostinato.rewrite.terms import Variable, add, variables
 from ostinato.runtime.build import objects
 from ostinato.runtime.cache import programs
 from ostinato.runtime.disk import folder
 from ostinato.runtime.run import spinning_pool
 from tests.certificate.programs import altered, certificate, place_of, refusal
 
-FALSE = Rule("mine/false", "x + y = x", "Nothing.", '(map2 "add" x y)', "x")
+X, Y = variables("x y")
+FALSE = Rule("mine/false", "x + y = x", "Nothing.", add(X, Y), X)
 
 
 opened: list[str] = []
@@ -104,7 +107,7 @@ def test_a_run_takes_nothing_from_a_cache_that_is_not_looked_at(
 
 
 def test_the_text_of_a_rule_runs_nothing_while_it_is_refused(tmp_path: Path) -> None:
-    """All checks run, also that of equality, which gives the text to the e-graph."""
+    """What is no term is not read; with another name all checks run, also that of equality."""
     mine = tmp_path / "written"
     command = f'x) (output "{mine}" (leaf 0)'
     for key in ("left", "right", "when", "also", "name"):
@@ -114,9 +117,19 @@ def test_the_text_of_a_rule_runs_nothing_while_it_is_refused(tmp_path: Path) -> 
             data["rules"][0][key] = value
 
         data = altered(edit)
-        found = everything(data)
-        assert "equality" in found and "rules" in found
+        if key == "name":
+            assert {"equality", "rules"} <= {*everything(data)}
+        else:
+            assert "is not one expression" in refusal(data)
         assert not mine.exists()
+
+
+def test_a_variable_that_holds_a_command_is_refused_before_it_runs(tmp_path: Path) -> None:
+    mine = tmp_path / "written"
+    rule = replace(every_rule()["view/transpose-twice"], right=Variable(f'x) (output "{mine}" x'))
+    with pytest.raises(Unproved, match="of the rule `view/transpose-twice` is not one expression"):
+        check_texts((rule,))
+    assert not mine.exists()
 
 
 def everything(data: dict[str, Any]) -> list[str]:

@@ -22,6 +22,7 @@ from ostinato.pdg.errors import CertificateError
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.registry import every_rule
 from ostinato.rewrite.relations import RELATIONS
+from ostinato.rewrite.terms.term import read_fact
 from tests.certificate.programs import certificate, refusal
 from tests.pipeline.programs import SMALL
 from tests.pipeline.test_spread import judged
@@ -151,7 +152,7 @@ def test_the_verifier_finds_the_rows_of_every_relation_itself() -> None:
 
 
 def test_a_rule_that_asks_for_something_else_is_named() -> None:
-    rule = replace(every_rule()["view/transpose-twice"], when=("(green x)",))
+    rule = replace(every_rule()["view/transpose-twice"], when=(read_fact("(green x)"),))
     with pytest.raises(Unequal, match="`view/transpose-twice` asks for `green`"):
         check_relations((rule,))
 

@@ -202,7 +202,7 @@ CASES: dict[str, tuple[Edit, str]] = {
     ),
     "a rule with a command behind it": (
         rule("matmul/shared-right", name="mine/two", right='x) (panic "no"'),
-        "rules",
+        "intact",
     ),
     "the claim that every bit is kept": (lambda d: d["schedule"].update(exact=True), "rules"),
     # cases

@@ -13,14 +13,16 @@ from ostinato.cli.app import app
 from ostinato.pdg.errors import OptionError
 
 DOUBLE = """import ostinato as ot
+from ostinato.rewrite.terms import LHS, add, eq, mul, shape, value, variables
+x, y, z = variables("x y z")
 
 double = ot.Rule(
     name="mine/double",
     law="x * 2 = x + x",
     reason="An addition is cheaper than a product.",
-    left='(map2 "mul" x y)',
-    right='(map2 "add" x x)',
-    when=("(= 2.0 (value y))", "(= (shape x) (shape lhs))"),
+    left=mul(x, y),
+    right=add(x, x),
+    when=(eq(2.0, value(y)), eq(shape(x), shape(LHS))),
 )
 """
 PROGRAM = """import ostinato as ot
@@ -34,19 +36,28 @@ mine = ot.rules.add(double, fires=[ot.Program(y=ot.input("x", over=ot.dims("t"))
 WRONG: dict[str, tuple[str, str]] = {
     "a wrong rule": (
         DOUBLE.replace("2.0", "3.0"),
-        "mine.py:3: the rule `mine/double` is wrong: differs at",
+        "mine.py:5: the rule `mine/double` is wrong: differs at",
     ),
     "a malformed side": (
-        DOUBLE.replace("x x)'", "x x'"),
-        "mine.py:3: the rule `mine/double` is not well formed: the right side",
+        DOUBLE.replace("add(x, x)", "add(x, z)"),
+        "mine.py:5: the rule `mine/double` is not well formed: the right side, `add(x, z)`",
+    ),
+    "a misspelt operator": (
+        DOUBLE.replace("mul,", "mull,"),
+        "mine.py:2: no operator and no relation is called `mull`\n  Did you mean `mul`? ",
+    ),
+    "a sort that does not fit": (
+        DOUBLE.replace("add(x, x)", "add(x, 1)"),
+        "mine.py:10: `map2` gets 1, a number, as operand 3, which is a term",
     ),
     "a name that is taken": (
         DOUBLE.replace("mine/double", "view/transpose-twice"),
-        "mine.py:3: a rule called `view/transpose-twice` is already there",
+        "mine.py:5: a rule called `view/transpose-twice` is already there",
     ),
     "a rule in a list": (
-        "import ostinato as ot\n\nmine = [\n    ot.Rule('mine/one', 'x = -x', '', 'x', 'y'),\n]\n",
-        "mine.py:4: the rule `mine/one` is not well formed",
+        "import ostinato as ot\nfrom ostinato.rewrite.terms import variables\n"
+        "x, y = variables('x y')\nmine = [\n    ot.Rule('mine/one', 'x = -x', '', x, y),\n]\n",
+        "mine.py:5: the rule `mine/one` is not well formed",
     ),
     "no rules": ("import ostinato as ot\n", "mine.py:1: mine.py declares no rules"),
     "two sets": (
@@ -56,7 +67,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "no Python": ("import ostinato\nlaw = (\n", "mine.py:2: this is no Python: '(' was never"),
     "a wrong rule that it adds": (
         DOUBLE.replace("2.0", "3.0") + "mine = ot.rules.add(double)\n",
-        "mine.py:11: the rule `mine/double` is wrong: differs at",
+        "mine.py:13: the rule `mine/double` is wrong: differs at",
     ),
 }
 
@@ -83,7 +94,7 @@ def test_a_set_that_a_file_makes_is_taken_with_its_examples(mine: Path) -> None:
     mine.write_text(DOUBLE + EXAMPLES)
     assert ot.rules.from_file(mine)["mine/double"].is_proved
     mine.write_text(DOUBLE + EXAMPLES.replace("* 2.0", "* 3.0"))
-    with pytest.raises(OptionError, match="mine.py:12: the rule `mine/double` does not fire on"):
+    with pytest.raises(OptionError, match="mine.py:14: the rule `mine/double` does not fire on"):
         ot.rules.from_file(mine)
 
 

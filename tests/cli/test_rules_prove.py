@@ -10,6 +10,9 @@ from typer.testing import CliRunner
 import ostinato as ot
 from ostinato.cli.app import app
 from ostinato.pdg.errors import OptionError
+from ostinato.rewrite.terms import sub, variables
+
+X, Y = variables("x y")
 
 
 def test_a_family_is_proved(tmp_path: Path) -> None:
@@ -37,7 +40,7 @@ def test_a_bounded_rule_says_how_far_it_is_decided() -> None:
 
 def test_a_wrong_rule_fails_with_an_example() -> None:
     good = ot.rules["algebra/neg-sub"]
-    wrong = ot.RuleSet((replace(good, name="mine/neg-sub", right='(map2 "sub" x y)'),))
+    wrong = ot.RuleSet((replace(good, name="mine/neg-sub", right=sub(X, Y)),))
     found = wrong.prove()
     assert found.failed == 1 and not found.holds
     assert "differs at" in found.proofs[0].counterexample
@@ -45,7 +48,7 @@ def test_a_wrong_rule_fails_with_an_example() -> None:
 
 
 def test_a_wrong_rule_makes_the_command_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = replace(ot.rules["algebra/neg-sub"], right='(map2 "sub" x y)')
+    wrong = replace(ot.rules["algebra/neg-sub"], right=sub(X, Y))
     monkeypatch.setattr("ostinato.cli.rules.every", lambda: ot.RuleSet((wrong,)))
     assert CliRunner().invoke(app, ["rules", "prove"]).exit_code == 1
 

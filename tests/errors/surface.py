@@ -14,10 +14,13 @@ import numpy as np
 
 import ostinato as ot
 from ostinato import nn, optim, rl
+from ostinato.rewrite.terms import Variable, tr
 
 MODULES: tuple[ModuleType, ...] = (
     ot, ot.random, ot.debug, nn, nn.init, optim, optim.schedule, rl,
 )  # fmt: skip
+
+_X = Variable("x")
 
 
 class World:
@@ -130,7 +133,8 @@ GIVEN: dict[str, Callable[[World], object]] = {
     "CarriedRecord.step.following": lambda s: ot.Record(c=ot.constant(1.0)),
     "Carry.step.following": lambda s: ot.index(s.i).cast("float32"),
     "Record.combine.fn": lambda s: ot.maximum,
-    "RuleSet.add.rules": lambda s: ot.Rule("my/transpose", "A.T.T = A", "", "(tr (tr x))", "x"),
+    "Expression": lambda s: _X,
+    "RuleSet.add.rules": lambda s: ot.Rule("my/transpose", "A.T.T = A", "", tr(tr(_X)), _X),
     "RuleSet.from_file.path": lambda s: __file__,
     "RuleSet.family.name": lambda s: "vectorize",
     "RuleSet.without.names": lambda s: "vectorize",

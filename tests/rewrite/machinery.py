@@ -25,14 +25,15 @@ from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.interpret import Interpreter, junk
 from ostinato.pdg.node import Node, Pdg
 from ostinato.rewrite.engine.egglog_session import Cell, EngineError, Program, Session
-from ostinato.rewrite.engine.language import GATES, SIGNATURE, is_open, program, rule_text
+from ostinato.rewrite.engine.language import GATES, is_open, program, rule_text
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.engine.saturate import Budget, saturate
 from ostinato.rewrite.load.program_rows import load
 from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.prove.instance_reading import numbered
 from ostinato.rewrite.registry import every_rule
-from ostinato.rewrite.relations.sexpr import Tree, parse, show
+from ostinato.rewrite.relations.sexpr import Tree, heads, parse, show
+from ostinato.rewrite.terms.signature import SIGNATURE
 from tests.rewrite.instances import every_instance
 from tests.rewrite.instances.instance import Instance, Sizes
 
@@ -133,7 +134,7 @@ def _operators(instance: Instance) -> frozenset[str]:
     """The operators of an instance, and of what its rules make of it."""
     _, loaded = _prepared(instance)
     rules = [every_rule()[name] for name in (*instance.fires, *instance.beside)]
-    made = {w for r in rules for w in re.findall(r"\((\w+)", f"{r.left} {r.right}")}
+    made = {h for r in rules for side in (r.left, r.right) for h in heads(side.tree)}
     return frozenset({name.removeprefix("raw_") for name in loaded.rows} | made)
 
 
@@ -197,7 +198,7 @@ def _points(node: Node, extents: dict[str, int]) -> list[tuple[int, ...]]:
 
 def gate_of(rule: Rule) -> str:
     """The relation that lets a rule in, or ""."""
-    asked = {str(_tree(fact)[0]) for fact in rule.when}
+    asked = {fact.head for fact in rule.when}
     gates = (gate for gate in GATES if gate in asked)
     return next(gates, "") if rule.phase == "rewrite" else ""
 

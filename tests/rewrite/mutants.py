@@ -23,14 +23,16 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ostinato.rewrite.engine.egglog_session import EngineError, Session
-from ostinato.rewrite.engine.language import SIGNATURE, program
-from ostinato.rewrite.engine.rule import Exactness, Rule
+from ostinato.rewrite.engine.language import program
+from ostinato.rewrite.engine.rule import Exactness, Rule, texts_of
 from ostinato.rewrite.prove.instance_claims import WrongTerm, run, wrong_terms
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.prove.setting import Setting
 from ostinato.rewrite.prove.term_meaning import Meaning
 from ostinato.rewrite.registry import every_rule
-from ostinato.rewrite.relations.sexpr import Tree, parse, show, words
+from ostinato.rewrite.relations.sexpr import Tree, heads, parse, words
+from ostinato.rewrite.terms.signature import SIGNATURE
+from ostinato.rewrite.terms.term import Fact, Term, fact_of, term_of
 from tests.rewrite.equivalents import why_equivalent
 from tests.rewrite.instances import every_instance, where_fires, where_idle
 from tests.rewrite.instances.instance import Instance, Sizes
@@ -67,9 +69,10 @@ def _of_facts(rule: Rule) -> Iterator[tuple[str, Rule]]:
     for k, fact in enumerate(rule.when):
         rest = rule.when[:k] + rule.when[k + 1 :]
         yield f"without {fact}", replace(rule, when=rest)
-        for changed in itertools.chain(_moved(parse(fact)), _related(parse(fact))):
-            when = (*rule.when[:k], show(changed), *rule.when[k + 1 :])
-            yield f"{fact} -> {show(changed)}", replace(rule, when=when)
+        for tree in itertools.chain(_moved(fact.tree), _related(fact.tree)):
+            changed = fact_of(tree)
+            when = (*rule.when[:k], changed, *rule.when[k + 1 :])
+            yield f"{fact} -> {changed}", replace(rule, when=when)
 
 
 def _of_sides(rule: Rule) -> Iterator[tuple[str, Rule]]:
@@ -78,18 +81,16 @@ def _of_sides(rule: Rule) -> Iterator[tuple[str, Rule]]:
     Of the left side, a letter that occurs twice becomes two letters, and an operator is left out
     where the law has no facts.
     """
-    grouped = {f"{group} f g" for group in ("exactly", "rounded")}
-    free = _SYMMETRIC | {"g" for fact in rule.when if fact.strip("()") in grouped}
-    for side in ("left", "right"):
-        tree = parse(getattr(rule, side))
+    free = _SYMMETRIC | {"g" for fact in rule.when if fact.head in ("exactly", "rounded")}
+    for side, tree in (("left", rule.left.tree), ("right", rule.right.tree)):
         found = itertools.chain(_moved(tree), _exchanged(tree, free))
         fewer = _left_out(tree) if side == "right" or not rule.when else ()
         apart = _parted(tree) if side == "left" else ()
         found = itertools.chain(found, fewer, apart, _renamed(tree))
         for changed in found:
-            text = show(changed)
-            made = replace(rule, left=text) if side == "left" else replace(rule, right=text)
-            yield f"{side} -> {text}", made
+            term = term_of(changed)
+            made = replace(rule, left=term) if side == "left" else replace(rule, right=term)
+            yield f"{side} -> {term}", made
 
 
 def _of_assertions(rule: Rule) -> Iterator[tuple[str, Rule]]:
@@ -97,11 +98,12 @@ def _of_assertions(rule: Rule) -> Iterator[tuple[str, Rule]]:
     for k, fact in enumerate(rule.also):
         rest = rule.also[:k] + rule.also[k + 1 :]
         yield f"asserts not {fact}", replace(rule, also=rest)
-        tree = parse(fact)
+        tree = fact.tree
         changes = (_moved(tree), _inner_changes(tree), _related(tree), _letters_exchanged(tree))
         for changed in itertools.chain.from_iterable(changes):
-            also = (*rule.also[:k], show(changed), *rule.also[k + 1 :])
-            yield f"asserts {fact} -> {show(changed)}", replace(rule, also=also)
+            asserted = fact_of(changed)
+            also = (*rule.also[:k], asserted, *rule.also[k + 1 :])
+            yield f"asserts {fact} -> {asserted}", replace(rule, also=also)
 
 
 def _of_claims(rule: Rule) -> Iterator[tuple[str, Rule]]:
@@ -246,9 +248,15 @@ def _is_missed(mutant: Mutant) -> bool:
 
 def _asked(mutant: Mutant) -> list[str]:
     """The rules that ask for one of the relations which a rule asserts."""
-    facts = (fact.removeprefix("(set ") for fact in every_rule()[mutant.base].also)
-    heads = {fact.strip("(").split()[0] for fact in facts}
-    return [r.name for r in every_rule() if any(f"({h} " in f for h in heads for f in r.when)]
+    made = {head for fact in every_rule()[mutant.base].also for head in outermost(fact)}
+    return [r.name for r in every_rule() if any(made & {*heads(f.tree)} for f in r.when)]
+
+
+def outermost(fact: Fact) -> Iterator[str]:
+    """The relation, or the function, that a fact asserts something of."""
+    match fact:
+        case Fact("set", (Term(head), _)) | Fact(head):
+            yield head
 
 
 @cache
@@ -261,9 +269,10 @@ def _firing(instance: Instance, names: tuple[str, ...]) -> frozenset[str]:
 
 def _miscounts(rule: Rule) -> bool:
     """Whether facts that count the axes of a mask count some mask of eight wrong."""
-    for counted in re.finditer(r"\(= (\w+)a \(- (.*?) \(& \(>> \2 1\)", "\n".join(rule.when)):
+    said = list(map(str, rule.when))
+    for counted in re.finditer(r"\(= (\w+)a \(- (.*?) \(& \(>> \2 1\)", "\n".join(said)):
         name, mask = counted.groups()
-        facts = [f for f in rule.when if re.match(rf"\(= {name}[ab]? ", f)]
+        facts = [f for f in said if re.match(rf"\(= {name}[ab]? ", f)]
         if len(facts) == 3 and any(
             _count(facts, name, mask, k) not in (None, k.bit_count()) for k in range(256)
         ):
@@ -329,7 +338,8 @@ class Line:
 
 def digest(mutant: Mutant) -> int:
     """A number that is another one for another rule."""
-    return zlib.crc32(repr(mutant.rule).encode())
+    fields = ", ".join(f"{name}={value!r}" for name, value in texts_of(mutant.rule).items())
+    return zlib.crc32(f"Rule({fields})".encode())
 
 
 def read(log: Path) -> dict[str, Line]:

@@ -19,6 +19,7 @@ from ostinato.rewrite.prove.setting import Impossible, Misfit, Setting, Size, Un
 from ostinato.rewrite.prove.term_meaning import Meaning
 from ostinato.rewrite.registry import every_rule
 from ostinato.rewrite.relations.sexpr import Tree, parse, show, words
+from ostinato.rewrite.terms.term import read_fact
 
 MOST = 256  # numbers of axes, and masks of them, that are tried for a letter
 MOST_PLACES = 8  # places of axes that are tried beside a mask
@@ -49,10 +50,10 @@ def _is_of_form(fact: Tree) -> bool:
 @cache
 def follows(rule: Rule, change: str) -> bool:
     """Whether the fact of the rule is true in every reading of the changed rule."""
-    text = change.removeprefix("without ").split(" -> ")[0]
-    if not _is_of_form(parse(text)):
+    dropped = read_fact(change.removeprefix("without ").split(" -> ")[0])
+    if not _is_of_form(dropped.tree):
         return False
-    found = law(replace(rule, also=(*rule.also, text)))
+    found = law(replace(rule, also=(*rule.also, dropped)))
     fact = found.also.pop()
     slices = {name for name, kind in found.kinds.items() if kind == "A"}
     count = 0
@@ -71,7 +72,7 @@ def follows(rule: Rule, change: str) -> bool:
 @cache
 def stands_for_one(rule: Rule, _: str) -> bool:
     """Whether a letter that was made two stands for one thing in every reading."""
-    (apart,) = {word for word in words(parse(rule.left)) if word.endswith("_apart")}
+    (apart,) = {word for word in words(rule.left.tree) if word.endswith("_apart")}
     count = 0
     for setting in settings(law(rule)):
         setting.frozen, count = True, count + 1
@@ -104,8 +105,8 @@ def names_nothing(rule: Rule, change: str) -> bool:
     """Whether the dropped fact only gives a name to a size that occurs nowhere else."""
     match parse(change.removeprefix("without ")):
         case ("=", str(name), ("size", _)):
-            others = (rule.left, rule.right, *rule.when, *rule.also)
-            return not any(name in words(parse(text)) for text in others)
+            others = (rule.left.tree, rule.right.tree, *(f.tree for f in (*rule.when, *rule.also)))
+            return not any(name in words(tree) for tree in others)
         case _:
             return False
 
@@ -139,14 +140,15 @@ def _later(tree: Tree) -> Tree:
 def differs_in_first_gain(rule: Rule, change: str) -> bool:
     """Whether only the factor of the first step of a linear recurrence changed."""
     of = every_rule()[rule.name]
-    first = any(" k)" in fact and fact.startswith(("(before ", "(after ")) for fact in rule.when)
-    a, b = (_mapped(parse(r.right), _without_first_gain) for r in (of, rule))
+    facts = [fact.tree for fact in rule.when]
+    first = any(fact[0] in ("before", "after") and fact[-1] == "k" for fact in facts)
+    a, b = (_mapped(r.right.tree, _without_first_gain) for r in (of, rule))
     if change.startswith("right"):
         return first and a == b
     match parse(change.split(" -> ")[0]):
         case (_, _, str(name)):
-            others = (parse(fact) for fact in rule.when[:] if f" {name})" not in fact)
-            return first and not any(name in words(tree) for tree in (a, parse(rule.left), *others))
+            others = (fact for fact in facts if fact[-1] != name)
+            return first and not any(name in words(tree) for tree in (a, rule.left.tree, *others))
         case _:
             return False
 
@@ -164,9 +166,9 @@ def _undefined(tree: Tree) -> bool:
 
 def adds_undefined(rule: Rule, _: str) -> bool:
     """Whether ``a + (m - m)`` became ``a - (m - m)``, or ``a`` became the left side."""
-    match parse(every_rule()[rule.name].right), parse(rule.right):
+    match every_rule()[rule.name].right.tree, rule.right.tree:
         case ("map2", '"add"', a, u), ("map2", sign, b, v):
-            is_left = sign == '"add"' and _in_order(b) == _in_order(parse(rule.left))
+            is_left = sign == '"add"' and _in_order(b) == _in_order(rule.left.tree)
             return _undefined(u) and u == v and (is_left or (sign == '"sub"' and a == b))
         case _:
             return False
@@ -195,8 +197,8 @@ def reshapes_a_number(rule: Rule, _: str) -> bool:
             case _:
                 return tree
 
-    rights = (_mapped(parse(r.right), bare) for r in (every_rule()[rule.name], rule))
-    is_number = {"(= 0 r)", "(ones r o)"} <= set(rule.when)
+    rights = (_mapped(r.right.tree, bare) for r in (every_rule()[rule.name], rule))
+    is_number = {"(= 0 r)", "(ones r o)"} <= set(map(str, rule.when))
     return is_number and len(set(rights)) == 1
 
 
@@ -229,13 +231,13 @@ def _row_of_mean(m: Tree, x: Tree) -> Tree:
 def differs_in_a_mean(rule: Rule, _: str) -> bool:
     """Whether only one of two distances in a sum of products is from something else."""
     of = every_rule()[rule.name]
-    a, b = (_mapped(parse(r.right), _as_sums_of_products) for r in (of, rule))
+    a, b = (_mapped(r.right.tree, _as_sums_of_products) for r in (of, rule))
     return a == b
 
 
 def asks_beside_no_window(rule: Rule, _: str) -> bool:
     """Whether only a choice that asks if another window has elements was left out."""
-    names = [name for fact in rule.when for name in _has_elements(parse(fact))]
+    names = [name for fact in rule.when for name in _has_elements(fact.tree)]
 
     def first(tree: Tree) -> Tree:
         match tree:
@@ -245,7 +247,7 @@ def asks_beside_no_window(rule: Rule, _: str) -> bool:
                 return tree
 
     of = every_rule()[rule.name]
-    return bool(names) and _mapped(parse(of.right), first) == _mapped(parse(rule.right), first)
+    return bool(names) and _mapped(of.right.tree, first) == _mapped(rule.right.tree, first)
 
 
 def _has_elements(fact: Tree) -> Iterator[Tree]:
@@ -316,7 +318,7 @@ def same_masks(rule: Rule, _: str) -> bool:
 def _right(rule: Rule, numbers: dict[str, int]) -> tuple[int, ...] | None:
     """The numbers of the right side, None where a fact about numbers does not hold."""
     meaning = Meaning(Setting({}, numbers, {}), {})
-    for fact in map(parse, rule.when):
+    for fact in (fact.tree for fact in rule.when):
         try:
             match fact:
                 case ("=", str(name), term) if name not in numbers:
@@ -333,7 +335,7 @@ def _right(rule: Rule, numbers: dict[str, int]) -> tuple[int, ...] | None:
         except Impossible:
             return None
     try:
-        return tuple(meaning.number(part) for part in _arithmetic(parse(rule.right)))
+        return tuple(meaning.number(part) for part in _arithmetic(rule.right.tree))
     except (Impossible, Unsupported):
         return None
 

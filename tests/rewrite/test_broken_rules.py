@@ -11,9 +11,13 @@ from ostinato.rewrite.engine.egglog_session import EngineError
 from ostinato.rewrite.engine.rule import Exactness, Rule
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.registry import every_rule
+from ostinato.rewrite.terms import *
 from tests.rewrite.harness import WrongTerm, run, wrong_terms
 from tests.rewrite.instances import where_fires
 from tests.rewrite.instances.instance import Sizes
+
+a, b, c, d, e, f, g, h, i, j, k, m, n = variables("a b c d e f g h i j k m n")
+p, q, r, s, u, w, x, y, z = variables("p q r s u w x y z")
 
 
 @dataclass(frozen=True)
@@ -22,124 +26,125 @@ class Broken:
 
     base: str
     why: str
-    left: str = ""
-    right: str = ""
-    without: tuple[str, ...] = ()
-    more: tuple[str, ...] = ()
+    left: Expression | None = None
+    right: Expression | None = None
+    without: tuple[Fact, ...] = ()
+    more: tuple[Fact, ...] = ()
     exact: Exactness | None = None
 
     def rule(self) -> Rule:
         good = every_rule()[self.base]
+        kept = (fact for fact in good.when if fact not in self.without)
         return replace(
             good,
             name=f"broken/{self.why.replace(' ', '-')}",
             left=self.left or good.left,
             right=self.right or good.right,
-            when=(*(f for f in good.when if f not in self.without), *self.more),
+            when=(*kept, *self.more),
             exact=self.exact or good.exact,
         )
 
 
-NOT_OF_D = "(= 0 (& d (mask a)))"
+NOT_OF_D = not_in(d, mask(a))
 BROKEN = (
     Broken("incremental/prefix-sum", "a prefix sum is no scan of the maximum",
-           right='(scan "max" d x)'),
+           right=scan("max", d, x)),
     Broken("incremental/prefix-sum", "the sum up to the point leaves nothing out",
-           right='(at d a (scan "sum" d x))', more=("(= q (shifted d s a))",)),
+           right=at(d, a, scan("sum", d, x)), more=(eq(q, shifted(d, s, a)),)),
     Broken("incremental/prefix-sum", "a sum of another range is no scan",
-           without=("(prefix d s)",)),
+           without=(prefix(d, s),)),
     Broken("incremental/suffix-sum", "a sum of the future does not run forwards",
-           right="(lin d 0 (reshape 0 h u) x)"),
+           right=lin(d, 0, reshape(0, h, u), x)),
     Broken("incremental/suffix-sum", "a prefix is no suffix",
-           without=("(suffix d s)",), more=("(prefix d s)",)),
+           without=(suffix(d, s),), more=(prefix(d, s),)),
     Broken("incremental/discounted-sum", "the factor must not move with the step",
-           without=("(= 0 (& d (dom g)))",)),
+           without=(not_in(d, dom(g)),)),
     Broken("incremental/window-doubled-rounded", "the other half lies at another point",
-           right="(case c (map2 g (red f m (sl d p x)) x) (red f m (sl d p x)))"),
+           right=case(c, map2(g, red(f, m, sl(d, p, x)), x), red(f, m, sl(d, p, x)))),
     Broken("incremental/window-overlapping", "the other half only where it has elements",
-           right="(map2 g (red f m (sl d p x)) (at d a (red f m (sl d p x))))"),
+           right=map2(g, red(f, m, sl(d, p, x)), at(d, a, red(f, m, sl(d, p, x))))),
     Broken("incremental/window-overlapping", "a sum must not count an element twice",
-           without=("(exactly f g)",), more=("(rounded f g)",)),
+           without=(exactly(f, g),), more=(rounded(f, g),)),
     Broken("incremental/window-lengthened-rounded", "both halves are in the longer window",
-           right="(case j (map2 g (red f m (sl d p x)) (at d i x)) (red f m (sl d p x)))"),
+           right=case(j, map2(g, red(f, m, sl(d, p, x)), at(d, i, x)), red(f, m, sl(d, p, x)))),
     Broken("incremental/window-elsewhere", "a window beside the point is not that at the point",
-           right="(case c (red f m (sl d q x)) (bcast h (reshape 0 k u)))"),
+           right=case(c, red(f, m, sl(d, q, x)), bcast(h, reshape(0, k, u)))),
     Broken("incremental/from", "what follows is no running fold of what was",
-           right="(case c (at d a (scan f d x)) (bcast h (reshape 0 k u)))"),
+           right=case(c, at(d, a, scan(f, d, x)), bcast(h, reshape(0, k, u)))),
     Broken("incremental/projection", "a matrix that moves with the step is no constant",
-           without=("(= 0 (& d (dom w)))",)),
+           without=(not_in(d, dom(w)),)),
     Broken("incremental/fold-inside", "a fold over the range itself stays outside",
-           without=("(= 0 (& m (<< 1 (rank x))))",)),
+           without=(eq(0, m & (1 << rank(x))),)),
     Broken("vectorize/map2", "operands stay in order",
-           right="(map2 f (sl d s z) (sl d s x))"),
+           right=map2(f, sl(d, s, z), sl(d, s, x))),
     Broken("vectorize/map2", "every operand is sliced",
-           right="(map2 f (sl d s x) z)"),
+           right=map2(f, sl(d, s, x), z)),
     Broken("vectorize/part", "an index that moves with the step picks another element",
            without=(NOT_OF_D,)),
     Broken("vectorize/case", "a condition that moves with the step chooses at every step",
            without=(NOT_OF_D,)),
-    Broken("vectorize/at", "a read along the sliced dimension hides it", without=("(!= d e)",)),
+    Broken("vectorize/at", "a read along the sliced dimension hides it", without=(ne(d, e),)),
     Broken("vectorize/scan", "a scan along the sliced dimension sees other steps",
-           without=("(!= d e)",)),
-    Broken("vectorize/shift", "a shift is no full range", right="(sl d s x)"),
-    Broken("vectorize/point", "a moved axis is not where it was", right="x"),
-    Broken("vectorize/nest", "the nesting of axes shows", right="(sl e q (sl d s x))"),
+           without=(ne(d, e),)),
+    Broken("vectorize/shift", "a shift is no full range", right=sl(d, s, x)),
+    Broken("vectorize/point", "a moved axis is not where it was", right=x),
+    Broken("vectorize/nest", "the nesting of axes shows", right=sl(e, q, sl(d, s, x))),
     Broken("vectorize/want", "the element is read at the point",
-           right="(part (+ r 1) 0 (sl d s x))"),
-    Broken("view/index-of-slice", "only a full range starts at 0", without=("(= s (full d))",)),
-    Broken("view/index-of-slice", "another axis is no step", without=("(= k (+ 1 (rank x)))",)),
+           right=part(r + 1, 0, sl(d, s, x))),
+    Broken("view/index-of-slice", "only a full range starts at 0", without=(eq(s, full(d)),)),
+    Broken("view/index-of-slice", "another axis is no step", without=(eq(k, 1 + rank(x)),)),
     Broken("view/read-invariant", "a value that varies is not read anywhere",
-           without=("(= 0 (& d (dom x)))",)),
+           without=(not_in(d, dom(x)),)),
     Broken("view/move-back", "turning three axes twice is no restoration",
-           without=("(= p (+ k 1))",), more=("(= p (+ k 2))",)),
+           without=(eq(p, k + 1),), more=(eq(p, k + 2),)),
     Broken("view/fold-of-moved", "the folded axis must be found where it was",
-           right="(red f m x)"),
+           right=red(f, m, x)),
     Broken("view/moved-fold", "a folded axis cannot move afterwards",
-           without=("(= 0 (& m (<< 1 (- p 1))))",)),
+           without=(eq(0, m & (1 << (p - 1))),)),
     Broken("matmul/shared-right", "rows that repeat are not as many",
-           without=("(= n (size (length s)))",)),
+           without=(eq(n, size(length(s))),)),
     Broken("matmul/shared-right", "a matrix per row is not shared",
-           without=("(= 0 (& d (dom w)))",)),
+           without=(not_in(d, dom(w)),)),
     Broken("matmul/outer-sum-1", "a largest product is no product",
-           left='(red "max" 4 (mm x y))'),
+           left=red("max", 4, mm(x, y))),
     Broken("matmul/outer-sum-1", "sums in another order round otherwise", exact="exact"),
     Broken("fuse/first-columns", "the first columns are not the last ones",
-           right="(cut 1 q (mm x w))"),
+           right=cut(1, q, mm(x, w))),
     Broken("fuse/last-rows", "rows begin where those before them end",
-           without=("(axis y 2 (size n))",)),
-    Broken("affine/line", "the factor belongs to the recurrence", right="(lin d b a g)"),
+           without=(axis(y, 2, size(n)),)),
+    Broken("affine/line", "the factor belongs to the recurrence", right=lin(d, b, a, g)),
     Broken("affine/line", "a recurrence of the past does not run backwards",
-           right="(lin d 1 g a)"),
+           right=lin(d, 1, g, a)),
     Broken("domain/lift-product", "a matrix that varies is read elsewhere too",
-           without=("(= 0 (& d (dom w)))",)),
+           without=(not_in(d, dom(w)),)),
     Broken("domain/lift-tr", "a value is not read where it is made",
-           right="(tr x)"),
+           right=tr(x)),
     Broken("domain/split-low", "the parts do not change places",
-           right="(cat (+ r 1) (sl d p y) (sl d q x))"),
+           right=cat(r + 1, sl(d, p, y), sl(d, q, x))),
     Broken("domain/split-low", "the parts join along the axis that was cut",
-           right="(cat r (sl d p x) (sl d q y))"),
+           right=cat(r, sl(d, p, x), sl(d, q, y))),
     Broken("domain/split-high", "a condition from below is none from above",
-           without=("(holds_high c d s p q)",), more=("(holds_low c d s p q)",)),
+           without=(holds_high(c, d, s, p, q),), more=(holds_low(c, d, s, p, q),)),
     Broken("domain/case-and", "both conditions choose, not one",
-           right="(case a x y)"),
+           right=case(a, x, y)),
     Broken("domain/case-and", "where one fails the other value is taken",
-           right="(case a (case b x y) x)"),
+           right=case(a, case(b, x, y), x)),
     Broken("algebra/mul-one", "a one that lengthens an axis counts",
-           without=("(= (shape x) (shape lhs))",)),
+           without=(eq(shape(x), shape(LHS)),)),
     Broken("algebra/mul-one", "times two is not times one",
-           without=("(= 1.0 (value y))",), more=("(= 2.0 (value y))",)),
+           without=(eq(1.0, value(y)),), more=(eq(2.0, value(y)),)),
     Broken("algebra/add-zero", "a zero may lose its sign", exact="exact"),
     Broken("algebra/neg-sub", "a negated difference is no difference",
-           right='(map2 "sub" x y)'),
+           right=sub(x, y)),
     Broken("algebra/transpose-product", "a transposed product turns around",
-           right="(mm (tr x) (tr y))"),
+           right=mm(tr(x), tr(y))),
     Broken("algebra/factor-left", "a common factor is needed",
-           left='(map2 "add" (map2 "mul" x y) (map2 "mul" w z))'),
-    Broken("algebra/where-not", "a negated choice changes sides", right='(map3 "where" c x y)'),
+           left=add(mul(x, y), mul(w, z))),
+    Broken("algebra/where-not", "a negated choice changes sides", right=where(c, x, y)),
     Broken("algebra/reshape-twice", "a reshape of fewer axes keeps the others",
-           without=("(= k (hlen g))",)),
+           without=(eq(k, hlen(g)),)),
     Broken("algebra/sum-of-negated", "the maximum of negatives is no negative maximum",
-           left='(red "max" m (map1 "neg" x))', right='(map1 "neg" (red "max" m x))'),
+           left=red("max", m, neg(x)), right=neg(red("max", m, x))),
 )  # fmt: skip
 
 

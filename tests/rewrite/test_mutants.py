@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.rewrite.engine.language import popcount
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.prove.setting import Setting
 from ostinato.rewrite.prove.term_meaning import Meaning
 from ostinato.rewrite.registry import every_rule
-from ostinato.rewrite.relations.sexpr import parse
+from ostinato.rewrite.terms import Variable, popcount, tr, variables
+from ostinato.rewrite.terms.term import read_fact, read_term
 from tests.rewrite.equivalents import EQUIVALENTS
 from tests.rewrite.mutants import (
     Mutant,
@@ -28,6 +28,8 @@ from tests.rewrite.mutants import (
 SLOW = ("view/fold-of-moved", "view/moved-fold", "incremental/fold-beside")  # masks of five axes
 # Chosen by their text, so that a new rule changes no other rule's part of the sample.
 SAMPLE = [m for m in every_mutant() if m.base not in SLOW and part_of(str(m), 0, 256)]
+
+X = Variable("x")
 
 
 @pytest.mark.parametrize("mutant", SAMPLE, ids=str)
@@ -61,7 +63,7 @@ def test_every_mutant_differs_from_its_rule() -> None:
 def test_a_mutant_that_nobody_refuses_is_seen() -> None:
     rule = every_rule()["view/transpose-twice"]
     assert caught(Mutant(rule.name, "nothing", rule)) == "nobody"
-    assert caught(Mutant(rule.name, "another", replace(rule, right="(tr x)"))) != "nobody"
+    assert caught(Mutant(rule.name, "another", replace(rule, right=tr(X)))) != "nobody"
 
 
 def test_what_a_rule_asserts_is_changed() -> None:
@@ -91,10 +93,10 @@ def test_an_equivalent_mutant_has_a_proof_of_a_sentence_or_more() -> None:
 def test_a_fact_that_follows_from_the_others_may_be_dropped() -> None:
     rule = every_rule()["incremental/decayed-sums"]
     followed = "without (= 1 (rank g))"
-    fewer = replace(rule, when=tuple(f for f in rule.when if f != "(= 1 (rank g))"))
+    fewer = replace(rule, when=tuple(f for f in rule.when if str(f) != "(= 1 (rank g))"))
     assert equivalent(Mutant(rule.name, followed, fewer))
     needed = every_rule()["view/move-back"]
-    fewer = replace(needed, when=tuple(f for f in needed.when if f != "(= p (+ k 1))"))
+    fewer = replace(needed, when=tuple(f for f in needed.when if str(f) != "(= p (+ k 1))"))
     assert not equivalent(Mutant(needed.name, "without (= p (+ k 1))", fewer))
 
 
@@ -103,18 +105,18 @@ def test_what_was_judged_is_not_judged_again(tmp_path: Path) -> None:
     lines = judged([mutant], log)
     assert judged([mutant], log) == lines == read(log)
     assert len(log.read_text().splitlines()) == 1
-    judged([replace(mutant, rule=replace(mutant.rule, right="(tr x)"))], log)
+    judged([replace(mutant, rule=replace(mutant.rule, right=tr(X)))], log)
     assert len(log.read_text().splitlines()) == 2
 
 
 def test_a_range_that_may_be_empty_is_no_equivalent_mutant() -> None:
     rule = every_rule()["incremental/until"]
-    changed = replace(rule, right="(at d a (scan f d x))")
+    changed = replace(rule, right=read_term("(at d a (scan f d x))"))
     assert not equivalent(Mutant(rule.name, f"right -> {changed.right}", changed))
 
 
 def with_fact(rule: Rule, before: str, after: str) -> Mutant:
-    when = tuple(after if fact == before else fact for fact in rule.when)
+    when = tuple(read_fact(after) if str(fact) == before else fact for fact in rule.when)
     return Mutant(rule.name, f"{before} -> {after}", replace(rule, when=when))
 
 
@@ -123,22 +125,21 @@ def test_facts_of_numbers_are_compared_for_all_of_them() -> None:
     assert equivalent(with_fact(rule, "(= p (+ k 1))", "(= p (+ 1 k))"))
     assert not equivalent(with_fact(rule, "(= p (+ k 1))", "(= p (+ k 2))"))
     steady = every_rule()["view/read-invariant"]
-    (fact,) = (fact for fact in steady.when if fact.startswith("(= 0 (& d "))
+    (fact,) = (str(fact) for fact in steady.when)
     assert not equivalent(with_fact(steady, fact, fact.replace("= 0", "= 1")))
 
 
 def test_a_mask_that_is_miscounted_is_refused() -> None:
     rule = every_rule()["view/moved-fold"]
-    (fact,) = (f for f in rule.when if f == "(= u (& (+ ub (>> ub 4)) 15))")
-    when = tuple(f.replace("4", "5") if f == fact else f for f in rule.when)
-    assert caught(Mutant(rule.name, fact, replace(rule, when=when))) == "instance"
+    before, after = "(= u (& (+ ub (>> ub 4)) 15))", "(= u (& (+ ub (>> ub 5)) 15))"
+    assert caught(with_fact(rule, before, after)) == "instance"
 
 
 def test_axes_are_counted_for_every_mask_of_eight() -> None:
     for mask in range(256):
         meaning = Meaning(Setting({}, {"m": mask}, {}), {})
-        for fact in popcount("n", "m"):
-            match parse(fact):
+        for fact in popcount(*variables("n m")):
+            match fact.tree:
                 case ("=", str(name), value):
                     meaning.setting.numbers[name] = meaning.number(value)
                 case other:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
@@ -29,7 +30,8 @@ from ostinato.pdg.text.spelling import (
     items,
     text,
 )
-from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.engine.rule import Rule, texts_of
+from ostinato.rewrite.terms.term import read_fact, read_term
 
 FORMAT = "ostinato certificate"
 VERSION = 7
@@ -137,7 +139,7 @@ def _listed(value: object) -> Plain:
 
 
 def _rule_data(rule: Rule) -> Plain:
-    return _plain(asdict(rule))
+    return _plain(texts_of(rule))
 
 
 def sum_of(body: Mapping[str, Plain]) -> str:
@@ -271,16 +273,19 @@ def _dims(data: Plain, names: Spelling, what: str) -> tuple[Dim, ...]:
 
 def _read_rule(data: Plain, k: int) -> Rule:
     what = f"rule {k}"
-    known = Rule("", "", "", "", "")
-    found = dict(zip(asdict(known), fields(data, what, *asdict(known)), strict=True))
+    names = [f.name for f in dataclass_fields(Rule)]
+    found = dict(zip(names, fields(data, what, *names), strict=True))
     values: dict[str, object] = {}
-    for name, value in found.items():
-        if isinstance(getattr(known, name), tuple):
-            values[name] = tuple(text(v, what) for v in items(value, what))
-        else:
-            values[name] = text(value, what)
     try:
+        for name, value in found.items():
+            if name in ("when", "also"):
+                values[name] = tuple(read_fact(text(v, what)) for v in items(value, what))
+            else:
+                said = text(value, what)
+                values[name] = read_term(said) if name in ("left", "right") else said
         return Rule(**cast(dict[str, Any], values))
+    except ValueError as problem:
+        raise Unreadable(f"{what}: {problem}") from None
     except ArgumentError as problem:  # a word that is none of a field's
         raise Unreadable(f"{what}: {problem.fact}") from None
 

@@ -53,7 +53,7 @@ from ostinato.pdg.node import (
 )
 from ostinato.pdg.truth import truth
 from ostinato.rewrite.engine.egglog_session import Row
-from ostinato.rewrite.engine.language import SIGNATURE
+from ostinato.rewrite.terms.signature import SIGNATURE
 
 Cell = int | str
 _Leaf = tuple[Op, tuple[Dim, ...], tuple[Expr, ...], str]

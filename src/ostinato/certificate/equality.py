@@ -9,7 +9,6 @@ outputs are equal.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,9 +28,10 @@ from ostinato.pdg.index import Dim, Expr, dims_of, product
 from ostinato.pdg.node import Pdg
 from ostinato.pdg.text.serial import numbered
 from ostinato.rewrite.engine.egglog_session import Cell, Engine, EngineError, Session
-from ostinato.rewrite.engine.language import SIGNATURE, program
+from ostinato.rewrite.engine.language import program
 from ostinato.rewrite.engine.rule import Rule
-from ostinato.rewrite.relations import RELATIONS
+from ostinato.rewrite.relations.sexpr import heads
+from ostinato.rewrite.terms.signature import HEADS
 
 MOST_ROUNDS = 200  # as many as rewriting may take: what deeper networks need grows with their depth
 MOST_ROWS = 1_000_000
@@ -83,12 +83,12 @@ def check_relations(rules: Sequence[Rule]) -> None:
     """Refuse rules that ask for facts that nobody here can decide."""
     for rule in rules:
         for fact in rule.when:
-            for head in re.findall(r"\(([a-z_0-9]+)[ )]", fact):
-                if not (head in RELATIONS or head in SIGNATURE or head in _BUILT_IN):
+            for head in heads(fact.tree):
+                if not (head in HEADS or head in _COMPARED):
                     raise Unequal(f"the rule `{rule.name}` asks for `{head}`, which is not known")
 
 
-_BUILT_IN = frozenset(("cons", "nil", "size", "times", "length", "not", "not-i64"))
+_COMPARED = frozenset(("=", "!=", "<", "<="))
 
 
 def _check_batched(source: Pdg, batched: Mapping[str, tuple[Dim, ...]]) -> None:

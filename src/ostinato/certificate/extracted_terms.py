@@ -28,7 +28,7 @@ from ostinato.pdg.text.spelling import (
     natural,
     text,
 )
-from ostinato.rewrite.engine.language import SIGNATURE
+from ostinato.rewrite.terms.signature import SIGNATURE
 
 SAID = "origins"  # remarks of a node
 Reading = tuple[tuple[Dim, Index], ...]

@@ -19,12 +19,12 @@ from ostinato.pdg.node import Node, Pdg
 from ostinato.pdg.pass_record import ADDED
 from ostinato.pdg.text.serial import numbered
 from ostinato.rewrite.engine.egglog_session import Cell
-from ostinato.rewrite.engine.language import SIGNATURE
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.extract.export import ENode
 from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.optimize import Evidence, Optimized
 from ostinato.rewrite.registry import RuleSet, every_rule
+from ostinato.rewrite.terms.signature import SIGNATURE
 from ostinato.runtime.cache.programs import directory_of
 from ostinato.runtime.run.executor import Executable
 

@@ -33,13 +33,13 @@ def check_texts(rules: Sequence[Rule]) -> None:
 
 
 def _check_text(rule: Rule) -> None:
-    for text in (rule.left, rule.right, *rule.when, *rule.also):
+    for form in (rule.left, rule.right, *rule.when, *rule.also):
         try:
-            again = show(parse(text))
+            is_one = show(parse(str(form))) == str(form)
         except ValueError:
-            again = ""
-        if again != text:
-            raise Unproved(f"`{text}` of the rule `{rule.name}` is not one expression")
+            is_one = False
+        if not is_one:
+            raise Unproved(f"`{form}` of the rule `{rule.name}` is not one expression")
     if _NAME.fullmatch(rule.name) is None or rule.phase not in get_args(Phase):
         raise Unproved(f"the rule `{rule.name}` has no proper name or phase")
     if rule.exact not in get_args(Exactness) or rule.valid not in get_args(Validity):

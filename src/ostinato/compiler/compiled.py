@@ -28,6 +28,7 @@ from ostinato.pdg.node import UNSEEN, Pdg
 from ostinato.pdg.pass_record import with_added
 from ostinato.pdg.text.fingerprint import fingerprint, spell
 from ostinato.provenance.place import calling_place, user_level
+from ostinato.rewrite.engine.rule import texts_of
 from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime.build.compiling import Team
 from ostinato.runtime.build.piecewise import Making
@@ -245,7 +246,7 @@ def _drawn(request: Request) -> Drawn:
 def _key(pdg: Pdg, rules: RuleSet | None, options: Options) -> str:
     """Everything that decides the artifact: program, rules, options, compiler, machine."""
     workers = options.threads or available_cores()
-    chosen = "all" if rules is None else spell(rules.rules)
+    chosen = "all" if rules is None else spell(tuple(tuple(texts_of(r).values()) for r in rules))
     target = target_of(options.target)
     about = (chosen, repr(options), str(workers), code_digest(), repr(target), target.digest())
     given = expanded(with_added(pdg, options.passes))

@@ -86,7 +86,9 @@ class RuleSet(registry.RuleSet):
         >>> from pathlib import Path
         >>> import ostinato as ot
         >>> text = '''import ostinato as ot
-        ... turned = ot.Rule("mine/turned", "A.T.T = A", "", "(tr (tr x))", "x")'''
+        ... from ostinato.rewrite.terms import Variable, tr
+        ... x = Variable("x")
+        ... turned = ot.Rule("mine/turned", "A.T.T = A", "", tr(tr(x)), x)'''
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = Path(folder, "mine.py").write_text(text)
         ...     ot.rules.from_file(Path(folder, "mine.py"))["mine/turned"].is_proved

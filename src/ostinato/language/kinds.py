@@ -27,12 +27,18 @@ _SEVERAL = "a list of "
 LARGEST = 2**63 - 1  # of an integer: extents and positions are int64
 
 
+def _nothing_else(_: object) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """What a parameter accepts, in words, and the value that its function gets: or `REFUSED`."""
 
     words: str
     accept: Callable[[object], object]
+    # what to give instead of a value, where its class knows more than words; else ""
+    instead: Callable[[object], str] = _nothing_else
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +155,8 @@ _WORDS = {
     "Tensor": "a tensor",
     "Experiment": "an ot.Experiment",
     "Rule": "an ot.Rule",
+    "Expression": "a term of ostinato.rewrite.terms",
+    "Fact": "a fact of ostinato.rewrite.terms, such as eq(a, b)",
     "IndexExpression": "an index expression",
     "Condition": "a condition such as t > 0",
     "Dimension": "a dimension of ot.dims",
@@ -165,7 +173,8 @@ def _instance(of: type) -> Kind:
     if getattr(of, "_is_protocol", False):
         parts = [name for name in vars(of) if not name.startswith("_")]
         return Kind(words, lambda x: x if all(hasattr(x, p) for p in parts) else REFUSED)
-    return Kind(words, lambda x: x if isinstance(x, of) else REFUSED)
+    instead: Callable[[object], str] = getattr(of, "instead", _nothing_else)
+    return Kind(words, lambda x: x if isinstance(x, of) else REFUSED, instead)
 
 
 def _narrowed(base: object, by: object) -> Kind:
@@ -224,7 +233,8 @@ def _several(of: Kind) -> Kind:
             return REFUSED
         return _unless_same(items, found)
 
-    return Kind(f"{_SEVERAL}{_plural(of.words)}" if of is not ANYTHING else "a list", accept)
+    words = f"{_SEVERAL}{_plural(of.words)}" if of is not ANYTHING else "a list"
+    return Kind(words, accept, of.instead)
 
 
 def _unless_same(items: Sequence[object], found: Sequence[object]) -> Sequence[object]:
@@ -254,6 +264,8 @@ def _row(kinds: Sequence[Kind]) -> Kind:
 
 def remedy_for(value: object, kind: Kind) -> str:
     """Return what to give instead."""
+    if instead := kind.instead(value):
+        return instead
     given = f"Give {kind.words}"
     is_plain = any(word in kind.words for word in ("integer", "number", "True", "text"))
     if isinstance(value, Tensor) and is_plain and "tensor" not in kind.words:

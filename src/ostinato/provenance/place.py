@@ -62,6 +62,7 @@ _METHODS: dict[str, Callable[[type], str]] = {
 
 _LIBRARY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _REPLACING = os.path.abspath(dataclasses.__file__)  # makes records for others
+_IMPORTING = "<frozen importlib"  # asks a module for the names that a file imports
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # Of the check in front of every public function.
 _SURFACE = os.path.join(_PACKAGE, "language", "surface.py")
@@ -98,7 +99,7 @@ def place() -> str:
             break
         part, frame = part_in(frame, _PACKAGE), frame.f_back
     # What NumPy asks of a tensor, the user asked: np.stack([x, y]).
-    inner = (_PACKAGE, _LIBRARY, _REPLACING)
+    inner = (_PACKAGE, _LIBRARY, _REPLACING, _IMPORTING)
     while frame is not None and frame.f_code.co_filename.startswith(inner):
         frame = frame.f_back
     if frame is None:

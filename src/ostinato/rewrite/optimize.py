@@ -17,7 +17,7 @@ from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Node, Pdg
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
 from ostinato.rewrite.engine.egglog_session import EngineError, Session
-from ostinato.rewrite.engine.language import SIGNATURE, program
+from ostinato.rewrite.engine.language import program
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.engine.saturate import Budget, Saturation, saturate
 from ostinato.rewrite.extract.choose import Extractor, NoTerm, Selection
@@ -28,6 +28,7 @@ from ostinato.rewrite.extract.sizes import Sizes
 from ostinato.rewrite.load.program_rows import load
 from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.registry import RuleSet, every_rule
+from ostinato.rewrite.terms.signature import SIGNATURE
 
 Prices = Callable[[EGraph, Sizes, Profile], Pricing]
 NARROW = 8  # rows: a batch of fewer may run faster point by point

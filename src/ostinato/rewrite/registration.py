@@ -13,13 +13,15 @@ from ostinato.pdg.errors import OptionError
 from ostinato.pdg.index import Dim, Extent, evaluate, symbols
 from ostinato.pdg.node import Host, Pdg
 from ostinato.rewrite.engine.egglog_session import EngineError, Session
-from ostinato.rewrite.engine.language import program, rule_text
+from ostinato.rewrite.engine.language import program
 from ostinato.rewrite.engine.rule import UNPROVED, Exactness, Phase, Rule, Validity
 from ostinato.rewrite.prove.instance_claims import WrongTerm, run, wrong_terms
 from ostinato.rewrite.prove.prover import Verdict, prove
+from ostinato.rewrite.terms import LHS
+from ostinato.rewrite.terms.signature import Sort
+from ostinato.rewrite.terms.term import Expression, Fact, uses
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*/[a-z0-9][a-z0-9-]*")
-_WHERE = re.compile(r"In 1:(\d+)-\d+: (.*)\n\s*(.*)\Z", re.DOTALL)
 _CHOICES = {
     "exact": get_args(Exactness),
     "valid": get_args(Validity),
@@ -84,65 +86,39 @@ def _check_words(rule: Rule) -> None:
         raise OptionError(fact, f'Leave `proof` empty, or say "{UNPROVED}the reason".')
 
 
-def _parts(rule: Rule) -> Iterator[tuple[str, str]]:
+def _parts(rule: Rule) -> Iterator[tuple[str, Expression | Fact]]:
     """The terms and facts of a rule with what they are called."""
     yield "the left side", rule.left
-    yield "the right side", rule.right
     yield from ((f"fact {k} of `when`", fact) for k, fact in enumerate(rule.when, 1))
+    yield "the right side", rule.right
     yield from ((f"fact {k} of `also`", fact) for k, fact in enumerate(rule.also, 1))
 
 
 def _check_terms(rule: Rule) -> None:
-    """Refuse what egglog cannot read, with the part of the rule where it stands."""
-    for part, text in _parts(rule):
-        problem = _unbalanced(text)
-        if problem:
-            raise malformed(rule, f"{part}, `{text}`, {problem}")
+    """Refuse what egglog cannot run, with the part of the rule where it stands."""
+    _check_variables(rule)
     try:
         with Session(program((rule,))):
             pass
     except EngineError as problem:
-        raise malformed(rule, _located(rule, problem.fact)) from None
+        raise malformed(rule, problem.fact.splitlines()[-1].strip()) from None
 
 
-def _unbalanced(text: str) -> str:
-    """What keeps a text from being one term, or "" if it is one."""
-    bare = re.sub(r'"[^"]*"', "s", text)
-    depth, ends = 0, 0
-    for character in bare.strip():
-        ends += depth == 0
-        depth += (character == "(") - (character == ")")
-        if depth < 0:
-            return "closes a parenthesis that is not open"
-    if '"' in bare:
-        return "does not close a text"
-    if depth:
-        return "does not close a parenthesis"
-    whole = bare.strip()
-    atom = bool(re.fullmatch(r"[^\s()]+", whole))
-    return "" if atom or (whole.startswith("(") and ends == 1) else "is not one term"
-
-
-def _located(rule: Rule, fact: str) -> str:
-    """An error of egglog, with the part of the rule that it is about instead of a column."""
-    found = _WHERE.search(fact)
-    if found is None:
-        return fact
-    column, what = int(found[1]) - 1, found[3]
-    text = rule_text(rule)
-    start = 0
-    for part, term in _parts_in_order(rule):
-        found_at = text.find(term, start)  # operators of the right side have names there
-        if 0 <= found_at <= column < found_at + len(term):
-            return f"{part}, `{term}`: {what}"
-        start = max(start, found_at + len(term))
-    return what
-
-
-def _parts_in_order(rule: Rule) -> list[tuple[str, str]]:
-    """The parts as the text of the rule has them: facts stand before the right side."""
-    left, right, *facts = _parts(rule)
-    return [left, *facts[: len(rule.when)], right, *facts[len(rule.when) :]]
+def _check_variables(rule: Rule) -> None:
+    """Refuse a variable that is two things, or that nothing says what it is."""
+    found: dict[str, tuple[Sort, str]] = {LHS.name: ("term", "the left side")}
+    for part, form in _parts(rule):
+        bound = set(found)
+        for variable, sort in uses(form):
+            before, where = found.setdefault(variable.name, (sort, part))
+            if before != sort:
+                both = f"a {before} in {where} and a {sort} in {part}"
+                raise malformed(rule, f"`{variable}` is {both}, `{form!r}`")
+            if variable.name not in bound and (part == "the right side" or "`also`" in part):
+                fact = (
+                    f"{part}, `{form!r}`, uses `{variable}`, which the left side and `when` do not"
+                )
+                raise malformed(rule, fact)
 
 
 def malformed(rule: Rule, fact: str) -> OptionError:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.rewrite.wrong.record import Seeded, m1, m2
+from ostinato.rewrite.terms import *
+from tests.rewrite.wrong.record import Seeded
 from tests.rewrite.wrong.world import Point, Ranges, World
 
+a, c, d, e, f, g, h, k, m, r, s, u, x = variables("a c d e f g h k m r s u x")
+y, z = variables("y z")
+
 X = np.asarray(3.0, "float32")
-VARIES = ("(= m (<< 1 (rank x)))", "(!= 0 (& d (dom x)))")
-LEADING = "(= m (<< 1 (rank x)))"
-NOTHING = ("(= e (dtype lhs))", "(empty f e u)", "(= h (shape lhs))", "(= r (rank lhs))",
-           "(ones r k)")  # fmt: skip
+VARIES = (eq(m, 1 << rank(x)), is_in(d, dom(x)))
+LEADING = eq(m, 1 << rank(x))
+NOTHING = (eq(e, dtype(LHS)), empty(f, e, u), eq(h, shape(LHS)), eq(r, rank(LHS)),
+           ones(r, k))  # fmt: skip
 
 
 def _values(p: Point) -> float:
@@ -45,36 +49,36 @@ def _read(side: str, group: str, fold: str, joined: str) -> World:
 
 
 _READS = tuple(
-    Seeded(f"{side}-without-elements-{group}", "a range without elements ends outside the box",
-           "(red f m (sl d s x))", f"(at d a ({scan} f d x))",
-           (f"({side} d s a c)", f"({group} f g)", *VARIES), _read(side, group, fold, joined),
-           exact="exact" if group == "exactly" else "reassociates")
-    for side, scan in (("until", "scan"), ("from", "back"))
-    for group, fold, joined in (("exactly", "max", "maximum"), ("rounded", "sum", "add"))
+    Seeded(f"{side}-without-elements-{group.head}", "a range without elements ends outside the box",
+           red(f, m, sl(d, s, x)), at(d, a, running(f, d, x)),
+           (part(d, s, a, c), group(f, g), *VARIES), _read(side, group.head, fold, joined),
+           exact="exact" if group == exactly else "reassociates")
+    for side, part, running in (("until", until, scan), ("from", from_, back))
+    for group, fold, joined in ((exactly, "max", "maximum"), (rounded, "sum", "add"))
 )  # fmt: skip
 
 _FALLBACKS = (
     Seeded("until-else-value", "the fold of nothing is not the value here",
-           "(red f m (sl d s x))", "(case c (at d a (scan f d x)) x)",
-           ("(until d s a c)", "(exactly f g)", *VARIES, "(= 0 (& d (sdom x)))"),
+           red(f, m, sl(d, s, x)), case(c, at(d, a, scan(f, d, x)), x),
+           (until(d, s, a, c), exactly(f, g), *VARIES, not_in(d, sdom(x))),
            _read("until", "exactly", "max", "maximum")),
     Seeded("until-else-first", "the fold of nothing is not the first value",
-           '(red "sum" m (sl d s x))', '(case c (at d a (scan "sum" d x)) (at d 0 x))',
-           ("(until d s a c)", *VARIES, "(= 0 (& d (sdom x)))"),
+           red("sum", m, sl(d, s, x)), case(c, at(d, a, scan("sum", d, x)), at(d, 0, x)),
+           (until(d, s, a, c), *VARIES, not_in(d, sdom(x))),
            _read("until", "rounded", "sum", "add"), exact="reassociates", shown=False),
-    Seeded("until-else-one", "a sum of nothing is 0", '(red "sum" m (sl d s x))',
-           '(case c (at d a (scan "sum" d x)) u)',
-           ("(until d s a c)", *VARIES, "(= 0 (rank x))", "(unit (dtype x) u)"),
+    Seeded("until-else-one", "a sum of nothing is 0", red("sum", m, sl(d, s, x)),
+           case(c, at(d, a, scan("sum", d, x)), u),
+           (until(d, s, a, c), *VARIES, eq(0, rank(x)), unit(dtype(x), u)),
            World({"t": 0, "d": 0}, {"t": 4, "d": 4}, {"x": _values, "u": 1.0}, {"s": _until},
                  {"a": lambda p: p["t"] - 2}, {"c": lambda p: p["t"] >= 2}), exact="reassociates"),
-    Seeded("until-else-zero", "a product of nothing is 1", '(red "prod" m (sl d s x))',
-           '(case c (at d a (scan "prod" d x)) z)',
-           ("(until d s a c)", *VARIES, "(= 0 (rank x))", "(zero (dtype x) z)"),
+    Seeded("until-else-zero", "a product of nothing is 1", red("prod", m, sl(d, s, x)),
+           case(c, at(d, a, scan("prod", d, x)), z),
+           (until(d, s, a, c), *VARIES, eq(0, rank(x)), zero(dtype(x), z)),
            World({"t": 0, "d": 0}, {"t": 4, "d": 4}, {"x": _values, "z": 0.0}, {"s": _until},
                  {"a": lambda p: p["t"] - 2}, {"c": lambda p: p["t"] >= 2}), exact="reassociates"),
     Seeded("until-greatest-else-zero", "the greatest of nothing is -inf",
-           '(red "max" m (sl d s x))', '(case c (at d a (scan "max" d x)) z)',
-           ("(until d s a c)", *VARIES, "(= 0 (rank x))", "(zero (dtype x) z)"),
+           red("max", m, sl(d, s, x)), case(c, at(d, a, scan("max", d, x)), z),
+           (until(d, s, a, c), *VARIES, eq(0, rank(x)), zero(dtype(x), z)),
            World({"t": 0, "d": 0}, {"t": 4, "d": 4}, {"x": _values, "z": 0.0}, {"s": _until},
                  {"a": lambda p: p["t"] - 2}, {"c": lambda p: p["t"] >= 2})),
 )  # fmt: skip
@@ -83,24 +87,24 @@ _FALLBACKS = (
 def _of_constant(name: str, fold: str, unit: str, value: object) -> Seeded:
     """A value that does not depend on the range, folded over it."""
     return Seeded(f"{name}-of-the-same", f"over nothing it is {unit}",
-                  f'(red "{fold}" m (sl d s x))', "x", (LEADING, "(= 0 (& d (dom x)))"),
+                  red(fold, m, sl(d, s, x)), x, (LEADING, not_in(d, dom(x))),
                   _empty({"x": value}))  # fmt: skip
 
 
 def _moved_out(name: str, fold: str, fn: str, inner: object, outer: object) -> Seeded:
     """What is the same for the whole range, joined to the fold instead of each element."""
-    joined = m2(fn, "x", "y")
+    joined = map2(fn, x, y)
     return Seeded(f"{name}-moved-out", "over nothing the second operand is not met",
-                  f'(red "{fold}" m (sl d s {joined}))',
-                  m2(fn, f'(red "{fold}" m (sl d s x))', "y"),
-                  ("(= m 1)", "(= 0 (rank x))", "(= 0 (rank y))", "(= 0 (& d (dom y)))"),
+                  red(fold, m, sl(d, s, joined)),
+                  map2(fn, red(fold, m, sl(d, s, x)), y),
+                  (eq(m, 1), eq(0, rank(x)), eq(0, rank(y)), not_in(d, dom(y))),
                   _empty({"x": inner, "y": outer}))  # fmt: skip
 
 
 def _monotone(fn: str, value: str) -> Seeded:
     """A function that grows, and the greatest of its values."""
     return Seeded(f"{fn.replace(':', '-')}-of-greatest", f"of -inf it is {value}",
-                  m1(fn, '(red "max" m (sl d s x))'), f'(red "max" m (sl d s {m1(fn, "x")}))',
+                  map1(fn, red("max", m, sl(d, s, x))), red("max", m, sl(d, s, map1(fn, x))),
                   (LEADING,), _empty({"x": X}))  # fmt: skip
 
 
@@ -109,8 +113,8 @@ _OF_NOTHING = (
     _of_constant("least", "min", "inf", X),
     _of_constant("any", "any", "false", True),
     _of_constant("all", "all", "true", False),
-    Seeded("product-of-zeros", "a product of nothing is 1", '(red "prod" m (sl d s x))', "x",
-           (LEADING, "(= 0.0 (value x))", "(= 0 (& d (dom x)))"), _empty({"x": 0.0})),
+    Seeded("product-of-zeros", "a product of nothing is 1", red("prod", m, sl(d, s, x)), x,
+           (LEADING, eq(0.0, value(x)), not_in(d, dom(x))), _empty({"x": 0.0})),
     _moved_out("greatest", "max", "maximum", X, 5.0),
     _moved_out("least", "min", "minimum", X, 1.0),
     _moved_out("any", "any", "or", False, True),
@@ -119,30 +123,30 @@ _OF_NOTHING = (
     _monotone("exp", "0"),
     _monotone("tanh", "-1"),
     _monotone("sigmoid", "0"),
-    Seeded("root-of-greatest", "-inf has no root", m1("sqrt", '(red "max" m (sl d s x))'),
-           f'(red "max" m (sl d s {m1("sqrt", "x")}))', (LEADING,), _empty({"x": X})),
+    Seeded("root-of-greatest", "-inf has no root", map1("sqrt", red("max", m, sl(d, s, x))),
+           red("max", m, sl(d, s, map1("sqrt", x))), (LEADING,), _empty({"x": X})),
     Seeded("greatest-integer-as-float", "the least integer is finite",
-           m1("cast:float32", '(red "max" m (sl d s x))'),
-           f'(red "max" m (sl d s {m1("cast:float32", "x")}))', (LEADING,), _empty({"x": 3})),
+           map1("cast:float32", red("max", m, sl(d, s, x))),
+           red("max", m, sl(d, s, map1("cast:float32", x))), (LEADING,), _empty({"x": 3})),
     Seeded("distance-of-greatest", "the distance of -inf is inf",
-           m1("abs", '(red "max" m (sl d s (map1 "abs" x)))'),
-           '(red "max" m (sl d s (map1 "abs" x)))', (LEADING,), _empty({"x": X})),
+           map1("abs", red("max", m, sl(d, s, map1("abs", x)))),
+           red("max", m, sl(d, s, map1("abs", x))), (LEADING,), _empty({"x": X})),
     Seeded("first-of-join", "a part without elements has no first one",
-           "(part 1 0 (cat 1 (sl d s x) y))", "(part 1 0 (sl d s x))",
-           ("(= 0 (rank x))",), _empty({"x": X, "y": [5.0]})),
+           part(1, 0, cat(1, sl(d, s, x), y)), part(1, 0, sl(d, s, x)),
+           (eq(0, rank(x)),), _empty({"x": X, "y": [5.0]})),
     Seeded("last-of-join", "a part without elements has no first one",
-           "(part 1 0 (cat 1 y (sl d s x)))", "(part 1 0 (sl d s x))",
-           ("(= 0 (rank x))",), _empty({"x": X, "y": [5.0]})),
+           part(1, 0, cat(1, y, sl(d, s, x))), part(1, 0, sl(d, s, x)),
+           (eq(0, rank(x)),), _empty({"x": X, "y": [5.0]})),
     Seeded("not-any-is-some-not", "where all hold, some hold too",
-           m1("not", '(red "all" m (sl d s x))'), '(red "any" m (sl d s x))', (LEADING,),
+           map1("not", red("all", m, sl(d, s, x))), red("any", m, sl(d, s, x)), (LEADING,),
            World({"t": 2, "d": 0}, {"t": 4, "d": 4}, {"x": True},
                  {"s": lambda p: range(p["t"])}, numbers={"m": 1})),
     Seeded("all-implies-any", "over nothing all hold and none does",
-           m2("and", '(red "all" m (sl d s x))', '(red "any" m (sl d s x))'),
-           '(red "all" m (sl d s x))', (LEADING,), _empty({"x": True})),
+           map2("and", red("all", m, sl(d, s, x)), red("any", m, sl(d, s, x))),
+           red("all", m, sl(d, s, x)), (LEADING,), _empty({"x": True})),
     Seeded("greatest-not-less-than-least", "over nothing the greatest is less",
-           m2("maximum", '(red "max" m (sl d s x))', '(red "min" m (sl d s x))'),
-           '(red "max" m (sl d s x))', (LEADING,), _empty({"x": X})),
+           map2("maximum", red("max", m, sl(d, s, x)), red("min", m, sl(d, s, x))),
+           red("max", m, sl(d, s, x)), (LEADING,), _empty({"x": X})),
 )  # fmt: skip
 
 EMPTINESS: tuple[Seeded, ...] = (*_READS, *_FALLBACKS, *_OF_NOTHING)

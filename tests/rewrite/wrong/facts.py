@@ -9,9 +9,9 @@ import numpy as np
 
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.node import Dtype
-from ostinato.rewrite.engine.language import SIGNATURE
 from ostinato.rewrite.relations.meanings import EXACT, ROUNDED
 from ostinato.rewrite.relations.sexpr import Tree
+from ostinato.rewrite.terms.signature import SIGNATURE
 from tests.rewrite.wrong.relations import about_ranges, is_line
 from tests.rewrite.wrong.world import Missing, Point, World
 

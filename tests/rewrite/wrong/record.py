@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ostinato.rewrite.engine.rule import Exactness, Phase, Rule, Validity
-from ostinato.rewrite.relations.sexpr import Tree, parse, replaced
+from ostinato.rewrite.relations.sexpr import Tree, replaced
+from ostinato.rewrite.terms import Expression, Fact
 from tests.rewrite.wrong.facts import holds
 from tests.rewrite.wrong.world import Array, Missing, World
 
@@ -22,11 +23,11 @@ class Seeded:
 
     name: str
     why: str
-    left: str
-    right: str
-    when: tuple[str, ...] = ()
+    left: Expression
+    right: Expression
+    when: tuple[Fact, ...] = ()
     world: World | None = None
-    also: tuple[str, ...] = ()
+    also: tuple[Fact, ...] = ()
     exact: Exactness = "exact"
     valid: Validity = "everywhere"
     phase: Phase = "rewrite"
@@ -50,7 +51,7 @@ class Seeded:
 def asserted(seeded: Seeded) -> list[bool]:
     """Whether each of the further facts of a rule holds in the example."""
     world = example(seeded)
-    return [holds(world, parse(fact)) for fact in seeded.also]
+    return [holds(world, fact.tree) for fact in seeded.also]
 
 
 def example(seeded: Seeded) -> World:
@@ -59,10 +60,10 @@ def example(seeded: Seeded) -> World:
     Errors: AssertionError if a fact of the rule does not hold there.
     """
     assert seeded.world is not None, f"{seeded.name} has no example"
-    world, left = deepcopy(seeded.world), parse(seeded.left)
+    world, left = deepcopy(seeded.world), seeded.left.tree
     for fact in seeded.when:
         with np.errstate(all="ignore"):
-            known = holds(world, replaced(parse(fact), {"lhs": left}))
+            known = holds(world, replaced(fact.tree, {"lhs": left}))
         assert known, f"{fact} does not hold in the example of {seeded.name}"
     return world
 
@@ -74,7 +75,7 @@ def outcome(seeded: Seeded) -> tuple[Array | None, Array | None]:
     """
     world = example(seeded)
     with np.errstate(all="ignore"):
-        return _value(world, parse(seeded.left)), _value(world, parse(seeded.right))
+        return _value(world, seeded.left.tree), _value(world, seeded.right.tree)
 
 
 def _value(world: World, side: Tree) -> Array | None:
@@ -98,18 +99,6 @@ def differ(a: Array | None, b: Array | None, exact: Exactness) -> bool:
     numbers = ~np.isnan(a)
     signs = np.array_equal(np.signbit(a[numbers]), np.signbit(b[numbers])) if same else False
     return not same or (exact == "exact" and not signs)
-
-
-def m1(fn: str, x: str) -> str:
-    return f'(map1 "{fn}" {x})'
-
-
-def m2(fn: str, x: str, y: str) -> str:
-    return f'(map2 "{fn}" {x} {y})'
-
-
-def where(c: str, x: str, y: str) -> str:
-    return f'(map3 "where" {c} {x} {y})'
 
 
 def values(**tensors: object) -> World:

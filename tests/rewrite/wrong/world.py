@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from ostinato.pdg.functions import FUNCTIONS, fold_unit
 from ostinato.pdg.node import Dtype
-from ostinato.rewrite.engine.language import SIGNATURE
 from ostinato.rewrite.relations.sexpr import Tree
+from ostinato.rewrite.terms.signature import SIGNATURE
 
 Array = npt.NDArray[Any]
 Point = Mapping[str, int]

@@ -1,70 +1,19 @@
-"""The language of terms: its operators, how rows become terms, and the egglog text of rules.
-
-A term denotes a total function on all integer points to arrays. Operators and their fields:
-
-    leaf n                  an input, literal, index value or draw (a node kept outside)
-    rec n                   a recurrent tensor
-    map1 f a, map2, map3    an elementwise function
-    red f m a               a fold over the axes in the bit mask m (bit k-1 is axis -k)
-    mm a b                  matrix product over the last two axes
-    tr a, mv k p a, perm p a  last two axes exchanged; axis -k becomes -p; a permutation
-    reshape r h a           the trailing r axes get shape h
-    bcast h a               trailing axes of size 1 repeated to shape h
-    cat k a b               joined along axis -k
-    part k i a, cut k i a   one index, or a slice, of axis -k
-    gather k a b            positions b along axis -k
-    along1 f k n a, along2  a function of the whole of axis -k, with n elements there
-    host1 n a, ..., host12  a Python function of operands: leaf n says which; no rule applies
-    case i a b              a where condition i holds, else b
-    at d i a                dimension d replaced by index i
-    sl d i a                a new leading axis: d ranges over slice i
-    look i a                several dimensions replaced at once
-    scan f d a, back f d a  the inclusive fold over dimension d up to the point, or from it on
-    lin d r g a             the linear recurrence over dimension d
-
-Index expressions, slices, conditions and permutations are ids of a table kept outside the e-graph
-(`ostinato.rewrite.load.tables`); dimensions are single bits. Shapes are lists ``(cons size rest)``.
-"""
+"""The program for egglog: sorts, how rows become terms, analyses, and the text of rules."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from functools import cache, lru_cache
+from typing import Literal
 
 from ostinato.rewrite.engine.egglog_session import Program
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.engine.shape_lists import shape_rules
 from ostinato.rewrite.relations import RELATIONS
+from ostinato.rewrite.terms import popcount
+from ostinato.rewrite.terms.signature import SIGNATURE
+from ostinato.rewrite.terms.term import Fact, Operand, Term, Variable, written
 
-# S text, N number, D dimension bit, A id in the tables, H shape, T term
-SIGNATURE: dict[str, str] = {
-    "leaf": "N",
-    "rec": "N",
-    "map1": "ST",
-    "map2": "STT",
-    "map3": "STTT",
-    "red": "SNT",
-    "mm": "TT",
-    "tr": "T",
-    "mv": "NNT",
-    "perm": "AT",
-    "reshape": "NHT",
-    "bcast": "HT",
-    "cat": "NTT",
-    "part": "NAT",
-    "cut": "NAT",
-    "gather": "NTT",
-    "along1": "SNAT",
-    "along2": "SNATT",
-    **{f"host{n}": "N" + n * "T" for n in range(1, 13)},
-    "case": "ATT",
-    "at": "DAT",
-    "sl": "DAT",
-    "look": "AT",
-    "scan": "SDT",
-    "back": "SDT",
-    "lin": "DNTT",
-}
 _SORT = {"S": "String", "N": "i64", "D": "i64", "A": "i64", "H": "H", "T": "T"}
 
 _DECLARATIONS = """
@@ -193,16 +142,6 @@ def _masks(op: str, of_term: str, bound: bool) -> str:
     return _joined(parts)
 
 
-def popcount(name: str, mask: str) -> tuple[str, ...]:
-    """Facts that bind ``name`` to the number of bits set in a mask of at most eight bits."""
-    a, b = f"{name}a", f"{name}b"
-    return (
-        f"(= {a} (- {mask} (& (>> {mask} 1) 85)))",
-        f"(= {b} (+ (& {a} 51) (& (>> {a} 2) 51)))",
-        f"(= {name} (& (+ {b} (>> {b} 4)) 15))",
-    )
-
-
 def _analysis_rules(op: str) -> list[str]:
     if op in ("leaf", "rec", "look") or op.startswith("host"):
         return []  # loaded
@@ -210,7 +149,7 @@ def _analysis_rules(op: str) -> list[str]:
     bound = op in ("at", "sl")
     first = _variables(op)[SIGNATURE[op].index("T")]
     rank = _RANK.get(op, "r")
-    count = " ".join(popcount("n", "f1")) if op == "red" else ""
+    count = " ".join(map(str, popcount(Variable("n"), Variable("f1")))) if op == "red" else ""
     out = [
         f"(rule ({term} (= v {_masks(op, 'dom', bound)})) ((set (dom l) v)) "
         f':ruleset analysis :name "dom/{op}")',
@@ -230,12 +169,12 @@ def rule_text(rule: Rule) -> str:
     alike: list[str] = []
     seen: set[str] = set()
     left = _apart(rule.left, seen, alike)
-    when = [_apart_in(_single(fact, "="), seen, alike) for fact in rule.when]
+    when = [_apart_in(_single(fact), seen, alike) for fact in rule.when]
     facts = " ".join((f"(= lhs {left})", *alike, *when))
     made: dict[str, str] = {}
     right = _shared(rule.right, made)
     notes = [_note(term, rule.name) for term in made]
-    also = [_shared(_single(fact, "set"), made) for fact in rule.also]
+    also = [_applied(_single(fact, "set"), made) for fact in rule.also]
     lets = [f"(let {name} {term})" for term, name in made.items()]
     actions = " ".join((*lets, f"(union lhs {right})", *notes, *also))
     return f'(rule ({facts}) ({actions}) :ruleset {_ruleset(rule)} :name "{rule.name}")'
@@ -245,7 +184,7 @@ def _ruleset(rule: Rule) -> str:
     """The rules of a phase; of the last one, those that the same relation lets in."""
     if rule.phase != "rewrite":
         return rule.phase
-    asked = {_parts(fact)[0] for fact in rule.when}
+    asked = {fact.head for fact in rule.when}
     return next((f"if_{gate}" for gate in GATES if gate in asked), "always")
 
 
@@ -265,76 +204,71 @@ def is_open(gate: str, filled: Container[str]) -> bool:
     return any(source in filled for source in sources)
 
 
-def _shared(term: str, made: dict[str, str]) -> str:
+def _shared(term: Operand, made: dict[str, str]) -> str:
     """A term whose operators have names; what they stand for is added, innermost first."""
-    if not term.startswith("("):
-        return term
-    op, *fields = _parts(term)
-    text = f"({' '.join((op, *(_shared(field, made) for field in fields)))})"
-    return made.setdefault(text, f"made{len(made)}") if op in SIGNATURE else text
+    if not isinstance(term, Term):
+        return written(term)
+    text = _applied(term, made)
+    return made.setdefault(text, f"made{len(made)}") if term.head in SIGNATURE else text
+
+
+def _applied(form: Term | Fact, made: dict[str, str]) -> str:
+    """A head with fields whose operators have names."""
+    return f"({' '.join((form.head, *(_shared(field, made) for field in form.fields)))})"
 
 
 def _note(term: str, rule: str) -> str:
     return f'(why_{term[1:-1]} "{rule}")'
 
 
-def _apart(form: str, seen: set[str], alike: list[str]) -> str:
+def _apart(term: Operand, seen: set[str], alike: list[str]) -> str:
     """A pattern in which no number occurs twice; ``alike`` takes what says so afterwards.
 
     egglog would begin with the numbers that parts of a pattern share: with every three slices of
     the same steps, of which hardly any meet in one operator.
     """
-    name, *fields = _parts(form) if form.startswith("(") else [form]
-    letters = "DAT" if name == "inner" else SIGNATURE.get(name, "")
-    if not letters or len(fields) != len(letters):
-        return form  # no operator, or one that egglog refuses
-    out = [name]
-    for field, letter in zip(fields, letters, strict=True):
+    letters = _fields_of(term.head) if isinstance(term, Term) else ""
+    if not isinstance(term, Term) or len(term.fields) != len(letters):
+        return written(term)  # no operator, or one that egglog refuses
+    out = [term.head]
+    for field, letter in zip(term.fields, letters, strict=True):
+        text = written(field)
         if letter == "T":
             out.append(_apart(field, seen, alike))
-        elif letter in "NDA" and field.isidentifier() and field in seen:
-            out.append(f"{field}_{len(alike)}")
-            alike.append(f"(= 0 (- {field} {out[-1]}))")
+        elif letter in "NDA" and isinstance(field, Variable) and text in seen:
+            out.append(f"{text}_{len(alike)}")
+            alike.append(f"(= 0 (- {text} {out[-1]}))")
         else:
-            seen.add(field)
-            out.append(field)
+            seen.add(text)
+            out.append(text)
     return f"({' '.join(out)})"
 
 
-def _apart_in(fact: str, seen: set[str], alike: list[str]) -> str:
+def _fields_of(head: str) -> str:
+    return "DAT" if head == "inner" else SIGNATURE.get(head, "")
+
+
+def _apart_in(fact: Fact, seen: set[str], alike: list[str]) -> str:
     """The same for a fact about the one inner value of a range."""
-    name, *sides = _parts(fact)
-    if name != "=" or not sides[-1].startswith("(inner "):
-        return fact
-    return f"(= {sides[0]} {_apart(sides[-1], seen, alike)})"
+    match fact:
+        case Fact("=", (left, Term("inner") as right)):
+            return f"(= {written(left)} {_apart(right, seen, alike)})"
+        case _:
+            return str(fact)
 
 
-def _single(fact: str, verb: str) -> str:
+def _single(fact: Fact, verb: Literal["=", "set"] = "=") -> Fact:
     """A fact as egglog keeps it: one factor, and one line, of a value is enough.
 
     A choice between two products would otherwise have every combination of their factors.
     """
-    name, *fields = _parts(fact)
-    relation = RELATIONS.get(name)
-    if relation is None or not relation.keyed or len(fields) != len(relation.columns):
+    relation = RELATIONS.get(fact.head)
+    if relation is None or not relation.keyed or len(fact.fields) != len(relation.columns):
         return fact
-    keys, values = fields[: relation.keyed], fields[relation.keyed :]
-    found = f"({' '.join((name, *keys))})"
-    value = f"({' '.join((relation.joined, *values))})" if relation.joined else values[0]
-    return f"(set {found} {value})" if verb == "set" else f"(= {value} {found})"
-
-
-def _parts(form: str) -> list[str]:
-    """The name and the fields of a parenthesised form."""
-    if form.rfind("(") <= 0:  # nearly always
-        return [part for part in form[1:-1].split(" ") if part]
-    out, depth, start = list[str](), 0, 1
-    for k, character in enumerate(form):
-        depth += (character == "(") - (character == ")")
-        if (character == " " and depth == 1) or k == len(form) - 1:
-            out.append(form[start:k])
-            start = k + 1
-    return [part for part in out if part]
+    keys, values = fact.fields[: relation.keyed], fact.fields[relation.keyed :]
+    found = Term(fact.head, keys)
+    value = Term(relation.joined, values) if relation.joined else values[0]
+    return Fact("set", (found, value)) if verb == "set" else Fact("=", (value, found))
 
 
 def program(rules: tuple[Rule, ...], filled: Container[str] | None = None) -> Program:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Literal, cast
 
 from ostinato.rewrite.relations.row import in_words
+from ostinato.rewrite.terms.term import Expression, Fact
 
 # What the two sides of a rule have in common. In every class the law holds for all sizes (ranges
 # may be empty), integers wrap in the same way, and what a choice hides is not read: its infinities
@@ -30,7 +31,7 @@ UNPROVED = "unproved: "
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One law. Sides and facts are terms of the language in `ostinato.rewrite.engine.language`.
+    """One law. Sides and facts are written with the names of `ostinato.rewrite.terms`.
 
     - ``law``: the equation in words; ``reason``: what it is good for.
     - ``left`` is matched, ``right`` becomes equal to it when all facts of ``when`` hold; ``also``
@@ -44,10 +45,11 @@ class Rule:
     - ``phase``: laws that only pass a term on to the operands ``spread``: they run by themselves
       until nothing is left to do, between the rounds of all laws. ``seed`` asks for new terms.
 
+    >>> from ostinato.rewrite.terms import LHS, add, eq, mul, shape, value, variables
+    >>> x, y = variables("x y")
     >>> Rule(
     ...     name="mine/double", law="x + x = 2 x where the 2 is there", reason="One operand less.",
-    ...     left='(map2 "mul" x y)', right='(map2 "add" x x)',
-    ...     when=("(= 2.0 (value y))", "(= (shape x) (shape lhs))"),
+    ...     left=mul(x, y), right=add(x, x), when=(eq(2.0, value(y)), eq(shape(x), shape(LHS))),
     ... ).family
     'mine'
     """
@@ -55,10 +57,10 @@ class Rule:
     name: str
     law: str
     reason: str
-    left: str
-    right: str
-    when: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
+    left: Expression
+    right: Expression
+    when: tuple[Fact, ...] = ()
+    also: tuple[Fact, ...] = ()
     exact: Exactness = "exact"
     valid: Validity = "everywhere"
     proof: str = ""
@@ -74,12 +76,24 @@ class Rule:
         return bool(self.proof) and not self.proof.startswith(UNPROVED)
 
     def __str__(self) -> str:
-        facts = "".join(f"\n  when  {fact}{_said(fact)}" for fact in self.when)
-        head = f"{self.name}: {self.law}\n  {self.reason}\n  left  {self.left}"
+        facts = "".join(f"\n  when  {fact!r}{_said(fact)}" for fact in self.when)
+        head = f"{self.name}: {self.law}\n  {self.reason}\n  left  {self.left!r}"
         proof = self.proof or "not decided yet"
-        return f"{head}\n  right {self.right}{facts}\n  {self.exact}, {self.valid}, {proof}"
+        return f"{head}\n  right {self.right!r}{facts}\n  {self.exact}, {self.valid}, {proof}"
 
 
-def _said(fact: str) -> str:
-    words = in_words(fact)
+def _said(fact: Fact) -> str:
+    words = in_words(fact.tree)
     return f"    {words}" if words else ""
+
+
+def texts_of(rule: Rule) -> dict[str, str | tuple[str, ...]]:
+    """Every field of a rule as a text, or as texts: what keys and files hold of it."""
+    found: dict[str, str | tuple[str, ...]] = {}
+    for name in (field.name for field in fields(rule)):
+        of: object = getattr(rule, name)
+        if isinstance(of, tuple):
+            found[name] = tuple(map(str, cast(tuple[object, ...], of)))
+        else:
+            found[name] = str(of)
+    return found

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ostinato.pdg.index import Expr, product
 from ostinato.rewrite.engine.egglog_session import Cell, Engine
-from ostinato.rewrite.engine.language import SIGNATURE
 from ostinato.rewrite.load.tables import Loaded, Tables
+from ostinato.rewrite.terms.signature import SIGNATURE
 
 
 @dataclass(frozen=True, slots=True)

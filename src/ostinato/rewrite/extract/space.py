@@ -11,10 +11,10 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ostinato.rewrite.engine.language import SIGNATURE
 from ostinato.rewrite.extract.export import EGraph, ENode
 from ostinato.rewrite.extract.legal_terms import Context, Limit
 from ostinato.rewrite.extract.pricing import VIEW_NS, Pricing
+from ostinato.rewrite.terms.signature import SIGNATURE
 
 MOVING = frozenset(op for op, letters in SIGNATURE.items() if "D" in letters) | {"look"}
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.rewrite.engine.language import SIGNATURE
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.prove.reading import Law
 from ostinato.rewrite.relations.meanings import Clear, Closed, KeepsType, Scalar, Typed
 from ostinato.rewrite.relations.row import Row, rows
-from ostinato.rewrite.relations.sexpr import Tree, parse, show, words
+from ostinato.rewrite.relations.sexpr import Tree, show, words
+from ostinato.rewrite.terms.signature import SIGNATURE
 
 ARITHMETIC = frozenset(('"add"', '"sub"', '"mul"', '"div"'))
 _KEEPS_TYPE = frozenset(
@@ -38,7 +38,7 @@ def check(found: Law) -> None:
 
     Errors: Unfounded.
     """
-    for about in rows(map(parse, found.rule.also)):
+    for about in rows(fact.tree for fact in found.rule.also):
         for claim in about.relation.says:
             match claim:
                 case Clear(terms, of) if of:
@@ -47,7 +47,7 @@ def check(found: Law) -> None:
                 case Closed():
                     if found.left != ("rec", about["r"]):
                         raise Unfounded(f"{about}: the left side is not the recurrence")
-                    _check_clear(found.rule, about["r"], parse(found.rule.right), about)
+                    _check_clear(found.rule, about["r"], found.rule.right.tree, about)
                 case _:
                     pass
     _check_constants(found)
@@ -60,13 +60,13 @@ def check(found: Law) -> None:
 
 def _check_constants(found: Law) -> None:
     """Refuse a number of a type of which nothing says that it is that of another value."""
-    for about in rows(map(parse, found.rule.when)):
+    for about in rows(fact.tree for fact in found.rule.when):
         for number in about.claims(Scalar):
             e, name = about.cells["e"], about[number.column]
             if (
                 isinstance(e, str)
                 and not e.startswith('"')  # a type that the rule names: every engine knows it
-                and name in words(parse(found.rule.right))
+                and name in words(found.rule.right.tree)
                 and not any(_of_type(found, e))
             ):
                 raise Unfounded(f"{about}: nothing says that a value has this type")
@@ -82,7 +82,7 @@ def _check_clear(rule: Rule, rec: str, term: Tree, about: Row) -> None:
 
 def _clear(rule: Rule, rec: str) -> Iterator[str]:
     """The terms of which facts say that they do not read a recurrence."""
-    for about in rows(map(parse, rule.when)):
+    for about in rows(fact.tree for fact in rule.when):
         for claim in about.claims(Clear):
             if not claim.of or about[claim.of] == rec:
                 yield from (about[term] for term in claim.terms)

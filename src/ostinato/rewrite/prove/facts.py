@@ -9,7 +9,6 @@ from copy import deepcopy
 from fractions import Fraction
 
 from ostinato.pdg.functions import REPEATED
-from ostinato.rewrite.engine.language import SIGNATURE
 from ostinato.rewrite.load.orders import around
 from ostinato.rewrite.prove.integers import Var, poly
 from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, defined_numbers, is_about_dims
@@ -45,6 +44,7 @@ from ostinato.rewrite.relations.meanings import (
 )  # fmt: skip
 from ostinato.rewrite.relations.row import Row, row
 from ostinato.rewrite.relations.sexpr import Tree, show
+from ostinato.rewrite.terms.signature import SIGNATURE
 
 _ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.pdg.functions import FOLDS
-from ostinato.rewrite.engine.language import SIGNATURE
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.prove.said import FIELDS, equations
 from ostinato.rewrite.prove.setting import Setting, Size, one
@@ -15,7 +14,8 @@ from ostinato.rewrite.relations import saying
 from ostinato.rewrite.relations.meanings import Apart, Depends, Neighbour, Rank, Repeats, Scalar
 from ostinato.rewrite.relations.relation import Kind
 from ostinato.rewrite.relations.row import Row, row
-from ostinato.rewrite.relations.sexpr import Tree, parse, replaced, words
+from ostinato.rewrite.relations.sexpr import Tree, replaced, words
+from ostinato.rewrite.terms.signature import SIGNATURE
 
 MOST_AXES = 3
 MOST_MASKED_AXES = 5  # laws with masks of axes: every mask of this many axes
@@ -71,9 +71,9 @@ class Law:
 
 def law(rule: Rule) -> Law:
     """The sides of a rule, with names of parts replaced by what they name."""
-    left, right = parse(rule.left), parse(rule.right)
-    facts = [replaced(parse(f), {"lhs": left}) for f in rule.when]
-    also = [parse(f) for f in rule.also]
+    left, right = rule.left.tree, rule.right.tree
+    facts: list[Tree] = [replaced(f.tree, {"lhs": left}) for f in rule.when]
+    also: list[Tree] = [f.tree for f in rule.also]
     before = _steps_before(facts)
     facts, also = ([f for fact in part for f in equations(fact, before)] for part in (facts, also))
     changed = True

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ostinato.rewrite.engine.language import SIGNATURE
 from ostinato.rewrite.engine.rule import REAL, Rule
 from ostinato.rewrite.relations import RELATIONS
 from ostinato.rewrite.relations.meanings import Equal
 from ostinato.rewrite.relations.relation import Kind
 from ostinato.rewrite.relations.row import row
-from ostinato.rewrite.relations.sexpr import Tree, parse, show
+from ostinato.rewrite.relations.sexpr import Tree, heads, show
+from ostinato.rewrite.terms.signature import SIGNATURE
 
 
 def equations(fact: Tree, before: Mapping[str, Tree]) -> tuple[Tree, ...]:
@@ -34,7 +34,7 @@ def _operators() -> Iterator[tuple[str, tuple[Kind, ...]]]:
         kinds = dict(zip(relation.names, relation.kinds, strict=True))
         for claim in relation.says:
             if isinstance(claim, Equal):
-                for head, *names in _applications(parse(claim.term)):
+                for head, *names in _applications(claim.term):
                     if str(head) not in SIGNATURE:
                         yield str(head), tuple(kinds[str(n)] for n in names if str(n) in kinds)
 
@@ -68,14 +68,7 @@ def assumptions(rule: Rule) -> tuple[str, ...]:
     ('real numbers', 'points inside the box', 'ranges', 'ranks', 'shapes', 'types', \
 'values of constants')
     """
-    asked = (RELATIONS.get(head) for fact in rule.when for head in _heads(parse(fact)))
+    asked = (RELATIONS.get(head) for fact in rule.when for head in heads(fact.tree))
     topics = {relation.topic for relation in asked if relation is not None} - {""}
     inside = () if rule.valid == "everywhere" else ("points inside the box",)
     return (_NUMBERS[rule.exact], *inside, *sorted(topics))
-
-
-def _heads(tree: Tree) -> Iterator[str]:
-    if isinstance(tree, tuple) and tree:
-        yield str(tree[0])
-        for part in tree[1:]:
-            yield from _heads(part)

@@ -24,6 +24,7 @@ _CUT: dict[str, Kind] = {
     "c": "condition", "d": "dimension", "s": "slice", "p": "slice", "q": "slice",
 }  # fmt: skip
 _ABOUT: dict[str, Kind] = {"r": "recurrence", "x": "term"}
+_MULTIPLE = ("map2", '"mul"', "g", "r'")  # of the recurrence one step before
 
 CONDITIONS = (
     Relation(
@@ -68,8 +69,8 @@ STEPS = (
     Relation(
         "body", {"r": "recurrence", "c": "condition", "s": "term", "x": "term"},
         "{r} is {s} where {c}, and else {x}",
-        (FirstStep(), Defined("r", "(case c s x)"), Clear(("s",), "r")), topic="recurrences",
-        gate=True, inside=True,
+        (FirstStep(), Defined("r", ("case", "c", "s", "x")), Clear(("s",), "r")),
+        topic="recurrences", gate=True, inside=True,
     ),
     Relation(
         "batch", {"r": "recurrence", "d": "dimension", "q": "recurrence"},
@@ -97,13 +98,13 @@ RECURRENCES = (
     ),
     Relation(
         "scaled", {**_ABOUT, "g": "term"}, "{x} is {g} times {r} one step before",
-        (Equal("x", '(map2 "mul" g r\')'), Clear(("g",), "r")), keyed=2, merge="old",
+        (Equal("x", _MULTIPLE), Clear(("g",), "r")), keyed=2, merge="old",
         topic="steps of recurrences", made="rules",
     ),
     Relation(
         "affine", {**_ABOUT, "g": "term", "a": "term"},
         "{x} is {a} plus {g} times {r} one step before",
-        (Equal("x", '(map2 "add" a (map2 "mul" g r\'))'), Clear(("g", "a"), "r")), keyed=2,
+        (Equal("x", ("map2", '"add"', "a", _MULTIPLE)), Clear(("g", "a"), "r")), keyed=2,
         joined="line", merge="old", topic="steps of recurrences", made="rules",
     ),
     Relation(

@@ -77,11 +77,11 @@ WINDOWS = (
     ),
     Relation(
         "tally", {"s": "slice", "x": "term"}, "{x} is the number of steps of {s}",
-        (Equal("x", "(steps s)"),), topic="ranges", gate=True,
+        (Equal("x", ("steps", "s")),), topic="ranges", gate=True,
     ),
     Relation(
         "counter", {"s": "slice", "x": "term"}, "{x} counts the steps of {s} from 0",
-        (Equal("x", "(count s)"),), topic="ranges", gate=True,
+        (Equal("x", ("count", "s")),), topic="ranges", gate=True,
     ),
     Relation(
         "begins", _RANGE, "{s} begins at {d}, and ends before the dimension does", (Begins(),),

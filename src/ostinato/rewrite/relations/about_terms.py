@@ -25,25 +25,25 @@ _TRIANGLE: dict[str, Kind] = {"x": "term", "d": "dimension", "f": "flag"}
 _JOINS: dict[str, Kind] = {"f": "fold", "g": "function"}
 
 
-def _triangle(name: str, words: str, term: str, **more: Kind) -> Relation:
+def _triangle(name: str, words: str, *factors: str, **more: Kind) -> Relation:
     """A matrix over two steps of a dimension, which rules make of counts alone."""
     return Relation(
-        name, {**_TRIANGLE, **more}, words, (Equal("x", term),),
+        name, {**_TRIANGLE, **more}, words, (Equal("x", (name, "d", "f", *factors)),),
         topic="triangular matrices", made="rules", gate=True, opened_by="counts",
     )  # fmt: skip
 
 
 MATRICES = (
-    _triangle("lag", "{x}[i, j] is the lag j - i over {d}, or i - j unless {f}", "(lag d f)"),
-    _triangle("facing", "{x} says where the lag over {d} (by {f}) is at least 0", "(facing d f)"),
-    _triangle("beyond", "{x} says where the lag over {d} (by {f}) is at least 1", "(beyond d f)"),
+    _triangle("lag", "{x}[i, j] is the lag j - i over {d}, or i - j unless {f}"),
+    _triangle("facing", "{x} says where the lag over {d} (by {f}) is at least 0"),
+    _triangle("beyond", "{x} says where the lag over {d} (by {f}) is at least 1"),
     _triangle(
         "rungs", "{x} is the product of {g} over the lag in {d} (by {f}), where that is at least 0",
-        "(rungs d f g other)", g="term",
+        "g", "other", g="term",
     ),
     _triangle(
         "ladder", "{x} is the product of {g} over the lag in {d} (by {f}), else 0",
-        "(ladder d f g)", g="term",
+        "g", g="term",
     ),
 )  # fmt: skip
 NUMBERS = (
@@ -51,7 +51,7 @@ NUMBERS = (
         "centre",
         {"d": "dimension", "s": "slice", "x": "term", "n": "term", "y": "term"},
         "{n} is the number of steps of {s}, and {y} the mean of {x} over them",
-        (Equal("n", '(map1 "cast:real" (steps s))'), Equal("y", "(mean d s x)")),
+        (Equal("n", ("map1", '"cast:real"', ("steps", "s"))), Equal("y", ("mean", "d", "s", "x"))),
         topic="means of ranges",
         made="rules",
     ),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, Self, TypeVar
 
 from ostinato.pdg.functions import FOLDS, REPEATED
+from ostinato.rewrite.relations.sexpr import Tree
 
 # Of the folds of the language only: neither order nor repetition matters to those that are exact,
 # and rules are proved for each one of a group.
@@ -104,13 +105,13 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Equal:
-    """A term is the one that a text says; words of the text that are columns stand for them.
+    """A term is another one, in which words that are columns stand for them.
 
     ``r'`` is the recurrence ``r`` one step before.
     """
 
     column: str
-    term: str
+    term: Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ class Defined:
     """A recurrence is defined by a term."""
 
     column: str
-    term: str
+    term: Tree
 
 
 @dataclass(frozen=True, slots=True)

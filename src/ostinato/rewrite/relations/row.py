@@ -9,7 +9,7 @@ from typing import TypeVar
 from ostinato.rewrite.relations import RELATIONS
 from ostinato.rewrite.relations.meanings import Claim
 from ostinato.rewrite.relations.relation import Kind, Relation
-from ostinato.rewrite.relations.sexpr import Tree, parse, replaced, show
+from ostinato.rewrite.relations.sexpr import Tree, replaced, show
 
 C = TypeVar("C", bound=Claim)
 
@@ -41,9 +41,9 @@ class Row:
         """What it says of a kind."""
         return [claim for claim in self.relation.says if isinstance(claim, kind)]
 
-    def term(self, text: str, more: Mapping[str, Tree] | None = None) -> Tree:
+    def term(self, said: Tree, more: Mapping[str, Tree] | None = None) -> Tree:
         """A term of a claim, with what stands in the columns that it names."""
-        return replaced(parse(text), {**self.cells, **(more or {})})
+        return replaced(said, {**self.cells, **(more or {})})
 
 
 def row(fact: Tree) -> Row | None:
@@ -66,11 +66,11 @@ def rows(facts: Iterable[Tree]) -> Iterator[Row]:
     return (found for fact in facts if (found := row(fact)) is not None)
 
 
-def in_words(fact: str) -> str:
+def in_words(fact: Tree) -> str:
     """What a fact of a rule says, where it is about a relation; else "".
 
-    >>> in_words("(prefix d s)")
+    >>> in_words(("prefix", "d", "s"))
     's is 0 : d + 1'
     """
-    found = row(parse(fact))
+    found = row(fact)
     return found.relation.words.format_map(found.shown) if found is not None else ""

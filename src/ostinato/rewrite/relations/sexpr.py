@@ -32,6 +32,14 @@ def _trees(tokens: Iterator[str]) -> tuple[Tree, ...]:
     return tuple(out)
 
 
+def heads(tree: Tree) -> Iterator[str]:
+    """The heads of all applications, outermost first."""
+    if isinstance(tree, tuple) and tree:
+        yield str(tree[0])
+        for part in tree[1:]:
+            yield from heads(part)
+
+
 def words(tree: Tree) -> Iterator[str]:
     """All words that are no head of an application."""
     if isinstance(tree, str):

@@ -3,50 +3,46 @@
 from __future__ import annotations
 
 from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.rules.phrases import *
+from ostinato.rewrite.terms import *
 
 PROOF = "proofs/test_pointwise.py"
+d, k, n, p, q, s, w, x, y = variables("d k n p q s w x y")
 
 
-def _outer_sum(axes: int) -> Rule:
+def _outer_sum(count: int) -> Rule:
     """A sum of products over all leading axes, as one product whose inner axis is all of them."""
-    names = " ".join(f"n{k}" for k in range(axes))
-    rows = "k"
-    for name in reversed(names.split()):
-        rows = f"(times {name} {rows})"
-    rank = axes + 2
-    x = f"(tr (reshape {rank} (cons {rows} (cons p (nil))) (tr x)))"
-    y = f"(reshape {rank} (cons {rows} (cons n (nil))) y)"
-    mask = ((1 << axes) - 1) << 2
+    leading = [Variable(f"n{j}") for j in range(count)]
+    rows: Expression = k
+    for size in reversed(leading):
+        rows = times(size, rows)
+    axes_of = count + 2
     return Rule(
-        name=f"matmul/outer-sum-{axes}",
+        name=f"matmul/outer-sum-{count}",
         law="sum over rows of x^T y = (all rows of x)^T (all rows of y)",
         reason="A weight gradient is one matrix product instead of a sum of outer products.",
-        left=f'(red "sum" {mask} (mm x y))',
-        right=f"(mm {x} {y})",
-        when=(f"(axes{rank} x {names} p k)", f"(axes{rank} y {names} k n)"),
+        left=total(((1 << count) - 1) << 2, mm(x, y)),
+        right=mm(
+            tr(reshape(axes_of, sizes(rows, p), tr(x))),
+            reshape(axes_of, sizes(rows, n), y),
+        ),
+        when=(axes(x, *leading, p, k), axes(y, *leading, k, n)),
         exact="reassociates",
         proof=PROOF,
     )
 
+
+_ALL_ROWS = mm(reshape(3, sizes(times(n, p), k), x), w)
 
 MATMUL: tuple[Rule, ...] = (
     Rule(
         name="matmul/shared-right",
         law="slice(d, A) @ W = one product of all rows of A with W, where W is free of d",
         reason="Rows of a batch share the matrix, so they are rows of one product.",
-        left="(mm x (sl d s w))",
-        right="(reshape 2 (cons n (cons p (cons q (nil)))) "
-        "(mm (reshape 3 (cons (times n p) (cons k (nil))) x) w))",
-        when=(
-            "(= 0 (& d (dom w)))",
-            "(= n (size (length s)))",
-            "(axes3 x n p k)",
-            "(axes2 w k q)",
-        ),
-        also=(
-            "(set (shape (mm (reshape 3 (cons (times n p) (cons k (nil))) x) w)) "
-            "(cons (times n p) (cons q (nil))))",
-        ),
+        left=mm(x, sl(d, s, w)),
+        right=reshape(2, sizes(n, p, q), _ALL_ROWS),
+        when=(not_in(d, dom(w)), eq(n, size(length(s))), axes(x, n, p, k), axes(w, k, q)),
+        also=(assign(shape(_ALL_ROWS), sizes(times(n, p), q)),),
         proof=PROOF,
     ),
     _outer_sum(1),

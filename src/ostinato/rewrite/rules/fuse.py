@@ -9,33 +9,34 @@ differ, and the results lie in strides.
 from __future__ import annotations
 
 from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.terms import *
 
-PROOF = "proofs/test_pointwise.py"
+m, n, q, s, t, w, x, y, z = variables("m n q s t w x y z")
 
 
-def _joined(axis: int, is_first: bool) -> Rule:
-    """One of two products, as a slice of the product of what is joined along an axis."""
-    side, along = ("left", "columns") if axis == 1 else ("right", "rows")
-    place, mine, part = ("first", "y", "s") if is_first else ("last", "z", "q")
-    if axis == 1:
+def _joined(k: int, is_first: bool) -> Rule:
+    """One of two products, as a slice of the product of what is joined along axis ``-k``."""
+    side, along = ("left", "columns") if k == 1 else ("right", "rows")
+    place, mine, piece = ("first", y, s) if is_first else ("last", z, q)
+    if k == 1:
         law = f"x @ {mine} = the {place} columns of x @ [y | z]"
+        own, whole = mm(x, mine), mm(x, w)
     else:
         law = f"{mine} @ x = the {place} rows of [y; z] @ x"
-    both = ("x", mine), ("x", "w")
-    own, whole = (f"(mm {' '.join(pair if axis == 1 else pair[::-1])})" for pair in both)
+        own, whole = mm(mine, x), mm(w, x)
     return Rule(
         name=f"fuse/{place}-{along}",
         law=law,
         reason=f"Products with the same {side} operand read it once.",
         left=own,
-        right=f"(cut {axis} {part} {whole})",
+        right=cut(k, piece, whole),
         when=(
-            "(halves n m t s q)",
-            f"(= w (cat {axis} y z))",
-            f"(axis y {axis} (size n))",
-            *(() if is_first else (f"(axis z {axis} (size m))",)),
+            halves(n, m, t, s, q),
+            eq(w, cat(k, y, z)),
+            axis(y, k, size(n)),
+            *(() if is_first else (axis(z, k, size(m)),)),
         ),
-        proof=PROOF,
+        proof="proofs/test_pointwise.py",
     )
 
 

@@ -1,109 +1,91 @@
 """Incremental: a fold over a growing range becomes one step from the fold before it.
 
-``prefix s``: slice s is ``0 : d + 1``; ``suffix s``: it is ``d : D``. A fold over a range of
-length n at each of n points is n^2 / 2 steps; the scan is n.
+``prefix(d, s)``: slice s is ``0 : d + 1``; ``suffix(d, s)``: it is ``d : D``. A fold over a range
+of length n at each of n points is n^2 / 2 steps; the scan is n.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.rules.phrases import *
+from ostinato.rewrite.terms import *
 
 ONE_STEP = "One step per point instead of one pass over the whole range."
-PROOF = "proofs/test_incremental.py"
+c, d, f, g, h, m, n, q, r, s = variables("c d f g h m n q r s")
+u, x, z = variables("u x z")
+
+_rule = partial(Rule, valid="inside the box", proof="proofs/test_incremental.py")
+_LEADING = eq(m, 1 << rank(x))
 
 
 def _prefix(fold: str) -> Rule:
-    return Rule(
+    return _rule(
         name=f"incremental/prefix-{fold}",
         law=f"{fold}(x[0 : d + 1]) = scan({fold}, x, d)",
         reason=ONE_STEP,
-        left=f'(red "{fold}" m (sl d s x))',
-        right=f'(scan "{fold}" d x)',
-        when=("(prefix d s)", "(= m (<< 1 (rank x)))", "(!= 0 (& d (dom x)))"),
+        left=red(fold, m, sl(d, s, x)),
+        right=scan(fold, d, x),
+        when=(prefix(d, s), _LEADING, is_in(d, dom(x))),
         exact="reassociates" if fold in ("sum", "prod") else "exact",
-        valid="inside the box",
-        proof=PROOF,
     )
 
 
-def _discounted(name: str, operands: str, factor: str, *when: str) -> Rule:
+_COUNTED = (suffix(d, s), _LEADING, counts(c, length(s)), real_cast(f), not_in(d, dom(g)))
+_ONE = (axis(g, 1, 1), eq(1, rank(g)))
+_NUMBER = eq(0, rank(x))
+_REST, _POWERS = sl(d, s, x), power(g, map1(f, leaf(c)))
+_COLUMN = reshape(1, cons(n, h), _POWERS)
+
+
+def _discounted(name: str, product: Term, factor: Term, *when: Fact) -> Rule:
     """``sum_k g^k x[d + k]`` with the weights as they are spelled for a rank of ``x``."""
-    return Rule(
+    return _rule(
         name=f"incremental/{name}",
         law="sum_k g^k x[d + k] over the rest of d = y where y[d] = x[d] + g y[d + 1]",
         reason="Discounted sums and advantages are one multiply-add per step.",
-        left=f'(red "sum" m (map2 "mul" {operands}))',
-        right=f"(lin d 1 {factor} x)",
-        when=(
-            "(suffix d s)",
-            "(= m (<< 1 (rank x)))",
-            "(counts c (length s))",
-            "(real_cast f)",
-            "(= 0 (& d (dom g)))",
-            "(axis g 1 (size 1))",
-            "(= 1 (rank g))",
-            *when,
-        ),
+        left=total(m, product),
+        right=lin(d, 1, factor, x),
+        when=(*_COUNTED, *_ONE, *when),
         exact="distributes",
-        valid="inside the box",
-        proof=PROOF,
     )
 
 
-_REST = "(sl d s x)"
-_POWERS = '(map2 "pow" g (map1 f (leaf c)))'
-_COLUMN = f"(reshape 1 (cons n h) {_POWERS})"
-
-
 INCREMENTAL: tuple[Rule, ...] = (
-    *(_prefix(fold) for fold in ("sum", "prod", "max", "min", "any", "all")),
-    Rule(
+    *map(_prefix, ("sum", "prod", "max", "min", "any", "all")),
+    _rule(
         name="incremental/suffix-sum",
         law="sum(x[d : D]) = y where y[d] = x[d] + y[d + 1]",
         reason=ONE_STEP,
-        left='(red "sum" m (sl d s x))',
-        right="(lin d 1 (reshape 0 h u) x)",
-        when=(
-            "(suffix d s)",
-            "(= m (<< 1 (rank x)))",
-            "(= r (rank x))",
-            "(unit (dtype x) u)",
-            "(ones r h)",
-        ),
+        left=total(m, _REST),
+        right=lin(d, 1, reshape(0, h, u), x),
+        when=(suffix(d, s), _LEADING, eq(r, rank(x)), unit(dtype(x), u), ones(r, h)),
         exact="reassociates",
-        valid="inside the box",
-        proof=PROOF,
     ),
-    _discounted("discounted-sum", f"{_REST} {_POWERS}", "(part 1 0 g)", "(= 0 (rank x))"),
-    _discounted("weighted-rest", f"{_POWERS} {_REST}", "(part 1 0 g)", "(= 0 (rank x))"),
-    Rule(
+    _discounted("discounted-sum", mul(_REST, _POWERS), part(1, 0, g), _NUMBER),
+    _discounted("weighted-rest", mul(_POWERS, _REST), part(1, 0, g), _NUMBER),
+    _rule(
         name="incremental/discounted-live-sum",
         law="sum_k where(c[d + k], g^k x[d + k], 0) over the rest of d = y "
         "where y[d] = where(c[d], x[d], 0) + g y[d + 1]",
         reason="Beyond the end of an episode nothing is added, whatever the power there.",
-        left=f'(red "sum" m (map3 "where" (sl d s q) (map2 "mul" (sl d s x) {_POWERS}) z))',
-        right='(lin d 1 (part 1 0 g) (map3 "where" q x (part r 0 z)))',
+        left=total(m, where(sl(d, s, q), mul(_REST, _POWERS), z)),
+        right=lin(d, 1, part(1, 0, g), where(q, x, part(r, 0, z))),
         when=(
-            "(suffix d s)",
-            "(= m (<< 1 (rank x)))",
-            "(counts c (length s))",
-            "(real_cast f)",
-            "(= 0 (& d (dom g)))",
-            "(bounded g)",
-            "(axis g 1 (size 1))",
-            "(= 1 (rank g))",
-            "(= 0 (rank x))",
-            "(= 0 (rank q))",
-            "(= 0.0 (value z))",
-            "(= 0 (& d (dom z)))",
-            "(= r (rank z))",
-            "(= 1 r)",
-            "(axis z r (size 1))",
+            *_COUNTED,
+            bounded(g),
+            *_ONE,
+            _NUMBER,
+            eq(0, rank(q)),
+            eq(0.0, value(z)),
+            not_in(d, dom(z)),
+            eq(r, rank(z)),
+            eq(1, r),
+            axis(z, r, 1),
         ),
         exact="reassociates",
-        valid="inside the box",
-        proof=PROOF,
     ),
-    _discounted("discounted-sums", f"{_REST} {_COLUMN}", "(reshape 1 h g)"),
-    _discounted("weighted-rests", f"{_COLUMN} {_REST}", "(reshape 1 h g)"),
+    _discounted("discounted-sums", mul(_REST, _COLUMN), reshape(1, h, g)),
+    _discounted("weighted-rests", mul(_COLUMN, _REST), reshape(1, h, g)),
 )

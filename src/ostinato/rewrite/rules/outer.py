@@ -6,18 +6,24 @@ of ``k[s]^T v[s]``: a step costs the size of S, not the number of steps before i
 
 from __future__ import annotations
 
-from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.engine.rule import Exactness, Rule, Validity
+from ostinato.rewrite.rules.phrases import *
+from ostinato.rewrite.terms import *
 
-PROOF = "proofs/test_outer.py"
 ONE_STEP = "A running sum of outer products takes one of them per point."
 FIRST = "Keys and values of all steps meet in a matrix that does not grow."
 
-_K, _V = "(sl d s k)", "(sl d s v)"
-_VECTORS = ("(growing s)", "(= 1 (rank k))", "(= 1 (rank v))", "(!= 0 (& d (dom k)))")
-_SUM = f"(mm (tr {_K}) {_V})"
+a, c, d, k, n, q, s, v = variables("a c d k n q s v")
+
+_KEYS, _VALUES = sl(d, s, k), sl(d, s, v)
+_VECTORS = (growing(s), eq(1, rank(k)), eq(1, rank(v)), is_in(d, dom(k)))
+_WIDTH = axis(k, 1, a)
+_SUM = mm(tr(_KEYS), _VALUES)
 
 
-def _rule(name: str, law: str, reason: str, left: str, right: str, *when: str) -> Rule:
+def _rule(name: str, law: str, left: Term, right: Term, *when: Fact, reason: str = FIRST) -> Rule:
+    kept: tuple[Exactness, Validity] = ("distributes", "inside the box")
+    exact, valid = kept if reason is FIRST else ("reassociates", "everywhere")
     return Rule(
         name=f"incremental/{name}",
         law=law,
@@ -25,9 +31,9 @@ def _rule(name: str, law: str, reason: str, left: str, right: str, *when: str) -
         left=left,
         right=right,
         when=(*_VECTORS, *when),
-        exact="distributes" if reason is FIRST else "reassociates",
-        valid="inside the box" if reason is FIRST else "everywhere",
-        proof=PROOF,
+        exact=exact,
+        valid=valid,
+        proof="proofs/test_outer.py",
     )
 
 
@@ -35,34 +41,30 @@ OUTER: tuple[Rule, ...] = (
     _rule(
         "outer-products",
         "k[range]^T v[range] = the sum of k[s]^T v[s] over the range",
-        ONE_STEP,
         _SUM,
-        '(red "sum" 4 (sl d s (map2 "mul" (reshape 1 (cons a (cons (size 1) (nil))) k) '
-        "(reshape 1 (cons (size 1) (cons c (nil))) v))))",
-        "(axis k 1 a)",
-        "(axis v 1 c)",
+        total(4, sl(d, s, mul(column(a, k), row(c, v)))),
+        _WIDTH,
+        axis(v, 1, c),
+        reason=ONE_STEP,
     ),
     _rule(
         "queries-last",
         "(q k[range]^T) v[range] = q (k[range]^T v[range])",
-        FIRST,
-        f"(mm (mm q (tr {_K})) {_V})",
-        f"(mm q {_SUM})",
-        "(filled (size (length s)))",
-        "(axis k 1 a)",
-        "(filled a)",
+        mm(mm(q, tr(_KEYS)), _VALUES),
+        mm(q, _SUM),
+        filled(size(length(s))),
+        _WIDTH,
+        filled(a),
     ),
     _rule(
         "query-last",
         "(k[range] q) v[range] = q (k[range]^T v[range])",
-        FIRST,
-        "(mm (reshape 2 (cons (size 1) (cons n (nil))) "
-        f"(mm {_K} (reshape 1 (cons a (cons (size 1) (nil))) q))) {_V})",
-        f"(mm (reshape 1 (cons (size 1) (cons a (nil))) q) {_SUM})",
-        "(= 1 (rank q))",
-        "(= n (size (length s)))",
-        "(filled n)",
-        "(axis k 1 a)",
-        "(filled a)",
+        mm(reshape(2, sizes(1, n), mm(_KEYS, column(a, q))), _VALUES),
+        mm(row(a, q), _SUM),
+        eq(1, rank(q)),
+        eq(n, size(length(s))),
+        filled(n),
+        _WIDTH,
+        filled(a),
     ),
 )

@@ -11,70 +11,65 @@ import itertools
 from collections.abc import Iterator
 
 from ostinato.rewrite.engine.rule import Exactness, Rule
+from ostinato.rewrite.rules.phrases import *
+from ostinato.rewrite.terms import *
 
-PROOF = "proofs/test_powers.py"
 ONE_FORM = "Products of powers of one count are one power, as discounted sums know it."
 ONE_STEP = "Weighted sums of n-step sums are one multiply-add per step, not a triangle of products."
 
-_COUNT = "(map1 f (leaf k))"
-_COUNTED = ("(counts k (length s))", "(real_cast f)")
-_NUMBERS = ("(= 1 (rank g))", "(axis g 1 (size 1))", "(= 1 (rank h))", "(axis h 1 (size 1))")
-_STEADY = ("(= 0 (& d (dom g)))", "(= 0 (& d (dom h)))")
+d, f, g, h, k, n, s, u, x = variables("d f g h k n s u x")
+
+_COUNT = map1(f, leaf(k))
+_ONE_H = (eq(1, rank(h)), axis(h, 1, 1))
+_NUMBERS = (eq(1, rank(g)), axis(g, 1, 1), *_ONE_H)
 
 
-def _m2(fn: str, a: str, b: str) -> str:
-    return f'(map2 "{fn}" {a} {b})'
+def _power(base: Expression) -> Term:
+    return power(base, _COUNT)
 
 
-def _power(base: str) -> str:
-    return _m2("pow", base, _COUNT)
-
-
-def _rule(name: str, law: str, left: str, right: str, reason: str, *when: str) -> Rule:
-    is_sum = "(lin " in right
-    one: Exactness = "skips zeros" if name.startswith("exponential") else "reassociates"
+def _rule(
+    name: str, law: str, left: Term, right: Term, *when: Fact, exact: Exactness = "reassociates"
+) -> Rule:
+    is_sum = right.head == "lin"
     return Rule(
         name=f"incremental/{name}",
         law=law,
-        reason=reason,
+        reason=ONE_STEP if is_sum else ONE_FORM,
         left=left,
         right=right,
-        when=(*_COUNTED, *when),
-        exact="distributes" if is_sum else one,
+        when=(counts(k, length(s)), real_cast(f), *when),
+        exact="distributes" if is_sum else exact,
         valid="inside the box" if is_sum else "everywhere",
-        proof=PROOF,
+        proof="proofs/test_powers.py",
     )
 
 
 def _forms() -> Iterator[Rule]:
-    both = _power(_m2("mul", "g", "h"))
+    both = _power(mul(g, h))
     law = "g^k h^k = (g h)^k for a count k"
-    yield _rule("powers-of-one-count", law, _m2("mul", _power("g"), _power("h")), both, ONE_FORM)
+    yield _rule("powers-of-one-count", law, mul(_power(g), _power(h)), both)
     law = "g^k x h^k = (g h)^k x for a count k"
-    around = _m2("mul", _m2("mul", _power("g"), "x"), _power("h"))
-    yield _rule("powers-around", law, around, _m2("mul", both, "x"), ONE_FORM)
-    law, power = "exp(k g) = exp(g)^k for a count k", _power('(map1 "exp" g)')
-    for name, product in (("", _m2("mul", _COUNT, "g")), ("-last", _m2("mul", "g", _COUNT))):
-        yield _rule(f"exponential-of-count{name}", law, f'(map1 "exp" {product})', power, ONE_FORM)
+    yield _rule("powers-around", law, mul(mul(_power(g), x), _power(h)), mul(both, x))
+    law = "exp(k g) = exp(g)^k for a count k"
+    for order, product in in_both_orders(_COUNT, g):
+        name = f"exponential-of-count{order}"
+        yield _rule(name, law, exp(product), _power(exp(g)), exact="skips zeros")
 
 
 def _sums() -> Iterator[Rule]:
-    total = f'(red "sum" 1 {_power("h")})'
+    weights = total(1, _power(h))
     law = "sum_k h^k over the rest of d = y where y[d] = 1 + h y[d + 1]"
-    suffix = ("(suffix d s)", "(= 1 (rank h))", "(axis h 1 (size 1))", "(= 0 (& d (dom h)))")
-    unit = "(unit (dtype h) u)"
-    yield _rule("powers-of-rest", law, total, "(lin d 1 (part 1 0 h) u)", ONE_STEP, *suffix, unit)
+    known = (suffix(d, s), *_ONE_H, not_in(d, dom(h)), unit(dtype(h), u))
+    yield _rule("powers-of-rest", law, weights, lin(d, 1, part(1, 0, h), u), *known)
     law = "sum_n h^n sum_{k <= n} g^k x[d + k] = y where y[d] = x[d] sum_n h^n + g h y[d + 1]"
-    facts = ("(suffix d s)", "(= 0 (rank x))", *_NUMBERS, *_STEADY)
-    factor = _m2("mul", "(part 1 0 g)", "(part 1 0 h)")
-    right = f"(lin d 1 {factor} {_m2('mul', 'x', total)})"
+    facts = (suffix(d, s), eq(0, rank(x)), *_NUMBERS, not_in(d, dom(g)), not_in(d, dom(h)))
+    right = lin(d, 1, mul(part(1, 0, g), part(1, 0, h)), mul(x, weights))
     for inner_last, outer_last in itertools.product((False, True), repeat=2):
-        inner = (_power("g"), "(sl d s x)")
-        sums = f'(along1 "sum" 1 n {_m2("mul", *(inner[::-1] if inner_last else inner))})'
-        outer = (_power("h"), sums)
-        left = f'(red "sum" 1 {_m2("mul", *(outer[::-1] if outer_last else outer))})'
+        (_, inner) = list(in_both_orders(_power(g), sl(d, s, x)))[inner_last]
+        (_, outer) = list(in_both_orders(_power(h), along1("sum", 1, n, inner)))[outer_last]
         name = f"weighted-sums{'-last' * outer_last}{'-of-values' * inner_last}"
-        yield _rule(name, law, left, right, ONE_STEP, *facts)
+        yield _rule(name, law, total(1, outer), right, *facts)
 
 
 POWERS: tuple[Rule, ...] = (*_forms(), *_sums())

@@ -8,40 +8,38 @@ taken back out of a sum, and nothing overflows. Infinite greatest values are tre
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.rules.phrases import *
+from ostinato.rewrite.terms import *
 
 HALVES = "A long window takes a few steps: it is two windows of half the length."
 SAFE = "Windows are joined by factors that have to be numbers."
 PROOF = "proofs/test_online.py"
 
+a, c, d, e, h, i, j, k, m, o, p, q, r, s = variables("a c d e h i j k m o p q r s")
+v, w, x, y, z, ns, np = variables("v w x y z ns np")
 
-def _m2(fn: str, a: str, b: str) -> str:
-    return f'(map2 "{fn}" {a} {b})'
 
-
-def _most(s: str) -> str:
+def _most(s: Variable) -> Term:
     """The greatest value of a window."""
-    return f'(red "max" k (sl d {s} x))'
+    return most(k, sl(d, s, x))
 
 
-def _finite(most: str, nothing: str) -> str:
-    return f'(map3 "where" (map1 "isfinite" {most}) {most} {nothing})'
+def _as_row(s: Variable) -> Term:
+    return reshape(r, sizes(1, then=h), _most(s))
 
 
-def _powers(s: str) -> str:
+def _powers(s: Variable) -> Term:
     """The exponentials of a window, shifted by its greatest value."""
-    most = f"(reshape r (cons (size 1) h) {_most(s)})"
-    return f'(map1 "exp" {_m2("sub", f"(sl d {s} x)", _finite(most, "y"))})'
+    return exp(sub(sl(d, s, x), finite(_as_row(s), y)))
 
 
-_SHIFT = _finite(_most("s"), "(reshape 0 o z)")
-
-
-def _power(x: str) -> str:
-    return f'(map1 "exp" {_m2("sub", x, _SHIFT)})'
+def _power(x: Expression) -> Term:
+    """A power with the shift of the whole window."""
+    return exp(sub(x, finite(_most(s), reshape(0, o, z))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,121 +47,93 @@ class _Sum:
     """What is summed up: exponentials alone, times rows, or times vectors."""
 
     name: str
-    terms: str  # of window {s}
-    number: str  # a power beside the sum: {p}
-    value: str  # of one step, beside its power
-    when: tuple[str, ...]
+    when: tuple[Fact, ...]
+    of_values: bool = True
+    column: Callable[[Variable, Term], Term] = lambda s, powers: powers  # over a window
+    number: Callable[[Term], Term] = lambda power: power  # a power beside the sum
 
-    def of(self, s: str) -> str:
-        return f'(red "sum" m {self.terms.format(powers=_powers(s), s=s)})'
+    def terms(self, s: Variable, powers: Term) -> Term:
+        powers = self.column(s, powers)
+        return mul(powers, sl(d, s, v)) if self.of_values else powers
 
-    def scaled(self, power: str, of: str) -> str:
-        return _m2("mul", self.number.format(p=power), of)
+    def of(self, s: Variable) -> Term:
+        return total(m, self.terms(s, _powers(s)))
 
     @property
-    def both(self) -> str:
+    def both(self) -> Term:
         """Two windows of half the length, with the shift of the whole."""
-        far = self.scaled(_power(f"(at d a {_most('p')})"), f"(at d a {self.of('p')})")
-        return _m2("add", self.scaled(_power(_most("p")), self.of("p")), far)
+        near = mul(self.number(_power(_most(p))), self.of(p))
+        far = mul(self.number(_power(at(d, a, _most(p)))), at(d, a, self.of(p)))
+        return add(near, far)
 
     @property
-    def doubled(self) -> str:
-        return f"(case c {self.both} {self.of('p')})"
+    def doubled(self) -> Term:
+        return case(c, self.both, self.of(p))
 
     @property
-    def lengthened(self) -> str:
-        power = self.number.format(p=_power("(at d i x)"))
-        last = _m2("mul", power, self.value) if self.value else power
-        return f"(case j {_m2('add', self.both, last)} {self.doubled})"
+    def lengthened(self) -> Term:
+        power = self.number(_power(at(d, i, x)))
+        last = mul(power, at(d, i, v)) if self.of_values else power
+        return case(j, add(self.both, last), self.doubled)
 
 
-_SUMS = (
-    _Sum("sum-of-powers", "{powers}", "{p}", "", ("(= m (<< 1 (rank x)))",)),
-    _Sum(
-        "softmax-sum",
-        _m2("mul", "{powers}", "(sl d {s} v)"),
-        "{p}",
-        "(at d i v)",
-        ("(= r (rank v))", "(= m (<< 1 (rank v)))"),
+_ALONE = _Sum("sum-of-powers", (eq(m, 1 << rank(x)),), of_values=False)
+_ROWS = _Sum("softmax-sum", (eq(r, rank(v)), eq(m, 1 << rank(v))))
+_LENGTHS = {s: ns, p: np}
+_VECTORS = _Sum(
+    "softmax-sum-of-vectors",
+    (
+        eq(0, r),
+        eq(1, rank(v)),
+        eq(m, 1 << rank(v)),
+        eq(ns, length(s)),
+        eq(np, length(p)),
     ),
-    _Sum(
-        "softmax-sum-of-vectors",
-        _m2("mul", "(reshape 1 (cons (size n{s}) (cons (size 1) (nil))) {powers})", "(sl d {s} v)"),
-        "(reshape 0 (cons (size 1) (nil)) {p})",
-        "(at d i v)",
-        (
-            "(= 0 r)",
-            "(= 1 (rank v))",
-            "(= m (<< 1 (rank v)))",
-            "(= ns (length s))",
-            "(= np (length p))",
-        ),
-    ),
+    column=lambda s, powers: column(size(_LENGTHS[s]), powers),
+    number=beside,
 )
 _HISTORY = (
-    "(!= 0 (& d (dom x)))",
-    "(= r (rank x))",
-    "(= k (<< 1 r))",
-    "(= h (shape x))",
-    "(= e (dtype x))",
-    "(zero e z)",
+    is_in(d, dom(x)),
+    eq(r, rank(x)),
+    eq(k, 1 << r),
+    eq(h, shape(x)),
+    eq(e, dtype(x)),
+    zero(e, z),
 )
+_SHIFT = (ones(r, o), eq(0.0, value(y)), eq(w, rank(y)), eq(w, 1 + r), axis(y, w, 1))
 
 
-def _rule(name: str, law: str, left: str, right: str, *when: str) -> Rule:
+def _rule(name: str, left: Term, right: Term, *when: Fact) -> Rule:
     return Rule(
         name=f"incremental/sliding-{name}",
-        law=law,
+        law="a softmax-weighted sum of a window = those of its halves, with factors for their "
+        "shifts",
         reason=HALVES,
         left=left,
         right=right,
-        when=(
-            *when,
-            *_HISTORY,
-            "(ones r o)",
-            "(= 0.0 (value y))",
-            "(= w (rank y))",
-            "(= w (+ 1 r))",
-            "(axis y w (size 1))",
-        ),
+        when=(*when, *_HISTORY, *_SHIFT),
         exact="reassociates",
         valid="inside the box",
         proof=PROOF,
     )
 
 
-def _rules() -> Iterator[Rule]:
-    law = "a softmax-weighted sum of a window = those of its halves, with factors for their shifts"
-    for each in _SUMS:
-        yield _rule(each.name, law, each.of("s"), each.doubled, "(doubled d s p a c)", *each.when)
-        ranges = "(lengthened d s p a c i j)"
-        yield _rule(
-            f"{each.name}-lengthened", law, each.of("s"), each.lengthened, ranges, *each.when
-        )
+def _joined(each: _Sum) -> Iterator[Rule]:
+    halves, more = doubled(d, s, p, a, c), lengthened(d, s, p, a, c, i, j)
+    yield _rule(each.name, each.of(s), each.doubled, halves, *each.when)
+    yield _rule(f"{each.name}-lengthened", each.of(s), each.lengthened, more, *each.when)
 
 
-_GUARD = f"(reshape r (cons (size 1) h) {_most('s')})"
-_RAW = f'(map1 "exp" {_m2("sub", "(sl d s x)", _GUARD)})'
-_GUARDED = f'(map1 "exp" {_m2("sub", "(sl d s x)", _finite(_GUARD, "(reshape 0 q z)"))})'
-_UNDEFINED = _m2("sub", _most("s"), _most("s"))
-
-
-def _safe(name: str, left: str, right: str, undefined: str, *when: str) -> Rule:
+def _safe(name: str, left: Term, right: Term, undefined: Term, *when: Fact) -> Rule:
     """The sum with 0 instead of an infinite shift, and NaN where that was infinite."""
     return Rule(
         name=f"incremental/sliding-safe-{name}",
         law="sum_s exp(x[s] - m) v[s], m the greatest of the window, = the same with 0 for "
         "an infinite m, + (m - m)",
         reason=SAFE,
-        left=f'(red "sum" m {left})',
-        right=f'(map2 "add" (red "sum" m {right}) {undefined})',
-        when=(
-            "(overlapping d s p a c)",
-            *_HISTORY,
-            "(ones w q)",
-            "(= w (+ 1 r))",
-            *when,
-        ),
+        left=total(m, left),
+        right=add(total(m, right), undefined),
+        when=(overlapping(d, s, p, a, c), *_HISTORY, ones(w, q), eq(w, 1 + r), *when),
         exact="reassociates",
         valid="inside the box",
         proof=PROOF,
@@ -171,18 +141,19 @@ def _safe(name: str, left: str, right: str, undefined: str, *when: str) -> Rule:
 
 
 def _guards() -> Iterator[Rule]:
-    alone, rows, vectors = _SUMS
-    yield _safe(alone.name, _RAW, _GUARDED, _UNDEFINED, *alone.when)
-    column, history = "(reshape 1 (cons (size ns) (cons (size 1) (nil))) {})", "(sl d s v)"
-    for each, place, undefined in (
-        (rows, "{}", _UNDEFINED),
-        (vectors, column, f"(reshape 0 (cons (size 1) (nil)) {_UNDEFINED})"),
-    ):
-        raw, guarded = place.format(_RAW), _m2("mul", place.format(_GUARDED), history)
-        when = [fact for fact in each.when if "np" not in fact]
-        first, last = _m2("mul", raw, history), _m2("mul", history, raw)
-        yield _safe(each.name, first, guarded, undefined, *when)
-        yield _safe(f"{each.name}-swapped", last, guarded, undefined, *when)
+    raw = exp(sub(sl(d, s, x), _as_row(s)))
+    guarded = exp(sub(sl(d, s, x), finite(_as_row(s), reshape(0, q, z))))
+    undefined, history = sub(_most(s), _most(s)), sl(d, s, v)
+    yield _safe(_ALONE.name, raw, guarded, undefined, *_ALONE.when)
+    for each in (_ROWS, _VECTORS):
+        when = [fact for fact in each.when if fact != eq(np, length(p))]
+        first, last = each.terms(s, raw), mul(history, each.column(s, raw))
+        sides = each.terms(s, guarded), each.number(undefined)
+        yield _safe(each.name, first, *sides, *when)
+        yield _safe(f"{each.name}-swapped", last, *sides, *when)
 
 
-SLIDING: tuple[Rule, ...] = (*_rules(), *_guards())
+SLIDING: tuple[Rule, ...] = (
+    *(rule for each in (_ALONE, _ROWS, _VECTORS) for rule in _joined(each)),
+    *_guards(),
+)
