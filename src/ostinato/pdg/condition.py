@@ -91,26 +91,22 @@ def equal(a: ExprLike, b: ExprLike) -> Cond:
 
 def every(*conds: Cond) -> Cond:
     """Conjunction; ``ALWAYS`` disappears and ``NEVER`` decides."""
-    flat: list[Cond] = []
+    flat: dict[Cond, None] = {}
     for cond in conds:
-        for c in cond.of if isinstance(cond, Every) else (cond,):
-            if c == NEVER:
-                return NEVER
-            if c not in flat:
-                flat.append(c)
-    return flat[0] if len(flat) == 1 else Every(tuple(flat))
+        flat |= dict.fromkeys(cond.of if isinstance(cond, Every) else (cond,))
+    if NEVER in flat:
+        return NEVER
+    return next(iter(flat)) if len(flat) == 1 else Every(tuple(flat))
 
 
 def some(*conds: Cond) -> Cond:
     """Disjunction; ``NEVER`` disappears and ``ALWAYS`` decides."""
-    flat: list[Cond] = []
+    flat: dict[Cond, None] = {}
     for cond in conds:
-        for c in cond.of if isinstance(cond, Some) else (cond,):
-            if c == ALWAYS:
-                return ALWAYS
-            if c not in flat:
-                flat.append(c)
-    return flat[0] if len(flat) == 1 else Some(tuple(flat))
+        flat |= dict.fromkeys(cond.of if isinstance(cond, Some) else (cond,))
+    if ALWAYS in flat:
+        return ALWAYS
+    return next(iter(flat)) if len(flat) == 1 else Some(tuple(flat))
 
 
 def negation(cond: Cond) -> Cond:
