@@ -130,16 +130,9 @@ def to_data(certificate: Certificate) -> dict[str, Plain]:
     return {**body, "sum": sum_of(body)}
 
 
-def _plain(data: Mapping[str, object]) -> dict[str, Plain]:
-    return {k: _listed(v) for k, v in data.items()}
-
-
-def _listed(value: object) -> Plain:
-    return list(cast(tuple[Plain, ...], value)) if isinstance(value, tuple) else value
-
-
 def _rule_data(rule: Rule) -> Plain:
-    return _plain(texts_of(rule))
+    values = texts_of(rule).items()
+    return {k: list(cast(tuple[str, ...], v)) if isinstance(v, tuple) else v for k, v in values}
 
 
 def sum_of(body: Mapping[str, Plain]) -> str:

@@ -154,18 +154,6 @@ def _needs_step_down(b: Builder, rest: Value, y: Value) -> Value:
     return b.and_(b.icmp_unsigned("!=", rest, zero), differ)
 
 
-def bit_and(b: Builder, dtype: Int, x: Value, y: Value) -> Value:
-    return b.and_(x, y)
-
-
-def bit_or(b: Builder, dtype: Int, x: Value, y: Value) -> Value:
-    return b.or_(x, y)
-
-
-def bit_xor(b: Builder, dtype: Int, x: Value, y: Value) -> Value:
-    return b.xor(x, y)
-
-
 def left_shift(b: Builder, dtype: Int, x: Value, by: Value) -> Value:
     """``x << by``, and 0 for a shift that is negative or not below the number of bits."""
     safe, is_inside = _shift(b, dtype, by)

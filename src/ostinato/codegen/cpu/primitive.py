@@ -102,9 +102,5 @@ def inner(
     return made
 
 
-def _emit_where(builder: Builder, args: list[Value]) -> Value:
-    return builder.select(*args)
-
-
-where = Written("where", "void", (), _emit_where)
+where = Written("where", "void", (), lambda builder, args: builder.select(*args))
 """``where(condition, x, y)`` without a branch; both sides are cast to their common type."""

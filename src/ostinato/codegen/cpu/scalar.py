@@ -169,9 +169,9 @@ _INTEGER: dict[str, integer.Rule] = {
     "maximum": integer.maximum,
     "floordiv": integer.floordiv,
     "mod": integer.mod,
-    "bitand": integer.bit_and,
-    "bitor": integer.bit_or,
-    "bitxor": integer.bit_xor,
+    "bitand": lambda b, _, x, y: b.and_(x, y),
+    "bitor": lambda b, _, x, y: b.or_(x, y),
+    "bitxor": lambda b, _, x, y: b.xor(x, y),
     "shl": integer.left_shift,
     "shr": integer.right_shift,
 }

@@ -130,14 +130,10 @@ def _decorator(of: Function) -> Iterable[str]:
 
 
 def _definition(of: Definition) -> list[str]:
-    args = [_argument(each) for each in of.args]
+    args = [f'"{each}"' if isinstance(each, str) else str(each) for each in of.args]
     head, single = f"{', '.join(of.names)} = {of.maker}(", ", ".join(args)
     if "\n" not in single:
         return [f"{head}{single})"]
     (only,) = args
     first, *rest = only.splitlines()
     return [head, *(f"{INDENT}{line}" for line in (first, *rest[:-1])), f"{INDENT}{rest[-1]})"]
-
-
-def _argument(of: object) -> str:
-    return f'"{of}"' if isinstance(of, str) else str(of)

@@ -5,7 +5,6 @@ Integers of up to 32 bits become 64 bits in arithmetic; two float32 stay float32
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from ostinato.codegen.cpu.llvm import Builder, Compare
@@ -104,27 +103,21 @@ def arithmetic(b: Builder, op: str, x: Number, y: Number) -> Number:
             raise UnreadableError(f"`{op}` of {dtype}")
         quotient, rest = _floor(b, left, right)
         return Number(dtype, quotient if op == "//" else rest)
-    operations = _float_operations(b) if dtype in FLOATS else _integer_operations(b)
+    if dtype in FLOATS:
+        operations = {"+": b.fadd, "-": b.fsub, "*": b.fmul}
+    else:
+        operations = {"+": b.add, "-": b.sub, "*": b.mul}
     return Number(dtype, operations[op](left, right))
 
 
 _BITS = "&|^"
-Operations = dict[str, Callable[[Value, Value], Value]]
-
-
-def _float_operations(b: Builder) -> Operations:
-    return {"+": b.fadd, "-": b.fsub, "*": b.fmul}
-
-
-def _integer_operations(b: Builder) -> Operations:
-    return {"+": b.add, "-": b.sub, "*": b.mul}
 
 
 def _bitwise(b: Builder, op: str, x: Number, y: Number) -> Number:
     dtype = "bool" if x.dtype == y.dtype == "bool" else promoted(x.dtype, y.dtype)
     if dtype in FLOATS:
         raise UnreadableError(f"bits of {dtype}")
-    made: Operations = {"&": b.and_, "|": b.or_, "^": b.xor}
+    made = {"&": b.and_, "|": b.or_, "^": b.xor}
     return Number(dtype, made[op](*alike(b, x, y, dtype)))
 
 
