@@ -56,7 +56,7 @@ LATE = {
     ("ostinato.compiler.compiled", "ostinato.certificate.document.write"),
     ("ostinato.compiler.compiled", "ostinato.certificate.make.certificate_of"),
     ("ostinato.language.protocols", "ostinato"),
-    ("ostinato.language.surface", "ostinato.inspection.rule_trace"),
+    ("ostinato.language.surface", "ostinato.inspection.rule_questions"),
     ("ostinato.language.surface", "ostinato.optim.optimizer"),
     ("ostinato.language.surface", "ostinato.rewrite.registry"),
     ("ostinato.provenance.place", "ostinato.nn.module"),

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from ostinato.certificate.arena_proof import check_shared
 from ostinato.certificate.order import Loop, Memory, Moment, Read, Slot, Step, Tensor
-from ostinato.certificate.shared import check_shared
 from ostinato.certificate.slots import Misplaced, storage_of
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal
 from ostinato.pdg.index import Dim, ExprLike, expr

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ostinato.certificate.arena_proof import check_places
+from ostinato.certificate.arena_proof import check_places, check_shared
 from ostinato.certificate.document import Certificate, Schedule
 from ostinato.certificate.emitted import check_driver
 from ostinato.certificate.machine import Emission, emission_of
 from ostinato.certificate.order import check_order
-from ostinato.certificate.shared import check_shared
 from ostinato.certificate.slots import Misplaced, check_storage, storage_of
 from ostinato.certificate.spelled import timeline_data
 from ostinato.certificate.timeline import layouts_of, timeline_of

@@ -13,9 +13,8 @@ from rich.table import Table
 
 from ostinato.inspection.proofs import Proofs
 from ostinato.inspection.rule_file import read_rules
+from ostinato.inspection.rule_questions import Ablations, Stats, Trace
 from ostinato.inspection.rule_set import RuleSet, every, examples_of
-from ostinato.inspection.rule_trace import Ablations, Trace
-from ostinato.inspection.stats import Stats
 from ostinato.pdg.errors import OptionError
 from ostinato.rewrite.engine.rule import Rule
 

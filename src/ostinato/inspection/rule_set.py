@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from ostinato.compiler.experiment import Experiment
     from ostinato.compiler.program import Program
     from ostinato.inspection.proofs import Proofs
-    from ostinato.inspection.rule_trace import Ablations, By, Trace
-    from ostinato.inspection.stats import Stats
+    from ostinato.inspection.rule_questions import Ablations, By, Stats, Trace
 import json
 from functools import cache
 from importlib import resources
@@ -51,7 +50,7 @@ class RuleSet(registry.RuleSet):
         A saving is that of the whole program: it is compiled again without the rule.
         Errors: OptionError for a hint that is no extent.
         """
-        from ostinato.inspection.rule_trace import trace
+        from ostinato.inspection.rule_questions import trace
         from ostinato.inspection.stages import subject
 
         return trace(subject(program, hints), self, by)
@@ -61,7 +60,7 @@ class RuleSet(registry.RuleSet):
 
         Without names: each family. Errors: OptionError for an unknown name or hint.
         """
-        from ostinato.inspection.rule_trace import ablate
+        from ostinato.inspection.rule_questions import ablate
         from ostinato.inspection.stages import subject
 
         return ablate(subject(program, hints), self, names)
@@ -71,8 +70,8 @@ class RuleSet(registry.RuleSet):
 
         Errors: OptionError for a hint that is no extent.
         """
+        from ostinato.inspection.rule_questions import stats
         from ostinato.inspection.stages import subject
-        from ostinato.inspection.stats import stats
 
         return stats(subject(program, hints), self)
 

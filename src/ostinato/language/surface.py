@@ -29,7 +29,7 @@ Function = Callable[..., object]
 # Where names stand that annotations mention and that neither their module has at run time, nor the
 # package.
 ELSEWHERE = {
-    "By": "ostinato.inspection.rule_trace",
+    "By": "ostinato.inspection.rule_questions",
     "Mask": "ostinato.language.ragged.mask",
     "Optimizer": "ostinato.optim.optimizer",
     # what a program takes; ot.RuleSet is one of these

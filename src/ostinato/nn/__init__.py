@@ -4,8 +4,7 @@ from ostinato.language.surface import declare
 from ostinato.nn import init
 from ostinato.nn.attention import Attention, attend, rope
 from ostinato.nn.cells import GRU, LSTM, GRUCell, LSTMCell, unroll
-from ostinato.nn.layers import Conv, Embedding, LayerNorm, Linear, RMSNorm, dropout
-from ostinato.nn.mlp import MLP, SwiGLU
+from ostinato.nn.layers import MLP, Conv, Embedding, LayerNorm, Linear, RMSNorm, SwiGLU, dropout
 from ostinato.nn.module import Module, parameter
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Values as formulas, in terms of the values that have names."""
+"""Values as formulas, in terms of the values that have names and that a user wrote."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
+from ostinato.pdg.effects import AFTER
 from ostinato.pdg.functions import ATOM
 from ostinato.pdg.index import expr
 from ostinato.pdg.node import (
+    PURE,
     Affine,
     Along,
     Broadcast,
@@ -24,6 +26,7 @@ from ostinato.pdg.node import (
     Matmul,
     Node,
     Part,
+    Pdg,
     Read,
     Rec,
     Reduce,
@@ -45,7 +48,37 @@ from ostinato.report.drawing.points import (
     where,
     words,
 )
-from ostinato.report.drawing.visible import operands
+
+
+def operands(node: Node) -> tuple[Node, ...]:
+    """The operands of a node but for what only orders a call."""
+    ordered = isinstance(node.op, Host) and node.op.effects != PURE
+    return node.args[1:] if ordered else node.args
+
+
+def roots(pdg: Pdg) -> tuple[Node, ...]:
+    """Results, right sides of the user's equations, and calls with effects."""
+    rights = [n for name, eq in pdg.equations.items() for _, n in eq.cases
+              if not name.startswith(AFTER)]  # fmt: skip
+    calls = [n for n in pdg.nodes() if isinstance(n.op, Host) and n.op.effects != PURE]
+    return (*(n for _, n in pdg.results), *rights, *calls)
+
+
+def visible(pdg: Pdg) -> tuple[Node, ...]:
+    """Every node that a user wrote, operands first."""
+    done: dict[Node, None] = {}
+    stack = [(root, False) for root in reversed(roots(pdg))]
+    while stack:
+        node, ready = stack.pop()
+        if node in done:
+            continue
+        if ready:
+            done[node] = None
+        else:
+            stack.append((node, True))
+            stack += [(arg, False) for arg in reversed(operands(node))]
+    return tuple(done)
+
 
 Text = tuple[str, int]  # and how tightly it binds
 FOLDS = {"sum": "∑", "prod": "∏", "max": "max", "min": "min", "any": "∃", "all": "∀"}

@@ -31,7 +31,7 @@ from ostinato.pdg.node import (
     postorder,
 )
 from ostinato.pdg.text.printer import own_form
-from ostinato.report.drawing.expressions import Expressions
+from ostinato.report.drawing.expressions import Expressions, operands, roots, visible
 from ostinato.report.drawing.points import (
     condition,
     filling,
@@ -40,7 +40,6 @@ from ostinato.report.drawing.points import (
     kind_of,
     point_of,
 )
-from ostinato.report.drawing.visible import operands, roots, visible
 
 WIDEST = 84  # characters up to which places stand in one column
 LONGEST = 66  # characters of an expression before its value gets a line of its own

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from ostinato.pdg.index import Index, expr
 from ostinato.pdg.node import Input, Node, Pdg, Random, Read, Rec
+from ostinato.report.drawing.expressions import operands
 from ostinato.report.drawing.mathematics import Formulas
 from ostinato.report.drawing.points import At, composed, kind_of, point_of, where
-from ostinato.report.drawing.visible import operands
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ from ostinato.rewrite.prove.application import (
     number,
     rename,
 )
-from ostinato.rewrite.prove.guarded import restricted
 from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
 from ostinato.rewrite.prove.normal import real
+from ostinato.rewrite.prove.range_folds import restricted
 from ostinato.rewrite.prove.real_equality import by_cases, divides, fractions_in_segments
 from ostinato.rewrite.prove.setting import Point
 from ostinato.rewrite.prove.term_meaning import Meaning

@@ -17,11 +17,11 @@ from ostinato.rewrite.engine.rule import REAL, Exactness, Rule
 from ostinato.rewrite.prove import asserted
 from ostinato.rewrite.prove.application import Test, Value, key
 from ostinato.rewrite.prove.facts import about_orders, assume, known_inside, situations
-from ostinato.rewrite.prove.guarded import computed, restricted
 from ostinato.rewrite.prove.induction import by_induction, by_steps, one_step, telescoped
 from ostinato.rewrite.prove.integers import Poly, Var, poly
 from ostinato.rewrite.prove.model import difference, rounding
 from ostinato.rewrite.prove.normal import exact, real, signless
+from ostinato.rewrite.prove.range_folds import Form, computed, equal_in_segments, restricted
 from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, computes_with_masks, law, readings
 from ostinato.rewrite.prove.real_equality import (
     by_cases,
@@ -30,7 +30,6 @@ from ostinato.rewrite.prove.real_equality import (
     fractions_in_segments,
     spread,
 )
-from ostinato.rewrite.prove.segments import Form, equal_in_segments
 from ostinato.rewrite.prove.setting import Conflict, Impossible, Misfit, Point, Setting, Unsupported
 from ostinato.rewrite.prove.special_values import Steps, special_difference
 from ostinato.rewrite.prove.term_meaning import Meaning, Undecided

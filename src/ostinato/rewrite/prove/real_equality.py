@@ -35,7 +35,7 @@ from ostinato.rewrite.prove.application import (
 )
 from ostinato.rewrite.prove.integers import Poly, Var, is_less, never_negative, poly
 from ostinato.rewrite.prove.normal import Ring, height, plus, real, ring, term, times
-from ostinato.rewrite.prove.segments import in_segments
+from ostinato.rewrite.prove.range_folds import in_segments
 
 
 def by_cases(left: Value, right: Value) -> bool:

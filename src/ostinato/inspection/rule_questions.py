@@ -1,4 +1,4 @@
-"""Which rules made each kernel, what each of them saves, and the cost without some."""
+"""What rules do to a program: which made each kernel, what they save, how rewriting went."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 from ostinato.codegen.ir.tree import Kernel, computed, leaves
 from ostinato.compiler.kernel_records import nodes_by_statement
 from ostinato.inspection.formatting import bytes_of, more, table, time_of
-from ostinato.inspection.stages import Form, Subject, form_of
+from ostinato.inspection.stages import Form, Subject, form_of, rewritten
 from ostinato.pdg.node import Node
 from ostinato.rewrite.registry import RuleSet
 
@@ -176,3 +176,58 @@ def ablate(about: Subject, rules: RuleSet, names: Sequence[str]) -> Ablations:
             ratio = form.price_ns / whole.price_ns
         found.append(Ablation(name, form.price_ns, ratio, form.peak_bytes))
     return Ablations(whole.price_ns, whole.peak_bytes, tuple(found), about.extents)
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The e-graph, the rules and the search.
+
+    - ``nodes``: operators of the program as written; ``enodes`` and ``classes`` of the saturated
+      graph; ``rows``: all tables after each round, analyses and notes included;
+    - ``matches``: how often each rule that fired did; ``stopped``: why the rounds ended;
+    - ``switches``: choices that local search changed, ``steps``: places that it visited;
+    - ``seconds``: time of each phase.
+    """
+
+    nodes: int
+    enodes: int
+    classes: int
+    rows: tuple[int, ...]
+    matches: Mapping[str, int]
+    stopped: str
+    switches: int
+    steps: int
+    seconds: Mapping[str, float]
+
+    def __str__(self) -> str:
+        fired = sorted(self.matches.items(), key=lambda item: (-item[1], item[0]))
+        size = f"{self.nodes} operators became {self.enodes} e-nodes in {self.classes} classes"
+        rows = ", ".join(f"{n:,}" for n in self.rows)
+        times = [(phase, time_of(1e9 * seconds)) for phase, seconds in self.seconds.items()]
+        return "\n".join(
+            (
+                f"{size}; {len(self.rows)} rounds: {self.stopped}",
+                f"rows after each round: {rows}",
+                f"local search changed {self.switches} choices in {self.steps:,} steps",
+                "",
+                table(("rule", "matches"), [(name, str(count)) for name, count in fired]),
+                "",
+                table(("phase", "time"), times),
+            )
+        )
+
+
+def stats(about: Subject, rules: RuleSet) -> Stats:
+    """Rewrite a program and count."""
+    report = rewritten(about, rules).report
+    return Stats(
+        nodes=len(list(about.pdg.nodes())),
+        enodes=report.enodes,
+        classes=report.classes,
+        rows=tuple(report.saturation.rows),
+        matches={name: count for name, count in report.rules.items() if count},
+        stopped=report.saturation.stopped,
+        switches=report.switches,
+        steps=report.steps,
+        seconds=dict(report.seconds),
+    )
