@@ -27,7 +27,9 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         *("pdg", "machine", "provenance", "report", "runtime", "language", "rewrite", "codegen"),
     ),
     "certificate": ("pdg", "machine", "provenance", "runtime", "rewrite", "codegen", "compiler"),
-    "inspection": ("pdg", "machine", "provenance", "runtime", "rewrite", "codegen", "compiler"),
+    "inspection": (
+        *("pdg", "machine", "provenance", "report", "runtime", "rewrite", "codegen", "compiler"),
+    ),
     "calibration": ("pdg", "machine", "runtime", "language", "codegen", "compiler"),
     "cli": (
         *("pdg", "machine", "report", "runtime", "language", "rewrite", "compiler"),

@@ -3,8 +3,9 @@
 import pytest
 
 import ostinato as ot
-from ostinato.inspection.formatting import bytes_of, table, time_of
+from ostinato.inspection.formatting import bytes_of, table
 from ostinato.pdg.errors import OptionError
+from ostinato.report.kernels import duration
 
 
 def learning() -> ot.Program:
@@ -99,7 +100,7 @@ def test_answers_print_as_tables() -> None:
 
 
 def test_numbers_have_units() -> None:
-    assert [time_of(x) for x in (0.5, 2e3, -3e6, 4.56e9)] == ["0.5 ns", "2 us", "-3 ms", "4.56 s"]
+    assert [duration(x) for x in (0.5, 2e3, -3e6, 4.56e9)] == ["0.5 ns", "2 us", "-3 ms", "4.56 s"]
     assert [bytes_of(x) for x in (None, 0, 1234567)] == ["-", "0 B", "1,234,567 B"]
 
 

@@ -3,7 +3,8 @@
 The arena, at the extents of a layout: two tensors may share bytes if no call of a kernel touches
 both, if within one iteration of the loops around both the calls that touch one all come before
 those that touch the other, with a barrier or on one worker, and if neither keeps a value from one
-iteration to the next. Inputs share their bytes with nobody, results only with what is done before them.
+iteration to the next. Inputs share their bytes with nobody, results only with what is done before
+them.
 
 Tensors in one place: a copy within shared memory moves nothing. The slot holds the value already,
 since the copy's own read finds it there, so only other points of a step write. For every read isl

@@ -1,22 +1,8 @@
-"""Numbers and tables as text."""
+"""Differences, bytes and tables as text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-
-def time_of(ns: float | None) -> str:
-    """Nanoseconds in the unit that suits them; nothing is known where a form has no plan.
-
-    >>> time_of(1234.0), time_of(-2.5e7)
-    ('1.23 us', '-25 ms')
-    """
-    if ns is None:
-        return "-"
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if abs(ns) >= size:
-            return f"{ns / size:.3g} {unit}"
-    return f"{ns:.3g} ns"
 
 
 def more(than: float | None, now: float | None) -> float | None:

@@ -9,9 +9,10 @@ from typing import Literal
 
 from ostinato.codegen.ir.tree import Kernel, computed, leaves
 from ostinato.compiler.kernel_records import nodes_by_statement
-from ostinato.inspection.formatting import bytes_of, more, table, time_of
+from ostinato.inspection.formatting import bytes_of, more, table
 from ostinato.inspection.stages import Form, Subject, form_of, rewritten
 from ostinato.pdg.node import Node
+from ostinato.report.kernels import duration
 from ostinato.rewrite.registry import RuleSet
 
 By = Literal["rule", "family"]
@@ -42,9 +43,9 @@ class KernelTrace:
     rules: tuple[Saving, ...]
 
     def __str__(self) -> str:
-        head = f"{self.name}: {', '.join(self.computes)}; predicted {time_of(self.predicted_ns)}"
+        head = f"{self.name}: {', '.join(self.computes)}; predicted {duration(self.predicted_ns)}"
         rows = [
-            (f"  {s.rule}", str(s.nodes), time_of(s.saved_ns), bytes_of(s.saved_bytes))
+            (f"  {s.rule}", str(s.nodes), duration(s.saved_ns), bytes_of(s.saved_bytes))
             for s in self.rules
         ]
         if not rows:
@@ -69,7 +70,9 @@ class Trace:
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{name}={n}" for name, n in sorted(self.extents.items())) or "no extents"
-        whole = f"predicted {time_of(self.written_ns)} as written, {time_of(self.predicted_ns)} now"
+        whole = (
+            f"predicted {duration(self.written_ns)} as written, {duration(self.predicted_ns)} now"
+        )
         lines = [*map(str, self.kernels), f"{whole}, {bytes_of(self.peak_bytes)}, at {sizes}"]
         if self.others:
             lines.append(f"fired, but made nothing that was chosen: {', '.join(self.others)}")
@@ -148,11 +151,11 @@ class Ablations:
     extents: Mapping[str, int]
 
     def __str__(self) -> str:
-        whole = ("nothing", time_of(self.price_ns), "1.00x", bytes_of(self.peak_bytes))
+        whole = ("nothing", duration(self.price_ns), "1.00x", bytes_of(self.peak_bytes))
         rows = [
             (
                 a.without,
-                time_of(a.price_ns),
+                duration(a.price_ns),
                 "-" if a.ratio is None else f"{a.ratio:.2f}x",
                 bytes_of(a.peak_bytes),
             )
@@ -203,7 +206,7 @@ class Stats:
         fired = sorted(self.matches.items(), key=lambda item: (-item[1], item[0]))
         size = f"{self.nodes} operators became {self.enodes} e-nodes in {self.classes} classes"
         rows = ", ".join(f"{n:,}" for n in self.rows)
-        times = [(phase, time_of(1e9 * seconds)) for phase, seconds in self.seconds.items()]
+        times = [(phase, duration(1e9 * seconds)) for phase, seconds in self.seconds.items()]
         return "\n".join(
             (
                 f"{size}; {len(self.rows)} rounds: {self.stopped}",

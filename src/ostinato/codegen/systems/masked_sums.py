@@ -13,7 +13,7 @@ from dataclasses import replace
 from ostinato.codegen.ir.system import Axis, Call, Literal_, Load, Statement
 from ostinato.codegen.ir.tree import Contraction
 from ostinato.codegen.ir.values import Rewrite
-from ostinato.codegen.systems.axes import coefficient
+from ostinato.codegen.systems.axes import coefficient, is_contiguous
 from ostinato.codegen.systems.prepare import needed
 from ostinato.codegen.target import Target
 from ostinato.pdg.condition import ALWAYS
@@ -68,7 +68,7 @@ def _masked(
     mask, lies = left[0], _lies_as
     if not _is_along_only(mask, leaf.k, s) or not lies(left[1], leaf) or not lies(right[1], leaf):
         return None
-    if leaf.n is None or not _is_contiguous(right[1], leaf.n):
+    if leaf.n is None or not is_contiguous(right[1], leaf.n):
         return None
     product = Call("mul", (left[1], right[1]), s.dtype)
     value = Call("where", (mask, product, Literal_(0.0, s.dtype)), s.dtype)
@@ -112,11 +112,3 @@ def _lies_as(load: Load, leaf: Contraction) -> bool:
 
 def _is_plain(indices: tuple[Expr, ...], axis: Axis) -> bool:
     return all(coefficient(e, axis.index) is not None for e in indices)
-
-
-def _is_contiguous(load: Load, axis: Axis) -> bool:
-    """Whether neighbours along an axis are neighbours in memory."""
-    last = load.axes[-1] if load.axes else None
-    if last is None or coefficient(last, axis.index) != 1:
-        return False
-    return all(axis.index not in dims_of(e) for e in (*load.dims, *load.axes[:-1]))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from ostinato.codegen.ir.extents import Sizes
 from ostinato.codegen.ir.system import Axis, Call, Load, Statement, fresh
 from ostinato.codegen.ir.tree import Contraction, Form
-from ostinato.codegen.systems.axes import coefficient
+from ostinato.codegen.systems.axes import coefficient, is_contiguous
 from ostinato.machine.cost_model import REFERENCE
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, dims_of, expr
@@ -58,18 +58,11 @@ class _Matmuls:
 
     def form(self, r: _Roles) -> Form:
         """How the operands lie; a product without columns is a column of dots."""
-        if r.n is not None and self.innermost(r.right, r.n):
+        if r.n is not None and is_contiguous(r.right, r.n):
             return "broadcast"
-        if self.innermost(r.left, r.k) and self.innermost(r.right, r.k):
+        if is_contiguous(r.left, r.k) and is_contiguous(r.right, r.k):
             return "dots"
         return "plain"
-
-    def innermost(self, load: Load, axis: Axis) -> bool:
-        """Whether neighbours along an axis are neighbours in memory."""
-        last = load.axes[-1] if load.axes else None
-        if last is None or coefficient(last, axis.index) != 1:
-            return False
-        return all(axis.index not in dims_of(e) for e in (*load.dims, *load.axes[:-1]))
 
     def cost(self, s: Statement, r: _Roles) -> float:
         """Nanoseconds of the best form, the copy included."""
