@@ -132,7 +132,7 @@ def to_data(certificate: Certificate) -> dict[str, Plain]:
 
 def _rule_data(rule: Rule) -> Plain:
     values = texts_of(rule).items()
-    return {k: list(cast(tuple[str, ...], v)) if isinstance(v, tuple) else v for k, v in values}
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in values}
 
 
 def sum_of(body: Mapping[str, Plain]) -> str:
