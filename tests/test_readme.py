@@ -24,3 +24,13 @@ def test_every_make_target_of_the_readme_exists() -> None:
     makefile = (ROOT / "Makefile").read_text()
     assert {"demo", "test"} <= targets
     assert [name for name in targets if f"\n{name}:" not in makefile] == []
+
+
+def test_its_figures_are_those_of_the_results() -> None:
+    results = (ROOT / "bench" / "RESULTS.md").read_text().partition("<!-- ppo: generated")[2]
+    size = r"\| ppo_cartpole \| envs 64, steps 128 \|"
+    row = rf"^{size} (\w+) \| ([\d.]+ [Mk]) .*? \| ([\d.]+ x)? ?\|"
+    measured = {row[0]: row[1:] for row in re.findall(row, results, re.MULTILINE)[:6]}
+    table = re.findall(r"^\| (.*) \| ([\d.]+ [Mk]) \| ([\d.]+ x)? ?\|$", README, re.MULTILINE)
+    names = [re.sub(r".*`(\w+)`.*", r"\1", row[0]) for row in table]
+    assert {name: row[1:] for name, row in zip(names, table, strict=True)} == measured
