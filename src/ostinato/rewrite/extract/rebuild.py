@@ -22,11 +22,10 @@ from ostinato.pdg.node import (
     named_if_not,
 )
 from ostinato.pdg.origin import UNKNOWN, Origin
-from ostinato.rewrite.engine.egglog_session import Cell
 from ostinato.rewrite.extract.choose import Selection, Terms
 from ostinato.rewrite.extract.export import EGraph, ENode
 from ostinato.rewrite.load.program_rows import conditions
-from ostinato.rewrite.load.tables import Loaded
+from ostinato.rewrite.load.tables import Loaded, Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,61 +119,73 @@ class _Builder:
 
     def node(self, enode: ENode, args: list[Node]) -> Node:
         op, f, tables = enode.op, enode.fields, self._tables
+        found = computed(enode, args, tables)
+        if found is not None:
+            return found
         match op:
-            case "leaf":
-                return tables.leaves[int(f[0])]
             case "rec":
                 return self.recurrence(int(f[0]))
-            case "map1" | "map2" | "map3":
-                fn, _, dtype = str(f[0]).partition(":")
-                return build.map_node(fn, args, cast(Dtype, dtype) if dtype else None)
-            case "red":
-                axes = [-k - 1 for k in range(args[0].rank) if int(f[1]) >> k & 1]
-                return build.reduce_node(str(f[0]), args[0], axes)
-            case "mm":
-                return build.matmul(args[0], args[1])
-            case "gather":
-                return build.gather(args[0], args[1], -int(f[0]))
-            case _ if op.startswith("host"):
-                like = tables.leaves[int(f[0])]
-                assert isinstance(like.op, Host), f"{like} is no call"
-                return build.host(like.op, args, like)
-            case "along1" | "along2":
-                return build.along(str(f[0]), args, -int(f[1]), tables.expr(int(f[2])))
-            case "cat":
-                return build.concat(args, -int(f[0]))
-            case "case":
-                return build.case(tables.condition(int(f[0])), args[0], args[1])
             case "at" | "sl":
                 dim = tables.dims_in(int(f[0]))[0]
                 return _read(args[0], dim, tables.index(int(f[1])))
-            case "look":
-                return build.read(args[0], tables.reading(int(f[0])))
-            case "scan" | "back":
-                dim = tables.dims_in(int(f[1]))[0]
-                return build.scan(str(f[0]), args[0], dim, op == "back")
-            case "lin":
-                return build.linear(args[0], args[1], tables.dims_in(int(f[0]))[0], bool(f[1]))
-            case _:
-                return self._moved(op, f, args[0])
-
-    def _moved(self, op: str, f: tuple[Cell, ...], x: Node) -> Node:
-        match op:
-            case "tr":
-                return _transpose(x, (-1, -2))
-            case "perm":
-                return _transpose(x, self._tables.permutation(int(f[0])))
-            case "mv":
-                return _transpose(x, build.moving(int(f[0]), int(f[1])))
+            case "tr" | "perm" | "mv":
+                return _transpose(args[0], order_of_axes(enode, tables))
             case "reshape":
-                keep = x.shape[: x.rank - int(f[0])]
-                return _reshape(x, (*keep, *self._graph.shapes[int(f[1])]))
+                keep = args[0].shape[: args[0].rank - int(f[0])]
+                return _reshape(args[0], (*keep, *self._graph.shapes[int(f[1])]))
             case "bcast":
-                return build.broadcast(x, self._graph.shapes[int(f[0])])
+                return build.broadcast(args[0], self._graph.shapes[int(f[0])])
             case "part" | "cut":
-                return build.part(x, -int(f[0]), self._tables.index(int(f[1])))
+                return build.part(args[0], -int(f[0]), tables.index(int(f[1])))
             case _:
                 raise AssertionError(f"no node for {op}")
+
+
+def computed(enode: ENode, args: list[Node], tables: Tables) -> Node | None:
+    """The node of an operator that computes, or reads several dimensions at once; else None."""
+    op, f = enode.op, enode.fields
+    match op:
+        case "leaf":
+            return tables.leaves[int(f[0])]
+        case "map1" | "map2" | "map3":
+            fn, _, dtype = str(f[0]).partition(":")
+            return build.map_node(fn, args, cast(Dtype, dtype) if dtype else None)
+        case "red":
+            axes = [-k - 1 for k in range(args[0].rank) if int(f[1]) >> k & 1]
+            return build.reduce_node(str(f[0]), args[0], axes)
+        case "mm":
+            return build.matmul(args[0], args[1])
+        case "gather":
+            return build.gather(args[0], args[1], -int(f[0]))
+        case _ if op.startswith("host"):
+            like = tables.leaves[int(f[0])]
+            assert isinstance(like.op, Host), f"{like} is no call"
+            return build.host(like.op, args, like)
+        case "along1" | "along2":
+            return build.along(str(f[0]), args, -int(f[1]), tables.expr(int(f[2])))
+        case "cat":
+            return build.concat(args, -int(f[0]))
+        case "case":
+            return build.case(tables.condition(int(f[0])), args[0], args[1])
+        case "look":
+            return build.read(args[0], tables.reading(int(f[0])))
+        case "scan" | "back":
+            return build.scan(str(f[0]), args[0], tables.dims_in(int(f[1]))[0], op == "back")
+        case "lin":
+            return build.linear(args[0], args[1], tables.dims_in(int(f[0]))[0], bool(f[1]))
+        case _:
+            return None
+
+
+def order_of_axes(enode: ENode, tables: Tables) -> tuple[int, ...]:
+    """The permutation of an operator that only moves axes."""
+    match enode.op:
+        case "tr":
+            return (-1, -2)
+        case "perm":
+            return tables.permutation(int(enode.fields[0]))
+        case _:
+            return build.moving(int(enode.fields[0]), int(enode.fields[1]))
 
 
 def _reshape(x: Node, shape: tuple[Expr, ...]) -> Node:

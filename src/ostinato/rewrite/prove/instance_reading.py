@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from ostinato.pdg import build
-from ostinato.pdg.condition import Compare, Every, Negation, Some
 from ostinato.pdg.element import element
-from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
-from ostinato.pdg.node import Dtype, Node, Pdg, Read, Transpose
+from ostinato.pdg.index import Expr, Index, Slice, expr
+from ostinato.pdg.node import Node, Pdg, Read, Transpose
 from ostinato.rewrite.extract.export import EGraph, ENode
+from ostinato.rewrite.extract.rebuild import computed, order_of_axes
 from ostinato.rewrite.load.tables import Loaded
-
-Substitution = tuple[tuple[Dim, Index], ...]
 
 
 class Reading:
@@ -38,68 +34,34 @@ class Reading:
                         break
 
     def node(self, enode: ENode) -> Node:
-        """The node of an e-node."""
+        """The node of an e-node, with every movement as the e-node has it."""
         op, f, tables = enode.op, enode.fields, self.tables
         args = [self._nodes[kid] for kid in enode.kids]
+        found = computed(enode, args, tables)
+        if found is not None:
+            return found
         match op:
-            case "leaf":
-                return tables.leaves[int(f[0])]
             case "rec":
                 known = tables.recs[int(f[0])]
                 x = known.node
                 for dim in reversed(known.axes):
                     x = build.read(x, [(dim, tables.full(dim))])
                 return x
-            case "map1" | "map2" | "map3":
-                fn, _, dtype = str(f[0]).partition(":")
-                return build.map_node(fn, args, cast(Dtype, dtype) if dtype else None)
-            case "red":
-                axes = [-k - 1 for k in range(args[0].rank) if int(f[1]) >> k & 1]
-                return build.reduce_node(str(f[0]), args[0], axes)
-            case "mm":
-                return build.matmul(args[0], args[1])
-            case "gather":
-                return build.gather(args[0], args[1], -int(f[0]))
-            case "along1" | "along2":
-                return build.along(str(f[0]), args, -int(f[1]), tables.expr(int(f[2])))
-            case "cat":
-                return build.concat(args, -int(f[0]))
-            case "case":
-                cond = tables.attributes[int(f[0])]
-                assert isinstance(cond, Compare | Every | Some | Negation), f"{cond} decides"
-                return build.case(cond, args[0], args[1])
-            case "scan" | "back":
-                dim = tables.dims_in(int(f[1]))[0]
-                return build.scan(str(f[0]), args[0], dim, op == "back")
-            case "lin":
-                dim = tables.dims_in(int(f[0]))[0]
-                return build.linear(args[0], args[1], dim, bool(f[1]))
-            case _:
-                return self._moved(enode, args[0])
-
-    def _moved(self, enode: ENode, x: Node) -> Node:
-        op, f, tables = enode.op, enode.fields, self.tables
-        match op:
             case "at" | "sl":
-                return build.read(x, [(tables.dims_in(int(f[0]))[0], tables.index(int(f[1])))])
-            case "look":
-                return build.read(x, cast(Substitution, tables.attributes[int(f[0])]))
-            case "tr":
-                return build.transpose(x, (-1, -2))
-            case "perm":
-                return build.transpose(x, cast(tuple[int, ...], tables.attributes[int(f[0])]))
-            case "mv":
-                return build.transpose(x, build.moving(int(f[0]), int(f[1])))
+                dim = tables.dims_in(int(f[0]))[0]
+                return build.read(args[0], [(dim, tables.index(int(f[1])))])
+            case "tr" | "perm" | "mv":
+                return build.transpose(args[0], order_of_axes(enode, tables))
             case "reshape":
-                return build.reshape(x, self.graph.shapes[int(f[1])], int(f[0]))
+                return build.reshape(args[0], self.graph.shapes[int(f[1])], int(f[0]))
             case "bcast":
-                return build.broadcast(x, self.graph.shapes[int(f[0])])
+                return build.broadcast(args[0], self.graph.shapes[int(f[0])])
             case "part":
                 index = tables.index(int(f[1]))
                 assert isinstance(index, Expr), f"{index} is no point"
-                return element(x, -int(f[0]), index)
+                return element(args[0], -int(f[0]), index)
             case "cut":
-                return cut(x, -int(f[0]), tables.index(int(f[1])))
+                return cut(args[0], -int(f[0]), tables.index(int(f[1])))
             case _:
                 raise AssertionError(f"no node for {op}")
 
