@@ -74,13 +74,9 @@ _CANCEL = (
     _rule("where-same", "where(c, x, x) = x", where(c, x, x), x, _SAME),
     _rule("where-not", "where(not c, x, y) = where(c, y, x)", where(_not(c), x, y), where(c, y, x)),
     _rule("case-same", "x where any condition holds, else x, is x", case(c, x, x), x),
-    _rule(
-        "stop-gradient",
-        "stop_gradient(x) = x once gradients are taken",
-        map1("stop_gradient", x),
-        x,
-    ),
-)
+    _rule("stop-gradient", "stop_gradient(x) = x once gradients are taken",
+          map1("stop_gradient", x), x),
+)  # fmt: skip
 
 
 def _abs(x: Expression) -> Term:
@@ -88,58 +84,31 @@ def _abs(x: Expression) -> Term:
 
 
 _FUNCTIONS = (
-    _rule(
-        "abs-neg",
-        "abs(-x) = abs(x) for numbers with a sign",
-        _abs(neg(x)),
-        _abs(x),
-        eq(e, dtype(x)),
-        ne(e, "uint32"),
-    ),
+    _rule("abs-neg", "abs(-x) = abs(x) for numbers with a sign",
+          _abs(neg(x)), _abs(x), eq(e, dtype(x)), ne(e, "uint32")),
     _rule("abs-abs", "abs(abs(x)) = abs(x)", _abs(_abs(x)), _abs(x)),
     _rule("neg-times-neg", "-x * -y = x y", mul(neg(x), neg(y)), mul(x, y)),
     _rule("log-of-exp", "log(exp(x)) = x", map1("log", exp(x)), x, exact="reassociates"),
     *(
-        _rule(
-            f"truth-as-{inner}-as-{outer}",
-            f"a truth value as {inner} as {outer} = the truth value as {outer}",
-            map1(f"cast:{outer}", map1(f"cast:{inner}", x)),
-            map1(f"cast:{outer}", x),
-            eq("bool", dtype(x)),
-        )
+        _rule(f"truth-as-{inner}-as-{outer}",
+              f"a truth value as {inner} as {outer} = the truth value as {outer}",
+              map1(f"cast:{outer}", map1(f"cast:{inner}", x)), map1(f"cast:{outer}", x),
+              eq("bool", dtype(x)))
         for inner, outer in (("int32", "float32"), ("int32", "float64"), ("float32", "int32"))
     ),
-)
+)  # fmt: skip
 
 _SCALE = (axes(s, 1, 1), axis(x, 1, n), _FILLED)
 _MATRIX = (
     _rule("transpose-product", "(A B)^T = B^T A^T", tr(mm(x, y)), mm(tr(y), tr(x))),
     _rule("product-of-transposes", "A^T B^T = (B A)^T", mm(tr(x), tr(y)), tr(mm(y, x))),
-    _rule(
-        "product-of-scaled",
-        "(s A) B = s (A B) for a number s",
-        mm(mul(x, s), y),
-        mul(mm(x, y), s),
-        *_SCALE,
-        exact="distributes",
-    ),
-    _rule(
-        "product-with-scaled",
-        "A (s B) = s (A B) for a number s",
-        mm(x, mul(y, s)),
-        mul(mm(x, y), s),
-        *_SCALE,
-        exact="distributes",
-    ),
-    _rule(
-        "sum-of-products",
-        "A W + B W = (A + B) W",
-        add(mm(x, w), mm(y, w)),
-        mm(add(x, y), w),
-        eq(shape(x), shape(y)),
-        exact="distributes",
-    ),
-)
+    _rule("product-of-scaled", "(s A) B = s (A B) for a number s",
+          mm(mul(x, s), y), mul(mm(x, y), s), *_SCALE, exact="distributes"),
+    _rule("product-with-scaled", "A (s B) = s (A B) for a number s",
+          mm(x, mul(y, s)), mul(mm(x, y), s), *_SCALE, exact="distributes"),
+    _rule("sum-of-products", "A W + B W = (A + B) W",
+          add(mm(x, w), mm(y, w)), mm(add(x, y), w), eq(shape(x), shape(y)), exact="distributes"),
+)  # fmt: skip
 
 
 def _factored(name: str, law: str, left: Term, right: Term) -> Rule:
@@ -167,36 +136,15 @@ _FOLDS = (
     _factored("factor-first-last", "a b + c a = a (b + c)", mul(x, y), mul(z, x)),
     _factored("factor-last-first", "b a + a c = a (b + c)", mul(y, x), mul(x, z)),
     _factored("factor-left", "a b + a c = a (b + c)", mul(x, y), mul(x, z)),
-    _rule(
-        "factor-right",
-        "b a + c a = (b + c) a",
-        add(mul(y, x), mul(z, x)),
-        mul(add(y, z), x),
-        exact="distributes",
-    ),
-    _rule(
-        "sum-of-negated",
-        "sum(-x) = -sum(x)",
-        total(m, neg(x)),
-        neg(total(m, x)),
-        exact="zero signs",
-    ),
-    _rule(
-        "reshape-twice",
-        "reshape(reshape(x)) = one reshape",
-        reshape(k, h, reshape(r, g, x)),
-        reshape(r, h, x),
-        eq(k, hlen(g)),
-    ),
-    _rule(
-        "reshape-same",
-        "reshape(x) to the shape it has = x",
-        reshape(r, h, x),
-        x,
-        eq(r, rank(x)),
-        eq(h, shape(x)),
-    ),
-)
+    _rule("factor-right", "b a + c a = (b + c) a",
+          add(mul(y, x), mul(z, x)), mul(add(y, z), x), exact="distributes"),
+    _rule("sum-of-negated", "sum(-x) = -sum(x)",
+          total(m, neg(x)), neg(total(m, x)), exact="zero signs"),
+    _rule("reshape-twice", "reshape(reshape(x)) = one reshape",
+          reshape(k, h, reshape(r, g, x)), reshape(r, h, x), eq(k, hlen(g))),
+    _rule("reshape-same", "reshape(x) to the shape it has = x",
+          reshape(r, h, x), x, eq(r, rank(x)), eq(h, shape(x))),
+)  # fmt: skip
 
 _FOLD_TWICE = replace(
     _rule(

@@ -116,26 +116,14 @@ _ONE = (eq(1.0, value(u)), eq(o, shape(u)))
 FACTORS: tuple[Rule, ...] = (
     _noted("factor", _STEP, "seed", scaled(r, y, x), _TYPE),
     _noted("factor-of-sum", _STEP, "seed", affine(r, y, x, a), _TYPE),
-    _noted(
-        "factors",
-        "both operands of a product or a sum are factors",
-        "spread",
-        eq(x, map2(f, y, w)),
-        factor(e, x),
-        arithmetic(f),
-        of=(y, w),
-    ),
-    _noted(
-        "term",
-        "what is added to a multiple of the step before has factors",
-        "seed",
-        affine(r, y, g, x),
-        _TYPE,
-    ),
+    _noted("factors", "both operands of a product or a sum are factors",
+           "spread", eq(x, map2(f, y, w)), factor(e, x), arithmetic(f), of=(y, w)),
+    _noted("term", "what is added to a multiple of the step before has factors",
+           "seed", affine(r, y, g, x), _TYPE),
     *_masked("mask", "b", _TRUTH, where(b, w, _NOTHING)),
     *_masked("unmask", "1 - b", sub(u, _TRUTH), where(b, _NOTHING, w), *_ONE),
     *_arounds(),
     _inside("choice-of-nothing-or-product", _of_nothing),
     _inside("choice-of-product-or-nothing", _or_nothing),
     *_commons(),
-)
+)  # fmt: skip

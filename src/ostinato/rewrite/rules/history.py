@@ -136,86 +136,32 @@ def _new_front(count: int) -> Rule:
 
 
 _AXES = (
-    _rule(
-        "slice-in-place",
-        "x[lo:hi] with its first axis where it is = x[lo:hi]",
-        sl(d, s, x),
-        mv(k, k, sl(d, s, x)),
-    ),
-    _rule(
-        "reshape-inside",
-        "x[lo:hi] with axes behind the range reshaped = reshape(x)[lo:hi]",
-        reshape(q, h, _X),
-        _held(reshape(q, h, x), k - q + w, p - q + w),
-        q < p,
-        eq(w, hlen(h)),
-        not_in(d, hmask(h)),
-    ),
-    _rule(
-        "reshape-behind",
-        "an axis that stays in front of a reshape is no part of it",
-        reshape(q, cons(z, h), y),
-        reshape(q - 1, h, y),
-        eq(y, _X),
-        p <= q,
-        axis(y, q, z),
-    ),
+    _rule("slice-in-place", "x[lo:hi] with its first axis where it is = x[lo:hi]",
+          sl(d, s, x), mv(k, k, sl(d, s, x))),
+    _rule("reshape-inside", "x[lo:hi] with axes behind the range reshaped = reshape(x)[lo:hi]",
+          reshape(q, h, _X), _held(reshape(q, h, x), k - q + w, p - q + w),
+          q < p, eq(w, hlen(h)), not_in(d, hmask(h))),
+    _rule("reshape-behind", "an axis that stays in front of a reshape is no part of it",
+          reshape(q, cons(z, h), y), reshape(q - 1, h, y), eq(y, _X), p <= q, axis(y, q, z)),
     *map(_new_front, (1, 2, 3)),
     _fronts((1,), ()),
     _fronts((u,), (v, w)),
     _fronts((v, w), (u,)),
-    _rule(
-        "repeat-inside",
-        "x[lo:hi] repeated along axes behind the range = repeat(x)[lo:hi]",
-        bcast(h, _X),
-        _held(bcast(h, x)),
-        hlen(h) < p,
-        not_in(d, hmask(h)),
-    ),
-    _rule(
-        "repeat-behind",
-        "an axis that keeps its size is not repeated",
-        bcast(cons(z, h), y),
-        bcast(h, y),
-        eq(y, _X),
-        eq(q, 1 + hlen(h)),
-        p <= q,
-        axis(y, q, z),
-    ),
-    _rule(
-        "part-inside",
-        "x[lo:hi][.., i, ..] = x[.., i, ..][lo:hi]",
-        part(a, j, _X),
-        _held(part(i, j, x), k - 1, _BESIDE),
-        *_INSIDE,
-        not_in(d, mask(j)),
-    ),
-    _rule(
-        "read-inside",
-        "x[lo:hi] at another point of another dimension = x there[lo:hi]",
-        at(e, j, _X),
-        _held(at(e, j, x)),
-        ne(d, e),
-        not_in(e, mask(s)),
-        not_in(d, mask(j)),
-        is_in(e, dom(x)),
-    ),
-    _rule(
-        "transpose-inside",
-        "x[lo:hi].T, the range in front, = x.T[lo:hi]",
-        tr(_X),
-        _held(tr(x)),
-        2 < p,
-    ),
+    _rule("repeat-inside", "x[lo:hi] repeated along axes behind the range = repeat(x)[lo:hi]",
+          bcast(h, _X), _held(bcast(h, x)), hlen(h) < p, not_in(d, hmask(h))),
+    _rule("repeat-behind", "an axis that keeps its size is not repeated",
+          bcast(cons(z, h), y), bcast(h, y), eq(y, _X), eq(q, 1 + hlen(h)), p <= q, axis(y, q, z)),
+    _rule("part-inside", "x[lo:hi][.., i, ..] = x[.., i, ..][lo:hi]",
+          part(a, j, _X), _held(part(i, j, x), k - 1, _BESIDE), *_INSIDE, not_in(d, mask(j))),
+    _rule("read-inside", "x[lo:hi] at another point of another dimension = x there[lo:hi]",
+          at(e, j, _X), _held(at(e, j, x)),
+          ne(d, e), not_in(e, mask(s)), not_in(d, mask(j)), is_in(e, dom(x))),
+    _rule("transpose-inside", "x[lo:hi].T, the range in front, = x.T[lo:hi]",
+          tr(_X), _held(tr(x)), 2 < p),
     *(
-        _rule(
-            f"permute{suffix}",
-            "x[lo:hi] with its axes in another order = x with its axes in another order[lo:hi]",
-            perm(a, _X),
-            _held(right, p=q),
-            known,
-            proof=ORDERS,
-        )
+        _rule(f"permute{suffix}",
+              "x[lo:hi] with its axes in another order = x with its axes in another order[lo:hi]",
+              perm(a, _X), _held(right, p=q), known, proof=ORDERS)
         for suffix, right, known in (
             ("", perm(b, x), around(a, p, q, b)),
             ("-pair", tr(x), around_pair(a, p, q)),
@@ -223,15 +169,11 @@ _AXES = (
         )
     ),
     *(
-        _rule(
-            f"transpose-moves-{own}",
-            "x[lo:hi].T = x[lo:hi] with the range at the other axis",
-            tr(_held(x, p=own)),
-            _held(x, p=other),
-        )
+        _rule(f"transpose-moves-{own}", "x[lo:hi].T = x[lo:hi] with the range at the other axis",
+              tr(_held(x, p=own)), _held(x, p=other))
         for own, other in ((1, 2), (2, 1))
     ),
-)
+)  # fmt: skip
 
 _FOLDS = (
     Rule(
@@ -283,30 +225,15 @@ _SHARED = (not_in(d, dom(w)), eq(h, shape(x)))
 _TABLES = (
     _merged_rows(3),
     _merged_rows(4),
-    _rule(
-        "projection",
-        "x[lo:hi] @ W = (x @ W)[lo:hi]",
-        mm(_held(x, p=2), w),
-        _held(reshape(2, sizes(n), mm(_as_row(2), w)), p=2),
-        *_SHARED,
-        axis(w, 1, n),
-    ),
-    _rule(
-        "projection-of-columns",
-        "W @ x[lo:hi] as columns = (W @ x)[lo:hi] as columns",
-        mm(w, _held(x, p=1)),
-        _held(reshape(2, sizes(n), mm(w, _as_row(1))), p=1),
-        *_SHARED,
-        axis(w, 2, n),
-    ),
-    _rule(
-        "looked-up",
-        "table[x[lo:hi]] = table[x][lo:hi]",
-        gather(p, w, _X),
-        _held(part(p, 0, gather(p, w, _as_row(p)))),
-        *_SHARED,
-    ),
-)
+    _rule("projection", "x[lo:hi] @ W = (x @ W)[lo:hi]",
+          mm(_held(x, p=2), w), _held(reshape(2, sizes(n), mm(_as_row(2), w)), p=2),
+          *_SHARED, axis(w, 1, n)),
+    _rule("projection-of-columns", "W @ x[lo:hi] as columns = (W @ x)[lo:hi] as columns",
+          mm(w, _held(x, p=1)), _held(reshape(2, sizes(n), mm(w, _as_row(1))), p=1),
+          *_SHARED, axis(w, 2, n)),
+    _rule("looked-up", "table[x[lo:hi]] = table[x][lo:hi]",
+          gather(p, w, _X), _held(part(p, 0, gather(p, w, _as_row(p)))), *_SHARED),
+)  # fmt: skip
 
 _START = reshape(0, h, leaf(e))
 _POSITIONS = (

@@ -8,16 +8,16 @@ shape along ``d`` (``sdom``), and laws push only where the value depends on ``d`
 
 from __future__ import annotations
 
-from functools import partial
-
 from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.terms import *
 
 PUSH = "One kernel over an axis instead of one kernel per point."
+ITSELF = "Reading a tensor at every point of a dimension is the tensor itself."
 a, b, d, e, f, h, k, m, n, p, q, r, s = variables("a b d e f h k m n p q r s")
 w, x, y, z = variables("w x y z")
 
-_rule = partial(Rule, proof="proofs/test_pointwise.py", phase="spread")
+_law = Family("vectorize/", "proofs/test_pointwise.py", PUSH, phase="spread")
 
 
 def _pushed(
@@ -26,18 +26,15 @@ def _pushed(
     """``sl(op(a, b)) = op(sl(a), sl(b))`` for an operator that treats leading axes pointwise."""
     args = ", ".join(map(str, names))
     sliced = ", ".join(f"slice(d, {x})" for x in names)
-    return _rule(
-        name=f"vectorize/{op.head}",
-        law=f"slice(d, {op.head}({args})) = {op.head}({sliced})",
-        reason=PUSH,
-        left=sl(d, s, y),
-        right=op(*fields, *(sl(d, s, x) for x in names)),
-        when=(
-            eq(y, op(*fields, *names)),
-            is_in(d, dom(y)),
-            *(not_in(d, sdom(x)) for x in names),
-            *when,
-        ),
+    return _law(
+        op.head,
+        f"slice(d, {op.head}({args})) = {op.head}({sliced})",
+        sl(d, s, y),
+        op(*fields, *(sl(d, s, x) for x in names)),
+        eq(y, op(*fields, *names)),
+        is_in(d, dom(y)),
+        *(not_in(d, sdom(x)) for x in names),
+        *when,
     )
 
 
@@ -47,42 +44,22 @@ _HERE = (eq(a, self(d)), start(d, s), axis(x, k, size(n)), eq(n, length(s)), not
 _NESTED = (not_in(e, mask(s)), not_in(d, mask(q)), not_in(d | e, sdom(x)), eq(r, rank(x)))
 
 VECTORIZE: tuple[Rule, ...] = (
-    _rule(
-        name="vectorize/want",
-        law="x = slice(d, x)[d]",
-        reason="Asks for the vectorised form of a value and reads it back at the point.",
-        left=x,
-        right=part(r + 1, e, sl(d, s, x)),
-        when=(
-            want(x, m),
-            eq(d, innermost(m)),
-            is_in(d, dom(x)),
-            not_in(d, sdom(x)),
-            eq(s, full(d)),
-            eq(e, self(d)),
-            eq(r, rank(x)),
-        ),
-        also=(want(sl(d, s, x), m & ~d),),
-        phase="seed",
-    ),
-    _rule(
-        name="vectorize/recurrence",
-        law="slice(d, x) is a recurrence of its own, defined by slice(d, each case of x)",
-        reason="A recurrence that is parallel over d advances all points of d at once.",
-        left=sl(d, s, rec(r)),
-        right=rec(q),
-        when=(eq(s, full(d)), batch(r, d, q)),
-        also=(live(q),),
-    ),
-    _rule(
-        name="vectorize/definition",
-        law="the twin of x along d is defined by slice(d, each case of x)",
-        reason="Gives the vectorised recurrence its equations.",
-        left=x,
-        right=x,
-        when=(define(r, k, x), batch(r, d, q), live(q), eq(s, full(d))),
-        also=(define(q, k, sl(d, s, x)),),
-    ),
+    _law("want", "x = slice(d, x)[d]",
+         x, part(r + 1, e, sl(d, s, x)),
+         want(x, m), eq(d, innermost(m)), is_in(d, dom(x)), not_in(d, sdom(x)), eq(s, full(d)),
+         eq(e, self(d)), eq(r, rank(x)), also=(want(sl(d, s, x), m & ~d),),
+         reason="Asks for the vectorised form of a value and reads it back at the point.",
+         phase="seed"),
+    _law("recurrence",
+         "slice(d, x) is a recurrence of its own, defined by slice(d, each case of x)",
+         sl(d, s, rec(r)), rec(q),
+         eq(s, full(d)), batch(r, d, q), also=(live(q),),
+         reason="A recurrence that is parallel over d advances all points of d at once."),
+    _law("definition", "the twin of x along d is defined by slice(d, each case of x)",
+         x, x,
+         define(r, k, x), batch(r, d, q), live(q), eq(s, full(d)),
+         also=(define(q, k, sl(d, s, x)),),
+         reason="Gives the vectorised recurrence its equations."),
     _pushed(map1, (f,), (x,)),
     _pushed(map2, (f,), (x, z)),
     _pushed(map3, (f,), (x, z, w)),
@@ -104,38 +81,24 @@ VECTORIZE: tuple[Rule, ...] = (
     _pushed(scan, (f, e), (x,), *_BESIDE),
     _pushed(back, (f, e), (x,), *_BESIDE),
     _pushed(lin, (e, b), (x, z), *_BESIDE),
-    _rule(
-        name="vectorize/shift",
-        law="slice(d in lo..hi, x[d + k]) = slice(d in lo+k..hi+k, x)",
-        reason="A shifted read of a history is another part of the same history.",
-        left=sl(d, s, at(d, a, x)),
-        right=sl(d, q, x),
-        when=(eq(q, shifted(d, s, a)), is_in(d, dom(x))),
-    ),
-    _rule(
-        name="vectorize/point",
-        law="slice(d in 0..n, A[.., d, ..]) = A with that axis in front, where it has n elements",
-        reason="Reading a tensor at every point of a dimension is the tensor itself.",
-        left=sl(d, s, part(k, a, x)),
-        right=mv(k, r, x),
-        when=(*_HERE, eq(r, rank(x)), k < r),
-    ),
-    _rule(
-        name="vectorize/first-point",
-        law="slice(d in 0..n, A[d]) = A where it has n elements",
-        reason="Reading a tensor at every point of a dimension is the tensor itself.",
-        left=sl(d, s, part(k, a, x)),
-        right=x,
-        when=(*_HERE, eq(k, rank(x))),
-    ),
+    _law("shift", "slice(d in lo..hi, x[d + k]) = slice(d in lo+k..hi+k, x)",
+         sl(d, s, at(d, a, x)), sl(d, q, x),
+         eq(q, shifted(d, s, a)), is_in(d, dom(x)),
+         reason="A shifted read of a history is another part of the same history."),
+    _law("point",
+         "slice(d in 0..n, A[.., d, ..]) = A with that axis in front, where it has n elements",
+         sl(d, s, part(k, a, x)), mv(k, r, x), *_HERE, eq(r, rank(x)), k < r, reason=ITSELF),
+    _law("first-point", "slice(d in 0..n, A[d]) = A where it has n elements",
+         sl(d, s, part(k, a, x)), x, *_HERE, eq(k, rank(x)), reason=ITSELF),
     *(
-        _rule(
-            name=f"vectorize/{name}",
-            law="slice(d, slice(e, x)) = slice(e, slice(d, x)) with the first two axes exchanged",
+        _law(
+            name,
+            "slice(d, slice(e, x)) = slice(e, slice(d, x)) with the first two axes exchanged",
+            sl(d, s, sl(e, q, x)),
+            mv(r + 1, r + 2, sl(e, q, sl(d, s, x))),
+            *asked,
+            *_NESTED,
             reason=reason,
-            left=sl(d, s, sl(e, q, x)),
-            right=mv(r + 1, r + 2, sl(e, q, sl(d, s, x))),
-            when=(*asked, *_NESTED),
         )
         for name, reason, asked in (
             (
@@ -150,4 +113,4 @@ VECTORIZE: tuple[Rule, ...] = (
             ),
         )
     ),
-)
+)  # fmt: skip

@@ -134,16 +134,11 @@ _MASK = where(c, w, z)
 _MORE = lengthened(d, s, p, a, c, i, j)
 WEIGHTED: tuple[Rule, ...] = (
     _ahead("index-ahead", "d' - d for d' in d..D is 0, 1, ...", sl(d, s, leaf(a))),
-    _ahead(
-        "count-ahead",
-        "k - d for k in d..D, a part of 0..D, is 0, 1, ...",
-        cut(1, s, leaf(k)),
-        eq(e, full(d)),
-        counts(k, length(e)),
-    ),
+    _ahead("count-ahead", "k - d for k in d..D, a part of 0..D, is 0, 1, ...",
+           cut(1, s, leaf(k)), eq(e, full(d)), counts(k, length(e))),
     *_triangles(),
     *_windows("discounted-window", doubled(d, s, p, a, c), _DOUBLED),
     *_windows("discounted-window-lengthened", _MORE, case(j, _ONE_MORE, _DOUBLED)),
     _masked("masked-row", _MASK, y, y),
     _masked("masked-column", x, _MASK, x),
-)
+)  # fmt: skip
