@@ -16,7 +16,7 @@ Everything is taken modulo 2**32. Source: Salmon et al. 2011, Parallel random nu
 1, 2, 3.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -27,8 +27,8 @@ Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 FloatDtype = Literal["float32", "float64"]
 
 _ROUNDS = 10
-_MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
-_WEYL = np.array([0x9E3779B9, 0xBB67AE85], np.uint32)
+_MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
+_WEYL = 0x9E3779B9, 0xBB67AE85
 _WORD = 0xFFFFFFFF
 
 
@@ -41,21 +41,21 @@ def philox4x32(counter: Words, key: Words) -> Words:
     >>> [hex(word) for word in philox4x32(zeros, zeros[:2]).tolist()]
     ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']
     """
-    x0, x1, x2, x3 = (counter[..., word].astype(np.uint32) for word in range(4))
-    key = key.astype(np.uint32)
+    if counter.ndim == key.ndim == 1:  # one block: in Python's integers ten times faster
+        return np.array(_rounds(counter.tolist(), key.tolist()), np.uint32)
+    words = (np.moveaxis(x.astype(np.uint64), -1, 0) for x in (counter, key))
+    return np.stack([x.astype(np.uint32) for x in _rounds(*words)], axis=-1)
+
+
+def _rounds(counter: Iterable[Any], key: Iterable[Any]) -> tuple[Any, Any, Any, Any]:
+    """The words of a block, or of many: integers of at least 64 bits."""
+    (x0, x1, x2, x3), (k0, k1) = counter, key
     for _ in range(_ROUNDS):
-        first = x0.astype(np.uint64) * _MULTIPLIERS[0]
-        second = x2.astype(np.uint64) * _MULTIPLIERS[1]
-        x0 = _high(second) ^ x1 ^ key[..., 0]
-        x1 = second.astype(np.uint32)
-        x2 = _high(first) ^ x3 ^ key[..., 1]
-        x3 = first.astype(np.uint32)
-        key = key + _WEYL
-    return np.stack([x0, x1, x2, x3], axis=-1)
-
-
-def _high(product: npt.NDArray[np.uint64]) -> Words:
-    return (product >> np.uint64(32)).astype(np.uint32)
+        first, second = x0 * _MULTIPLIERS[0], x2 * _MULTIPLIERS[1]
+        x0, x1 = (second >> 32) ^ x1 ^ k0, second & _WORD
+        x2, x3 = (first >> 32) ^ x3 ^ k1, first & _WORD
+        k0, k1 = (k0 + _WEYL[0]) & _WORD, (k1 + _WEYL[1]) & _WORD
+    return x0, x1, x2, x3
 
 
 def uniform(counter: Words, key: Words, dtype: FloatDtype = "float32") -> Floats:

@@ -17,6 +17,7 @@ import numpy as np
 from ostinato.codegen.loops import primitives
 from ostinato.codegen.loops.expression import (
     FLOATS,
+    SUFFIX,
     Binary,
     Call,
     Compare,
@@ -69,6 +70,10 @@ _COMPUTE: Mapping[str, Callable[[Any, Any], Any]] = {
     "|": lambda x, y: x | y,
     "^": lambda x, y: x ^ y,
 }
+
+
+_NAMES = {type(np.zeros((), name)[()]): name for name in (*SUFFIX, "uint64", "bool")}
+_PLACES = frozenset((int, np.int64))  # the types of most values of a kernel
 
 
 class _Left(Exception):
@@ -336,7 +341,7 @@ def is_integer(x: object) -> bool:
 
 def dtype_of(x: Any) -> str:
     """The type of a value: that of Python's numbers is bool, int64 or float64."""
-    return str(np.asarray(x).dtype.name)
+    return _NAMES.get(type(x)) or str(np.asarray(x).dtype.name)
 
 
 def compute(op: str, x: Any, y: Any) -> Any:
@@ -344,6 +349,8 @@ def compute(op: str, x: Any, y: Any) -> Any:
     if isinstance(x, Poison) or isinstance(y, Poison):
         one, other = (x, y) if isinstance(x, Poison) else (y, x)
         return one.moved(op, int(other)) if is_integer(other) else POISON
+    if type(x) in _PLACES and type(y) in _PLACES and op in "+-*":
+        return np.int64(_signed(_COMPUTE[op](int(x), int(y))))
     left, right = dtype_of(x), dtype_of(y)
     if op == "/":
         dtype = common(left, right)
@@ -352,13 +359,19 @@ def compute(op: str, x: Any, y: Any) -> Any:
         dtype = "bool"
     else:
         dtype = promoted(left, right)
-    a, b = (np.asarray(each).astype(dtype)[()] for each in (x, y))
+    a = x if _NAMES.get(type(x)) == dtype else np.asarray(x).astype(dtype)[()]
+    b = y if _NAMES.get(type(y)) == dtype else np.asarray(y).astype(dtype)[()]
     with np.errstate(all="ignore"):
         if op == "/":
             return a / b
         if op in ("//", "%"):
             return _divided(op, int(a), int(b))
         return _COMPUTE[op](a, b)
+
+
+def _signed(x: int) -> int:
+    """What is left of an integer in 64 bits."""
+    return (x + 2**63) % 2**64 - 2**63
 
 
 def _divided(op: str, x: int, y: int) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,11 @@ class Poison:
 
 
 POISON = Poison()
+
+
+@cache
+def _width(dtype: str) -> int:
+    return np.dtype(STORED.get(dtype, dtype)).itemsize
 
 
 class Trap(Exception):
@@ -129,7 +135,7 @@ class Memory:
         where = self._place(tensor, offset, dtype, "reads")
         self._alone(self.writer[where], tensor, where, "reads what another item wrote")
         self.reader[where] = self.item
-        if np.any(self.holds[where] != self.numbers[tensor]):
+        if {self.numbers[tensor]} != set(self.holds[where].tolist()):
             return POISON
         found: np.generic = self.bytes[where].view(STORED.get(dtype, dtype))[0]
         return np.bool_(found) if dtype == "bool" else found
@@ -146,7 +152,7 @@ class Memory:
             self.bytes[where] = np.array([value], STORED.get(dtype, dtype)).view(np.uint8)
 
     def _place(self, tensor: str, offset: int | Poison, dtype: str, does: str) -> slice:
-        width, area = np.dtype(STORED.get(dtype, dtype)).itemsize, self.areas[tensor]
+        width, area = _width(dtype), self.areas[tensor]
         first = int(offset) * width
         if not area.first <= first <= area.end - width:
             places = f"[{area.first}, {area.end})"
@@ -154,6 +160,6 @@ class Memory:
         return slice(first, first + width)
 
     def _alone(self, who: npt.NDArray[Any], tensor: str, where: slice, does: str) -> None:
-        if np.any((who != NOBODY) & (who != self.item)):
+        if not {NOBODY, self.item}.issuperset(who.tolist()):
             fact = "no barrier is between them"
             raise Trap(f"{does}: `{tensor}` at byte {where.start}, and {fact}")
