@@ -73,7 +73,6 @@ _COMPUTE: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 _NAMES = {type(np.zeros((), name)[()]): name for name in (*SUFFIX, "uint64", "bool")}
-_PLACES = frozenset((int, np.int64))  # the types of most values of a kernel
 
 
 class _Left(Exception):
@@ -344,12 +343,21 @@ def dtype_of(x: Any) -> str:
     return _NAMES.get(type(x)) or str(np.asarray(x).dtype.name)
 
 
+def _is_place(x: object) -> bool:
+    """Whether a value has the type of most values of a kernel, those of addresses."""
+    return type(x) is int or type(x) is np.int64
+
+
+def _converted(x: Any, dtype: str) -> Any:
+    return x if _NAMES.get(type(x)) == dtype else np.asarray(x).astype(dtype)[()]
+
+
 def compute(op: str, x: Any, y: Any) -> Any:
     """Arithmetic on two numbers, in the type that they have in common; integers wrap."""
     if isinstance(x, Poison) or isinstance(y, Poison):
         one, other = (x, y) if isinstance(x, Poison) else (y, x)
         return one.moved(op, int(other)) if is_integer(other) else POISON
-    if type(x) in _PLACES and type(y) in _PLACES and op in "+-*":
+    if _is_place(x) and _is_place(y) and op in "+-*":
         return np.int64(_signed(_COMPUTE[op](int(x), int(y))))
     left, right = dtype_of(x), dtype_of(y)
     if op == "/":
@@ -359,8 +367,7 @@ def compute(op: str, x: Any, y: Any) -> Any:
         dtype = "bool"
     else:
         dtype = promoted(left, right)
-    a = x if _NAMES.get(type(x)) == dtype else np.asarray(x).astype(dtype)[()]
-    b = y if _NAMES.get(type(y)) == dtype else np.asarray(y).astype(dtype)[()]
+    a, b = _converted(x, dtype), _converted(y, dtype)
     with np.errstate(all="ignore"):
         if op == "/":
             return a / b

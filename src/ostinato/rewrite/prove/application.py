@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never
+from functools import cached_property
+from typing import assert_never, cast
 
 from ostinato.rewrite.prove.integers import Poly, Renaming, Var
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class _Keyed:
+    @cached_property
+    def key(self) -> str:
+        return _text(cast("Value", self))
+
+
+@dataclass(frozen=True)
+class Leaf(_Keyed):
     """An element of an arbitrary tensor at a point: ``coordinates`` by name of dimension."""
 
     name: str
@@ -20,23 +27,23 @@ class Leaf:
     is_truth: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+@dataclass(frozen=True)
+class Number(_Keyed):
     """A literal, or the value of an index expression."""
 
     of: Fraction | Poly
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+@dataclass(frozen=True)
+class Call(_Keyed):
     """An elementwise function; names that no table knows stand for any function."""
 
     fn: str
     args: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+@dataclass(frozen=True)
+class Fold(_Keyed):
     """A fold of ``body`` over variables, in the order of the axes they stand for."""
 
     fn: str
@@ -44,8 +51,8 @@ class Fold:
     body: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Recursion:
+@dataclass(frozen=True)
+class Recursion(_Keyed):
     """``y[e] = body + factor * y[e - 1]`` (``+ 1`` in reverse) at ``at``; zero outside the box."""
 
     reverse: bool
@@ -75,8 +82,8 @@ class Less:
 Test = Unknown | Less
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+@dataclass(frozen=True)
+class Choice(_Keyed):
     """``yes`` where the test holds, else ``no``; the other one is not evaluated."""
 
     test: Test
@@ -184,6 +191,10 @@ def _renamed(test: Test, by: Renaming) -> Test:
 
 def key(value: Value) -> str:
     """A text that equal values share (bound variables included)."""
+    return value.key
+
+
+def _text(value: Value) -> str:
     match value:
         case Leaf(name, coordinates, element):
             at = ",".join(f"{d}={p.key}" for d, p in coordinates)

@@ -8,6 +8,8 @@ is what its definition says: at its first step, which reads no other, and at eve
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ostinato.pdg.functions import POSITIONS
 from ostinato.rewrite.prove.application import (
     Call,
@@ -22,6 +24,7 @@ from ostinato.rewrite.prove.application import (
     number,
     rename,
 )
+from ostinato.rewrite.prove.general import Claims, generalized
 from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
 from ostinato.rewrite.prove.normal import real
 from ostinato.rewrite.prove.range_folds import restricted
@@ -32,22 +35,29 @@ from ostinato.rewrite.prove.term_operators import Element, Tensor, thin
 from ostinato.rewrite.relations.sexpr import Tree
 
 
-def by_induction(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -> bool:
+def by_induction(
+    meaning: Meaning, sides: tuple[Tree, Tree], element: Element, claims: Claims
+) -> bool:
     """Whether the left side is the scan or the linear recurrence on the right."""
+
+    def follows(now: Value, carried: Value, entering: Value) -> bool:
+        pair = now, Call("add", (carried, entering))
+        return any(claims.once("a step", _is_step, x) for x in (generalized(*pair), pair))
+
     left, (setting, point) = meaning.of(sides[0]), (meaning.setting, meaning.setting.point())
     match sides[1]:
         case ("scan", '"sum"', name, x):
             dim = meaning.dim(name)
             before, here = left.at(point.moved(dim, point[dim] - 1), element), point[dim]
             entering = meaning.of(x).at(point, element)
-            return never_negative(here) and _equal(left.at(point, element), before, entering)
+            return never_negative(here) and follows(left.at(point, element), before, entering)
         case ("back", '"sum"', name, x) if setting.inside:
             dim = meaning.dim(name)
             after = left.at(point.moved(dim, point[dim] + 1), element)
             entering = meaning.of(x).at(point, element)
-            return _equal(left.at(point, element), after, entering)
+            return follows(left.at(point, element), after, entering)
         case ("lin", name, flag, g, a) if setting.inside and setting.is_first is not None:
-            return _by_definition(meaning, sides, element)
+            return _by_definition(meaning, sides, element, follows)
         case ("lin", name, flag, g, a) if setting.inside:
             dim, reverse = meaning.dim(name), bool(meaning.number(flag))
             start = setting.extent(dim) if reverse else poly(-1)
@@ -56,7 +66,7 @@ def by_induction(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -
             nearby = point.moved(dim, point[dim] + (1 if reverse else -1))
             factor, body = (_element(meaning.of(t), point, element) for t in (g, a))
             carried = Call("mul", (factor, left.at(nearby, element)))
-            return _equal(left.at(point, element), carried, body)
+            return follows(left.at(point, element), carried, body)
         case _:
             return False
 
@@ -142,11 +152,16 @@ def one_step(
     return now, Call("add", (carried, entering))
 
 
-def _by_definition(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -> bool:
+def _by_definition(
+    meaning: Meaning,
+    sides: tuple[Tree, Tree],
+    element: Element,
+    follows: Callable[[Value, Value, Value], bool],
+) -> bool:
     """Whether the definition of a recurrence is one step of a linear recurrence."""
     match one_step(meaning, sides, element):
         case (now, Call("add", (carried, entering))) if not meaning.setting.is_first:
-            return _equal(now, carried, entering)
+            return follows(now, carried, entering)
         case (now, entering):
             return key(real(now)) == key(real(entering))
         case _:
@@ -159,15 +174,24 @@ def _element(x: Tensor, point: Point, element: Element) -> Value:
 
 def _equal(now: Value, carried: Value, entering: Value) -> bool:
     """Whether ``now = carried + entering``, splitting sums at either end."""
-    now, carried = restricted(now), restricted(carried)
-    step = Call("add", (carried, entering))
+    return _is_step(now, Call("add", (carried, entering))) != ""
+
+
+def _is_step(now: Value, step: Value) -> str:
+    """A method if a value is a sum of two, "" if not: sums are split at either end."""
+    match step:
+        case Call("add", (carried, entering)):
+            now, step = restricted(now), Call("add", (restricted(carried), entering))
+        case _:
+            raise AssertionError(f"{key(step)} is no step")
     if divides(step):
-        return fractions_in_segments(now, step)
+        return "induction" if fractions_in_segments(now, step) else ""
     ends = ((first, last) for first in (None, True, False) for last in (None, True, False))
     pairs = [(split(now, a), split(step, b)) for a, b in ends]
     if any(key(real(a)) == key(real(b)) for a, b in pairs):
-        return True
-    return _has_place(now) and any(by_cases(real(a), real(b)) for a, b in pairs)
+        return "induction"
+    is_place = _has_place(now) and any(by_cases(real(a), real(b)) for a, b in pairs)
+    return "induction" if is_place else ""
 
 
 def _has_place(value: Value) -> bool:

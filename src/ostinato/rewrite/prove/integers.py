@@ -20,7 +20,10 @@ class Var:
     is_size: bool = False
     least: int = 1
 
-    @cached_property
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @property
     def key(self) -> str:
         return self.name
 
@@ -199,7 +202,7 @@ def poly(value: Poly | Atom | int) -> Poly:
 def _collected(terms: Iterable[tuple[Monomial, int]]) -> Poly:
     total: dict[Monomial, int] = {}
     for monomial, k in terms:
-        ordered = tuple(sorted(monomial, key=lambda a: a.key))
+        ordered = tuple(sorted(monomial, key=lambda a: a.key)) if len(monomial) > 1 else monomial
         total[ordered] = total.get(ordered, 0) + k
     kept = [(m, k) for m, k in total.items() if k]
     return Poly(tuple(sorted(kept, key=lambda t: [a.key for a in t[0]])))

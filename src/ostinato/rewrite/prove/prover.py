@@ -11,12 +11,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from ostinato.rewrite.engine.rule import REAL, Exactness, Rule
 from ostinato.rewrite.prove import asserted
 from ostinato.rewrite.prove.application import Test, Value, key
 from ostinato.rewrite.prove.facts import about_orders, assume, known_inside, situations
+from ostinato.rewrite.prove.general import generalized
 from ostinato.rewrite.prove.induction import by_induction, by_steps, one_step, telescoped
 from ostinato.rewrite.prove.integers import Poly, Var, poly
 from ostinato.rewrite.prove.model import difference, rounding
@@ -299,39 +301,51 @@ def _is_proved(
     element: Element,
 ) -> bool:
     form = _FORMS[found.rule.exact]
-    if key(form(values[0])) == key(form(values[1])) or (
-        key(form(computed(values[0]))) == key(form(computed(values[1])))
-    ):
-        found.methods.add("normal form")
-        return True
-    if equal_in_segments(*values, form):
-        found.methods.add("ranges cut where they end")
-        return True
-    if form is real and fractions_in_segments(*values):
-        found.methods.add("ranges cut where they end")
-        return True
-    if form is real and equal_in_segments(real(values[0]), real(values[1]), real):
-        found.methods.add("ranges cut where they end")  # what folds have in common is outside
-        return True
-    if form is real and (by_induction(meaning, sides, element) or by_steps(*values)):
-        found.methods.add("induction")
-        return True
-    if form is real and key(real(values[0])) == key(real(telescoped(values[1]))):
-        found.methods.add("induction")
-        return True
-    if form is real and equal_in_parts(*values):
-        found.methods.add("ranges cut where they end")
-        return True
-    if form is real and key(real(_apart(values[0]))) == key(real(_apart(values[1]))):
-        found.methods.add("ranges cut where they end")
-        return True
-    if form is real and by_cases(*map(_apart, values)):
-        found.methods.add("cases of truth values")
-        return True
-    if form is real and equal_scalars(*values):
-        found.methods.add("identities of functions")
-        return True
-    return False
+    once, directly, in_parts = found.claims.once, partial(_directly, form), partial(_in_parts, form)
+    general = generalized(*values)
+    method = once("directly", directly, general)
+    if not method and form is real and by_induction(meaning, sides, element, found.claims):
+        method = "induction"
+    method = (
+        method
+        or once("in parts", in_parts, general)
+        or once("directly", directly, values)
+        or once("in parts", in_parts, values)
+    )
+    found.methods |= {method} - {""}
+    return method != ""
+
+
+def _directly(form: Form, left: Value, right: Value) -> str:
+    """The method that shows two values equal, of those that are tried before an induction."""
+    if key(form(left)) == key(form(right)):
+        return "normal form"
+    if key(form(computed(left))) == key(form(computed(right))):
+        return "normal form"
+    if equal_in_segments(left, right, form):
+        return "ranges cut where they end"
+    if form is not real:
+        return ""
+    if fractions_in_segments(left, right):
+        return "ranges cut where they end"
+    is_cut = equal_in_segments(real(left), real(right), real)  # what folds share is outside
+    return "ranges cut where they end" if is_cut else ""
+
+
+def _in_parts(form: Form, left: Value, right: Value) -> str:
+    """The method that shows two real values equal, of those that are tried at last."""
+    if form is not real:
+        return ""
+    if by_steps(left, right) or key(real(left)) == key(real(telescoped(right))):
+        return "induction"
+    if equal_in_parts(left, right):
+        return "ranges cut where they end"
+    a, b = _apart(left), _apart(right)
+    if key(real(a)) == key(real(b)):
+        return "ranges cut where they end"
+    if by_cases(a, b):
+        return "cases of truth values"
+    return "identities of functions" if equal_scalars(left, right) else ""
 
 
 def _apart(value: Value) -> Value:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ostinato.pdg.functions import FOLDS
 from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.prove.general import Claims
 from ostinato.rewrite.prove.said import FIELDS, equations
 from ostinato.rewrite.prove.setting import Setting, Size, one
 from ostinato.rewrite.relations import saying
@@ -61,6 +62,7 @@ class Law:
     folds: set[str] = field(default_factory=set[str])  # texts that name a fold
     thin: set[str] = field(default_factory=set[str])  # tensors that may have axes of size 1
     methods: set[str] = field(default_factory=set[str])  # what showed that the sides are equal
+    claims: Claims = field(default_factory=Claims)  # what was shown in other readings
     asked: list[Row | None] = field(default_factory=lambda: list[Row | None]())  # of the facts
 
     @property
