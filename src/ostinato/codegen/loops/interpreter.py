@@ -72,7 +72,9 @@ _COMPUTE: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-_NAMES = {type(np.zeros((), name)[()]): name for name in (*SUFFIX, "uint64", "bool")}
+_NAMES: Mapping[type, str] = {
+    type(np.zeros((), name)[()]): name for name in (*SUFFIX, "uint64", "bool")
+}
 
 
 class _Left(Exception):
@@ -338,7 +340,7 @@ def is_integer(x: object) -> bool:
     return isinstance(x, int | np.integer)
 
 
-def dtype_of(x: Any) -> str:
+def dtype_of(x: object) -> str:
     """The type of a value: that of Python's numbers is bool, int64 or float64."""
     return _NAMES.get(type(x)) or str(np.asarray(x).dtype.name)
 
@@ -348,7 +350,7 @@ def _is_place(x: object) -> bool:
     return type(x) is int or type(x) is np.int64
 
 
-def _converted(x: Any, dtype: str) -> Any:
+def _converted(x: object, dtype: str) -> Any:
     return x if _NAMES.get(type(x)) == dtype else np.asarray(x).astype(dtype)[()]
 
 
