@@ -16,11 +16,14 @@ NAP_S = 0.02
 GRACE_S = 3e-4  # in which the others of a run return, if they have processors
 
 
-class _Hand:
-    """A background thread that does one job after the other, and is idle between them."""
+class Hand:
+    """A background thread that does one job after the other, and is idle between them.
 
-    idle: ClassVar[list[_Hand]] = []
-    busy: ClassVar[set[_Hand]] = set()
+    All runs share these threads, long ones and brief ones.
+    """
+
+    idle: ClassVar[list[Hand]] = []
+    busy: ClassVar[set[Hand]] = set()  # with the part of a run that they must end
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -31,38 +34,40 @@ class _Hand:
             self._jobs.get()()
 
     @classmethod
-    def take(cls) -> _Hand:
+    def take(cls) -> Hand:
         """An idle thread, or a new one."""
         try:
             return cls.idle.pop()
         except IndexError:
             return cls()
 
-    def do(self, job: Callable[[], None], ended: threading.Lock) -> None:
-        """Begin a job; ``ended`` is held until it is over."""
-        ended.acquire()
-        _Hand.busy.add(self)
+    def do(self, job: Callable[[], object], ended: threading.Lock | None = None) -> None:
+        """Begin a job; ``ended``, of a part of a run, is held until it is over."""
+        if ended is not None:
+            ended.acquire()
+            Hand.busy.add(self)
 
         def work() -> None:
             try:
                 job()
             finally:
-                _Hand.busy.discard(self)
-                _Hand.idle.append(self)
-                ended.release()
+                Hand.busy.discard(self)
+                Hand.idle.append(self)
+                if ended is not None:
+                    ended.release()
 
         self._jobs.put(work)
 
 
 def working() -> int:
     """How many workers of this process are in a run."""
-    return len(_Hand.busy)
+    return len(Hand.busy)
 
 
 def _forget() -> None:
     """A forked process has none of the threads."""
-    _Hand.idle.clear()
-    _Hand.busy.clear()
+    Hand.idle.clear()
+    Hand.busy.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -98,7 +103,7 @@ class Workers:
         self._mine = partial(self._work, entry, 0, *shared) if is_brief else None
         first = 1 if is_brief else 0
         self._ended = [threading.Lock() for _ in range(first, count)]
-        hands = [_Hand.take() for _ in self._ended]
+        hands = [Hand.take() for _ in self._ended]
         for tid, (hand, ended) in enumerate(zip(hands, self._ended, strict=True), first):
             hand.do(partial(self._work, entry, tid, *shared), ended)
 

@@ -15,11 +15,9 @@ import ctypes
 import math
 import os
 import platform
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from queue import SimpleQueue
+from functools import cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +26,7 @@ from ostinato.runtime.build import objects, optimise
 from ostinato.runtime.build.linking import SYMBOL, Entry, Library, key_of, named
 from ostinato.runtime.disk import folder
 from ostinato.runtime.run.arrays import empty_arena
+from ostinato.runtime.run.blocking_pool import Hand
 from ostinato.runtime.run.cores import available_cores
 
 ASLEEP, LOOKING, POSTED, HELD, TAKEN = range(5)
@@ -177,33 +176,26 @@ LOOKS = 16_000  # before a thread sleeps: 0.2 ms or so, longer than Python is be
 
 
 class Post:
-    """A thread that serves brief runs, and the slot through which it is told what to do."""
+    """A slot through which a thread that looks at it is told to do its part of a brief run."""
 
-    looking: list[Post]  # or asleep since; no run has them
+    looking: list[Post]  # or left since; no run has them
     late: list[Post]  # those that have not returned from a run that is over
 
     def __init__(self) -> None:
         self.state: npt.NDArray[np.int64] = empty_arena(SLOT_BYTES).view(np.int64)
         self.state[:] = ASLEEP
         self.address = self.state.ctypes.data
-        self._calls: SimpleQueue[None] = SimpleQueue()
         self._serve = _native(SERVE, 2)  # an error is the caller's
         self.memory: object = None  # what a late one may touch
-        threading.Thread(target=self._work, daemon=True).start()
-
-    def _work(self) -> None:
-        looks = LOOKS if available_cores() > 1 else 1
-        while True:
-            self._calls.get()
-            self._serve.function(self.address, looks)
 
     def wake(self) -> None:
-        """Let the thread look for work until it is given some."""
+        """Let a thread look for work until it is given some."""
+        looks = LOOKS if available_cores() > 1 else 1
         self.state[0] = HELD
-        self._calls.put(None)
+        Hand.take().do(partial(self._serve.function, self.address, looks))
 
     def let_go(self) -> None:
-        """Let the thread sleep if nobody needs it."""
+        """Let the thread leave if nobody needs it."""
         if self.state[0] == HELD:
             self.state[0] = LOOKING
 
