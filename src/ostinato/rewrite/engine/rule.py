@@ -66,6 +66,10 @@ class Rule:
     proof: str = ""
     phase: Phase = "rewrite"
 
+    def __hash__(self) -> int:
+        # every compilation asks for the hashes of all rules, which have many facts
+        return hash((self.name, self.left, self.right))
+
     @property
     def family(self) -> str:
         return self.name.partition("/")[0]
