@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-
-from ostinato.rewrite.prove.overview import methods_in
+from proofs.overview import methods_in
 
 
 @pytest.fixture(scope="session")

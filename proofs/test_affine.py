@@ -1,8 +1,8 @@
 """Laws of recurrences whose step is affine: what a step does, and what the recurrence then is."""
 
 import pytest
+from proofs.overview import method
 
-from ostinato.rewrite.prove.overview import method
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.registry import every_rule
 

@@ -1,8 +1,8 @@
 """Laws of arithmetic: bit for bit where a rule says exact, over the reals where it reassociates."""
 
 import pytest
+from proofs.overview import method
 
-from ostinato.rewrite.prove.overview import method
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.registry import every_rule
 

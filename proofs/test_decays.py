@@ -1,8 +1,8 @@
 """Sums with weights that decay: by induction over the steps, the weights counted from the point."""
 
 import pytest
+from proofs.overview import method
 
-from ostinato.rewrite.prove.overview import method
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.registry import every_rule
 

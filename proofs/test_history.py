@@ -1,8 +1,8 @@
 """Laws of histories: what is done to the elements of a range that grows, axis by axis."""
 
 import pytest
+from proofs.overview import method
 
-from ostinato.rewrite.prove.overview import method
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.registry import every_rule
 

@@ -1,8 +1,8 @@
 """Laws of vectorisation, views and matrix products: both sides are the same elements."""
 
 import pytest
+from proofs.overview import method
 
-from ostinato.rewrite.prove.overview import method
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.registry import every_rule
 

@@ -1,8 +1,8 @@
 """Discounted sums with weights by index, or as rows of a matrix: by induction over the steps."""
 
 import pytest
+from proofs.overview import method
 
-from ostinato.rewrite.prove.overview import method
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.registry import every_rule
 

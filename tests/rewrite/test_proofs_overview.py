@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from proofs.overview import method, methods_in, overview, row
 
 from ostinato.rewrite.engine.rule import Rule
-from ostinato.rewrite.prove.overview import method, methods_in, overview, row
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.registry import every_rule
 

@@ -40,8 +40,6 @@ from ostinato.machine.profile import LEVELS, TYPICAL_EXTENT, Profile
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.index import Dim, Extent, dims_of
 
-OPERATIONS = ("products", "elementwise", "functions", "draws")  # of one number each
-
 
 def _counts() -> dict[str, float]:
     return defaultdict[str, float](float)

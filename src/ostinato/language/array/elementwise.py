@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ostinato.language.array.dtypes import Operand, accepted, common_dtype, convert, convert_all
 from ostinato.language.array.movement import broadcast_to, broadcast_together, expand
 from ostinato.pdg import build
@@ -76,14 +74,6 @@ def truth(cond: Cond) -> Node:
     """Return a condition as a boolean tensor."""
     yes = build.const(True, "bool")
     return yes if cond == ALWAYS else build.case(cond, yes, build.const(False, "bool"))
-
-
-def fold_operands(fn: str, operands: Sequence[Operand], where: str = "") -> Node:
-    """Return an associative function of two or more operands, from the left."""
-    out = elementwise(fn, operands[0], operands[1], where=where)
-    for x in operands[2:]:
-        out = elementwise(fn, out, x, where=where)
-    return out
 
 
 def one_hot(index: Node, size: Expr, dtype: Dtype, where: str = "") -> Node:

@@ -7,7 +7,7 @@ spelling: what is read must be spelled as it would be written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard, TypeVar, assert_never
 
@@ -298,7 +298,3 @@ class Spelling:
 
 def integers(data: Plain, what: str) -> tuple[int, ...]:
     return tuple(integer(n, what) for n in items(data, what))
-
-
-def natural_numbers(data: Plain, what: str) -> Mapping[str, int]:
-    return mapping(data, what, natural)

@@ -24,7 +24,6 @@ from ostinato.rewrite.load.components import Chain
 from ostinato.rewrite.load.tables import Loaded
 
 Name = tuple[int, int] | int  # a recurrence id and one of its cases, or the number of an output
-KNOWN_NS = 1e-3  # using what exists costs no more than a view
 
 
 @dataclass(frozen=True, slots=True)
