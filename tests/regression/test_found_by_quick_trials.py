@@ -174,3 +174,14 @@ def test_a_sort_reads_a_recurrence_whose_cases_are_apart_as_a_whole() -> None:
     )
     recipe = Recipe((((0,), (2, 3)),), steps, 1, 1, ("float32",), wild=True)
     quick(Trial(recipe, (821,), threads=1, seed=56, quick=True, rules="no vectorize"))
+
+
+@pytest.mark.filterwarnings("ignore:rewriting left a part")
+def test_a_mask_of_pairs_of_steps_holds_for_those_that_are_read() -> None:
+    # "no order of loops": it was to be computed for pairs with later steps
+    steps = (
+        Step("stopped", a=0, b=0, dim=0, c=2),
+        Step("prompt_of_constant_length", a=1, b=1, dim=3, c=1),
+    )
+    recipe = Recipe((((0, 1), ()),), steps, 1, 2, ("float32",), mode="second", wild=True)
+    quick(Trial(recipe, (799,), seed=10, quick=True, rules="some"))
