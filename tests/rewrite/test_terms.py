@@ -13,8 +13,11 @@ from ostinato.rewrite.terms import (
     Expression,
     Variable,
     axis,
+    dom,
     eq,
+    is_in,
     mv,
+    not_in,
     red,
     sizes,
     sl,
@@ -82,3 +85,5 @@ def test_a_text_that_is_not_one_fact_is_not_read(text: str) -> None:
 
 def test_python_of_a_fact() -> None:
     assert python(Fact("from", (D, S))) == "from_(d, s)"
+    assert repr(not_in(D, dom(X))) == "not_in(d, dom(x))" and repr(is_in(D, dom(X)))[:5] == "is_in"
+    assert repr(eq(0, M & (1 << K))) == "eq(0, m & (1 << k))"

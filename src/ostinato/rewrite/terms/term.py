@@ -10,6 +10,7 @@ from typing import TypeAlias, Union, cast
 
 from ostinato.pdg.errors import OptionError
 from ostinato.provenance.place import place
+from ostinato.rewrite.relations import RELATIONS
 from ostinato.rewrite.relations.sexpr import Tree, parse, show
 from ostinato.rewrite.terms.signature import ARITHMETIC, COMPARISONS, HEADS, Sort, sort_named
 
@@ -308,6 +309,7 @@ def _tree_of(text: str) -> Tree:
 
 
 _INFIX = (*ARITHMETIC, "<", "<=")
+_MASKS = frozenset(name for name, of in RELATIONS.items() if of.value and "m" in of.value)
 # What elementwise functions are called where rules are written.
 _CALLED = {
     ("map1", "neg"): "neg", ("map1", "exp"): "exp", ("map2", "add"): "add",
@@ -330,6 +332,8 @@ def python(form: Operand | _Form, inside: bool = False) -> str:
             return f"~{python(mask, True)}"
         case "nil", ():
             return "NIL"
+        case ("=" | "!=") as head, (0, Term("&", (d, Term(of) as mask))) if of in _MASKS:
+            return f"{'not_in' if head == '=' else 'is_in'}({python(d)}, {python(mask)})"
         case "cons", (_, _):
             return f"sizes({', '.join(_listed(form))})"
         case head, (str(fn), *rest) if (head, fn) in _CALLED:
