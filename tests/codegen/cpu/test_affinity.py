@@ -4,6 +4,7 @@ import os
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,5 +95,7 @@ def test_a_thread_that_is_gone_is_nobody() -> None:
     other.start()
     other.join()
     assert other.native_id is not None
+    while Path(f"/proc/self/task/{other.native_id}").exists():  # join does not wait for the kernel
+        time.sleep(0.001)
     assert found_by(ran, other.native_id)[0] == 0
     fetch(other.native_id)
