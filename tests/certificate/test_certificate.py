@@ -106,9 +106,14 @@ def discounts() -> ot.Program:
     )
 
 
+def layers_in_parts() -> ot.Program:
+    """Return a network of the narrowest layers of which workers compute parts."""
+    return judged(96)
+
+
 FURTHER = (
     moved_parts, derivative_of_attention, affine_steps, halves_and_calls, variances, discounts,
-    judged,
+    layers_in_parts,
 )  # fmt: skip
 
 
@@ -117,7 +122,9 @@ def test_certificates_of_further_programs_hold(
     make: Callable[[], ot.Program], tmp_path: Path
 ) -> None:
     program = make()
-    program.compile(certificate=tmp_path / "c.json", hints={"T": 4096})
+    compiled = program.compile(certificate=tmp_path / "c.json", hints={"T": 4096}, threads=2)
+    in_parts = "item % parts" in compiled.executable.artifact.source
+    assert in_parts == (make is layers_in_parts)
     verdict = ot.verify_certificate(tmp_path / "c.json", program)
     assert verdict.holds, str(verdict)
 

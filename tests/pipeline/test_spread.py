@@ -6,10 +6,10 @@ import ostinato as ot
 from ostinato import nn
 
 
-def judged() -> ot.Program:
+def judged(width: int = 256) -> ot.Program:
     """Return states, each judged by a network, and sums of the judgements that run backwards."""
     b, t = ot.dims("b t")
-    critic = nn.MLP(3, [256, 256], 1)
+    critic = nn.MLP(3, [width, width], 1)
     x = ot.recurrent("x", over=(b, t), shape=(3,))
     x[b, 0] = ot.random.normal((3,), over=b)
     x[b, t + 1] = ot.sin(2.0 * x + 1.0)
