@@ -129,7 +129,10 @@ class Poly:
         return isinstance(other, Poly) and self.key == other.key
 
     def __add__(self, other: Poly | Var | int) -> Poly:
-        return _collected((*self.terms, *poly(other).terms))
+        more = poly(other)
+        if not self.terms or not more.terms:
+            return more if more.terms else self
+        return _collected((*self.terms, *more.terms))
 
     def __neg__(self) -> Poly:
         return Poly(tuple((m, -k) for m, k in self.terms))
