@@ -76,7 +76,7 @@ def _spread(start: Record, like: Record) -> Record:
 class _Gated(Module):
     """The weights of a cell whose gates are affine in its input and in its hidden state."""
 
-    def __init__(self, inputs: int, hidden: int, gates: int, over: Over, name: str) -> None:
+    def __init__(self, inputs: Count, hidden: Count, gates: Count, over: Over, name: str) -> None:
         limit = 1 / math.sqrt(hidden)
         draw = uniform(-limit, limit)
         self.hidden = hidden
