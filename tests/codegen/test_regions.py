@@ -5,7 +5,7 @@ import pytest
 from ostinato.codegen.ir.tree import Loop, Nest, leaves
 from ostinato.pdg.condition import ALWAYS, at_least, equal, every
 from ostinato.pdg.errors import CycleError
-from ostinato.pdg.index import expr, floordiv, mod
+from ostinato.pdg.index import expr, floordiv, maximum, mod
 from tests.codegen.builder import Builder, number
 from tests.codegen.compare import all_leaves, assert_right, driver_loops, loops
 from tests.codegen.on_cpu import plan
@@ -116,6 +116,22 @@ def cases_in_a_circle() -> Builder:
 
 def test_cases_that_only_together_form_a_cycle_are_taken_apart() -> None:
     assert_right(cases_in_a_circle(), {"T": 9})
+
+
+def pairs_in_a_triangle() -> Builder:
+    """A tensor over two dims that is read where the second index is smaller only."""
+    p = Builder("s r", {})
+    s, r = p.d["s"], p.d["r"]
+    p.add("h", "s", "", 0.0)
+    p.add("z", "s r", "", p("h", s=expr(r)) * 0.5)
+    before = p("z", s=expr(s), r=maximum(expr(s) - 1, 0))
+    p.add("h", "s", "", [(at_least(0, s), 1.0), (ALWAYS, before + 1.0)])
+    p.outputs = ["h"]
+    return p
+
+
+def test_pairs_that_nobody_reads_are_not_computed() -> None:
+    assert_right(pairs_in_a_triangle(), {"S": 9, "R": 9})
 
 
 def test_a_cycle_names_tensors_and_place() -> None:

@@ -19,7 +19,7 @@ from ostinato.pdg.errors import OptionError
 from ostinato.pdg.pass_record import Passes
 from tests.codegen.builder import Builder
 from tests.codegen.test_delay import second_order
-from tests.codegen.test_regions import cases_in_a_circle
+from tests.codegen.test_regions import cases_in_a_circle, pairs_in_a_triangle
 from tests.pipeline.switched import OTHERWISE, PROGRAMS, Switched
 
 OPTIMISATIONS = [each.name for each in PASSES if each.is_optimisation]
@@ -54,7 +54,8 @@ def planned(system: Builder) -> list[str]:
 def test_all_passes_run_in_the_order_of_the_list() -> None:
     known = [each.name for each in PASSES if not each.within]
     found = {name: ran(made) for name, made in PROGRAMS.items()}
-    found |= {made.__name__: planned(made()) for made in (second_order, cases_in_a_circle)}
+    systems = (second_order, cases_in_a_circle, pairs_in_a_triangle)
+    found |= {made.__name__: planned(made()) for made in systems}
     for name, names in found.items():
         assert names == [each for each in known if each in names], name
     assert set().union(*found.values()) == set(known)
