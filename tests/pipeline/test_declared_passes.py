@@ -21,8 +21,10 @@ STAGES = (
 FORMS = (r"\bPdg\b", r"\b(System|Tiled)\b", r"\[str, Statement\]", r"\bTree\b", r"\[str, Storage\]")
 PARTS = {  # functions that are a part of passes
     "rewrite.load.merged_cases.merged": "merged cases",
+    "codegen.scheduling.demanded_points.copied_where_read": "demanded points",
     "codegen.systems.matmul_form.as_folds": "products",
     "codegen.systems.prepare.needed": "tiles",
+    "codegen.systems.split.with_cases": "cases apart",
     "codegen.systems.value_numbering.joined": "computing again",
     "codegen.systems.value_numbering.merged": "value numbering",
 }
