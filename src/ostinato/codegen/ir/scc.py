@@ -1,8 +1,8 @@
-"""Strongly connected components."""
+"""Strongly connected components, and what follows from nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 T = TypeVar("T", bound=Hashable)
@@ -48,6 +48,22 @@ def components(nodes: Sequence[T], successors: Mapping[T, Iterable[T]]) -> list[
                 if low[v] == index[v]:
                     out.append(_close(v, open_, is_open, rank))
     return out[::-1]
+
+
+def closed(nodes: Iterable[T], after: Callable[[T], Iterable[T]]) -> set[T]:
+    """The nodes and all that follow from them, directly or not.
+
+    >>> sorted(closed([6], lambda n: (n // 2, n // 3) if n else ()))
+    [0, 1, 2, 3, 6]
+    """
+    seen: set[T] = set()
+    todo = [*nodes]
+    while todo:
+        node = todo.pop()
+        if node not in seen:
+            seen.add(node)
+            todo += after(node)
+    return seen
 
 
 def _close(root: T, open_: list[T], is_open: set[T], rank: Mapping[T, int]) -> list[T]:

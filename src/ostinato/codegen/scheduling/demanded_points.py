@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import reduce
 
 from ostinato.codegen.ir.extents import Spans
-from ostinato.codegen.ir.scc import components
+from ostinato.codegen.ir.scc import closed, components
 from ostinato.codegen.ir.system import Load, Statement, Value, fresh
 from ostinato.codegen.ir.values import Rewrite, guarded_loads
 from ostinato.codegen.scheduling.deps import Dep, Unit, point_relation
@@ -29,7 +29,7 @@ def computed_where_read(
     spans: Spans,
 ) -> dict[str, Statement]:
     """The statements, of which the named ones leave out the points that no output needs."""
-    demanded = _demanded(statements, outputs, spans)
+    demanded = _demanded(statements, names, outputs, spans)
     return {n: _only(s, demanded[n], spans) if n in names else s for n, s in statements.items()}
 
 
@@ -61,18 +61,22 @@ def copied_where_read(
 
 
 def _demanded(
-    statements: Mapping[str, Statement], outputs: frozenset[str], spans: Spans
+    statements: Mapping[str, Statement],
+    names: frozenset[str],
+    outputs: frozenset[str],
+    spans: Spans,
 ) -> dict[str, isl.Set]:
-    """At least the points at which each statement is needed, readers before what they read.
+    """At least the points at which the named ones, and all that read them, are needed.
 
-    Statements that need each other begin with all of their points.
+    Readers come before what they read; those that need each other begin with all of their points.
     """
     readers: dict[str, list[Dep]] = {n: [] for n in statements}
     for dep in (dep for s in statements.values() for dep in _reads(s, statements, spans)):
         readers[dep.tensor].append(dep)
     after = {n: {dep.reader.name for dep in deps} for n, deps in readers.items()}
-    found = {n: _box(s, spans) for n, s in statements.items()}
-    for group in reversed(components(list(statements), after)):
+    asked = closed(names, after.__getitem__)
+    found = {n: _box(s, spans) for n, s in statements.items() if n in asked}
+    for group in reversed(components(list(found), after)):
         for name in (*reversed(group),) * (_SWEEPS if len(group) > 1 else 1):
             if name not in outputs:
                 found[name] = _union(statements[name], readers[name], found, spans)

@@ -5,10 +5,11 @@ Their values are then computed in registers, before the product is stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
+from ostinato.codegen.ir.scc import closed
 from ostinato.codegen.ir.system import (
     Call,
     Choice,
@@ -129,7 +130,8 @@ class _Joining:
         for name in (found := {joined} | first | second):
             for tensor in self.near(name):
                 readers.setdefault(self.owner.get(tensor, tensor), []).append(name)
-        circle = found & _closed([product, joined], lambda name: readers.get(name, ()))
+        onward: set[str] = closed([product, joined], lambda name: readers.get(name, []))
+        circle = found & onward
         both: dict[Dim, set[int]] = {}
         for name in circle:
             for tensor, ways in self.reads(name):
@@ -140,7 +142,7 @@ class _Joining:
     def reached(self, names: Iterable[str]) -> set[str]:
         """The leaves with these statements, and all that they need, directly or not."""
         leaf = self.owner.get
-        return _closed((leaf(n, n) for n in names), lambda n: (leaf(t, t) for t in self.near(n)))
+        return closed((leaf(n, n) for n in names), lambda n: (leaf(t, t) for t in self.near(n)))
 
     def near(self, name: str) -> set[str]:
         """The tensors that a leaf reads of others."""
@@ -177,18 +179,6 @@ class _Joining:
 
 def _signs(gap: Expr) -> tuple[int, ...]:
     return ((gap.const > 0) - (gap.const < 0),) if gap.is_const else (-1, 1)
-
-
-def _closed(names: Iterable[str], after: Callable[[str], Iterable[str]]) -> set[str]:
-    """Names and all that follow from them."""
-    seen: set[str] = set()
-    todo = [*names]
-    while todo:
-        name = todo.pop()
-        if name not in seen:
-            seen.add(name)
-            todo += after(name)
-    return seen
 
 
 def _is_operand(load: Load, s: Statement) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from keyword import iskeyword
@@ -19,15 +20,15 @@ Number: TypeAlias = Union["Expression", int]
 _REAL = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?")
 
 
-class Expression:
+class Expression(ABC):
     """A term or a variable. Operators compute with numbers, and comparisons are facts."""
 
     __slots__ = ()
 
     @property
+    @abstractmethod
     def tree(self) -> Tree:
         """The same as nested tuples."""
-        raise NotImplementedError
 
     def __add__(self, other: Number) -> Term:
         return made("+", self, other)

@@ -16,14 +16,14 @@ NAP_S = 0.02
 GRACE_S = 3e-4  # in which the others of a run return, if they have processors
 
 
-class Hand:
+class PoolThread:
     """A background thread that does one job after the other, and is idle between them.
 
     All runs share these threads, long ones and brief ones.
     """
 
-    idle: ClassVar[list[Hand]] = []
-    busy: ClassVar[set[Hand]] = set()  # with the part of a run that they must end
+    idle: ClassVar[list[PoolThread]] = []
+    busy: ClassVar[set[PoolThread]] = set()  # with the part of a run that they must end
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -34,7 +34,7 @@ class Hand:
             self._jobs.get()()
 
     @classmethod
-    def take(cls) -> Hand:
+    def take(cls) -> PoolThread:
         """An idle thread, or a new one."""
         try:
             return cls.idle.pop()
@@ -45,14 +45,14 @@ class Hand:
         """Begin a job; ``ended``, of a part of a run, is held until it is over."""
         if ended is not None:
             ended.acquire()
-            Hand.busy.add(self)
+            PoolThread.busy.add(self)
 
         def work() -> None:
             try:
                 job()
             finally:
-                Hand.busy.discard(self)
-                Hand.idle.append(self)
+                PoolThread.busy.discard(self)
+                PoolThread.idle.append(self)
                 if ended is not None:
                     ended.release()
 
@@ -61,13 +61,13 @@ class Hand:
 
 def working() -> int:
     """How many workers of this process are in a run."""
-    return len(Hand.busy)
+    return len(PoolThread.busy)
 
 
 def _forget() -> None:
     """A forked process has none of the threads."""
-    Hand.idle.clear()
-    Hand.busy.clear()
+    PoolThread.idle.clear()
+    PoolThread.busy.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -103,9 +103,9 @@ class Workers:
         self._mine = partial(self._work, entry, 0, *shared) if is_brief else None
         first = 1 if is_brief else 0
         self._ended = [threading.Lock() for _ in range(first, count)]
-        hands = [Hand.take() for _ in self._ended]
-        for tid, (hand, ended) in enumerate(zip(hands, self._ended, strict=True), first):
-            hand.do(partial(self._work, entry, tid, *shared), ended)
+        threads = [PoolThread.take() for _ in self._ended]
+        for tid, (thread, ended) in enumerate(zip(threads, self._ended, strict=True), first):
+            thread.do(partial(self._work, entry, tid, *shared), ended)
 
     def _work(self, entry: Entry, *arguments: object) -> None:
         if self._over.is_set():

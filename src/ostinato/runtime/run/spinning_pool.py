@@ -26,7 +26,7 @@ from ostinato.runtime.build import objects, optimise
 from ostinato.runtime.build.linking import SYMBOL, Entry, Library, key_of, named
 from ostinato.runtime.disk import folder
 from ostinato.runtime.run.arrays import empty_arena
-from ostinato.runtime.run.blocking_pool import Hand
+from ostinato.runtime.run.blocking_pool import PoolThread
 from ostinato.runtime.run.cores import available_cores
 
 ASLEEP, LOOKING, POSTED, HELD, TAKEN = range(5)
@@ -192,7 +192,7 @@ class Post:
         """Let a thread look for work until it is given some."""
         looks = LOOKS if available_cores() > 1 else 1
         self.state[0] = HELD
-        Hand.take().do(partial(self._serve.function, self.address, looks))
+        PoolThread.take().do(partial(self._serve.function, self.address, looks))
 
     def let_go(self) -> None:
         """Let the thread leave if nobody needs it."""
