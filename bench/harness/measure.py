@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, replace
+from functools import partial
 from pathlib import Path
 
 from bench.harness.machine import machine
@@ -13,7 +14,7 @@ from bench.harness.neighbours import Neighbours
 from bench.harness.peers import FOLDER, Missing, Peer, find
 from bench.harness.rows import Report, Row
 from bench.harness.sampling import Spread, alternate, spread
-from bench.harness.served import Sample, Served
+from bench.harness.served import CORES, Sample, Served
 from bench.harness.suite import Case, Entry, Suite, is_better_low
 
 Say = Callable[[str], None]
@@ -82,11 +83,15 @@ def measure_beside(
     suite: str,
     case: Case,
     rounds: int,
-    both: tuple[Mapping[str, Entry], Mapping[str, Callable[[], Sample]]],
+    both: tuple[Mapping[str, Entry], Mapping[str, Served]],
     budget_s: float,
 ) -> Iterator[Row]:
-    """Yield the worst samples of running programs beside neighbours, and what part they keep."""
-    entries, programs = both
+    """Yield the worst samples of running programs beside neighbours, and what part they keep.
+
+    The processors that they had are a median.
+    """
+    entries, served = both
+    programs = {name: partial(each.with_cores, case.unit) for name, each in served.items()}
     quiet: dict[str, float] = {}
     is_warm = False
     for place in case.beside:
@@ -98,7 +103,7 @@ def measure_beside(
         for name, entry in entries.items():
             size = {**case.size, **place.size, **entry.size}
             for unit, values in by_unit(samples[name], case.unit).items():
-                found = worst(values, unit)
+                found = spread(values) if unit == CORES else worst(values, unit)
                 yield row_from(suite, case.program, entry.system, size, unit, found)
                 if unit != case.unit:
                     continue

@@ -1,8 +1,8 @@
 """Programs measured in processes of their own: no threads wait beside another program's.
 
 ``python -m bench.harness.served MODULE:FUNCTION SIZES`` makes a sampler, and answers every line of
-its standard input with one sample as JSON. It uses the standard library only, so that it runs in
-the environment of any peer.
+its standard input with one sample and how many processors it had on average, as JSON. It uses the
+standard library only, so that it runs in the environment of any peer.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +20,7 @@ from types import TracebackType
 ROOT = Path(__file__).parents[2]
 
 Sample = float | dict[str, float]
+CORES = "cores"  # a unit: processor seconds per second
 
 
 def sampler(factory: str, size: Mapping[str, object]) -> Callable[[], Sample]:
@@ -34,7 +36,10 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     sample = sampler(sys.argv[1], json.loads(sys.argv[2]))
     for _ in sys.stdin:
-        print(json.dumps(sample()), file=answers, flush=True)
+        start, ran = time.perf_counter(), time.process_time()
+        made = sample()
+        cores = (time.process_time() - ran) / (time.perf_counter() - start)
+        print(json.dumps([made, cores]), file=answers, flush=True)
 
 
 class Served:
@@ -51,6 +56,7 @@ class Served:
             text=True,
         )
         self._name = factory
+        self.cores = 0.0  # that the last sample had on average
 
     def __call__(self) -> Sample:
         """Return one sample; RuntimeError if the process has ended."""
@@ -63,8 +69,14 @@ class Served:
         answer = self._process.stdout.readline()
         if not answer:
             raise RuntimeError(f"the process that runs {self._name} has ended: see above")
-        sample: Sample = json.loads(answer)
+        sample: Sample
+        sample, self.cores = json.loads(answer)
         return sample
+
+    def with_cores(self, unit: str) -> dict[str, float]:
+        """Return one sample by unit, with the processors that it had on average as one of them."""
+        sample = self()
+        return {**(sample if isinstance(sample, dict) else {unit: sample}), CORES: self.cores}
 
     def __enter__(self) -> Served:
         return self

@@ -49,7 +49,7 @@ class Case:
 
     With ``beside`` they are measured once for each of its places, the first of which is quiet.
     The figure of a row is the worst sample then, not the median, and a second row says which part
-    of the quiet figure that is: ``kept``.
+    of the quiet figure that is: ``kept``. ``cores`` are the processors that a program had.
     """
 
     program: str

@@ -29,7 +29,9 @@ SUITE = Suite(
         "time: each in a session of its own (`setsid`), as another user's are, or in that of the\n"
         "benchmark. *env_steps/s* is the worst of the rounds. *kept* is that part of a program's\n"
         "worst without neighbours which it keeps beside them: ostinato on two threads should keep\n"
-        "as much as JAX, and be no slower than 1.2 times ostinato on one thread."
+        "as much as JAX, and be no slower than 1.2 times ostinato on one thread. *cores* is how\n"
+        "many processors the system gave a program (median): one that uses less than two when it\n"
+        "is alone has less to lose."
     ),
     cases=(
         *(

@@ -1,5 +1,6 @@
 """Programs that tests measure."""
 
+import time
 from collections.abc import Callable
 
 from bench.harness.served import Sample
@@ -17,3 +18,21 @@ def talking() -> Callable[[], Sample]:
 
 def failing() -> Callable[[], float]:
     raise SystemExit(3)
+
+
+def computing() -> Callable[[], float]:
+    def sample() -> float:
+        end = time.perf_counter() + 0.2
+        while time.perf_counter() < end:
+            pass
+        return 1.0
+
+    return sample
+
+
+def sleeping() -> Callable[[], float]:
+    def sample() -> float:
+        time.sleep(0.2)
+        return 1.0
+
+    return sample

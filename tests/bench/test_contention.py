@@ -14,6 +14,7 @@ from bench.harness.markdown import headings
 from bench.harness.measure import measure, worst
 from bench.harness.neighbours import Neighbours
 from bench.harness.sampling import Spread, alternate
+from bench.harness.served import Served
 from bench.harness.suite import Beside, Case, Entry, Suite, Target
 
 ROOT = Path(__file__).parents[2]
@@ -90,6 +91,13 @@ def test_the_worst_sample_counts_and_which_part_of_the_quiet_one_it_is() -> None
         (row.system, row.size["neighbours"], row.size["sessions"], row.unit, row.value)
         for row in report.rows
     ]
+    assert {row[:4] for row in found if row[3] == "cores"} == {
+        (system, *place, "cores")
+        for system in ("ostinato", "jax")
+        for place in ((0, "none"), (1, "own"), (1, "one"))
+    }
+    assert all(0 <= row[4] for row in found if row[3] == "cores")
+    found = [row for row in found if row[3] != "cores"]
     assert found[:4] == [
         ("ostinato", 0, "none", "steps/s", 12.0),  # the sample before it warmed up
         ("jax", 0, "none", "steps/s", 22.0),
@@ -101,8 +109,16 @@ def test_the_worst_sample_counts_and_which_part_of_the_quiet_one_it_is() -> None
         ("jax", 1, "own", "kept", 24 / 22),
     ]
     assert [row[2] for row in found[6:]] == ["one"] * 4
-    verdicts = [each.verdict for group in compared(toy(), report.rows) for each in group]
+    rates = [row for row in report.rows if row.unit != "cores"]
+    verdicts = [each.verdict for group in compared(toy(), rates) for each in group]
     assert verdicts == ["", ""] * 2 + ["", "floor"] + ["", ""] + ["", "floor"]
+
+
+def test_a_program_that_computes_has_a_processor_and_one_that_sleeps_has_none() -> None:
+    for form, least, most in (("computing", 0.2, 2.0), ("sleeping", 0.0, 0.2)):
+        with Served(sys.executable, f"{PROGRAMS}:{form}", {}) as served:
+            found = served.with_cores("steps/s")
+        assert found["steps/s"] == 1.0 and least <= found["cores"] <= most, form
 
 
 def test_the_worst_of_times_is_the_longest() -> None:
