@@ -16,10 +16,13 @@ from ostinato.rewrite.registry import every_rule
 from tests.rewrite.same_law import (
     adds_undefined,
     asks_beside_no_window,
+    asks_of_the_tile,
+    counts_equal_windows,
     differs_in_a_mean,
     differs_in_first_gain,
     follows,
     names_nothing,
+    reads_beyond_the_box,
     reshapes_a_number,
     same_masks,
     same_numbers,
@@ -221,8 +224,8 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
     Equivalent(
         r"incremental/spread-.*", r"right -> .*",
         "sum (x - a) (z - mean z) is the same for every a: a (sum (z - mean z)) is a times 0. So "
-        "it does not matter what is subtracted from, or added to, one of the two operands, as "
-        "long as the other has its mean subtracted.",
+        "it does not matter what is subtracted from, or added to, one of the two operands, or if "
+        "anything is, as long as the other has its mean subtracted.",
         differs_in_a_mean,
     ),
     Equivalent(
@@ -350,6 +353,52 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         r"domain/mask", r"without \(box d s\)",
         "At each index of the slice, inside the box or not, both sides have what the case has "
         "there: where its condition holds x, else y. The indicator is the condition at any point.",
+    ),
+    Equivalent(
+        r"vectorize/mm", r"without \(= 0 \(& d \(sdom (x|z)\)\)\)",
+        "A product keeps the rows of x and the columns of z; its inner size is an axis of both. "
+        "(sl d s (mm x z)) is a value only if the product has one shape on s, and by the fact "
+        "about the other operand that one has: so the inner size is one, and with it the shape.",
+    ),
+    Equivalent(
+        r"vectorize/nest(-recurrence)?", r"without \(= 0 \(& \(\| d e\) \(sdom x\)\)\)",
+        "(sl e q x) is a value only if x has one shape on q, and (sl d s (sl e q x)) only if that "
+        "has one on s. The other nesting stacks the same elements, x at s(i) and q(j).",
+    ),
+    Equivalent(
+        r"incremental/reshape-in-front-2-1", r"without \(= 0 \(& d \(zmask u\)\)\)",
+        "(sl d s x) is a value only if x has one shape on s, so v and w are the same at each step, "
+        "and u is their product, as a reshape keeps the number of elements.",
+    ),
+    Equivalent(
+        r"incremental/(spread-(until|from|window-elsewhere)|window-elsewhere)", r"right -> \(at .*",
+        "Where c does not hold, a lies outside of the box, on the side from which q takes its "
+        "steps: q has none there. So the fold at a is that of nothing, as the other case says.",
+        reads_beyond_the_box,
+    ),
+    Equivalent(
+        r"incremental/spread-window-lengthened", r"right -> .*",
+        "g holds where the step behind both windows is inside the box, so there both windows have "
+        "all their steps, and equally many.",
+        counts_equal_windows,
+    ),
+    Equivalent(
+        r"incremental/.*-in-tiles", r"right -> .*",
+        "The factor of a tile is exp(M - N), M the greatest of the tile, N that of all up to it, "
+        "and 0 in the place of N where that is not finite. To ask M instead changes something "
+        "only where M is -inf and N a number, or N is inf and M is not. In the one case the factor "
+        "is exp(-inf) = 0 with N as with 0. In the other one m is inf, and m - m, which is added "
+        "at the end, makes both sides NaN.",
+        asks_of_the_tile,
+    ),
+    Equivalent(
+        r"incremental/sum-of-quotients", r"without \(= n \(size \(length s\)\)\)",
+        "n is the size of the axis of a that is summed, whatever it is the length of.",
+    ),
+    Equivalent(
+        r"incremental/weights-beside", r"without \(axis y 1 \(size n\)\)",
+        "The first of the reshaped axes has size z before and after and stays. How long the last "
+        "one of y is is not used.",
     ),
     Equivalent(
         r"view/fold-of-moved", r"without \(!= f \"argm(ax|in)\"\)",

@@ -229,7 +229,7 @@ _ROUNDS = 8  # of an instance where rules use what others assert
 
 
 def _is_missed(mutant: Mutant) -> bool:
-    """Whether another rule no longer fires for lack of what this one asserted."""
+    """Whether, for lack of what this rule asserted, another one is idle or a case has no value."""
     if not mutant.change.startswith("asserts "):
         return False
     asked = _asked(mutant)
@@ -238,10 +238,13 @@ def _is_missed(mutant: Mutant) -> bool:
             names = tuple(dict.fromkeys((*instance.beside, *instance.fires, *asked, mutant.base)))
             rules = [mutant.rule if n == mutant.base else every_rule()[n] for n in names]
             try:
-                done = run(rules, instance.build(Sizes()), _ROUNDS).matches
+                done = run(rules, instance.build(Sizes()), _ROUNDS)
             except EngineError:
                 return True  # it contradicts what an analysis knows
-            if any(not done.get(name, 0) for name in _firing(instance, names)):
+            firing, defined = _expected(instance, names)
+            if any(not done.matches.get(name, 0) for name in firing):
+                return True
+            if not defined <= done.graph.definitions.keys():
                 return True
     return False
 
@@ -260,11 +263,14 @@ def outermost(fact: Fact) -> Iterator[str]:
 
 
 @cache
-def _firing(instance: Instance, names: tuple[str, ...]) -> frozenset[str]:
-    """The rules that fire on an instance."""
+def _expected(
+    instance: Instance, names: tuple[str, ...]
+) -> tuple[frozenset[str], frozenset[tuple[int, int]]]:
+    """The rules that fire on an instance, and the cases of recurrences that are defined then."""
     rules = [every_rule()[name] for name in names]
-    found = run(rules, instance.build(Sizes()), _ROUNDS).matches
-    return frozenset(name for name in names if found.get(name, 0))
+    found = run(rules, instance.build(Sizes()), _ROUNDS)
+    firing = frozenset(name for name in names if found.matches.get(name, 0))
+    return firing, frozenset(found.graph.definitions)
 
 
 def _miscounts(rule: Rule) -> bool:
@@ -292,6 +298,9 @@ def _count(facts: list[str], name: str, mask: str, value: int) -> int | None:
     return numbers.get(name)
 
 
+_EXTENTS = ({"B": 2, "T": 4, "I": 2}, {"B": 3, "T": 11, "I": 2})  # of T: within windows, and beyond
+
+
 def _refused_by_instances(mutant: Mutant) -> bool:
     """Whether the rule is idle where it must fire, fires where it must not, or lies there."""
     rule = mutant.rule
@@ -305,7 +314,8 @@ def _refused_by_instances(mutant: Mutant) -> bool:
             done = run((rule, *beside), instance.build(Sizes()))
             if not done.matches.get(rule.name, 0):
                 return True
-            wrong_terms(done, {"B": 2, "T": 4, "I": 2}, rule.valid == "inside the box", (1, 2))
+            for extents in _EXTENTS:
+                wrong_terms(done, extents, rule.valid == "inside the box", (1, 2))
     except (WrongTerm, EngineError, AssertionError):
         return True  # a term without a meaning is refused as well
     return False

@@ -205,21 +205,22 @@ def reshapes_a_number(rule: Rule, _: str) -> bool:
 def _as_sums_of_products(tree: Tree) -> Tree:
     """Sums of products of distances, one of them from the mean, whatever the other is from."""
     match tree:
-        case (
-            "red",
-            '"sum"',
-            m,
-            ("map2", '"mul"', ("map2", _, x, a) as left, ("map2", _, z, b) as right),
-        ):
-            first, second = ("map2", '"sub"', x, _row_of_mean(m, x)), _row_of_mean(m, z)
-            known = left == first or right == ("map2", '"sub"', z, second)
-            return ("distances", x, z) if known and _is_row(a) and _is_row(b) else tree
+        case ("red", '"sum"', m, ("map2", '"mul"', left, right)):
+            x, z = _measured(left), _measured(right)
+            means = (("map2", '"sub"', of, _row_of_mean(m, of)) for of in (x, z))
+            is_known = any(a == b for a, b in zip((left, right), means, strict=True))
+            return ("distances", x, z) if is_known else tree
         case _:
             return tree
 
 
-def _is_row(tree: Tree) -> bool:
-    return isinstance(tree, tuple) and tree[:3] == ("reshape", "r", ("cons", ("size", 1), "h"))
+def _measured(tree: Tree) -> Tree:
+    """What a distance from a row is of; a value alone is one from a row of zeros."""
+    match tree:
+        case ("map2", _, x, ("reshape", "r", ("cons", ("size", 1), "h"), _)):
+            return x
+        case _:
+            return tree
 
 
 def _row_of_mean(m: Tree, x: Tree) -> Tree:
@@ -258,6 +259,50 @@ def _has_elements(fact: Tree) -> Iterator[Tree]:
             yield c
         case _:
             pass
+
+
+def reads_beyond_the_box(rule: Rule, _: str) -> bool:
+    """Whether only the choice between a fold at another point and that of nothing was left out."""
+    match every_rule()[rule.name].right.tree:
+        case ("case", "c", there, ("bcast", _, _)):
+            return rule.right.tree == there
+        case _:
+            return False
+
+
+def counts_equal_windows(rule: Rule, _: str) -> bool:
+    """Whether only the count of one of two whole windows became that of the other one."""
+
+    def alike(tree: Tree) -> Tree:
+        count = ("map1", "f", "t")
+        return count if tree == ("at", "d", "a", count) else tree
+
+    match every_rule()[rule.name].right.tree, rule.right.tree:
+        case ("case", "g", x, rest), ("case", "g", y, other):
+            return rest == other and _mapped(x, alike) == _mapped(y, alike)
+        case _:
+            return False
+
+
+def asks_of_the_tile(rule: Rule, _: str) -> bool:
+    """Whether only a question became that whether the greatest of a tile is finite."""
+
+    def of_tile(tree: Tree) -> Tree:
+        match tree:
+            case ("scan", '"max"', "c", inner):
+                return inner
+            case _:
+                return tree
+
+    def asked(tree: Tree) -> Tree:
+        match tree:
+            case ("map3", '"where"', ("map1", '"isfinite"', x), y, z):
+                same = _mapped(x, of_tile) == _mapped(y, of_tile)
+                return ("finite", y, z) if same else tree
+            case _:
+                return tree
+
+    return _mapped(every_rule()[rule.name].right.tree, asked) == _mapped(rule.right.tree, asked)
 
 
 # ------------------------------------------------------------ arithmetic of numbers of axes

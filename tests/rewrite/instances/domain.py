@@ -95,8 +95,10 @@ def history_with_cases_that_alternate(z: Sizes) -> Node:
 @silent("domain/mask")
 def history_with_a_case_that_reads_beyond_the_end(z: Sizes) -> tuple[Node, ...]:
     x, y = tensor("x", (z.k,), (B, T)), tensor("y", (z.k,), (B, T))
-    later = case(at_least(expr(T.extent) - 2, T), at(x, T, expr(T) + 1), y)
-    return all_of(later, T), all_of(_cases(z, equal(B, 0)), T)
+    beyond = at(x, T, expr(T) + 1)
+    first = case(at_least(expr(T.extent) - 2, T), beyond, y)
+    second = case(at_least(T, expr(T.extent) - 1), y, beyond)
+    return all_of(first, T), all_of(second, T), all_of(_cases(z, equal(B, 0)), T)
 
 
 def _read_at(z: Sizes, cond: Cond) -> Node:

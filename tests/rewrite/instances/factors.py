@@ -69,6 +69,12 @@ def _alone(z: Sizes, factor: Factor) -> Pdg:
     return program(factor(z))
 
 
+def _beside_a_step(z: Sizes, factor: Factor) -> Pdg:
+    """The same where a recurrence is multiplied with something else."""
+    step = _stepped(z, _row)
+    return Pdg((*step.outputs, ("alone", factor(z))), step.equations)
+
+
 def _times(value: Factor, first: bool, other: Factor | None = None) -> Factor:
     """A product with what is surely finite, or with something else."""
 
@@ -181,6 +187,8 @@ def _instances() -> tuple[Instance, ...]:
         counted = partial(_stepped, factor=_times(partial(_mask, dtype="int32"), first))
         rule = f"affine/unmask-{side}"
         out.append(Instance(f"1 - count {side} of a step", counted, (), (rule,), _DEEPER))
+        alone = partial(_beside_a_step, factor=_times(_mask, first))
+        out.append(Instance(f"unmask-{side} beside a step", alone, (), (rule,), _DEEPER))
     product = _times(_row, True, _row)
     for rule, fn, beside in (
         ("affine/factor", "mul", _STEP),

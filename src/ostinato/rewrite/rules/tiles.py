@@ -64,7 +64,6 @@ def _rule(name: str, law: str, left: Term, right: Term, *when: Fact) -> Rule:
         left=left,
         right=right,
         when=(*_RANGE, eq(m, shape(_MOST)), *when),
-        also=(assign(shape(_TILE), m),),
         exact="reassociates",
         valid="inside the box",
         proof=PROOF,
