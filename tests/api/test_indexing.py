@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 import ostinato as ot
-from ostinato.pdg.errors import DomainError, ShapeError
+from ostinato.pdg.errors import DomainError, EquationError, ShapeError
 
 X = np.arange(24.0).reshape(2, 3, 4)
 
@@ -40,12 +40,21 @@ def test_slices_prepend_axes_in_the_order_of_positions() -> None:
     assert np.array_equal(run(x[b, ::2]), X[:, ::2])
 
 
-def test_slices_follow_over_and_not_the_declaration() -> None:
+def test_another_order_than_that_of_expressions_is_refused() -> None:
+    """``(x * 1)[t, b]`` would read something else than ``x[t, b]``."""
     b, t = ot.dims("b t")
-    x = ot.recurrent("x", over=(t, b))
-    x[True] = ot.index(t) * 10.0 + ot.index(b)
-    out = ot.Program(y=x[:, :]).interpret(B=2, T=3)["y"]
-    assert out.tolist() == [[0, 1], [10, 11], [20, 21]]
+    for made in (ot.recurrent, ot.input):
+        with pytest.raises(EquationError, match=r"`x` is over \(t, b\)") as caught:
+            made("x", over=(t, b))
+        assert "over=(b, t)" in str(caught.value)
+
+
+def test_the_dimensions_of_a_tensor_are_dimensions_to_be_over() -> None:
+    x, b, t = x_over()
+    y = ot.recurrent("y", (4,), over=x.over)
+    y[b, t] = 2.0 * x
+    assert np.array_equal(run(y), 2 * X)
+    assert ot.random.uniform(over=x.over).over == (b.dim, t.dim)
 
 
 def test_a_window_may_be_cut_at_the_start() -> None:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pytest
 
 import ostinato as ot
+from ostinato.pdg.errors import DtypeError, ShapeError
 
 
 def test_a_seed_and_a_program_fix_every_draw() -> None:
@@ -32,6 +33,75 @@ def test_bounds_may_be_tensors() -> None:
     u = ot.random.uniform((), ot.index(t), t + 1.0, over=t)
     out = ot.Program(u=u).interpret(T=6)["u"]
     assert np.array_equal(np.floor(out), np.arange(6))
+
+
+MU, SCALE = (3, 1), (2,)
+
+
+def with_parameters(name: str, a: ot.Tensor, b: ot.Tensor, **more: Any) -> ot.Tensor:
+    """Draws of which a and b decide the distribution."""
+    match name:
+        case "uniform":
+            return ot.random.uniform(low=a, high=a + b, **more)
+        case "normal":
+            return ot.random.normal(mean=a, std=b, **more)
+        case "exponential":
+            return ot.random.exponential(scale=a * a + b, **more)
+        case "gumbel":
+            return ot.random.gumbel(location=a, scale=b, **more)
+        case _:
+            return ot.random.laplace(location=a, scale=b, **more)
+
+
+WITH_PARAMETERS = ("uniform", "normal", "exponential", "gumbel", "laplace")
+
+
+@pytest.mark.parametrize("name", WITH_PARAMETERS)
+def test_draws_are_independent_at_every_point_and_element_of_their_parameters(name: str) -> None:
+    b, t = ot.dims("b t")
+    mu, scale = ot.input("mu", MU, over=t), ot.input("scale", SCALE)
+    given = {"mu": np.zeros((5, *MU), np.float32), "scale": np.ones(SCALE, np.float32)}
+    same = ot.Program(y=with_parameters(name, mu, scale)).interpret(**given)["y"]
+    assert same.shape == (5, 3, 2) and len(np.unique(same)) == same.size
+    more = ot.Program(y=with_parameters(name, mu, scale, shape=(4, 3, 2), over=b)).interpret(
+        B=2, **given
+    )["y"]
+    assert more.shape == (2, 5, 4, 3, 2) and len(np.unique(more)) == more.size
+
+
+@pytest.mark.parametrize("name", WITH_PARAMETERS)
+def test_a_shape_that_parameters_do_not_fit_is_refused(name: str) -> None:
+    mu, scale = ot.input("mu", MU), ot.input("scale", SCALE)
+    with pytest.raises(ShapeError, match=r"draws of shape \(2,\) whose parameters have shape "):
+        with_parameters(name, mu, scale, shape=(2,))
+
+
+def test_gradients_flow_to_the_parameters_of_normal_draws() -> None:
+    mu, std = ot.input("mu", (3,)), ot.input("std", (3,))
+    drawn = ot.random.normal(mean=mu, std=std)
+    program = ot.Program(x=drawn, mu=ot.grad(drawn.sum(), mu), std=ot.grad(drawn.sum(), std))
+    found = program.interpret(mu=[1.0, 2.0, 3.0], std=[0.5, 0.5, 0.5])
+    assert found["mu"].tolist() == [1.0] * 3
+    np.testing.assert_allclose(found["x"], [1, 2, 3] + 0.5 * found["std"], rtol=1e-5)
+
+
+def test_bounds_of_integers_may_be_tensors() -> None:
+    i, k = ot.dims("i k")
+    low, high = ot.input("low", (3,), "int32", over=i), ot.input("high", dtype="int64")
+    program = ot.Program(y=ot.random.integers(low, high, over=k, dtype="int64"))
+    lows = np.array([[-5, 0, 9], [10, 11, -(2**30)]])
+    for run in (program.interpret, program.compile()):
+        found = run(low=lows.astype(np.int32), high=np.int64(10), K=400)["y"]
+        assert found.shape == (2, 400, 3) and found.dtype == np.int64
+        for row, column in np.ndindex(2, 3):
+            drawn, least = found[row, :, column], lows[row, column]
+            assert drawn.min() >= least and drawn.max() < max(least + 1, 10)
+            assert len(np.unique(drawn)) == np.clip(10 - least, 1, 400)
+
+
+def test_real_bounds_of_integers_are_refused() -> None:
+    with pytest.raises(DtypeError, match="a bound of random integers, `x`, is float32"):
+        ot.random.integers(0, ot.input("x"))
 
 
 def test_normal_draws_have_the_given_moments() -> None:

@@ -182,8 +182,8 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
     ),
     "random integers out of nothing": (
         lambda: ot.random.integers(3, 3),
-        errors.DtypeError,
-        "random int32 from 3 to 3 (excluded)\n"
+        errors.ArgumentError,
+        "random integers from 3 to 3 (excluded)\n"
         "  Give a lower bound below the upper one, which is excluded.",
     ),
     "a distribution of a scalar": (

@@ -41,16 +41,44 @@ def test_a_gru_carries_its_state() -> None:
         np.testing.assert_allclose(out["h"][k], h, rtol=1e-4, atol=1e-6)
 
 
-def test_a_reset_starts_the_state_again() -> None:
+def test_a_reset_state_is_zero_whatever_it_started_from() -> None:
     t = ot.dims("t")
-    gru, x = nn.GRU(3, 4), ot.input("x", (3,), over=t)
-    whole = gru(x, t, ot.ones(4), reset=ot.input("first", dtype="bool", over=t))
-    first = np.array([False, False, True, False, True, False])
-    program = ot.Program(h=whole, fresh=gru.cell(x, ot.ones(4)))
-    out = program.interpret(x=X, first=first)
-    for k in (0, 2, 4):
-        np.testing.assert_allclose(out["h"][k], out["fresh"][k], rtol=1e-5)
-    assert not np.allclose(out["h"][5], out["fresh"][5])
+    gru, lstm = nn.GRU(3, 4), nn.LSTM(3, 4)
+    x, first = ot.input("x", (3,), over=t), ot.input("first", dtype="bool", over=t)
+    ones = ot.Record(hidden=ot.ones(4), cell=ot.ones(4))
+    zero = ot.Record(hidden=ot.zeros(4), cell=ot.zeros(4))
+    program = ot.Program(
+        gru=gru(x, t, ot.ones(4), reset=first),
+        lstm=lstm(x, t, ones, reset=first).hidden,
+        gru_begun=gru.cell(x, ot.ones(4)),
+        lstm_begun=lstm.cell(x, ones).hidden,
+        gru_fresh=gru.cell(x, ot.zeros(4)),
+        lstm_fresh=lstm.cell(x, zero).hidden,
+    )
+    begins = np.array([False, False, True, False, True, False])
+    out = program.interpret(x=X, first=begins)
+    for layer in ("gru", "lstm"):
+        np.testing.assert_allclose(out[layer][0], out[f"{layer}_begun"][0], rtol=1e-5)
+        for k in (2, 4):
+            np.testing.assert_allclose(out[layer][k], out[f"{layer}_fresh"][k], rtol=1e-5)
+        assert not np.allclose(out[layer][5], out[f"{layer}_fresh"][5])
+
+
+def test_unroll_resets_to_the_start_or_to_another_state() -> None:
+    t = ot.dims("t")
+    x = ot.input("x", over=t)
+
+    def add(x: ot.Tensor, state: ot.Record) -> ot.Record:
+        return ot.Record(total=state.total + x)
+
+    def sums(fresh: ot.Record | None) -> ot.Tensor:
+        start, first = ot.Record(total=ot.constant(10.0)), ot.index(t) == 2
+        return nn.unroll(add, x, t, start, reset=first, fresh=fresh).total
+
+    again, anew = sums(None), sums(ot.Record(total=ot.constant(0.0)))
+    out = ot.Program(again=again, anew=anew).interpret(x=[1.0, 2.0, 3.0, 4.0])
+    assert out["again"].tolist() == [11.0, 13.0, 13.0, 17.0]
+    assert out["anew"].tolist() == [11.0, 13.0, 3.0, 7.0]
 
 
 def test_a_reversed_layer_runs_from_the_last_step() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Self, cast, overload
 from ostinato.language.definition import Definition
 from ostinato.language.dims import Dimension, IndexExpression, lift
 from ostinato.language.record import Record, matched
-from ostinato.language.recurrent import Over, Recurrent, as_dims, recurrent
+from ostinato.language.recurrent import Over, Recurrent, as_dims, define
 from ostinato.language.tensor import Array, Tensor, as_tensor, merged
 from ostinato.pdg import build
 from ostinato.pdg.errors import EquationError
@@ -50,7 +50,7 @@ def carried(*dims: Dimension, each: Over = ()) -> Carried:
     if not dims:
         fact = "a value is carried over no dimension"
         raise EquationError(fact, "Name the loops, outermost first: ot.carried(i, e, m).", where)
-    outer = (each,) if isinstance(each, Dimension) else tuple(each)
+    outer = tuple(map(Dimension, as_dims(each, where)))
     as_dims((*outer, *dims), where)
     return Carried(dims, outer)
 
@@ -106,7 +106,7 @@ class Carry(Recurrent):
     def after(self) -> Tensor:
         """The value after the step at the current point."""
         if self._after is None:
-            self._after = recurrent(f"{self.node}_after", over=self.over_carried, like=self)
+            self._after = define(f"{self.node}_after", over=self.over_carried, like=self)
             self._after.definition.missing = self.definition.missing
         return self._after
 
@@ -220,7 +220,7 @@ def carry(
     """
     where = place()
     if not isinstance(over, Carried):
-        over = carried(*((over,) if isinstance(over, Dimension) else over), each=each)
+        over = carried(*map(Dimension, as_dims(over, where)), each=each)
     if isinstance(init, Record):
         made = {f: carry(f"{name}_{f}", x, over) for f, x in init.fields.items()}
         return CarriedRecord(**made)
@@ -231,8 +231,8 @@ def carry(
     for k in range(1, len(over.dims)):
         at = "_".join(d.name for d in over.dims[:k])
         dims = (*over.each, *over.dims[:k])
-        levels.append(recurrent(f"{name}_at_{at}", over=dims, like=kind))
-    leaf = recurrent(name, over=over, like=kind)
+        levels.append(define(f"{name}_at_{at}", over=dims, like=kind))
+    leaf = define(name, over=over, like=kind)
     chain = (*levels, leaf)
     for level, before in zip(chain, (init, *levels), strict=True):
         outer = [Dimension(d) for d in level.over[:-1]]

@@ -159,6 +159,7 @@ _WORDS = {
     "Fact": "a fact of ostinato.rewrite.terms, such as eq(a, b)",
     "IndexExpression": "an index expression",
     "Condition": "a condition such as t > 0",
+    "Dim": "a dimension of ot.dims",
     "Dimension": "a dimension of ot.dims",
     "Recurrent": "a recurrent tensor",
     "Record": "an ot.Record",

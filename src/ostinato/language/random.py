@@ -35,23 +35,26 @@ from ostinato.pdg.build import random_node
 from ostinato.pdg.errors import ArgumentError, DtypeError, ShapeError
 from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Expr, expr
-from ostinato.pdg.naming import called
+from ostinato.pdg.naming import called, show_shape
 from ostinato.pdg.node import Dtype, Random
 from ostinato.provenance.place import place
 
 ROUNDS = 8  # proposals of one gamma draw
+Parameters = tuple[Tensor | float, ...]
 _HALF_STEP: dict[str, float] = {"float32": 2.0**-25, "float64": 2.0**-54}
 _streams = itertools.count()  # Program renumbers: a draw does not depend on other programs
 
 
 def uniform(
-    shape: ShapeLike = (),
+    shape: ShapeLike | None = None,
     low: Tensor | Finite = 0.0,
     high: Tensor | Finite = 1.0,
     over: Over = (),
-    dtype: DtypeName = "float32",
+    dtype: DtypeName | None = None,
 ) -> Tensor:
-    """Return draws from [low, high), independent at every point of ``over`` and in every element.
+    """Return draws from [low, high), independent at every point and in every element.
+
+    They have the shape and the dimensions of the bounds; ``shape`` adds axes, ``over`` dimensions.
 
     >>> import ostinato as ot
     >>> t = ot.dims("t")
@@ -63,18 +66,27 @@ def uniform(
         fact = f"uniform draws from [{low}, {high}), which is empty"
         raise ArgumentError(fact, "Give the lower bound first.", place())
     span = high - low if is_number else as_tensor(high) - low
-    return _shifted(_draw("uniform", shape, dtype, over), span, low)
+    return _shifted(_draw("uniform", (low, high), shape, over, dtype), span, low)
 
 
 def normal(
-    shape: ShapeLike = (),
+    shape: ShapeLike | None = None,
     mean: Tensor | Finite = 0.0,
     std: Tensor | NonNegative = 1.0,
     over: Over = (),
-    dtype: DtypeName = "float32",
+    dtype: DtypeName | None = None,
 ) -> Tensor:
-    """Return Gaussian draws, independent at every point of ``over`` and in every element."""
-    return _shifted(_draw("normal", shape, dtype, over), std, mean)
+    """Return Gaussian draws, independent at every point and in every element.
+
+    They have the shape and the dimensions of mean and standard deviation; ``shape`` adds axes,
+    ``over`` dimensions. Gradients flow to both.
+
+    >>> import ostinato as ot
+    >>> t = ot.dims("t")
+    >>> ot.random.normal(mean=ot.input("mu", shape=(3,), over=t))
+    <float32[3] over (t)>
+    """
+    return _shifted(_draw("normal", (mean, std), shape, over, dtype), std, mean)
 
 
 def _shifted(unit: Tensor, scale: Tensor | float, start: Tensor | float) -> Tensor:
@@ -110,73 +122,110 @@ def categorical(logits: Tensor) -> Tensor:
     return (u[..., None] >= cumulative).sum(-1)
 
 
-def _open_uniform(shape: ShapeLike, dtype: DtypeName, over: Over) -> Tensor:
+def _open_uniform(
+    parameters: Parameters, shape: ShapeLike | None, over: Over, dtype: DtypeName | None
+) -> Tensor:
     """Draws from (0, 1): the one draw at 0 is put half a step above it."""
-    return maximum(_draw("uniform", shape, dtype, over), _HALF_STEP.get(dtype, 0.0))
+    drawn = _draw("uniform", parameters, shape, over, dtype)
+    return maximum(drawn, _HALF_STEP[drawn.dtype])
 
 
 def exponential(
-    shape: ShapeLike = (),
+    shape: ShapeLike | None = None,
     scale: Tensor | NonNegative = 1.0,
     over: Over = (),
-    dtype: DtypeName = "float32",
+    dtype: DtypeName | None = None,
 ) -> Tensor:
-    """Return draws of density ``exp(-x / scale) / scale``; gradients flow to the scale."""
-    return _shifted(-log1p(-_draw("uniform", shape, dtype, over)), scale, 0.0)
+    """Return draws of density ``exp(-x / scale) / scale``; gradients flow to the scale.
+
+    They have its shape and dimensions; ``shape`` adds axes, ``over`` dimensions.
+    """
+    return _shifted(-log1p(-_draw("uniform", (scale,), shape, over, dtype)), scale, 0.0)
 
 
 def gumbel(
-    shape: ShapeLike = (),
+    shape: ShapeLike | None = None,
     location: Tensor | Finite = 0.0,
     scale: Tensor | NonNegative = 1.0,
     over: Over = (),
-    dtype: DtypeName = "float32",
+    dtype: DtypeName | None = None,
 ) -> Tensor:
     """Return draws of the greatest of many: ``-log`` of exponential draws, scaled and moved.
 
-    The argmax of logits plus such noise is a categorical draw. Gradients flow to both parameters.
+    The argmax of logits plus such noise is a categorical draw. The draws have the shape and the
+    dimensions of both parameters, to which gradients flow; ``shape`` and ``over`` add to them.
     """
-    return _shifted(-log(-log(_open_uniform(shape, dtype, over))), scale, location)
+    drawn = _open_uniform((location, scale), shape, over, dtype)
+    return _shifted(-log(-log(drawn)), scale, location)
 
 
 def laplace(
-    shape: ShapeLike = (),
+    shape: ShapeLike | None = None,
     location: Tensor | Finite = 0.0,
     scale: Tensor | NonNegative = 1.0,
     over: Over = (),
-    dtype: DtypeName = "float32",
+    dtype: DtypeName | None = None,
 ) -> Tensor:
     """Return draws of density ``exp(-abs(x - location) / scale) / (2 * scale)``.
 
-    Gradients flow to both parameters.
+    They have the shape and the dimensions of both parameters, to which gradients flow; ``shape``
+    and ``over`` add to them.
     """
-    centred = _open_uniform(shape, dtype, over) - 0.5
+    centred = _open_uniform((location, scale), shape, over, dtype) - 0.5
     return _shifted(-sign(centred) * log1p(-2.0 * absolute(centred)), scale, location)
 
 
 def integers(
-    low: int, high: int, shape: ShapeLike = (), over: Over = (), dtype: DtypeName = "int32"
+    low: Tensor | int,
+    high: Tensor | int,
+    shape: ShapeLike | None = None,
+    over: Over = (),
+    dtype: DtypeName = "int32",
 ) -> Tensor:
-    """Return integers from ``low`` to ``high - 1``, int32 or int64.
+    """Return integers from ``low`` to ``high - 1``, int32 or int64, at every point and element.
 
+    They have the shape and the dimensions of the bounds; ``shape`` adds axes, ``over`` dimensions.
     From 32 random bits each: probabilities differ by at most ``(high - low) / 2**32``, relatively.
-    Errors: DtypeError.
+    Bounds are less than 2**31 apart; where those of tensors leave no number it is ``low``.
+    Errors: DtypeError; ShapeError.
 
     >>> import ostinato as ot
+    >>> i = ot.dims("i")
     >>> dice = ot.Program(y=ot.random.integers(1, 7, (100,))).interpret()["y"]
     >>> int(dice.min()), int(dice.max())
     (1, 6)
+    >>> earlier = ot.random.integers(0, ot.index(i + 1))
+    >>> bool((ot.Program(y=earlier).interpret(I=50)["y"] <= range(50)).all())
+    True
     """
     at = place()
-    if dtype not in ("int32", "int64") or not 0 < high - low < 2**31:
-        remedy = "Give bounds less than 2**31 apart, and int32 or int64."
+    if dtype not in ("int32", "int64"):
+        raise DtypeError(f"random integers of type {dtype}", "Use int32 or int64.", at)
+    span = _span(low, high, at)
+    wanted = _Wanted((low, high), shape, over)
+    bits = Random("bits", next(_streams))
+    drawn = random_node(bits, wanted.shape, "uint32", wanted.dims, at)
+    wide = Tensor(drawn, frozenset()).cast("int64")
+    return ((wide * span >> 32) + low).cast(dtype)
+
+
+def _span(low: Tensor | int, high: Tensor | int, at: str) -> Tensor | int:
+    """How many integers there are between bounds, at least one.
+
+    Errors: ArgumentError for numbers that leave none, or too many; DtypeError for real tensors.
+    """
+    for bound in (low, high):
+        if isinstance(bound, Tensor) and bound.dtype not in ("int32", "int64", "uint32"):
+            fact = f"a bound of random integers, {called(bound.node)}, is {bound.dtype}"
+            raise DtypeError(fact, "Write `.cast('int32')`, which rounds towards 0.", at)
+    if isinstance(low, int) and isinstance(high, int):
+        if 0 < high - low < 2**31:
+            return high - low
+        remedy = "Give bounds less than 2**31 apart."
         if high <= low:
             remedy = "Give a lower bound below the upper one, which is excluded."
-        raise DtypeError(f"random {dtype} from {low} to {high} (excluded)", remedy, at)
-    bits = Random("bits", next(_streams))
-    drawn = random_node(bits, as_shape(shape), "uint32", as_dims(over, at), at)
-    wide = Tensor(drawn, frozenset()).cast("int64")
-    return ((wide * (high - low) >> 32) + low).cast(dtype)
+        raise ArgumentError(f"random integers from {low} to {high} (excluded)", remedy, at)
+    return maximum(as_tensor(high).cast("int64") - as_tensor(low).cast("int64"), 1)
 
 
 def bernoulli(p: Tensor | Probability, shape: ShapeLike | None = None, over: Over = ()) -> Tensor:
@@ -192,9 +241,7 @@ def bernoulli(p: Tensor | Probability, shape: ShapeLike | None = None, over: Ove
 class _Wanted:
     """The type, shape and domain of draws with parameters: theirs, and what is asked for."""
 
-    def __init__(
-        self, parameters: tuple[Tensor | float, ...], shape: ShapeLike | None, over: Over
-    ) -> None:
+    def __init__(self, parameters: Parameters, shape: ShapeLike | None, over: Over) -> None:
         nodes = [as_tensor(p).node for p in parameters]
         at = place()
         self.dtype: Dtype = accepted(common_dtype(nodes, at), FLOATS)
@@ -204,6 +251,11 @@ class _Wanted:
         padded = [build.pad_rank(x, rank).shape for x in nodes]
         common = build.broadcast_shapes(padded, nodes, "draw", at)
         self.shape = common if shape is None else as_shape(shape)
+        behind = zip(reversed(common), reversed(self.shape), strict=False)
+        if rank > len(self.shape) or any(mine not in (build.ONE, size) for mine, size in behind):
+            fact = f"draws of shape {show_shape(self.shape)} whose parameters have shape "
+            remedy = "Leave out the shape: draws have that of their parameters."
+            raise ShapeError(fact + show_shape(common), remedy, at)
 
     def draw(self, fn: str, *more: int) -> Tensor:
         """Draws of the wanted shape, with further axes behind."""
@@ -314,12 +366,20 @@ def _positions(size: Expr) -> Tensor:
     return Tensor(build.iota(size), frozenset())
 
 
-def _draw(fn: str, shape: ShapeLike, dtype: DtypeName, over: Over) -> Tensor:
+def _draw(
+    fn: str,
+    parameters: Parameters,
+    shape: ShapeLike | None,
+    over: Over,
+    dtype: DtypeName | None,
+) -> Tensor:
+    """Draws of a type, or of that of the parameters."""
     at = place()
-    found = check_dtype(dtype, at)
+    wanted = _Wanted(parameters, shape, over)
+    found = wanted.dtype if dtype is None else check_dtype(dtype, at)
     if found not in FLOATS:
         raise DtypeError(f"random numbers of type {dtype}", "Use float32 or float64.", at)
-    node = random_node(Random(fn, next(_streams)), as_shape(shape), found, as_dims(over, at), at)
+    node = random_node(Random(fn, next(_streams)), wanted.shape, found, wanted.dims, at)
     return Tensor(node, frozenset())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ostinato.language.dims import IndexExpression
-from ostinato.language.recurrent import Over, Recurrent, recurrent
+from ostinato.language.recurrent import Over, Recurrent, define
 from ostinato.language.shown import shown
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.errors import EquationError, MissingError, guess
@@ -66,7 +66,7 @@ class Record:
     def recurrent(self, name: str, over: Over) -> RecurrentRecord:
         """Return recurrent tensors with these shapes and types, called ``name_field``."""
         made = {
-            field: recurrent(f"{name}_{field}", over=over, like=like)
+            field: define(f"{name}_{field}", over=over, like=like)
             for field, like in self._fields.items()
         }
         return RecurrentRecord(**made)

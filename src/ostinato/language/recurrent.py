@@ -24,7 +24,7 @@ from ostinato.provenance.place import place
 if TYPE_CHECKING:
     from ostinato.language.record import Record, RecurrentRecord
 
-Over = Dimension | Sequence[Dimension]
+Over = Dimension | Sequence[Dimension | Dim]  # the dimensions of a tensor are `tensor.over`
 
 
 class Recurrent(Tensor):
@@ -175,7 +175,8 @@ def as_dims(over: Over, where: str) -> tuple[Dim, ...]:
     """Return dimensions given one or several."""
     given = cast(tuple[object, ...], (over,) if isinstance(over, IndexExpression) else tuple(over))
     found: list[Dim] = []
-    for dim in given:
+    for item in given:
+        dim = Dimension(item) if isinstance(item, Dim) else item
         if not isinstance(dim, Dimension) or dim.dim in found:
             twice = isinstance(dim, Dimension)
             fact = f"`over` has `{dim}` twice" if twice else f"`over` has {shown(dim)}"
@@ -201,10 +202,7 @@ def input(  # noqa: A001  # the language's word
     """
     where = place()
     dims = as_dims(over, where)
-    if dims != build.order(dims):
-        names = ", ".join(map(str, build.order(dims)))
-        fact = f"input `{name}` is over ({', '.join(map(str, dims))})"
-        raise EquationError(fact, f"Arrays use declaration order: over=({names}).", where)
+    _check_order(f"input `{name}`", "arrays", dims, where)
     sizes, found = as_shape(shape), check_dtype(dtype, where)
     varying = build.order({dim for size in sizes for dim in dims_of(size)})
     if varying:
@@ -212,6 +210,15 @@ def input(  # noqa: A001  # the language's word
         raise ShapeError(fact, f"Give it `{varying[0].extent}` elements, and read a slice.", where)
     node = build.input_node(_identifier(name, where), sizes, found, dims, where)
     return Tensor(node, frozenset((Definition(node, fresh_name(name)),)))
+
+
+def _check_order(what: str, others: str, dims: tuple[Dim, ...], where: str) -> None:
+    """Refuse another order of dimensions than that of all that is computed from a tensor."""
+    if dims != build.order(dims):
+        names = ", ".join(map(str, build.order(dims)))
+        fact = f"{what} is over ({', '.join(map(str, dims))})"
+        remedy = f"Use the order of declaration, as {others} do: over=({names})."
+        raise EquationError(fact, remedy, where)
 
 
 def _identifier(name: str, where: str) -> str:
@@ -254,8 +261,22 @@ def recurrent(
     """
     where = place()
     _identifier(name.replace(".", "_"), where)
+    dims = as_dims(over, where)
+    _check_order(f"`{name}`", "expressions", dims, where)
     if like is not None and not isinstance(like, Tensor):
         return like.recurrent(name, over)
+    return define(name, shape, dtype, dims, like)
+
+
+def define(
+    name: str,
+    shape: ShapeLike = (),
+    dtype: DtypeName = "float32",
+    over: Over = (),
+    like: Tensor | None = None,
+) -> Recurrent:
+    """The same over dimensions in any order, of which loops may need another than expressions."""
+    where = place()
     dims = as_dims(over, where)
     sizes = as_shape(shape) if like is None else like.node.shape
     found = check_dtype(dtype, where) if like is None else like.dtype

@@ -412,10 +412,11 @@ def as_tensor(value: object) -> Tensor:
     return Tensor(operand, frozenset())
 
 
-def constant(value: Array | Sequence[Any] | float, dtype: DtypeName | None = None) -> Tensor:
+def constant(value: Array | Sequence[Any] | bool | float, dtype: DtypeName | None = None) -> Tensor:
     """Return a literal array.
 
-    Python numbers become int32 or float32, NumPy arrays keep their type; ``dtype`` overrules both.
+    Python values become bool, int32 or float32, NumPy arrays keep their type; ``dtype`` overrules
+    both.
 
     >>> constant([[1.0, 2.0]])
     <float32[1, 2] over ()>

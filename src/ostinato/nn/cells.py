@@ -29,16 +29,18 @@ def unroll(
     start: Record,
     *,
     reset: Tensor | None = None,
+    fresh: Record | None = None,
     reverse: bool = False,
     name: str = "state",
 ) -> Record:
     """Return the states of a cell: ``state[t] = cell(x[t], state[t - 1])``, ``start`` before them.
 
-    Where the boolean ``reset`` is true the cell sees ``start`` in place of the state before: the
-    first step of an episode, or of a document. ``reverse`` runs from the last step to the first.
-    A gradient of the states is taken through time.
+    Where the boolean ``reset`` is true the cell sees ``fresh`` (default: ``start``) in place of the
+    state before: the first step of an episode, or of a document. ``reverse`` runs from the last
+    step to the first. A gradient of the states is taken through time.
 
-    Shapes: start broadcasts to what ``cell`` returns; over the dimensions of all operands and t.
+    Shapes: start and fresh broadcast to what ``cell`` returns; over the dimensions of all operands
+    and t.
 
     >>> import ostinato as ot
     >>> from ostinato import nn
@@ -56,14 +58,16 @@ def unroll(
         fact = f"the cell of `{name}` returns {shown(like)}"
         raise ArgumentError(fact, "Return an ot.Record with the fields of `start`.", place())
     matched(start, like)
-    operands = [x, *start, *like, *(() if reset is None else (reset,))]
+    again = start if fresh is None else fresh
+    matched(again, like)
+    operands = [x, *start, *like, *(() if reset is None else (reset, *again))]
     over = order({dim for operand in operands for dim in operand.over} | {t.dim})
     state = recurrent(name, over=tuple(map(Dimension, over)), like=like)
     before = state.map(lambda field: field.at(**{t.name: t + 1 if reverse else t - 1}))
     first = t == (t.size - 1 if reverse else 0)
     given = where(first, _spread(start, like), before)
     if reset is not None:
-        given = where(reset, _spread(start, like), given)
+        given = where(reset, _spread(again, like), given)
     state[True] = cell(x, given)
     return state
 
@@ -121,8 +125,9 @@ class GRUCell(_Gated):
 class GRU(Module):
     """A gated recurrent unit along a dimension, trained through time.
 
-    ``start`` is the state before the first step (default: 0). Where the boolean ``reset`` is true
-    the state starts again. ``reverse`` runs from the last step to the first.
+    ``start`` is the state before the first step (default: 0), such as that which the steps of the
+    iteration before ended with. Where the boolean ``reset`` is true, at the first step of an
+    episode, the state before is 0. ``reverse`` runs from the last step to the first.
 
     Shapes: x (..., inputs) over ``t`` -> states (..., hidden) over ``t``.
 
@@ -147,12 +152,16 @@ class GRU(Module):
         reset: Tensor | None = None,
         reverse: bool = False,
     ) -> Tensor:
-        first = Record(hidden=zeros(self.cell.hidden) if start is None else start)
+        zero = Record(hidden=zeros(self.cell.hidden))
+        first = zero if start is None else Record(hidden=start)
 
         def step(x: Tensor, state: Record) -> Record:
             return Record(hidden=self.cell(x, state.hidden))
 
-        return unroll(step, x, t, first, reset=reset, reverse=reverse, name=self._name).hidden
+        states = unroll(
+            step, x, t, first, reset=reset, fresh=zero, reverse=reverse, name=self._name
+        )
+        return states.hidden
 
 
 class LSTMCell(_Gated):
@@ -192,8 +201,9 @@ class LSTMCell(_Gated):
 class LSTM(Module):
     """A long short-term memory along a dimension, trained through time.
 
-    ``start`` is the state before the first step (default: 0). Where the boolean ``reset`` is true
-    the state starts again. ``reverse`` runs from the last step to the first.
+    ``start`` is the state before the first step (default: 0), such as that which the steps of the
+    iteration before ended with. Where the boolean ``reset`` is true, at the first step of an
+    episode, the state before is 0. ``reverse`` runs from the last step to the first.
 
     Shapes: x (..., inputs) over ``t`` -> a record of hidden and cell (..., hidden) over ``t``.
 
@@ -221,5 +231,8 @@ class LSTM(Module):
         reverse: bool = False,
     ) -> Record:
         size = self.cell.hidden
-        first = Record(hidden=zeros(size), cell=zeros(size)) if start is None else start
-        return unroll(self.cell, x, t, first, reset=reset, reverse=reverse, name=self._name)
+        zero = Record(hidden=zeros(size), cell=zeros(size))
+        first = zero if start is None else start
+        return unroll(
+            self.cell, x, t, first, reset=reset, fresh=zero, reverse=reverse, name=self._name
+        )

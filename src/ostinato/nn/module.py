@@ -10,7 +10,7 @@ from ostinato.language.carry import Carried, Carry, carry
 from ostinato.language.dims import Dimension, IndexExpression
 from ostinato.language.functions.basic import zeros
 from ostinato.language.kinds import Count
-from ostinato.language.recurrent import Over, Recurrent, recurrent
+from ostinato.language.recurrent import Over, Recurrent, define
 from ostinato.language.tensor import Tensor
 from ostinato.nn.init import Initializer
 from ostinato.optim.optimizer import Optimizer
@@ -35,7 +35,7 @@ def parameter(name: str, shape: Sequence[Count], init: Initializer, over: Over =
         like = zeros(tuple(shape))
         return carry(name, init(shape, over.each), over, like=like)
     dims = (over,) if isinstance(over, Dimension) else tuple(over)
-    out = recurrent(name, shape, over=dims)
+    out = define(name, shape, over=dims)
     if dims:
         out[(*dims[:-1], 0)] = init(shape, dims[:-1])
     else:

@@ -10,7 +10,7 @@ from ostinato.language.dims import Dimension
 from ostinato.language.functions.basic import index
 from ostinato.language.gradient import grad
 from ostinato.language.kinds import NonNegative
-from ostinato.language.recurrent import Recurrent, recurrent
+from ostinato.language.recurrent import Recurrent, define
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.errors import ArgumentError, EquationError
 from ostinato.pdg.naming import called
@@ -115,6 +115,6 @@ def moment(parameter: Tensor, name: str, start: Tensor | float = 0) -> Recurrent
         return carry(f"{parameter.node}_{name}", start, parameter.over_carried, like=parameter)
     over = [Dimension(dim) for dim in parameter.over]
     iteration(parameter)
-    out = recurrent(f"{parameter.node}_{name}", over=over, like=parameter)
+    out = define(f"{parameter.node}_{name}", over=over, like=parameter)
     out[(*over[:-1], 0)] = start
     return out
