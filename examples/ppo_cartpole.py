@@ -13,7 +13,7 @@ Steps = tuple[ot.Dimension, ot.Dimension, ot.Dimension]
 
 
 def ppo(
-    env: rl.Env,
+    env: rl.Env[rl.Discrete],
     learning_rate: float = 1e-3,
     minibatches: int = 4,
     hidden: Sequence[int] = (64, 64),
@@ -30,8 +30,9 @@ def ppo(
     b, i, e, t = ot.dims("b i e t")
     m, n = ot.dim("m", size=minibatches), ot.dim("n", size=b.size * t.size)
     updates = ot.carried(i, e, m)
-    actor = nn.MLP(env.observation_size, hidden, env.num_actions, updates, name="actor")
-    critic = nn.MLP(env.observation_size, hidden, 1, updates, name="critic")
+    (inputs,) = env.observation_shape
+    actor = nn.MLP(inputs, hidden, env.actions.count, updates, name="actor")
+    critic = nn.MLP(inputs, hidden, 1, updates, name="critic")
     acting, judging = actor.at(e=0, m=0), critic.at(e=0, m=0)
 
     # One step of one game.

@@ -7,7 +7,9 @@ import ostinato as ot
 from ostinato import nn, optim, rl
 
 
-def reinforce(env: rl.Env, learning_rate: float = 0.01, gamma: float = 0.99) -> ot.Program:
+def reinforce(
+    env: rl.Env[rl.Discrete], learning_rate: float = 0.01, gamma: float = 0.99
+) -> ot.Program:
     """Monte Carlo policy gradient with a normalised advantage.
 
     Every iteration ``i`` plays ``b`` episodes of at most ``t`` steps with one policy. An episode
@@ -16,7 +18,8 @@ def reinforce(env: rl.Env, learning_rate: float = 0.01, gamma: float = 0.99) -> 
     Source: Williams 1992, Simple statistical gradient-following algorithms.
     """
     b, i, t = ot.dims("b i t")
-    policy = nn.MLP(env.observation_size, [64, 64], env.num_actions, over=i, output_scale=0.01)
+    (inputs,) = env.observation_shape
+    policy = nn.MLP(inputs, [64, 64], env.actions.count, over=i, output_scale=0.01)
     state = ot.recurrent("state", like=env.state, over=(b, i, t))
     alive = ot.recurrent("alive", dtype="bool", over=(b, i, t))
 

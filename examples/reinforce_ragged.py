@@ -7,13 +7,16 @@ import ostinato as ot
 from ostinato import nn, optim, rl
 
 
-def reinforce(env: rl.Env, learning_rate: float = 0.01, gamma: float = 0.99) -> ot.Program:
+def reinforce(
+    env: rl.Env[rl.Discrete], learning_rate: float = 0.01, gamma: float = 0.99
+) -> ot.Program:
     """Monte Carlo policy gradient with a normalised advantage.
 
     Source: Williams 1992, Simple statistical gradient-following algorithms.
     """
     b, i, t = ot.dims("b i t")  # episodes, iterations, steps
-    policy = nn.MLP(env.observation_size, [64, 64], env.num_actions, over=i, output_scale=0.01)
+    (inputs,) = env.observation_shape
+    policy = nn.MLP(inputs, [64, 64], env.actions.count, over=i, output_scale=0.01)
     state = ot.recurrent("state", like=env.state, over=(b, i, t))
 
     action = rl.Categorical(policy(env.observe(state))).sample()

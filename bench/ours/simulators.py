@@ -6,35 +6,30 @@ from collections.abc import Callable
 
 import ostinato as ot
 from bench.harness.timing import rates
-from bench.ours import pendulum
 from ostinato import rl
-from ostinato.language.record import Record
+
+Act = Callable[[tuple[ot.Dimension, ot.Dimension]], ot.Tensor]  # over games and steps
 
 
-def cartpole_program() -> ot.Program:
+def simulator(env: rl.Env[rl.Actions], action: Act) -> ot.Program:
     """Return the sum of the rewards and the number of ends of ``T`` steps of ``B`` games."""
-    env = rl.CartPole()
     b, t = ot.dims("b t")
     state = ot.recurrent("state", like=env.state, over=(b, t))
-    action = ot.random.integers(0, 2, over=(b, t))
-    following, reward, terminated, cut = env.step(state, action)
+    following, reward, terminated, cut = env.step(state, action((b, t)))
     done = terminated | cut
     state[b, 0] = env.reset(over=b)
     state[b, t + 1] = ot.where(done, env.reset(over=(b, t)), following)
     return ot.Program(reward=reward[:, :].sum(), ends=done[:, :].sum())
 
 
+def cartpole_program() -> ot.Program:
+    return simulator(rl.CartPole(), lambda over: ot.random.integers(0, 2, over=over))
+
+
 def pendulum_program() -> ot.Program:
-    """Return the sum of the rewards and the number of ends of ``T`` steps of ``B`` games."""
-    b, t = ot.dims("b t")
-    zero = ot.zeros(())
-    like = Record(angle=zero, speed=zero, steps=ot.zeros((), "int32"))
-    state = ot.recurrent("state", like=like, over=(b, t))
-    torque = ot.random.uniform((), -pendulum.MAX_TORQUE, pendulum.MAX_TORQUE, over=(b, t))
-    following, reward, done = pendulum.step(state, torque)
-    state[b, 0] = pendulum.reset(over=b)
-    state[b, t + 1] = ot.where(done, pendulum.reset(over=(b, t)), following)
-    return ot.Program(reward=reward[:, :].sum(), ends=done[:, :].sum())
+    env = rl.Pendulum()
+    low, high = env.actions.low, env.actions.high
+    return simulator(env, lambda over: ot.random.uniform((1,), low, high, over=over))
 
 
 def cartpole(envs: int, steps: int) -> Callable[[], float]:

@@ -126,6 +126,35 @@ def optimizer(name: str) -> Callable[[World], object]:
     return lambda s: getattr(optim, name)(0.1)
 
 
+ENVIRONMENTS: dict[str, Callable[[], rl.Env[rl.Actions]]] = {
+    **{"Acrobot": rl.Acrobot, "CartPole": rl.CartPole, "Catch": rl.Catch, "Pendulum": rl.Pendulum},
+    **{"CliffWalking": rl.CliffWalking, "FrozenLake": rl.FrozenLake, "Taxi": rl.Taxi},
+    **{"MountainCar": rl.MountainCar, "MountainCarContinuous": rl.MountainCarContinuous},
+    **{"Tabular": rl.FrozenLake, "_Car": rl.MountainCar},
+}
+PLAYED = ("observe", "step")
+REAL = ("MountainCarContinuous", "Pendulum")  # their actions
+
+
+def environment(name: str) -> Callable[[World], object]:
+    return lambda s: ENVIRONMENTS[name]()
+
+
+def state(name: str) -> Callable[[World], object]:
+    return lambda s: ENVIRONMENTS[name]().state
+
+
+def table() -> rl.Transitions:
+    nothing = np.zeros((1, 1, 1))
+    return rl.Transitions(
+        nothing.astype(np.int32), nothing.astype(np.float32), nothing > 0, nothing + 1.0
+    )
+
+
+def column(name: str) -> Callable[[World], object]:
+    return lambda s: getattr(table(), name)
+
+
 # What a required parameter gets in a call that works: by its function and its name, by its name, or
 # by its annotation.
 GIVEN: dict[str, Callable[[World], object]] = {
@@ -158,9 +187,18 @@ GIVEN: dict[str, Callable[[World], object]] = {
     "Conv.__call__.x": lambda s: ot.zeros((3, 8)),
     "Embedding.__call__.symbol": lambda s: s.k,
     "LSTMCell.__call__.state": lambda s: ot.Record(hidden=ot.zeros(3), cell=ot.zeros(3)),
-    "CartPole.observe.state": lambda s: rl.CartPole().state,
-    "CartPole.step.state": lambda s: rl.CartPole().state,
-    "CartPole.step.action": lambda s: ot.constant(1),
+    **{f"{name}.{method}.state": state(name) for name in ENVIRONMENTS for method in PLAYED},
+    **{f"{name}.step.action": lambda s: ot.constant(1) for name in ENVIRONMENTS},
+    **{f"{name}.step.action": lambda s: ot.constant([0.5]) for name in REAL},
+    "Distribution.kl.other": lambda s: rl.Categorical(s.x),
+    "MultiDiscrete.sizes": lambda s: (1, 2),
+    "MultiDiscrete.log_prob.action": lambda s: ot.constant([[0, 1]] * 3),
+    "Tabular.start": lambda s: np.ones(1),
+    "Tabular.max_steps": lambda s: 5,
+    **{f"Transitions.{name}": column(name) for name in table().__slots__},
+    "Transitions": lambda s: table(),
+    "terminated": lambda s: s.x > 0,
+    "truncated": lambda s: s.x < 0,
     "alive.t": lambda s: s.stopped,
     "attend.keys": lambda s: s.x,
     "avg_pool3d.x": lambda s: ot.zeros((3, 3, 3)),
@@ -243,8 +281,14 @@ OBJECTS: dict[str, Callable[[World], object]] = {
     "Attention": lambda s: nn.Attention(3, 1),
     "Carry": lambda s: s.carry(),
     "CarriedRecord": lambda s: ot.CarriedRecord(c=s.carry()),
-    "CartPole": lambda s: rl.CartPole(),
+    **{name: environment(name) for name in ENVIRONMENTS},
+    "Bernoulli": lambda s: rl.Bernoulli(s.x),
+    "Beta": lambda s: rl.Beta(s.x * s.x + 1.0, s.x * s.x + 2.0),
     "Categorical": lambda s: rl.Categorical(s.x),
+    "Distribution": lambda s: rl.Categorical(s.x),
+    "MultiDiscrete": lambda s: rl.MultiDiscrete(s.x, (1, 2)),
+    "Normal": lambda s: rl.Normal(s.x, s.x),
+    "SquashedNormal": lambda s: rl.SquashedNormal(s.x, s.x),
     "Clipped": lambda s: optim.Clipped(optim.SGD(0.1), norm=1.0),
     "Conv": lambda s: nn.Conv(3, 2, 1),
     "Embedding": lambda s: nn.Embedding(5, 3),
@@ -368,6 +412,8 @@ def calls() -> Iterator[Call]:
             seen.add(each)
             for method, fn in vars(each).items():
                 if not inspect.isfunction(fn):
+                    continue
+                if method == "__init__" and inspect.isabstract(each):
                     continue
                 if method == "__init__" and each.__name__ not in MADE:
                     yield call_of(each.__name__, each)

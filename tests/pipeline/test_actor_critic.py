@@ -20,8 +20,8 @@ def program() -> ot.Program:
     """
     env = rl.CartPole()
     b, i, t = ot.dims("b i t")
-    policy = nn.MLP(env.observation_size, [8, 8], env.num_actions, over=i, name="policy")
-    critic = nn.MLP(env.observation_size, [8], 1, over=i, name="critic")
+    policy = nn.MLP(4, [8, 8], env.actions.count, over=i, name="policy")
+    critic = nn.MLP(4, [8], 1, over=i, name="critic")
     state = ot.recurrent("state", like=env.state, over=(b, i, t))
     action = rl.Categorical(policy(env.observe(state))).sample()
     following, reward, terminated, truncated = env.step(state, action)

@@ -1,10 +1,48 @@
-"""Reinforcement learning: environments as equations, and distributions over actions."""
+"""Reinforcement learning: environments as equations, distributions over actions, returns."""
 
 from ostinato.language.surface import declare
-from ostinato.rl.cartpole import CartPole
-from ostinato.rl.categorical import Categorical, Sample, log_prob
-from ostinato.rl.env import Env
+from ostinato.rl.distributions.continuous import Beta, Normal, SquashedNormal
+from ostinato.rl.distributions.discrete import Bernoulli, Categorical, MultiDiscrete
+from ostinato.rl.distributions.distribution import Distribution, Sample, log_prob
+from ostinato.rl.environments.acrobot import Acrobot
+from ostinato.rl.environments.cartpole import CartPole
+from ostinato.rl.environments.catch import Catch
+from ostinato.rl.environments.environment import Actions, Box, Discrete, Env
+from ostinato.rl.environments.grid_worlds import CliffWalking, FrozenLake, Taxi
+from ostinato.rl.environments.mountain_car import MountainCar, MountainCarContinuous
+from ostinato.rl.environments.pendulum import Pendulum
+from ostinato.rl.environments.tabular import Tabular, Transitions
+from ostinato.rl.returns import advantage, lambda_return, n_step_return, v_trace
 
-__all__ = ["CartPole", "Categorical", "Env", "Sample", "log_prob"]
+__all__ = [
+    "Acrobot",
+    "Actions",
+    "Bernoulli",
+    "Beta",
+    "Box",
+    "CartPole",
+    "Catch",
+    "Categorical",
+    "CliffWalking",
+    "Discrete",
+    "Distribution",
+    "Env",
+    "FrozenLake",
+    "MountainCar",
+    "MountainCarContinuous",
+    "MultiDiscrete",
+    "Normal",
+    "Pendulum",
+    "Sample",
+    "SquashedNormal",
+    "Tabular",
+    "Taxi",
+    "Transitions",
+    "advantage",
+    "lambda_return",
+    "log_prob",
+    "n_step_return",
+    "v_trace",
+]
 
-declare(__name__, __all__)
+declare(__name__, [name for name in __all__ if name != "Actions"])

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 
 from ostinato.language import random
-from ostinato.language.array.dtypes import DtypeName, check_dtype
+from ostinato.language.array.dtypes import DtypeName
 from ostinato.language.functions.basic import cos, sin, square, stack, unstack, where, zeros
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor, as_tensor
-from ostinato.pdg.errors import DtypeError
-from ostinato.pdg.functions import FLOATS
-from ostinato.provenance.place import place
+from ostinato.rl.environments.environment import Discrete, real
 
 GRAVITY = 9.8
 POLE_MASS = 0.1
@@ -49,19 +47,17 @@ class CartPole:
     (2, 3, 4)
     """
 
-    observation_size = 4
-    num_actions = 2
+    observation_shape = (4,)
+    actions = Discrete(2)
 
     def __init__(self, dtype: DtypeName = "float32") -> None:
-        if check_dtype(dtype, place()) not in FLOATS:
-            raise DtypeError(f"a CartPole in {dtype}", "Use float32 or float64.", place())
-        self.dtype = dtype
+        self.dtype = real(dtype, "CartPole")
 
     @property
     def state(self) -> Record:
         return Record(motion=zeros((4,), self.dtype), steps=zeros((), "int32"))
 
-    def reset(self, over: Over = ()) -> Record:
+    def reset(self, over: Over) -> Record:
         """Return states with every value drawn from [-0.05, 0.05), at every point of ``over``."""
         motion = random.uniform((4,), -0.05, 0.05, over=over, dtype=self.dtype)
         return Record(motion=motion, steps=as_tensor(0))

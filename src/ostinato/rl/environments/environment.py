@@ -1,0 +1,80 @@
+"""What an environment is: pure functions of a state; and what its actions may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from ostinato.language.array.dtypes import DtypeName, check_dtype
+from ostinato.language.kinds import Count, Finite
+from ostinato.language.record import Record
+from ostinato.language.recurrent import Over
+from ostinato.language.tensor import Tensor
+from ostinato.pdg.errors import DtypeError
+from ostinato.pdg.functions import FLOATS
+from ostinato.provenance.place import place
+
+
+@dataclass(frozen=True, slots=True)
+class Discrete:
+    """Actions 0, 1, ..., ``count - 1``: int32 numbers."""
+
+    count: Count
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Actions that are vectors of ``size`` numbers from ``low`` to ``high``."""
+
+    size: Count
+    low: Finite
+    high: Finite
+
+
+Actions = Discrete | Box
+A_co = TypeVar("A_co", bound=Actions, covariant=True)
+
+
+class Env(Protocol[A_co]):
+    """An environment whose episodes start, are stepped, and end; ``Env[Discrete]`` has numbers.
+
+    The state is a record, so an environment may keep as many tensors as it needs; nothing in it is
+    hidden or mutable.
+    """
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        """The shape of what an agent sees."""
+        ...
+
+    @property
+    def actions(self) -> A_co:
+        """What an agent may do."""
+        ...
+
+    @property
+    def state(self) -> Record:
+        """A state with the right shapes and types, for ``ot.recurrent(..., like=env.state)``."""
+        ...
+
+    def reset(self, over: Over) -> Record:
+        """Return first states, drawn independently at every point of ``over``."""
+        ...
+
+    def observe(self, state: Record) -> Tensor:
+        """Return what an agent sees; shape `observation_shape`."""
+        ...
+
+    def step(self, state: Record, action: Tensor) -> tuple[Record, Tensor, Tensor, Tensor]:
+        """Return the next state, the reward, and whether the episode terminated or was cut."""
+        ...
+
+
+def real(dtype: DtypeName, what: str) -> DtypeName:
+    """Return a type of real numbers.
+
+    Errors: DtypeError for another one.
+    """
+    if check_dtype(dtype, place()) not in FLOATS:
+        raise DtypeError(f"a {what} in {dtype}", "Use float32 or float64.", place())
+    return dtype
