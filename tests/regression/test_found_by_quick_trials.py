@@ -185,3 +185,49 @@ def test_a_mask_of_pairs_of_steps_holds_for_those_that_are_read() -> None:
     )
     recipe = Recipe((((0, 1), ()),), steps, 1, 2, ("float32",), mode="second", wild=True)
     quick(Trial(recipe, (799,), seed=10, quick=True, rules="some"))
+
+
+def test_pairs_that_are_read_over_another_dimension() -> None:
+    """Planning made copies without an end: a dim that only readers have has a step."""
+    trial = Trial(
+        recipe=Recipe(
+            inputs=(((0,), ()),),
+            steps=(
+                Step(op="pairs_read_outside", a=0, b=0, dim=0, c=2, fold="prod"),
+                Step(op="dropped", a=1, b=1, dim=0, c=1, fold="argmax"),
+                Step(op="quadrants", a=2, b=2, dim=2, c=3, fold="prod"),
+            ),
+            outputs=1,
+            dims=2,
+            dtypes=("float32",),
+            mode="values",
+            wild=True,
+        ),
+        extents=(11, 904),
+        threads=2,
+        hints={},
+        widths={"s": 8},
+        without=("fuse", "domain"),
+        checks=(),
+        seed=546,
+        quick=True,
+        special=False,
+        exact=True,
+        rules="some",
+        watched="",
+        left_out=(
+            "joined products",
+            "tiles of ranges",
+            "layout",
+            "products",
+            "late updates",
+            "value numbering",
+            "hoisted steps",
+            "fewer slots",
+            "guards",
+            "slices",
+            "computing again",
+            "padding of tiles",
+        ),
+    )
+    quick(trial)

@@ -137,7 +137,7 @@ class _Search:
         fewer = computed_where_read(statements, names, outputs, spans) if names else statements
         if fewer == statements:
             fewer = copied_where_read(statements, found.names, tried.parts, spans)
-            tried.parts |= fewer.keys() - statements.keys()
+            tried.parts |= found.names | (fewer.keys() - statements.keys())
         if fewer == statements:
             raise cycle_error(found) from None
         return made("demanded points", needed(fewer, outputs))

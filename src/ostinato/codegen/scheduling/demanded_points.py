@@ -38,7 +38,7 @@ def copied_where_read(
 ) -> dict[str, Statement]:
     """The statements; what the named ones read of each other at some points only has a copy.
 
-    ``parts``: what is a copy already and has none, or points would be left out without an end.
+    ``parts``: what is a copy, or may have one already, and gets none: there would be no end.
     """
     inside = {n: s for n, s in statements.items() if n in names}
     boxes = {n: _box(s, spans) for n, s in inside.items()}
@@ -115,6 +115,7 @@ def _box(s: Statement, spans: Spans) -> isl.Set:
 def _only(s: Statement, points: isl.Set, spans: Spans) -> Statement:
     """The statement at some of its points; a call of Python has a condition of its own."""
     box = _box(s, spans)
+    box &= (box | points).assume()  # also for the extents of dims that only readers have
     computed = reduce(isl.Set.__or__, (box.where(cond) for cond, _ in s.clauses), box - box)
     if s.kind in ("input", "host") or computed.is_subset(points):
         return s
