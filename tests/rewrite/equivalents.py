@@ -262,7 +262,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "places: that it is the axis of the slice is not used.",
     ),
     Equivalent(
-        r"view/(move-on|moved-.*)", r"without \(< k p\)",
+        r"view/(move-on|map\d-of-moved)", r"without \(< (j k|k p)\)",
         "To move an axis from k to p and from there on is to move it once, and an elementwise "
         "function of moved operands is the moved function, forwards, backwards or not at all.",
     ),

@@ -25,7 +25,7 @@ from typing import Literal, get_args
 from ostinato.rewrite.engine.egglog_session import EngineError, Session
 from ostinato.rewrite.engine.language import program
 from ostinato.rewrite.engine.rule import Exactness, Rule, texts_of
-from ostinato.rewrite.prove.instance_claims import WrongTerm, run, wrong_terms
+from ostinato.rewrite.prove.instance_claims import Saturated, WrongTerm, run, wrong_terms
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.prove.setting import Setting
 from ostinato.rewrite.prove.term_meaning import Meaning
@@ -229,7 +229,7 @@ _ROUNDS = 8  # of an instance where rules use what others assert
 
 
 def _is_missed(mutant: Mutant) -> bool:
-    """Whether, for lack of what this rule asserted, another one is idle or a case has no value."""
+    """Whether another rule is idle, or a recurrence has no value, for lack of what is asserted."""
     if not mutant.change.startswith("asserts "):
         return False
     asked = _asked(mutant)
@@ -241,12 +241,15 @@ def _is_missed(mutant: Mutant) -> bool:
                 done = run(rules, instance.build(Sizes()), _ROUNDS)
             except EngineError:
                 return True  # it contradicts what an analysis knows
-            firing, defined = _expected(instance, names)
-            if any(not done.matches.get(name, 0) for name in firing):
-                return True
-            if not defined <= done.graph.definitions.keys():
+            firing, known = _expected(instance, names)
+            if any(not done.matches.get(name, 0) for name in firing) or not known <= _known(done):
                 return True
     return False
+
+
+def _known(done: Saturated) -> frozenset[object]:
+    """The cases of recurrences that have a value, and the recurrences that are linear ones."""
+    return frozenset((*done.graph.definitions, *done.graph.closed))
 
 
 def _asked(mutant: Mutant) -> list[str]:
@@ -265,12 +268,12 @@ def outermost(fact: Fact) -> Iterator[str]:
 @cache
 def _expected(
     instance: Instance, names: tuple[str, ...]
-) -> tuple[frozenset[str], frozenset[tuple[int, int]]]:
-    """The rules that fire on an instance, and the cases of recurrences that are defined then."""
+) -> tuple[frozenset[str], frozenset[object]]:
+    """The rules that fire on an instance, and what is known of recurrences then."""
     rules = [every_rule()[name] for name in names]
     found = run(rules, instance.build(Sizes()), _ROUNDS)
     firing = frozenset(name for name in names if found.matches.get(name, 0))
-    return firing, frozenset(found.graph.definitions)
+    return firing, _known(found)
 
 
 def _miscounts(rule: Rule) -> bool:

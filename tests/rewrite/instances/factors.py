@@ -170,6 +170,11 @@ def _infinite() -> list[Instance]:
     ]
 
 
+def _masked_sum(z: Sizes) -> Pdg:
+    """``x[t] = mask (y + x[t + 1])``: the mask is a factor of what is added to, too."""
+    return _recurrence(z, _map("mul", _mask(z), _map("add", _row(z, "y"), _next(z))))
+
+
 def _instances() -> tuple[Instance, ...]:
     out: list[Instance] = []
     for name, (right, wrong) in _forms().items():
@@ -189,6 +194,11 @@ def _instances() -> tuple[Instance, ...]:
         out.append(Instance(f"1 - count {side} of a step", counted, (), (rule,), _DEEPER))
         alone = partial(_beside_a_step, factor=_times(_mask, first))
         out.append(Instance(f"unmask-{side} beside a step", alone, (), (rule,), _DEEPER))
+    inner = partial(_stepped, factor=_times(_times(_mask, True), True, _row))
+    out.append(Instance("mask in a second operand", inner, ("affine/unmask-after",), (), _DEEPER))
+    line = ("affine/neighbour-scaled", "affine/plus-ray", "affine/product-of")
+    noted = (*line, "affine/factor-of-sum")
+    out.append(Instance("masked sum", _masked_sum, ("affine/unmask-before",), (), noted))
     product = _times(_row, True, _row)
     for rule, fn, beside in (
         ("affine/factor", "mul", _STEP),

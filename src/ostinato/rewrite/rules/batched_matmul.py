@@ -42,7 +42,6 @@ MATMUL: tuple[Rule, ...] = (
         left=mm(x, sl(d, s, w)),
         right=reshape(2, sizes(n, p, q), _ALL_ROWS),
         when=(not_in(d, dom(w)), eq(n, size(length(s))), axes(x, n, p, k), axes(w, k, q)),
-        also=(assign(shape(_ALL_ROWS), sizes(times(n, p), q)),),
         proof=PROOF,
     ),
     _outer_sum(1),

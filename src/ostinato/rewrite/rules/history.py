@@ -211,7 +211,6 @@ def _merged_rows(count: int) -> Rule:
         left=mm(reshape(count, sizes(m, a), y), w),
         right=reshape(count, sizes(m, b), apart),
         when=(*_RANGE, eq(y, _X), axes(y, *rows, a), axes(w, a, b)),
-        also=(assign(shape(apart), sizes(*rows, b)),),
         proof=PROOF,
     )
 
