@@ -29,7 +29,6 @@ from ostinato.pdg.pass_record import with_added
 from ostinato.pdg.text.fingerprint import fingerprint, spell
 from ostinato.provenance.place import calling_place, user_level
 from ostinato.rewrite.engine.rule import texts_of
-from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime.build.compiling import Team
 from ostinato.runtime.build.piecewise import Making
 from ostinato.runtime.cache import programs
@@ -41,6 +40,7 @@ from ostinato.runtime.run.stream import Stream
 if TYPE_CHECKING:
     from ostinato.language.dims import Dimension
     from ostinato.report.measured_run import RunProfile
+    from ostinato.rewrite.registry import RuleSet
 
 LARGE = 200  # nodes: a smaller program is compiled before another process has started
 

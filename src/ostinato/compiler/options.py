@@ -16,10 +16,10 @@ from ostinato.pdg.functions import HALVES
 from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.node import Pdg
 from ostinato.pdg.pass_record import Passes
-from ostinato.rewrite.registry import RuleSet
 
 if TYPE_CHECKING:
     from ostinato.codegen.target import Target
+    from ostinato.rewrite.registry import RuleSet
 
 
 def _cpu() -> Target:

@@ -26,7 +26,6 @@ from ostinato.pdg.index import Dim, Expr, dims_of, expr, upper_bound
 from ostinato.pdg.invariants import debug
 from ostinato.pdg.node import Input, Node, Pdg
 from ostinato.pdg.pass_record import with_added
-from ostinato.rewrite.registry import RuleSet
 from ostinato.runtime.build.compiling import short_turns
 from ostinato.runtime.build.piecewise import Making
 from ostinato.runtime.run.arrays import tile_counts
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from ostinato.codegen.planning.planned import Plan
     from ostinato.compiler.forms import Taken
     from ostinato.rewrite.optimize import Optimized
+    from ostinato.rewrite.registry import RuleSet
 
 REWRITING = "ostinato.rewrite.optimize"
 STAGES = (  # what follows rewriting

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count
 from threading import Lock
 from typing import Literal, Protocol
@@ -384,20 +385,24 @@ class Pdg:
 
     def nodes(self) -> tuple[Node, ...]:
         """Every node that the roots reach, operands first."""
+        return self._nodes
+
+    @cached_property
+    def _nodes(self) -> tuple[Node, ...]:
         return tuple(postorder(self.roots()))
 
 
 def postorder(roots: tuple[Node, ...]) -> Iterator[Node]:
     """Nodes reachable through operands, each once, operands first, without recursion."""
-    done: set[Node] = set()
+    done: set[Identity] = set()
     for root in roots:
         stack: list[tuple[Node, bool]] = [(root, False)]
         while stack:
             node, ready = stack.pop()
-            if node in done:
+            if node.identity in done:
                 continue
             if ready:
-                done.add(node)
+                done.add(node.identity)
                 yield node
             else:
                 stack.append((node, True))
