@@ -187,6 +187,7 @@ def test_a_mask_of_pairs_of_steps_holds_for_those_that_are_read() -> None:
     quick(Trial(recipe, (799,), seed=10, quick=True, rules="some"))
 
 
+@pytest.mark.filterwarnings("ignore:rewriting left a part")
 def test_pairs_that_are_read_over_another_dimension() -> None:
     """Planning made copies without an end: a dim that only readers have has a step."""
     trial = Trial(
