@@ -105,7 +105,8 @@ class Tabular:
 
 def _bounds(probability: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Where the numbers of each outcome but the first begin among those from 0 to 1."""
-    return np.cumsum(probability, -1)[:, :-1]
+    ends = np.cumsum(probability, -1)
+    return ends[:, :-1] / ends[:, -1:]  # exactly 1 behind the last one that may occur
 
 
 def _checked(known: Transitions, start: npt.NDArray[np.float64]) -> tuple[int, int, int]:
