@@ -21,16 +21,15 @@ def ppo(
 ) -> ot.Program:
     """Clipped policy gradients in epochs of shuffled minibatches.
 
-    Every iteration ``i`` plays ``t`` steps of ``b`` games that go on with the next one and start
-    again when they are over. Every epoch ``e`` takes the steps in another random order, in
-    minibatches ``m``. A game that is cut is worth what the critic expects, unless ``cut_is_over``.
+    Every iteration ``i`` plays ``t`` steps of ``b`` games, which start again when they are over.
+    Every epoch ``e`` takes the steps in another random order, in minibatches ``m``. A game that is
+    cut is worth what the critic expects, unless ``cut_is_over``.
 
     Source: Schulman et al. 2017, Proximal policy optimization algorithms.
     """
     b, i, e, t = ot.dims("b i e t")
     m, n = ot.dim("m", size=minibatches), ot.dim("n", size=b.size * t.size)
-    updates = ot.carried(i, e, m)
-    (inputs,) = env.observation_shape
+    inputs, updates = env.observation_shape[0], ot.carried(i, e, m)
     actor = nn.MLP(inputs, hidden, env.actions.count, updates, name="actor")
     critic = nn.MLP(inputs, hidden, 1, updates, name="critic")
     acting, judging = actor.at(e=0, m=0), critic.at(e=0, m=0)
@@ -60,8 +59,8 @@ def ppo(
     ratio = ot.exp(policy.log_prob(played) - before)
     error = ((critic(x)[..., 0] - target) ** 2).mean()
     loss = 0.5 * error - clipped(ratio, better) - 0.01 * policy.entropy().mean()
-    optimizer = optim.Clipped(optim.Adam(learning_rate * (1.0 - i / i.size), eps=1e-5), norm=0.5)
-    optimizer.minimize(loss, [*actor.parameters, *critic.parameters])
+    adam = optim.Adam(learning_rate * (1.0 - i / i.size), eps=1e-5)
+    optim.Clipped(adam, norm=0.5).minimize(loss, [*actor.parameters, *critic.parameters])
     return ot.Program(episode_return=mean_length(done, following, i), loss=loss)
 
 

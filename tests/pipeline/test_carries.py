@@ -59,7 +59,7 @@ def recurrent_policy(each: tuple[ot.Dimension, ...]) -> ot.Program:
     m = ot.dim("m", size=2)
     model = nn.Linear(3, 3, over=ot.carried(i, e, m, each=each))
     x = ot.random.normal((3,), over=(i, k, t))
-    hidden = ot.recurrent("hidden", (3,), over=(*each, i, e, m, k, t))
+    hidden = ot.recurrent("hidden", (3,), over=(*each, i, e, k, t, m))
     hidden[t == 0] = 0.0
     hidden[True] = ot.tanh(model(x + hidden)).at(t=t - 1)
     miss = (hidden.at(t=-1).sum(-1) - x.at(t=0).sum(-1)) ** 2
