@@ -14,10 +14,11 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -25,13 +26,21 @@ from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.interpret import Interpreter, junk
 from ostinato.pdg.node import Node, Pdg
-from ostinato.rewrite.engine.egglog_session import Cell, EngineError, Program, Session
+from ostinato.rewrite.engine.egglog_session import (
+    Cell,
+    Engine,
+    EngineError,
+    Program,
+    Session,
+    Table,
+)
 from ostinato.rewrite.engine.language import GATES, is_open, program, rule_text
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.engine.saturate import Budget, saturate
+from ostinato.rewrite.extract.export import EGraph, export
 from ostinato.rewrite.load.program_rows import load
 from ostinato.rewrite.load.tables import Loaded
-from ostinato.rewrite.prove.instance_reading import numbered
+from ostinato.rewrite.prove.instance_reading import Reading, numbered
 from ostinato.rewrite.registry import every_rule
 from ostinato.rewrite.relations.sexpr import Tree, heads, parse, show
 from ostinato.rewrite.terms.signature import SIGNATURE
@@ -40,8 +49,18 @@ from tests.rewrite.instances.instance import Instance, Sizes
 from tests.rewrite.mutants import part_of
 
 LOG = Path("build/analyses.jsonl")  # what was judged so far: a run that was stopped goes on
-FACTS = ("node", "dom", "sdom", "rank", "dtype", "value")
+FACTS = ("node", "dom", "sdom", "rank", "dtype", "value", "shape")
+# What is known of a term by any of these operators if it is known of its operands.
+_SHAPED = "leaf rec along1 along2 at case cat gather map1 perm reshape sl"
+_TYPED = "leaf rec along2 gather reshape"
+FOLLOWS = {
+    **dict.fromkeys(("rank", "sdom"), frozenset(SIGNATURE)),
+    "dom": frozenset(SIGNATURE) - {"perm"},
+    "shape": frozenset(_SHAPED.split()),
+    "dtype": frozenset(_TYPED.split()),
+}
 SIZES = {"B": 2, "T": 4, "I": 2}
+_NO_TERM = (EngineError, OstinatoError, AssertionError, IndexError, KeyError)
 Known = dict[str, dict[int, Cell]]
 
 
@@ -117,9 +136,9 @@ def notices(changed: Changed, most: int | None = None) -> str:
     made = (*base[:at], *((changed.after,) if changed.after else ()), *base[at + 1 :])
     for instance in _about(changed.before)[:most]:
         try:
-            found = _noticed(instance, made)
-        except (EngineError, OstinatoError) as problem:
-            found = str(problem)
+            found = noticed(instance, made)
+        except _NO_TERM as problem:
+            found = str(problem) or type(problem).__name__
         if found:
             return f"{instance.name}: {found}"
     return ""
@@ -149,21 +168,63 @@ def _prepared(instance: Instance) -> tuple[Pdg, Loaded]:
     return pdg, loaded
 
 
-def _noticed(instance: Instance, base: tuple[str, ...]) -> str:
-    pdg, loaded = _prepared(instance)
+def _run(instance: Instance, base: tuple[str, ...]) -> tuple[Mapping[str, int], EGraph, Known]:
+    """How often the rules of an instance match, what they make of it, and what is known of that."""
+    _, loaded = _prepared(instance)
     names = dict.fromkeys((*instance.beside, *instance.fires, *instance.idle))
     rules = [every_rule()[name] for name in names]
     texts = tuple(map(rule_text, rules))
     with Session(Program(base, texts, (), base)) as engine:
         engine.insert(loaded.rows)
         done = saturate(engine, Budget(5), {r.name: r.family for r in rules})
-        tables = engine.tables(FACTS)
-    known: Known = {n: {int(i[0]): o for i, o in tables[n].rows} for n in FACTS}
-    missed = [name for name in instance.fires if not done.matches.get(name, 0)]
-    fired = [name for name in instance.idle if done.matches.get(name, 0)]
+        kept = _Kept(engine)
+        graph = export(cast(Engine, kept), loaded)
+    return done.matches, graph, {n: {int(i[0]): o for i, o in kept.read[n].rows} for n in FACTS}
+
+
+@cache
+def _idle(instance: Instance) -> list[str]:
+    """The rules that are idle beside all others, which may make what they fire on."""
+    matches, _, _ = _run(instance, program(()).base)
+    return [name for name in instance.idle if not matches.get(name, 0)]
+
+
+def noticed(instance: Instance, base: tuple[str, ...]) -> str:
+    """What an instance notices of changed analyses, or ""."""
+    pdg, loaded = _prepared(instance)
+    matches, graph, known = _run(instance, base)
+    missed = [name for name in instance.fires if not matches.get(name, 0)]
+    fired = [name for name in _idle(instance) if matches.get(name, 0)]
     if missed or fired:
         return f"{missed or fired} {'did not fire' if missed else 'fired'}"
-    return untrue(pdg, loaded, known)
+    return untrue(pdg, loaded, known) or unknown(graph, loaded, known)
+
+
+class _Kept:
+    """The tables of an engine, all read at once: classes have other numbers each time."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.read: Mapping[str, Table] = {}
+
+    def tables(self, names: Iterable[str]) -> Mapping[str, Table]:
+        self.read = self._engine.tables([*dict.fromkeys((*names, *FACTS))])
+        return self.read
+
+
+def unknown(graph: EGraph, loaded: Loaded, known: Known) -> str:
+    """A fact that a term lacks although its operands have it, or that is not its own; or ""."""
+    for cls, node in Reading(graph, loaded).every().items():
+        own = {"rank": node.rank, "dtype": node.dtype, "shape": node.shape}
+        for fact, ops in FOLLOWS.items():
+            found = known[fact].get(cls)
+            terms = [x for x in graph.classes.get(cls, ()) if x.op in ops]
+            if found is None and any(all(k in known[fact] for k in x.kids) for x in terms):
+                return f"the {fact} of {node.op} is not known"
+            said = graph.shapes[int(found)] if found is not None and fact == "shape" else found
+            if said is not None and own.get(fact, said) != said:
+                return f"the {fact} of {node.op} is {said}"
+    return ""
 
 
 def untrue(pdg: Pdg, loaded: Loaded, known: Known, sizes: dict[str, int] | None = None) -> str:

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.rewrite.engine.language import GATES
-from tests.rewrite.machinery import Changed, analyses, behind, changed_analyses, is_missed, notices
+from ostinato.rewrite.engine.language import GATES, program
+from tests.rewrite.instances import every_instance
+from tests.rewrite.instances.instance import Instance
+from tests.rewrite.machinery import (
+    Changed,
+    analyses,
+    behind,
+    changed_analyses,
+    is_missed,
+    noticed,
+    notices,
+)
 from tests.rewrite.mutants import part_of
 
 # Changes of the sample that no instance notices: gaps, to be closed by an instance each.
@@ -33,6 +43,11 @@ IDLE = ["counter", "begins", "rest", "body", "batch"]
 @pytest.mark.parametrize("changed", SAMPLE, ids=str)
 def test_a_changed_analysis_is_noticed(changed: Changed) -> None:
     assert str(changed) in GAPS or notices(changed), str(changed)
+
+
+@pytest.mark.parametrize("instance", every_instance()[::16], ids=lambda i: i.name)
+def test_what_analyses_conclude_is_true_and_all_that_follows(instance: Instance) -> None:
+    assert noticed(instance, program(()).base) == ""
 
 
 def test_every_analysis_is_changed() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ostinato.pdg import build
 from ostinato.pdg.element import element
 from ostinato.pdg.index import Expr, Index, Slice, expr
@@ -21,6 +23,10 @@ class Reading:
             self.originals.setdefault(graph.node_class[number], []).append(node)
         self._nodes = {cls: nodes[0] for cls, nodes in self.originals.items()}
         self._fill()
+
+    def every(self) -> Mapping[int, Node]:
+        """A node of each class."""
+        return self._nodes
 
     def _fill(self) -> None:
         """Classes without an original get the first of their e-nodes whose operands are known."""
