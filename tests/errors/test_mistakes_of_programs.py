@@ -243,3 +243,16 @@ def test_a_mistake_is_answered_with_place_fact_and_remedy(
     where, _, rest = refusal(kind, make).partition(": ")
     assert where == f"test_mistakes_of_programs.py:{make.__code__.co_firstlineno}"
     assert rest == text
+
+
+def test_an_equation_that_wins_nowhere_is_refused_with_its_own_line() -> None:
+    s = started()
+    s[t + 1] = s
+    s[t] = 3.0
+    where, _, rest = refusal(errors.EquationError, lambda: ot.Program(y=s)).partition(": ")
+    line = test_an_equation_that_wins_nowhere_is_refused_with_its_own_line.__code__.co_firstlineno
+    assert where == f"test_mistakes_of_programs.py:{line + 3}"
+    assert rest == (
+        "`s` has earlier equations for all points of this one\n"
+        "  Leave it out, or write it before those that it is an exception of."
+    )

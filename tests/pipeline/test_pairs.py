@@ -89,6 +89,18 @@ def test_all_pairs_may_be_read_by_others(name: str, rules: RuleSet | None) -> No
     check(ot.Program(z=z, slope=ot.grad((both * both).sum()[:].sum(0), x)), rules)
 
 
+@pytest.mark.filterwarnings("ignore:rewriting left a part")
+@pytest.mark.parametrize("of", [slice(None, 2), slice(None)], ids=["some", "all"])
+def test_chains_of_operators_of_pairs_may_be_read_by_others(of: slice) -> None:
+    s = ot.dims("s")
+    r = ot.dim("r", size=s.size)
+    x, w = ot.input("x", (3,), over=s), ot.input("w", over=(s, r))
+    h = ot.recurrent("h", (3,), over=s)
+    z = ot.cumsum(ot.sort(ot.tanh(h[r] * w)), 0) * 0.5  # stored one by one
+    h[True] = x + z[s, s + 1 :].sum(0)
+    check(ot.Program(h=h, mean=z[s, of].mean(0)), None)
+
+
 def test_a_pair_that_needs_itself_is_refused() -> None:
     h, _, _ = recurrence(lambda s, r, h, x, w: ot.tanh(h[r] * w)[s, : s + 1].sum(0))
     with pytest.raises(CycleError, match=r"`h` at s = 0 .* needs itself"):

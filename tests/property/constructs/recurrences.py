@@ -262,7 +262,7 @@ def quadrants(f: Frame, e: Dimension) -> Tensor:
     r = f.made()
     r[(f.d < 2) & ~(e == 0)] = f.x * 0.5
     r[(f.d <= e) | (e % 2 == 1)] = f.x + 0.5
-    r[f.d == 0] = f.x - 0.25
+    r[f.d == 2] = f.x - 0.25
     r[True] = ot.tanh(place(r, f.d, f.d - 1)) - f.x
     return r
 

@@ -136,8 +136,8 @@ class _Search:
         tried.restricted |= found.names
         fewer = computed_where_read(statements, names, outputs, spans) if names else statements
         if fewer == statements:
-            fewer = copied_where_read(statements, found.names, tried.parts, spans)
-            tried.parts |= found.names | (fewer.keys() - statements.keys())
+            fewer, parts = copied_where_read(statements, found.names, tried.parts, spans)
+            tried.parts |= parts
         if fewer == statements:
             raise cycle_error(found) from None
         return made("demanded points", needed(fewer, outputs))

@@ -35,10 +35,11 @@ def computed_where_read(
 
 def copied_where_read(
     statements: Mapping[str, Statement], names: frozenset[str], parts: Set[str], spans: Spans
-) -> dict[str, Statement]:
+) -> tuple[dict[str, Statement], Set[str]]:
     """The statements; what the named ones read of each other at some points only has a copy.
 
-    ``parts``: what is a copy, or may have one already, and gets none: there would be no end.
+    ``parts``: what is a copy or has one, and gets none: there would be no end. The second result
+    is what is a copy or has one now.
     """
     inside = {n: s for n, s in statements.items() if n in names}
     boxes = {n: _box(s, spans) for n, s in inside.items()}
@@ -57,7 +58,7 @@ def copied_where_read(
         if name in made:
             out[new[name]] = rewrite.clauses(replace(made[name], name=new[name], base=s.lowered))
         out[name] = rewrite.clauses(s) if name in inside and name not in made else s
-    return out
+    return out, made.keys() | new.values()
 
 
 def _demanded(

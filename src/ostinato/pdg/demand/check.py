@@ -6,7 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from ostinato.pdg.condition import Cond, at_least, every, some
 from ostinato.pdg.demand.demand import Demand, box, read_relation
-from ostinato.pdg.errors import CoverageError, DomainError, OstinatoError, ShapeError
+from ostinato.pdg.errors import (
+    CoverageError,
+    DomainError,
+    EquationError,
+    OstinatoError,
+    ShapeError,
+)
 from ostinato.pdg.index import (
     Dim,
     Expr,
@@ -64,6 +70,8 @@ def _check_all(demand: Demand, is_rewritten: bool) -> None:
             case Rec(name):
                 _check_leaf(demand, users, node)
                 _check_coverage(demand, name)
+                if not is_rewritten and not demand.is_rough:
+                    _check_order_of_cases(demand, name)
             case Part():
                 _check_part(demand, node, node.op)
             case Read():
@@ -213,6 +221,19 @@ def _check_coverage(demand: Demand, name: str) -> None:
         remedy = f"Add `{name}[True] = ...` as the last case."
     fact = f"{fact} (first uncovered point: {sample})"
     raise CoverageError(fact, remedy, next(iter(equation.where), equation.rec.where))
+
+
+def _check_order_of_cases(demand: Demand, name: str) -> None:
+    """Refuse an equation all of whose points have an earlier one, which wins."""
+    equation = demand.pdg.equations[name]
+    rest = box(equation.rec.domain)
+    for k, (cond, _) in enumerate(equation.cases):
+        holds = condition_set(rest.dims, cond)
+        if (rest & holds).is_empty() and not (box(rest.dims) & holds).is_empty():
+            fact = f"`{name}` has earlier equations for all points of this one"
+            remedy = "Leave it out, or write it before those that it is an exception of."
+            raise EquationError(fact, remedy, equation.where[k])
+        rest = rest - holds
 
 
 def _violation(demand: Demand, node: Node, limits: Cond) -> Sample | None:
