@@ -17,6 +17,7 @@ from bench.harness.measure import measure
 from bench.harness.peers import FOLDER
 from bench.harness.rows import Report, read, update, written
 from bench.harness.suite import Suite
+from ostinato.cli.as_json import STANDARD, write_text
 
 SUITES = Path(__file__).parents[1] / "suites"
 
@@ -52,6 +53,8 @@ def run(name: str, asked: Request, console: Console) -> Report:
     Errors: ValueError for a size that no case has; FileNotFoundError.
     """
     suite = load(name)
+    if asked.add and asked.json == STANDARD:
+        raise ValueError("Rows are added to a file, not to standard output")
     if asked.source is None:
         wanted = choice(suite, asked.sizes)
         report = measure(suite, asked.rounds, console.print, wanted, asked.peers)
@@ -64,7 +67,7 @@ def run(name: str, asked: Request, console: Console) -> Report:
         if asked.add:
             report = update(asked.json, report)
         else:
-            asked.json.write_text(written(report))
+            write_text(asked.json, written(report))
     if asked.markdown is not None:
         write_markdown(suite, report, spelled(name, asked), asked.markdown)
     if asked.plot is not None:

@@ -33,7 +33,10 @@ Hints = Annotated[
     typer.Option("--hint", metavar="NAME=SIZE", help="An extent for predictions; repeatable."),
 ]
 Json = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Also write the result as JSON.")
+    Path | None,
+    typer.Option(
+        "--json", metavar="FILE", help="Also write the result as JSON; - is standard output."
+    ),
 ]
 RuleFile = Annotated[
     Path | None,
@@ -96,12 +99,11 @@ def explain(
     certificate: Certificate = None,
 ) -> None:
     """Compile a program and show rules, schedule, memory, cost and kernels."""
-    from rich.console import Console
-
+    from ostinato.cli.as_json import console_beside
     from ostinato.cli.explain import Written
     from ostinato.cli.explain import explain as explain_program
 
-    explain_program(place, settings or (), Written(json, html, certificate), Console())
+    explain_program(place, settings or (), Written(json, html, certificate), console_beside(json))
 
 
 @app.command()
@@ -143,33 +145,30 @@ def verify(
     and schedule proved with isl, and both programs run at small sizes. The exit status is 1 if a
     check fails.
     """
-    from rich.console import Console
-
+    from ostinato.cli.as_json import console_beside
     from ostinato.cli.verify import VerifyOptions
     from ostinato.cli.verify import verify as verify_file
 
     options = VerifyOptions(program, tuple(settings or ()))
-    raise typer.Exit(verify_file(certificate, options, json, Console()))
+    raise typer.Exit(verify_file(certificate, options, json, console_beside(json)))
 
 
 @app.command()
 def doctor(json: Json = None) -> None:
     """Check that this machine compiles and runs programs, and show what it has."""
-    from rich.console import Console
-
+    from ostinato.cli.as_json import console_beside
     from ostinato.cli.doctor import diagnose
 
-    raise typer.Exit(diagnose(json, Console()))
+    raise typer.Exit(diagnose(json, console_beside(json)))
 
 
 @app.command()
 def calibrate(json: Json = None) -> None:
     """Measure what work takes on this machine, so that costs fit it; takes half a minute."""
-    from rich.console import Console
-
+    from ostinato.cli.as_json import console_beside
     from ostinato.cli.calibrate import calibrate as calibrate_machine
 
-    calibrate_machine(json, Console())
+    calibrate_machine(json, console_beside(json))
 
 
 @app.command()
@@ -198,8 +197,7 @@ def bench(
     ] = None,
 ) -> None:
     """Measure a suite beside its peers, in turns, with spread; `compare` looks for regressions."""
-    from rich.console import Console
-
+    from ostinato.cli.as_json import console_beside
     from ostinato.cli.bench import run_suite
 
     options = {
@@ -213,27 +211,25 @@ def bench(
         "source": source,
         **({} if peers is None else {"peers": peers.absolute()}),
     }
-    raise typer.Exit(0 if run_suite(suite, options, Console()) else 1)
+    raise typer.Exit(0 if run_suite(suite, options, console_beside(json)) else 1)
 
 
 @cache.command("info")
 def cache_info(json: Json = None) -> None:
     """Show where compiled programs and kernels are kept, how many, and how large they are."""
-    from rich.console import Console
-
+    from ostinato.cli.as_json import console_beside
     from ostinato.cli.cache import info
 
-    info(json, Console())
+    info(json, console_beside(json))
 
 
 @cache.command("clear")
 def cache_clear(json: Json = None) -> None:
     """Remove all compiled programs and kernels."""
-    from rich.console import Console
-
+    from ostinato.cli.as_json import console_beside
     from ostinato.cli.cache import clear
 
-    clear(json, Console())
+    clear(json, console_beside(json))
 
 
 @rules.command("list")
@@ -243,11 +239,10 @@ def list_rules(
     json: Json = None,
 ) -> None:
     """List the rules with their laws, exactness and proofs."""
-    from rich.console import Console
-
     from ostinato.cli import rules as commands
+    from ostinato.cli.as_json import console_beside
 
-    commands.list_rules(family, json, Console(), file)
+    commands.list_rules(family, json, console_beside(json), file)
 
 
 @rules.command()
@@ -257,11 +252,10 @@ def show(
     json: Json = None,
 ) -> None:
     """Show one rule: law, reason, sides, conditions, proof."""
-    from rich.console import Console
-
     from ostinato.cli import rules as commands
+    from ostinato.cli.as_json import console_beside
 
-    commands.show_rule(name, json, Console(), file)
+    commands.show_rule(name, json, console_beside(json), file)
 
 
 @rules.command()
@@ -327,12 +321,11 @@ def prove(
     json: Json = None,
 ) -> None:
     """Run the proofs of the rules again; fail if one is wrong or open."""
-    from rich.console import Console
-
+    from ostinato.cli.as_json import console_beside
     from ostinato.cli.rules import prove_rules, show_record
 
     found = prove_rules(names or (), file)
-    show_record(found, json, Console())
+    show_record(found, json, console_beside(json))
     raise typer.Exit(0 if found.holds else 1)
 
 
@@ -347,11 +340,12 @@ class _Question(NamedTuple):
 
 def _show(question: str, about: _Question, json: Path | None, *names: str, **more: Any) -> None:
     """Ask the rules about a program, and show the answer."""
-    from rich.console import Console
-
+    from ostinato.cli.as_json import console_beside
     from ostinato.cli.program_file import load_program
     from ostinato.cli.rules import hints_from, rules_of, show_record
 
     made = load_program(about.place, about.settings or ())
     rules, hints = rules_of(about.file), hints_from(about.hints or ())
-    show_record(getattr(rules, question)(made, *names, hints=hints, **more), json, Console())
+    show_record(
+        getattr(rules, question)(made, *names, hints=hints, **more), json, console_beside(json)
+    )

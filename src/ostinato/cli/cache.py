@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ostinato.cli.as_json import write_json
 from ostinato.runtime.cache import eviction
 from ostinato.runtime.disk.folder import SIZE_VARIABLE, VARIABLE, root, size_limit
 
@@ -35,14 +35,14 @@ def info(path: Path | None, console: Console) -> None:
         "limit_bytes": limit,
         "kinds": [asdict(kind) for kind in kinds],
     }
-    _write(path, found)
+    write_json(path, found)
 
 
 def clear(path: Path | None, console: Console) -> None:
     """Remove every program and kernel; they are compiled again when they are needed."""
     gone = eviction.clear()
     console.print(f"removed {gone.entries:,} entries, {size(gone.size_bytes)}")
-    _write(path, asdict(gone))
+    write_json(path, asdict(gone))
 
 
 def size(size_bytes: int) -> str:
@@ -55,8 +55,3 @@ def size(size_bytes: int) -> str:
         if size_bytes >= one:
             return f"{size_bytes / one:,.1f} {unit}"
     return f"{size_bytes} B"
-
-
-def _write(path: Path | None, found: object) -> None:
-    if path is not None:
-        path.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")

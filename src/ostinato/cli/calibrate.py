@@ -12,6 +12,7 @@ from rich.table import Table
 
 from ostinato.calibration.measure import Effort
 from ostinato.calibration.measure import calibrate as measured
+from ostinato.cli.as_json import write_text
 from ostinato.machine.profile import LEVELS, PRODUCTS, Profile
 from ostinato.machine.profile_store import forget, store
 
@@ -37,8 +38,7 @@ def calibrate(path: Path | None, console: Console, effort: Effort | None = None)
     forget()
     console.print(table(profile))
     console.print(f"measured in {time.perf_counter() - started:.0f} s, stored in {stored}")
-    if path is not None:
-        path.write_text(profile.to_json(), encoding="utf-8")
+    write_text(path, profile.to_json())
     return profile
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import time
@@ -17,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import ostinato as ot
+from ostinato.cli.as_json import write_json
 from ostinato.machine.profile_store import current
 from ostinato.pdg.errors import OptionError
 
@@ -45,8 +45,7 @@ def diagnose(path: Path | None, console: Console) -> int:
         mark = "[green]ok[/]" if finding.is_fine else "[red]fails[/]"
         table.add_row(mark, finding.subject, escape(finding.detail))
     console.print(table)
-    if path is not None:
-        path.write_text(json.dumps([asdict(finding) for finding in findings], indent=2) + "\n")
+    write_json(path, [asdict(finding) for finding in findings])
     return 0 if all(finding.is_fine for finding in findings) else 1
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
+from ostinato.cli.as_json import write_json
 from ostinato.cli.program_file import load_program
 from ostinato.compiler.program import Program
 from ostinato.language.dims import is_integer
@@ -31,7 +31,6 @@ def explain(place: str, settings: Iterable[str], written: Written, console: Cons
     extents = {n: size for n, size in given.items() if n in program.extents and is_integer(size)}
     explanation = program.compile(certificate=written.certificate).explain(**extents)
     console.print(str(explanation), markup=False, highlight=False, soft_wrap=True)
-    if written.json is not None:
-        written.json.write_text(json.dumps(explanation.data(), indent=2) + "\n")
+    write_json(written.json, explanation.data())
     if written.html is not None:
         explanation.to_html(written.html)

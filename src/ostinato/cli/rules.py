@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ostinato.cli.as_json import write_json
 from ostinato.inspection.proofs import Proofs
 from ostinato.inspection.rule_file import read_rules
 from ostinato.inspection.rule_questions import Ablations, Stats, Trace
@@ -30,7 +30,7 @@ def list_rules(
     for rule in rules:
         table.add_row(*map(escape, (rule.name, rule.law, rule.exact, rule.proof)))
     console.print(table)
-    write(path, [asdict(rule) for rule in rules])
+    write_json(path, [asdict(rule) for rule in rules])
 
 
 def rules_of(file: Path | None) -> RuleSet:
@@ -64,18 +64,13 @@ def show_rule(name: str, path: Path | None, console: Console, file: Path | None 
         console.print(f"\n{claim} on\n{text}", markup=False, highlight=False, soft_wrap=True)
     written: dict[str, object] = asdict(rule)
     written["instances"] = texts
-    write(path, written)
+    write_json(path, written)
 
 
 def show_record(found: Record, path: Path | None, console: Console) -> None:
     """Show what was found, and write it."""
     console.print(str(found), markup=False, highlight=False, soft_wrap=True)
-    write(path, asdict(found))
-
-
-def write(path: Path | None, found: Mapping[str, object] | Iterable[object]) -> None:
-    if path is not None:
-        path.write_text(json.dumps(found, indent=2) + "\n")
+    write_json(path, asdict(found))
 
 
 def hints_from(given: Iterable[str]) -> dict[str, int]:

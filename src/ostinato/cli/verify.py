@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from ostinato.certificate import verify_certificate
+from ostinato.cli.as_json import write_json
 from ostinato.cli.program_file import load_program
 from ostinato.compiler.program import Program
 
@@ -33,7 +33,6 @@ def verify(path: Path, options: VerifyOptions, written: Path | None, console: Co
         program = made if isinstance(made, Program) else made.program
     verdict = verify_certificate(path, program)
     console.print(str(verdict), markup=False, highlight=False, soft_wrap=True)
-    if written is not None:
-        found = {"holds": verdict.holds, "findings": [asdict(f) for f in verdict.findings]}
-        written.write_text(json.dumps(found, indent=2) + "\n")
+    findings = [asdict(finding) for finding in verdict.findings]
+    write_json(written, {"holds": verdict.holds, "findings": findings})
     return 0 if verdict.holds else 1

@@ -6,13 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ostinato.pdg.condition import Cond, at_least, every, some
 from ostinato.pdg.demand.demand import Demand, box, read_relation
-from ostinato.pdg.errors import (
-    CoverageError,
-    DomainError,
-    EquationError,
-    OstinatoError,
-    ShapeError,
-)
+from ostinato.pdg.errors import CoverageError, DomainError, EquationError, OstinatoError, ShapeError
 from ostinato.pdg.index import (
     Dim,
     Expr,

@@ -1,0 +1,29 @@
+"""Results for scripts: a JSON file, or standard output, which is then for nothing else."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+STANDARD = Path("-")
+
+
+def console_beside(path: Path | None) -> Console:
+    """Where text for people goes: to standard error where the result is on standard output."""
+    return Console(stderr=path == STANDARD)
+
+
+def write_json(path: Path | None, found: object) -> None:
+    """Write a result to a file, or to standard output for ``-``; nothing without a path."""
+    write_text(path, json.dumps(found, indent=2) + "\n")
+
+
+def write_text(path: Path | None, text: str) -> None:
+    """The same for a result that is JSON already."""
+    if path == STANDARD:
+        sys.stdout.write(text)
+    elif path is not None:
+        path.write_text(text, encoding="utf-8")
