@@ -8,7 +8,7 @@ from ostinato.cli.run_directory import events
 from ostinato.cli.training import Row
 from ostinato.pdg.errors import OptionError
 
-ROW = Row(iteration=0, env_steps=32_000, wall_s=0.1, episode_return=21.5, others=(0.25,))
+ROW = Row(iteration=0, env_steps=32_000, wall_s=0.1, metric=21.5, others=(0.25,))
 
 
 def test_each_column_becomes_a_scalar_over_environment_steps(tmp_path: Path) -> None:

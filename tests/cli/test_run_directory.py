@@ -10,16 +10,14 @@ from ostinato.cli.run import line, plain_sink, progress
 from ostinato.cli.run_directory import metrics, prepare, write_config, write_kernels
 from ostinato.cli.training import Row
 
-ROW = Row(iteration=2, env_steps=96_000, wall_s=0.5, episode_return=21.25, others=(0.125,))
+ROW = Row(iteration=2, env_steps=96_000, wall_s=0.5, metric=21.25, others=(0.125,))
 
 
-def test_the_first_columns_are_fixed_and_each_row_is_there_at_once(tmp_path: Path) -> None:
-    with metrics(tmp_path, ["loss"]) as kept:
+def test_the_metric_follows_three_columns_and_each_row_is_there_at_once(tmp_path: Path) -> None:
+    with metrics(tmp_path, "score", ["loss"]) as kept:
         kept.add(ROW)
         text = (tmp_path / "metrics.csv").read_text()
-    assert text == (
-        "iteration,env_steps,wall_s,episode_return,loss\n2,96000,0.500000,21.25,0.125\n"
-    )
+    assert text == ("iteration,env_steps,wall_s,score,loss\n2,96000,0.500000,21.25,0.125\n")
 
 
 def test_an_earlier_run_is_replaced_and_other_files_stay(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def returns(*values: float) -> Recorded:
 def test_each_record_becomes_a_row() -> None:
     kept, records = Kept(), returns(10.0, 30.0)
     outcome = train(experiment(), records, [kept.rows.append], ["loss"])
-    assert [(row.iteration, row.env_steps, row.episode_return) for row in kept.rows] == [
+    assert [(row.iteration, row.env_steps, row.metric) for row in kept.rows] == [
         (0, 100, 10.0),
         (1, 200, 30.0),
     ]
@@ -59,7 +59,7 @@ def test_each_record_becomes_a_row() -> None:
 
 def test_a_metric_with_a_value_per_episode_is_recorded_as_its_mean() -> None:
     outcome = train(experiment(), Recorded([Point(0, np.array([1.0, 3.0]))]), [])
-    assert outcome.last is not None and outcome.last.episode_return == 2.0
+    assert outcome.last is not None and outcome.last.metric == 2.0
 
 
 def test_the_run_stops_where_it_is_solved_and_closes_the_records() -> None:

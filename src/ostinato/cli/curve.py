@@ -20,7 +20,7 @@ SMOOTHING = 10  # iterations in the running mean
 def write_learning_curve(path: Path, rows: Sequence[Row], metric: str, bar: float | None) -> None:
     """Draw the metric over environment steps, its running mean, and the bar to reach."""
     steps = np.array([row.env_steps for row in rows])
-    values = np.array([row.episode_return for row in rows])
+    values = np.array([row.metric for row in rows])
     figure = Figure(figsize=(7, 4), dpi=120, layout="constrained")
     axes = figure.add_subplot()
     axes.plot(steps, values, linewidth=0.8, alpha=0.4, label="each iteration")

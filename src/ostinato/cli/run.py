@@ -66,7 +66,7 @@ def run(options: RunOptions, console: Console) -> int:
     write_config(directory, configuration(options, experiment))
     compiled = compile_and_keep(options, experiment, directory, console)
     others = scalars_over(experiment)
-    with metrics(directory, others) as rows:
+    with metrics(directory, experiment.metric, others) as rows:
         outcome, profiled = _train(options, experiment, compiled, rows, console)
     report(outcome, experiment, directory, console)
     if profiled is not None:
@@ -232,7 +232,7 @@ def line(row: Row, metric: str) -> str:
     speed = row.env_steps / max(row.wall_s, 1e-9)
     return (
         f"iteration {row.iteration + 1:,}  {row.env_steps:,} steps  "
-        f"{speed / 1e6:.2f} M steps/s  {metric} {row.episode_return:.1f}"
+        f"{speed / 1e6:.2f} M steps/s  {metric} {row.metric:.1f}"
     )
 
 

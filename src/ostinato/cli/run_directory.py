@@ -18,7 +18,7 @@ from ostinato.cli.training import Row
 from ostinato.pdg.errors import OptionError
 
 PROFILE = ("profile.json", "profile.svg", "trace.json")
-COLUMNS = ("iteration", "env_steps", "wall_s", "episode_return")
+COLUMNS = ("iteration", "env_steps", "wall_s")  # before the metric
 
 
 @dataclass(slots=True)
@@ -50,10 +50,10 @@ def prepare(directory: Path) -> None:
 
 
 @contextmanager
-def metrics(directory: Path, others: Sequence[str] = ()) -> Generator[Metrics]:
-    """Open metrics.csv with its header; the columns after the first four are `others`."""
+def metrics(directory: Path, metric: str, others: Sequence[str] = ()) -> Generator[Metrics]:
+    """Open metrics.csv with its header; the columns after the metric are `others`."""
     with (directory / "metrics.csv").open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerow((*COLUMNS, *others))
+        csv.writer(file, lineterminator="\n").writerow((*COLUMNS, metric, *others))
         yield Metrics(file, tuple(others))
 
 
@@ -101,7 +101,7 @@ def events(directory: Path, names: Sequence[str]) -> Generator[Callable[[Row], N
     writer: Writer = importlib.import_module("tensorboard.summary").Writer(str(directory))
 
     def write(row: Row) -> None:
-        for name, value in zip(names, (row.episode_return, *row.others), strict=True):
+        for name, value in zip(names, (row.metric, *row.others), strict=True):
             writer.add_scalar(name, value, row.env_steps)
 
     try:

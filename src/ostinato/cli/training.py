@@ -41,11 +41,11 @@ class Row:
     iteration: int
     env_steps: int
     wall_s: float
-    episode_return: float
+    metric: float  # of `Experiment.metric`
     others: tuple[float, ...] = ()
 
     def values(self) -> tuple[int | float, ...]:
-        return (self.iteration, self.env_steps, self.wall_s, self.episode_return, *self.others)
+        return (self.iteration, self.env_steps, self.wall_s, self.metric, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def row_of(experiment: Experiment, record: Record, wall_s: float, others: Iterab
         iteration=record.index,
         env_steps=(record.index + 1) * experiment.steps_per_record,
         wall_s=wall_s,
-        episode_return=float(output(record, experiment.metric).mean()),
+        metric=float(output(record, experiment.metric).mean()),
         others=tuple(float(output(record, name).mean()) for name in others),
     )
 
