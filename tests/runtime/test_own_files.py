@@ -12,6 +12,8 @@ import pytest
 
 import ostinato as ot
 from ostinato.compiler.defined_before import LARGE
+from ostinato.rewrite.engine import egglog_session
+from ostinato.rewrite.optimize import RewriteOptions, optimize
 from ostinato.runtime.build import objects
 from ostinato.runtime.cache import eviction, programs
 from ostinato.runtime.disk import folder, sealed, trust
@@ -297,6 +299,18 @@ def test_where_no_file_at_all_can_be_written_the_error_says_what_to_do(tmp_path:
     kind, remedy = compiling("full()", tmp_path / "cache").splitlines()[:2]
     assert kind.startswith("OptionError") and "no temporary file can be written" in kind
     assert remedy == "  Free some space, or set TMPDIR to a directory that can be written."
+
+
+def test_where_memory_takes_no_files_rows_go_through_the_disk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("TMPDIR", raising=False)
+    t = ot.dims("t")
+    program = ot.Program(y=ot.input("x", over=t)[: t + 1].sum(0))
+    usual = str(optimize(program.pdg, RewriteOptions()).pdg)
+    for place in (Path("/proc"), Path("/missing")):  # no directory can be made there, or none is
+        monkeypatch.setattr(egglog_session, "MEMORY", place)
+        assert str(optimize(program.pdg, RewriteOptions()).pdg) == usual
 
 
 def test_a_cache_that_can_only_be_read_serves_programs(
