@@ -16,6 +16,10 @@ class _Keyed:
     def key(self) -> str:
         return _text(cast("Value", self))
 
+    @cached_property
+    def free(self) -> frozenset[Var]:
+        return _free(cast("Value", self))
+
 
 @dataclass(frozen=True)
 class Leaf(_Keyed):
@@ -146,8 +150,12 @@ def operands(value: Value) -> tuple[Value, ...]:
 
 def free(value: Value) -> frozenset[Var]:
     """The variables that a value depends on."""
+    return value.free
+
+
+def _free(value: Value) -> frozenset[Var]:
     out = frozenset[Var]().union(*(p.variables() for p in indices(value)))
-    inner = frozenset[Var]().union(*(free(part) for part in operands(value)))
+    inner = frozenset[Var]().union(*map(free, operands(value)))
     if isinstance(value, Fold):
         inner -= frozenset(value.over)
     elif isinstance(value, Recursion):

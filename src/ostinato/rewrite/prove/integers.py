@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,12 @@ class Var:
     def key(self) -> str:
         return self.name
 
+    @cached_property
+    def alone(self) -> Poly:
+        return Poly((((self,), 1),))
+
     def renamed(self, by: Renaming) -> Poly:
-        return by[self] if self in by else poly(self)
+        return by[self] if self in by else self.alone
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,7 @@ class Poly:
         return _collected(((*m, *n), j * k) for (m, j), (n, k) in pairs)
 
     def renamed(self, by: Renaming) -> Poly:
-        if not by or not any(v in by for v in self.variables()):
+        if not by or self.variables().isdisjoint(by):
             return self
         total = poly(0)
         for monomial, k in self.terms:
@@ -157,6 +161,10 @@ class Poly:
 
     def variables(self) -> frozenset[Var]:
         """All variables, also those inside unknown functions."""
+        return self._variables
+
+    @cached_property
+    def _variables(self) -> frozenset[Var]:
         out: set[Var] = set()
         for monomial, _ in self.terms:
             for atom in monomial:
@@ -198,8 +206,13 @@ def poly(value: Poly | Atom | int) -> Poly:
     if isinstance(value, Poly):
         return value
     if isinstance(value, int):
-        return Poly((((), value),) if value else ())
-    return Poly((((value,), 1),))
+        return _constant(value)
+    return value.alone if isinstance(value, Var) else Poly((((value,), 1),))
+
+
+@cache
+def _constant(value: int) -> Poly:
+    return Poly((((), value),) if value else ())
 
 
 def _collected(terms: Iterable[tuple[Monomial, int]]) -> Poly:
@@ -208,11 +221,15 @@ def _collected(terms: Iterable[tuple[Monomial, int]]) -> Poly:
         ordered = tuple(sorted(monomial, key=lambda a: a.key)) if len(monomial) > 1 else monomial
         total[ordered] = total.get(ordered, 0) + k
     kept = [(m, k) for m, k in total.items() if k]
-    return Poly(tuple(sorted(kept, key=lambda t: [a.key for a in t[0]])))
+    if len(kept) > 1:
+        kept.sort(key=lambda t: [a.key for a in t[0]])
+    return Poly(tuple(kept))
 
 
 def never_negative(p: Poly) -> bool:
     """Whether ``p >= 0`` follows from the ranges of its variables and from sizes being positive."""
+    if (known := p.constant) is not None:
+        return known >= 0
     least = poly(0)
     for monomial, k in _named_sizes(p).terms:
         if not all(_nonnegative(a) for a in monomial):
@@ -240,6 +257,8 @@ def _named_sizes(p: Poly) -> Poly:
             return Var(atom.key, None, True, atom.least)
         return atom
 
+    if not any(isinstance(a, Apply) and a.is_size for m, _ in p.terms for a in m):
+        return p
     return _collected((tuple(map(named, m)), k) for m, k in p.terms)
 
 

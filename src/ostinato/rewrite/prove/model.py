@@ -88,20 +88,19 @@ class Model:
     def chosen(self) -> str:
         return ", ".join(f"{v.name} = {n}" for v, n in self.numbers.items())
 
-    def draw(self, text: str) -> random.Random:
-        return random.Random(zlib.crc32(f"{self.salt} {text}".encode()))
-
     def choose(self, v: Var) -> None:
-        pick = self.draw(v.name)
         if v.is_size:
-            self.numbers[v] = pick.randint(self._least(v), 3)
+            self.numbers[v] = _whole(self.salt, v.name, self._least(v), 3)
         elif v.size is None:
-            self.numbers[v] = pick.randint(-2, 3)
+            self.numbers[v] = _whole(self.salt, v.name, -2, 3)
         else:
             size = self.integer(v.size)
             if size <= 0:
                 raise Undefined(v.name)
-            self.numbers[v] = pick.randrange(size)
+            self.numbers[v] = _whole(self.salt, v.name, 0, size - 1)
+
+    def _real(self, text: str) -> float:
+        return -2 + 4 * _share(self.salt, text)
 
     def _least(self, atom: Var | Apply) -> int:
         """The smallest number of a size."""
@@ -123,7 +122,8 @@ class Model:
                 return self.numbers[atom]
             case Apply(name, args, is_size):
                 at = [self.integer(a) for a in args]
-                return self.draw(f"{name}{at}").randint(self._least(atom) if is_size else -2, 3)
+                least = self._least(atom) if is_size else -2
+                return _whole(self.salt, f"{name}{at}", least, 3)
             case Quotient(of, by):
                 return self.integer(of) // self.integer(by)
             case Clip(of, most):
@@ -137,14 +137,14 @@ class Model:
         match value:
             case Leaf(name, coordinates, element):
                 at = [self.integer(p) for _, p in coordinates]
-                drawn = self.draw(f"{name}{at}{[self.integer(p) for p in element]}").uniform(-2, 2)
+                drawn = self._real(f"{name}{at}{[self.integer(p) for p in element]}")
                 return drawn / 3 if self.in_order else drawn  # so that sums must round
             case Number(of):
                 return float(of) if isinstance(of, Fraction) else self.integer(of)
             case Call(fn, (of, here, size)) if fn.startswith(OUTSIDE):
                 if 0 <= self.value(here) < self.value(size):
                     return self.value(of)
-                return self.draw(key(exact(value))).uniform(-2, 2)
+                return self._real(key(exact(value)))
             case Call(fn, args):
                 return self._call(fn, [self.value(a) for a in args])
             case Fold(fn, over, body):
@@ -160,7 +160,7 @@ class Model:
         if isinstance(test, Less):
             return self.integer(test.a) < self.integer(test.b)
         at = [self.integer(p) for _, p in test.coordinates]
-        return self.draw(f"{test.name}{at}").random() < 0.5
+        return _share(self.salt, f"{test.name}{at}") < 0.5
 
     def _call(self, fn: str, args: list[float]) -> float:
         try:
@@ -168,7 +168,7 @@ class Model:
         except (ArithmeticError, ValueError) as problem:
             raise Undefined(fn) from problem
         if found is None:
-            return self.draw(f"{fn}{[round(a, 7) for a in args]}").uniform(-2, 2)
+            return self._real(f"{fn}{[round(a, 7) for a in args]}")
         return found
 
     def _fold(self, fn: str, over: list[Var], body: Value) -> float:
@@ -195,7 +195,7 @@ class Model:
     def _recursion(self, value: Recursion) -> float:
         at, size = self.integer(value.at), self.integer(value.size)
         if not 0 <= at < size:  # some value, the same for equal recurrences
-            return self.draw(key(exact(value))).uniform(-2, 2)
+            return self._real(key(exact(value)))
         total = 0.0
         steps = range(size - 1, at - 1, -1) if value.reverse else range(at + 1)
         for step in steps:
@@ -203,6 +203,22 @@ class Model:
             total = self.value(value.body) + self.value(value.factor) * total
         self.numbers.pop(value.step, None)
         return total
+
+
+def _drawn(salt: int, text: str) -> random.Random:
+    return random.Random(zlib.crc32(f"{salt} {text}".encode()))
+
+
+@functools.lru_cache(1 << 14)
+def _whole(salt: int, text: str, least: int, most: int) -> int:
+    """The number of a text from ``least`` to ``most``: seeding takes ten times as long as this."""
+    return _drawn(salt, text).randint(least, most)
+
+
+@functools.lru_cache(1 << 14)
+def _share(salt: int, text: str) -> float:
+    """The number of a text from 0 up to 1."""
+    return _drawn(salt, text).random()
 
 
 def _same(a: float) -> float:

@@ -74,7 +74,7 @@ class Size:
 
     @property
     def is_one(self) -> bool:
-        return self.root().fixed == Fixed("one")
+        return (fixed := self.root().fixed) is not None and fixed.kind == "one"
 
 
 @dataclass(frozen=True, slots=True)

@@ -294,11 +294,12 @@ def special_difference(
         types.unify(left.kind, right.kind)
     except IllTyped:
         return None
+    variables = tuple(sorted(free(sides[0]) | free(sides[1]), key=_sizes_first))
     for chosen in types.choices():
-        trial = _Trial(chosen, steps, exact, shape)
+        trial = _Trial(chosen, steps, exact, shape, variables)
         for salt in range(_SALTS):
             try:
-                found = _difference(sides, (left, right), trial, salt)
+                found = _difference((left, right), trial, salt)
             except Undefined:
                 continue
             if found is not None:
@@ -329,24 +330,23 @@ def _typed(fact: Tree) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class _Trial:
-    """``seen``: how often as many elements were read."""
+    """``variables``: of both sides, sizes first; ``seen``: how often as many elements were read."""
 
     types: Mapping[int, Dtype]
     steps: Steps
     exact: Exactness
     shape: tuple[Poly, ...]
+    variables: tuple[Var, ...]
     seen: Counter[int] = field(default_factory=Counter[int])
 
 
-def _difference(
-    sides: tuple[Value, Value], typed: tuple[Typed, Typed], trial: _Trial, salt: int
-) -> str | None:
+def _difference(typed: tuple[Typed, Typed], trial: _Trial, salt: int) -> str | None:
     """Words about the first row of values for which two sides differ.
 
     Errors: Undefined where sizes are too large, or where an assumption does not hold.
     """
     model, exact = Model(salt, special=True), trial.exact
-    for v in sorted(frozenset[Var]().union(*map(free, sides)), key=_sizes_first):
+    for v in trial.variables:
         model.choose(v)
     if any(model.integer(size) < 1 for size in trial.shape):
         raise Undefined("an element of nothing")

@@ -5,7 +5,8 @@ In the order of the gates, the rarest first: a rule belongs to the first one tha
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import TypeVar, cast
 
 from ostinato.rewrite.relations.about_points import CONDITIONS, CUTS, RECURRENCES, STEPS
 from ostinato.rewrite.relations.about_ranges import (
@@ -33,11 +34,16 @@ RELATIONS: dict[str, Relation] = {
 }
 
 
-def saying(kind: type[C]) -> dict[str, C]:
+def saying(kind: type[C]) -> Mapping[str, C]:
     """The relations that make a claim of a kind, each with the first one that it makes."""
-    found: dict[str, C] = {}
-    for relation in RELATIONS.values():
-        for claim in relation.says:
-            if isinstance(claim, kind):
-                found.setdefault(relation.name, claim)
-    return found
+    if kind not in _SAYING:
+        found: dict[str, Claim] = {}
+        for relation in RELATIONS.values():
+            for claim in relation.says:
+                if isinstance(claim, kind):
+                    found.setdefault(relation.name, claim)
+        _SAYING[kind] = found
+    return cast("Mapping[str, C]", _SAYING[kind])
+
+
+_SAYING: dict[type, Mapping[str, Claim]] = {}
