@@ -1,8 +1,8 @@
 """Laws of ranges that follow the point: case by case, with folds cut where a range ends."""
 
 import pytest
+from proofs.verdicts import decided
 
-from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.registry import every_rule
 
 RULES = (
@@ -25,5 +25,5 @@ RULES = (
 
 @pytest.mark.parametrize("name", RULES)
 def test_the_law_holds_for_all_lengths_points_and_values(name: str) -> None:
-    verdict = prove(every_rule()[name])
+    verdict = decided(every_rule()[name])
     assert verdict.outcome == "proved", str(verdict)

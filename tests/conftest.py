@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from proofs.verdicts import decided, share
 
 from ostinato.runtime.build.source_module import Kept, Loaded, load_module
 from tests.extensions import forgotten
@@ -65,6 +66,16 @@ def one_process_compiles() -> Iterator[None]:
         if "PYTEST_XDIST_WORKER" in os.environ:
             patch.setattr("ostinato.runtime.run.executor.load_module", _load_alone)
             patch.setattr("ostinato.compiler.compiled.LARGE", sys.maxsize)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def verdicts_are_shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Decide each rule of the table once for all certificates, as `proofs` does."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "PYTEST_XDIST_WORKER" in os.environ:
+            share(tmp_path_factory.getbasetemp().parent / "verdicts")
+        patch.setattr("ostinato.certificate.rule_proofs.prove", decided)
         yield
 
 
