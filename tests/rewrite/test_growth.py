@@ -17,9 +17,11 @@ PAIRS = tuple(combinations(every_rule().families, 2))
 MOST = 25  # e-nodes per node of the program; three nested forms of each value need about 10
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids="+".join)
-def test_two_families_together_reach_a_fixpoint(pair: tuple[str, str]) -> None:
-    for pdg in (*(build() for build in programs.ALL.values()), *map(larger, QUICK)):
+@pytest.mark.parametrize("k", range(len(PAIRS)), ids=["+".join(pair) for pair in PAIRS])
+def test_two_families_together_reach_a_fixpoint(k: int) -> None:
+    pair, made = PAIRS[k], (*programs.ALL, *QUICK)
+    for name in made[k % 3 :: 3]:  # every family meets every program in some pair
+        pdg = programs.ALL[name]() if name in programs.ALL else larger(name)
         report = optimize(pdg, RewriteOptions(rules=every_rule().only(*pair))).report
         assert report.saturation.complete, report.saturation.stopped
         assert report.enodes <= MOST * len(pdg.nodes())

@@ -83,15 +83,15 @@ def test_the_predicted_time_is_linear_in_the_steps(name: str) -> None:
     assert price(FORMS[name], 8192) < 2.5 * price(FORMS[name], 4096)
 
 
-@pytest.mark.parametrize("special", [False, True], ids=["numbers", "infinities"])
 @pytest.mark.parametrize("name", [n for n in FORMS if "both" not in n])
-def test_the_compiled_form_agrees_with_the_interpreter(name: str, special: bool) -> None:
+def test_the_compiled_form_agrees_with_the_interpreter_also_of_infinities(name: str) -> None:
     program = ot.Program(y=FORMS[name])
-    given = arguments(program, special)
-    with np.errstate(all="ignore"):
-        expected = program.interpret(**given)["y"]
-        found = program.compile(hints={"T": 4096})(**given)["y"]
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    compiled = program.compile(hints={"T": 4096})
+    for special in (False, True):
+        given = arguments(program, special)
+        with np.errstate(all="ignore"):
+            expected, found = program.interpret(**given)["y"], compiled(**given)["y"]
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
 WINDOWS: dict[str, Callable[[int], slice]] = {
@@ -113,14 +113,14 @@ def test_an_infinity_leaves_a_long_window_of_sums(side: str) -> None:
 VARIANCES: dict[str, slice] = {
     "so far": PAST,
     "to come": COMING,
-    **{f"window {name}": make(1000) for name, make in WINDOWS.items()},
+    **{f"window {name}": make(300) for name, make in WINDOWS.items()},
 }
 
 
 @pytest.mark.parametrize("name", VARIANCES)
 def test_a_variance_beside_a_large_mean_keeps_its_digits(name: str) -> None:
     program = ot.Program(y=x[VARIANCES[name]].var(0))
-    given = (1000.0 + np.random.default_rng(0).normal(size=2500)).astype("float32")
+    given = (1000.0 + np.random.default_rng(0).normal(size=700)).astype("float32")
     exact = program.interpret(x=given.astype("float64"))["y"]
     found = program.compile(hints={"T": 100_000})(x=given)["y"]
     np.testing.assert_allclose(found, exact, rtol=2e-3, atol=1e-5)

@@ -17,7 +17,7 @@ from tests.property.judge import Bench, Trial
 from tests.property.programs import Recipe, recipes
 
 SETS = {"all": every_rule()} | {f: every_rule().without(f) for f in every_rule().families}
-BUDGET = int(os.environ.get("OSTINATO_REWRITE_PROGRAMS", "20"))  # programs per set of rules
+BUDGET = int(os.environ.get("OSTINATO_REWRITE_PROGRAMS", "6"))  # programs per set of rules
 BRIEF = Budget(rounds=40, rows=60_000, steps=50_000)  # what is chosen early means the same
 MODERATE = settings(
     max_examples=BUDGET, deadline=None, database=None,

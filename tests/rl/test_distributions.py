@@ -62,6 +62,11 @@ def value(x: ot.Tensor, **arguments: object) -> Array:
     return ot.Program(y=x).interpret(**arguments)["y"]
 
 
+def many(x: ot.Tensor, **arguments: object) -> Array:
+    """Values of thousands of steps: machine code, which the interpreter would take seconds for."""
+    return ot.Program(y=x).compile()(**arguments)["y"]
+
+
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_log_densities_and_entropies_of_vectors_are_sums(name: str) -> None:
     case = CONTINUOUS[name]
@@ -98,7 +103,7 @@ def test_draws_follow_the_distribution(name: str) -> None:
     t = ot.dims("t")
     first = ot.input("first", (2,), over=t)
     policy = case.made(first, ot.constant(case.second))
-    drawn = value(policy.sample(), first=np.tile(np.array(case.first, np.float32), (N, 1)))
+    drawn = many(policy.sample(), first=np.tile(np.array(case.first, np.float32), (N, 1)))
     for k, pair in enumerate(zip(case.first, case.second, strict=True)):
         assert _STATS.kstest(drawn[:, k], case.known(*pair).cdf).pvalue > 1e-3
 
@@ -135,7 +140,7 @@ def test_the_entropy_of_a_squashed_normal_is_right_on_average() -> None:
     t = ot.dims("t")
     mean = ot.input("mean", (1,), "float64", over=t)
     policy = rl.SquashedNormal(mean, ot.constant([-0.5], "float64"), low=0.0, high=3.0)
-    found = value(policy.entropy(), mean=np.full((N, 1), 0.4)).mean()
+    found = many(policy.entropy(), mean=np.full((N, 1), 0.4)).mean()
     u = np.random.default_rng(0).normal(0.4, np.exp(-0.5), 400_000)
     slope = np.log(1.5 * (1 - np.tanh(u) ** 2))
     np.testing.assert_allclose(
@@ -176,11 +181,11 @@ def test_draws_of_discrete_distributions_are_as_frequent_as_they_are_probable() 
     t = ot.dims("t")
     logits = ot.input("logits", (5,), over=t)
     given = np.tile(PART.astype(np.float32), (N, 1))
-    several = value(rl.MultiDiscrete(logits, (2, 3)).sample(), logits=given)
+    several = many(rl.MultiDiscrete(logits, (2, 3)).sample(), logits=given)
     for k, part in enumerate((PART[:2], PART[2:])):
         found = np.bincount(several[:, k], minlength=len(part)) / N
         np.testing.assert_allclose(found, softmax(part), atol=0.015)
-    switches = value(rl.Bernoulli(logits).sample(), logits=given)
+    switches = many(rl.Bernoulli(logits).sample(), logits=given)
     assert switches.dtype == np.int32
     np.testing.assert_allclose(switches.mean(0), 1 / (1 + np.exp(-PART)), atol=0.015)
 
