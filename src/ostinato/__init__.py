@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ostinato.certificate import verify_certificate
 from ostinato.compiler.experiment import Experiment, Solved
 from ostinato.compiler.program import Program
+from ostinato.compiler.saving import load, save
 from ostinato.inspection.rule_set import RuleSet
 from ostinato.language import debug, extend, random
 from ostinato.language.carry import CarriedRecord, Carry, carried, carry
@@ -242,6 +243,7 @@ __all__ = [
     "length",
     "lgamma",
     "linear_recurrence",
+    "load",
     "log",
     "log10",
     "log1p",
@@ -280,6 +282,7 @@ __all__ = [
     "round",
     "rsqrt",
     "rules",
+    "save",
     "scatter_add",
     "searchsorted",
     "sigmoid",

@@ -15,6 +15,7 @@ import numpy as np
 import ostinato as ot
 from ostinato import nn, optim, rl
 from ostinato.rewrite.terms import Variable, tr
+from ostinato.runtime.run.state import State
 
 MODULES: tuple[ModuleType, ...] = (
     ot, ot.random, ot.debug, nn, nn.init, optim, optim.schedule, rl,
@@ -223,6 +224,8 @@ GIVEN: dict[str, Callable[[World], object]] = {
     "reshape.shape": lambda s: (9,),
     "rl.log_prob.action": lambda s: rl.Categorical(s.x).sample(),
     "rope.x": lambda s: ot.ones((3, 2)),
+    "save.path": lambda s: "no/such/folder/state",
+    "save.state": lambda s: State({}, "i", 0, 0, "", ""),
     "searchsorted.ordered": lambda s: s.k,
     "squeeze.x": lambda s: s.x[..., None],
     "stack.tensors": lambda s: [s.x, s.x],
@@ -327,7 +330,7 @@ FURTHER = {
 }
 
 # Calls that are refused as they are: for want of a file, or outside of what they are for.
-REFUSED = ("Clipped", "RuleSet.from_file", "point", "verify_certificate")
+REFUSED = ("Clipped", "RuleSet.from_file", "load", "point", "save", "verify_certificate")
 
 # Constructors that only the package calls: what they are refused with says what to call instead.
 MADE = ("Carry", "Condition", "Dimension", "IndexExpression", "Recurrent", "Sample", "Tensor")

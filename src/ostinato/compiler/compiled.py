@@ -17,11 +17,18 @@ from ostinato.compiler.options import Options, Request, options_from, target_of
 from ostinato.compiler.pipeline import build, code_digest
 from ostinato.compiler.remarks import left_out
 from ostinato.compiler.results import Beside, Results
+from ostinato.language.dims import is_integer
 from ostinato.language.shown import is_a, shown
 from ostinato.language.surface import declare_class
 from ostinato.machine.profile_store import profile_in_use
 from ostinato.pdg.claims import Claim
-from ostinato.pdg.errors import ArgumentError, CertificateError, CycleError, MemoryLimitError
+from ostinato.pdg.errors import (
+    ArgumentError,
+    CertificateError,
+    CheckpointError,
+    CycleError,
+    MemoryLimitError,
+)
 from ostinato.pdg.expansion import expanded
 from ostinato.pdg.invariants import debug
 from ostinato.pdg.node import UNSEEN, Pdg
@@ -35,7 +42,9 @@ from ostinato.runtime.cache import programs
 from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.executor import Bound, Executable
 from ostinato.runtime.run.explanation import Drawn, Explanation
-from ostinato.runtime.run.stream import Stream
+from ostinato.runtime.run.paused_stream import PausedStream
+from ostinato.runtime.run.state import Identity, State, arguments_digest
+from ostinato.runtime.run.stream import Stream, is_live
 
 if TYPE_CHECKING:
     from ostinato.language.dims import Dimension
@@ -80,17 +89,72 @@ class Compiled:
         return Results(arrays, self._beside.lengths)
 
     def stream(
-        self, over: Dimension | str, check_finite: object = False, **arguments: object
+        self,
+        over: Dimension | str,
+        check_finite: object = False,
+        every: object = 0,
+        resume: object = None,
+        **arguments: object,
     ) -> Stream:
         """Run and yield one record per step of the outermost dim, while it runs.
 
-        Errors: ArgumentError; NonFiniteError with ``check_finite``, at the first bad step.
+        With ``every`` the stream has a ``state`` after each record. The loop waits after so many
+        steps until their records are read, and the state there costs a copy; one in between is
+        computed again from the last one that was left. A run that begins with a state that it
+        should ``resume`` yields the records after it, with the bits of a run without a pause.
+
+        Errors: ArgumentError; CheckpointError for the state of another run; NonFiniteError with
+        ``check_finite``, at the first bad step.
+
+        >>> import ostinato as ot
+        >>> i, b = ot.dims("i b")
+        >>> x = ot.recurrent("x", over=(b, i))
+        >>> x[b, 0] = 1.0
+        >>> x[b, i + 1] = x / 2 + 1.0 / (i + 1)
+        >>> run = ot.Program(mean=x[:, i].mean()).compile()
+        >>> records = run.stream(i, every=2, I=4, B=3)
+        >>> whole = [(record.mean, records.state) for record in records]
+        >>> state = whole[1][1]
+        >>> state
+        <state after 2 steps of i: 1 arrays>
+        >>> [record.mean for record in run.stream(i, resume=state, I=4, B=3)] == [
+        ...     mean for mean, _ in whole[2:]
+        ... ]
+        True
         """
         where = calling_place()
         bound = self._streamed(over, arguments, where)
         dim = over if isinstance(over, str) else over.name
         lengths = self._beside.lengths
-        return _announced(Stream(self.executable, dim, bound, bool(check_finite), lengths))
+        steps, given = _pauses(every, resume, where)
+        if not steps and given is None:
+            return _announced(Stream(self.executable, dim, bound, bool(check_finite), lengths))
+        try:
+            identity = self._identity(dim, bound)
+            state = identity.state({}, 0) if given is None else identity.accepted(given)
+            return PausedStream(self.executable, bound, state, steps, bool(check_finite), lengths)
+        except (ArgumentError, CheckpointError) as error:
+            raise error.at(where) from None
+
+    def _identity(self, dim: str, bound: Bound) -> Identity:
+        """What a run is a run of.
+
+        Errors: ArgumentError if its loop cannot be left and entered again.
+        """
+        artifact = self.executable.artifact
+        fact = f"a stream over `{dim}` has no states: "
+        if artifact.interface.calls:
+            names = ", ".join(sorted({f"`{f.name}`" for f in self._beside.hosts.values()}))
+            remedy = "Write it as equations, or leave out `every` and `resume`."
+            raise ArgumentError(f"{fact}what {names} keeps in Python is not known", remedy)
+        if not is_live(artifact, dim):
+            remedy = "Leave out `every` and `resume`, or ask for other outputs."
+            raise ArgumentError(f"{fact}its outputs do not come out of one outermost loop", remedy)
+        target = target_of(self._request.options.target)
+        constants = [array.tobytes() for _, array in sorted(artifact.constants.items())]
+        about = artifact.source, code_digest(), repr(target), target.digest()
+        program = programs.digest(*about, *constants)
+        return Identity(dim, program, arguments_digest(bound), bound.seed)
 
     def profile(self, **arguments: object) -> RunProfile:
         """Run once, and measure where the time goes: by operations, lines and kernels.
@@ -177,6 +241,17 @@ class Compiled:
 
 # `__call__` looks at its arguments itself: a call may take a few microseconds in all.
 declare_class(Compiled, besides=("__call__",))
+
+
+def _pauses(every: object, resume: object, where: str) -> tuple[int, State | None]:
+    """What a stream is given besides arguments, checked."""
+    if not is_integer(every) or every < 0:
+        remedy = "Pass a number of steps, or leave it out."
+        raise ArgumentError(f"`every` is {shown(every)}", remedy, where)
+    if resume is not None and not isinstance(resume, State):
+        remedy = "Pass the `state` of a stream, or what `ot.load` returns."
+        raise ArgumentError(f"`resume` is {shown(resume)}", remedy, where)
+    return int(every), resume
 
 
 def _announced(stream: Stream) -> Stream:

@@ -34,7 +34,7 @@ from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.explanation import Explanation
 
 if TYPE_CHECKING:
-    from ostinato.codegen.emit.generated_module import Profiled
+    from ostinato.codegen.emit.generated_module import Paused, Profiled
     from ostinato.codegen.emit.ports import Interface
     from ostinato.codegen.ir.system import System
     from ostinato.codegen.loops.statements import Function
@@ -139,6 +139,7 @@ def assemble(
         price=partial(predicted, plan, profile),
         records=Records(plan, profile, serving),
         profiled=partial(_profiled, plan),
+        paused=partial(_paused, plan, {n: e.rec.shape for n, e in pdg.equations.items()}),
         constants=constants,
         domains={name: tuple(d.name for d in node.domain) for name, node in pdg.outputs},
         shapes={name: whole_shape(node) for name, node in pdg.outputs},
@@ -182,6 +183,13 @@ def _profiled(plan: Plan) -> Profiled:
     from ostinato.codegen.emit.generated_module import emit_profiled
 
     return emit_profiled(plan)
+
+
+def _paused(plan: Plan, shapes: Mapping[str, tuple[Expr, ...]]) -> Paused:
+    """The driver that runs in parts: it is emitted when a state is taken, or given."""
+    from ostinato.codegen.emit.generated_module import emit_paused
+
+    return emit_paused(plan, shapes)
 
 
 def in_types_of(pdg: Pdg, found: Interface) -> Interface:

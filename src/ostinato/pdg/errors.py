@@ -104,6 +104,10 @@ class CertificateError(OstinatoError):
     """A file is no intact certificate, or a certificate cannot be written."""
 
 
+class CheckpointError(OstinatoError):
+    """A saved state is damaged or belongs to another run, or cannot be written."""
+
+
 class MemoryLimitError(OstinatoError):
     """No form of a program fits in the memory that it may take, or a run would need more."""
 

@@ -96,7 +96,12 @@ class Stamps:
     since: list[int] = field(default_factory=list[int])  # the last barrier
 
 
-def emit_driver(plan: Plan, reserved: frozenset[str], stamps: Stamps | None = None) -> Function:
+def emit_driver(
+    plan: Plan,
+    reserved: frozenset[str],
+    stamps: Stamps | None = None,
+    kind: type[Driver] | None = None,
+) -> Function:
     """Return the function that every worker runs; with stamps it fills a log."""
     out = Block()
     log: dict[str, Kind] = {LOG: "int64[::1]"} if stamps else {}
@@ -109,7 +114,7 @@ def emit_driver(plan: Plan, reserved: frozenset[str], stamps: Stamps | None = No
     if stamps:
         out.let(OWN, binary("*", "tid", item(LOG, SIZE)))
         out.do(call("begin", LOG, OWN))
-    _Driver(plan, names, out, stamps).steps(plan.driver, {})
+    (kind or Driver)(plan, names, out, stamps).whole()
     about = "Every worker runs this, and claims items of each phase; `rest` waits for its end."
     return Function(ENTRY, tuple(types.items()), out.body, remarks=(about,), is_driver=True)
 
@@ -134,13 +139,17 @@ Placed = tuple[Counted, Expression, Expression]
 
 
 @dataclass
-class _Driver:
+class Driver:
     """Writes the steps of a driver."""
 
     plan: Plan
     names: Names
     out: Block
     stamps: Stamps | None
+
+    def whole(self) -> None:
+        """Write all steps."""
+        self.steps(self.plan.driver, {})
 
     def steps(self, steps: Sequence[Step], dims: Inside, closing: Closing | None = None) -> None:
         """Write steps; ``closing`` is written into the end of the last phase."""
@@ -178,7 +187,7 @@ class _Driver:
             self.stamps.loops.append(loop.span.dim.name)
         has_phases = is_shared(loop, self.plan.kernels)
         index = inner[loop.span.dim]
-        with self.out.loop(index, *bounds(loop.span, loop.reverse, inner)):
+        with self.out.loop(index, *self.bounds(loop, inner)):
             self.mark(number, Name(index))
             if loop.outermost:
                 self.published(loop, inner)
@@ -187,6 +196,10 @@ class _Driver:
             else:
                 self.serial(loop.body, inner)
         self.mark(number, Constant(ENDED))
+
+    def bounds(self, loop: DriverLoop, dims: Inside) -> tuple[Expression, ...]:
+        """Where a loop begins and ends, and its step if it is not 1."""
+        return bounds(loop.span, loop.reverse, dims)
 
     def serial(self, steps: Sequence[Step], dims: Inside, is_alone: bool = False) -> None:
         """Steps that one worker does; one that ``is_alone`` does all tiles of a kernel."""
@@ -347,11 +360,15 @@ class _Driver:
                 out.do(call("store_release", "control", DONE, done))
             stop = call("load_acquire", "control", STOP)
             out.do(call("store_release", "control", DECISION, stop))
+            self.decided(loop, done)
 
         body = loop.body[:-1] if loop.body and isinstance(loop.body[-1], Barrier) else loop.body
         self.steps(body, dims, closing)
         with out.when(compare("!=", call("load_acquire", "control", DECISION), 0)):
             out.add(Return())
+
+    def decided(self, loop: DriverLoop, done: Expression) -> None:
+        """Write what else decides whether workers leave after an iteration."""
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from ostinato.codegen.emit.carried_tensors import carried
 from ostinato.codegen.emit.driver import Stamps, emit_driver
 from ostinato.codegen.emit.kernel import emit_kernel
+from ostinato.codegen.emit.paused_driver import PAUSES, PausedDriver
+from ostinato.codegen.emit.ports import Carried
 from ostinato.codegen.loops.expression import SUFFIX
 from ostinato.codegen.loops.numba_source import function
 from ostinato.codegen.loops.statements import Function
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.target import Target, Unit
+from ostinato.pdg.index import Expr
 
 STAMPS = ("begin", "mark", "stamp")
 
@@ -73,3 +77,25 @@ def emit_profiled(plan: Plan) -> Profiled:
     driver = emit_driver(plan, _reserved(plan) | {*STAMPS}, stamps)
     made = partial(units, plan.target, (driver,))
     return Profiled(made, names, tuple(stamps.waits), tuple(stamps.loops))
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """A driver that leaves the published loop and enters it at any step, and what it carries.
+
+    ``words`` are those that say what to run: the steps that are done, after how many to leave, the
+    part; then what the part says for all before the loop, and for all from it on.
+    """
+
+    units: Callable[[], Iterator[Unit]]
+    carried: tuple[Carried, ...]
+    words: tuple[int, ...] = PAUSES
+
+
+def emit_paused(plan: Plan, shapes: Mapping[str, tuple[Expr, ...]]) -> Paused:
+    """Return another driver for the kernels of a plan: one whose published loop runs in parts.
+
+    ``shapes`` are those of the user's recurrences.
+    """
+    driver = emit_driver(plan, _reserved(plan), kind=PausedDriver)
+    return Paused(partial(units, plan.target, (driver,)), carried(plan, shapes))

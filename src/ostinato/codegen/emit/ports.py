@@ -6,6 +6,7 @@ They import no stage of the compiler, since a program that only runs needs none.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from ostinato.pdg.index import Dim, Expr
 from ostinato.pdg.node import Dtype
@@ -59,6 +60,28 @@ class Area:
     where: str
     shape: tuple[Expr, ...]
     local: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A tensor of which later steps of the published loop read what earlier ones left.
+
+    ``stored`` is the row-major array in memory. Of the stored axes ``single`` have one point, and
+    ``steps`` is that of the loop's dim, if its points are kept: all, or the last ones ("circular").
+    ``axes`` gives for each axis of the user's array at a step, which has the ``shape``, those of
+    the remaining stored axes that it is made of. Later steps look ``back`` so far; None: to any.
+    """
+
+    name: str
+    tensor: str
+    dtype: Dtype
+    stored: tuple[Expr, ...]
+    shape: tuple[Expr, ...]
+    axes: tuple[tuple[int, ...], ...]
+    single: tuple[int, ...]
+    steps: int | None
+    kind: Literal["full", "circular", "one"]
+    back: int | None
 
 
 @dataclass(frozen=True, slots=True)

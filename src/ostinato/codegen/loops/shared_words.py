@@ -7,6 +7,11 @@ STOP, DONE, DECISION = 0, 8, 16
 """Words of ``control``, 64 bytes apart."""
 CONTROL_WORDS = 24
 
+START, LIMIT, PART = 1, 2, 3
+"""Words of ``control`` that the host writes before a part of a run."""
+BEFORE, FROM_LOOP = 1, 2
+"""What PART may say; 0 is for all."""
+
 OPEN = 0
 """The number of the open phase, among the words that workers share."""
 SHARED_WORDS = 48

@@ -88,6 +88,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
         needed,
         options.exact,
         {outer: dim for dim, (outer, *_) in tiled.pieces.items()},
+        dict(tiled.pieces),
         same=found.same,
         ends=ends,
         living=run.optional("dead rows", {}, dead_rows, *facts, ends, outputs),

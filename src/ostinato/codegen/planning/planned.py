@@ -43,6 +43,7 @@ class Plan:
     are not needed at every point; ``ends`` the loops that stop where nothing lives any more,
     ``living`` the products that pass over dead rows before that, by the mask of their rows;
     ``begun`` the products that need no zeros to add to, by the loop whose first turn begins them.
+    ``tiles`` gives the indices of every tiled dim, the most significant first.
     With ``checked`` its kernels compare every address with bounds. Emission leaves out the passes
     named in ``without``.
     """
@@ -60,6 +61,7 @@ class Plan:
     guards: dict[str, Cond] = field(default_factory=dict[str, Cond])
     exact: bool = False
     pieces: dict[Dim, Dim] = field(default_factory=dict[Dim, Dim])  # tile -> the dim it is of
+    tiles: dict[Dim, tuple[Dim, ...]] = field(default_factory=dict[Dim, tuple[Dim, ...]])
     changes: tuple[str, ...] = ()  # what was done to keep less, in words
     same: Mapping[str, str] = field(default_factory=dict[str, str])  # not computed -> its equal
     ends: dict[Loop, End] = field(default_factory=dict[Loop, End])

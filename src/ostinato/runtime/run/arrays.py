@@ -27,7 +27,7 @@ from ostinato.pdg.index import (
     evaluate,
     symbols,
 )
-from ostinato.runtime.run.artifact import Field
+from ostinato.runtime.run.artifact import Field, InMemory
 
 Array = npt.NDArray[Any]
 ALIGNMENT = 64  # one cache line, one vector register
@@ -54,7 +54,7 @@ def empty_arena(size_bytes: int) -> npt.NDArray[np.uint8]:
 
 
 def stored_view(
-    arena: npt.NDArray[np.uint8], field: Field, offset_bytes: int, extents: Mapping[str, int]
+    arena: npt.NDArray[np.uint8], field: InMemory, offset_bytes: int, extents: Mapping[str, int]
 ) -> Array:
     """The field's memory as an array of its stored shape."""
     shape = sizes(field.stored, extents)
@@ -106,6 +106,11 @@ class Exit:
         for rows, source in self._sources:
             copy(out[rows].reshape(source.shape, copy=False), source)
         return out
+
+    def put(self, result: Array) -> None:
+        """Copy a result back to where it was taken from; padding stays as it is."""
+        for rows, source in self._sources:
+            copy(source, result[rows].reshape(source.shape))
 
 
 def put(view: Array, field: Field, argument: Array, extents: Mapping[str, int]) -> None:

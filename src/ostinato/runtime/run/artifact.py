@@ -18,6 +18,15 @@ from ostinato.runtime.run.explanation import Explanation
 from ostinato.runtime.run.timing import Profiled
 
 
+class InMemory(Protocol):
+    """What lies in the arena: elements of a type, as a row-major array."""
+
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def stored(self) -> tuple[Expr, ...]: ...
+
+
 class Field(Protocol):
     """An argument or a result in the arena.
 
@@ -81,6 +90,51 @@ class Area(Protocol):
     def shape(self) -> tuple[Expr, ...]: ...
     @property
     def local(self) -> bool: ...
+
+
+class Carried(Protocol):
+    """A tensor of which later steps of the published loop read what earlier ones left.
+
+    Of the ``stored`` axes ``single`` have one point, and ``steps`` is that of the loop's dim, if
+    its points are kept. ``axes`` gives for each axis of the array at a step, which has the
+    ``shape``, those of the remaining stored axes that it is made of.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def tensor(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def stored(self) -> tuple[Expr, ...]: ...
+    @property
+    def shape(self) -> tuple[Expr, ...]: ...
+    @property
+    def axes(self) -> tuple[tuple[int, ...], ...]: ...
+    @property
+    def single(self) -> tuple[int, ...]: ...
+    @property
+    def steps(self) -> int | None: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def back(self) -> int | None: ...
+
+
+class Paused(Protocol):
+    """A driver that leaves the published loop and enters it at any step, and what it carries.
+
+    ``words`` are those that say what to run: the steps that are done, after how many to leave, the
+    part; then what the part says for all before the loop, and for all from it on.
+    """
+
+    @property
+    def units(self) -> Callable[[], Iterable[Unit]]: ...
+    @property
+    def carried(self) -> Sequence[Carried]: ...
+    @property
+    def words(self) -> tuple[int, ...]: ...
 
 
 class Interface(Protocol):
@@ -152,6 +206,11 @@ def unprofiled() -> Profiled:
     raise AssertionError("this program was made without a driver that stamps the time")
 
 
+def unpaused() -> Paused:
+    """The driver of an artifact that has none whose loop runs in parts."""
+    raise AssertionError("this program was made without a driver that runs in parts")
+
+
 class Words(NamedTuple):
     """The words that workers share with the host and with each other.
 
@@ -179,7 +238,7 @@ class Artifact:
     gives the shape at a point of every output whose size follows the point: see `longest`.
     ``constants`` are inputs that the program itself supplies, ``claims`` what every run checks,
     ``price`` what a run is predicted to take, ``profiled`` the driver that stamps time,
-    ``records`` what the kernels do in a run.
+    ``records`` what the kernels do in a run, ``paused`` the driver that runs in parts.
     """
 
     source: str
@@ -198,3 +257,4 @@ class Artifact:
     price: Price = unpriced
     profiled: Callable[[], Profiled] = unprofiled
     records: Callable[[Mapping[str, int], int], tuple[KernelRecord, ...]] = unrecorded
+    paused: Callable[[], Paused] = unpaused

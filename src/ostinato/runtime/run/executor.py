@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ from ostinato.runtime.run.spinning_pool import Crew
 if TYPE_CHECKING:
     from ostinato.report.measured_run import RunProfile
     from ostinato.runtime.build.piecewise import Making
+    from ostinato.runtime.run.paused_execution import Pausing
     from ostinato.runtime.run.timing import Log, Stamping
 
 GRACE_S = 1.0  # how long workers that were interrupted may take to leave
@@ -82,18 +84,21 @@ class Execution:
             bound.extents,
             control,
         )
-        entry = program.loaded.entry if log is None else log.stamping.entry
-        arguments = self._arguments()
         if log is not None:
             log.now("run")
-        is_brief = is_awaited and program.is_brief(bound.extents)
         self.count = frame.workers
-        self.workers: Workers | Crew
+        self.workers = self._started(is_awaited)
+
+    def _started(self, is_awaited: bool) -> Workers | Crew:
+        """The workers, which have begun."""
+        frame, program, log = self.frame, self.program, self.log
+        entry = program.loaded.entry if log is None else log.stamping.entry
+        arguments = self._arguments()
+        is_brief = is_awaited and program.is_brief(self.bound.extents)
         if is_brief and log is None and isinstance(entry, Entry):
             shared = frame.shared, frame.control
-            self.workers = Crew(entry, frame.rows(self.count, arguments), shared)
-        else:
-            self.workers = Workers(entry, self.count, arguments, is_brief, self.direct)
+            return Crew(entry, frame.rows(self.count, arguments), shared)
+        return Workers(entry, self.count, arguments, is_brief, self.direct)
 
     def _arguments(self) -> tuple[object, ...]:
         frame, interface = self.frame, self.program.artifact.interface
@@ -210,15 +215,19 @@ class Executable:
 
         Errors: MemoryLimitError.
         """
+        self.require_limit(bound)
+        return Execution(self, bound, self.frame(bound.extents), log, is_awaited)
+
+    def require_limit(self, bound: Bound) -> None:
+        """Raise MemoryLimitError if a run takes more than the program was compiled for."""
         self._extents = dict(bound.extents)
         needed, limit = self.layout(bound.extents).total_bytes, self.artifact.memory_limit
         if limit and needed > limit:
             at = ", ".join(f"{name}={n}" for name, n in sorted(bound.extents.items()))
             fact = f"the run at {at} takes {needed:,} bytes, more than its limit of {limit:,}"
             raise MemoryLimitError(fact, f"Compile with these extents as hints: hints=dict({at}).")
-        return Execution(self, bound, self._frame(bound.extents), log, is_awaited)
 
-    def _frame(self, extents: Mapping[str, int]) -> Frame:
+    def frame(self, extents: Mapping[str, int]) -> Frame:
         """The frame of an ended run, if it had these extents; else its arena, if that is enough."""
         layout = self.layout(extents)
         try:
@@ -239,6 +248,13 @@ class Executable:
             ):  # others hold it, or this process may not have so much
                 raise too_large(layout.total_bytes, extents) from None
         return Frame(self.artifact, extents, self.workers(extents), layout, arena)
+
+    @cached_property
+    def pausing(self) -> Pausing:
+        """The driver that runs in parts; the first use compiles it."""
+        from ostinato.runtime.run.paused_execution import load_pausing  # most runs need none of it
+
+        return load_pausing(self.artifact.paused())
 
     def log(self, extents: Mapping[str, int]) -> Log:
         """An empty log for one run; the first one compiles the driver that fills it."""

@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping
 from types import SimpleNamespace, TracebackType
 from typing import TYPE_CHECKING, Any
 
+from ostinato.pdg.errors import ArgumentError
 from ostinato.pdg.node import UNSEEN
+from ostinato.runtime.run.artifact import Artifact, Field
 from ostinato.runtime.run.executor import Bound, Executable, Execution, require_finite
 
 if TYPE_CHECKING:
+    from ostinato.runtime.run.state import State
     from ostinato.runtime.run.timing import Log
 
 SHORTEST_WAIT_S, LONGEST_WAIT_S = 2e-5, 5e-3
@@ -26,6 +29,22 @@ class Record(SimpleNamespace):
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"this record has no `{name}`; it has {', '.join(vars(self))}")
+
+
+def fields_over(artifact: Artifact, dim: str) -> list[Field]:
+    """The outputs of which a step of the outermost dim is a record."""
+    return [
+        f
+        for f in artifact.interface.outputs
+        if artifact.domains[f.name][:1] == (dim,) and not f.name.startswith(UNSEEN)
+    ]
+
+
+def is_live(artifact: Artifact, dim: str) -> bool:
+    """Whether records come while the run goes on, out of one outermost loop."""
+    interface = artifact.interface
+    written = (f.name for f in fields_over(artifact, dim))
+    return interface.streamed == dim and interface.late.isdisjoint(written)
 
 
 class Stream:
@@ -46,20 +65,19 @@ class Stream:
     ) -> None:
         """Start the run; its first record may be ready before the first ``next``."""
         self._program, self._dim, self._check = program, dim, check_finite
-        self._lengths = lengths or {}
-        domains = program.artifact.domains
-        self._fields = [
-            f
-            for f in program.artifact.interface.outputs
-            if domains[f.name][:1] == (dim,) and not f.name.startswith(UNSEEN)
-        ]
+        self._bound, self._lengths = bound, lengths or {}
+        self._fields = fields_over(program.artifact, dim)
         self._count = bound.extents[dim.upper()]
-        interface = program.artifact.interface
-        self._is_live = interface.streamed == dim and interface.late.isdisjoint(
-            f.name for f in self._fields
-        )
-        self._execution: Execution | None = program.start(bound, log)
+        self._is_live = is_live(program.artifact, dim)
+        self._log = log
         self._step = self._ready = 0
+        self._execution: Execution | None = self._begun()
+
+    def _begun(self) -> Execution:
+        return self._program.start(self._bound, self._log)
+
+    def _leaving(self, execution: Execution) -> None:
+        """What is done after the end of a run, before its memory is given back."""
 
     @property
     def late_note(self) -> str:
@@ -70,6 +88,15 @@ class Stream:
             f"the outputs over `{self._dim}` are not all computed in one outermost loop over it: "
             "their records come after the run has ended"
         )
+
+    @property
+    def state(self) -> State:
+        """The state after the last record that was read, of a stream that leaves states.
+
+        Errors: ArgumentError for one that leaves none.
+        """
+        fact = "the state of a stream that leaves none was asked for"
+        raise ArgumentError(fact, "Open it with every=100, or another number of steps.")
 
     def __iter__(self) -> Iterator[Record]:
         return self
@@ -109,6 +136,7 @@ class Stream:
         execution, self._execution = self._execution, None
         if execution is not None:
             execution.stop()
+            self._leaving(execution)
             if execution.log is not None:
                 execution.log.now("end")
             self._program.finish(execution)
