@@ -20,12 +20,12 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     "language": ("pdg", "provenance"),
     "optim": ("pdg", "provenance", "language"),
     "nn": ("pdg", "provenance", "language", "optim"),
-    "rl": ("pdg", "provenance", "language"),
     "rewrite": ("pdg", "provenance", "machine"),
     "codegen": ("pdg", "machine"),
     "compiler": (
         *("pdg", "machine", "provenance", "report", "runtime", "language", "rewrite", "codegen"),
     ),
+    "rl": ("pdg", "provenance", "language", "optim", "nn", "compiler"),
     "certificate": ("pdg", "machine", "provenance", "runtime", "rewrite", "codegen", "compiler"),
     "inspection": (
         *("pdg", "machine", "provenance", "report", "runtime", "rewrite", "codegen", "compiler"),
@@ -103,7 +103,8 @@ def is_allowed(module: str, name: str) -> bool:
     if package not in FLOORS or (module, name) in LATE:
         return True
     if name == "ostinato":
-        return package in ("calibration", "cli")  # applications: users of the public names
+        users = is_inside(module, ("ostinato.rl.algorithms",))  # may be copied as they are
+        return users or package in ("calibration", "cli")  # applications: of the public names
     if package != other:
         stored = is_inside(name, ("ostinato.machine.profile_store",))
         return other in FLOORS[package] and not (stored and package in PURE)

@@ -102,3 +102,24 @@ def test_the_records_are_closed_when_a_sink_fails() -> None:
     with pytest.raises(OSError, match="disk full"):
         train(experiment(), records, [full_disk])
     assert records.is_closed
+
+
+@dataclass
+class Counted(Point):
+    episodes: object = 0
+
+
+def test_a_mean_counts_as_many_episodes_as_ended() -> None:
+    judge = SolvedJudge(Solved(at_least=90.0, mean_of_last=4))
+    assert not judge.add(Counted(0, 100.0, episodes=3))
+    assert not judge.add(Counted(1, 100.0, episodes=0))  # none ended: the mean is an old one
+    assert not judge.add(Counted(2, 20.0, episodes=1))
+    assert not judge.add(Counted(3, 100.0, episodes=3))  # with the 20 of before they are 80
+    assert judge.add(Counted(4, 100.0, episodes=1))
+
+
+def test_every_training_must_reach_the_bar() -> None:
+    judge = SolvedJudge(Solved(at_least=90.0, mean_of_last=2))
+    assert not judge.add(Counted(0, np.array([100.0, 50.0]), episodes=np.array([5, 5])))
+    assert not judge.add(Counted(1, np.array([100.0, 100.0]), episodes=np.array([0, 1])))
+    assert judge.add(Counted(2, np.array([100.0, 100.0]), episodes=np.array([0, 1])))

@@ -6,7 +6,7 @@ import contextlib
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from types import ModuleType
 from typing import Any
 
@@ -152,6 +152,11 @@ def table() -> rl.Transitions:
     )
 
 
+@cache
+def moved() -> rl.Rollout:
+    return rl.rollout(rl.CartPole(), lambda seen: ot.constant(0), ot.dims("b i t"))
+
+
 def column(name: str) -> Callable[[World], object]:
     return lambda s: getattr(table(), name)
 
@@ -279,8 +284,29 @@ GIVEN: dict[str, Callable[[World], object]] = {
     "str": lambda s: "text",
 }
 
+OBSERVED = ("Actor.__call__", "Critic.__call__")
+GIVEN |= {
+    "Masked.when": lambda s: ot.constant(True),
+    "rl.across.dims": lambda s: s.t,
+    "Actor.hidden": lambda s: (3,),
+    "Critic.hidden": lambda s: (3,),
+    "rl.along.each": lambda s: s.t,
+    "rl.rollout.dims": lambda s: ot.dims("b i t"),
+    "env": lambda s: rl.CartPole(),
+    "act": lambda s: lambda seen: ot.constant(0),
+    "games": lambda s: moved(),
+    "rl.finished.others": lambda s: ot.index(moved().dims[1]),
+    "trainings.settings": lambda s: s.x,
+    "policy": lambda s: nn.Linear(3, 2, s.i),
+    "steps_per_record": lambda s: 1,
+    "Experiment.train.changes": lambda s: 3,
+    **{f"{name}.observation": lambda s: ot.zeros(4) for name in OBSERVED},
+    **{f"Rollout.{name}": (lambda s, n=name: getattr(moved(), n)) for name in rl.Rollout.__slots__},
+}
+
 # An object of each class with public methods; subclasses inherit those of their bases.
 OBJECTS: dict[str, Callable[[World], object]] = {
+    "Actor": lambda s: rl.Actor(rl.CartPole(), (3,)),
     "Attention": lambda s: nn.Attention(3, 1),
     "Carry": lambda s: s.carry(),
     "CarriedRecord": lambda s: ot.CarriedRecord(c=s.carry()),
@@ -288,11 +314,16 @@ OBJECTS: dict[str, Callable[[World], object]] = {
     "Bernoulli": lambda s: rl.Bernoulli(s.x),
     "Beta": lambda s: rl.Beta(s.x * s.x + 1.0, s.x * s.x + 2.0),
     "Categorical": lambda s: rl.Categorical(s.x),
+    "Critic": lambda s: rl.Critic(rl.CartPole(), (3,)),
     "Distribution": lambda s: rl.Categorical(s.x),
+    "Experiment": lambda s: ot.Experiment(
+        program=ot.Program(episode_return=1.0 * s.t), over=s.t, arguments={}, steps_per_record=1
+    ),
     "MultiDiscrete": lambda s: rl.MultiDiscrete(s.x, (1, 2)),
     "Normal": lambda s: rl.Normal(s.x, s.x),
     "SquashedNormal": lambda s: rl.SquashedNormal(s.x, s.x),
     "Clipped": lambda s: optim.Clipped(optim.SGD(0.1), norm=1.0),
+    "Masked": lambda s: optim.Masked(optim.SGD(0.1), ot.constant(True)),
     "Conv": lambda s: nn.Conv(3, 2, 1),
     "Embedding": lambda s: nn.Embedding(5, 3),
     "GRU": lambda s: nn.GRU(3, 2),
@@ -321,6 +352,8 @@ OBJECTS: dict[str, Callable[[World], object]] = {
 
 # The names of further arguments that are given by name.
 FURTHER = {
+    "Experiment.train.changes": "T",
+    "rl.finished.others": "iteration",
     "Carry.at.positions": "t",
     "Module.at.positions": "i",
     "Program.compile.options": "threads",

@@ -57,20 +57,33 @@ class Outcome:
 
 
 class SolvedJudge:
-    """Keeps the last episodes and says when their mean reaches the bar."""
+    """Keeps the last episodes of every training and says when their means reach the bar."""
 
     def __init__(self, criterion: Solved) -> None:
         self._criterion = criterion
-        self._recent: deque[float] = deque(maxlen=criterion.mean_of_last)
+        self._recent: list[deque[float]] = []
 
     def add(self, record: Record) -> bool:
         """Take one record's episodes and return whether the bar is reached now."""
-        per_episode = output(record, self._criterion.metric).ravel()
-        if per_episode.size == 1:  # the mean over the record's episodes
-            per_episode = np.repeat(per_episode, self._criterion.episodes_per_record)
-        self._recent.extend(per_episode.tolist())
-        is_full = len(self._recent) == self._criterion.mean_of_last
-        return is_full and float(np.mean(self._recent)) >= self._criterion.at_least
+        ended = self._ended(record)
+        if not self._recent:
+            self._recent = [deque(maxlen=self._criterion.mean_of_last) for _ in ended]
+        for recent, episodes in zip(self._recent, ended, strict=True):
+            recent.extend(episodes.tolist())
+        return all(map(self._is_solved, self._recent))
+
+    def _ended(self, record: Record) -> list[npt.NDArray[np.floating]]:
+        """The returns of the episodes that ended in a record, for every training."""
+        criterion = self._criterion
+        values = output(record, criterion.metric).ravel()
+        if hasattr(record, criterion.episodes):
+            counts = output(record, criterion.episodes).ravel().astype(int)
+            return [np.repeat(*pair) for pair in zip(values, counts, strict=True)]
+        return [np.repeat(values, criterion.episodes_per_record) if values.size == 1 else values]
+
+    def _is_solved(self, recent: deque[float]) -> bool:
+        is_full = len(recent) == self._criterion.mean_of_last
+        return is_full and float(np.mean(recent)) >= self._criterion.at_least
 
 
 def train(

@@ -6,22 +6,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ostinato.compiler.program import Program
+from ostinato.compiler.results import Results
 from ostinato.language.dims import Dimension
 from ostinato.language.kinds import Count, Finite, Natural
+from ostinato.pdg.errors import OstinatoError
+from ostinato.provenance.place import calling_place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solved:
     """Stop once the mean of the last episodes reaches a bar.
 
-    A record whose metric has one value per episode counts each of them; a record whose metric is
-    their mean counts it `episodes_per_record` times.
+    The metric of a record is the mean over the episodes that ended in it: as many as the output
+    `episodes` says, which may be none. In a program without that output a metric with one value
+    per episode counts each of them, and one number counts `episodes_per_record` times.
+    Independent trainings, each with its own value and number of episodes, must all reach the bar.
     """
 
     at_least: Finite
     mean_of_last: Count = 100  # episodes
     episodes_per_record: Count = 1
     metric: str = "episode_return"
+    episodes: str = "episodes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,3 +44,22 @@ class Experiment:
     metric: str = "episode_return"  # the output that is shown, recorded and plotted
     stop: Solved | None = None
     seed: Natural = 0
+
+    def train(self, **changes: object) -> Results:
+        """Compile the program, run it to its end, and return its outputs.
+
+        The changes are arguments in the place of the experiment's, such as ``seed=3`` or ``I=10``.
+
+        >>> import ostinato as ot
+        >>> i = ot.dims("i")
+        >>> program = ot.Program(episode_return=1.0 * i)
+        >>> walk = ot.Experiment(program=program, over=i, arguments={"I": 3}, steps_per_record=1)
+        >>> walk.train()["episode_return"].tolist(), walk.train(I=2)["episode_return"].tolist()
+        ([0.0, 1.0, 2.0], [0.0, 1.0])
+        """
+        where = calling_place()
+        compiled = self.program.compile()
+        try:
+            return compiled(**{"seed": self.seed, **self.arguments, **changes})
+        except OstinatoError as error:
+            raise error.at(where) from error.__cause__

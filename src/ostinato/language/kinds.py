@@ -90,6 +90,8 @@ def kind_of(annotation: object) -> Kind:
         return _ARRAY
     if isinstance(origin, type) and issubclass(origin, Sequence):
         return _several(kind_of(parts[0]))
+    if isinstance(origin, type) and getattr(origin, "_is_protocol", False):
+        return _instance(origin)  # such as Env[Discrete]: the parameters are not looked at
     if origin is Callable or annotation is Callable:
         return Kind("a function", lambda x: x if callable(x) else REFUSED)
     if annotation is None:
@@ -163,6 +165,7 @@ _WORDS = {
     "Dimension": "a dimension of ot.dims",
     "Recurrent": "a recurrent tensor",
     "Record": "an ot.Record",
+    "Env": "an environment such as rl.CartPole()",
     "Program": "an ot.Program",
     "RuleSet": 'a set of rules, such as ot.rules.without("vectorize")',
     "Optimizer": "an optimizer such as optim.Adam(1e-3)",
@@ -173,7 +176,12 @@ def _instance(of: type) -> Kind:
     words = _WORDS.get(of.__name__, with_article(of.__name__))
     if getattr(of, "_is_protocol", False):
         parts = [name for name in vars(of) if not name.startswith("_")]
-        return Kind(words, lambda x: x if all(hasattr(x, p) for p in parts) else REFUSED)
+
+        def accept(x: object) -> object:
+            has_all = not isinstance(x, type) and all(hasattr(x, part) for part in parts)
+            return x if has_all else REFUSED
+
+        return Kind(words, accept)
     instead: Callable[[object], str] = getattr(of, "instead", _nothing_else)
     return Kind(words, lambda x: x if isinstance(x, of) else REFUSED, instead)
 

@@ -146,7 +146,7 @@ class Parameters:
 def parameters_of(fn: Function, name: str, owner: type | None) -> Parameters:
     """Return what a function takes, by its signature; the first of a method is the object."""
     out = Parameters(name, owner)
-    names = Names(fn)
+    names = Names(fn, owner)
     for k, (key, p) in enumerate(inspect.signature(fn).parameters.items()):
         kind = ANYTHING if owner and k == 0 else names.kind(p.annotation)
         match p.kind:
@@ -168,14 +168,19 @@ def parameters_of(fn: Function, name: str, owner: type | None) -> Parameters:
 
 
 class Names(dict[str, object]):
-    """The names that a function's annotations mention."""
+    """The names that a function's annotations mention.
 
-    def __init__(self, fn: Function) -> None:
+    The constructor of a record mentions those of the fields that its class inherits.
+    """
+
+    def __init__(self, fn: Function, owner: type | None = None) -> None:
         super().__init__()
-        self._globals = cast(FunctionType, fn).__globals__
+        bases = owner.__mro__[:-1] if owner else ()
+        inherited = [vars(sys.modules[base.__module__]) for base in bases]
+        self._spaces = (cast(FunctionType, fn).__globals__, *inherited, vars(builtins))
 
     def __missing__(self, name: str) -> object:
-        for known in (self._globals, vars(builtins)):
+        for known in self._spaces:
             if name in known:
                 return known[name]
         return getattr(importlib.import_module(ELSEWHERE.get(name, PACKAGE)), name)

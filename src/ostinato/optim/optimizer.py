@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 
 from ostinato.language.carry import Carry, carry
 from ostinato.language.dims import Dimension
-from ostinato.language.functions.basic import index
+from ostinato.language.functions.basic import index, where
 from ostinato.language.gradient import grad
 from ostinato.language.kinds import NonNegative
 from ostinato.language.recurrent import Recurrent, define
-from ostinato.language.tensor import Tensor
+from ostinato.language.tensor import Tensor, as_tensor
 from ostinato.pdg.errors import ArgumentError, EquationError
 from ostinato.pdg.naming import called
 from ostinato.provenance.place import place
@@ -74,8 +77,41 @@ def iteration(parameter: Tensor) -> Dimension:
     return Dimension(parameter.over[-1])
 
 
+@dataclass(slots=True)
+class _Condition:
+    """Where updates happen, and how many have happened: by the dimensions of parameters."""
+
+    when: Tensor
+    counts: dict[tuple[object, ...], Recurrent] = field(
+        default_factory=dict[tuple[object, ...], Recurrent]
+    )
+
+    def count(self, parameter: Tensor) -> Tensor:
+        if parameter.over not in self.counts:
+            made = moment(parameter, "updates", like=as_tensor(0))
+            self.counts[parameter.over] = made
+            advance(made, made + 1)
+        return self.counts[parameter.over]
+
+
+_condition: ContextVar[_Condition | None] = ContextVar("_condition", default=None)
+
+
+@contextmanager
+def only_where(when: Tensor) -> Iterator[None]:
+    """Let the updates that are written inside happen only where a condition holds."""
+    outer = _condition.get()
+    token = _condition.set(_Condition(when if outer is None else outer.when & when))
+    try:
+        yield
+    finally:
+        _condition.reset(token)
+
+
 def updates(parameter: Tensor) -> Tensor:
     """Return how many updates a parameter has had at the current point, as an int32 tensor."""
+    if (condition := _condition.get()) is not None:
+        return condition.count(parameter)
     if not isinstance(parameter, Carry):
         return index(iteration(parameter))
     first, *inner = parameter.over_carried.dims
@@ -102,6 +138,8 @@ def decayed(gradient: Tensor, parameter: Recurrent, weight_decay: Tensor | float
 
 def advance(parameter: Recurrent, following: Tensor) -> None:
     """Write the equation of the next iteration."""
+    if (condition := _condition.get()) is not None:
+        following = where(condition.when, following, parameter)
     if isinstance(parameter, Carry):
         parameter.step(following)
         return
@@ -109,12 +147,18 @@ def advance(parameter: Recurrent, following: Tensor) -> None:
     parameter[(*outer, iteration(parameter) + 1)] = following
 
 
-def moment(parameter: Tensor, name: str, start: Tensor | float = 0) -> Recurrent:
-    """Return a running value with the shape and dimensions of a parameter, and its start."""
+def moment(
+    parameter: Tensor, name: str, start: Tensor | float = 0, like: Tensor | None = None
+) -> Recurrent:
+    """Return a running value over the dimensions of a parameter, and its start.
+
+    Its shape and type are those of the parameter, or of ``like``.
+    """
+    kind = parameter if like is None else like
     if isinstance(parameter, Carry):
-        return carry(f"{parameter.node}_{name}", start, parameter.over_carried, like=parameter)
+        return carry(f"{parameter.node}_{name}", start, parameter.over_carried, like=kind)
     over = [Dimension(dim) for dim in parameter.over]
     iteration(parameter)
-    out = define(f"{parameter.node}_{name}", over=over, like=parameter)
+    out = define(f"{parameter.node}_{name}", over=over, like=kind)
     out[(*over[:-1], 0)] = start
     return out

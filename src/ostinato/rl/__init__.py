@@ -1,6 +1,8 @@
-"""Reinforcement learning: environments as equations, distributions over actions, returns."""
+"""Reinforcement learning: environments as equations, distributions, returns, algorithms."""
 
 from ostinato.language.surface import declare
+from ostinato.rl.agent import Actor, Critic, Training
+from ostinato.rl.algorithms.a2c import a2c
 from ostinato.rl.distributions.continuous import Beta, Normal, SquashedNormal
 from ostinato.rl.distributions.discrete import Bernoulli, Categorical, MultiDiscrete
 from ostinato.rl.distributions.distribution import Distribution, Sample, log_prob
@@ -13,10 +15,12 @@ from ostinato.rl.environments.mountain_car import MountainCar, MountainCarContin
 from ostinato.rl.environments.pendulum import Pendulum
 from ostinato.rl.environments.tabular import Tabular, Transitions
 from ostinato.rl.returns import advantage, lambda_return, n_step_return, v_trace
+from ostinato.rl.rollout import Rollout, across, along, finished, rollout, trainings
 
 __all__ = [
     "Acrobot",
     "Actions",
+    "Actor",
     "Bernoulli",
     "Beta",
     "Box",
@@ -24,6 +28,7 @@ __all__ = [
     "Catch",
     "Categorical",
     "CliffWalking",
+    "Critic",
     "Discrete",
     "Distribution",
     "Env",
@@ -33,15 +38,23 @@ __all__ = [
     "MultiDiscrete",
     "Normal",
     "Pendulum",
+    "Rollout",
     "Sample",
     "SquashedNormal",
     "Tabular",
     "Taxi",
+    "Training",
     "Transitions",
+    "a2c",
+    "across",
     "advantage",
+    "along",
+    "finished",
     "lambda_return",
     "log_prob",
     "n_step_return",
+    "rollout",
+    "trainings",
     "v_trace",
 ]
 
