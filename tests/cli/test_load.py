@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.cli.program_file import load_experiment, load_function, read_settings
+from ostinato.cli.program_file import load_experiment, load_function
 from ostinato.pdg.errors import OptionError
 
 TWO = """
@@ -12,12 +12,6 @@ from ostinato.compiler.experiment import Experiment
 def shape(n: int) -> int: return n
 def cartpole(episodes: int = 64, rate: float = 0.1, fast: bool = False) -> Experiment: ...
 """
-
-
-def train(episodes: int = 64, rate: float = 0.1, fast: bool = False, name: str = "a") -> None: ...
-
-
-def needs(episodes: int) -> None: ...
 
 
 @pytest.fixture
@@ -63,41 +57,6 @@ def test_a_function_that_returns_something_else_is_an_error(
 ) -> None:
     with pytest.raises(OptionError, match="returns a int, not an Experiment"):
         load_experiment(program("def main(): return 3\n"), [])
-
-
-def test_settings_take_the_types_of_the_annotations() -> None:
-    settings = ["episodes=8", "rate=1e-3", "fast=yes", "name=a=b"]
-    assert read_settings(train, settings) == {
-        "episodes": 8,
-        "rate": 1e-3,
-        "fast": True,
-        "name": "a=b",
-    }
-
-
-def test_an_unknown_setting_is_an_error_with_the_nearest_and_all_names() -> None:
-    with pytest.raises(OptionError) as caught:
-        read_settings(train, ["episode=8"])
-    assert str(caught.value) == (
-        "`episode` is no setting of `train`.\n"
-        "  Did you mean `episodes`? Known: episodes, fast, name, rate."
-    )
-
-
-@pytest.mark.parametrize("setting", ["episodes=8.5", "rate=high", "fast=maybe"])
-def test_a_value_of_the_wrong_type_is_an_error(setting: str) -> None:
-    with pytest.raises(OptionError, match=f"`{setting}`.* is not of type"):
-        read_settings(train, [setting])
-
-
-def test_a_setting_without_a_value_is_an_error() -> None:
-    with pytest.raises(OptionError, match="`--set episodes` has no value"):
-        read_settings(train, ["episodes"])
-
-
-def test_a_parameter_without_a_default_must_be_set() -> None:
-    with pytest.raises(OptionError, match="`needs` needs a value for `episodes`"):
-        read_settings(needs, [])
 
 
 def test_a_file_that_was_changed_at_once_is_read_again(

@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
-from ostinato.cli.program_file import closest
+from ostinato.cli.settings import closest
 from ostinato.pdg.errors import OptionError
 
 FOLDER = Path(__file__).parents[3] / "bench"

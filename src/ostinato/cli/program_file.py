@@ -1,17 +1,16 @@
 """From ``FILE[:FUNCTION]`` and ``--set name=value`` to what the function returns."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import get_type_hints
 
+from ostinato.cli.settings import closest, read_settings
 from ostinato.compiler.experiment import Experiment
 from ostinato.compiler.program import Program
 from ostinato.inspection.rule_file import run_file
-from ostinato.pdg.errors import OptionError, guess
-
-TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+from ostinato.pdg.errors import OptionError
 
 
 def load_function(place: str) -> Callable[..., object]:
@@ -38,31 +37,6 @@ def load_function(place: str) -> Callable[..., object]:
     return found[0]
 
 
-def read_settings(function: Callable[..., object], settings: Iterable[str]) -> dict[str, object]:
-    """Return the keyword arguments that ``name=value`` texts mean, typed by the annotations.
-
-    Errors: OptionError for an unknown name, for a value that is not of the annotated type, and
-    for a parameter left without a value.
-    """
-    kinds = _setting_types(function)
-    values: dict[str, object] = {}
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        if not equals:
-            raise OptionError(f"`--set {setting}` has no value.", "Write --set name=value.")
-        if name not in kinds:
-            raise OptionError(
-                f"`{name}` is no setting of `{function.__name__}`.", closest(name, kinds)
-            )
-        values[name] = _parse(name, text, kinds[name])
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.default is parameter.empty and name not in values:
-            raise OptionError(
-                f"`{function.__name__}` needs a value for `{name}`.", f"Add --set {name}=VALUE."
-            )
-    return values
-
-
 def load_experiment(place: str, settings: Iterable[str]) -> Experiment:
     """Return the experiment of ``FILE[:FUNCTION]`` under these settings."""
     made = _call(place, settings)
@@ -83,12 +57,6 @@ def load_program(place: str, settings: Iterable[str]) -> Program | Experiment:
             "Return ostinato.Program(name=tensor, ...).",
         )
     return made
-
-
-def closest(name: str, known: Iterable[str]) -> str:
-    """Return a remedy for a misspelt name: the nearest known one and the whole list."""
-    names = sorted(known)
-    return f"{guess(name, names)}Known: {', '.join(names) or 'none'}."
 
 
 def _call(place: str, settings: Iterable[str]) -> object:
@@ -113,38 +81,3 @@ def _own_functions(module: ModuleType) -> dict[str, Callable[..., object]]:
         and value.__module__ == module.__name__
         and not name.startswith("_")
     }
-
-
-def _setting_types(function: Callable[..., object]) -> Mapping[str, type]:
-    hints = get_type_hints(function)
-    return {
-        name: hints[name]
-        for name in inspect.signature(function).parameters
-        if hints.get(name) in CONVERSIONS
-    }
-
-
-def _parse(name: str, text: str, kind: type) -> object:
-    convert, example = CONVERSIONS[kind]
-    try:
-        return convert(text)
-    except ValueError as error:
-        raise OptionError(
-            f"`{name}={text}`: {text!r} is not of type {kind.__name__}.",
-            f"Give {name} a value such as {example}.",
-        ) from error
-
-
-def _truth(text: str) -> bool:
-    if text.lower() not in TRUE + FALSE:
-        raise ValueError(text)
-    return text.lower() in TRUE
-
-
-# The types a setting can have, with the reader and an example of each.
-CONVERSIONS: Mapping[type, tuple[Callable[[str], object], str]] = {
-    bool: (_truth, "true"),
-    int: (int, "64"),
-    float: (float, "0.5"),
-    str: (str, "text"),
-}
