@@ -32,7 +32,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     ),
     "calibration": ("pdg", "machine", "runtime", "language", "codegen", "compiler"),
     "cli": (
-        *("pdg", "machine", "report", "runtime", "language", "rewrite", "compiler"),
+        *("pdg", "machine", "report", "runtime", "language", "rewrite", "compiler", "rl"),
         *("certificate", "inspection", "calibration"),
     ),
 }

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from ostinato.cli.curve import running_mean, write_learning_curve
 from ostinato.cli.run import line, plain_sink, progress
-from ostinato.cli.run_directory import metrics, prepare, write_config, write_kernels
+from ostinato.cli.run_directory import Metrics, metrics, prepare, write_config, write_kernels
 from ostinato.cli.training import Row
 
 ROW = Row(iteration=2, env_steps=96_000, wall_s=0.5, metric=21.25, others=(0.125,))
@@ -39,7 +39,9 @@ def test_the_configuration_names_arrays_by_shape(tmp_path: Path) -> None:
 
 
 def test_the_learning_curve_is_a_picture(tmp_path: Path) -> None:
-    write_learning_curve(tmp_path / "curve.png", [ROW, ROW], "episode_return", bar=195.0)
+    with (tmp_path / "metrics.csv").open("w") as file:
+        kept = Metrics(file, rows=[ROW, ROW])
+    write_learning_curve(tmp_path / "curve.png", kept, "episode_return", bar=195.0)
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 

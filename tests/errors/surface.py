@@ -227,6 +227,7 @@ GIVEN: dict[str, Callable[[World], object]] = {
     "meshgrid.vectors": lambda s: s.k,
     "print.x": lambda s: s.x,
     "reshape.shape": lambda s: (9,),
+    "rl.make.name": lambda s: "CartPole-v1",
     "rl.log_prob.action": lambda s: rl.Categorical(s.x).sample(),
     "rope.x": lambda s: ot.ones((3, 2)),
     "save.path": lambda s: "no/such/folder/state",

@@ -88,6 +88,76 @@ def run(
     raise typer.Exit(run_experiment(options, Console()))
 
 
+Seed = Annotated[int | None, typer.Option(help="Seed of every random draw.")]
+Algorithm = Annotated[str, typer.Argument(help="A function of ostinato.rl: ppo, a2c, ...")]
+Environment = Annotated[str, typer.Argument(help="As in Gymnasium: CartPole-v1, ...")]
+Steps = Annotated[int | None, typer.Option(metavar="N", help="Environment steps of each training.")]
+Seeds = Annotated[int, typer.Option(min=1, help="So many trainings at once, of other draws.")]
+Out = Annotated[Path | None, typer.Option(help="Run directory.")]
+
+
+@app.command()
+def train(
+    algorithm: Algorithm,
+    environment: Environment,
+    settings: Settings = None,
+    steps: Steps = None,
+    seeds: Seeds = 1,
+    out: Out = None,
+    seed: Seed = None,
+    progress: Annotated[bool, typer.Option(help="Show the live progress line.")] = True,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Also write TensorBoard events.")
+    ] = False,
+) -> None:
+    """Train an algorithm on an environment; with --seeds several times at once."""
+    from rich.console import Console
+
+    from ostinato.cli import train as command
+    from ostinato.cli.run import RunOptions
+
+    options = command.TrainOptions(
+        algorithm=algorithm, environment=environment, steps=steps, seeds=seeds
+    )
+    run = RunOptions(
+        place=f"{algorithm}-{environment}",
+        settings=tuple(settings or ()),
+        out=out,
+        seed=seed,
+        show_progress=progress,
+        tensorboard=tensorboard,
+    )
+    raise typer.Exit(command.train(options, run, Console()))
+
+
+@app.command()
+def sweep(
+    algorithm: Algorithm,
+    environment: Environment,
+    over: Annotated[
+        list[str], typer.Option("--over", metavar="NAME=A,B", help="What to try; repeatable.")
+    ],
+    settings: Settings = None,
+    steps: Steps = None,
+    seeds: Seeds = 1,
+    out: Out = None,
+    seed: Seed = None,
+    json: Json = None,
+) -> None:
+    """Train with all combinations of settings at once; show a table and a picture."""
+    from ostinato.cli import train as command
+    from ostinato.cli.as_json import console_beside
+    from ostinato.cli.run import RunOptions
+
+    options = command.TrainOptions(
+        algorithm=algorithm, environment=environment, steps=steps, seeds=seeds, swept=tuple(over)
+    )
+    run = RunOptions(
+        place=f"{algorithm}-{environment}", settings=tuple(settings or ()), out=out, seed=seed
+    )
+    raise typer.Exit(command.sweep(options, run, json, console_beside(json)))
+
+
 @app.command()
 def explain(
     place: Place,

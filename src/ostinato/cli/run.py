@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.console import Console
 
 from ostinato.cli.program_file import load_experiment
@@ -26,7 +27,7 @@ from ostinato.cli.run_directory import (
     write_config,
     write_kernels,
 )
-from ostinato.cli.training import Outcome, Row, train
+from ostinato.cli.training import Column, Outcome, Row, train
 from ostinato.compiler.experiment import Experiment
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class RunOptions:
     target: str = "cpu"
     certificate: Path | None = None
     profile: bool = False
+    labels: tuple[str, ...] = ()  # of the settings that trainings differ in, for the curve
 
 
 def run(options: RunOptions, console: Console) -> int:
@@ -61,20 +63,26 @@ def run(options: RunOptions, console: Console) -> int:
     started = time.perf_counter()
     experiment = load_experiment(options.place, options.settings)
     console.print(f"traced in {time.perf_counter() - started:.2f} s", highlight=False)
+    return carry_out(experiment, options, console)[0]
+
+
+def carry_out(experiment: Experiment, options: RunOptions, console: Console) -> tuple[int, Metrics]:
+    """Compile and train, leave the run directory, and return the exit status and all rows."""
     directory = options.out or default_directory(options.place)
     prepare(directory)
     write_config(directory, configuration(options, experiment))
     compiled = compile_and_keep(options, experiment, directory, console)
-    others = scalars_over(experiment)
-    with metrics(directory, experiment.metric, others) as rows:
-        outcome, profiled = _train(options, experiment, compiled, rows, console)
+    columns = columns_of(experiment)
+    names = [column.name for column in columns]
+    with metrics(directory, experiment.metric, names) as rows:
+        outcome, profiled = _train(options, experiment, compiled, rows, columns, console)
     report(outcome, experiment, directory, console)
     if profiled is not None:
         from ostinato.cli.profile import keep_profile
 
         keep_profile(profiled(), directory, console)
-    draw_curve(directory, experiment, rows, console)
-    return INTERRUPTED if outcome.end == "interrupted" else 0
+    draw_curve(directory, experiment, rows, options.labels, console)
+    return (INTERRUPTED if outcome.end == "interrupted" else 0), rows
 
 
 def compile_and_keep(
@@ -107,16 +115,27 @@ def phases(cost: Mapping[str, float], taken_s: float) -> str:
     return ", ".join(f"{name} {s:.2f}" for name, s in {**stages, "machine code": rest_s}.items())
 
 
-def scalars_over(experiment: Experiment) -> list[str]:
-    """Return the outputs with one number per record, besides the metric."""
-    return [
-        name
+def columns_of(experiment: Experiment) -> list[Column]:
+    """Return what is kept of a record besides the metric.
+
+    These are the outputs with a number for each training, and the metric of each one of several.
+    """
+    trainings = experiment.trainings
+    means = [
+        Column(name, name)
         for name, node in experiment.program.pdg.outputs
         if [*map(str, node.domain)] == [str(experiment.over)]
-        and not node.shape
+        and len(node.shape) in {0, len(trainings)}
         and name != experiment.metric
         and name in experiment.program.outputs
     ]
+    metric = experiment.metric
+    each = [
+        Column(f"{metric}[{','.join(map(str, element))}]", metric, element)
+        for element in np.ndindex(*trainings)
+        if element
+    ]
+    return [*means, *each]
 
 
 def default_directory(place: str) -> Path:
@@ -162,6 +181,7 @@ def _train(
     experiment: Experiment,
     compiled: Compiled,
     rows: Metrics,
+    columns: Sequence[Column],
     console: Console,
 ) -> tuple[Outcome, Callable[[], RunProfile] | None]:
     """Train, and return how it ended, and what gives the profile if one was asked for."""
@@ -183,7 +203,7 @@ def _train(
             profiled = measured
         else:
             records = compiled.stream(experiment.over, options.check_finite, **arguments)
-        return train(experiment, records, sinks, rows.others), profiled
+        return train(experiment, records, sinks, columns), profiled
 
 
 def report(outcome: Outcome, experiment: Experiment, directory: Path, console: Console) -> None:
@@ -209,7 +229,13 @@ def ending(outcome: Outcome, experiment: Experiment) -> str:
     return f"finished {at}" + (", not solved" if experiment.stop else "")
 
 
-def draw_curve(directory: Path, experiment: Experiment, rows: Metrics, console: Console) -> None:
+def draw_curve(
+    directory: Path,
+    experiment: Experiment,
+    rows: Metrics,
+    labels: Sequence[str],
+    console: Console,
+) -> None:
     """Draw learning_curve.png, or say how to get it when matplotlib is not installed."""
     if importlib.util.find_spec("matplotlib") is None:
         console.print(
@@ -222,7 +248,8 @@ def draw_curve(directory: Path, experiment: Experiment, rows: Metrics, console: 
     from ostinato.cli.curve import write_learning_curve
 
     bar = experiment.stop.at_least if experiment.stop else None
-    write_learning_curve(directory / "learning_curve.png", rows.rows, experiment.metric, bar)
+    path = directory / "learning_curve.png"
+    write_learning_curve(path, rows, experiment.metric, bar, experiment.trainings, labels)
 
 
 PLAIN_EVERY_S = 2.0  # without a terminal: one printed line this often

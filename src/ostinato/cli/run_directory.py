@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol, TextIO
 
 import numpy as np
+import numpy.typing as npt
 
 from ostinato.cli.training import Row
 from ostinato.pdg.errors import OptionError
@@ -37,6 +38,12 @@ class Metrics:
         )
         self.file.flush()  # a reader that follows the file sees every iteration
         self.rows.append(row)
+
+    def of_trainings(self, trainings: Sequence[int]) -> npt.NDArray[np.float64]:
+        """Return the metric by choice of settings, seed and row: the last columns."""
+        count = int(np.prod(trainings))
+        values = np.array([row.others[-count:] for row in self.rows])
+        return values.T.reshape(-1, trainings[-1], len(self.rows))
 
 
 def prepare(directory: Path) -> None:

@@ -72,7 +72,7 @@ def read(name: str, text: str, annotation: object) -> object:
     Errors: OptionError if the parameter does not accept it.
     """
     kind = kind_of(annotation)
-    for candidate in _candidates(text, _mentions(annotation, int)):
+    for candidate in _candidates(text, mentions(annotation, int)):
         found = kind.accept(candidate)
         if found is not REFUSED and not isinstance(found, Tensor):
             return found
@@ -87,11 +87,12 @@ def closest(name: str, known: Iterable[str]) -> str:
 
 
 def _is_written(annotation: object) -> bool:
-    return any(_mentions(annotation, kind) for kind in _WRITTEN)
+    return any(mentions(annotation, kind) for kind in _WRITTEN)
 
 
-def _mentions(annotation: object, kind: type) -> bool:
-    return annotation is kind or any(_mentions(part, kind) for part in get_args(annotation))
+def mentions(annotation: object, kind: type) -> bool:
+    """Return whether a kind is among what an annotation allows."""
+    return annotation is kind or any(mentions(part, kind) for part in get_args(annotation))
 
 
 def _candidates(text: str, may_be_integer: bool) -> Iterator[object]:

@@ -35,8 +35,21 @@ class Records(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Column:
+    """A number of every record: one element of an output, or without one the mean of all."""
+
+    name: str
+    output: str
+    element: tuple[int, ...] = ()
+
+    def of(self, record: Record) -> float:
+        values = output(record, self.output)
+        return float((values[self.element] if self.element else values).mean())
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
-    """One line of metrics.csv; `others` are the means of the remaining columns."""
+    """One line of metrics.csv; `others` are the remaining columns."""
 
     iteration: int
     env_steps: int
@@ -90,7 +103,7 @@ def train(
     experiment: Experiment,
     records: Records,
     sinks: Sequence[Callable[[Row], None]],
-    others: Sequence[str] = (),
+    columns: Sequence[Column] = (),
 ) -> Outcome:
     """Hand each record as a row to every sink until the records end, it is solved, or Ctrl-C.
 
@@ -103,7 +116,7 @@ def train(
         with interruption() as is_interrupted:
             for record in records:
                 wall_s = time.perf_counter() - started
-                last = row_of(experiment, record, wall_s, others)
+                last = row_of(experiment, record, wall_s, columns)
                 for sink in sinks:
                     sink(last)
                 if judge and judge.add(record):
@@ -117,13 +130,13 @@ def train(
     return Outcome(end, last)
 
 
-def row_of(experiment: Experiment, record: Record, wall_s: float, others: Iterable[str]) -> Row:
+def row_of(experiment: Experiment, record: Record, wall_s: float, columns: Iterable[Column]) -> Row:
     return Row(
         iteration=record.index,
         env_steps=(record.index + 1) * experiment.steps_per_record,
         wall_s=wall_s,
         metric=float(output(record, experiment.metric).mean()),
-        others=tuple(float(output(record, name).mean()) for name in others),
+        others=tuple(column.of(record) for column in columns),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.compiler.program import Program
@@ -34,7 +34,8 @@ class Solved:
 class Experiment:
     """What a function named by ``ostinato run FILE:FUNCTION`` returns.
 
-    Units: `steps_per_record` is environment steps per step of `over`, learning included.
+    Units: `steps_per_record` is environment steps per step of `over`, learning included; of one
+    training, where the program has several. They are then the axes of the metric, `trainings`.
     """
 
     program: Program
@@ -44,6 +45,7 @@ class Experiment:
     metric: str = "episode_return"  # the output that is shown, recorded and plotted
     stop: Solved | None = None
     seed: Natural = 0
+    trainings: Sequence[Count] = ()  # how many, along each axis of the metric
 
     def train(self, **changes: object) -> Results:
         """Compile the program, run it to its end, and return its outputs.

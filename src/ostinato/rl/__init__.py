@@ -8,6 +8,7 @@ from ostinato.rl.distributions.discrete import Bernoulli, Categorical, MultiDisc
 from ostinato.rl.distributions.distribution import Distribution, Sample, log_prob
 from ostinato.rl.environments.acrobot import Acrobot
 from ostinato.rl.environments.cartpole import CartPole
+from ostinato.rl.environments.catalogue import make
 from ostinato.rl.environments.catch import Catch
 from ostinato.rl.environments.environment import Actions, Box, Discrete, Env
 from ostinato.rl.environments.grid_worlds import CliffWalking, FrozenLake, Taxi
@@ -52,6 +53,7 @@ __all__ = [
     "finished",
     "lambda_return",
     "log_prob",
+    "make",
     "n_step_return",
     "rollout",
     "trainings",

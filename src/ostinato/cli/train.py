@@ -1,0 +1,155 @@
+"""``ostinato train`` and ``ostinato sweep``: an algorithm of `ostinato.rl` on an environment."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import get_type_hints
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import ostinato as ot
+from ostinato import rl
+from ostinato.cli.as_json import write_json
+from ostinato.cli.run import RunOptions, carry_out
+from ostinato.cli.run_directory import Metrics
+from ostinato.cli.settings import closest, mentions, parted, read, read_settings, settable, unknown
+from ostinato.cli.spread import interval
+from ostinato.language.tensor import Tensor
+from ostinato.pdg.errors import OptionError
+
+LAST = 0.1  # of the records: what a training has come to
+Algorithm = Callable[..., rl.Training]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainOptions:
+    """What is trained; `RunOptions` say how."""
+
+    algorithm: str
+    environment: str
+    steps: int | None = None  # environment steps of each training; default: the algorithm's
+    seeds: int = 1
+    swept: tuple[str, ...] = ()  # name=value,value
+
+
+def algorithms() -> dict[str, Algorithm]:
+    """Return the functions of `ostinato.rl` that return a training, by name."""
+    public = {name: getattr(rl, name) for name in rl.__all__}
+    functions = {name: made for name, made in public.items() if hasattr(made, "__wrapped__")}
+    return {n: f for n, f in functions.items() if get_type_hints(f).get("return") is rl.Training}
+
+
+def train(options: TrainOptions, run: RunOptions, console: Console) -> int:
+    """Train and leave a run directory; return the exit status."""
+    training = built(options, run, console)
+    return carry_out(training, run, console)[0]
+
+
+def sweep(options: TrainOptions, run: RunOptions, json: Path | None, console: Console) -> int:
+    """Train with every combination of the swept settings at once, and show which are best."""
+    if not options.swept:
+        raise OptionError("No setting is swept.", "Add --over learning_rate=1e-4,1e-3.")
+    labels = tuple(", ".join(choice) for choice in itertools.product(*map(_choices, options.swept)))
+    training = built(options, run, console)
+    status, rows = carry_out(training, replace(run, labels=labels), console)
+    found = compared(labels, rows, training.trainings)
+    console.print(_table(found, options.seeds))
+    write_json(json, [asdict(each) for each in found])
+    return status
+
+
+def built(options: TrainOptions, run: RunOptions, console: Console) -> rl.Training:
+    """Return the training that the options ask for.
+
+    Errors: OptionError for an unknown algorithm or setting, and for a value that is not accepted;
+    ArgumentError for an unknown environment, or one that the algorithm cannot be used for.
+    """
+    started, known = time.perf_counter(), algorithms()
+    if options.algorithm not in known:
+        remedy = closest(options.algorithm, known)
+        raise OptionError(f"There is no algorithm `{options.algorithm}`.", remedy)
+    algorithm = known[options.algorithm]
+    given = read_settings(algorithm, run.settings, {"env"})
+    chosen, arguments, sizes = _swept(algorithm, options.swept)
+    several = options.seeds > 1 or bool(sizes)
+    seeds = ot.dim("seed", size=options.seeds) if several else ()
+    env = rl.make(options.environment)
+    training = algorithm(env, **given, **chosen, **({"over": seeds} if several else {}))
+    made = replace(
+        training,
+        arguments={**training.arguments, **arguments},
+        trainings=(*sizes, options.seeds) if several else (),
+    )
+    console.print(f"traced in {time.perf_counter() - started:.2f} s", highlight=False)
+    return made if options.steps is None else _as_long(made, options.steps)
+
+
+def _swept(
+    algorithm: Algorithm, swept: Sequence[str]
+) -> tuple[dict[str, Tensor], dict[str, object], list[int]]:
+    """The swept settings as inputs over dimensions of their own, their values and numbers."""
+    tensors: dict[str, Tensor] = {}
+    arguments: dict[str, object] = {}
+    kinds = settable(algorithm)
+    for setting in swept:
+        name, text = parted(setting)
+        if name not in kinds:
+            raise unknown(name, algorithm, kinds)
+        if not mentions(kinds[name], Tensor):
+            several = ", ".join(each for each in kinds if mentions(kinds[each], Tensor))
+            fact = f"`{name}` is the same for all trainings of a program."
+            raise OptionError(fact, f"Train once for each value. What can be swept: {several}.")
+        values = [read(name, each, kinds[name]) for each in text.split(",")]
+        dim = ot.dim(f"{name}_choice", size=len(values))
+        tensors[name] = ot.input(name, over=dim)
+        arguments[name] = np.array(values, np.float32)
+    return tensors, arguments, [len(values) for values in arguments.values()]
+
+
+def _choices(setting: str) -> list[str]:
+    """A swept setting as one setting for each value."""
+    name, text = parted(setting)
+    return [f"{name}={value}" for value in text.split(",")]
+
+
+def _as_long(training: rl.Training, steps: int) -> rl.Training:
+    """The training with as many iterations as give so many environment steps."""
+    if steps < 1:
+        raise OptionError(f"{steps} environment steps.", "Give at least 1.")
+    iterations = -(-steps // training.steps_per_record)
+    extent = str(training.over).upper()
+    return replace(training, arguments={**training.arguments, extent: iterations})
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What trainings with the same settings have come to: the mean over seeds, and its interval."""
+
+    settings: str
+    mean: float
+    low: float
+    high: float
+
+
+def compared(labels: Sequence[str], rows: Metrics, trainings: Sequence[int]) -> list[Compared]:
+    """Return what every choice of settings has come to, the highest metric first."""
+    values = rows.of_trainings(trainings)
+    last = values[..., -max(1, int(values.shape[-1] * LAST)) :].mean(-1)
+    found: list[Compared] = []
+    for label, seeds in zip(labels, last, strict=True):
+        low, high = interval(seeds)
+        found.append(Compared(label, float(seeds.mean()), float(low), float(high)))
+    return sorted(found, key=lambda each: -each.mean)
+
+
+def _table(found: Sequence[Compared], seeds: int) -> Table:
+    table = Table("settings", f"mean of {seeds} seeds", "95 % interval")
+    for each in found:
+        table.add_row(each.settings, f"{each.mean:.1f}", f"{each.low:.1f} to {each.high:.1f}")
+    return table

@@ -1,0 +1,45 @@
+"""Environments by name: those of Gymnasium under the names that they have there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from ostinato.language.kinds import Text
+from ostinato.pdg.errors import ArgumentError, guess
+from ostinato.provenance.place import place
+from ostinato.rl.environments.acrobot import Acrobot
+from ostinato.rl.environments.cartpole import CartPole
+from ostinato.rl.environments.catch import Catch
+from ostinato.rl.environments.environment import Actions, Env
+from ostinato.rl.environments.grid_worlds import CliffWalking, FrozenLake, Taxi
+from ostinato.rl.environments.mountain_car import MountainCar, MountainCarContinuous
+from ostinato.rl.environments.pendulum import Pendulum
+
+MAKERS: Mapping[str, Callable[[], Env[Actions]]] = {
+    "Acrobot-v1": Acrobot,
+    "CartPole-v1": CartPole,
+    "Catch": Catch,
+    "CliffWalking-v1": CliffWalking,
+    "FrozenLake-v1": FrozenLake,
+    "FrozenLake8x8-v1": partial(FrozenLake, 8),
+    "MountainCar-v0": MountainCar,
+    "MountainCarContinuous-v0": MountainCarContinuous,
+    "Pendulum-v1": Pendulum,
+    "Taxi-v3": Taxi,
+}
+
+
+def make(name: Text) -> Env[Actions]:
+    """Return the environment of a name, with its usual settings.
+
+    >>> from ostinato import rl
+    >>> rl.make("CartPole-v1").actions
+    Discrete(count=2)
+
+    Errors: ArgumentError for a name that no environment has.
+    """
+    if name not in MAKERS:
+        remedy = f"{guess(name, sorted(MAKERS))}Known: {', '.join(sorted(MAKERS))}."
+        raise ArgumentError(f"there is no environment `{name}`", remedy, place())
+    return MAKERS[name]()

@@ -1,0 +1,121 @@
+"""``ostinato train`` and ``ostinato sweep``: from names and settings to a run directory."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ostinato.cli.app import app
+from ostinato.cli.run_directory import Metrics
+from ostinato.cli.spread import interval
+from ostinato.cli.train import algorithms, compared
+from ostinato.cli.training import Row
+
+A2C = ("a2c", "CartPole-v1", "--set", "games=2", "--set", "hidden=4")
+
+
+def asked(*words: str | Path) -> str:
+    """What a command shows. The error of a user, if there is one, is raised."""
+    result = CliRunner().invoke(app, [*map(str, words)])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.output
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with (path / "metrics.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_algorithm_is_known_by_the_name_of_its_function() -> None:
+    assert algorithms().keys() >= {"a2c"}
+
+
+def test_a_training_has_at_least_the_steps_that_were_asked_for(tmp_path: Path) -> None:
+    shown = asked("train", *A2C, "--steps", "90", "--out", tmp_path)
+    rows = table(tmp_path)
+    assert [row["env_steps"] for row in rows] == ["32", "64", "96"]
+    assert {"episode_return", "episode_length", "policy_loss"} <= rows[0].keys()
+    assert "finished at iteration 3" in shown
+    assert json.loads((tmp_path / "config.json").read_text())["arguments"]["I"] == 3
+
+
+def test_seeds_are_trainings_at_once_and_the_metric_is_their_mean(tmp_path: Path) -> None:
+    asked("train", *A2C, "--steps", "640", "--seeds", "3", "--out", tmp_path)
+    last = table(tmp_path)[-1]
+    returns = [float(last[f"episode_return[{k}]"]) for k in range(3)]
+    assert len(set(returns)) > 1
+    assert float(last["episode_return"]) == pytest.approx(np.mean(returns), rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:the outputs over `i` are not all computed")
+def test_a_sweep_tries_every_choice_with_every_seed(tmp_path: Path) -> None:
+    swept = ("--over", "learning_rate=1e-3,0", "--over", "entropy=0,0.1,0.2")
+    found = tmp_path / "found.json"
+    shown = asked(
+        "sweep", *A2C, *swept, "--steps", "64", "--seeds", "2", "--out", tmp_path, "--json", found
+    )
+    best = json.loads(found.read_text())
+    assert {each["settings"] for each in best} == {
+        f"learning_rate={rate}, entropy={share}"
+        for rate in ("1e-3", "0")
+        for share in ("0", "0.1", "0.2")
+    }
+    assert "learning_rate=1e-3, entropy=0.2" in shown
+    assert "episode_return[1,2,1]" in table(tmp_path)[0]
+
+
+def test_choices_are_compared_by_the_last_tenth_of_the_records() -> None:
+    metric = np.zeros((2, 2, 20))  # by choice, seed and record
+    metric[1, :, -2:] = 4.0, 6.0
+    metric[0, :, -3] = 100.0  # before that
+    rows = [Row(k, k, 0.0, 0.0, (7.0, *metric[..., k].ravel())) for k in range(20)]
+    with Path("/dev/null").open("w") as file:
+        found = compared(["a", "b"], Metrics(file, rows=rows), (2, 2))
+    assert [(each.settings, each.mean) for each in found] == [("b", 5.0), ("a", 0.0)]
+
+
+def test_an_interval_of_the_mean_holds_the_true_mean_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(1)
+    low, high = interval(rng.normal(3.0, 2.0, (40, 500)))
+    assert 0.90 < np.mean((low < 3.0) & (high > 3.0)) < 0.97
+
+
+MISTAKES = {
+    "an algorithm": (("train", "a3c", "CartPole-v1"), "There is no algorithm `a3c`.\n  Did you"),
+    "an environment": (
+        ("train", "a2c", "Cartpole-v1"),
+        "there is no environment `Cartpole-v1`\n  Did you mean `CartPole-v1`? Known: Acrobot-v1",
+    ),
+    "a setting": (
+        ("train", *A2C, "--set", "gamess=3"),
+        "`gamess` is no setting of `a2c`.\n  Did you mean `games`? Known: anneal,",
+    ),
+    "a value": (
+        ("train", *A2C, "--set", "games=0"),
+        "`games=0` is not an integer from 1.\n  Give games an integer from 1.",
+    ),
+    "a value of a sweep": (
+        ("sweep", *A2C, "--over", "learning_rate=1,x"),
+        "`learning_rate=x` is not a number from 0.\n  Give learning_rate a number from 0.",
+    ),
+    "a sweep of a size": (
+        ("sweep", *A2C, "--over", "games=1,2"),
+        "`games` is the same for all trainings of a program.\n"
+        "  Train once for each value. What can be swept: learning_rate, discount,",
+    ),
+    "no steps": (("train", *A2C, "--steps", "0"), "0 environment steps.\n  Give at least 1."),
+}
+
+
+@pytest.mark.parametrize(("words", "text"), MISTAKES.values(), ids=MISTAKES)
+def test_mistakes_have_a_remedy(words: tuple[str, ...], text: str, tmp_path: Path) -> None:
+    with pytest.raises(Exception) as caught:
+        asked(*words, "--out", tmp_path / "run")
+    assert text in str(caught.value)
+    assert not (tmp_path / "run").exists()
