@@ -131,7 +131,13 @@ ENVIRONMENTS: dict[str, Callable[[], rl.Env[rl.Actions]]] = {
     **{"Acrobot": rl.Acrobot, "CartPole": rl.CartPole, "Catch": rl.Catch, "Pendulum": rl.Pendulum},
     **{"CliffWalking": rl.CliffWalking, "FrozenLake": rl.FrozenLake, "Taxi": rl.Taxi},
     **{"MountainCar": rl.MountainCar, "MountainCarContinuous": rl.MountainCarContinuous},
-    **{"Tabular": rl.FrozenLake, "_Car": rl.MountainCar},
+    **{"Tabular": rl.FrozenLake, "_Car": rl.MountainCar, "MemoryChain": rl.MemoryChain},
+    **{"Asterix": rl.Asterix, "Breakout": rl.Breakout, "Freeway": rl.Freeway},
+    **{"SpaceInvaders": rl.SpaceInvaders, "Sticky": lambda: rl.Sticky(rl.Catch())},
+    **{
+        "Bandit": lambda: rl.Bandit([1.0]),
+        "PartiallyObserved": lambda: rl.PartiallyObserved(rl.CartPole(), [1]),
+    },
 }
 PLAYED = ("observe", "step")
 REAL = ("MountainCarContinuous", "Pendulum")  # their actions
@@ -227,6 +233,8 @@ GIVEN: dict[str, Callable[[World], object]] = {
     "meshgrid.vectors": lambda s: s.k,
     "print.x": lambda s: s.x,
     "reshape.shape": lambda s: (9,),
+    "Bandit.means": lambda s: (1.0, 2.0),
+    "PartiallyObserved.seen": lambda s: (0,),
     "rl.make.name": lambda s: "CartPole-v1",
     "rl.log_prob.action": lambda s: rl.Categorical(s.x).sample(),
     "rope.x": lambda s: ot.ones((3, 2)),

@@ -18,6 +18,12 @@ ENVIRONMENTS: dict[str, Callable[[], rl.Env[rl.Actions]]] = {
     **{"cartpole": rl.CartPole, "pendulum": rl.Pendulum, "mountain car": rl.MountainCar},
     **{"continuous": rl.MountainCarContinuous, "acrobot": rl.Acrobot, "catch": rl.Catch},
     **{"lake": rl.FrozenLake, "cliff": rl.CliffWalking, "taxi": rl.Taxi},
+    **{"asterix": rl.Asterix, "freeway": rl.Freeway, "invaders": rl.SpaceInvaders},
+    **{"sticky": lambda: rl.Sticky(rl.Breakout(), 0.3), "chain": lambda: rl.MemoryChain(3)},
+    **{
+        "masked": lambda: rl.PartiallyObserved(rl.CartPole(), [2, 0]),
+        "bandit": lambda: rl.Bandit([1.0, 2.0]),
+    },
 }
 
 
@@ -149,3 +155,55 @@ def test_mistakes_are_told(name: str) -> None:
     with pytest.raises(kind) as caught:
         mistake()
     assert text in str(caught.value)
+
+
+def test_a_masked_pole_shows_where_it_is_and_not_how_it_moves() -> None:
+    b = ot.dims("b")
+    start = rl.CartPole().reset(over=b)
+    masked = rl.PartiallyObserved(rl.CartPole(), [0, 2]).observe(start)
+    found = ot.Program(all=rl.CartPole().observe(start), masked=masked).interpret(B=5)
+    assert np.array_equal(found["masked"], found["all"][:, [0, 2]])
+
+
+def test_masks_that_fit_no_environment_are_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"the numbers \[4\] of an observation of 4"):
+        rl.PartiallyObserved(rl.CartPole(), [4])
+    with pytest.raises(ArgumentError, match="shows a board of 10 x 5"):
+        rl.PartiallyObserved(rl.Catch(), [0])
+
+
+def test_who_remembers_the_sign_is_rewarded_and_who_does_the_other_is_not() -> None:
+    b, t = ot.dims("b t")
+    env = rl.MemoryChain(4)
+    state = ot.recurrent("state", like=env.state, over=(b, t))
+    following, reward, terminated, _ = env.step(
+        state, ot.where(ot.index(b) % 2 == 0, state.sign, 1)
+    )
+    state[b, 0] = env.reset(over=b)
+    state[b, t + 1] = following
+    program = ot.Program(reward=reward, over=terminated, seen=env.observe(state), sign=state.sign)
+    found = program.interpret(B=64, T=4)
+    assert found["over"].tolist() == [[False, False, False, True]] * 64
+    right = np.where(np.arange(64) % 2 == 0, 1.0, 2.0 * found["sign"][:, 0] - 1.0)
+    assert np.array_equal(found["reward"], right[:, None] * [0, 0, 0, 1])
+    assert np.array_equal(found["seen"][:, 0, 0], 2.0 * found["sign"][:, 0] - 1.0)
+    assert not found["seen"][:, 1:, 0].any()
+
+
+def test_the_arms_of_a_bandit_pay_their_means() -> None:
+    b = ot.dims("b")
+    env = rl.Bandit([-1.0, 3.0], std=0.5)
+    arm = ot.index(b) % 2
+    following, reward, terminated, truncated = env.step(env.reset(over=b), arm)
+    found = ot.Program(r=reward, over=terminated, cut=truncated).compile()(B=20_000)
+    assert np.allclose([found["r"][k::2].mean() for k in (0, 1)], [-1.0, 3.0], atol=0.02)
+    assert np.allclose([found["r"][k::2].std() for k in (0, 1)], 0.5, atol=0.02)
+    assert found["over"].all() and not found["cut"].any()
+
+
+def test_every_environment_has_a_name_and_a_misspelt_one_is_refused() -> None:
+    assert isinstance(rl.make("CartPole-v1"), rl.CartPole)
+    breakout = rl.make("MinAtar/Breakout-v1")
+    assert isinstance(breakout, rl.Sticky) and breakout.probability == 0.1
+    with pytest.raises(ArgumentError, match="`Pendulum`\n  Did you mean `Pendulum-v1`"):
+        rl.make("Pendulum")

@@ -7,13 +7,20 @@ from ostinato.rl.distributions.continuous import Beta, Normal, SquashedNormal
 from ostinato.rl.distributions.discrete import Bernoulli, Categorical, MultiDiscrete
 from ostinato.rl.distributions.distribution import Distribution, Sample, log_prob
 from ostinato.rl.environments.acrobot import Acrobot
+from ostinato.rl.environments.asterix import Asterix
+from ostinato.rl.environments.breakout import Breakout
 from ostinato.rl.environments.cartpole import CartPole
 from ostinato.rl.environments.catalogue import make
 from ostinato.rl.environments.catch import Catch
 from ostinato.rl.environments.environment import Actions, Box, Discrete, Env
+from ostinato.rl.environments.freeway import Freeway
 from ostinato.rl.environments.grid_worlds import CliffWalking, FrozenLake, Taxi
 from ostinato.rl.environments.mountain_car import MountainCar, MountainCarContinuous
+from ostinato.rl.environments.partially_observed import PartiallyObserved
 from ostinato.rl.environments.pendulum import Pendulum
+from ostinato.rl.environments.small import Bandit, MemoryChain
+from ostinato.rl.environments.space_invaders import SpaceInvaders
+from ostinato.rl.environments.sticky import Sticky
 from ostinato.rl.environments.tabular import Tabular, Transitions
 from ostinato.rl.returns import advantage, lambda_return, n_step_return, v_trace
 from ostinato.rl.rollout import Rollout, across, along, finished, rollout, trainings
@@ -22,9 +29,12 @@ __all__ = [
     "Acrobot",
     "Actions",
     "Actor",
+    "Asterix",
+    "Bandit",
     "Bernoulli",
     "Beta",
     "Box",
+    "Breakout",
     "CartPole",
     "Catch",
     "Categorical",
@@ -33,7 +43,10 @@ __all__ = [
     "Discrete",
     "Distribution",
     "Env",
+    "Freeway",
     "FrozenLake",
+    "PartiallyObserved",
+    "MemoryChain",
     "MountainCar",
     "MountainCarContinuous",
     "MultiDiscrete",
@@ -41,7 +54,9 @@ __all__ = [
     "Pendulum",
     "Rollout",
     "Sample",
+    "SpaceInvaders",
     "SquashedNormal",
+    "Sticky",
     "Tabular",
     "Taxi",
     "Training",

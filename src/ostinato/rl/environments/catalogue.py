@@ -9,15 +9,32 @@ from ostinato.language.kinds import Text
 from ostinato.pdg.errors import ArgumentError, guess
 from ostinato.provenance.place import place
 from ostinato.rl.environments.acrobot import Acrobot
+from ostinato.rl.environments.asterix import Asterix
+from ostinato.rl.environments.breakout import Breakout
 from ostinato.rl.environments.cartpole import CartPole
 from ostinato.rl.environments.catch import Catch
-from ostinato.rl.environments.environment import Actions, Env
+from ostinato.rl.environments.environment import Actions, Discrete, Env
+from ostinato.rl.environments.freeway import Freeway
 from ostinato.rl.environments.grid_worlds import CliffWalking, FrozenLake, Taxi
 from ostinato.rl.environments.mountain_car import MountainCar, MountainCarContinuous
+from ostinato.rl.environments.partially_observed import PartiallyObserved
 from ostinato.rl.environments.pendulum import Pendulum
+from ostinato.rl.environments.small import MemoryChain
+from ostinato.rl.environments.space_invaders import SpaceInvaders
+from ostinato.rl.environments.sticky import Sticky
+
+_MINATAR: tuple[Callable[[], Env[Discrete]], ...] = (Asterix, Breakout, Freeway, SpaceInvaders)
+
+
+def _sticky(game: Callable[[], Env[Discrete]]) -> Env[Discrete]:
+    return Sticky(game(), 0.1)
+
 
 MAKERS: Mapping[str, Callable[[], Env[Actions]]] = {
     "Acrobot-v1": Acrobot,
+    "MaskedCartPole": lambda: PartiallyObserved(CartPole(), (0, 2)),
+    "MemoryChain": MemoryChain,
+    **{f"MinAtar/{game.__name__}-v1": partial(_sticky, game) for game in _MINATAR},
     "CartPole-v1": CartPole,
     "Catch": Catch,
     "CliffWalking-v1": CliffWalking,

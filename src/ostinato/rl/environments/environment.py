@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from ostinato.language.array.dtypes import DtypeName, check_dtype
+from ostinato.language.dims import Dimension
+from ostinato.language.functions.basic import index
 from ostinato.language.kinds import Count, Finite
 from ostinato.language.record import Record
-from ostinato.language.recurrent import Over
-from ostinato.language.tensor import Tensor
+from ostinato.language.recurrent import Over, as_dims
+from ostinato.language.tensor import Tensor, as_tensor
+from ostinato.pdg.build import order
 from ostinato.pdg.errors import DtypeError
 from ostinato.pdg.functions import FLOATS
+from ostinato.pdg.index import Dim
 from ostinato.provenance.place import place
 
 
@@ -78,3 +82,16 @@ def real(dtype: DtypeName, what: str) -> DtypeName:
     if check_dtype(dtype, place()) not in FLOATS:
         raise DtypeError(f"a {what} in {dtype}", "Use float32 or float64.", place())
     return dtype
+
+
+def at_each(value: int, over: Over) -> Tensor:
+    """Return an int32 number that has a value at every point of ``over``: the same one."""
+    found = as_tensor(value)
+    for dim in as_dims(over, place()):
+        found = found + 0 * index(Dimension(dim))
+    return found
+
+
+def points(state: Record, action: Tensor) -> tuple[Dim, ...]:
+    """Return the dimensions over which a step is made: those of its state and of the action."""
+    return order({dim for tensor in (*state, action) for dim in tensor.over})
