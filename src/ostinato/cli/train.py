@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 import numpy as np
+import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
@@ -92,10 +93,10 @@ def built(options: TrainOptions, run: RunOptions, console: Console) -> rl.Traini
 
 def _swept(
     algorithm: Algorithm, swept: Sequence[str]
-) -> tuple[dict[str, Tensor], dict[str, object], list[int]]:
+) -> tuple[dict[str, Tensor], dict[str, npt.NDArray[np.float32]], list[int]]:
     """The swept settings as inputs over dimensions of their own, their values and numbers."""
     tensors: dict[str, Tensor] = {}
-    arguments: dict[str, object] = {}
+    arguments: dict[str, npt.NDArray[np.float32]] = {}
     kinds = settable(algorithm)
     for setting in swept:
         name, text = parted(setting)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -98,7 +98,7 @@ _condition: ContextVar[_Condition | None] = ContextVar("_condition", default=Non
 
 
 @contextmanager
-def only_where(when: Tensor) -> Iterator[None]:
+def only_where(when: Tensor) -> Generator[None]:
     """Let the updates that are written inside happen only where a condition holds."""
     outer = _condition.get()
     token = _condition.set(_Condition(when if outer is None else outer.when & when))
