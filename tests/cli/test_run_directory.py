@@ -1,14 +1,24 @@
 import json
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import numpy as np
+import pytest
 from rich.console import Console
 
 from ostinato.cli.curve import running_mean, write_learning_curve
 from ostinato.cli.run import line, plain_sink, progress
-from ostinato.cli.run_directory import Metrics, metrics, prepare, write_config, write_kernels
+from ostinato.cli.run_directory import (
+    Metrics,
+    metrics,
+    prepare,
+    rows_before,
+    write_config,
+    write_kernels,
+)
 from ostinato.cli.training import Row
+from ostinato.pdg.errors import CheckpointError
 
 ROW = Row(iteration=2, env_steps=96_000, wall_s=0.5, metric=21.25, others=(0.125,))
 
@@ -18,6 +28,19 @@ def test_the_metric_follows_three_columns_and_each_row_is_there_at_once(tmp_path
         kept.add(ROW)
         text = (tmp_path / "metrics.csv").read_text()
     assert text == ("iteration,env_steps,wall_s,score,loss\n2,96000,0.500000,21.25,0.125\n")
+
+
+def test_a_run_that_goes_on_writes_behind_the_rows_before_it(tmp_path: Path) -> None:
+    rows = [replace(ROW, iteration=k) for k in range(2000)]  # more than is read ahead at once
+    for before, after in (([], rows), (rows[:3], rows[3:5]), (rows[:4], rows[4:1200])):
+        with metrics(tmp_path, "score", ["loss"], before) as kept:
+            for row in after:
+                kept.add(row)
+        assert kept.rows == [*before, *after]
+        assert rows_before(tmp_path, len(kept.rows)) == kept.rows
+        assert (tmp_path / "metrics.csv").read_text().count("\n") == len(kept.rows) + 1
+    with pytest.raises(CheckpointError, match="does not have the 1201 rows"):
+        rows_before(tmp_path, 1201)
 
 
 def test_an_earlier_run_is_replaced_and_other_files_stay(tmp_path: Path) -> None:

@@ -11,10 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from ostinato.cli.app import app
+from ostinato.cli.resuming import CheckpointFile
 from ostinato.cli.run_directory import Metrics
 from ostinato.cli.spread import interval
 from ostinato.cli.train import algorithms, compared
 from ostinato.cli.training import Row
+from ostinato.pdg.errors import OstinatoError
 
 A2C = ("a2c", "CartPole-v1", "--set", "games=2", "--set", "hidden=4")
 
@@ -51,6 +53,27 @@ def test_seeds_are_trainings_at_once_and_the_metric_is_their_mean(tmp_path: Path
     returns = [float(last[f"episode_return[{k}]"]) for k in range(3)]
     assert len(set(returns)) > 1
     assert float(last["episode_return"]) == pytest.approx(np.mean(returns), rel=1e-6)
+
+
+def test_a_training_goes_on_as_its_directory_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked("train", *A2C, "--steps", "320", "--seeds", "2", "--out", tmp_path / "whole")
+    cut, keep = tmp_path / "cut", CheckpointFile.keep
+    with monkeypatch.context() as killed:  # nothing is written after the first checkpoint
+        killed.setattr(CheckpointFile, "keep", lambda *a: keep(*a) if a[0].kept < 0 else None)
+        asked("train", *A2C, "--steps", "320", "--seeds", "2", "--out", cut)
+    refused = {
+        ("train", "a2c", "Pendulum-v1"): "The run is one of a2c on CartPole-v1.",
+        ("train", *A2C[:2], "--steps", "7"): "The run has 320 steps for each of 2 trainings.",
+        ("train", *A2C[:2], "--seed", "1"): "a run with seed 0, not 1",
+    }
+    for words, text in refused.items():
+        with pytest.raises(OstinatoError, match=text):
+            asked(*words, "--resume", cut)
+    asked("train", *A2C[:2], "--resume", cut)
+    rows = [[{**row, "wall_s": ""} for row in table(tmp_path / name)] for name in ("cut", "whole")]
+    assert rows[0] == rows[1] and len(rows[0]) == 10
 
 
 @pytest.mark.filterwarnings("ignore:the outputs over `i` are not all computed")

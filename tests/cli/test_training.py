@@ -1,14 +1,16 @@
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ostinato import Program, zeros
-from ostinato.cli.training import Column, Record, Row, SolvedJudge, train
+from ostinato.cli.training import Before, Column, Record, Row, SolvedJudge, train
 from ostinato.compiler.experiment import Experiment, Solved
+from ostinato.runtime.run.state import State
 
 
 @dataclass
@@ -30,6 +32,10 @@ class Recorded:
 
     def close(self) -> None:
         self.is_closed = True
+
+    @property
+    def state(self) -> State:
+        return State({}, "i", 0, 0, "", "")
 
 
 @dataclass
@@ -91,6 +97,27 @@ def test_ctrl_c_ends_at_the_next_record_and_keeps_it() -> None:
     outcome = train(experiment(), records, [kept.rows.append, press])
     assert outcome.end == "interrupted" and len(kept.rows) == 1 and records.is_closed
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@dataclass
+class Noted:
+    every: int
+    ends: list[tuple[list[list[float]], str | None]] = field(default_factory=list[Any])
+
+    def keep(self, state: State, episodes: Sequence[Sequence[float]], end: str | None) -> None:
+        self.ends.append(([*map(list, episodes)], end))
+
+
+def test_a_keeper_gets_states_after_some_records_and_after_the_last() -> None:
+    keeper, stop = Noted(2), Solved(at_least=10.0, mean_of_last=2)
+    train(experiment(stop), returns(1.0, 2.0, 3.0, 4.0, 5.0), [], keeper=keeper)
+    assert keeper.ends == [([[1.0, 2.0]], None), ([[3.0, 4.0]], None), ([[4.0, 5.0]], "finished")]
+
+
+def test_a_run_that_goes_on_counts_the_episodes_before_it() -> None:
+    stop = Solved(at_least=10.0, mean_of_last=2)
+    outcome = train(experiment(stop), returns(11.0, 0.0), [], before=Before(((9.0,),), 5.0))
+    assert outcome.end == "solved" and outcome.last and outcome.last.wall_s >= 5.0
 
 
 def test_the_records_are_closed_when_a_sink_fails() -> None:

@@ -47,27 +47,40 @@ Certificate = Annotated[
     typer.Option(metavar="FILE", help="Also write a certificate, for `ostinato verify`."),
 ]
 
+Seed = Annotated[int | None, typer.Option(help="Seed of every random draw.")]
+Algorithm = Annotated[str, typer.Argument(help="A function of ostinato.rl: ppo, a2c, ...")]
+Environment = Annotated[str, typer.Argument(help="As in Gymnasium: CartPole-v1, ...")]
+Steps = Annotated[int | None, typer.Option(metavar="N", help="Environment steps of each training.")]
+Seeds = Annotated[int, typer.Option(min=1, help="So many trainings at once, of other draws.")]
+Out = Annotated[Path | None, typer.Option(help="Run directory.")]
+Progress = Annotated[bool, typer.Option(help="Show the live progress line.")]
+TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard events.")]
+Every = Annotated[
+    int | None, typer.Option(min=0, metavar="N", help="Keep a checkpoint after N records; 0: none.")
+]
+Resume = Annotated[Path | None, typer.Option(metavar="RUN", help="Go on in this run directory.")]
+
 
 @app.command()
 def run(
     place: Place,
     settings: Settings = None,
-    out: Annotated[Path | None, typer.Option(help="Run directory.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of every random draw.")] = None,
+    out: Out = None,
+    seed: Seed = None,
     check_finite: Annotated[
         bool, typer.Option("--check-finite", help="Stop at the first NaN or infinity.")
     ] = False,
-    progress: Annotated[bool, typer.Option(help="Show the live progress line.")] = True,
-    tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Also write TensorBoard events.")
-    ] = False,
+    progress: Progress = True,
+    tensorboard: TensorBoard = False,
     target: Annotated[str, typer.Option(help="Where the kernels run.")] = "cpu",
     certificate: Certificate = None,
     profile: Annotated[
         bool, typer.Option("--profile", help="Measure where the time goes; also as a trace.")
     ] = False,
+    checkpoint_every: Every = None,
+    resume: Resume = None,
 ) -> None:
-    """Compile and train a program; keep metrics, kernels and the learning curve."""
+    """Compile and train a program; keep metrics, kernels, the learning curve and checkpoints."""
     from rich.console import Console
 
     from ostinato.cli.run import RunOptions
@@ -84,16 +97,10 @@ def run(
         target=target,
         certificate=certificate,
         profile=profile,
+        checkpoint_every=checkpoint_every or 0,
+        resume=resume,
     )
     raise typer.Exit(run_experiment(options, Console()))
-
-
-Seed = Annotated[int | None, typer.Option(help="Seed of every random draw.")]
-Algorithm = Annotated[str, typer.Argument(help="A function of ostinato.rl: ppo, a2c, ...")]
-Environment = Annotated[str, typer.Argument(help="As in Gymnasium: CartPole-v1, ...")]
-Steps = Annotated[int | None, typer.Option(metavar="N", help="Environment steps of each training.")]
-Seeds = Annotated[int, typer.Option(min=1, help="So many trainings at once, of other draws.")]
-Out = Annotated[Path | None, typer.Option(help="Run directory.")]
 
 
 @app.command()
@@ -105,12 +112,15 @@ def train(
     seeds: Seeds = 1,
     out: Out = None,
     seed: Seed = None,
-    progress: Annotated[bool, typer.Option(help="Show the live progress line.")] = True,
-    tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Also write TensorBoard events.")
-    ] = False,
+    progress: Progress = True,
+    tensorboard: TensorBoard = False,
+    checkpoint_every: Every = None,
+    resume: Resume = None,
 ) -> None:
-    """Train an algorithm on an environment; with --seeds several times at once."""
+    """Train an algorithm on an environment; with --seeds several times at once.
+
+    A tenth of the records lies between two checkpoints, if nothing else is asked for.
+    """
     from rich.console import Console
 
     from ostinato.cli import train as command
@@ -126,8 +136,9 @@ def train(
         seed=seed,
         show_progress=progress,
         tensorboard=tensorboard,
+        resume=resume,
     )
-    raise typer.Exit(command.train(options, run, Console()))
+    raise typer.Exit(command.train(options, run, checkpoint_every, Console()))
 
 
 @app.command()

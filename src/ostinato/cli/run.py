@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -19,6 +19,7 @@ import numpy as np
 from rich.console import Console
 
 from ostinato.cli.program_file import load_experiment
+from ostinato.cli.resuming import CheckpointFile, Resumed, resumed
 from ostinato.cli.run_directory import (
     Metrics,
     events,
@@ -27,8 +28,9 @@ from ostinato.cli.run_directory import (
     write_config,
     write_kernels,
 )
-from ostinato.cli.training import Column, Outcome, Row, train
+from ostinato.cli.training import Before, Column, Outcome, Records, Row, train
 from ostinato.compiler.experiment import Experiment
+from ostinato.pdg.errors import OptionError
 
 if TYPE_CHECKING:
     from ostinato.compiler.compiled import Compiled
@@ -56,32 +58,65 @@ class RunOptions:
     certificate: Path | None = None
     profile: bool = False
     labels: tuple[str, ...] = ()  # of the settings that trainings differ in, for the curve
+    checkpoint_every: int = 0
+    resume: Path | None = None  # a run directory
+    trained: Mapping[str, object] | None = None  # what `ostinato train` was asked for
+
+    @property
+    def command(self) -> str:
+        """The command and its arguments, without options."""
+        if self.trained is None:
+            return f"run {self.place}"
+        return f"train {self.trained['algorithm']} {self.trained['environment']}"
 
 
 def run(options: RunOptions, console: Console) -> int:
     """Run the experiment and return the exit status: 0, or 130 after Ctrl-C."""
+    before, options = begun(options)
+    if is_over(before, console):
+        return 0
     started = time.perf_counter()
     experiment = load_experiment(options.place, options.settings)
     console.print(f"traced in {time.perf_counter() - started:.2f} s", highlight=False)
-    return carry_out(experiment, options, console)[0]
+    return carry_out(experiment, options, console, before)[0]
 
 
-def carry_out(experiment: Experiment, options: RunOptions, console: Console) -> tuple[int, Metrics]:
-    """Compile and train, leave the run directory, and return the exit status and all rows."""
-    directory = options.out or default_directory(options.place)
-    prepare(directory)
-    write_config(directory, configuration(options, experiment))
+def is_over(before: Resumed | None, console: Console) -> bool:
+    """Return whether nothing of a run is left, and say so."""
+    if before is None or before.end not in ("solved", "finished"):
+        return False
+    done = f"{before.state.step:,} iterations"
+    console.print(f"nothing to run: {before.end} after {done}", highlight=False)
+    return True
+
+
+def carry_out(
+    experiment: Experiment, options: RunOptions, console: Console, before: Resumed | None = None
+) -> tuple[int, Metrics]:
+    """Compile and train, leave the run directory, and return the exit status and all rows.
+
+    ``before`` is the run of ``options.resume``, which goes on.
+    """
+    directory = options.resume or options.out or default_directory(options.place)
+    if before is None:
+        prepare(directory)
+        write_config(directory, configuration(options, experiment))
     compiled = compile_and_keep(options, experiment, directory, console)
     columns = columns_of(experiment)
     names = [column.name for column in columns]
-    with metrics(directory, experiment.metric, names) as rows:
-        outcome, profiled = _train(options, experiment, compiled, rows, columns, console)
+    records, profiled = _started(options, experiment, compiled, before)
+    earlier = before.rows if before else ()
+    with metrics(directory, experiment.metric, names, earlier) as rows:
+        outcome = _train(options, experiment, records, rows, columns, before, console)
     report(outcome, experiment, directory, console)
     if profiled is not None:
         from ostinato.cli.profile import keep_profile
 
         keep_profile(profiled(), directory, console)
     draw_curve(directory, experiment, rows, options.labels, console)
+    if options.checkpoint_every and outcome.end == "interrupted":
+        text = f"go on with: ostinato {options.command} --resume {directory}"
+        console.print(text, highlight=False, soft_wrap=True)
     return (INTERRUPTED if outcome.end == "interrupted" else 0), rows
 
 
@@ -148,10 +183,12 @@ def configuration(options: RunOptions, experiment: Experiment) -> Mapping[str, o
     return {
         "command": ["ostinato", *sys.argv[1:]],
         "program": options.place,
+        **({} if options.trained is None else {"trained": dict(options.trained)}),
         "settings": dict(setting.split("=", 1) for setting in options.settings),
         "seed": chosen_seed(options, experiment),
         "target": options.target,
         "check_finite": options.check_finite,
+        "checkpoint_every": options.checkpoint_every,
         "arguments": dict(experiment.arguments),
         "steps_per_record": experiment.steps_per_record,
         "versions": {
@@ -176,34 +213,70 @@ def chosen_seed(options: RunOptions, experiment: Experiment) -> int:
     return experiment.seed if options.seed is None else options.seed
 
 
+def begun(options: RunOptions) -> tuple[Resumed | None, RunOptions]:
+    """Return the run that goes on, and the options with what it was given at its start.
+
+    Errors: OptionError for options that exclude each other; CheckpointError.
+    """
+    _check_together(options)
+    if options.resume is None:
+        return None, options
+    before = resumed(options.resume)
+    return before, replace(
+        options,
+        settings=options.settings or before.settings,
+        seed=before.state.seed if options.seed is None else options.seed,
+        checkpoint_every=options.checkpoint_every or before.every,
+    )
+
+
+def _check_together(options: RunOptions) -> None:
+    """Refuse options that exclude each other."""
+    if options.resume is not None and options.out is not None:
+        fact = "--out is given, and --resume, which goes on in the directory of the run"
+        raise OptionError(fact, "Leave out --out.")
+    if options.profile and (options.resume is not None or options.checkpoint_every):
+        fact = "--profile measures a run that does not wait for checkpoints"
+        raise OptionError(fact, "Leave out --profile, or --resume and --checkpoint-every.")
+
+
+def _started(
+    options: RunOptions, experiment: Experiment, compiled: Compiled, before: Resumed | None
+) -> tuple[Records, Callable[[], RunProfile] | None]:
+    """The records, and what gives the profile if one was asked for."""
+    arguments = {**experiment.arguments, "seed": chosen_seed(options, experiment)}
+    if options.profile:
+        return compiled.profiled_stream(experiment.over, options.check_finite, **arguments)
+    state = before.state if before else None
+    every = options.checkpoint_every
+    made = compiled.stream(experiment.over, options.check_finite, every, state, **arguments)
+    return made, None
+
+
 def _train(
     options: RunOptions,
     experiment: Experiment,
-    compiled: Compiled,
+    records: Records,
     rows: Metrics,
     columns: Sequence[Column],
+    before: Resumed | None,
     console: Console,
-) -> tuple[Outcome, Callable[[], RunProfile] | None]:
-    """Train, and return how it ended, and what gives the profile if one was asked for."""
+) -> Outcome:
+    """Train, and return how it ended."""
     extent = experiment.arguments.get(str(experiment.over).upper())
     total = extent if isinstance(extent, int) else None
+    directory = Path(rows.file.name).parent
     with ExitStack() as stack:
         sinks: list[Callable[[Row], None]] = [rows.add]
         if options.tensorboard:
             names = (experiment.metric, *rows.others)
-            sinks.append(stack.enter_context(events(Path(rows.file.name).parent, names)))
+            sinks.append(stack.enter_context(events(directory, names)))
         if options.show_progress:
             sinks.append(stack.enter_context(progress(console, experiment.metric, total)))
-        arguments = {**experiment.arguments, "seed": chosen_seed(options, experiment)}
-        profiled: Callable[[], RunProfile] | None = None
-        if options.profile:
-            records, measured = compiled.profiled_stream(
-                experiment.over, options.check_finite, **arguments
-            )
-            profiled = measured
-        else:
-            records = compiled.stream(experiment.over, options.check_finite, **arguments)
-        return train(experiment, records, sinks, columns), profiled
+        every = options.checkpoint_every
+        keeper = CheckpointFile(directory, every) if every else None
+        earlier = before.before if before else Before()
+        return train(experiment, records, sinks, columns, keeper, earlier)
 
 
 def report(outcome: Outcome, experiment: Experiment, directory: Path, console: Console) -> None:

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.cli.training import Row
-from ostinato.pdg.errors import OptionError
+from ostinato.pdg.errors import CheckpointError, OptionError
 
+CHECKPOINT = "checkpoint.safetensors"
 PROFILE = ("profile.json", "profile.svg", "trace.json")
 COLUMNS = ("iteration", "env_steps", "wall_s")  # before the metric
 
@@ -50,18 +51,51 @@ def prepare(directory: Path) -> None:
     """Make the run directory; an earlier run there is replaced, other files stay."""
     kernels = directory / "kernels"
     kernels.mkdir(parents=True, exist_ok=True)
-    made = ("metrics.csv", "config.json", "learning_curve.png", *PROFILE)
+    made = ("metrics.csv", "config.json", "learning_curve.png", CHECKPOINT, *PROFILE)
     stale = [directory / name for name in made]
     for path in [*stale, *kernels.glob("*.py")]:
         path.unlink(missing_ok=True)
 
 
 @contextmanager
-def metrics(directory: Path, metric: str, others: Sequence[str] = ()) -> Generator[Metrics]:
-    """Open metrics.csv with its header; the columns after the metric are `others`."""
-    with (directory / "metrics.csv").open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerow((*COLUMNS, metric, *others))
-        yield Metrics(file, tuple(others))
+def metrics(
+    directory: Path, metric: str, others: Sequence[str] = (), before: Sequence[Row] = ()
+) -> Generator[Metrics]:
+    """Open metrics.csv with its header; the columns after the metric are `others`.
+
+    Of a run that goes on, the rows ``before`` stay, and what follows them is cut off.
+    """
+    path = directory / "metrics.csv"
+    with path.open("r+" if before else "w", newline="") as file:
+        if before:
+            for _ in range(len(before) + 1):
+                file.readline()
+            file.seek(file.tell())  # more was read ahead
+            file.truncate()
+        else:
+            csv.writer(file, lineterminator="\n").writerow((*COLUMNS, metric, *others))
+        yield Metrics(file, tuple(others), [*before])
+
+
+def rows_before(directory: Path, step: int) -> list[Row]:
+    """The rows of the first steps of a run.
+
+    Errors: CheckpointError if metrics.csv does not have them all.
+    """
+    path = directory / "metrics.csv"
+    try:
+        with path.open(newline="") as file:
+            texts = [line for _, line in zip(range(step + 1), csv.reader(file), strict=False)][1:]
+        rows = [
+            Row(int(k), int(steps), float(wall_s), float(metric), tuple(map(float, others)))
+            for k, steps, wall_s, metric, *others in texts
+        ]
+    except (OSError, ValueError):
+        rows = []
+    if [row.iteration for row in rows] != [*range(step)]:
+        fact = f"`{path}` does not have the {step} rows of the checkpoint"
+        raise CheckpointError(fact, "Run again from the start, into another directory.")
+    return rows
 
 
 def write_config(directory: Path, config: Mapping[str, object]) -> None:

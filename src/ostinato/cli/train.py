@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, cast, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,8 @@ from rich.table import Table
 import ostinato as ot
 from ostinato import rl
 from ostinato.cli.as_json import write_json
-from ostinato.cli.run import RunOptions, carry_out
+from ostinato.cli.resuming import Resumed
+from ostinato.cli.run import RunOptions, begun, carry_out, is_over
 from ostinato.cli.run_directory import Metrics
 from ostinato.cli.settings import closest, mentions, parted, read, read_settings, settable, unknown
 from ostinato.cli.spread import interval
@@ -25,6 +26,7 @@ from ostinato.language.tensor import Tensor
 from ostinato.pdg.errors import OptionError
 
 LAST = 0.1  # of the records: what a training has come to
+CHECKPOINTS = 10  # of a training, if nothing else is asked for
 Algorithm = Callable[..., rl.Training]
 
 
@@ -46,10 +48,43 @@ def algorithms() -> dict[str, Algorithm]:
     return {n: f for n, f in functions.items() if get_type_hints(f).get("return") is rl.Training}
 
 
-def train(options: TrainOptions, run: RunOptions, console: Console) -> int:
-    """Train and leave a run directory; return the exit status."""
+def train(options: TrainOptions, run: RunOptions, every: int | None, console: Console) -> int:
+    """Train and leave a run directory; return the exit status.
+
+    A run that goes on is the one that its directory tells of.
+    """
+    before, run = begun(run)
+    if is_over(before, console):
+        return 0
+    if before is not None:
+        options = _as_before(options, before)
     training = built(options, run, console)
-    return carry_out(training, run, console)[0]
+    records = training.arguments[str(training.over).upper()]
+    assert isinstance(records, int), f"{training.over} has no length"
+    cadence = max(1, records // CHECKPOINTS) if every is None else every
+    run = replace(run, checkpoint_every=run.checkpoint_every or cadence, trained=asdict(options))
+    return carry_out(training, run, console, before)[0]
+
+
+def _as_before(options: TrainOptions, before: Resumed) -> TrainOptions:
+    """The options of the run that goes on.
+
+    Errors: OptionError if it was asked for something else.
+    """
+    found = before.config.get("trained")
+    if not isinstance(found, dict):
+        fact = "The run directory is not one of `ostinato train`."
+        raise OptionError(fact, "Go on with `ostinato run FILE --resume RUN`.")
+    known = cast(dict[str, Any], found)
+    known["swept"] = tuple(known["swept"])
+    earlier = TrainOptions(**known)
+    if (options.algorithm, options.environment) != (earlier.algorithm, earlier.environment):
+        fact = f"The run is one of {earlier.algorithm} on {earlier.environment}."
+        raise OptionError(fact, "Go on with these.")
+    if options.steps not in (None, earlier.steps) or options.seeds not in (1, earlier.seeds):
+        fact = f"The run has {earlier.steps} steps for each of {earlier.seeds} trainings."
+        raise OptionError(fact, "Leave out --steps and --seeds.")
+    return earlier
 
 
 def sweep(options: TrainOptions, run: RunOptions, json: Path | None, console: Console) -> int:
@@ -58,7 +93,8 @@ def sweep(options: TrainOptions, run: RunOptions, json: Path | None, console: Co
         raise OptionError("No setting is swept.", "Add --over learning_rate=1e-4,1e-3.")
     labels = tuple(", ".join(choice) for choice in itertools.product(*map(_choices, options.swept)))
     training = built(options, run, console)
-    status, rows = carry_out(training, replace(run, labels=labels), console)
+    run = replace(run, labels=labels, trained=asdict(options))
+    status, rows = carry_out(training, run, console)
     found = compared(labels, rows, training.trainings)
     console.print(_table(found, options.seeds))
     write_json(json, [asdict(each) for each in found])

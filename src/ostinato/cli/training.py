@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.compiler.experiment import Experiment, Solved
+from ostinato.runtime.run.state import State
 
 End = Literal["finished", "solved", "interrupted"]
+Episodes = Sequence[Sequence[float]]  # the last returns of every training
 
 
 class Record(Protocol):
@@ -27,9 +29,15 @@ class Record(Protocol):
 
 
 class Records(Protocol):
-    """A running program; `close` stops its compiled loop at the next iteration boundary."""
+    """A running program; `close` stops its compiled loop at the next iteration boundary.
+
+    ``state`` is that after the last record, where the program was asked for states.
+    """
 
     def __iter__(self) -> Iterator[Record]: ...
+
+    @property
+    def state(self) -> State: ...
 
     def close(self) -> None: ...
 
@@ -69,18 +77,35 @@ class Outcome:
     last: Row | None
 
 
+class Keeper(Protocol):
+    """What keeps checkpoints of a run: after some steps, and at its end."""
+
+    every: int
+
+    def keep(self, state: State, episodes: Episodes, end: End | None) -> None: ...
+
+
 class SolvedJudge:
     """Keeps the last episodes of every training and says when their means reach the bar."""
 
-    def __init__(self, criterion: Solved) -> None:
+    def __init__(self, criterion: Solved, episodes: Episodes = ()) -> None:
+        """Start with the last episodes of a run that goes on."""
         self._criterion = criterion
-        self._recent: list[deque[float]] = []
+        self._recent: list[deque[float]] = [self._last(each) for each in episodes]
+
+    def _last(self, episodes: Sequence[float]) -> deque[float]:
+        return deque(episodes, maxlen=self._criterion.mean_of_last)
+
+    @property
+    def recent(self) -> list[list[float]]:
+        """The last episodes of every training."""
+        return [[*each] for each in self._recent]
 
     def add(self, record: Record) -> bool:
         """Take one record's episodes and return whether the bar is reached now."""
         ended = self._ended(record)
         if not self._recent:
-            self._recent = [deque(maxlen=self._criterion.mean_of_last) for _ in ended]
+            self._recent = [self._last(()) for _ in ended]
         for recent, episodes in zip(self._recent, ended, strict=True):
             recent.extend(episodes.tolist())
         return all(map(self._is_solved, self._recent))
@@ -99,18 +124,29 @@ class SolvedJudge:
         return is_full and float(np.mean(recent)) >= self._criterion.at_least
 
 
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was before the first record: the last episodes of every training, and seconds."""
+
+    episodes: Episodes = ()
+    wall_s: float = 0.0
+
+
 def train(
     experiment: Experiment,
     records: Records,
     sinks: Sequence[Callable[[Row], None]],
     columns: Sequence[Column] = (),
+    keeper: Keeper | None = None,
+    before: Before = Before(),  # noqa: B008 — it is frozen
 ) -> Outcome:
     """Hand each record as a row to every sink until the records end, it is solved, or Ctrl-C.
 
+    The ``keeper`` gets the state after some records, and after the last one.
     The records are closed on every way out, so the compiled loop never outlives the call.
     """
-    judge = SolvedJudge(experiment.stop) if experiment.stop else None
-    started, last = time.perf_counter(), None
+    judge = SolvedJudge(experiment.stop, before.episodes) if experiment.stop else None
+    started, last = time.perf_counter() - before.wall_s, None
     end: End = "finished"
     try:
         with interruption() as is_interrupted:
@@ -125,8 +161,12 @@ def train(
                     end = "interrupted"
                 if end != "finished":
                     break
+                if keeper and (record.index + 1) % keeper.every == 0:
+                    keeper.keep(records.state, judge.recent if judge else (), None)
     finally:
         records.close()
+    if keeper and last is not None:
+        keeper.keep(records.state, judge.recent if judge else (), end)
     return Outcome(end, last)
 
 

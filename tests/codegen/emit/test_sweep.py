@@ -22,10 +22,17 @@ from tests.codegen.emit.run import artifact
 from tests.codegen.on_cpu import plan
 
 RANDOM = np.random.default_rng(0)
+START = RANDOM.bit_generator.state
 Array = npt.NDArray[Any]
 ONE = ["sum", "prod", "max", "min", "logsumexp", "argsort"]
 DTYPES: list[Dtype] = ["float32", "float64", "int32", "int64", "uint32"]
 LAYOUTS = {"rows apart": ("b", "m i"), "rows beside": ("b", "i m"), "one row": ("", "i")}
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers_in_every_order() -> None:
+    """Draw the same numbers whichever tests ran before."""
+    RANDOM.bit_generator.state = START
 
 
 def values(dtype: Dtype, *shape: int) -> Array:
@@ -136,7 +143,8 @@ def test_functions_of_two_operands(
         wide = z if index == axes else z[..., None]
         with np.errstate(all="ignore"):
             expected = along_axis(fn, [x, wide], axis, n if fn == "linear" else k)
-        np.testing.assert_allclose(found, expected, 1e-4)
+        # terms of a recurrence are of size 10 and may cancel: 1e-5 is ten of their roundings
+        np.testing.assert_allclose(found, expected, 1e-4, 1e-5 if fn == "linear" else 0)
 
 
 def shape(sizes: dict[str, int], dims: str, axes: str, along: int) -> tuple[int, ...]:

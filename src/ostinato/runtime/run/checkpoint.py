@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -101,16 +100,16 @@ def _checksum(arrays: Mapping[str, Array], about: Mapping[str, str]) -> str:
 
 
 def _replace(path: Path, body: bytes) -> None:
-    handle, made = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    made = path.with_name(f".{path.name}.new")  # one name: what was left of a killed process goes
     try:
-        with os.fdopen(handle, "wb") as file:
+        with made.open("wb") as file:
             file.write(body)
             file.flush()
             os.fsync(file.fileno())
-        Path(made).replace(path)
+        made.replace(path)
     except BaseException:
         with suppress(OSError):
-            Path(made).unlink()
+            made.unlink()
         raise
     folder = os.open(path.parent, os.O_RDONLY)  # the name is on the disk too
     try:

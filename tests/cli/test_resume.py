@@ -1,0 +1,91 @@
+"""`ostinato run --resume` goes on with the bits of a run that never stopped."""
+
+import json
+import random
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import ostinato as ot
+from tests.cli.killed import EVERY, await_rows, finished, kept, killed, rows_of, started
+
+pytestmark = pytest.mark.xdist_group("checkpoints")  # one process runs the fixture
+ITERATIONS = 1000
+SET = ("--set", f"iterations={ITERATIONS}")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run directory of a run that nothing stops."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert "finished at iteration" in finished(folder, "--out", "run", *SET)
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that Ctrl-C ended."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    running = started(folder, "--out", "run", "--checkpoint-every", EVERY, *SET)
+    await_rows(running, folder / "run", 2 * EVERY)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 130, err
+    assert "go on with: ostinato run long.py --resume run" in out
+    return folder
+
+
+def test_after_ctrl_c_nothing_is_lost_and_a_run_goes_on(interrupted: Path, whole: Path) -> None:
+    folder = Path(shutil.copytree(interrupted, interrupted.parent / "going on"))
+    assert kept(folder / "run") == len(rows_of(folder / "run")) >= 2 * EVERY
+    assert "finished at iteration" in finished(folder, "--resume", "run")
+    assert rows_of(folder / "run") == rows_of(whole)
+    assert "nothing to run: finished after 1,000" in finished(folder, "--resume", "run")
+
+
+def test_a_killed_run_loses_at_most_the_work_since_its_last_checkpoint(
+    tmp_path: Path, whole: Path
+) -> None:
+    assert killed(tmp_path, 3, ITERATIONS, random.Random(1)) >= 1
+    finished(tmp_path, "--resume", "run")
+    assert rows_of(tmp_path / "run") == rows_of(whole)
+
+
+REFUSED: dict[str, tuple[Callable[[bytes], bytes], tuple[str, ...], str]] = {
+    "cut off": (lambda b: b[: len(b) // 2], (), "is damaged or cut off"),
+    "corrupted": (lambda b: b[:-9] + bytes([b[-9] ^ 1]) + b[-8:], (), "its checksum does not fit"),
+    "no checkpoint": (lambda b: b"", (), "is damaged or cut off"),
+    "of other settings": (lambda b: b, ("--set", "iterations=7"), "with other arguments"),
+    "of another seed": (lambda b: b, ("--seed", "9"), "a run with seed 0, not 9"),
+    "into another directory": (lambda b: b, ("--out", "x"), "--out is given, and --resume"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_run_cannot_go_on_from_is_refused(name: str, interrupted: Path) -> None:
+    change, arguments, text = REFUSED[name]
+    folder = Path(shutil.copytree(interrupted, interrupted.parent / name))
+    path = folder / "run" / "checkpoint.safetensors"
+    path.write_bytes(change(path.read_bytes()))
+    before = (folder / "run" / "metrics.csv").read_bytes()
+    said = finished(folder, "--resume", "run", *arguments)
+    assert text in said and "Traceback" not in said
+    assert (folder / "run" / "metrics.csv").read_bytes() == before
+
+
+def test_lost_rows_and_missing_checkpoints_are_told(interrupted: Path) -> None:
+    folder = Path(shutil.copytree(interrupted, interrupted.parent / "lost"))
+    metrics = folder / "run" / "metrics.csv"
+    metrics.write_text("".join(metrics.read_text().splitlines(keepends=True)[:5]))
+    assert "does not have the" in finished(folder, "--resume", "run")
+    assert "cannot be read: No such file" in finished(folder, "--resume", "elsewhere")
+
+
+def test_the_checkpoint_is_a_state_that_python_reads(interrupted: Path) -> None:
+    state = ot.load(interrupted / "run" / "checkpoint.safetensors")
+    assert state["actor_0_weight"].shape == (4, 64) and state.over == "i"
+    config = json.loads((interrupted / "run" / "config.json").read_text())
+    assert config["checkpoint_every"] == EVERY
