@@ -13,7 +13,7 @@ from ostinato.compiler.experiment import Experiment, Solved
 from ostinato.compiler.program import Program
 from ostinato.compiler.saving import load, save
 from ostinato.inspection.rule_set import RuleSet
-from ostinato.language import debug, extend, random
+from ostinato.language import debug, extend, fft, linalg, random
 from ostinato.language.carry import CarriedRecord, Carry, carried, carry
 from ostinato.language.dims import Condition, Dimension, IndexExpression, dim, dims
 from ostinato.language.functions.along import (
@@ -222,6 +222,7 @@ __all__ = [
     "expm1",
     "extend",
     "eye",
+    "fft",
     "flip",
     "floor",
     "fmod",
@@ -242,6 +243,7 @@ __all__ = [
     "leaky_relu",
     "length",
     "lgamma",
+    "linalg",
     "linear_recurrence",
     "load",
     "log",

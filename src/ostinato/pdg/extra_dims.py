@@ -1,4 +1,4 @@
-"""Further indices over the steps of a dimension, which derivatives and guards are written with.
+"""Dimensions that no user declares: of derivatives and guards, and of functions with loops.
 
 They come after everything that is declared, whatever a program was written after: canonical
 expressions, and so plans and kernels, list dimensions in this order.
@@ -6,9 +6,25 @@ expressions, and so plans and kernels, list dimensions in this order.
 
 from __future__ import annotations
 
-from ostinato.pdg.index import Dim
+import re
+from zlib import crc32
+
+from ostinato.pdg.index import Dim, Expr
 
 _SERIALS = 10**9  # more than are ever declared
+_INNER = _SERIALS // 2
+
+
+def inner(name: str, size: Expr) -> Dim:
+    """A dimension of so many steps inside of a function, the same one at each call.
+
+    >>> from ostinato.pdg.index import Extent, expr
+    >>> inner("row", expr(4)).name, inner("row", expr(Extent("T")) - 1).name
+    ('row_of_4', 'row_of_t_1')
+    """
+    text = re.sub(r"[^a-z0-9]+", "_", str(size).lower()).strip("_")
+    made = f"{name}_of_{text}"
+    return Dim(made, _INNER + crc32(f"{made} {size}".encode()) % _INNER, "", size)
 
 
 def twin(dim: Dim) -> Dim:

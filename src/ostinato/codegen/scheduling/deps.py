@@ -194,10 +194,11 @@ def point_relation(consumer: Statement, producer: Statement, dep: Dep, spans: Sp
 
 
 def _existential(dep: Dep) -> list[tuple[Dim, Expr]]:
-    """The axes and computed indices that the load or the condition mentions."""
+    """The axes and computed indices that are mentioned, by the load too, or that may be empty."""
     axes = indices_of(dep.reader, dep.load)
     sizes = {a.index: a.size for a in axes}
     found = {d for e in dep.load.dims for d in dims_of(e)}
+    found |= may_be_empty(dep.reader, Box({d: dep.spans[d] for d in dep.consumer.dims}, axes))
     found |= {s for s in cond_symbols(dep.cond) if isinstance(s, Dim)}
     open_ = [d for d in found if d in sizes]
     seen = set(open_)
@@ -206,6 +207,12 @@ def _existential(dep: Dep) -> list[tuple[Dim, Expr]]:
         seen |= more
         open_ += more
     return [(a.index, a.size) for a in axes if a.index in seen]
+
+
+def may_be_empty(reader: Statement, box: Box) -> set[Dim]:
+    """The axes of a reader without an element at some points, which then read nothing."""
+    ranged = [a for a in reader.axes if a.index not in reader.lanes and dims_of(a.size)]
+    return {a.index for a in ranged if (_least(box.extreme(a.size, False)) or 0) < 1}
 
 
 def indices_of(reader: Statement, load: Load) -> tuple[Axis, ...]:
@@ -270,7 +277,8 @@ def _dependence(
     at = dict(zip(producer.main.result_dims, load.dims, strict=True))
     picked = {pick.axis.index for pick in load.picks}
     gaps: dict[Dim, Gap] = {}
-    is_quick = True
+    mentioned = {d for e in load.dims for d in dims_of(e)}
+    is_quick = may_be_empty(reader, box) <= mentioned
     for dim in producer.dims:
         if dim not in consumer.dims:
             continue
