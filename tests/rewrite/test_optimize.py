@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import ostinato as ot
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import Linear, Matmul, Pdg, Scan
 from ostinato.pdg.text.printer import show
@@ -52,6 +53,25 @@ def test_folds_over_prefixes_become_scans() -> None:
 def test_discounted_and_plain_sums_over_the_rest_become_recurrences() -> None:
     assert operators("returns", every_rule(), Linear, Scan) == 3
     assert operators("returns", every_rule().without("incremental"), Linear, Scan) == 0
+
+
+def test_a_recurrence_without_an_order_stays_as_written_and_the_rest_is_rewritten() -> None:
+    b, t = ot.dims("b t")
+    x, y, h = ot.input("x", over=(b, t)), ot.input("y", over=t), ot.recurrent("h", over=t)
+    h[t % 3 == 0] = y
+    h[True] = 0.5 * h[t - t % 3] + y
+    z = ot.recurrent("z", over=(b, t))
+    z[b, 0] = 0.0
+    z[b, t + 1] = ot.tanh(z) + x * h
+    program = ot.Program(z=z, later=ot.discounted_sum(x[b, t:], 0.9) + h)
+    result = optimize(program.pdg, RewriteOptions(hints={"B": 64, "T": 64}))
+    assert result.report.left == "`h` reads ahead of a loop over `t`"
+    assert result.batched.keys() == {"z"}
+    assert any(isinstance(node.op, Linear) for node in result.pdg.nodes())
+    given = {"x": np.ones((2, 7), "float32"), "y": np.arange(7, dtype="float32")}
+    expected = interpret(program.pdg, {"B": 2, "T": 7}, given)
+    for output, value in interpret(result.pdg, {"B": 2, "T": 7}, given).items():
+        np.testing.assert_allclose(value, expected[output], rtol=1e-5)
 
 
 def test_a_recurrence_that_is_parallel_over_a_dim_is_batched() -> None:

@@ -1,7 +1,7 @@
-"""Dimensions that no user declares: of derivatives and guards, and of functions with loops.
+"""Dimensions that no user declares: of derivatives and guards, and inside of functions.
 
-They come after everything that is declared, whatever a program was written after: canonical
-expressions, and so plans and kernels, list dimensions in this order.
+The former come after everything that is declared, the latter before it, whatever a program was
+written after: canonical expressions, and so plans and kernels, list dimensions in this order.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from zlib import crc32
 
-from ostinato.pdg.index import Dim, Expr
+from ostinato.pdg.index import INNER_SERIALS, Dim, Expr
 
 _SERIALS = 10**9  # more than are ever declared
-_INNER = _SERIALS // 2
 
 
 def inner(name: str, size: Expr) -> Dim:
@@ -24,7 +23,7 @@ def inner(name: str, size: Expr) -> Dim:
     """
     text = re.sub(r"[^a-z0-9]+", "_", str(size).lower()).strip("_")
     made = f"{name}_of_{text}"
-    return Dim(made, _INNER + crc32(f"{made} {size}".encode()) % _INNER, "", size)
+    return Dim(made, crc32(f"{made} {size}".encode()) % INNER_SERIALS, "", size)
 
 
 def twin(dim: Dim) -> Dim:

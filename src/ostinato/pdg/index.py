@@ -15,7 +15,8 @@ from functools import lru_cache
 from math import gcd
 from typing import assert_never, cast
 
-_serial = itertools.count()
+INNER_SERIALS = 10**8  # of dimensions inside of functions, which come before all declared ones
+_serial = itertools.count(INNER_SERIALS)
 
 
 @dataclass(frozen=True, slots=True)

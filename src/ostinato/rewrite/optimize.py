@@ -21,7 +21,7 @@ from ostinato.rewrite.engine.language import program
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.engine.saturate import Budget, Saturation, saturate
 from ostinato.rewrite.extract.choose import Extractor, NoTerm, Selection
-from ostinato.rewrite.extract.export import EGraph, ENode, export
+from ostinato.rewrite.extract.export import EGraph, export
 from ostinato.rewrite.extract.pricing import VIEWS, Cost, Pricing
 from ostinato.rewrite.extract.rebuild import Rebuilt, rebuild
 from ostinato.rewrite.extract.sizes import Sizes
@@ -187,7 +187,7 @@ class Rewriting:
             switches=after.switches,
             steps=after.steps,
             search="" if after.is_searched else f"the budget of {steps} steps was reached",
-            left="its recurrences run point by point" if after.is_plain else "",
+            left=after.left,
         )
         return Optimized(rebuilt.pdg, rebuilt.batched, report, Evidence(loaded, graph, after))
 
@@ -258,14 +258,26 @@ def _cheapest(extractor: Extractor, graph: EGraph, loaded: Loaded, sizes: Sizes)
 
 
 def _cheapest_form(extractor: Extractor, graph: EGraph, loaded: Loaded, sizes: Sizes) -> Selection:
-    forms = forms_of(graph, loaded, sizes)
-    try:
-        return min((extractor.select(f) for f in forms), key=lambda s: s.price)
-    except NoTerm:
-        plain = frozenset(twins[0] for twins in _needed(graph, loaded).values())
-        if plain == forms[0]:
-            raise
-        return replace(extractor.select(plain), is_plain=True)
+    """The cheapest form; what has no order in a batch runs point by point, or as it is written."""
+    forms, twins = forms_of(graph, loaded, sizes), _needed(graph, loaded)
+    single, kept, left = frozenset[str](), frozenset[str](), dict[str, None]()
+    while True:
+        try:
+            best = min((extractor.select(f, kept) for f in forms), key=lambda s: s.price)
+            return replace(best, left="; ".join(left))
+        except NoTerm as problem:
+            names = problem.names & twins.keys()
+            batched = {n for n in names if any(set(twins[n][1:]) & f for f in forms)}
+            if batched:
+                single |= names
+                others = {t for n in single for t in twins[n][1:]}
+                forms = tuple({(f - others) | {twins[n][0] for n in single} for f in forms})
+                left["its recurrences run point by point"] = None
+            elif names <= kept:
+                raise
+            else:
+                kept |= names
+                left[str(problem)] = None
 
 
 def forms_of(graph: EGraph, loaded: Loaded, sizes: Sizes) -> tuple[frozenset[int], ...]:
@@ -291,14 +303,9 @@ def _needed(graph: EGraph, loaded: Loaded) -> dict[str, list[int]]:
 def _written(graph: EGraph, loaded: Loaded, pricing: Pricing) -> Cost:
     """The cost of the program as it was written."""
     total = Cost()
-    for op, letters in SIGNATURE.items():
+    for op in SIGNATURE:
         for row in loaded.rows.get(f"raw_{op}", ()) if op not in VIEWS else ():
-            fields = tuple(
-                graph.node_class[int(cell)] if letter == "T" else cell
-                for letter, cell in zip(letters, row[1:], strict=True)
-            )
-            kids = (c for c, letter in zip(fields, letters, strict=True) if letter == "T")
-            enode = ENode(op, fields, tuple(int(k) for k in kids))
+            enode = graph.written(op, row)
             total = total + pricing.cost(graph.node_class[int(row[0])], enode)
     return total
 

@@ -19,9 +19,10 @@ from ostinato.rewrite.extract.export import EGraph, ENode
 from ostinato.rewrite.extract.improve import Choices, LocalSearch
 from ostinato.rewrite.extract.legal_terms import Context, Limit
 from ostinato.rewrite.extract.pricing import Cost, Pricing
-from ostinato.rewrite.extract.space import Candidate, Space, candidates, within
+from ostinato.rewrite.extract.space import MOVING, Candidate, Space, below, candidates, within
 from ostinato.rewrite.load.components import Chain
 from ostinato.rewrite.load.tables import Loaded
+from ostinato.rewrite.terms.signature import SIGNATURE
 
 Name = tuple[int, int] | int  # a recurrence id and one of its cases, or the number of an output
 
@@ -76,11 +77,33 @@ class Selection:
     switches: int = 0  # choices that local search changed
     is_searched: bool = True  # local search ended by itself, within its steps
     steps: int = 0  # places that local search visited
-    is_plain: bool = False  # recurrences stay point by point, for lack of an order otherwise
+    left: str = ""  # what stays point by point, or as it is written, for lack of an order
 
 
 class NoTerm(Exception):
     """A class has no legal term: a definition reads ahead of every loop that could compute it."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context.refusal())
+        self.names = context.names
+
+
+class _Written:
+    """The nodes of the loaded program as candidates, by id."""
+
+    def __init__(self, graph: EGraph, loaded: Loaded, pricing: Pricing, first: int) -> None:
+        self.nodes: dict[int, Candidate] = {}
+        self.kids: dict[int, tuple[int, ...]] = {}
+        self.roots = {(int(r), int(k)): int(n) for r, k, n in loaded.rows.get("raw_define", ())}
+        for op, letters in SIGNATURE.items():
+            for row in loaded.rows.get(f"raw_{op}", ()):
+                number, enode = int(row[0]), graph.written(op, row)
+                cls = graph.node_class[number]
+                price, operands = pricing.price(cls, enode), below(enode, graph.dom)
+                at = first + len(self.nodes)
+                self.nodes[number] = Candidate(at, cls, enode, price, operands, op in MOVING)
+                cells = zip(row[1:], letters, strict=True)
+                self.kids[number] = tuple(int(cell) for cell, letter in cells if letter == "T")
 
 
 class Extractor:
@@ -93,22 +116,25 @@ class Extractor:
         self._graph, self._loaded, self._pricing, self._steps = graph, loaded, pricing, steps
         self._candidates = candidates(graph, pricing, loaded.tables.masks())
         self._prices = [c.price for mine in self._candidates.values() for c in mine]
+        self._as_written: _Written | None = None
         self._joins = any(loaded.rows.get(relation) for relation in ("doubled", "lengthened"))
 
-    def select(self, forms: frozenset[int]) -> Selection:
+    def select(self, forms: frozenset[int], kept: frozenset[str] = frozenset()) -> Selection:
         """The cheapest program found in which exactly the recurrences ``forms`` (ids) exist.
+
+        The definitions of those ``kept`` (names), which are in no batch, stay as they are written.
 
         Errors: NoTerm.
         """
         starts = (False, True) if self._joins else (False,)
-        found = [self._searched(forms, shares) for shares in starts]
+        found = [self._searched(forms, kept, shares) for shares in starts]
         best = min(found, key=lambda s: s.price)
         searched, steps = all(s.is_searched for s in found), sum(s.steps for s in found)
         return replace(best, is_searched=searched, steps=steps)
 
-    def _searched(self, forms: frozenset[int], shares: bool) -> Selection:
+    def _searched(self, forms: frozenset[int], kept: frozenset[str], shares: bool) -> Selection:
         """A tree program, and what local search makes of it."""
-        space, roots = self._settled(forms, shares)
+        space, roots = self._settled(forms, kept, shares)
         tree = self._selection(space, roots)
         if not self._steps:
             return tree
@@ -145,20 +171,35 @@ class Extractor:
                         prices[whole] = min(made)
         return [found[whole] for whole in sorted(found, key=lambda whole: prices[whole])]
 
-    def _settled(self, forms: frozenset[int], shares: bool) -> tuple[Space, dict[Name, int]]:
+    def _settled(
+        self, forms: frozenset[int], kept: frozenset[str], shares: bool
+    ) -> tuple[Space, dict[Name, int]]:
         """All places with the choices of the tree program, and those of definitions and outputs."""
         places, paid = dict[Name, int](), set[int]()
         space = Space(forms, self._candidates, shares=shares)
         for chain, roots in self._groups(forms):
             context, first = Context(chain, self._loaded.tables), len(space.options)
-            found = space.grow(context, list(roots.values()))
+            if kept & context.names:
+                written = self._written
+                numbers = [written.roots[name] for name in roots if isinstance(name, tuple)]
+                found = space.keep(context, written.nodes, written.kids, numbers)
+            else:
+                found = space.grow(context, list(roots.values()))
             space.settle(first, paid)
             if any(space.best[place] < 0 for place in found):
-                raise NoTerm(context.refusal())
+                raise NoTerm(context)
             paid |= {space.chosen[space.best[p]].number for p in space.used(found)}
             places.update(zip(roots, found, strict=True))
         space.shares = False
         return space, places
+
+    @property
+    def _written(self) -> _Written:
+        if self._as_written is None:
+            graph, loaded, pricing = self._graph, self._loaded, self._pricing
+            self._as_written = _Written(graph, loaded, pricing, len(self._prices))
+            self._prices += [c.price for c in self._as_written.nodes.values()]
+        return self._as_written
 
     def _groups(self, forms: frozenset[int]) -> list[tuple[Chain, dict[Name, int]]]:
         """Classes of definitions by the chain that carries them, innermost first; outputs last."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ostinato.pdg.index import Expr, product
-from ostinato.rewrite.engine.egglog_session import Cell, Engine
+from ostinato.rewrite.engine.egglog_session import Cell, Engine, Row
 from ostinato.rewrite.load.tables import Loaded, Tables
 from ostinato.rewrite.terms.signature import SIGNATURE
 
@@ -24,9 +24,9 @@ class ENode:
 class EGraph:
     """Classes and what is known of them.
 
-    ``node_class`` maps node ids of the loaded program to classes, ``definitions`` the cases of
-    recurrence ids, ``shapes`` the ids of shapes to their sizes, ``origins`` e-nodes to the rules
-    that created them, ``closed`` the recurrences that are equal to linear ones.
+    ``node_class`` and ``shape_class`` map ids of the loaded program to classes, ``definitions`` the
+    cases of recurrence ids, ``shapes`` the ids of shapes to their sizes, ``origins`` e-nodes to the
+    rules that created them, ``closed`` the recurrences that are equal to linear ones.
     """
 
     classes: Mapping[int, tuple[ENode, ...]]
@@ -37,6 +37,15 @@ class EGraph:
     origins: Mapping[tuple[str, tuple[Cell, ...]], tuple[str, ...]]
     dtype: Mapping[int, str]
     closed: frozenset[int] = frozenset()
+    shape_class: Mapping[int, int] = field(default_factory=dict[int, int])
+
+    def written(self, op: str, row: Row) -> ENode:
+        """The e-node of a row of the loaded program, whose operands are ids there."""
+        of = {"T": self.node_class, "H": self.shape_class}
+        cells = zip(SIGNATURE[op], row[1:], strict=True)
+        fields = tuple(of[c][int(cell)] if c in of else cell for c, cell in cells)
+        kids = (k for k, letter in zip(fields, SIGNATURE[op], strict=True) if letter == "T")
+        return ENode(op, fields, tuple(map(int, kids)))
 
     def count(self) -> int:
         return sum(map(len, self.classes.values()))
@@ -50,6 +59,7 @@ def export(engine: Engine, loaded: Loaded) -> EGraph:
         *notes,
         "dom",
         "node",
+        "hnode",
         "define",
         "size",
         "times",
@@ -80,6 +90,7 @@ def export(engine: Engine, loaded: Loaded) -> EGraph:
         {key: tuple(sorted(names)) for key, names in origins.items()},
         {int(i[0]): str(o) for i, o in tables["dtype"].rows},
         frozenset(int(i[0]) for i, _ in tables["closed"].rows),
+        {int(i[0]): int(o) for i, o in tables["hnode"].rows},
     )
 
 

@@ -51,9 +51,19 @@ class Context:
         """The limit of a definition itself: anything without a violation."""
         return Limit(len(self.chain), len(self.chain) + 1)
 
+    @property
+    def outside(self) -> Limit:
+        """The limit of what contains no recurrence of the chain."""
+        return Limit(0, len(self.chain) + 1)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The recurrences that the chain carries."""
+        return frozenset(name for c in self.chain for name, _ in c.group)
+
     def refusal(self) -> str:
         """Why nothing may define these recurrences, in the user's names."""
-        names = sorted({name for c in self.chain for name, _ in c.group})
+        names = sorted(self.names)
         dims = ", ".join(f"`{c.dim}`" for c in self.chain)
         return f"{', '.join(f'`{n}`' for n in names)} reads ahead of a loop over {dims or 'no dim'}"
 

@@ -99,7 +99,9 @@ class Space:
     )
     shares: bool = False  # the tree program pays for the dearest operand, as if that had the others
 
-    def grow(self, context: Context, classes: Sequence[int]) -> list[int]:
+    def grow(
+        self, context: Context, classes: Sequence[int], limit: Limit | None = None
+    ) -> list[int]:
         """Add the places of some classes in a nest of loops, and all they may need."""
         known: dict[tuple[int, Limit], int] = {}
         pending: list[tuple[int, Limit]] = []
@@ -115,7 +117,7 @@ class Space:
                 pending.append(key)
             return found
 
-        roots = [place(cls, context.root) for cls in classes]
+        roots = [place(cls, limit or context.root) for cls in classes]
         while pending:
             cls, limit = pending.pop()
             mine = self.options[known[cls, limit]]
@@ -127,6 +129,26 @@ class Space:
                 self.kids.append(tuple([place(kid, inner) for kid in enode.kids]))
                 self.chosen.append(candidate)
         return roots
+
+    def keep(
+        self, context: Context, written: Mapping[int, Candidate], kids: Mapping[int, Sequence[int]],
+        roots: Sequence[int],
+    ) -> list[int]:  # fmt: skip
+        """Add the places of definitions that stay as they are written, ids of loaded nodes.
+
+        What contains no recurrence of the nest is chosen as usual.
+        """
+        free, order = _without(context, written, kids, roots)
+        outside = self.grow(context, [written[n].cls for n in free], context.outside)
+        places = dict(zip(free, outside, strict=True))
+        for number in order:
+            places[number] = len(self.options)
+            self.options.append([len(self.kids)])
+            self.best.append(-1)
+            self.where.append((context, written[number].cls, context.outside))
+            self.kids.append(tuple([places[kid] for kid in kids[number]]))
+            self.chosen.append(written[number])
+        return [places[root] for root in roots]
 
     def settle(self, first: int, paid: set[int]) -> None:
         """Choose for the places from ``first`` on, and forget their options without a term."""
@@ -195,3 +217,27 @@ class Space:
             seen.update(fresh)
             stack.extend(fresh)
         return seen
+
+
+def _without(
+    context: Context, written: Mapping[int, Candidate], kids: Mapping[int, Sequence[int]],
+    roots: Sequence[int],
+) -> tuple[list[int], list[int]]:  # fmt: skip
+    """The outermost nodes without a recurrence of a nest, and those above them, operands first."""
+    has: dict[int, bool] = {}
+    order: list[int] = []
+    stack = list(roots)
+    while stack:
+        number = stack[-1]
+        pending = [kid for kid in kids[number] if kid not in has]
+        stack.extend(pending)
+        if not pending:
+            stack.pop()
+            if number not in has:
+                enode = written[number].enode
+                own = enode.op == "rec" and context.level(int(enode.fields[0])) > 0
+                has[number] = own or any(has[kid] for kid in kids[number])
+                order.append(number)
+    inside = [n for n in order if has[n] or n in roots]
+    above = {kid for n in inside for kid in kids[n]}
+    return [n for n in order if n in above and n not in inside], inside
