@@ -36,8 +36,8 @@ def triangle(n: int) -> Array:
     return np.tril(draw(3, n, n)) + 4 * np.eye(n)
 
 
-UNARY: dict[str, tuple[Callable[[ot.Tensor], Any], Callable[[Array], Any], Callable[[int], Array]]]
-UNARY = {
+Made = tuple[Callable[[ot.Tensor], Any], Callable[[Array], Any], Callable[[int], Array]]
+UNARY: dict[str, Made] = {
     "cholesky": (ot.linalg.cholesky, np.linalg.cholesky, positive),
     "inv": (ot.linalg.inv, np.linalg.inv, lambda n: draw(3, n, n)),
     "det": (ot.linalg.det, np.linalg.det, lambda n: draw(3, n, n)),
@@ -63,13 +63,12 @@ def test_systems_are_solved(way: str, is_vector: bool) -> None:
         a = {"general": draw(3, n, n), "upper": triangle(n).swapaxes(1, 2)}.get(way, triangle(n))
         b = draw(3, n) if is_vector else draw(3, n, 2)
         x, y = given("a", a), given("b", b)
-        ways: dict[str, Callable[[], ot.Tensor]] = {
-            "general": lambda x=x, y=y: ot.linalg.solve(x, y),
-            "lower": lambda x=x, y=y: ot.linalg.solve_triangular(x, y),
-            "upper": lambda x=x, y=y: ot.linalg.solve_triangular(x, y, lower=False),
-            "transposed": lambda x=x, y=y: ot.linalg.solve_triangular(x, y, transposed=True),
-        }
-        found = ot.Program(y=ways[way]()).compile()(a=a, b=b)["y"]
+        if way == "general":
+            solved = ot.linalg.solve(x, y)
+        else:
+            form = {"lower": way != "upper", "transposed": way == "transposed"}
+            solved = ot.linalg.solve_triangular(x, y, **form)
+        found = ot.Program(y=solved).compile()(a=a, b=b)["y"]
         matrix = a.swapaxes(1, 2) if way == "transposed" else a
         expected = np.linalg.solve(matrix, b[..., None] if is_vector else b)
         np.testing.assert_allclose(found, expected[..., 0] if is_vector else expected, 1e-9, 1e-12)

@@ -18,6 +18,7 @@ from ostinato.language.surface import declare
 from ostinato.language.tensor import Size, Tensor, as_tensor, constant, merged
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.functions import FLOATS
+from ostinato.pdg.index import expr
 from ostinato.pdg.naming import sized
 from ostinato.provenance.place import place
 
@@ -89,7 +90,7 @@ def irfft(real: object, imag: object, n: Count, axis: int = -1) -> Tensor:
     [1.0, 2.0, 4.0]
     """
     re, im = _both(real, imag, axis)
-    if re.shape[-1] != n // 2 + 1:
+    if re.node.shape[-1] != expr(n // 2 + 1):
         fact = f"`irfft` to {n} of {sized(as_tensor(real).node)}"
         raise ShapeError(fact, f"Give {n // 2 + 1} elements along the axis.", place())
     inside = slice(1, (n + 1) // 2)
