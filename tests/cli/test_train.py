@@ -15,8 +15,9 @@ from ostinato.cli.resuming import CheckpointFile
 from ostinato.cli.run_directory import Metrics
 from ostinato.cli.spread import interval
 from ostinato.cli.train import algorithms, compared
-from ostinato.cli.training import Row
+from ostinato.cli.training import End, Episodes, Row
 from ostinato.pdg.errors import OstinatoError
+from ostinato.runtime.run.state import State
 
 A2C = ("a2c", "CartPole-v1", "--set", "games=2", "--set", "hidden=4")
 
@@ -61,7 +62,12 @@ def test_a_training_goes_on_as_its_directory_tells(
     asked("train", *A2C, "--steps", "320", "--seeds", "2", "--out", tmp_path / "whole")
     cut, keep = tmp_path / "cut", CheckpointFile.keep
     with monkeypatch.context() as killed:  # nothing is written after the first checkpoint
-        killed.setattr(CheckpointFile, "keep", lambda *a: keep(*a) if a[0].kept < 0 else None)
+
+        def keep_one(file: CheckpointFile, state: State, episodes: Episodes, end: End) -> None:
+            if file.kept < 0:
+                keep(file, state, episodes, end)
+
+        killed.setattr(CheckpointFile, "keep", keep_one)
         asked("train", *A2C, "--steps", "320", "--seeds", "2", "--out", cut)
     refused = {
         ("train", "a2c", "Pendulum-v1"): "The run is one of a2c on CartPole-v1.",
