@@ -76,6 +76,32 @@ def test_jvp_sums_over_dimensions_that_only_the_variable_has() -> None:
     assert program.interpret(x=[1.0, 2.0], v=[3.0, 5.0])["g"] == pytest.approx(2 * 3 + 4 * 5)
 
 
+def test_there_is_a_derivative_for_each_vector_along_a_further_dimension() -> None:
+    k = ot.dims("k")
+    x = ot.input("x", shape=(3,), dtype="float64")
+    e = ot.input("e", shape=(3,), dtype="float64", over=k)
+    y = curve(x)
+    program = ot.Program(j=ot.jvp(y, x, e), h=ot.hvp((y * y).sum(), x, e))
+    found = program.compile()(x=POINT, e=np.eye(3))
+    np.testing.assert_allclose(found["j"], jacobian(POINT).T)
+    single = ot.Program(h=ot.hvp((y * y).sum(), x, ot.input("v", shape=(3,), dtype="float64")))
+    rows = [single.interpret(x=POINT, v=row)["h"] for row in np.eye(3)]
+    np.testing.assert_allclose(found["h"], rows, 1e-12)
+
+
+def test_a_vector_of_each_step_is_that_of_the_step() -> None:
+    t = ot.dims("t")
+    w, v = ot.input("w", dtype="float64"), ot.input("v", dtype="float64", over=t)
+    s = ot.recurrent("s", dtype="float64", over=t)
+    s[0] = 1.0
+    s[t + 1] = w * s
+    program = ot.Program(g=ot.jvp(s, w, v))
+    vectors = np.array([7.0, 2.0, 3.0, 4.0])
+    expected = vectors * np.array([k * 0.5 ** (k - 1) if k else 0.0 for k in range(4)])
+    for found in (program.interpret(w=0.5, v=vectors), program.compile()(w=0.5, v=vectors)):
+        np.testing.assert_allclose(found["g"], expected)
+
+
 def test_hvp_of_a_mean_over_a_dimension() -> None:
     b = ot.dims("b")
     x = ot.input("x", dtype="float64", over=b)

@@ -16,10 +16,12 @@ from ostinato.language.ragged.operators import dense
 from ostinato.language.recurrent import recurrent
 from ostinato.language.shown import is_a, shown
 from ostinato.language.tensor import Tensor, as_tensor, merged, sources_of
+from ostinato.pdg import build
 from ostinato.pdg.build import order
 from ostinato.pdg.errors import GradientError, ShapeError
+from ostinato.pdg.extra_dims import twin
 from ostinato.pdg.functions import FLOATS, has_derivative
-from ostinato.pdg.index import Dim
+from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.naming import called, show_shape, sized
 from ostinato.pdg.node import Custom, Equation, Input, Node, Rec, intern, postorder
 from ostinato.pdg.origin import Origin
@@ -146,7 +148,8 @@ def jvp(y: Tensor, x: Tensor, v: object) -> Tensor:
     derivative of the reverse derivative by its vector: its cost is a few times that of ``y``,
     whatever the size of ``x``.
 
-    Shapes: ``v`` has the shape of ``x``, the result that of ``y``, at each point of ``y``.
+    Shapes: ``v`` has the shape of ``x``, the result that of ``y``, at each point of ``y`` and of
+    dimensions of ``v`` along which ``x`` is the same.
     Errors: GradientError if ``y`` or ``x`` is no float, ShapeError if ``v`` does not fit.
 
     >>> import ostinato as ot
@@ -160,14 +163,17 @@ def jvp(y: Tensor, x: Tensor, v: object) -> Tensor:
     where = place()
     probe = recurrent("probe", y.shape, y.dtype, [Dimension(d) for d in y.node.domain])
     probe[True] = 0.0
-    reverse = grad(_paired(y, probe, "y", where, ()), x)
-    return grad(_paired(reverse, stop_gradient(as_tensor(v)), "x", where, ()), probe)
+    reverse, vector = grad(_paired(y, probe, "y", where, ()), x), stop_gradient(as_tensor(v))
+    apart = {d: twin(d) for d in _further(vector, x) if d in y.node.domain}
+    vector = _at(vector, apart)  # steps of y have one of the vector each: the same, in the end
+    found = grad(_paired(reverse, vector, "x", where, _further(vector, x)), probe)
+    return _at(found, {second: d for d, second in apart.items()})
 
 
 def hvp(loss: Tensor, x: Tensor, v: object) -> Tensor:
     """Return the Hessian-vector product: the derivative of the gradient of a loss along ``v``.
 
-    Shapes: loss (), ``v`` and the result as ``x``.
+    Shapes: loss (), ``v`` and the result as ``x``, which is over the dimensions of ``v`` too.
 
     >>> import ostinato as ot
     >>> x = ot.input("x", shape=(2,))
@@ -176,7 +182,19 @@ def hvp(loss: Tensor, x: Tensor, v: object) -> Tensor:
     [10.0, 6.0]
     """
     vector = stop_gradient(as_tensor(v))
-    return grad(_paired(grad(loss, x), vector, "x", place(), loss.node.domain), x)
+    held = (*loss.node.domain, *_further(vector, x))
+    return grad(_paired(grad(loss, x), vector, "x", place(), held), x)
+
+
+def _at(x: Tensor, steps: Mapping[Dim, Dim]) -> Tensor:
+    """A tensor over other dimensions."""
+    moved = build.read(x.node, tuple((d, expr(other)) for d, other in steps.items()), place())
+    return Tensor(moved, merged(x))
+
+
+def _further(vector: Tensor, x: Tensor) -> tuple[Dim, ...]:
+    """The dimensions of a vector along which ``x`` is the same: there is a derivative for each."""
+    return tuple(d for d in vector.node.domain if d not in x.node.domain)
 
 
 def _paired(y: Tensor, v: object, name: str, where: str, held: tuple[Dim, ...]) -> Tensor:
