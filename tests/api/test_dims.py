@@ -1,5 +1,6 @@
 """Index expressions and conditions."""
 
+import numpy as np
 import pytest
 
 import ostinato as ot
@@ -42,12 +43,24 @@ def test_pythons_minimum_names_the_remedy() -> None:
         _ = 0 < t < 3
 
 
-def test_dividing_by_a_dimension_is_refused() -> None:
-    b, t = ot.dims("b t")
-    with pytest.raises(AffineError, match="positive integer constant"):
-        _ = t // b  # type: ignore[operator]
+def test_dividing_by_zero_is_refused() -> None:
     with pytest.raises(AffineError, match="is divided"):
-        _ = t % 0
+        _ = ot.dims("t") % 0
+
+
+def test_a_remainder_by_an_extent_is_a_position_that_goes_round() -> None:
+    t, b = ot.dims("t b")
+    start, u = ot.input("start", over=b), ot.recurrent("u", over=(t, b))
+    u[0, b] = start
+    u[t + 1, b] = u[t, (b + 1) % b.size] - u[t, (b - 7) % b.size]
+    program = ot.Program(u=u, turn=ot.index(t) // b.size)
+    for size in (1, 5, 37):
+        row = np.arange(size, dtype="float32") ** 2
+        found = program.compile()(start=row, T=7)
+        for k in range(6):
+            at = found["u"][k]
+            assert np.array_equal(found["u"][k + 1], np.roll(at, -1) - np.roll(at, 7))
+        assert np.array_equal(found["turn"].ravel()[:7], np.arange(7) // size)
 
 
 def test_a_product_of_dimensions_is_no_index() -> None:

@@ -31,11 +31,6 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         errors.AffineError,
         "an index is divided (`%`) by -3\n  Divide by a positive integer constant.",
     ),
-    "a division by an extent": (
-        lambda: t // t.size,
-        errors.AffineError,
-        "an index is divided (`//`) by T\n  Divide by a positive integer constant.",
-    ),
     "a dimension that x does not have": (
         lambda: x.at(b=0),
         errors.DomainError,

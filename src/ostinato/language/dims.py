@@ -111,14 +111,26 @@ class IndexExpression(AtPoint):
     def __rtruediv__(self, other: float) -> Tensor:
         return other / self.value()
 
-    def __floordiv__(self, by: int) -> IndexExpression:
-        if lift(by) is None:
-            return cast(IndexExpression, self.value() // by)
+    @overload
+    def __floordiv__(self, by: int) -> IndexExpression: ...
+    @overload
+    def __floordiv__(self, by: IndexExpression) -> Tensor: ...
+    @overload
+    def __floordiv__(self, by: float) -> Tensor: ...
+    def __floordiv__(self, by: IndexExpression | float) -> IndexExpression | Tensor:
+        if not is_integer(by):  # by an extent too: the value at the point, for computed positions
+            return self.value() // by
         return IndexExpression(index.floordiv(self.expr, _divisor(by, "//")))
 
-    def __mod__(self, by: int) -> IndexExpression:
-        if lift(by) is None:
-            return cast(IndexExpression, self.value() % by)
+    @overload
+    def __mod__(self, by: int) -> IndexExpression: ...
+    @overload
+    def __mod__(self, by: IndexExpression) -> Tensor: ...
+    @overload
+    def __mod__(self, by: float) -> Tensor: ...
+    def __mod__(self, by: IndexExpression | float) -> IndexExpression | Tensor:
+        if not is_integer(by):
+            return self.value() % by
         return IndexExpression(index.mod(self.expr, _divisor(by, "%")))
 
     def __invert__(self) -> Tensor:
@@ -365,8 +377,8 @@ def lift_condition(value: object) -> Cond | None:
     return None
 
 
-def _divisor(by: object, sign: str) -> int:
-    if is_integer(by) and by > 0:
+def _divisor(by: int, sign: str) -> int:
+    if by > 0:
         return int(by)
     fact = f"an index is divided (`{sign}`) by {by}"
     raise AffineError(fact, "Divide by a positive integer constant.", place())
