@@ -117,7 +117,7 @@ class IndexExpression(AtPoint):
     def __floordiv__(self, by: IndexExpression) -> Tensor: ...
     @overload
     def __floordiv__(self, by: float) -> Tensor: ...
-    def __floordiv__(self, by: IndexExpression | float) -> IndexExpression | Tensor:
+    def __floordiv__(self, by: IndexExpression | float | np.integer) -> IndexExpression | Tensor:
         if not is_integer(by):  # by an extent too: the value at the point, for computed positions
             return self.value() // by
         return IndexExpression(index.floordiv(self.expr, _divisor(by, "//")))
@@ -128,7 +128,7 @@ class IndexExpression(AtPoint):
     def __mod__(self, by: IndexExpression) -> Tensor: ...
     @overload
     def __mod__(self, by: float) -> Tensor: ...
-    def __mod__(self, by: IndexExpression | float) -> IndexExpression | Tensor:
+    def __mod__(self, by: IndexExpression | float | np.integer) -> IndexExpression | Tensor:
         if not is_integer(by):
             return self.value() % by
         return IndexExpression(index.mod(self.expr, _divisor(by, "%")))
