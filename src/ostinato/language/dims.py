@@ -112,23 +112,19 @@ class IndexExpression(AtPoint):
         return other / self.value()
 
     @overload
-    def __floordiv__(self, by: int | np.integer) -> IndexExpression: ...
+    def __floordiv__(self, by: int) -> IndexExpression: ...
     @overload
     def __floordiv__(self, by: IndexExpression) -> Tensor: ...
-    @overload
-    def __floordiv__(self, by: float) -> Tensor: ...
-    def __floordiv__(self, by: IndexExpression | float | np.integer) -> IndexExpression | Tensor:
+    def __floordiv__(self, by: IndexExpression | int) -> IndexExpression | Tensor:
         if not is_integer(by):  # by an extent too: the value at the point, for computed positions
             return self.value() // by
         return IndexExpression(index.floordiv(self.expr, _divisor(by, "//")))
 
     @overload
-    def __mod__(self, by: int | np.integer) -> IndexExpression: ...
+    def __mod__(self, by: int) -> IndexExpression: ...
     @overload
     def __mod__(self, by: IndexExpression) -> Tensor: ...
-    @overload
-    def __mod__(self, by: float) -> Tensor: ...
-    def __mod__(self, by: IndexExpression | float | np.integer) -> IndexExpression | Tensor:
+    def __mod__(self, by: IndexExpression | int) -> IndexExpression | Tensor:
         if not is_integer(by):
             return self.value() % by
         return IndexExpression(index.mod(self.expr, _divisor(by, "%")))
