@@ -11,7 +11,7 @@ import ostinato as ot
 from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.codegen.planning.arena import layout, sizes_bytes
 from ostinato.codegen.planning.plan import Plan
-from ostinato.codegen.systems.tile import balanced_width
+from ostinato.codegen.systems.tile_choice import balanced_width
 from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import optimize_pdg, plan_of
 from ostinato.language.tensor import Tensor

@@ -1,6 +1,6 @@
 """Strip-mining: forms of statements, loads at tiles, widths."""
 
-from ostinato.codegen.systems.tile import default_width
+from ostinato.codegen.systems.tile_choice import default_width
 from ostinato.pdg.condition import ALWAYS, equal, every
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, Cases, number

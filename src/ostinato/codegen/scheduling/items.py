@@ -40,11 +40,14 @@ class Item:
     def is_stuck(self) -> bool:
         return bool(self.inner) and not self.options
 
-    def preferred(self, forced: frozenset[Dim]) -> Heading:
-        """The loop to open around the component, or the heading of a straight run."""
+    def preferred(self, forced: frozenset[Dim], last: frozenset[Dim] = frozenset()) -> Heading:
+        """The loop to open around the component, or the heading of a straight run.
+
+        Of parallel loops those over ``last`` stand inside others.
+        """
         pulled = [h for d, h in self.options.items() if d in forced]
         free = [h for h in self.options.values() if h.sign == "any"]
         kept = [h for h in free if not any(h.dim in u.main.reduced for u in self.units)]
-        parallel = [h for h in free if h.parallel]
+        parallel = sorted((h for h in free if h.parallel), key=lambda h: h.dim in last)
         ranked = [*pulled, *parallel, *kept, *free, *self.options.values()]
         return ranked[0] if ranked else STRAIGHT

@@ -21,7 +21,7 @@ from ostinato.codegen.scheduling.items import Header, Heading, Item
 from ostinato.codegen.scheduling.leaves import leaf_nodes
 from ostinato.codegen.target import Target
 from ostinato.pdg.errors import CycleError
-from ostinato.pdg.index import Dim, dims_of
+from ostinato.pdg.index import Dim, Extent, dims_of, expr, symbols
 
 
 class Unordered(Exception):
@@ -45,6 +45,7 @@ class Scheduler:
     sizes: Sizes
     target: Target
     ends_early: Callable[[Dim], bool]  # whether a loop may end before its last step
+    points: frozenset[Dim] = frozenset()  # the tiles of one point
     spreads: bool = False  # whether work leaves loops over steps where tiles may be few
     wishes: list[Dim] = field(default_factory=list[Dim])  # the loops over which it would be spread
 
@@ -57,7 +58,8 @@ class Scheduler:
         """
         deps, items = self.ordered(units, deps, done)
         forced = self.forced(items, done)
-        headers: list[Heading] = [item.preferred(forced) for item in items]
+        last = self.points - self.many()
+        headers: list[Heading] = [item.preferred(forced, last) for item in items]
         of = {u.name: k for k, item in enumerate(items) for u in item.units}
         edges = [
             Edge(of[d.producer.name], of[d.consumer.name], d)
@@ -158,17 +160,30 @@ class Scheduler:
         """Dims that carry a component with tiles inside: they draw their neighbours in.
 
         Otherwise the neighbours' histories would grow with the run. So does the outermost dim that
-        carries calls of Python: what they give can then be seen while the loop runs.
+        carries calls of Python: what they give can then be seen while the loop runs. A parallel
+        loop stands around such a loop, unless each of its steps waits for a fold over tiles.
         """
         out: set[Dim] = set()
         for item in items:
-            parallel = any(h.parallel for h in item.options.values())
+            folded = any(u.main.reduced & (self.tiles - self.points) for u in item.units)
+            parallel = any(h.parallel for h in item.options.values()) and not folded
             tiled = any((set(u.main.result_dims) - done) & self.tiles for u in item.units)
             serial = [d for d in item.options if d not in self.tiles]
             calls = not done and any(u.main.kind == "host" for u in item.units)
             if (tiled or calls) and serial and not parallel:
                 out.add(serial[0])
         return frozenset(out)
+
+    def many(self) -> frozenset[Dim]:
+        """The dims that are known to have enough points for all workers."""
+        hinted = self.sizes.hints
+        known = (
+            d
+            for d in self.points
+            if all(isinstance(x, Extent) and x.name in hinted for x in symbols(d.extent))
+        )
+        least = self.target.usual_workers
+        return frozenset(d for d in known if self.sizes.steps(expr(d.extent)) >= least)
 
 
 def _merge(a: Heading, b: Heading) -> tuple[Heading, ...]:

@@ -13,21 +13,19 @@ its tiles one after the other.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isqrt
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from ostinato.codegen.ir.partial_sums import GROUPED, ROW, TILES, groups_of
-from ostinato.codegen.ir.scc import components
-from ostinato.codegen.ir.system import Axis, Load, Statement, System, loads
+from ostinato.codegen.ir.partial_sums import GROUPED, groups_of
+from ostinato.codegen.ir.system import Axis, Load, Statement, System
 from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.ir.values import Rewrite
+from ostinato.codegen.systems.carried import carried_dims
 from ostinato.codegen.systems.prepare import needed
+from ostinato.codegen.systems.tile_choice import chosen_tiles, sums, typical
 from ostinato.codegen.target import Target
-from ostinato.machine.profile import TYPICAL_EXTENT
-from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, floordiv, minimum, mod, symbols
+from ostinato.pdg.index import Dim, Expr, expr, floordiv, minimum, mod
 
 Form = Literal["lane", "split", "whole"]
 
@@ -107,261 +105,47 @@ class Tile:
 class Tiled:
     """Statements over tiles, the loop spans of all dims (in order), and the parallel ones.
 
-    ``pieces`` gives what replaces a tiled dim, the most significant index first.
+    ``pieces`` gives what replaces a tiled dim, the most significant index first. ``points`` are
+    parallel dims too, without tiles: see `TileChoice`.
     """
 
     statements: dict[str, Statement]
     spans: dict[Dim, Span]
     tiles: frozenset[Dim]
     pieces: dict[Dim, tuple[Dim, ...]]
+    points: frozenset[Dim] = frozenset()
 
 
 def tile(system: System, widths: Mapping[str, int], workers: int, target: Target) -> Tiled:
     """Split every dim that some statement has as a lane; loads follow their tensors."""
     statements = needed(system.statements, system.outputs.values())
+    system = replace(system, statements=statements)
     carried = carried_dims(statements)
-    serial = serial_dims(statements, carried)
-    lanes = {name: _lanes(s, carried[name] | serial) for name, s in statements.items()}
-    chosen = _chosen(lanes, system.hints, _nearest(system), target)
-    tiles: dict[Dim, Tile] = {}
-    for d in _dims(chosen):
-        own = [s for name, s in statements.items() if chosen[name] == d]
-        has_steps = _has_steps(d, own, carried)
-        width = widths.get(d.name, 0)
-        width = width or _width(d, own, system.hints, workers, has_steps, target)
-        tiles[d] = _tile(d, own, width, groups_of(_typical(d, system.hints)))
+    choice = chosen_tiles(system, widths, workers, target)
+    lanes = choice.lanes
+    tiles = {
+        d: _tile(d, [s for n, s in statements.items() if lanes[n] == d], width, system.hints)
+        for d, width in choice.widths.items()
+    }
     forms: dict[str, dict[Dim, Form]] = {
-        name: {d: _form(s, d, chosen[name], carried[name]) for d in tiles if d in s.dims}
+        name: {d: _form(s, d, lanes[name], carried[name]) for d in tiles if d in s.dims}
         for name, s in statements.items()
     }
     return Tiled(
         {name: _rewritten(s, forms, statements, tiles) for name, s in statements.items()},
         _spans(statements, tiles),
-        frozenset(t.parallel for t in tiles.values()),
+        choice.points.union(t.parallel for t in tiles.values()),
         {d: t.pieces for d, t in tiles.items()},
+        choice.points,
     )
 
 
-def _dims(chosen: Mapping[str, Dim | None]) -> list[Dim]:
-    return sorted({d for d in chosen.values() if d}, key=lambda d: d.serial)
-
-
-def carried_dims(statements: Mapping[str, Statement]) -> dict[str, frozenset[Dim]]:
-    """For every statement the dims along which its component reads other points.
-
-    What an outer loop carries binds no dim inside it: all rows of the step before may be read.
-    """
-    return {
-        name: frozenset(dims)
-        for group, inner in _components(frozenset(statements), _reads(statements))
-        for dims in [_carriers(group, inner)]
-        for name in group
-    }
-
-
-class Read(NamedTuple):
-    """A read between two statements: along which dims, and how far back where that is fixed."""
-
-    reader: str
-    tensor: str
-    back: Mapping[Dim, int | None]
-
-
-def _reads(statements: Mapping[str, Statement]) -> list[Read]:
-    return [
-        Read(name, load.tensor, _back(load, statements[load.tensor], s))
-        for name, s in statements.items()
-        for _, value in s.clauses
-        for load in loads(value)
-    ]
-
-
-def _back(load: Load, producer: Statement, reader: Statement) -> dict[Dim, int | None]:
-    out: dict[Dim, int | None] = {}
-    for d, e in zip(producer.result_dims, load.dims, strict=True):
-        here = e.as_dim() == d  # nearly always
-        gap = expr(0) if here else expr(d) - e
-        out[d] = gap.const if gap.is_const and d in reader.dims else None
-    return out
-
-
-def _components(
-    names: frozenset[str], reads: Sequence[Read]
-) -> Iterator[tuple[list[str], list[Read]]]:
-    """Statements that need each other, with the reads between them."""
-    succ: dict[str, list[str]] = {name: [] for name in sorted(names)}
-    for r in reads:
-        succ[r.tensor].append(r.reader)
-    groups = components(list(succ), succ)
-    of = {name: k for k, group in enumerate(groups) for name in group}
-    inside: list[list[Read]] = [[] for _ in groups]
-    for r in reads:
-        if of[r.reader] == of[r.tensor]:
-            inside[of[r.reader]].append(r)
-    yield from zip(groups, inside, strict=True)
-
-
-def _carriers(group: Sequence[str], reads: Sequence[Read]) -> set[Dim]:
-    """The dims of the loops that carry a component, from the outermost one inwards."""
-    moved = {d: None for r in reads for d, back in r.back.items() if back != 0}
-    for dim in moved:
-        backs = [back for r in reads if (back := r.back.get(dim)) is not None]
-        for sign in (1, -1) if len(backs) == len(reads) else ():
-            gaps = [back * sign for back in backs]
-            if min(gaps) < 0 or not any(gaps):
-                continue
-            rest = [r for r, gap in zip(reads, gaps, strict=True) if not gap]
-            inner = (_carriers(*part) for part in _components(frozenset(group), rest))
-            return {dim}.union(*inner)
-    return set(moved)
-
-
-def serial_dims(
-    statements: Mapping[str, Statement], carried: Mapping[str, frozenset[Dim]]
-) -> frozenset[Dim]:
-    """The dims whose every step waits for a fold over rows, such as training iterations.
-
-    Nested loops, such as minibatches in epochs, count with a fold of any kind. Such loops are the
-    outermost ones: what is computed inside them needs no history of the run, and its results can be
-    read while it runs. So nothing is tiled along them.
-    """
-    out: set[Dim] = set()
-    for name, s in statements.items():
-        if s.reduced & (s.lanes - carried[name]) or (s.reduced and len(carried[name]) > 1):
-            out |= carried[name]
-    return frozenset(out)
-
-
-def _lanes(statement: Statement, carried: frozenset[Dim]) -> frozenset[Dim]:
-    """The lanes that may become tiles: an arg fold keeps its position along a whole axis."""
-    if statement.kind in ("input", "host"):
-        return frozenset()
-    taken = statement.reduced if statement.fold.startswith("arg") else frozenset[Dim]()
-    return statement.lanes - carried - taken
-
-
-def _nearest(system: System) -> Counter[Dim]:
-    """The dims along which arguments and results lie point by point, and how many do."""
-    ends = {*system.inputs.values(), *system.outputs.values()}
-    dims = (system.statements[name].result_dims for name in ends)
-    return Counter(found[-1] for found in dims if found)
-
-
-def _chosen(
-    lanes: Mapping[str, frozenset[Dim]],
-    hints: Mapping[str, int],
-    near: Counter[Dim],
-    target: Target,
-) -> dict[str, Dim | None]:
-    """One lane per statement: the dim that serves most statements, unless known to be short.
-
-    Of dims that serve equally many it is the one whose rows lie side by side in memory.
-    """
-
-    def is_short(dim: Dim) -> bool:
-        hinted = _hinted(dim, hints)
-        return hinted is not None and hinted < target.tiles.narrowest
-
-    chosen: dict[str, Dim | None] = dict.fromkeys(lanes)
-    left = {name for name, found in lanes.items() if found}
-    while left:
-        votes = Counter(d for name in left for d in lanes[name])
-        best = min(votes, key=lambda d: (is_short(d), -votes[d], -near[d], d.serial))
-        for name in [n for n in left if best in lanes[n]]:
-            chosen[name] = best
-            left.discard(name)
-    return chosen
-
-
-def _hinted(dim: Dim, hints: Mapping[str, int]) -> int | None:
-    """The typical extent of a dim, as far as hints tell it."""
-    if isinstance(dim.extent, Extent):
-        return hints.get(dim.extent.name)
-    values: dict[Dim | Extent, int] = {Extent(name): size for name, size in hints.items()}
-    return evaluate(dim.extent, values) if symbols(dim.extent) <= values.keys() else None
-
-
-def _typical(dim: Dim, hints: Mapping[str, int]) -> int:
-    """What the extent of a dim usually is; 0 where that follows from another dim."""
-    usual = {x.name: TYPICAL_EXTENT for x in symbols(dim.extent) if isinstance(x, Extent)}
-    return _hinted(dim, {**usual, **hints}) or 0
-
-
-def _tile(dim: Dim, own: Sequence[Statement], width: int, groups: int) -> Tile:
+def _tile(dim: Dim, own: Sequence[Statement], width: int, hints: Mapping[str, int]) -> Tile:
     """The tiles of a dim along which ``own`` statements run, in groups where sums are large."""
+    groups = groups_of(typical(dim, hints))
     alone = all(s.reduced <= {dim} | {a.index for a in s.axes} for s in own if dim in s.reduced)
-    group = Dim(f"{dim.name}_g") if alone and _sums(dim, own) >= GROUPED else None
+    group = Dim(f"{dim.name}_g") if alone and sums(dim, own) >= GROUPED else None
     return Tile(dim, width, Dim(f"{dim.name}_o"), Dim(f"{dim.name}_i"), group, groups)
-
-
-def _sums(dim: Dim, own: Sequence[Statement]) -> int:
-    """The numbers in the partial sums of a tile."""
-    return sum(_row(s, s.reduced) for s in own if dim in s.reduced)
-
-
-def _has_steps(dim: Dim, own: Sequence[Statement], carried: Mapping[str, frozenset[Dim]]) -> bool:
-    """Whether a tile runs a loop that adds to the same sums at every step, such as time."""
-    outside = {d for s in own if dim in s.reduced for d in s.result_dims}
-    return any((carried[s.name] & {*s.dims}) - outside for s in own)
-
-
-def _width(
-    dim: Dim,
-    own: Sequence[Statement],
-    hints: Mapping[str, int],
-    workers: int,
-    has_steps: bool,
-    target: Target,
-) -> int:
-    """The rows per tile; one that ``has_steps``, a loop of its own, keeps all of them near."""
-    tiles = target.tiles
-    is_narrow = max(map(_row, own), default=1) <= target.lanes
-    beside = tiles.rows_beside(max((_row(s) for s in own if s.kind == "matmul"), default=0))
-    enough = _typical(dim, hints) >= tiles.adding * TILES
-    if enough and not has_steps and _sums(dim, own) >= GROUPED:
-        beside = max(beside, tiles.adding)
-    widest, steps = max(tiles.narrow if is_narrow else tiles.usual, beside), _hinted(dim, hints)
-    if not symbols(dim.extent):
-        workers = TILES  # without a hint no result depends on the number of threads
-    if steps is None:
-        return max(tiles.usual, beside)
-    lines = sum(_row(s) for s in own if dim not in s.reduced)
-    widest = max(widest, balanced_width(steps, lines, _sums(dim, own), workers, target))
-    return default_width(steps, workers, widest, tiles.narrowest)
-
-
-def _row(s: Statement, without: frozenset[Dim] = frozenset()) -> int:
-    """The numbers that a row of a statement holds; a run-time size counts as many."""
-    count = 1
-    for axis in s.axes:
-        if axis.index not in without:
-            count *= axis.pad.const if axis.pad.is_const else ROW + 1
-    return count
-
-
-def balanced_width(steps: int, line: int, sums: int, workers: int, target: Target) -> int:
-    """The rows per tile with which partial sums and tiles of every worker take least memory.
-
-    A row has ``line`` numbers, the partial sums of a tile have ``sums``. Where sums of the usual
-    tiles fit into the caches, or tiles would not, nothing is to be won: the answer is small.
-    """
-    usual, line = target.tiles.usual, max(1, line)
-    if sums * steps < target.far_bytes // 4 * usual:
-        return usual
-    return max(usual, min(isqrt(sums * steps // (workers * line)), target.near_bytes // 4 // line))
-
-
-def default_width(steps: int, workers: int, widest: int, narrowest: int) -> int:
-    """The rows per tile for a dim of about ``steps``: workers should have equally many tiles.
-
-    >>> [default_width(steps, 2, 32, 8) for steps in (1, 40, 64, 96, 4096)]
-    [1, 24, 32, 24, 32]
-    """
-    if steps < narrowest:
-        return steps
-    rounds = -(-steps // (workers * widest))
-    share = -(-steps // (workers * rounds))
-    return min(widest, -(-share // narrowest) * narrowest)
 
 
 def _form(statement: Statement, dim: Dim, lane: Dim | None, carried: frozenset[Dim]) -> Form:

@@ -21,8 +21,9 @@ from ostinato.codegen.ir.extents import Sizes
 from ostinato.codegen.ir.partial_sums import TILES
 from ostinato.codegen.ir.system import Axis, Load, Statement, System, fresh, loads
 from ostinato.codegen.ir.values import Rewrite
+from ostinato.codegen.systems.carried import carried_dims, serial_dims
 from ostinato.codegen.systems.equation_cost import point_ns
-from ostinato.codegen.systems.tile import balanced_width, carried_dims, serial_dims
+from ostinato.codegen.systems.tile_choice import balanced_width
 from ostinato.codegen.target import Target
 from ostinato.machine.cost_model import REFERENCE
 from ostinato.pdg.functions import POSITIONS

@@ -1,0 +1,199 @@
+"""Which dims are tiled, for which statements, and how wide: by the work, and by known extents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isqrt
+
+from ostinato.codegen.ir.partial_sums import GROUPED, ROW, TILES
+from ostinato.codegen.ir.system import Statement, System, loads
+from ostinato.codegen.systems.carried import carried_dims, serial_dims
+from ostinato.codegen.target import Target
+from ostinato.machine.profile import TYPICAL_EXTENT
+from ostinato.pdg.index import Dim, Extent, dims_of, evaluate, symbols
+
+ALONE = 0.5  # of the elements of the vectors of a point are used, or more
+
+
+@dataclass(frozen=True)
+class TileChoice:
+    """The lane of every statement (None: it has none), the rows per tile, and the ``points``.
+
+    Each point of such a dim is work for one worker as it is, without a tile: its statements fill
+    vectors by themselves, and others, tiled along another dim, have it as a loop.
+    """
+
+    lanes: dict[str, Dim | None]
+    widths: dict[Dim, int]
+    points: frozenset[Dim]
+
+
+def chosen_tiles(
+    system: System, widths: Mapping[str, int], workers: int, target: Target
+) -> TileChoice:
+    """Choose tiles for a system at its hints; ``widths`` gives some by the names of dims."""
+    statements = system.statements
+    carried = carried_dims(statements)
+    serial = serial_dims(statements, carried)
+    lanes = {name: _lanes(s, carried[name] | serial) for name, s in statements.items()}
+    chosen = _chosen(lanes, system, target)
+    found: dict[Dim, int] = {}
+    points: set[Dim] = set()
+    for d in sorted({d for d in chosen.values() if d}, key=lambda d: d.serial):
+        own = [s for name, s in statements.items() if chosen[name] == d]
+        beside = [n for n, other in chosen.items() if other not in (None, d)]
+        crossed = any(d in statements[n].dims and d not in carried[n] for n in beside)
+        if crossed and d.name not in widths and _fills_vectors(d, own, target):
+            points.add(d)
+            continue
+        has_steps = _has_steps(d, own, carried)
+        width = widths.get(d.name, 0)
+        found[d] = width or _width(d, own, system.hints, workers, has_steps, target)
+    lanes_left = {name: None if d in points else d for name, d in chosen.items()}
+    return TileChoice(lanes_left, found, frozenset(points))
+
+
+def _fills_vectors(dim: Dim, own: Sequence[Statement], target: Target) -> bool:
+    """Whether a point of a dim is enough work, and gains nothing from other points beside it."""
+    rows = [_row(s) for s in own]
+    vectors = sum(-(-row // target.lanes) for row in rows)
+    is_much = sum(rows) >= max(target.alone_elements, ALONE * vectors * target.lanes)
+    return is_much and not any(dim in _sharing(s) for s in own)
+
+
+def _sharing(s: Statement) -> frozenset[Dim]:
+    """The dims whose points share an operand of a product, or add up in it."""
+    if s.kind != "matmul":
+        return frozenset()
+    operands = [
+        frozenset[Dim]().union(*map(dims_of, x.dims)) for _, v in s.clauses for x in loads(v)
+    ]
+    return frozenset(s.dims) - frozenset.intersection(*operands) | s.reduced & frozenset(s.dims)
+
+
+def _lanes(statement: Statement, carried: frozenset[Dim]) -> frozenset[Dim]:
+    """The lanes that may become tiles: an arg fold keeps its position along a whole axis."""
+    if statement.kind in ("input", "host"):
+        return frozenset()
+    taken = statement.reduced if statement.fold.startswith("arg") else frozenset[Dim]()
+    return statement.lanes - carried - taken
+
+
+def _nearest(system: System) -> Counter[Dim]:
+    """The dims along which arguments and results lie point by point, and how many do."""
+    ends = {*system.inputs.values(), *system.outputs.values()}
+    dims = (system.statements[name].result_dims for name in ends)
+    return Counter(found[-1] for found in dims if found)
+
+
+def _chosen(
+    lanes: Mapping[str, frozenset[Dim]], system: System, target: Target
+) -> dict[str, Dim | None]:
+    """One lane per statement, a dim that is not known to be short.
+
+    Of such it is the one whose rows share the operands of most products, then the one that serves
+    most statements, then the one whose rows lie side by side in memory.
+    """
+    near, statements = _nearest(system), system.statements
+
+    def is_short(dim: Dim) -> bool:
+        hinted = _hinted(dim, system.hints)
+        return hinted is not None and hinted < target.tiles.narrowest
+
+    chosen: dict[str, Dim | None] = dict.fromkeys(lanes)
+    sharing = {name: _sharing(statements[name]) & found for name, found in lanes.items()}
+    left = {name for name, found in lanes.items() if found}
+    while left:
+        votes = Counter(d for name in left for d in lanes[name])
+        shares = Counter(d for name in left for d in sharing[name])
+        best = min(votes, key=lambda d: (is_short(d), -shares[d], -votes[d], -near[d], d.serial))
+        for name in [n for n in left if best in lanes[n]]:
+            chosen[name] = best
+            left.discard(name)
+    return chosen
+
+
+def _hinted(dim: Dim, hints: Mapping[str, int]) -> int | None:
+    """The typical extent of a dim, as far as hints tell it."""
+    if isinstance(dim.extent, Extent):
+        return hints.get(dim.extent.name)
+    values: dict[Dim | Extent, int] = {Extent(name): size for name, size in hints.items()}
+    return evaluate(dim.extent, values) if symbols(dim.extent) <= values.keys() else None
+
+
+def typical(dim: Dim, hints: Mapping[str, int]) -> int:
+    """What the extent of a dim usually is; 0 where that follows from another dim."""
+    usual = {x.name: TYPICAL_EXTENT for x in symbols(dim.extent) if isinstance(x, Extent)}
+    return _hinted(dim, {**usual, **hints}) or 0
+
+
+def sums(dim: Dim, own: Sequence[Statement]) -> int:
+    """The numbers in the partial sums of a tile."""
+    return sum(_row(s, s.reduced) for s in own if dim in s.reduced)
+
+
+def _has_steps(dim: Dim, own: Sequence[Statement], carried: Mapping[str, frozenset[Dim]]) -> bool:
+    """Whether a tile runs a loop that adds to the same sums at every step, such as time."""
+    outside = {d for s in own if dim in s.reduced for d in s.result_dims}
+    return any((carried[s.name] & {*s.dims}) - outside for s in own)
+
+
+def _width(
+    dim: Dim,
+    own: Sequence[Statement],
+    hints: Mapping[str, int],
+    workers: int,
+    has_steps: bool,
+    target: Target,
+) -> int:
+    """The rows per tile; one that ``has_steps``, a loop of its own, keeps all of them near."""
+    tiles = target.tiles
+    is_narrow = max(map(_row, own), default=1) <= target.lanes
+    beside = tiles.rows_beside(max((_row(s) for s in own if s.kind == "matmul"), default=0))
+    enough = typical(dim, hints) >= tiles.adding * TILES
+    if enough and not has_steps and sums(dim, own) >= GROUPED:
+        beside = max(beside, tiles.adding)
+    widest, steps = max(tiles.narrow if is_narrow else tiles.usual, beside), _hinted(dim, hints)
+    if not symbols(dim.extent):
+        workers = TILES  # without a hint no result depends on the number of threads
+    if steps is None:
+        return max(tiles.usual, beside)
+    lines = sum(_row(s) for s in own if dim not in s.reduced)
+    widest = max(widest, balanced_width(steps, lines, sums(dim, own), workers, target))
+    return default_width(steps, workers, widest, tiles.narrowest)
+
+
+def _row(s: Statement, without: frozenset[Dim] = frozenset()) -> int:
+    """The numbers that a row of a statement holds; a run-time size counts as many."""
+    count = 1
+    for axis in s.axes:
+        if axis.index not in without:
+            count *= axis.pad.const if axis.pad.is_const else ROW + 1
+    return count
+
+
+def balanced_width(steps: int, line: int, sums: int, workers: int, target: Target) -> int:
+    """The rows per tile with which partial sums and tiles of every worker take least memory.
+
+    A row has ``line`` numbers, the partial sums of a tile have ``sums``. Where sums of the usual
+    tiles fit into the caches, or tiles would not, nothing is to be won: the answer is small.
+    """
+    usual, line = target.tiles.usual, max(1, line)
+    if sums * steps < target.far_bytes // 4 * usual:
+        return usual
+    return max(usual, min(isqrt(sums * steps // (workers * line)), target.near_bytes // 4 // line))
+
+
+def default_width(steps: int, workers: int, widest: int, narrowest: int) -> int:
+    """The rows per tile for a dim of about ``steps``: workers should have equally many tiles.
+
+    >>> [default_width(steps, 2, 32, 8) for steps in (1, 40, 64, 96, 4096)]
+    [1, 24, 32, 24, 32]
+    """
+    if steps < narrowest:
+        return steps
+    rounds = -(-steps // (workers * widest))
+    share = -(-steps // (workers * rounds))
+    return min(widest, -(-share // narrowest) * narrowest)
