@@ -257,18 +257,22 @@ class _Walk:
         total = 0.0
         for tree in trees:
             if isinstance(tree, Loop):
-                length, inner = middle(tree.span, point)
-                if length:
-                    self.needed.enter(tree.span)
-                    steps = _some(tree.span, inner, length)
-                    times = (self.trees(tree.body, at) for at in steps)
-                    each = self.profile.point_ns + sum(times) / len(steps)
-                    waiting = waiting_ns(tree, self.plan.statements, self.cost)
-                    total += length * max(each, waiting)
+                total += self.loop(tree, point)
             else:
                 part = self.needed.part(tree, point)
                 total += part * self.leaves.time(tree, point) if part else 0.0
         return total
+
+    def loop(self, loop: Loop, point: Point) -> float:
+        length, inner = middle(loop.span, point)
+        part = self.needed.part(loop, point) if length else 0.0
+        if not part:
+            return 0.0
+        self.needed.enter(loop.span)
+        steps = _some(loop.span, inner, length)
+        times = sum(self.trees(loop.body, at) for at in steps) / len(steps)
+        waiting = waiting_ns(loop, self.plan.statements, self.cost)
+        return length * max(part * self.profile.point_ns + times, part * waiting)
 
 
 def _some(span: Span, middle: Point, length: int) -> list[Point]:

@@ -19,7 +19,7 @@ from ostinato.codegen.ir.system import (
     Value,
     children,
 )
-from ostinato.codegen.ir.tree import Calling, Contraction, Fill, Leaf, Nest, Span, Sweep
+from ostinato.codegen.ir.tree import Calling, Contraction, Fill, Leaf, Nest, Span, Sweep, Tree
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
@@ -46,8 +46,8 @@ class Needed:
         """Say that what is asked for next lies in this loop."""
         self.spans[span.dim] = span
 
-    def part(self, leaf: Leaf, point: Mapping[Dim | Extent, int]) -> float:
-        """The part of the steps around a leaf at which it runs, between 0 and 1.
+    def part(self, leaf: Tree, point: Mapping[Dim | Extent, int]) -> float:
+        """The part of the steps around a leaf or a loop at which it runs, between 0 and 1.
 
         Conditions on several dims count as independent, at the middles of the other loops.
         """

@@ -51,13 +51,14 @@ from ostinato.codegen.loops.expression import (
 from ostinato.codegen.loops.statements import Block, Break, Kind, Let, Remark
 from ostinato.codegen.loops.statements import Function as LoopFunction
 from ostinato.codegen.masks.early_exits import End
-from ostinato.codegen.masks.guards import guard_of
+from ostinato.codegen.masks.guards import guard_of, untested
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.planning.show import show_value
 from ostinato.codegen.systems.axes import operands
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
-from ostinato.pdg.condition import ALWAYS
+from ostinato.pdg.bounds import conjuncts
+from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Expr, Extent, expr, product
 from ostinato.pdg.plaintext import plain
@@ -128,17 +129,19 @@ def stored(plan: Plan) -> tuple[str, ...]:
     return tuple(n for n, s in found if s.place in ("global", "local"))
 
 
-def emit_tree(tree: Tree, function: Function, out: Block) -> None:
-    """Write a loop with its body, or a leaf where it is needed."""
-    guard = guard_of(tree, function.plan.guards)
+def emit_tree(
+    tree: Tree, function: Function, out: Block, held: frozenset[Cond] = frozenset()
+) -> None:
+    """Write a loop with its body, or a leaf, where it is needed; ``held`` are tests around it."""
+    guard = untested(guard_of(tree, function.plan.guards), held)
     if guard == ALWAYS:
-        _emit_tree(tree, function, out)
+        _emit_tree(tree, function, out, held)
         return
     with out.when(condition(guard, function.dims)), function.block():
-        _emit_tree(tree, function, out)
+        _emit_tree(tree, function, out, held.union(conjuncts(guard)))
 
 
-def _emit_tree(tree: Tree, function: Function, out: Block) -> None:
+def _emit_tree(tree: Tree, function: Function, out: Block, held: frozenset[Cond]) -> None:
     match tree:
         case Loop(span, reverse, _, body):
             end = function.plan.ends.get(tree)
@@ -148,7 +151,7 @@ def _emit_tree(tree: Tree, function: Function, out: Block) -> None:
                 for place, inner in enumerate(body):
                     if end and end.place == place:
                         emit_end(end, tree, function, out)
-                    emit_tree(inner, function, out)
+                    emit_tree(inner, function, out, held)
         case Nest():
             emit_nest(tree, function, out)
         case Contraction():

@@ -21,9 +21,10 @@ from ostinato.codegen.ir.system import (
     loads,
 )
 from ostinato.codegen.ir.tree import Contraction, Kernel, Loop, leaves
-from ostinato.codegen.masks.early_exits import End
+from ostinato.codegen.masks.early_exits import End, is_known
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.systems.masked_sums import mask_of
+from ostinato.pdg.condition import Cond
 from ostinato.pdg.constant import Scalar
 from ostinato.pdg.index import Dim, expr
 
@@ -34,6 +35,7 @@ def dead_rows(
     storage: Mapping[str, Storage],
     ends: Mapping[Loop, End],
     outputs: frozenset[str],
+    guards: Mapping[str, Cond],
 ) -> dict[str, Load]:
     """For products that need the rows alone for which a mask holds: the mask, at their point."""
     shared = {kept.shares for kept in storage.values() if kept.shares}
@@ -46,7 +48,8 @@ def dead_rows(
             continue
         seen = _Seen(statements, outputs, mask, loop.dim)
         for leaf, _, _ in leaves(loop.body[end.place :]):
-            if isinstance(leaf, Contraction) and seen.only_by_living(leaf):
+            known = is_known(mask.name, leaf, guards)
+            if isinstance(leaf, Contraction) and known and seen.only_by_living(leaf):
                 assert leaf.m is not None, "it has rows"
                 found[leaf.statement] = seen.here(leaf.m.index)
     return found

@@ -22,8 +22,10 @@ from ostinato.codegen.ir.system import (
     loads,
 )
 from ostinato.codegen.ir.tree import Kernel, Loop, Tree, computed, leaves
+from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
-from ostinato.pdg.condition import ALWAYS, equal
+from ostinato.pdg.bounds import conjuncts
+from ostinato.pdg.condition import ALWAYS, Cond, equal
 from ostinato.pdg.constant import Scalar
 from ostinato.pdg.functions import POSITIONS, fold_unit
 from ostinato.pdg.index import Dim, expr
@@ -55,8 +57,9 @@ def early_ends(
     statements: Mapping[str, Statement],
     storage: Mapping[str, Storage],
     outputs: frozenset[str],
+    guards: Mapping[str, Cond],
 ) -> dict[Loop, End]:
-    """How each loop that may end early does so."""
+    """How each loop that may end early does so; its mask is known wherever it runs."""
     runs = [run for k in kernels for run in _runs(k.body, frozenset(k.outer))]
     masks = [s for s in statements.values() if s.kind == "map" and s.dtype == "bool"]
     facts = _Facts(statements, storage, outputs)
@@ -65,7 +68,8 @@ def early_ends(
         for dim in mask.result_dims if runs else ():
             if not facts.never_returns(mask, dim):
                 continue
-            ends = {r: e for r in runs if r.loop not in found and (e := facts.end(r, mask, dim))}
+            known = [r for r in runs if is_known(mask.name, r.loop, guards)]
+            ends = {r: e for r in known if r.loop not in found and (e := facts.end(r, mask, dim))}
             while ends:  # loops that end together, until none relies on one that does not
                 sound = {r: e for r, e in ends.items() if facts.is_sound(r, mask, dim, [*ends])}
                 if len(sound) == len(ends):
@@ -73,6 +77,12 @@ def early_ends(
                 ends = sound
             found |= {r.loop: e for r, e in ends.items()}
     return found
+
+
+def is_known(mask: str, tree: Tree, guards: Mapping[str, Cond]) -> bool:
+    """Whether a mask is computed wherever a loop or a leaf runs."""
+    asked = conjuncts(guards.get(mask, ALWAYS))
+    return asked == (ALWAYS,) or {*asked} <= {*conjuncts(guard_of(tree, guards))}
 
 
 def ends_rows(statements: Mapping[str, Statement], dim: Dim) -> bool:

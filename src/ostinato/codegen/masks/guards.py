@@ -8,9 +8,10 @@ counts as needed.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from ostinato.codegen.ir.extents import Spans
+from ostinato.codegen.ir.scc import components
 from ostinato.codegen.ir.system import Axis, Load, Statement
 from ostinato.codegen.ir.tree import Calling, Loop, Tree, computed
 from ostinato.codegen.ir.values import guarded_loads
@@ -28,10 +29,10 @@ from ostinato.pdg.condition import (
     substitute_cond,
 )
 from ostinato.pdg.extra_dims import twin
-from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr, floordiv, mod
 
-ROUNDS = 12  # each carries conditions one reader further at least; any number of them is right
 MOST = 3  # alternatives that are worth a test
+Reads = Mapping[str, Sequence[tuple[Statement, Load, Cond]]]  # who reads a tensor, and when
 
 
 def guards(
@@ -43,16 +44,58 @@ def guards(
         for load, cond in guarded_loads(reader):
             readers[load.tensor].append((reader, load, _simplified(cond)))
     free = {n for n, s in statements.items() if s.kind not in ("input", "host")} - outputs
+    reads: dict[str, list[str]] = {n: [] for n in statements}
+    for name in free:
+        for reader, _, _ in readers[name]:
+            reads[reader.name].append(name)
     found: dict[str, Cond] = {}
-    for _ in range(ROUNDS):
-        before = dict(found)
-        for name in reversed([n for n in statements if n in free]):
-            asked = _asked(statements[name], readers[name], found, spans)
-            if asked != ALWAYS:
-                found[name] = asked
-        if found == before:
-            break
+    for group in components(list(statements)[::-1], reads):
+        if len(group) > 1 or group[0] in reads[group[0]]:
+            found |= _together(group, statements, readers, found, spans)
+        elif group[0] in free:
+            found[group[0]] = _asked(statements[group[0]], readers[group[0]], found, spans)
+    return {name: cond for name, cond in found.items() if cond != ALWAYS}
+
+
+def _together(
+    group: Sequence[str],
+    statements: Mapping[str, Statement],
+    readers: Reads,
+    known: Mapping[str, Cond],
+    spans: Spans,
+) -> dict[str, Cond]:
+    """The conditions of statements that need each other.
+
+    Who is asked from outside asks the others, and these ask again: a condition that does not come
+    back as it was is given up, so that this ends. What is left holds wherever anybody asks.
+    """
+    found: dict[str, Cond] = {}
+    todo = [name for name in group if any(r.name not in group for r, _, _ in readers[name])]
+    asks: dict[str, list[str]] = {name: [] for name in group}
+    for name in group:
+        for reader, _, _ in readers[name]:
+            if reader.name in asks and name not in asks[reader.name]:
+                asks[reader.name].append(name)
+    while todo:
+        name = todo.pop()
+        s, every_reader = statements[name], readers[name]
+        outside = [r for r in every_reader if r[0].name not in asks]
+        parts = [_asked(s, outside, known, spans)] if outside else []
+        inside = [r for r in every_reader if r[0].name in found]
+        parts += [_asked(s, [r], found, spans) for r in inside]
+        wanted = reduce(_common, parts)
+        if name in found:
+            wanted = _common(found[name], wanted)
+        if found.get(name) != wanted:
+            found[name] = wanted
+            todo += [other for other in asks[name] if other not in todo]
     return found
+
+
+def _common(a: Cond, b: Cond) -> Cond:
+    """What two conditions both say, as far as they spell it alike."""
+    said = conjuncts(b)
+    return every(*(c for c in conjuncts(a) if c in said))
 
 
 @lru_cache(maxsize=4096)
@@ -61,10 +104,22 @@ def _simplified(cond: Cond) -> Cond:
 
 
 def guard_of(tree: Tree, known: Mapping[str, Cond]) -> Cond:
-    """Where a leaf is needed; a loop is run in any case, and so is Python's own."""
-    if isinstance(tree, Loop | Calling):
+    """Where a leaf is needed, or all of a loop; what calls Python is run in any case."""
+    if not known or isinstance(tree, Calling):
         return ALWAYS
+    if isinstance(tree, Loop):
+        inside = (_without_dim(guard_of(inner, known), tree.dim) for inner in tree.body)
+        return reduce(_common, inside)
     return _any([known.get(name, ALWAYS) for name in computed(tree)])
+
+
+def _without_dim(cond: Cond, dim: Dim) -> Cond:
+    return every(*(c for c in conjuncts(cond) if dim not in cond_symbols(c)))
+
+
+def untested(guard: Cond, held: frozenset[Cond]) -> Cond:
+    """What of a condition is still to be tested where others hold."""
+    return every(*(c for c in conjuncts(guard) if c not in held))
 
 
 def _any(conds: Sequence[Cond]) -> Cond:
@@ -102,6 +157,10 @@ def _seen(s: Statement, reader: Statement, load: Load, cond: Cond, spans: Spans)
             inner[index] = expr(dim) - e.const
             if index in axes and axes[index].size != spans[dim].hi:
                 asked += _within(axes[index])
+        elif (strided := _strided(e)) and strided[0] not in inner and strided[0] in reader.dims:
+            index, stride = strided
+            inner[index] = floordiv(expr(dim) - e.const, stride)
+            fixed.append(equal(mod(expr(dim) - e.const, stride), 0))
     taken = {x for c in asked for x in cond_symbols(c)}.union(s.result_dims, reader.dims)
     elsewhere: dict[Dim, Expr] = {}
     for dim in s.result_dims:
@@ -112,6 +171,13 @@ def _seen(s: Statement, reader: Statement, load: Load, cond: Cond, spans: Spans)
     moved = [substitute_cond(c, {**elsewhere, **inner}) for c in asked]
     found = _simplified(_without([*moved, *fixed], s))
     return every(*(c for c in conjuncts(found) if not _is_nearly_all(c)))
+
+
+def _strided(e: Expr) -> tuple[Dim, int] | None:
+    """The index and the distance of a read of every second, third, ... step."""
+    if len(e.terms) != 1 or not isinstance(e.terms[0][0], Dim) or e.terms[0][1] < 2:
+        return None
+    return e.terms[0][0], e.terms[0][1]
 
 
 def _beyond(dim: Dim, taken: Container[Dim | Extent]) -> Dim:

@@ -68,7 +68,8 @@ def plan(system: System, options: PlanOptions) -> Plan:
     needed = run.optional("guards", {}, guards, statements, outputs, spans)
     driven = run.made("kernels", drive(trees, statements, storage, deps, target, outputs, run))
     whole = [k for k in driven.kernels if not k.sliced]
-    ends = run.optional("early exits", {}, early_ends, whole, statements, storage, outputs)
+    places = statements, storage, outputs
+    ends = run.optional("early exits", {}, early_ends, whole, *places, needed)
     alive = (driven, storage, deps, held, outputs)
     facts = (driven.kernels, statements, storage)
     made = Plan(
@@ -91,7 +92,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
         dict(tiled.pieces),
         same=found.same,
         ends=ends,
-        living=run.optional("dead rows", {}, dead_rows, *facts, ends, outputs),
+        living=run.optional("dead rows", {}, dead_rows, *facts, ends, outputs, needed),
         begun=run.optional("first products", {}, beginnings, *facts, needed, ends),
         without=run.without,
     )

@@ -33,10 +33,11 @@ from ostinato.codegen.ir.tree import (
 )
 from ostinato.codegen.ir.tree import Call as KernelCall
 from ostinato.codegen.masks.early_exits import End
-from ostinato.codegen.masks.guards import guard_of
+from ostinato.codegen.masks.guards import guard_of, untested
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.systems.masked_sums import factors, mask_of
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
+from ostinato.pdg.bounds import conjuncts
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.functions import FUNCTIONS
 from ostinato.pdg.index import Expr, expr
@@ -91,15 +92,17 @@ def show_trees(
     depth: int = 0,
     needed: Mapping[str, Cond] | None = None,
     ends: Mapping[Loop, End] | None = None,
+    held: frozenset[Cond] = frozenset(),
 ) -> Iterator[str]:
-    """Loops and leaves, one line each; leaves that are not always needed below a condition."""
+    """Loops and leaves, one line each, below a condition where they are not always needed."""
     for tree in trees:
         if isinstance(tree, Nest) and not active(tree):
             continue
-        guard = guard_of(tree, needed or {})
+        guard = untested(guard_of(tree, needed or {}), held)
         if guard != ALWAYS:
             yield _line(depth, f"if {guard}:")
-        yield from _tree(tree, statements, depth + (guard != ALWAYS), needed, ends or {})
+        here = held.union(conjuncts(guard))
+        yield from _tree(tree, statements, depth + (guard != ALWAYS), needed, ends or {}, here)
 
 
 def _tree(
@@ -108,13 +111,14 @@ def _tree(
     depth: int,
     needed: Mapping[str, Cond] | None,
     ends: Mapping[Loop, End],
+    held: frozenset[Cond],
 ) -> Iterator[str]:
     match tree:
         case Loop(span, reverse, parallel, body):
             note = f"    # while any of {ends[tree].mask}" if tree in ends else ""
             head = _head("parallel" if parallel else "for", span, reverse)
             yield _line(depth, f"{head}{note}")
-            yield from show_trees(body, statements, depth + 1, needed, ends)
+            yield from show_trees(body, statements, depth + 1, needed, ends, held)
         case Fill(tensor):
             yield _line(depth, f"{tensor} = unit of {statements[tensor].fold}")
         case Calling(name):
