@@ -59,6 +59,7 @@ from ostinato.codegen.systems.axes import operands
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.bounds import conjuncts
 from ostinato.pdg.condition import ALWAYS, Cond
+from ostinato.pdg.constant import Scalar
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Expr, Extent, expr, product
 from ostinato.pdg.plaintext import plain
@@ -266,7 +267,7 @@ def emit_end(end: End, loop: Loop, function: Function, out: Block) -> None:
     for axis in mask.result_axes:
         function.dims.setdefault(axis.index, function.names.fresh(axis.index.name))
     body = Body(function, frozenset(a.index for a in mask.result_axes))
-    found = function.load(end.mask, body.offset(_element(end, loop, function, expr(loop.dim))))
+    found = function.load(end.mask, body.offset(_element(mask, loop, expr(loop.dim))))
     out.extend(body.hoisted)
     out.let(any_, Constant(False))
     with ExitStack() as stack:
@@ -275,30 +276,32 @@ def emit_end(end: End, loop: Loop, function: Function, out: Block) -> None:
             stack.enter_context(out.loop(function.dims[axis.index], size))
         out.let(any_, binary("|", any_, found))
     with out.when(Not(Name(any_))):
-        if end.fills:
-            _fill(end, loop, function, out)
+        for tensor, value in end.fills:
+            _fill(function.statement(tensor), value, loop, function, out)
         out.add(Break())
 
 
-def _fill(end: End, loop: Loop, function: Function, out: Block) -> None:
-    """Write the steps of the mask that are not computed."""
-    mask, later = function.statement(end.mask), Dim("later")
+def _fill(s: Statement, value: Scalar, loop: Loop, function: Function, out: Block) -> None:
+    """Write the steps of a tensor that are not computed, this one and later ones."""
+    later, slots = Dim("later"), function.storage(s.name).slots
     name = function.dims[later] = function.names.fresh("later")
-    body = Body(function, frozenset((later, *(a.index for a in mask.result_axes))))
-    offset = body.offset(_element(end, loop, function, expr(later)))
-    last = expression(loop.span.hi, function.dims)
+    for axis in s.result_axes:
+        function.dims.setdefault(axis.index, function.names.fresh(axis.index.name))
+    body = Body(function, frozenset((later, *(a.index for a in s.result_axes))))
+    offset = body.offset(_element(s, loop, expr(later)))
+    many = any(slot.dim == loop.dim and slot.kind == "full" for slot in slots)
     out.extend(body.hoisted)
     with ExitStack() as stack:
-        first = binary("+", function.dims[loop.dim], 1)
+        first = Name(function.dims[loop.dim])
+        last = expression(loop.span.hi, function.dims) if many else binary("+", first, 1)
         stack.enter_context(out.loop(name, first, last))
-        for axis in mask.result_axes:
+        for axis in s.result_axes:
             size = expression(axis.pad, function.dims)
             stack.enter_context(out.loop(function.dims[axis.index], size))
-        out.add(function.store(end.mask, offset, calls.literal(False, "bool")))
+        out.add(function.store(s.name, offset, calls.literal(value, s.dtype)))
 
 
-def _element(end: End, loop: Loop, function: Function, step: Expr) -> Load:
-    """The mask's element at a step, for the rows that the loops give."""
-    s = function.statement(end.mask)
+def _element(s: Statement, loop: Loop, step: Expr) -> Load:
+    """An element of a tensor at a step, for the rows that the loops give."""
     dims = tuple(step if d == loop.dim else expr(d) for d in s.result_dims)
     return Load(s.name, dims, tuple(expr(a.index) for a in s.result_axes), s.dtype)

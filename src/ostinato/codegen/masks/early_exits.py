@@ -3,13 +3,14 @@
 A mask such as "the episode goes on" is a tensor of booleans that never turn true again. The loop
 over its steps may end at the first step at which it is false for all rows of the tile, if what the
 loop computes afterwards is nothing: folds would combine units, and values would be read under the
-mask only, or by loops that end at the same step. What is left of the mask itself is filled.
+mask only, or by loops that end at the same step. What is left of the mask itself is filled, and so
+is what has one value wherever the mask is false, such as an output that is 0 beyond the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.ir.system import (
     Call,
@@ -28,19 +29,20 @@ from ostinato.pdg.bounds import conjuncts
 from ostinato.pdg.condition import ALWAYS, Cond, equal
 from ostinato.pdg.constant import Scalar
 from ostinato.pdg.functions import POSITIONS, fold_unit
-from ostinato.pdg.index import Dim, expr
+from ostinato.pdg.index import Dim, dims_of, expr
 
 
 @dataclass(frozen=True, slots=True)
 class End:
     """A loop ends before this part of its body where a mask is false for all rows.
 
-    ``fills`` says that the loop computes the mask, whose later steps must still be written.
+    ``fills`` are the tensors of which this step and later ones must still be written, each with
+    the value that it has there.
     """
 
     mask: str
     place: int
-    fills: bool
+    fills: tuple[tuple[str, Scalar], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,12 @@ def early_ends(
             known = [r for r in runs if is_known(mask.name, r.loop, guards)]
             ends = {r: e for r in known if r.loop not in found and (e := facts.end(r, mask, dim))}
             while ends:  # loops that end together, until none relies on one that does not
-                sound = {r: e for r, e in ends.items() if facts.is_sound(r, mask, dim, [*ends])}
+                fills = {r: facts.fills(r, mask, dim, [*ends]) for r in ends}
+                sound = {r: e for r, e in ends.items() if fills[r] is not None}
                 if len(sound) == len(ends):
                     break
                 ends = sound
-            found |= {r.loop: e for r, e in ends.items()}
+            found |= {r.loop: replace(e, fills=e.fills + (fills[r] or ())) for r, e in ends.items()}
     return found
 
 
@@ -109,8 +112,10 @@ class _Facts:
     storage: Mapping[str, Storage]
     outputs: frozenset[str]
     readers: dict[str, list[tuple[Statement, Load]]] = field(init=False)
+    shared: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.shared = frozenset(kept.shares for kept in self.storage.values())
         self.readers = {name: [] for name in self.statements}
         for s in self.statements.values():
             for load in (x for _, value in s.clauses for x in loads(value)):
@@ -156,28 +161,52 @@ class _Facts:
             asks = any(
                 r.name in run.names and _is_here(x, mask) for r, x in self.readers[mask.name]
             )
-            return End(mask.name, 0, False) if asks and kind == "full" else None
+            return End(mask.name, 0) if asks and kind == "full" else None
         for place, tree in enumerate(run.loop.body):
             if not isinstance(tree, Loop) and mask.name in computed(tree) and kind != "circular":
-                return End(mask.name, place + 1, kind == "full")
+                later: tuple[tuple[str, Scalar], ...] = ((mask.name, False),)
+                return End(mask.name, place + 1, later if kind == "full" else ())
         return None
 
     # ------------------------------------------------------------ what later steps would do
 
-    def is_sound(self, run: _Run, mask: Statement, dim: Dim, ends: Sequence[_Run]) -> bool:
-        """Whether nothing sees that the steps of a loop after its end are missing."""
-        for name in run.names - {mask.name}:
+    def fills(
+        self, run: _Run, mask: Statement, dim: Dim, ends: Sequence[_Run]
+    ) -> tuple[tuple[str, Scalar], ...] | None:
+        """What is to be written for the steps after the end of a loop; None: it runs them."""
+        out: list[tuple[str, Scalar]] = []
+        for name in sorted(run.names - {mask.name}):
             s = self.statements[name]
             if s.kind == "host":
-                return False
+                return None
             if dim in s.reduced:
                 if not self._adds_nothing(s, mask):
-                    return False
-            elif name in self.outputs or not all(
-                self._is_unseen(s, reader, load, mask, ends) for reader, load in self.readers[name]
+                    return None
+                continue
+            readers = self.readers[name] if name not in self.outputs else None
+            if readers is not None and all(
+                self._is_unseen(s, reader, load, mask, ends) for reader, load in readers
             ):
-                return False
-        return True
+                continue
+            value = self._left(run, s, mask, dim)
+            if value is None:
+                return None
+            out.append((name, value))
+        return tuple(out)
+
+    def _left(self, run: _Run, s: Statement, mask: Statement, dim: Dim) -> Scalar | None:
+        """What a tensor holds at all steps after the end, if its memory is there to hold it."""
+        kept = self.storage.get(s.name)
+        if s.kind != "map" or kept is None or kept.place == "register":
+            return None
+        alone = not kept.shares and s.name not in self.shared
+        kinds = [slot.kind for slot in kept.slots if slot.dim == dim]
+        if not alone or "circular" in kinds or not run.around.issuperset(s.result_dims):
+            return None
+        if not kinds or _varying(s):
+            return None
+        value = self._off(Load(s.name, tuple(map(expr, s.result_dims)), (), s.dtype), mask)
+        return None if value is None else _as(value, s.dtype)
 
     def _adds_nothing(self, s: Statement, mask: Statement) -> bool:
         """Whether the terms of a fold are its unit where the mask is false."""
@@ -259,6 +288,21 @@ class _Facts:
                 return all(read.get(d) == e for d, e in zip(mask.result_dims, dims, strict=True))
             case _:
                 return False
+
+
+def _varying(s: Statement) -> frozenset[Dim]:
+    """The dims that sizes of the axes of a tensor depend on, beyond its own."""
+    sizes = (dims_of(a.pad) for a in s.result_axes)
+    return frozenset[Dim]().union(*sizes)
+
+
+def _as(value: Scalar, dtype: str) -> Scalar | None:
+    """A value in a type; None for bits of 16 that are no number."""
+    if dtype == "uint16" and value != 0:
+        return None
+    if dtype == "bool":
+        return bool(value)
+    return float(value) if "float" in dtype else int(value)
 
 
 def _is_here(load: Load, s: Statement) -> bool:
