@@ -17,6 +17,7 @@ from ostinato.compiler.options import Options, Request, options_from, target_of
 from ostinato.compiler.pipeline import build, code_digest
 from ostinato.compiler.remarks import left_out
 from ostinato.compiler.results import Beside, Results
+from ostinato.compiler.variants import Variant, Variants
 from ostinato.language.dims import is_integer
 from ostinato.language.shown import is_a, shown
 from ostinato.language.surface import declare_class
@@ -65,12 +66,17 @@ class Compiled:
     [1.0, 3.0, 6.0]
     """
 
-    def __init__(
-        self, executable: Executable, takes: Signature, beside: Beside, request: Request
-    ) -> None:
-        self.executable, self._signature, self._beside = executable, takes, beside
-        self._request = request
+    def __init__(self, variants: Variants, takes: Signature, beside: Beside) -> None:
+        self._variants, self._signature, self._beside = variants, takes, beside
         self._alike: Alike | None = None
+
+    @property
+    def executable(self) -> Executable:
+        """What runs where no extent is short."""
+        return self._variants.usual.executable
+
+    def _at(self, bound: Bound) -> Executable:
+        return self._variants.at(bound.extents).executable
 
     def __call__(self, check_finite: object = False, **arguments: object) -> Results:
         """Return every output, shaped (extents of its domain in declaration order, then shape).
@@ -83,7 +89,7 @@ class Compiled:
         seen = self._alike.bind(arguments) if self._alike is not None else None
         bound = self._bind(arguments, calling_place()) if seen is None else self._bound(seen)
         try:
-            arrays = self.executable.run(bound, bool(check_finite))
+            arrays = self._at(bound).run(bound, bool(check_finite))
         except MemoryLimitError as error:
             raise error.at(calling_place()) from None
         return Results(arrays, self._beside.lengths)
@@ -127,12 +133,13 @@ class Compiled:
         dim = over if isinstance(over, str) else over.name
         lengths = self._beside.lengths
         steps, given = _pauses(every, resume, where)
+        executable = self._at(bound)
         if not steps and given is None:
-            return _announced(Stream(self.executable, dim, bound, bool(check_finite), lengths))
+            return _announced(Stream(executable, dim, bound, bool(check_finite), lengths))
         try:
             identity = self._identity(dim, bound)
             state = identity.state({}, 0) if given is None else identity.accepted(given)
-            return PausedStream(self.executable, bound, state, steps, bool(check_finite), lengths)
+            return PausedStream(executable, bound, state, steps, bool(check_finite), lengths)
         except (ArgumentError, CheckpointError) as error:
             raise error.at(where) from None
 
@@ -141,7 +148,7 @@ class Compiled:
 
         Errors: ArgumentError if its loop cannot be left and entered again.
         """
-        artifact = self.executable.artifact
+        artifact = self._at(bound).artifact
         fact = f"a stream over `{dim}` has no states: "
         if artifact.interface.calls:
             names = ", ".join(sorted({f"`{f.name}`" for f in self._beside.hosts.values()}))
@@ -150,7 +157,7 @@ class Compiled:
         if not is_live(artifact, dim):
             remedy = "Leave out `every` and `resume`, or ask for other outputs."
             raise ArgumentError(f"{fact}its outputs do not come out of one outermost loop", remedy)
-        target = target_of(self._request.options.target)
+        target = target_of(self._variants.usual.request.options.target)
         constants = [array.tobytes() for _, array in sorted(artifact.constants.items())]
         about = artifact.source, code_digest(), repr(target), target.digest()
         program = programs.digest(*about, *constants)
@@ -171,9 +178,10 @@ class Compiled:
         True
         """
         bound = self._bind(arguments, calling_place())
-        log = self.executable.log(bound.extents)
-        found = Results(self.executable.run(bound, log=log), self._beside.lengths)
-        return self.executable.profile(log, bound.extents, found)
+        executable = self._at(bound)
+        log = executable.log(bound.extents)
+        found = Results(executable.run(bound, log=log), self._beside.lengths)
+        return executable.profile(log, bound.extents, found)
 
     def profiled_stream(
         self, over: Dimension | str, check_finite: object = False, **arguments: object
@@ -183,11 +191,12 @@ class Compiled:
         Errors: as `stream`; ArgumentError if the profile is asked for before.
         """
         bound = self._streamed(over, arguments, calling_place())
-        dim, log = over if isinstance(over, str) else over.name, self.executable.log(bound.extents)
+        executable = self._at(bound)
+        dim, log = over if isinstance(over, str) else over.name, executable.log(bound.extents)
         lengths = self._beside.lengths
-        made = Stream(self.executable, dim, bound, bool(check_finite), lengths, log)
+        made = Stream(executable, dim, bound, bool(check_finite), lengths, log)
         stream = _announced(made)
-        return stream, lambda: self.executable.profile(log, bound.extents, {})
+        return stream, lambda: executable.profile(log, bound.extents, {})
 
     def _streamed(
         self, over: Dimension | str, arguments: Mapping[str, object], where: str
@@ -209,15 +218,18 @@ class Compiled:
         raise ArgumentError(fact, f"Pass arguments by name: run({name}=...).", where)
 
     def explain(self, **extents: int) -> Explanation:
-        """What was compiled; memory is that of the given extents, or of the last run."""
+        """What was compiled for the given extents, or ran last, with its memory there."""
         title = ", ".join(n for n in self.executable.artifact.domains if not n.startswith(UNSEEN))
         sizes = self._signature.sized(extents, calling_place()) if extents else None
-        found = self.executable.explain(sizes)
-        return replace(found, title=title, draw=partial(_drawn, self._request))
+        taken = self._variants.at(sizes) if sizes else self._variants.last
+        found = taken.executable.explain(sizes)
+        why = taken.why if self.executable.artifact.short else ""
+        return replace(found, title=title, variant=why, draw=partial(_drawn, taken.request))
 
     def certificate(self, path: str | Path) -> None:
         """Write down what rewriting and scheduling did, as a file that ``ostinato verify`` checks.
 
+        It is of the variant for any extents.
         Errors: CertificateError if the file cannot be written.
         """
         from ostinato.certificate.document import write
@@ -225,7 +237,8 @@ class Compiled:
 
         where = calling_place()
         try:
-            write(certificate_of(self._request, self.executable), Path(path))
+            usual = self._variants.usual
+            write(certificate_of(usual.request, usual.executable), Path(path))
         except CertificateError as error:
             raise error.at(where) from None
 
@@ -284,6 +297,26 @@ def compile_program(
         pdg, claims = checked(pdg, beside.notes)
     for note in left_out(beside.notes, chosen.does_check("values")):
         warnings.warn(note, stacklevel=user_level())
+    usual = _made(Request(pdg, rules, chosen), claims)
+    for note in usual.executable.artifact.explanation.notes:
+        warnings.warn(note, stacklevel=user_level())
+    return Compiled(Variants(usual, partial(_hinted, usual.request, claims)), takes, beside)
+
+
+def _hinted(request: Request, claims: tuple[Claim, ...], hints: Mapping[str, int]) -> Variant:
+    """The same program for further hints."""
+    options = request.options
+    return _made(
+        replace(request, options=replace(options, hints={**options.hints, **hints})), claims
+    )
+
+
+def _made(request: Request, claims: tuple[Claim, ...]) -> Variant:
+    """A compilation, from the cache if an equal one was made before.
+
+    Errors: CycleError.
+    """
+    pdg, rules, chosen = request.pdg, request.rules, request.options
     key = _key(pdg, rules, chosen)
     artifact = programs.load(key)
     with _team(pdg, chosen) if artifact is None else nullcontext() as team:
@@ -298,11 +331,8 @@ def compile_program(
             directory = programs.store(key, artifact)
         else:
             directory = programs.directory_of(key)
-        for note in artifact.explanation.notes:
-            warnings.warn(note, stacklevel=user_level())
         artifact = replace(artifact, claims=claims)  # their texts are no part of the key
-        executable = Executable(artifact, directory, key, chosen.threads, making)
-    return Compiled(executable, takes, beside, Request(pdg, rules, chosen))
+        return Variant(Executable(artifact, directory, key, chosen.threads, making), request)
 
 
 def _team(pdg: Pdg, options: Options) -> AbstractContextManager[Team | None]:

@@ -22,7 +22,7 @@ from ostinato.machine.profile import Profile
 from ostinato.pdg.expansion import expanded
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half_storage import encoded
-from ostinato.pdg.index import Dim, Expr, dims_of, expr, upper_bound
+from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr, upper_bound
 from ostinato.pdg.invariants import debug
 from ostinato.pdg.node import Input, Node, Pdg
 from ostinato.pdg.pass_record import with_added
@@ -148,6 +148,7 @@ def assemble(
         words=Words(*WORDS),
         memory_limit=options.memory_limit,
         explanation=_explanation(optimized, plan, source, texts, times, profile),
+        short={d.extent.name: n for d, n in plan.short.items() if isinstance(d.extent, Extent)},
     )
 
 

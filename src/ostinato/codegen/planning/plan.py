@@ -90,6 +90,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
         options.exact,
         {outer: dim for dim, (outer, *_) in tiled.pieces.items()},
         dict(tiled.pieces),
+        tiled.short,
         same=found.same,
         ends=ends,
         living=run.optional("dead rows", {}, dead_rows, *facts, ends, outputs, needed),

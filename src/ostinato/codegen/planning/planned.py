@@ -43,7 +43,8 @@ class Plan:
     are not needed at every point; ``ends`` the loops that stop where nothing lives any more,
     ``living`` the products that pass over dead rows before that, by the mask of their rows;
     ``begun`` the products that need no zeros to add to, by the loop whose first turn begins them.
-    ``tiles`` gives the indices of every tiled dim, the most significant first.
+    ``tiles`` gives the indices of every tiled dim, the most significant first, ``short`` how many
+    points of a dim are too few for its tiles.
     With ``checked`` its kernels compare every address with bounds. Emission leaves out the passes
     named in ``without``.
     """
@@ -62,6 +63,7 @@ class Plan:
     exact: bool = False
     pieces: dict[Dim, Dim] = field(default_factory=dict[Dim, Dim])  # tile -> the dim it is of
     tiles: dict[Dim, tuple[Dim, ...]] = field(default_factory=dict[Dim, tuple[Dim, ...]])
+    short: dict[Dim, int] = field(default_factory=dict[Dim, int])
     changes: tuple[str, ...] = ()  # what was done to keep less, in words
     same: Mapping[str, str] = field(default_factory=dict[str, str])  # not computed -> its equal
     ends: dict[Loop, End] = field(default_factory=dict[Loop, End])

@@ -14,7 +14,7 @@ its tiles one after the other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ostinato.codegen.ir.partial_sums import GROUPED, groups_of
@@ -106,7 +106,8 @@ class Tiled:
     """Statements over tiles, the loop spans of all dims (in order), and the parallel ones.
 
     ``pieces`` gives what replaces a tiled dim, the most significant index first. ``points`` are
-    parallel dims too, without tiles: see `TileChoice`.
+    parallel dims too, without tiles, and ``short`` says for which extents others are better: see
+    `TileChoice`.
     """
 
     statements: dict[str, Statement]
@@ -114,6 +115,7 @@ class Tiled:
     tiles: frozenset[Dim]
     pieces: dict[Dim, tuple[Dim, ...]]
     points: frozenset[Dim] = frozenset()
+    short: dict[Dim, int] = field(default_factory=dict[Dim, int])
 
 
 def tile(system: System, widths: Mapping[str, int], workers: int, target: Target) -> Tiled:
@@ -137,6 +139,7 @@ def tile(system: System, widths: Mapping[str, int], workers: int, target: Target
         choice.points.union(t.parallel for t in tiles.values()),
         {d: t.pieces for d, t in tiles.items()},
         choice.points,
+        choice.short,
     )
 
 

@@ -22,12 +22,14 @@ class TileChoice:
     """The lane of every statement (None: it has none), the rows per tile, and the ``points``.
 
     Each point of such a dim is work for one worker as it is, without a tile: its statements fill
-    vectors by themselves, and others, tiled along another dim, have it as a loop.
+    vectors by themselves, and others, tiled along another dim, have it as a loop. ``short`` gives
+    for dims whose extent is unknown how many points are too few for such tiles.
     """
 
     lanes: dict[str, Dim | None]
     widths: dict[Dim, int]
     points: frozenset[Dim]
+    short: dict[Dim, int]
 
 
 def chosen_tiles(
@@ -41,6 +43,7 @@ def chosen_tiles(
     chosen = _chosen(lanes, system, target)
     found: dict[Dim, int] = {}
     points: set[Dim] = set()
+    short: dict[Dim, int] = {}
     for d in sorted({d for d in chosen.values() if d}, key=lambda d: d.serial):
         own = [s for name, s in statements.items() if chosen[name] == d]
         beside = [n for n, other in chosen.items() if other not in (None, d)]
@@ -51,8 +54,18 @@ def chosen_tiles(
         has_steps = _has_steps(d, own, carried)
         width = widths.get(d.name, 0)
         found[d] = width or _width(d, own, system.hints, workers, has_steps, target)
+        if not width and _hinted(d, system.hints) is None:
+            short[d] = _too_few(own, target)
     lanes_left = {name: None if d in points else d for name, d in chosen.items()}
-    return TileChoice(lanes_left, found, frozenset(points))
+    return TileChoice(lanes_left, found, frozenset(points), short)
+
+
+def _too_few(own: Sequence[Statement], target: Target) -> int:
+    """How many rows are too few for tiles of any number: one, or half a vector of wide rows.
+
+    Axes of wide rows lie outside of those of tiles, so that loops over them step over the tile.
+    """
+    return 1 if _is_narrow(own, target) else target.lanes // 2
 
 
 def _fills_vectors(dim: Dim, own: Sequence[Statement], target: Target) -> bool:
@@ -150,12 +163,14 @@ def _width(
 ) -> int:
     """The rows per tile; one that ``has_steps``, a loop of its own, keeps all of them near."""
     tiles = target.tiles
-    is_narrow = max(map(_row, own), default=1) <= target.lanes
     beside = tiles.rows_beside(max((_row(s) for s in own if s.kind == "matmul"), default=0))
     enough = typical(dim, hints) >= tiles.adding * TILES
     if enough and not has_steps and sums(dim, own) >= GROUPED:
         beside = max(beside, tiles.adding)
-    widest, steps = max(tiles.narrow if is_narrow else tiles.usual, beside), _hinted(dim, hints)
+    widest, steps = (
+        max(tiles.narrow if _is_narrow(own, target) else tiles.usual, beside),
+        _hinted(dim, hints),
+    )
     if not symbols(dim.extent):
         workers = TILES  # without a hint no result depends on the number of threads
     if steps is None:
@@ -163,6 +178,10 @@ def _width(
     lines = sum(_row(s) for s in own if dim not in s.reduced)
     widest = max(widest, balanced_width(steps, lines, sums(dim, own), workers, target))
     return default_width(steps, workers, widest, tiles.narrowest)
+
+
+def _is_narrow(own: Sequence[Statement], target: Target) -> bool:
+    return max(map(_row, own), default=1) <= target.lanes
 
 
 def _row(s: Statement, without: frozenset[Dim] = frozenset()) -> int:

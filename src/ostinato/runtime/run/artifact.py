@@ -238,7 +238,8 @@ class Artifact:
     gives the shape at a point of every output whose size follows the point: see `longest`.
     ``constants`` are inputs that the program itself supplies, ``claims`` what every run checks,
     ``price`` what a run is predicted to take, ``profiled`` the driver that stamps time,
-    ``records`` what the kernels do in a run, ``paused`` the driver that runs in parts.
+    ``records`` what the kernels do in a run, ``paused`` the driver that runs in parts. ``short``
+    says up to which value of an extent other tiles are better.
     """
 
     source: str
@@ -258,3 +259,4 @@ class Artifact:
     profiled: Callable[[], Profiled] = unprofiled
     records: Callable[[Mapping[str, int], int], tuple[KernelRecord, ...]] = unrecorded
     paused: Callable[[], Paused] = unpaused
+    short: Mapping[str, int] = field(default_factory=dict[str, int])

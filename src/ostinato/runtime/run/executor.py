@@ -172,7 +172,7 @@ class Executable:
         What is found is kept in ``directory``, if there is one.
         ``threads`` 0 means all cores, or one where that is predicted to be faster.
         """
-        self.artifact, self.key = artifact, key
+        self.artifact, self.key, self.directory = artifact, key, directory
         self._stamping: Stamping | None = None
         self._measured: tuple[Mapping[str, int], tuple[float, ...]] | None = None
         self.threads, self._follows = threads or available_cores(), not threads

@@ -56,6 +56,7 @@ class Explanation:
     profile: str = "default"  # the name of the profile that priced it
     notes: tuple[str, ...] = ()  # what the compiler could not do, and why
     without: tuple[str, ...] = ()  # optimisations that were left out
+    variant: str = ""  # which compilation it is, and why
     title: str = ""
     records: tuple[KernelRecord, ...] = ()  # what each kernel serves, does and takes
     workers: WorkerShares = field(default_factory=WorkerShares)
@@ -70,8 +71,10 @@ class Explanation:
         costs += self.passed_over
         notes = {"notes": "\n".join(self.notes)} if self.notes else {}
         without = {"without": ", ".join(self.without)} if self.without else {}
+        variant = {"variant": self.variant} if self.variant else {}
         return {
             **notes,
+            **variant,
             **without,
             "rules": "\n".join(f"{count:6d}  {name}" for name, count in fired) or "none fired",
             "schedule": self.schedule,

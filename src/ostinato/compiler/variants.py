@@ -1,0 +1,126 @@
+"""The variants of a compiled program: one for any extents, and one for each class of short ones.
+
+A tile has so many rows that vectors are full. Of a batch of a few rows most of a tile would be
+empty, in memory and in every loop over it: such a program is compiled again for its class of
+extents, powers of two, as if they had been given as hints. That takes as long as the first time,
+so it is done where a run is predicted to take a while, when it is first needed.
+
+Which variant runs follows from the extents and the program alone, never from what ran before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ostinato.pdg.errors import OstinatoError
+from ostinato.runtime.disk.sealed import Note
+from ostinato.runtime.run.extent_choices import PREDICTED
+
+if TYPE_CHECKING:
+    from ostinato.compiler.options import Request
+    from ostinato.runtime.run.executor import Executable
+
+VARIANTS = "variants.json"
+WORTH_NS = 250_000.0  # of a run: compiling a variant takes longer than thousands of shorter ones
+USUAL = "one for any extents"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A compilation of a program, and why it is the one for some extents."""
+
+    executable: Executable
+    request: Request
+    why: str = USUAL
+
+
+class Variants:
+    """All variants of one program; ``make`` compiles it with further hints."""
+
+    def __init__(self, usual: Variant, make: Callable[[Mapping[str, int]], Variant]) -> None:
+        """Begin with the one for any extents."""
+        executable = usual.executable
+        self.usual, self._make = usual, make
+        self._made: dict[tuple[tuple[str, int], ...], Variant] = {}
+        self._note = Note(executable.directory, executable.key, VARIANTS)
+        self._known: dict[str, bool] | None = None
+        self._last: tuple[Mapping[str, int], Variant] = ({}, usual)
+
+    @property
+    def last(self) -> Variant:
+        """The one that ran last."""
+        return self._last[1]
+
+    def at(self, extents: Mapping[str, int]) -> Variant:
+        """The variant for extents; the first time it may have to be compiled."""
+        if not self.usual.executable.artifact.short:
+            return self.usual
+        known = self._last
+        if known[0] != extents:
+            known = self._last = (dict(extents), self._found(extents))
+        return known[1]
+
+    def _found(self, extents: Mapping[str, int]) -> Variant:
+        short = short_extents(self.usual.executable.artifact.short, extents)
+        if not short:
+            return self.usual
+        of = ", ".join(f"{name} <= {most}" for name, most in sorted(short.items()))
+        if not self._is_long(extents):
+            why = f"{USUAL}: with {of} it takes less than {WORTH_NS / 1e6:g} ms"
+            return Variant(self.usual.executable, self.usual.request, why)
+        key = tuple(sorted(short.items()))
+        if key not in self._made:
+            self._made[key] = self._compiled(short, of)
+        return self._made[key]
+
+    def _compiled(self, short: Mapping[str, int], of: str) -> Variant:
+        try:
+            made = self._make(short)
+        except OstinatoError as refused:  # the usual one has a schedule
+            why = f"{USUAL}: for {of} there is none, {refused.fact}"
+            return Variant(self.usual.executable, self.usual.request, why)
+        why = f"one for {of}: tiles of more rows would be empty for the most part"
+        return Variant(made.executable, made.request, why)
+
+    def _is_long(self, extents: Mapping[str, int]) -> bool:
+        """Whether a run takes long enough, at the largest extents of the same classes."""
+        if self._known is None:
+            self._known = self._read()
+        largest = {name: power_of_two(n) for name, n in sorted(extents.items())}
+        key = " ".join(f"{name}<={n}" for name, n in largest.items())
+        if key not in self._known:
+            taken = self.usual.executable.artifact.price(largest, 1).get(PREDICTED, 0.0)
+            self._known[key] = taken >= WORTH_NS
+            self._note.write(json.dumps(self._known).encode())
+        return self._known[key]
+
+    def _read(self) -> dict[str, bool]:
+        body = self._note.read()
+        if body is None:
+            return {}
+        try:
+            return {str(key): bool(is_long) for key, is_long in json.loads(body).items()}
+        except (ValueError, AttributeError) as failure:
+            self._note.refuse(failure)
+            return {}
+
+
+def power_of_two(n: int) -> int:
+    """The least power of two that is not less.
+
+    >>> [power_of_two(n) for n in (1, 2, 3, 8, 9)]
+    [1, 2, 4, 8, 16]
+    """
+    return 1 << (n - 1).bit_length()
+
+
+def short_extents(most: Mapping[str, int], extents: Mapping[str, int]) -> dict[str, int]:
+    """The classes of short extents; ``most`` says up to where they are short.
+
+    >>> short_extents({"B": 8}, {"B": 3, "T": 2}), short_extents({"B": 8}, {"B": 9})
+    ({'B': 4}, {})
+    """
+    return {name: power_of_two(extents[name]) for name, at in most.items() if extents[name] <= at}
