@@ -11,6 +11,7 @@ from ostinato.pdg.extra_dims import twin
 from ostinato.pdg.index import Dim, Expr, expr
 from tests.codegen.builder import Builder, V, call, choose, number
 from tests.codegen.compare import assert_right
+from tests.codegen.on_cpu import plan
 
 STEPS = 6
 
@@ -128,3 +129,60 @@ def test_a_second_index_of_the_reader_is_not_mistaken_for_the_first() -> None:
     p.add("y", "t u", "", [(earlier, p("x", t=expr(t) + expr(u))), (ALWAYS, 0.5)])
     p.outputs = ["y"]
     assert_right(p, {"T": STEPS})
+
+
+def inner() -> Builder:
+    """``h`` runs over t at every step i, and ``z`` reads where it ends."""
+    p = Builder("i t", {"j": 4})
+    p.input("x", "i", "j", {"I": STEPS})
+    i, t = p.d["i"], p.d["t"]
+    first = (equal(t, 0), p("x"))
+    p.add("h", "i t", "j", [first, (ALWAYS, p("x"))])
+    p.add("f", "i t", "j", p("h") * 0.5)
+    p.add("h", "i t", "j", [first, (ALWAYS, p("f", i=i, t=expr(t) - 1))])
+    p.add("z", "i", "j", p("h", t=expr(t.extent) - 1))
+    p.outputs = ["y"]
+    return p
+
+
+def test_a_condition_passes_through_what_needs_itself() -> None:
+    p = inner()
+    third = equal(expr(p.d["i"]) % 3, 0)
+    p.add("y", "i", "j", choose(third, p("z"), 0.0))
+    assert needed(p, "y") == dict.fromkeys(("h", "f", "z"), third)
+    assert_right(p, {"I": STEPS, "T": 5})
+
+
+def test_a_condition_on_the_steps_of_a_recurrence_does_not() -> None:
+    p = inner()
+    p.add("y", "i", "j", choose(equal(expr(p.d["t"]) % 2, 0), p("h", t=p.d["t"]), 0.0), over="t")
+    assert needed(p, "y") == {}
+
+
+def test_two_readers_leave_what_both_ask_for() -> None:
+    p = inner()
+    i, t = p.d["i"], p.d["t"]
+    even, early = equal(expr(i) % 2, 0), at_least(expr(i.extent) // 2, i)
+    p.add("y", "i", "j", choose(every(even, early), p("z"), 0.0))
+    p.add("w", "i", "j", choose(even, p("h", t=expr(t.extent) - 1), 0.0))
+    found = needed(p, "y", "w")
+    assert found["h"] == found["f"] == even and found["z"] == every(even, early)
+
+
+def test_a_value_that_is_read_at_every_third_step_is_computed_there_only() -> None:
+    p = Builder("i c", {"j": 4})
+    p.input("x", "i", "j", {"I": STEPS})
+    p.add("f", "i", "j", p("x") * p("x"))
+    p.add("y", "c", "j", p("f", i=3 * expr(p.d["c"]) + 1))
+    p.outputs = ["y"]
+    assert needed(p, "y") == {"f": equal((expr(p.d["i"]) - 1) % 3, 0)}
+    assert_right(p, {"I": STEPS, "C": 2})
+
+
+def test_a_loop_is_left_out_as_a_whole() -> None:
+    p = inner()
+    third = equal(expr(p.d["i"]) % 3, 0)
+    p.add("y", "i", "j", choose(third, p("z"), 0.0))
+    lines = [line.strip() for line in str(plan(p.system())).splitlines()]
+    at = next(k for k, line in enumerate(lines) if line.startswith("for t"))
+    assert lines[at - 1] == f"if {third}:" and not lines[at + 1].startswith("if")

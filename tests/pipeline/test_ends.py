@@ -102,3 +102,61 @@ def test_a_mask_that_goes_on_over_several_steps_back_ends_nothing() -> None:
     program = ot.Program(total=ot.where(lives, s.sum(), 0.0)[:, :].sum())
     assert not any("while any of" in head for head in heads(program))
     equal_to_the_interpreter(program)
+
+
+def stopped(what: str) -> ot.Program:
+    """Something over steps of which few are left before the end."""
+    b, t = ot.dims("b t")
+    s = ot.recurrent("s", (8,), over=(b, t))
+    s[b, 0] = ot.random.uniform((8,), over=b)
+    s[b, t + 1] = ot.tanh(s @ (ot.random.normal((8, 8)) * 0.5)) + 0.1
+    draw = ot.random.uniform(over=(b, t))
+    ot.stop(t, when=draw < 0.4)
+    mean = s.mean()
+    found: dict[str, Tensor] = {
+        "an output": mean,
+        "an output of rows": s,
+        "a sum": mean[b, :].sum(),
+        "the last step": mean[b, -1],
+        "a count": ot.where(mean > 0.5, 1, 2),
+    }
+    return ot.Program(y=found[what])
+
+
+@pytest.mark.parametrize(
+    "what", ["an output", "an output of rows", "a sum", "the last step", "a count"]
+)
+def test_what_is_one_value_after_the_end_is_written_without_its_steps(what: str) -> None:
+    program = stopped(what)
+    computing = [head for head in heads(program) if "while any of" in head]
+    assert len(computing) == len([h for h in heads(program) if "T-1 .. 0" not in h])
+    equal_to_the_interpreter(program)
+
+
+def test_generating_ends_with_the_last_row() -> None:
+    b, t = ot.dims("b t")
+    token = ot.recurrent("token", dtype="int32", over=(b, t))
+    scores = ot.take(ot.random.normal((9, 9)), token, axis=0)
+    token[b, 0] = ot.random.integers(0, 9, over=b)
+    token[b, t + 1] = (scores + ot.random.normal((9,), over=(b, t))).argmax(0)
+    ot.stop(t, when=token == 7)
+    program = ot.Program(token=token)
+    assert all("while any of" in head for head in heads(program))
+    equal_to_the_interpreter(program)
+
+
+def test_a_mask_that_is_needed_at_some_points_ends_the_loops_there() -> None:
+    b, i, t = ot.dims("b i t")
+    s = ot.recurrent("s", over=(b, i, t))
+    s[b, i, 0] = ot.random.uniform(over=(b, i))
+    s[b, i, t + 1] = ot.tanh(2.0 * s) + 0.1
+    ot.stop(t, when=ot.random.uniform(over=(b, i, t)) < 0.4)
+    mean = s[:, i, :].mean()
+    score = ot.recurrent("score", over=i)
+    score[0] = 0.0
+    score[i + 1] = ot.where(i % 3 == 0, mean, score)
+    program = ot.Program(score=score)
+    assert "if (i) % 3 == 0:" in str(program.compile().explain().schedule)
+    expected = program.interpret(**SIZES, I=7, seed=3)["score"]
+    found = program.compile(threads=3)(**SIZES, I=7, seed=3)["score"]
+    np.testing.assert_allclose(found, expected, 1e-4, 1e-5)

@@ -75,6 +75,10 @@ class Compiled:
         """What runs where no extent is short."""
         return self._variants.usual.executable
 
+    @property
+    def _request(self) -> Request:
+        return self._variants.usual.request
+
     def _at(self, bound: Bound) -> Executable:
         return self._variants.at(bound.extents).executable
 
@@ -157,7 +161,7 @@ class Compiled:
         if not is_live(artifact, dim):
             remedy = "Leave out `every` and `resume`, or ask for other outputs."
             raise ArgumentError(f"{fact}its outputs do not come out of one outermost loop", remedy)
-        target = target_of(self._variants.usual.request.options.target)
+        target = target_of(self._request.options.target)
         constants = [array.tobytes() for _, array in sorted(artifact.constants.items())]
         about = artifact.source, code_digest(), repr(target), target.digest()
         program = programs.digest(*about, *constants)
@@ -237,8 +241,7 @@ class Compiled:
 
         where = calling_place()
         try:
-            usual = self._variants.usual
-            write(certificate_of(usual.request, usual.executable), Path(path))
+            write(certificate_of(self._request, self.executable), Path(path))
         except CertificateError as error:
             raise error.at(where) from None
 

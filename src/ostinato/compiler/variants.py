@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ostinato.runtime.run.executor import Executable
 
 VARIANTS = "variants.json"
-WORTH_NS = 250_000.0  # of a run: compiling a variant takes longer than thousands of shorter ones
+WORTH_NS = 100_000.0  # of a run: compiling a variant takes longer than thousands of shorter ones
 USUAL = "one for any extents"
 
 

@@ -7,13 +7,14 @@ counts as needed.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 
 from ostinato.codegen.ir.extents import Spans
 from ostinato.codegen.ir.scc import components
-from ostinato.codegen.ir.system import Axis, Load, Statement
-from ostinato.codegen.ir.tree import Calling, Loop, Tree, computed
+from ostinato.codegen.ir.system import Axis, Load, Statement, loads
+from ostinato.codegen.ir.tree import Calling, Loop, Tree, computed, leaves
 from ostinato.codegen.ir.values import guarded_loads
 from ostinato.pdg.bounds import conjuncts, linear_bounds, simplified
 from ostinato.pdg.condition import (
@@ -32,64 +33,104 @@ from ostinato.pdg.extra_dims import twin
 from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr, floordiv, mod
 
 MOST = 3  # alternatives that are worth a test
-Reads = Mapping[str, Sequence[tuple[Statement, Load, Cond]]]  # who reads a tensor, and when
+Ask = tuple[Statement, Load, Cond]  # a read by a statement, and when it reads
 
 
 def guards(
-    statements: Mapping[str, Statement], outputs: frozenset[str], spans: Spans
+    statements: Mapping[str, Statement],
+    outputs: frozenset[str],
+    spans: Spans,
+    trees: tuple[Tree, ...] = (),
 ) -> dict[str, Cond]:
-    """The condition on its dims under which each statement is needed, where it is not always."""
-    readers: dict[str, list[tuple[Statement, Load, Cond]]] = {n: [] for n in statements}
+    """The condition on its dims under which each statement is computed, where it is not always.
+
+    A leaf of the ``trees`` is run wherever any of its statements is needed: the others get values
+    there that nobody looks at. None of these may be a position to read at.
+    """
+    leaf_of = _leaves_of(statements, trees)
+    members: dict[str, list[str]] = {}
+    for name in statements:
+        members.setdefault(leaf_of[name], []).append(name)
+    kinds = {n: statements[n].kind for n in statements}
+    fixed = {leaf_of[n] for n, kind in kinds.items() if kind in ("input", "host") or n in outputs}
+    asks: dict[str, list[Ask]] = {leaf: [] for leaf in members}
+    reads: dict[str, list[str]] = {leaf: [] for leaf in members}
     for reader in statements.values():
         for load, cond in guarded_loads(reader):
-            readers[load.tensor].append((reader, load, _simplified(cond)))
-    free = {n for n, s in statements.items() if s.kind not in ("input", "host")} - outputs
-    reads: dict[str, list[str]] = {n: [] for n in statements}
-    for name in free:
-        for reader, _, _ in readers[name]:
-            reads[reader.name].append(name)
-    found: dict[str, Cond] = {}
-    for group in components(list(statements)[::-1], reads):
-        if len(group) > 1 or group[0] in reads[group[0]]:
-            found |= _together(group, statements, readers, found, spans)
-        elif group[0] in free:
-            found[group[0]] = _asked(statements[group[0]], readers[group[0]], found, spans)
-    return {name: cond for name, cond in found.items() if cond != ALWAYS}
+            leaf = leaf_of[load.tensor]
+            if leaf not in fixed:
+                asks[leaf].append((reader, load, _simplified(cond)))
+                reads[leaf_of[reader.name]].append(leaf)
+    search = _Guards(statements, spans, leaf_of, asks)
+    for group in components(list(members)[::-1], reads):
+        cyclic = len(group) > 1 or group[0] in reads[group[0]]
+        found = search.together(group) if cyclic else {group[0]: search.asked(asks[group[0]])}
+        search.known |= {leaf: cond for leaf, cond in found.items() if leaf not in fixed}
+    return {n: c for n in statements if (c := search.known.get(leaf_of[n], ALWAYS)) != ALWAYS}
 
 
-def _together(
-    group: Sequence[str],
-    statements: Mapping[str, Statement],
-    readers: Reads,
-    known: Mapping[str, Cond],
-    spans: Spans,
-) -> dict[str, Cond]:
-    """The conditions of statements that need each other.
+def _leaves_of(statements: Mapping[str, Statement], trees: tuple[Tree, ...]) -> dict[str, str]:
+    """For every statement itself, or the first one of a leaf that reads at computed positions."""
+    first = {name: name for name in statements}
+    for leaf, _, _ in leaves(trees):
+        names = computed(leaf)
+        if len(names) > 1 and any(_reads_anywhere(statements[name]) for name in names):
+            merged = {first[name] for name in names}
+            first |= {name: names[0] for name, old in first.items() if old in merged}
+    return first
 
-    Who is asked from outside asks the others, and these ask again: a condition that does not come
-    back as it was is given up, so that this ends. What is left holds wherever anybody asks.
-    """
-    found: dict[str, Cond] = {}
-    todo = [name for name in group if any(r.name not in group for r, _, _ in readers[name])]
-    asks: dict[str, list[str]] = {name: [] for name in group}
-    for name in group:
-        for reader, _, _ in readers[name]:
-            if reader.name in asks and name not in asks[reader.name]:
-                asks[reader.name].append(name)
-    while todo:
-        name = todo.pop()
-        s, every_reader = statements[name], readers[name]
-        outside = [r for r in every_reader if r[0].name not in asks]
-        parts = [_asked(s, outside, known, spans)] if outside else []
-        inside = [r for r in every_reader if r[0].name in found]
-        parts += [_asked(s, [r], found, spans) for r in inside]
-        wanted = reduce(_common, parts)
-        if name in found:
-            wanted = _common(found[name], wanted)
-        if found.get(name) != wanted:
-            found[name] = wanted
-            todo += [other for other in asks[name] if other not in todo]
-    return found
+
+def _reads_anywhere(s: Statement) -> bool:
+    return any(load.picks for _, value in s.clauses for load in loads(value))
+
+
+@dataclass
+class _Guards:
+    """The search for conditions: of leaves, by their first statement."""
+
+    statements: Mapping[str, Statement]
+    spans: Spans
+    leaf_of: Mapping[str, str]
+    asks: Mapping[str, Sequence[Ask]]
+    known: dict[str, Cond] = field(default_factory=dict[str, Cond])
+
+    def asked(self, asks: Iterable[Ask]) -> Cond:
+        """The points that reads ask for, when their readers are computed as far as is known."""
+        parts: list[Cond] = []
+        for reader, load, cond in asks:
+            when = every(self.known.get(self.leaf_of[reader.name], ALWAYS), cond)
+            part = _seen(self.statements[load.tensor], reader, load, when, self.spans)
+            if part == ALWAYS:
+                return ALWAYS
+            parts.append(part)
+        return _any(parts)
+
+    def together(self, group: Sequence[str]) -> dict[str, Cond]:
+        """The conditions of leaves that need each other.
+
+        Who is asked from outside asks the others, and these ask again: a condition that does not
+        come back as it was is given up, so that this ends. What is left holds for all that ask.
+        """
+        found: dict[str, Cond] = {}
+        inner = _Guards(self.statements, self.spans, self.leaf_of, self.asks, found)
+        outside = {
+            n: [a for a in self.asks[n] if self.leaf_of[a[0].name] not in group] for n in group
+        }
+        todo = [name for name in group if outside[name]]
+        while todo:
+            name = todo.pop()
+            asks = [a for a in self.asks[name] if self.leaf_of[a[0].name] in found]
+            parts = [inner.asked([ask]) for ask in asks]
+            parts += [self.asked(outside[name])] if outside[name] else []
+            parts += [found[name]] if name in found else []
+            wanted = reduce(_common, parts[::-1])
+            if found.get(name) != wanted:
+                found[name] = wanted
+                sources = dict.fromkeys(
+                    n for n in group for r, _, _ in self.asks[n] if self.leaf_of[r.name] == name
+                )
+                todo += [source for source in sources if source not in todo]
+        return found
 
 
 def _common(a: Cond, b: Cond) -> Cond:
@@ -127,21 +168,6 @@ def _any(conds: Sequence[Cond]) -> Cond:
         return ALWAYS
     out = _simplified(some(*conds))
     return ALWAYS if isinstance(out, Some) and len(out.of) > MOST else out
-
-
-def _asked(
-    s: Statement,
-    readers: Sequence[tuple[Statement, Load, Cond]],
-    known: Mapping[str, Cond],
-    spans: Spans,
-) -> Cond:
-    parts: list[Cond] = []
-    for reader, load, cond in readers:
-        part = _seen(s, reader, load, every(known.get(reader.name, ALWAYS), cond), spans)
-        if part == ALWAYS:
-            return ALWAYS
-        parts.append(part)
-    return _any(parts)
 
 
 def _seen(s: Statement, reader: Statement, load: Load, cond: Cond, spans: Spans) -> Cond:

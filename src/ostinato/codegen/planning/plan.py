@@ -65,7 +65,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
     outputs = frozenset(system.outputs.values()) - held
     trees, storage = _placed(found, tiled, held, outputs, run)
     statements, deps, spans = found.statements, found.deps, tiled.spans
-    needed = run.optional("guards", {}, guards, statements, outputs, spans)
+    needed = run.optional("guards", {}, guards, statements, outputs, spans, trees)
     driven = run.made("kernels", drive(trees, statements, storage, deps, target, outputs, run))
     whole = [k for k in driven.kernels if not k.sliced]
     places = statements, storage, outputs

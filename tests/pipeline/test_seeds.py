@@ -1,0 +1,74 @@
+"""Trainings side by side: a dimension in front changes neither the tiles nor the memory of one."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato import rl
+from ostinato.language.dims import Dimension
+
+SIZES = {"B": 5, "I": 3, "T": 4}
+ORDERS = ("k b i t", "k i b t", "b k i t", "i k b t")
+
+
+def at(dims: list[Dimension], **moved: object) -> tuple[object, ...]:
+    return tuple(moved.get(d.name, d) for d in dims)
+
+
+def training(order: str) -> ot.Program:
+    """Descent on the states that rows reach in a few steps, with or without seeds ``k``."""
+    names = order.split()
+    rows = [*ot.dims(order)]
+    outer = [d for d in rows if d.name in ("k", "i")]
+    i, t = rows[names.index("i")], rows[names.index("t")]
+    w = ot.recurrent("w", (64, 64), over=outer)
+    state = ot.recurrent("state", (64,), over=rows)
+    first = [d for d in rows if d.name != "t"]
+    state[at(rows, t=0)] = ot.random.normal((64,), over=first)
+    state[at(rows, t=t + 1)] = ot.tanh((state[..., None, :] @ w)[..., 0, :])
+    loss = (state[at(rows, b=slice(None), t=slice(None))] ** 2).mean()
+    w[at(outer, i=0)] = 0.1 * ot.random.normal((64, 64), over=[d for d in outer if d.name != "i"])
+    w[at(outer, i=i + 1)] = w - ot.grad(loss, w)
+    return ot.Program(loss=loss)
+
+
+def a2c(*over: Dimension) -> ot.Program:
+    return rl.a2c(rl.CartPole(), over=over).program
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_rows_of_all_seeds_run_in_tiles_inside_the_iterations(order: str) -> None:
+    lines = training(order).compile().explain().schedule.splitlines()
+    outermost = [line for line in lines if line.startswith("for")]
+    assert [line.split(":")[0] for line in outermost] == ["for i = 0 .. I-1"]
+    assert any("b_o = 0 .." in line and "and the steps of k:" in line for line in lines)
+    assert not any("k_o" in line for line in lines)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_seeds_equal_the_interpreter(order: str) -> None:
+    program = training(order)
+    expected, found = program.interpret(**SIZES, K=2), program.compile(threads=3)(**SIZES, K=2)
+    np.testing.assert_allclose(found["loss"], expected["loss"], rtol=1e-4)
+
+
+@pytest.mark.parametrize("seeds", [1, 8])
+def test_seeds_take_the_memory_of_as_many_trainings(seeds: int) -> None:
+    sizes = {"B": 16, "T": 16, "I": 200}
+    alone, beside = (p.compile(threads=1) for p in (a2c(), a2c(ot.dims("k"))))
+    one = alone.explain(**sizes).memory.predicted_peak_bytes
+    assert beside.explain(**sizes, K=seeds).memory.predicted_peak_bytes < 2 * seeds * one
+
+
+def test_records_come_while_seeds_learn() -> None:
+    assert "for i = 0 .. I-1:    # published" in a2c(ot.dims("k")).compile().explain().schedule
+
+
+def test_of_many_seeds_each_is_done_by_one_worker() -> None:
+    schedule = a2c(ot.dims("k")).compile(hints={"K": 64}).explain().schedule
+    kernels = [line.strip() for line in schedule.splitlines() if re.match(r" *k\d+ parallel", line)]
+    assert kernels and all("parallel k = 0 .. K-1" in line for line in kernels)

@@ -1,0 +1,117 @@
+"""A program has few variants: which one runs follows from its extents alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato.compiler.compiled import Compiled
+from ostinato.compiler.variants import power_of_two, short_extents
+
+T = 400
+
+
+def generation() -> ot.Program:
+    """What a step attends to depends on the steps before it."""
+    b, t = ot.dims("b t")
+    token = ot.recurrent("token", (32,), over=(b, t))
+    key = ot.tanh(token @ ot.random.normal((32, 32)))
+    score = ot.softmax((key[b, : t + 1] @ token[..., None])[..., 0])
+    token[b, 0] = ot.random.normal((32,), over=b)
+    token[b, t + 1] = ot.tanh(token + (score[..., None] * key[b, : t + 1]).sum(0))
+    return ot.Program(last=token[b, t.size - 1])
+
+
+@pytest.fixture(scope="module")
+def run() -> Compiled:
+    return generation().compile(threads=1)
+
+
+def taken(run: Compiled, **extents: int) -> tuple[str, int]:
+    found = run.explain(**extents)
+    return found.variant, found.memory.predicted_peak_bytes
+
+
+def test_few_rows_take_no_room_of_more(run: Compiled) -> None:
+    whole = run.executable.layout({"B": 1, "T": T}).total_bytes
+    variant, small = taken(run, B=1, T=T)
+    assert variant.startswith("one for B <= 1: ") and small < whole / 16
+
+
+@pytest.mark.parametrize(("rows", "most"), [(1, 1), (3, 4), (5, 8)])
+def test_variants_equal_the_interpreter(run: Compiled, rows: int, most: int) -> None:
+    assert taken(run, B=rows, T=T)[0].startswith(f"one for B <= {most}: ")
+    short, long = run(B=rows, T=T, seed=3)["last"], run.executable
+    expected = long.run(run._bind({"B": rows, "T": T, "seed": 3}, ""))["last"]  # pyright: ignore[reportPrivateUsage]
+    np.testing.assert_allclose(short, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_variants_of_one_step_equal_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ostinato.compiler.variants.WORTH_NS", 0.0)
+    program = generation()
+    run = program.compile(threads=2)
+    for rows in (1, 2, 7):
+        expected = program.interpret(B=rows, T=6)["last"]
+        assert run.explain(B=rows, T=6).variant.startswith("one for B <= ")
+        np.testing.assert_allclose(run(B=rows, T=6)["last"], expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("extents", "why"),
+    [
+        ({"B": 9, "T": T}, "one for any extents"),
+        ({"B": 1, "T": 2}, "one for any extents: with B <= 1 it takes less than 0.1 ms"),
+    ],
+)
+def test_long_extents_and_brief_runs_have_none(
+    run: Compiled, extents: Mapping[str, int], why: str
+) -> None:
+    assert run.explain(**extents).variant == why
+    run(**extents)
+    assert run.explain().variant == why and why in str(run.explain())
+
+
+def test_hints_and_widths_are_left_as_they_are() -> None:
+    for options in ({"hints": {"B": 64}}, {"widths": {"b": 32}}):
+        run = generation().compile(threads=1, **options)
+        assert run.explain(B=1, T=T).variant == "" and not run.executable.artifact.short
+
+
+def test_a_variant_is_the_program_with_its_class_as_hints(run: Compiled) -> None:
+    hinted = generation().compile(threads=1, hints={"B": 4})
+    assert run.explain(B=3, T=T).source == hinted.explain().source
+
+
+def test_a_variant_that_cannot_be_compiled_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = generation().compile(threads=1)
+
+    def refused(*_: object) -> None:
+        raise ot.OstinatoError("no order", "", "")
+
+    monkeypatch.setattr(run._variants, "_make", refused)  # pyright: ignore[reportPrivateUsage]
+    assert (
+        run.explain(B=1, T=T).variant == "one for any extents: for B <= 1 there is none, no order"
+    )
+    assert run(B=1, T=T)["last"].shape == (1, 32)
+
+
+def test_another_process_finds_the_variants(run: Compiled) -> None:
+    run(B=1, T=T)
+    code = (
+        "import sys; from tests.pipeline.test_variants import generation, T;"
+        "run = generation().compile(threads=1); run(B=1, T=T);"
+        "assert run.explain().variant.startswith('one for B <= 1');"
+        "assert not {'egglog', 'numba', 'ostinato.codegen.planning.plan'} & {*sys.modules}"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+
+
+def test_classes_are_powers_of_two() -> None:
+    assert [power_of_two(n) for n in (1, 2, 3, 5, 8)] == [1, 2, 4, 8, 8]
+    assert short_extents({"B": 8, "K": 1}, {"B": 5, "K": 2, "T": 1}) == {"B": 8}
