@@ -32,7 +32,7 @@ class Frame:
         )  # fmt: skip
 
     def at(self, index: IndexExpression | int, d: Dimension | None = None) -> At:
-        name = (d or self.d).name
+        name = (self.d if d is None else d).name
         return tuple(index if e.name == name else e for e in self.over)
 
     def first(self) -> Tensor:
@@ -265,6 +265,31 @@ def quadrants(f: Frame, e: Dimension) -> Tensor:
     r[f.d == 2] = f.x - 0.25
     r[True] = ot.tanh(place(r, f.d, f.d - 1)) - f.x
     return r
+
+
+@plane
+def runs_that_few_look_at(f: Frame, e: Dimension) -> Tensor:
+    """A run along one dim at every step of another, read where it ends, at some steps."""
+    r = f.made()
+    r[f.at(0, e)] = place(f.x, e, 0)
+    r[f.at(e + 1, e)] = ot.tanh(r) * 0.5 + f.x
+    return ot.where(f.d % (f.c + 1) == 0, place(r, e, e.size - 1), 0.25)
+
+
+@plane
+def delayed_update(f: Frame, e: Dimension) -> Tensor:
+    """A state that some steps change, by what runs along another dim make of it."""
+    over = tuple(d for d in f.over if d.name != e.name)
+    q = ot.recurrent(f.name + "q", shape=f.x.shape, dtype=f.x.dtype, over=over)
+    r = f.made()
+    r[f.at(0, e)] = q * 0.5
+    r[f.at(e + 1, e)] = ot.tanh(r) * 0.5 + f.x
+    last = place(r, e, e.size - 1)
+    at = tuple(0 if d.name == f.d.name else d for d in over)
+    following = tuple(f.d + 1 if d.name == f.d.name else d for d in over)
+    q[at] = place(place(f.x, f.d, 0), e, 0)
+    q[following] = ot.where(f.d % (f.c + 1) == f.c, last - q, q)
+    return q
 
 
 @construct("recurrences", *PLANES)
