@@ -3,6 +3,7 @@
 from ostinato.language.surface import declare
 from ostinato.rl.agent import Actor, Critic, Training
 from ostinato.rl.algorithms.a2c import a2c
+from ostinato.rl.algorithms.ppo import ppo
 from ostinato.rl.distributions.continuous import Beta, Normal, SquashedNormal
 from ostinato.rl.distributions.discrete import Bernoulli, Categorical, MultiDiscrete
 from ostinato.rl.distributions.distribution import Distribution, Sample, log_prob
@@ -22,8 +23,10 @@ from ostinato.rl.environments.small import Bandit, MemoryChain
 from ostinato.rl.environments.space_invaders import SpaceInvaders
 from ostinato.rl.environments.sticky import Sticky
 from ostinato.rl.environments.tabular import Tabular, Transitions
+from ostinato.rl.normalising import Moments, Normalised, scaled_reward
 from ostinato.rl.returns import advantage, lambda_return, n_step_return, v_trace
-from ostinato.rl.rollout import Rollout, across, along, finished, rollout, trainings
+from ostinato.rl.rollout import Rollout, across, along, finished, observed, rollout, trainings
+from ostinato.rl.sampling import minibatch
 
 __all__ = [
     "Acrobot",
@@ -47,10 +50,12 @@ __all__ = [
     "FrozenLake",
     "PartiallyObserved",
     "MemoryChain",
+    "Moments",
     "MountainCar",
     "MountainCarContinuous",
     "MultiDiscrete",
     "Normal",
+    "Normalised",
     "Pendulum",
     "Rollout",
     "Sample",
@@ -69,8 +74,12 @@ __all__ = [
     "lambda_return",
     "log_prob",
     "make",
+    "minibatch",
     "n_step_return",
+    "observed",
+    "ppo",
     "rollout",
+    "scaled_reward",
     "trainings",
     "v_trace",
 ]
