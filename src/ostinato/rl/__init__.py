@@ -1,9 +1,15 @@
 """Reinforcement learning: environments as equations, distributions, returns, algorithms."""
 
 from ostinato.language.surface import declare
-from ostinato.rl.agent import Actor, Critic, Training
+from ostinato.rl.agent import (
+    ActionCritic, ActionValues, Actor, Critic, DeterministicActor, Greedy, SquashedActor, Training,
+)
 from ostinato.rl.algorithms.a2c import a2c
+from ostinato.rl.algorithms.dqn import dqn
 from ostinato.rl.algorithms.ppo import ppo
+from ostinato.rl.algorithms.reinforce import reinforce
+from ostinato.rl.algorithms.sac import sac
+from ostinato.rl.algorithms.td3 import td3
 from ostinato.rl.distributions.continuous import Beta, Normal, SquashedNormal
 from ostinato.rl.distributions.discrete import Bernoulli, Categorical, MultiDiscrete
 from ostinato.rl.distributions.distribution import Distribution, Sample, log_prob
@@ -25,11 +31,16 @@ from ostinato.rl.environments.sticky import Sticky
 from ostinato.rl.environments.tabular import Tabular, Transitions
 from ostinato.rl.normalising import Moments, Normalised, scaled_reward
 from ostinato.rl.returns import advantage, lambda_return, n_step_return, v_trace
-from ostinato.rl.rollout import Rollout, across, along, finished, observed, rollout, trainings
-from ostinato.rl.sampling import minibatch
+from ostinato.rl.rollout import (
+    Rollout, across, along, allowed, exploring, finished, observed, rollout,
+    seen, trainings,
+)
+from ostinato.rl.sampling import Replay, minibatch, replayed_return
 
 __all__ = [
     "Acrobot",
+    "ActionCritic",
+    "ActionValues",
     "Actions",
     "Actor",
     "Asterix",
@@ -43,12 +54,14 @@ __all__ = [
     "Categorical",
     "CliffWalking",
     "Critic",
+    "DeterministicActor",
     "Discrete",
     "Distribution",
     "Env",
     "Freeway",
     "FrozenLake",
     "PartiallyObserved",
+    "Greedy",
     "MemoryChain",
     "Moments",
     "MountainCar",
@@ -57,9 +70,11 @@ __all__ = [
     "Normal",
     "Normalised",
     "Pendulum",
+    "Replay",
     "Rollout",
     "Sample",
     "SpaceInvaders",
+    "SquashedActor",
     "SquashedNormal",
     "Sticky",
     "Tabular",
@@ -68,8 +83,11 @@ __all__ = [
     "Transitions",
     "a2c",
     "across",
+    "allowed",
     "advantage",
     "along",
+    "dqn",
+    "exploring",
     "finished",
     "lambda_return",
     "log_prob",
@@ -78,8 +96,13 @@ __all__ = [
     "n_step_return",
     "observed",
     "ppo",
+    "reinforce",
+    "replayed_return",
     "rollout",
+    "sac",
     "scaled_reward",
+    "seen",
+    "td3",
     "trainings",
     "v_trace",
 ]

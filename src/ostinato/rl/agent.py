@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ostinato.compiler.experiment import Experiment
+from ostinato.language.functions.basic import concatenate, tanh
 from ostinato.language.kinds import Count
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor
 from ostinato.nn import init
 from ostinato.nn.layers import MLP
 from ostinato.nn.module import Module, parameter
-from ostinato.rl.distributions.continuous import Normal
+from ostinato.rl.distributions.continuous import Normal, SquashedNormal
 from ostinato.rl.distributions.discrete import Categorical
 from ostinato.rl.distributions.distribution import Distribution
-from ostinato.rl.environments.environment import Actions, Discrete, Env
+from ostinato.rl.environments.environment import Actions, Box, Discrete, Env
 from ostinato.rl.rollout import observed
+
+LOWEST, HIGHEST = -5.0, 2.0  # the logarithm of a deviation that is learnt where it is needed
 
 
 class Actor(Module):
@@ -96,13 +99,191 @@ class Critic(Module):
         return self.body(observation)[..., 0]
 
 
+class ActionValues(Module):
+    """A network from what an agent sees to what each of its numbered actions is worth.
+
+    A ``dueling`` one adds the value of the observation to what each action is worth above the mean
+    of all.
+
+    Shapes: observation (..., n) -> (..., number of actions).
+    Source: Wang et al. 2016, Dueling network architectures, equation 9.
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> i, t = ot.dims("i t")
+    >>> values = rl.ActionValues(rl.CartPole(), [64, 64], over=i)
+    >>> values(ot.input("seen", shape=(4,), over=t))
+    <float32[2] over (i, t)>
+    """
+
+    def __init__(
+        self,
+        env: Env[Discrete],
+        hidden: Sequence[Count],
+        over: Over = (),
+        *,
+        dueling: bool = False,
+        activation: str = "relu",
+        name: str = "action_values",
+    ) -> None:
+        count = env.actions.count
+        outputs = count + 1 if dueling else count
+        self.body = MLP(observed(env), hidden, outputs, over, activation=activation, name=name)
+        self._dueling = dueling
+
+    def __call__(self, observation: Tensor) -> Tensor:
+        found = self.body(observation)
+        if not self._dueling:
+            return found
+        above = found[..., 1:]
+        return found[..., :1] + above - above.mean(-1, keepdims=True)
+
+
+class Greedy(Module):
+    """The policy that takes the action of the highest value, the first of equals.
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> i, t = ot.dims("i t")
+    >>> policy = rl.Greedy(rl.ActionValues(rl.CartPole(), [64, 64], over=i))
+    >>> policy(ot.input("seen", shape=(4,), over=t))
+    <int32[] over (i, t)>
+    """
+
+    def __init__(self, values: ActionValues) -> None:
+        self.values = values
+
+    def __call__(self, observation: Tensor) -> Tensor:
+        return self.values(observation).argmax(-1)
+
+
+class ActionCritic(Module):
+    """A network from what an agent sees, and a real action, to what that action is worth.
+
+    Shapes: observation (..., n), action (..., m) -> (...).
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> i, t = ot.dims("i t")
+    >>> critic = rl.ActionCritic(rl.Pendulum(), [64, 64], over=i)
+    >>> critic(ot.input("seen", shape=(3,), over=t), ot.input("torque", shape=(1,), over=t))
+    <float32[] over (i, t)>
+    """
+
+    def __init__(
+        self,
+        env: Env[Box],
+        hidden: Sequence[Count],
+        over: Over = (),
+        *,
+        activation: str = "relu",
+        name: str = "action_critic",
+    ) -> None:
+        inputs = observed(env) + env.actions.size
+        self.body = MLP(inputs, hidden, 1, over, activation=activation, name=name)
+
+    def __call__(self, observation: Tensor, action: Tensor) -> Tensor:
+        return self.body(concatenate([observation, action], -1))[..., 0]
+
+
+class SquashedActor(Module):
+    """A network from what an agent sees to a squashed normal distribution inside of its bounds.
+
+    The logarithm of the deviation before squashing lies between -5 and 2.
+
+    Shapes: observation (..., n) -> a distribution over (..., m).
+    Source: Haarnoja et al. 2018, Soft actor-critic.
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> i, t = ot.dims("i t")
+    >>> actor = rl.SquashedActor(rl.Pendulum(), [64, 64], over=i)
+    >>> actor(ot.input("seen", shape=(3,), over=t)).rsample()
+    <action: float32[1] over (i, t)>
+    """
+
+    def __init__(
+        self,
+        env: Env[Box],
+        hidden: Sequence[Count],
+        over: Over = (),
+        *,
+        activation: str = "relu",
+        name: str = "actor",
+    ) -> None:
+        self._actions = env.actions
+        outputs = 2 * env.actions.size
+        self.body = MLP(
+            observed(env),
+            hidden,
+            outputs,
+            over,
+            activation=activation,
+            output_scale=0.1,
+            name=name,
+        )
+
+    def __call__(self, observation: Tensor) -> SquashedNormal:
+        actions, found = self._actions, self.body(observation)
+        mean, spread = found[..., : actions.size], found[..., actions.size :]
+        log_std = LOWEST + 0.5 * (HIGHEST - LOWEST) * (tanh(spread) + 1.0)
+        return SquashedNormal(mean, log_std, actions.low, actions.high)
+
+
+class DeterministicActor(Module):
+    """A network from what an agent sees to one action inside of its bounds.
+
+    Shapes: observation (..., n) -> (..., m).
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> i, t = ot.dims("i t")
+    >>> actor = rl.DeterministicActor(rl.Pendulum(), [64, 64], over=i)
+    >>> actor(ot.input("seen", shape=(3,), over=t))
+    <float32[1] over (i, t)>
+    """
+
+    def __init__(
+        self,
+        env: Env[Box],
+        hidden: Sequence[Count],
+        over: Over = (),
+        *,
+        activation: str = "relu",
+        name: str = "actor",
+    ) -> None:
+        self._actions = env.actions
+        self.body = MLP(
+            observed(env),
+            hidden,
+            env.actions.size,
+            over,
+            activation=activation,
+            output_scale=0.1,
+            name=name,
+        )
+
+    def __call__(self, observation: Tensor) -> Tensor:
+        low, high = self._actions.low, self._actions.high
+        return low + 0.5 * (high - low) * (tanh(self.body(observation)) + 1.0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training(Experiment):
     """An experiment with the policy that it trains.
 
     ``policy(observation)`` is a distribution over actions, or, for a deterministic policy, an
     action. Its parameters are those of the training: ``policy.final`` has what the last update
-    left, ``policy.map(...)`` puts others in their place, such as inputs.
+    left, ``policy.map(...)`` puts others in their place, such as inputs. ``networks`` are all that
+    learn or follow, by name, and ``tensors`` what else a program of one's own may ask for.
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> training = rl.ppo(rl.CartPole(), hidden=[8])
+    >>> sorted(training.networks), training.tensors["advantage"]
+    (['actor', 'critic'], <advantage: float32[] over (b, i, t)>)
     """
 
     policy: Module
+    networks: Mapping[str, Module] = field(default_factory=dict[str, Module])
+    tensors: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from ostinato.language import random
 from ostinato.language.carry import carry
 from ostinato.language.dims import Dimension
 from ostinato.language.functions.basic import clip, maximum, where
+from ostinato.language.kinds import Count, Probability
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over, as_dims
 from ostinato.language.tensor import Tensor
@@ -165,3 +167,19 @@ def trainings(over: Over, *settings: object) -> tuple[Dimension, ...]:
 
 def _dims(over: Over) -> tuple[Dimension, ...]:
     return tuple(map(Dimension, as_dims(over, place())))
+
+
+def exploring(action: Tensor, count: Count, rate: Tensor | Probability, over: Over) -> Tensor:
+    """Return a numbered action, but with a probability any of ``count`` at random.
+
+    Draws are independent at every point of ``over``.
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> t = ot.dims("t")
+    >>> action = rl.exploring(ot.constant(1), 4, 0.5, over=t)
+    >>> set(ot.Program(y=action).interpret(T=100)["y"].tolist())
+    {0, 1, 2, 3}
+    """
+    other = random.integers(0, count, over=over)
+    return where(random.uniform(over=over) < rate, other, action)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from ostinato.language import random
 from ostinato.language.dims import Dimension, dim
-from ostinato.language.functions.basic import arange
-from ostinato.language.kinds import Count
+from ostinato.language.functions.basic import arange, index, maximum, where, zeros
+from ostinato.language.kinds import Count, Finite, Natural
 from ostinato.language.recurrent import Over
-from ostinato.language.tensor import Tensor
+from ostinato.language.tensor import Tensor, as_tensor
+from ostinato.rl.rollout import Rollout
 
 
 def minibatch(
@@ -42,3 +43,80 @@ def minibatch(
         found[each.name] = chosen % each.size
         chosen = chosen // each.size
     return {dims[0].name: chosen, **found}
+
+
+class Replay:
+    """Steps drawn from those of the last ``window`` iterations: a read gives what happened there.
+
+    There are ``size`` of them at every point of ``over``, all equally likely. What they hold was
+    computed long ago: gradients do not go back to how it came about. A step that ``ahead`` steps
+    follow in its game is drawn, so that ``replay(x, 2)`` is two steps later if ``ahead`` is 3.
+
+    Errors: ArgumentError for a window of no iterations.
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> b, i, m, t = ot.dims("b i m t")
+    >>> x = ot.input("x", over=(b, i, t))
+    >>> replay = rl.Replay((b, i, t), 5, window=2, over=(i, m))
+    >>> found = ot.Program(x=replay(x)).interpret(M=3, x=[[[1.0], [2.0], [3.0]]])["x"]
+    >>> found.shape, set(found[0].ravel()), set(found[2].ravel()) == {2.0, 3.0}
+    ((3, 3, 5), {1.0}, True)
+    """
+
+    def __init__(
+        self,
+        dims: tuple[Dimension, Dimension, Dimension],
+        size: Count,
+        *,
+        window: Count,
+        over: Over,
+        ahead: Count = 1,
+    ) -> None:
+        games, i, t = dims
+        self.dims = dims
+        self.oldest = maximum(i + 1 - window, 0)
+        first = index(self.oldest) * index(t.size)
+        end = index(i + 1) * index(t.size) - (ahead - 1)
+        self.game = random.integers(0, index(games.size), (size,), over=over)
+        self.number = random.integers(first, end, (size,), over=over)
+
+    def __call__(self, x: Tensor, later: Tensor | Natural = 0) -> Tensor:
+        b, i, t = self.dims
+        number, steps = self.number + later, index(t.size)
+        return x.at(
+            **{b.name: self.game, i.name: number // steps, t.name: number % steps},
+            within={b.name: (0, b.size), i.name: (self.oldest, i + 1), t.name: (0, t.size)},
+        )
+
+
+def replayed_return(
+    replay: Replay, games: Rollout, steps: Count, discount: Tensor | Finite = 0.99
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the rewards of some steps from each drawn one on, and how what follows counts.
+
+    The return is ``earned + weight * value(following)``: the weight is the discount of the steps
+    that were counted, and 0 if the episode terminated in them. Where it was cut fewer steps count.
+
+    Source: Sutton and Barto 2018, Reinforcement learning, section 7.1.
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> b, i, t = ot.dims("b i t")
+    >>> games = rl.rollout(rl.CartPole(), lambda seen: ot.constant(0), (b, i, t))
+    >>> replay = rl.Replay((b, i, t), 32, window=10, over=i, ahead=3)
+    >>> rl.replayed_return(replay, games, 3)
+    (<float32[32] over (i)>, <float32[32] over (i)>, <float32[32, 4] over (i)>)
+    """
+    ended, cut = replay(games.terminated), replay(games.truncated)
+    earned, last = replay(games.reward), zeros((), "int32")
+    factor = as_tensor(1.0)
+    for later in range(1, steps):
+        goes_on = ~(ended | cut)
+        factor = factor * discount
+        earned = earned + where(goes_on, factor * replay(games.reward, later), 0.0)
+        last = where(goes_on, later, last)
+        ended = ended | (goes_on & replay(games.terminated, later))
+        cut = cut | (goes_on & replay(games.truncated, later))
+    weight = where(ended, 0.0, discount ** (last + 1).cast("float32"))
+    return earned, weight, replay(games.following, last)

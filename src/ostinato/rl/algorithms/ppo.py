@@ -94,7 +94,12 @@ def ppo(
         program=ot.Program(**rl.finished(played, each=each, **last)), over=i,
         policy=actor if seen_as is None else rl.Normalised(actor, seen_as),
         arguments={"B": games, "I": iterations, "T": steps, "E": epochs},
-        steps_per_record=games * steps,
+        steps_per_record=games * steps, networks={"actor": actor, "critic": critic},
+        tensors={
+            "observation": played.observation, "action": played.action,
+            "log_prob": rl.log_prob(played.action), "reward": reward, "value": value,
+            "advantage": advantage, **{f"rows_{name}": x for name, x in rows.items()},
+        },
     )  # fmt: skip
 
 

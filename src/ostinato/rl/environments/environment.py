@@ -13,7 +13,7 @@ from ostinato.language.record import Record
 from ostinato.language.recurrent import Over, as_dims
 from ostinato.language.tensor import Tensor, as_tensor
 from ostinato.pdg.build import order
-from ostinato.pdg.errors import DtypeError
+from ostinato.pdg.errors import ArgumentError, DtypeError
 from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Dim
 from ostinato.provenance.place import place
@@ -72,6 +72,20 @@ class Env(Protocol[A_co]):
     def step(self, state: Record, action: Tensor) -> tuple[Record, Tensor, Tensor, Tensor]:
         """Return the next state, the reward, and whether the episode terminated or was cut."""
         ...
+
+
+def acts_by(env: Env[Actions], kind: type[Actions], algorithm: str) -> None:
+    """Refuse an environment whose actions an algorithm cannot choose.
+
+    Errors: ArgumentError.
+    """
+    if isinstance(env.actions, kind):
+        return
+    numbered = "numbered actions, such as rl.CartPole()"
+    real = "actions that are vectors, such as rl.Pendulum()"
+    wanted, found = (numbered, real) if kind is Discrete else (real, numbered)
+    fact = f"`{algorithm}` gets an environment of {found.split(',')[0]}"
+    raise ArgumentError(fact, f"Give one of {wanted}.", place())
 
 
 def real(dtype: DtypeName, what: str) -> DtypeName:
