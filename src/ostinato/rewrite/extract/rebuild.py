@@ -189,7 +189,13 @@ def order_of_axes(enode: ENode, tables: Tables) -> tuple[int, ...]:
 
 
 def _reshape(x: Node, shape: tuple[Expr, ...]) -> Node:
-    """One reshape of what lies below earlier reshapes, of the axes that change."""
+    """One reshape of what lies below earlier reshapes, of the axes that change.
+
+    Beside an axis of size 0 all others may change, in no order of whole axes: nothing is nothing.
+    """
+    if expr(0) in shape:
+        zero = build.const(False if x.dtype == "bool" else 0, x.dtype)
+        return build.broadcast(build.pad_rank(zero, len(shape)), shape)
     while isinstance(x.op, Reshape):
         x = x.args[0]
     same = 0
