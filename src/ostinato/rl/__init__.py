@@ -2,11 +2,12 @@
 
 from ostinato.language.surface import declare
 from ostinato.rl.agent import (
-    ActionCritic, ActionValues, Actor, Critic, DeterministicActor, Greedy, SquashedActor, Training,
+    ActionCritic, ActionValues, Actor, Critic, DeterministicActor, Greedy, Remembering, SquashedActor, Training,
 )
 from ostinato.rl.algorithms.a2c import a2c
 from ostinato.rl.algorithms.dqn import dqn
 from ostinato.rl.algorithms.ppo import ppo
+from ostinato.rl.algorithms.recurrent_ppo import recurrent_ppo
 from ostinato.rl.algorithms.reinforce import reinforce
 from ostinato.rl.algorithms.sac import sac
 from ostinato.rl.algorithms.td3 import td3
@@ -70,6 +71,7 @@ __all__ = [
     "Normal",
     "Normalised",
     "Pendulum",
+    "Remembering",
     "Replay",
     "Rollout",
     "Sample",
@@ -96,6 +98,7 @@ __all__ = [
     "n_step_return",
     "observed",
     "ppo",
+    "recurrent_ppo",
     "reinforce",
     "replayed_return",
     "rollout",

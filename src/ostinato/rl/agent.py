@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from ostinato.compiler.experiment import Experiment
-from ostinato.language.functions.basic import concatenate, tanh
+from ostinato.language.functions.basic import concatenate, tanh, zeros
 from ostinato.language.kinds import Count
+from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor
 from ostinato.nn import init
+from ostinato.nn.cells import GRUCell, LSTMCell
 from ostinato.nn.layers import MLP
 from ostinato.nn.module import Module, parameter
 from ostinato.rl.distributions.continuous import Normal, SquashedNormal
@@ -27,7 +30,7 @@ class Actor(Module):
 
     It is `Categorical` over numbered actions, and `Normal` over real ones, with a standard
     deviation that is learnt and the same everywhere, 1 at first. It begins near uniform, or with
-    means near 0.
+    means near 0. It reads ``inputs`` numbers (default: as many as an observation has).
 
     Shapes: observation (..., n) -> a distribution over (...).
 
@@ -46,6 +49,7 @@ class Actor(Module):
         hidden: Sequence[Count],
         over: Over = (),
         *,
+        inputs: Count | None = None,
         activation: str = "tanh",
         name: str = "actor",
     ) -> None:
@@ -57,7 +61,7 @@ class Actor(Module):
             outputs = actions.size
             self.log_std = parameter(f"{name}_log_std", (outputs,), init.zeros, over)
         self.body = MLP(
-            observed(env),
+            observed(env) if inputs is None else inputs,
             hidden,
             outputs,
             over,
@@ -90,10 +94,12 @@ class Critic(Module):
         hidden: Sequence[Count],
         over: Over = (),
         *,
+        inputs: Count | None = None,
         activation: str = "tanh",
         name: str = "critic",
     ) -> None:
-        self.body = MLP(observed(env), hidden, 1, over, activation=activation, name=name)
+        size = observed(env) if inputs is None else inputs
+        self.body = MLP(size, hidden, 1, over, activation=activation, name=name)
 
     def __call__(self, observation: Tensor) -> Tensor:
         return self.body(observation)[..., 0]
@@ -266,6 +272,61 @@ class DeterministicActor(Module):
     def __call__(self, observation: Tensor) -> Tensor:
         low, high = self._actions.low, self._actions.high
         return low + 0.5 * (high - low) * (tanh(self.body(observation)) + 1.0)
+
+
+class Remembering(Module):
+    """An agent with a memory: a cell that reads what it sees, and heads that read the memory.
+
+    ``remember(observation, memory)`` is the memory after a step, which is ``nothing`` before the
+    first one of an episode; ``policy(memory)`` is a distribution over actions, and
+    ``value(memory)`` what the rest of the episode is worth.
+
+    Shapes: observation (..., n); memory: a record of (..., memory).
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> i, t = ot.dims("i t")
+    >>> env = rl.make("MaskedCartPole")
+    >>> agent = rl.Remembering(env, "gru", 16, [32], over=i)
+    >>> memory = agent.remember(ot.input("seen", shape=(2,), over=t), agent.nothing)
+    >>> agent.policy(memory).sample()
+    <action: int32[] over (i, t)>
+    """
+
+    def __init__(
+        self,
+        env: Env[Actions],
+        cell: Literal["gru", "lstm"],
+        memory: Count,
+        hidden: Sequence[Count],
+        over: Over = (),
+    ) -> None:
+        make = GRUCell if cell == "gru" else LSTMCell
+        self.cell: GRUCell | LSTMCell = make(observed(env), memory, over)
+        self.actor = Actor(env, hidden, over, inputs=memory)
+        self.critic = Critic(env, hidden, over, inputs=memory)
+
+    @property
+    def nothing(self) -> Record:
+        """The memory before the first step of an episode: zeros."""
+        zero = zeros(self.cell.hidden)
+        return Record(hidden=zero) if isinstance(self.cell, GRUCell) else Record(
+            hidden=zero, cell=zero
+        )
+
+    def remember(self, observation: Tensor, memory: Record) -> Record:
+        """Return the memory after a step."""
+        if isinstance(self.cell, LSTMCell):
+            return self.cell(observation, memory)
+        return Record(hidden=self.cell(observation, memory.hidden))
+
+    def policy(self, memory: Record) -> Distribution:
+        """Return a distribution over actions."""
+        return self.actor(memory.hidden)
+
+    def value(self, memory: Record) -> Tensor:
+        """Return what the rest of the episode is worth."""
+        return self.critic(memory.hidden)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
