@@ -6,7 +6,10 @@ from ostinato.rl.agent import (
 )
 from ostinato.rl.algorithms.a2c import a2c
 from ostinato.rl.algorithms.dqn import dqn
+from ostinato.rl.algorithms.evolution import evolution
+from ostinato.rl.algorithms.impala import impala
 from ostinato.rl.algorithms.ppo import ppo
+from ostinato.rl.algorithms.qr_dqn import qr_dqn
 from ostinato.rl.algorithms.recurrent_ppo import recurrent_ppo
 from ostinato.rl.algorithms.reinforce import reinforce
 from ostinato.rl.algorithms.sac import sac
@@ -89,8 +92,10 @@ __all__ = [
     "advantage",
     "along",
     "dqn",
+    "evolution",
     "exploring",
     "finished",
+    "impala",
     "lambda_return",
     "log_prob",
     "make",
@@ -98,6 +103,7 @@ __all__ = [
     "n_step_return",
     "observed",
     "ppo",
+    "qr_dqn",
     "recurrent_ppo",
     "reinforce",
     "replayed_return",

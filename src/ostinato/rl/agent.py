@@ -156,7 +156,7 @@ class Greedy(Module):
     <int32[] over (i, t)>
     """
 
-    def __init__(self, values: ActionValues) -> None:
+    def __init__(self, values: Module) -> None:
         self.values = values
 
     def __call__(self, observation: Tensor) -> Tensor:

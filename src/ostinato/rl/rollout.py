@@ -42,6 +42,12 @@ class Rollout:
         """Whether an episode ended with a step; the next one begins a step later."""
         return self.terminated | self.truncated
 
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """What happened, by name."""
+        names = ("observation", "action", "reward", "terminated", "truncated", "following")
+        return {name: getattr(self, name) for name in names}
+
 
 def rollout(
     env: Env[Actions],

@@ -81,6 +81,11 @@ class Replay:
         self.game = random.integers(0, index(games.size), (size,), over=over)
         self.number = random.integers(first, end, (size,), over=over)
 
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """The games of the drawn steps, and their numbers in these, by name."""
+        return {"rows_game": self.game, "rows_number": self.number}
+
     def __call__(self, x: Tensor, later: Tensor | Natural = 0) -> Tensor:
         b, i, t = self.dims
         number, steps = self.number + later, index(t.size)

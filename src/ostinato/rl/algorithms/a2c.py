@@ -58,6 +58,8 @@ def a2c(
     return rl.Training(
         program=ot.Program(**rl.finished(played, each=each, **losses)), over=i, policy=actor,
         arguments={"B": games, "I": iterations, "T": steps}, steps_per_record=games * steps,
+        networks={"actor": actor, "critic": critic},
+        tensors={**played.tensors, "value": value, "advantage": advantage},
     )  # fmt: skip
 
 

@@ -80,7 +80,7 @@ def dqn(
         program=ot.Program(**rl.finished(played, each=each, **told)), over=i,
         policy=rl.Greedy(values), arguments={"B": games, "I": iterations, "T": steps},
         steps_per_record=games * steps, networks={"values": values, "slow": slow},
-        tensors={"loss": loss},
+        tensors={**played.tensors, **replay.tensors, "loss": loss},
     )  # fmt: skip
 
 

@@ -96,9 +96,9 @@ def ppo(
         arguments={"B": games, "I": iterations, "T": steps, "E": epochs},
         steps_per_record=games * steps, networks={"actor": actor, "critic": critic},
         tensors={
-            "observation": played.observation, "action": played.action,
-            "log_prob": rl.log_prob(played.action), "reward": reward, "value": value,
-            "advantage": advantage, **{f"rows_{name}": x for name, x in rows.items()},
+            **played.tensors, "log_prob": rl.log_prob(played.action), "value": value,
+            "advantage": advantage, "loss": loss,
+            **{f"rows_{name}": x for name, x in rows.items()},
         },
     )  # fmt: skip
 

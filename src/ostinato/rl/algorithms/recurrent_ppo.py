@@ -14,12 +14,12 @@ from ostinato.provenance.place import place
 
 
 def recurrent_ppo(
-    env: rl.Env[rl.Actions], *, games: Count = 16, steps: Count = 64, iterations: Count = 200,
-    epochs: Count = 4, minibatches: Count = 4, cell: Literal["gru", "lstm"] = "gru",
+    env: rl.Env[rl.Actions], *, games: Count = 8, steps: Count = 128, iterations: Count = 100,
+    epochs: Count = 20, minibatches: Count = 4, cell: Literal["gru", "lstm"] = "gru",
     memory: Count = 32, hidden: Sequence[Count] = (32,),
-    learning_rate: ot.Tensor | NonNegative = 2e-3, anneal: bool = True,
-    discount: ot.Tensor | Probability = 0.99, trace: ot.Tensor | Probability = 0.95,
-    clip: ot.Tensor | Positive = 0.2, entropy: ot.Tensor | NonNegative = 0.01,
+    learning_rate: ot.Tensor | NonNegative = 1e-3, anneal: bool = True,
+    discount: ot.Tensor | Probability = 0.98, trace: ot.Tensor | Probability = 0.8,
+    clip: ot.Tensor | Positive = 0.2, entropy: ot.Tensor | NonNegative = 0.0,
     value_weight: ot.Tensor | NonNegative = 0.5, norm: ot.Tensor | Limit = 0.5,
     normalise_observation: bool = True, over: Over = (),
 ) -> rl.Training:  # fmt: skip
@@ -104,5 +104,5 @@ def recurrent_ppo(
     return rl.Training(
         program=ot.Program(**rl.finished(played, each=each, **last)), over=i, policy=agent,
         arguments={"B": games, "I": iterations, "T": steps, "E": epochs},
-        steps_per_record=games * steps, networks={"agent": agent}, tensors={"ratio": ratio},
+        steps_per_record=games * steps, networks={"agent": agent}, tensors={**played.tensors, "ratio": ratio},
     )  # fmt: skip

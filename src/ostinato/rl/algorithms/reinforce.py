@@ -80,4 +80,5 @@ def reinforce(
         policy=actor, arguments={"B": episodes, "I": iterations, "T": steps},
         steps_per_record=episodes * steps,
         networks={"actor": actor, **({"critic": critic} if has_critic else {})},
+        tensors={"observation": seen, "action": action, "reward": reward, "outcome": outcome},
     )  # fmt: skip

@@ -84,7 +84,13 @@ def sac(
     return rl.Training(
         program=ot.Program(**rl.finished(played, each=each, **last)), over=i, policy=actor,
         arguments={"B": games, "I": iterations, "T": steps}, steps_per_record=games * steps,
-        networks={"actor": actor},
+        networks={"actor": actor, "critic_0": critics[0], "critic_1": critics[1]},
+        tensors={
+            **played.tensors, **replay.tensors, "critic_loss": critic_loss,
+            "actor_loss": actor_loss, "log_temperature": log_temperature,
+            **{name: x.before for name, x in (("drawn", chosen), ("drawn_after", then))
+               if x.before is not None},
+        },
     )  # fmt: skip
 
 
