@@ -36,7 +36,7 @@ from ostinato.rl.environments.tabular import Tabular, Transitions
 from ostinato.rl.normalising import Moments, Normalised, scaled_reward
 from ostinato.rl.returns import advantage, lambda_return, n_step_return, v_trace
 from ostinato.rl.rollout import (
-    Rollout, across, along, allowed, exploring, finished, observed, rollout,
+    Rollout, across, along, allowed, averaged, exploring, finished, observed, rollout,
     seen, trainings,
 )
 from ostinato.rl.sampling import Replay, minibatch, replayed_return
@@ -91,6 +91,7 @@ __all__ = [
     "allowed",
     "advantage",
     "along",
+    "averaged",
     "dqn",
     "evolution",
     "exploring",

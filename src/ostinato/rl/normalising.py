@@ -48,7 +48,7 @@ class Moments(Module):
 
     def learn(self, x: Tensor, *dims: Dimension) -> None:
         """Say which rows an iteration adds: those at all points of some dimensions."""
-        rows = across(x, *dims)
+        rows = across(x, *dims).cast("float32")
         axes = tuple(range(len(dims)))
         mean, variance = rows.mean(axes), rows.var(axes)
         count = 1.0
@@ -111,7 +111,7 @@ def scaled_reward(
     b, i, t = games.dims
     outer = trainings(each)
     before = carry("discounted", 0.0, over=(i, t), each=(*outer, b))
-    so_far = discount * before + games.reward.cast("float32")
+    so_far = discount * before + games.reward
     before.step(where(games.done, 0.0, so_far))
     moments = Moments(1, i, each=outer, name="discounted")
     moments.learn(so_far[..., None], b, t)

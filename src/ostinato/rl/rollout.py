@@ -59,7 +59,7 @@ def rollout(
     """Play ``b`` games, ``t`` steps in every iteration ``i``; each goes on where it was left.
 
     Where an episode ends the game starts again. ``act`` gives an action for what an agent sees, a
-    vector: images are flattened. Real actions are clipped to what the environment allows; the
+    vector of float32 numbers: images are flattened. Real actions are clipped to what the environment allows; the
     action of the rollout is the one before that. Along ``each`` everything is played
     independently.
 
@@ -80,7 +80,7 @@ def rollout(
     observation = seen(env, state)
     action = act(observation)
     following, reward, terminated, truncated = env.step(state, allowed(env, action))
-    done = terminated | truncated
+    done, reward = terminated | truncated, reward.cast("float32")
     state.step(where(done, env.reset(over=(*games, i, t)), following))
     earned, steps = _so_far(reward, done, (i, t), games)
     after = seen(env, following)
@@ -88,8 +88,8 @@ def rollout(
 
 
 def seen(env: Env[Actions], state: Record) -> Tensor:
-    """Return what an agent sees in a state as a vector."""
-    observation = env.observe(state)
+    """Return what an agent sees in a state as a vector of float32 numbers."""
+    observation = env.observe(state).cast("float32")
     return observation if observation.ndim == 1 else observation.reshape((observed(env),))
 
 
@@ -110,7 +110,7 @@ def _so_far(
     """The return and the length of the episode that a step belongs to, up to this step."""
     before = carry("earned", 0.0, over=over, each=games)
     count = carry("length", 0, over=over, each=games)
-    earned, steps = before + reward.cast("float32"), count + 1
+    earned, steps = before + reward, count + 1
     before.step(where(done, 0.0, earned))
     count.step(where(done, 0, steps))
     return earned, steps
@@ -152,6 +152,19 @@ def finished(games: Rollout, *, each: Over = (), **others: Tensor) -> dict[str, 
 def across(x: Tensor, *dims: Dimension) -> Tensor:
     """Return a tensor with axes in the place of dimensions, in this order."""
     return x.at(**{dim.name: slice(None) for dim in dims})
+
+
+def averaged(x: Tensor, *dims: Dimension) -> Tensor:
+    """Return the mean over dimensions, of all axes; along those that it lacks a tensor is constant.
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> b, t = ot.dims("b t")
+    >>> mean = rl.averaged(ot.input("x", over=b), b, t)
+    >>> float(ot.Program(mean=mean).interpret(x=[1.0, 2.0])["mean"])
+    1.5
+    """
+    return across(x, *(dim for dim in dims if dim.dim in x.over)).mean()
 
 
 def along(x: Tensor, each: Over) -> Tensor:

@@ -46,9 +46,9 @@ def a2c(
 
     # loss = -E[A log pi(a)] + c_v E[(G - V)**2] - c_e E[H(pi)]
     policy = actor(played.observation)
-    policy_loss = -mean(policy.log_prob(played.action) * gain, b, t)
-    value_loss = mean((target - value) ** 2, b, t)
-    variety = mean(policy.entropy(), b, t)
+    policy_loss = -rl.averaged(policy.log_prob(played.action) * gain, b, t)
+    value_loss = rl.averaged((target - value) ** 2, b, t)
+    variety = rl.averaged(policy.entropy(), b, t)
     loss = policy_loss + value_weight * value_loss - entropy * variety
     rate = learning_rate * (1.0 - i / i.size) if anneal else learning_rate
     parameters = (*actor.parameters, *critic.parameters)
@@ -62,7 +62,3 @@ def a2c(
         tensors={**played.tensors, "value": value, "advantage": advantage},
     )  # fmt: skip
 
-
-def mean(x: ot.Tensor, b: ot.Dimension, t: ot.Dimension) -> ot.Tensor:
-    """Return the mean over all steps of all games."""
-    return rl.across(x, b, t).mean()

@@ -47,9 +47,9 @@ def impala(
     )  # fmt: skip
 
     # loss = -E[A log pi(a)] + c_v E[(G - V)**2] - c_e E[H(pi)]
-    policy_loss = -rl.across(log_prob * ot.stop_gradient(gain), b, t).mean()
-    value_loss = rl.across((ot.stop_gradient(target) - value) ** 2, b, t).mean()
-    variety = rl.across(policy.entropy(), b, t).mean()
+    policy_loss = -rl.averaged(log_prob * ot.stop_gradient(gain), b, t)
+    value_loss = rl.averaged((ot.stop_gradient(target) - value) ** 2, b, t)
+    variety = rl.averaged(policy.entropy(), b, t)
     loss = policy_loss + value_weight * value_loss - entropy * variety
     rate = learning_rate * (1.0 - i / i.size) if anneal else learning_rate
     parameters = (*actor.parameters, *critic.parameters)

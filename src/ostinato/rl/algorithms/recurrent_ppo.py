@@ -92,9 +92,9 @@ def recurrent_ppo(
     policy = agent.policy(states)
     ratio = ot.exp(policy.log_prob(action) - log_prob)
     clipped = ot.clip(ratio, 1.0 - clip, 1.0 + clip) * weight
-    policy_loss = -rl.across(ot.minimum(ratio * weight, clipped), t).mean()
-    value_loss = rl.across((agent.value(states) - target) ** 2, t).mean()
-    variety = rl.across(policy.entropy(), t).mean()
+    policy_loss = -rl.averaged(ot.minimum(ratio * weight, clipped), t)
+    value_loss = rl.averaged((agent.value(states) - target) ** 2, t)
+    variety = rl.averaged(policy.entropy(), t)
     loss = policy_loss + value_weight * value_loss - entropy * variety
     rate = learning_rate * (1.0 - i / i.size) if anneal else learning_rate
     optim.Clipped(optim.Adam(rate, eps=1e-5), norm=norm).minimize(loss, agent.parameters)

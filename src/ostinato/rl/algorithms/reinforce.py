@@ -65,12 +65,12 @@ def reinforce(
 
     # loss = -E[A log pi(a)] - c_e E[H(pi)] + E[(G - V)**2]
     policy = actor(seen)
-    policy_loss = -rl.across(policy.log_prob(action) * gain, b, t).mean()
-    variety = rl.across(policy.entropy(), b, t).mean()
+    policy_loss = -rl.averaged(policy.log_prob(action) * gain, b, t)
+    variety = rl.averaged(policy.entropy(), b, t)
     optim.Adam(learning_rate).minimize(policy_loss - entropy * variety, actor.parameters)
     told = {"policy_loss": policy_loss, "entropy": variety}
     if has_critic:
-        told["value_loss"] = rl.across((outcome - value) ** 2, b, t).mean()
+        told["value_loss"] = rl.averaged((outcome - value) ** 2, b, t)
         optim.Adam(learning_rate).minimize(told["value_loss"], critic.parameters)
 
     told["episode_return"] = reward.at(t=slice(None)).sum(0).at(b=slice(None)).mean()

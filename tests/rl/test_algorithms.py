@@ -1,0 +1,123 @@
+"""Every algorithm: on every kind of environment that it takes, and that it learns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato import rl
+from ostinato.cli.train import algorithms
+from ostinato.pdg.errors import ArgumentError
+
+NUMBERS, BOARD, VECTORS = "FrozenLake-v1", "Catch", "Pendulum-v1"
+OFF_POLICY: dict[str, Any] = {"batch": 3, "start": 1, "updates": 2}
+# The smallest settings, and the extents with which the interpreter is quick.
+TINY: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
+    "a2c": ({}, {"B": 2, "I": 2, "T": 4}),
+    "dqn": ({**OFF_POLICY, "steps": 3, "lookahead": 3}, {"B": 2, "I": 3, "T": 3}),
+    "evolution": ({"pairs": 2}, {"I": 2, "T": 12}),
+    "impala": ({"lag": 1}, {"B": 2, "I": 3, "T": 4}),
+    "ppo": ({"minibatches": 2}, {"B": 2, "I": 2, "T": 4, "E": 2}),
+    "qr_dqn": ({**OFF_POLICY, "quantiles": 3}, {"B": 2, "I": 3, "T": 3}),
+    "recurrent_ppo": (
+        {"games": 4, "minibatches": 2, "memory": 3}, {"B": 4, "I": 2, "T": 4, "E": 2},
+    ),
+    "reinforce": ({}, {"B": 2, "I": 2, "T": 12}),
+    "sac": (OFF_POLICY, {"B": 2, "I": 3, "T": 3}),
+    "td3": (OFF_POLICY, {"B": 2, "I": 3, "T": 3}),
+}  # fmt: skip
+
+
+def takes(algorithm: Callable[..., rl.Training]) -> list[str]:
+    """Environments of each kind that an algorithm says it takes."""
+    kind = get_type_hints(algorithm)["env"].__args__[0]
+    numbered, real = [NUMBERS, BOARD], [VECTORS]
+    return numbered if kind is rl.Discrete else real if kind is rl.Box else numbered + real
+
+
+EVERYWHERE = [(n, env) for n, algorithm in algorithms().items() for env in takes(algorithm)]
+
+
+@pytest.mark.parametrize(("name", "env"), EVERYWHERE, ids=map(" on ".join, EVERYWHERE))
+def test_an_algorithm_runs_on_every_kind_of_environment_that_it_takes(name: str, env: str) -> None:
+    settings, extents = TINY[name]
+    training = algorithms()[name](rl.make(env), hidden=(3,), **settings)
+    found = training.program.interpret(**extents)
+    assert {"episode_return", "episode_length"} <= found.keys()
+    assert all(x.shape == (extents["I"],) and np.isfinite(x).all() for x in found.values())
+
+
+@pytest.mark.parametrize("name", algorithms())
+def test_trainings_along_a_dimension_are_independent(name: str) -> None:
+    settings, extents = TINY[name]
+    algorithm = algorithms()[name]
+    rate = ot.input("rate", over=ot.dim("choice", size=2))
+    env = rl.make(takes(algorithm)[-1])
+    training = algorithm(env, hidden=(3,), learning_rate=rate, **settings)
+    weight = training.policy.parameters[-2]
+    assert isinstance(weight, ot.Carry)
+    outputs = {"first": weight.initial, "last": weight.final}
+    found = ot.Program(**outputs).interpret(**extents, rate=[0.0, 0.1])
+    assert not np.array_equal(*found["first"])
+    assert np.array_equal(found["first"][0], found["last"][0])
+    assert not np.array_equal(found["first"][1], found["last"][1])
+
+
+# Settings, the bar, and what random play comes to: what is learnt in a second or two.
+LEARNS: dict[str, tuple[str, dict[str, Any], float, float]] = {
+    "a2c": ("CartPole-v1", {"iterations": 600}, 100.0, 22.0),
+    "dqn": ("CartPole-v1", {"iterations": 2000}, 100.0, 22.0),
+    "evolution": ("CartPole-v1", {"iterations": 40}, 200.0, 22.0),
+    "impala": ("CartPole-v1", {"iterations": 600}, 100.0, 22.0),
+    "ppo": ("CartPole-v1", {"iterations": 60}, 150.0, 22.0),
+    "qr_dqn": ("CartPole-v1", {"iterations": 2000}, 100.0, 22.0),
+    "recurrent_ppo": ("MemoryChain", {"iterations": 40}, 0.8, 0.0),
+    "reinforce": ("CartPole-v1", {"iterations": 40}, 150.0, 22.0),
+    "sac": ("Pendulum-v1", {"iterations": 500}, -500.0, -1200.0),
+    "td3": ("Pendulum-v1", {"iterations": 500}, -500.0, -1200.0),
+}
+
+
+@pytest.mark.parametrize("name", LEARNS)
+def test_an_algorithm_learns_and_is_the_same_interpreted(name: str) -> None:
+    env, settings, bar, random = LEARNS[name]
+    training = algorithms()[name](rl.make(env), **settings)
+    run, (_, extents) = training.program.compile(threads=1), TINY[name]
+    expected, tiny = training.program.interpret(**extents), run(**extents)
+    for each, x in expected.items():
+        np.testing.assert_allclose(tiny[each], x, rtol=1e-3, atol=1e-4)
+    returns = run(seed=0, **training.arguments)["episode_return"]
+    last = returns[-len(returns) // 10 :].mean()
+    assert last > bar > random, f"{last} after {training.steps_per_record * len(returns)} steps"
+
+
+REFUSED: dict[str, tuple[Callable[[], object], str]] = {
+    "real actions": (
+        lambda: rl.dqn(rl.Pendulum()),  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+        "`dqn` gets an environment of actions that are vectors\n  Give one of numbered actions, such",
+    ),
+    "numbered actions": (
+        lambda: rl.sac(rl.CartPole()),  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+        "`sac` gets an environment of numbered actions\n  Give one of actions that are vectors, such",
+    ),
+    "a lookahead over iterations": (
+        lambda: rl.dqn(rl.CartPole(), steps=2, lookahead=3),
+        "`dqn` looks ahead 3 steps, and an iteration has 2\n  Give steps=3, or more.",
+    ),
+    "games that minibatches do not divide": (
+        lambda: rl.recurrent_ppo(rl.CartPole(), games=6, minibatches=4),
+        "`recurrent_ppo` learns from 4 minibatches of 6 games\n  Give games that the",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_an_algorithm_cannot_do_is_refused(name: str) -> None:
+    mistake, text = REFUSED[name]
+    with pytest.raises(ArgumentError) as caught:
+        mistake()
+    assert text in str(caught.value)
