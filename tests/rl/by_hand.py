@@ -100,5 +100,8 @@ def recorded(
     found = program.compile()(seed=3, **{**training.arguments, **arguments})
     return (
         {name: found[name].astype(np.float64) for name in training.tensors},
-        {n: [found[f"{n}_{k}"].astype(np.float64) for k in range(len(xs))] for n, xs in modules.items()},
+        {
+            n: [found[f"{n}_{k}"].astype(np.float64) for k in range(len(xs))]
+            for n, xs in modules.items()
+        },
     )

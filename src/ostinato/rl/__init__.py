@@ -2,7 +2,15 @@
 
 from ostinato.language.surface import declare
 from ostinato.rl.agent import (
-    ActionCritic, ActionValues, Actor, Critic, DeterministicActor, Greedy, Remembering, SquashedActor, Training,
+    ActionCritic,
+    ActionValues,
+    Actor,
+    Critic,
+    DeterministicActor,
+    Greedy,
+    Remembering,
+    SquashedActor,
+    Training,
 )
 from ostinato.rl.algorithms.a2c import a2c
 from ostinato.rl.algorithms.dqn import dqn
@@ -36,8 +44,17 @@ from ostinato.rl.environments.tabular import Tabular, Transitions
 from ostinato.rl.normalising import Moments, Normalised, scaled_reward
 from ostinato.rl.returns import advantage, lambda_return, n_step_return, v_trace
 from ostinato.rl.rollout import (
-    Rollout, across, along, allowed, averaged, exploring, finished, observed, rollout,
-    seen, trainings,
+    Rollout,
+    across,
+    allowed,
+    along,
+    averaged,
+    exploring,
+    finished,
+    observed,
+    rollout,
+    seen,
+    trainings,
 )
 from ostinato.rl.sampling import Replay, minibatch, replayed_return
 

@@ -310,8 +310,10 @@ class Remembering(Module):
     def nothing(self) -> Record:
         """The memory before the first step of an episode: zeros."""
         zero = zeros(self.cell.hidden)
-        return Record(hidden=zero) if isinstance(self.cell, GRUCell) else Record(
-            hidden=zero, cell=zero
+        return (
+            Record(hidden=zero)
+            if isinstance(self.cell, GRUCell)
+            else Record(hidden=zero, cell=zero)
         )
 
     def remember(self, observation: Tensor, memory: Record) -> Record:

@@ -61,4 +61,3 @@ def a2c(
         networks={"actor": actor, "critic": critic},
         tensors={**played.tensors, "value": value, "advantage": advantage},
     )  # fmt: skip
-

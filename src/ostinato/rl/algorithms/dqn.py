@@ -16,10 +16,10 @@ from ostinato.rl.environments.environment import acts_by
 def dqn(
     env: rl.Env[rl.Discrete], *, games: Count = 1, steps: Count = 8, iterations: Count = 12500,
     updates: Count = 1, batch: Count = 128, window: Count = 1250, start: Natural = 125,
-    hidden: Sequence[Count] = (64, 64), learning_rate: ot.Tensor | NonNegative = 1e-3,
+    hidden: Sequence[Count] = (64, 64), learning_rate: ot.Tensor | NonNegative = 5e-4,
     discount: ot.Tensor | Probability = 0.99, decay: ot.Tensor | Probability = 0.99,
-    exploration: ot.Tensor | Probability = 0.05, explored: ot.Tensor | Probability = 0.2,
-    double: bool = True, dueling: bool = False, lookahead: Count = 1,
+    exploration: ot.Tensor | Probability = 0.01, explored: ot.Tensor | Probability = 0.2,
+    double: bool = True, dueling: bool = False, lookahead: Count = 3,
     norm: ot.Tensor | Limit = 10.0, over: Over = (),
 ) -> rl.Training:  # fmt: skip
     """Deep Q-learning, ``double`` or not, ``dueling`` or not, from ``lookahead`` steps.

@@ -36,9 +36,7 @@ def evolution(
     games = (*each, b, s)
 
     # Neighbours of the parameters, on both sides, each along the dimensions b and s.
-    noise = {
-        w.node: ot.random.normal(w.shape, over=(*each, b, i)) for w in actor.parameters
-    }
+    noise = {w.node: ot.random.normal(w.shape, over=(*each, b, i)) for w in actor.parameters}
     side = 1.0 - 2.0 * s
     member = actor.map(lambda w: w + side * std * noise[w.node])
 
@@ -56,13 +54,14 @@ def evolution(
     worse = (every < outcome).cast("float32").sum() + 0.5 * (every == outcome).cast("float32").sum()
     rank = worse / (2.0 * b.size) - 0.5
     better = rank.at(s=0) - rank.at(s=1)
-    slopes = [
-        rl.across(better * noise[w.node], b).mean(0) / (2.0 * std) for w in actor.parameters
-    ]
+    slopes = [rl.across(better * noise[w.node], b).mean(0) / (2.0 * std) for w in actor.parameters]
     optim.Adam(learning_rate).update(actor.parameters, [-slope for slope in slopes])
 
     length = ot.length(t).at(b=slice(None), s=slice(None))
-    told = {"episode_return": every.mean(), "best_return": every.max(), "episode_length": length.mean()}
+    told = {
+        "episode_return": every.mean(), "best_return": every.max(),
+        "episode_length": length.mean(), "episodes": ot.index(2 * pairs) + 0 * ot.index(i),
+    }  # fmt: skip
     return rl.Training(
         program=ot.Program(**{name: rl.along(x, each) for name, x in told.items()}), over=i,
         policy=actor, arguments={"I": iterations, "T": steps}, steps_per_record=2 * pairs * steps,

@@ -74,6 +74,7 @@ def reinforce(
         optim.Adam(learning_rate).minimize(told["value_loss"], critic.parameters)
 
     told["episode_return"] = reward.at(t=slice(None)).sum(0).at(b=slice(None)).mean()
+    told["episodes"] = ot.index(b.size) + 0 * ot.index(i)
     told["episode_length"] = ot.length(t).at(b=slice(None)).mean()
     return rl.Training(
         program=ot.Program(**{name: rl.along(x, each) for name, x in told.items()}), over=i,

@@ -1,0 +1,90 @@
+"""``python -m bench.learning``: train everything, write the table and the picture.
+
+``--quick`` trains a few tasks, for CI; ``--only NAME`` those whose name has a text in it. The
+status is 1 if a task with a bar did not reach it with every seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from bench.learning.tasks import TASKS, Task
+from bench.learning.training import Curve, train
+
+FOLDER = Path(__file__).parent
+SEEDS = 5
+TITLE = """# What the algorithms learn
+
+`python -m bench.learning` trains every task with the seeds 0 to {last} and writes this page. *Reached* is the
+environment step at which the mean return of the last 100 episodes (of Pendulum 20; whole iterations) was first at
+the bar, for each seed; *at the end* the mean over seeds of that mean after the last step, and the lowest. Returns are those of games
+played while learning, with the random actions of it. `settings` are those that differ from the defaults. Seconds are
+processor time of a training, without compilation.
+
+"""
+HEAD = (
+    "| algorithm | environment | steps | bar | reached at, by seed | at the end | lowest | CPU s |\n"
+    "|---|---|---|---|---|---|---|---|\n"
+)
+
+
+def main(words: Sequence[str]) -> int:
+    options = _options(words)
+    tasks = [t for t in TASKS if options.only in t.name and (t.quick or not options.quick)]
+    curves: list[Curve] = []
+    for task in tasks:
+        for curve in train(task, options.seeds):
+            curves.append(curve)
+            print(f"{curve.task} seed {curve.seed}: {curve.final:.1f}", flush=True)
+    table = HEAD + "".join(_row(t, [c for c in curves if c.task == t.name]) for t in tasks)
+    print(table)
+    options.out.mkdir(parents=True, exist_ok=True)
+    page = TITLE.format(last=options.seeds - 1) + table + _settings(tasks) + "\n![](curves.png)\n"
+    (options.out / "RESULTS.md").write_text(page)
+    (options.out / "curves.json").write_text(json.dumps([asdict(each) for each in curves]))
+    from bench.learning.picture import draw  # matplotlib is needed only here
+
+    draw(tasks, curves, options.out / "curves.png")
+    bars = {task.name for task in tasks if task.bar is not None}
+    return int(any(each.reached is None for each in curves if each.task in bars))
+
+
+def _options(words: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.learning", description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--out", type=Path, default=FOLDER)
+    return parser.parse_args(words)
+
+
+def _row(task: Task, curves: Sequence[Curve]) -> str:
+    finals = np.array([each.final for each in curves])
+    reached = ", ".join("never" if c.reached is None else f"{c.reached:,}" for c in curves)
+    bar = "none" if task.bar is None else f"{task.bar:g}"
+    cells = (
+        task.algorithm, task.environment, f"{task.steps:,}", bar,
+        "" if task.bar is None else reached, f"{finals.mean():.2f}", f"{finals.min():.2f}",
+        f"{np.mean([each.cpu_s for each in curves]):.1f}",
+    )  # fmt: skip
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _settings(tasks: Sequence[Task]) -> str:
+    lines = [
+        f"- {t.name}: `{', '.join(f'{name}={value}' for name, value in t.settings.items())}`\n"
+        for t in tasks
+        if t.settings
+    ]
+    return "\nSettings:\n\n" + "".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
