@@ -6,6 +6,7 @@ from ostinato.nn.attention import Attention, attend, rope
 from ostinato.nn.cells import GRU, LSTM, GRUCell, LSTMCell, unroll
 from ostinato.nn.layers import MLP, Conv, Embedding, LayerNorm, Linear, RMSNorm, SwiGLU, dropout
 from ostinato.nn.module import Module, parameter
+from ostinato.nn.weights import load_weights, save_weights
 
 __all__ = [
     "GRU",
@@ -24,8 +25,10 @@ __all__ = [
     "attend",
     "dropout",
     "init",
+    "load_weights",
     "parameter",
     "rope",
+    "save_weights",
     "unroll",
 ]
 

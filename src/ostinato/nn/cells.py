@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import cast
 
 from ostinato.language.dims import Dimension
@@ -15,6 +15,7 @@ from ostinato.language.shown import shown
 from ostinato.language.tensor import Tensor
 from ostinato.nn.init import uniform
 from ostinato.nn.module import Module, parameter
+from ostinato.nn.weights import Weight
 from ostinato.pdg.build import order
 from ostinato.pdg.errors import ArgumentError
 from ostinato.provenance.place import place
@@ -89,6 +90,13 @@ class _Gated(Module):
         self.input_bias: Tensor = parameter(f"{name}_input_bias", (gates,), draw, over)
         self.hidden_bias: Tensor = parameter(f"{name}_hidden_bias", (gates,), draw, over)
 
+    def weights(self) -> Iterator[Weight]:
+        """The weights under PyTorch's names, matrices turned."""
+        yield Weight("weight_ih", self.input_weight, turned=True)
+        yield Weight("weight_hh", self.hidden_weight, turned=True)
+        yield Weight("bias_ih", self.input_bias)
+        yield Weight("bias_hh", self.hidden_bias)
+
 
 class GRUCell(_Gated):
     """One step of a gated recurrent unit, as in PyTorch: from an input and a state to the next.
@@ -142,6 +150,10 @@ class GRU(Module):
     def __init__(self, inputs: Count, hidden: Count, over: Over = (), *, name: str = "gru") -> None:
         self.cell = GRUCell(inputs, hidden, over, name=name)
         self._name = name
+
+    def weights(self) -> Iterator[Weight]:
+        """Those of the cell, as of the first layer in PyTorch."""
+        yield from (w._replace(name=f"{w.name}_l0") for w in self.cell.weights())
 
     def __call__(
         self,
@@ -220,6 +232,10 @@ class LSTM(Module):
     ) -> None:
         self.cell = LSTMCell(inputs, hidden, over, name=name)
         self._name = name
+
+    def weights(self) -> Iterator[Weight]:
+        """Those of the cell, as of the first layer in PyTorch."""
+        yield from (w._replace(name=f"{w.name}_l0") for w in self.cell.weights())
 
     def __call__(
         self,

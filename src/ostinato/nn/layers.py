@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ostinato.language import random
 from ostinato.language.dims import Dimension
@@ -15,6 +15,7 @@ from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor
 from ostinato.nn.init import Initializer, he_normal, lecun_normal, normal, ones, scaled, zeros
 from ostinato.nn.module import Module, parameter
+from ostinato.nn.weights import Weight, below
 from ostinato.pdg.errors import OptionError, ShapeError
 from ostinato.provenance.place import place
 
@@ -46,6 +47,12 @@ class Linear(Module):
         self.bias: Tensor | None = None
         if bias:
             self.bias = parameter(f"{name}_bias", (outputs,), zeros, over)
+
+    def weights(self) -> Iterator[Weight]:
+        """The weight, turned, and the bias."""
+        yield Weight("weight", self.weight, turned=True)
+        if self.bias is not None:
+            yield Weight("bias", self.bias)
 
     def __call__(self, x: Tensor) -> Tensor:
         out = x @ self.weight
@@ -271,6 +278,11 @@ class MLP(Module):
             )
             for k, pair in enumerate(zip(sizes, sizes[1:], strict=False))
         )
+
+    def weights(self) -> Iterator[Weight]:
+        """The layers as a ``Sequential`` has them, which counts the activations between them."""
+        for k, layer in enumerate(self.layers):
+            yield from below(str(2 * k), layer.weights())
 
     def __call__(self, x: Tensor) -> Tensor:
         for k, layer in enumerate(self.layers[:-1]):

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
-from typing import Self, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self, cast
 
 from ostinato.language.carry import Carried, Carry, carry
 from ostinato.language.dims import Dimension, IndexExpression
 from ostinato.language.functions.basic import zeros
 from ostinato.language.kinds import Count
-from ostinato.language.recurrent import Over, Recurrent, define
-from ostinato.language.tensor import Tensor
+from ostinato.language.recurrent import Over, Recurrent, define, input
+from ostinato.language.tensor import Tensor, constant
 from ostinato.nn.init import Initializer
+from ostinato.nn.weights import Weight, arrays, fitting, inside
 from ostinato.optim.optimizer import Optimizer
 from ostinato.pdg.errors import EquationError
+from ostinato.pdg.functions import Array
 from ostinato.pdg.naming import called
 from ostinato.provenance.place import place
 
@@ -107,12 +109,93 @@ class Module:
         """
         return self.map(_final)
 
+    def weights(self) -> Iterator[Weight]:
+        """Its parameters with the names and the layout that PyTorch has for them.
+
+        The names are those of the attributes, if a class does not say otherwise.
+        """
+        for name, value in vars(self).items():
+            yield from inside(value, name)
+
+    def state_dict(self, values: Mapping[str, Array] | None = None) -> dict[str, Any]:
+        """Return its parameters as PyTorch has them: by path, a matrix as outputs by inputs.
+
+        Without values they are tensors, such as outputs of a program; from a state of a stream, or
+        from arrays by the names of the parameters, they are arrays. `MLP` has the names of a
+        ``Sequential``, so that PyTorch's ``load_state_dict`` takes them as they are.
+
+        Errors: ArgumentError if a parameter is not among the values.
+
+        >>> import ostinato as ot
+        >>> from ostinato import nn
+        >>> model = nn.MLP(3, [8], 2)
+        >>> found = ot.Program(**model.state_dict()).interpret()
+        >>> {name: array.shape for name, array in found.items()}
+        {'0.weight': (8, 3), '0.bias': (8,), '2.weight': (2, 8), '2.bias': (2,)}
+        """
+        if values is not None:
+            return arrays(self, values)
+        return {w.name: w.laid_out for w in self.weights()}
+
+    def as_inputs(self, name: str = "weights") -> Self:
+        """Return the module with inputs of a program in the place of its parameters.
+
+        The weights are then arguments, which `arguments` makes of weights as PyTorch has them.
+        Parameters of independent trainings are inputs along the dimensions of these.
+
+        >>> import numpy as np
+        >>> import ostinato as ot
+        >>> from ostinato import nn
+        >>> layer = nn.Linear(3, 2)
+        >>> run = ot.Program(y=layer.as_inputs()(ot.input("x", (3,)))).compile()
+        >>> weights = {"weight": np.eye(2, 3), "bias": [0, 10]}
+        >>> run(x=[1, 2, 3], **layer.arguments(weights))["y"].tolist()
+        [1.0, 12.0]
+        """
+        made = {
+            id(w.tensor): input(w.argument(name), w.tensor.shape, w.tensor.dtype, _each(w.tensor))
+            for w in self.weights()
+        }
+        return self.map(lambda tensor: made[id(tensor)])
+
+    def arguments(self, weights: Mapping[str, object], name: str = "weights") -> dict[str, Array]:
+        """Return weights as PyTorch has them as the arguments for `as_inputs`.
+
+        Errors: ArgumentError for a weight that is missing or has another shape, and a strange one.
+        """
+        found = fitting(self, weights, lambda tensor: len(_each(tensor)))
+        return {w.argument(name): found[id(w.tensor)] for w in self.weights()}
+
+    def with_weights(self, weights: Mapping[str, object]) -> Self:
+        """Return the module with given weights in the place of its parameters: it learns no more.
+
+        They are arrays by the names and in the layout of PyTorch, such as `nn.load_weights` gives.
+
+        Errors: ArgumentError for a weight that is missing or has another shape, and a strange one.
+
+        >>> import numpy as np
+        >>> import ostinato as ot
+        >>> from ostinato import nn
+        >>> layer = nn.Linear(2, 1).with_weights({"weight": np.array([[3, 4]]), "bias": [1]})
+        >>> ot.Program(y=layer(ot.constant([1.0, 1.0]))).interpret()["y"].tolist()
+        [8.0]
+        """
+        found = fitting(self, weights)
+        return self.map(lambda tensor: constant(found[id(tensor)], tensor.dtype))
+
     def update(self, optimizer: Optimizer, loss: Tensor) -> None:
         """Write the equations of the next iteration: one step of the optimizer against the loss.
 
         Write all equations that the loss needs before.
         """
         optimizer.minimize(loss, self.parameters)
+
+
+def _each(parameter: Tensor) -> tuple[Dimension, ...]:
+    """The dimensions along which a parameter is one of independent ones."""
+    if isinstance(parameter, Carry):
+        return parameter.over_carried.each
+    return tuple(Dimension(dim) for dim in parameter.over[:-1])
 
 
 def _final(parameter: Tensor) -> Tensor:

@@ -157,13 +157,16 @@ def _carried(plan: Plan, name: str, owner: str, dim: Dim, back: int | None) -> C
 def _axes(
     plan: Plan, s: Statement, storage: Storage, left: Sequence[int]
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[Expr, ...]]:
-    """The stored axes, of those ``left``, that each axis of the array is made of; its shape."""
+    """The stored axes, of those ``left``, that each axis of the array is made of; its shape.
+
+    They are in the order of the user, the memory may have another one.
+    """
     whole = {piece: (dim, pieces) for dim, pieces in plan.tiles.items() for piece in pieces}
     indices = [*(slot.dim for slot in storage.slots), *(a.index for a in storage.axes)]
     sizes = [*(x.extent for x in storage.slots), *(_rows(a.size, a.pad) for a in storage.axes)]
     place = {indices[k]: number for number, k in enumerate(left)}
-    groups: list[tuple[int, ...]] = []
-    shape: list[Expr] = []
+    ranks = (*(-1 for _ in storage.slots), *plan.ranks.get(s.name, (-1,) * len(storage.axes)))
+    groups: list[tuple[int, tuple[int, ...], Expr]] = []
     done: set[int] = set()
     for number, k in enumerate(left):
         if number in done:
@@ -171,10 +174,11 @@ def _axes(
         dim, pieces = whole.get(indices[k], (indices[k], ()))
         group = tuple(place[p] for p in pieces if p in place)
         is_whole = 0 < len(group) == len(pieces)
-        groups.append(group if is_whole else (number,))
-        shape.append(expr(dim.extent) if is_whole else sizes[k])
-        done.update(groups[-1])
-    return tuple(groups), tuple(shape)
+        made = group if is_whole else (number,)
+        groups.append((ranks[k], made, expr(dim.extent) if is_whole else sizes[k]))
+        done.update(made)
+    groups.sort(key=lambda found: found[0])
+    return tuple(made for _, made, _ in groups), tuple(size for _, _, size in groups)
 
 
 def _rows(size: Expr, pad: Expr) -> Expr:

@@ -94,6 +94,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
         same=found.same,
         ends=ends,
         living=run.optional("dead rows", {}, dead_rows, *facts, ends, outputs, needed),
+        ranks={n: _ranks(s, system.statements.get(n)) for n, s in found.placed.items()},
         begun=run.optional("first products", {}, beginnings, *facts, needed, ends),
         without=run.without,
     )
@@ -136,6 +137,12 @@ def _port(name: str, given: Statement, stored: Statement, tiled: Tiled) -> Port:
         pieces = (index,) if index in at else tiled.pieces[index]
         axes.append(tuple(at[piece] for piece in pieces))
     return Port(name, stored.name, _input(name, given).shape, tuple(axes))
+
+
+def _ranks(stored: Statement, given: Statement | None) -> tuple[int, ...]:
+    """Which axis of the lowered statement each stored one is."""
+    order = [a.index for a in given.result_axes] if given else []
+    return tuple(order.index(a.index) if a.index in order else -1 for a in stored.result_axes)
 
 
 def _extents(

@@ -1,0 +1,151 @@
+"""Weights under the names and in the layout of PyTorch, in files, programs and states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+
+from ostinato.language.functions.basic import swapaxes
+from ostinato.language.recurrent import Recurrent
+from ostinato.language.tensor import Tensor
+from ostinato.pdg.errors import ArgumentError, CheckpointError, guess
+from ostinato.pdg.functions import Array
+from ostinato.pdg.naming import called
+from ostinato.provenance.place import place
+
+if TYPE_CHECKING:
+    from ostinato.nn.module import Module
+
+
+class Weight(NamedTuple):
+    """A parameter, its name in PyTorch, and whether PyTorch has its last two axes exchanged."""
+
+    name: str
+    tensor: Tensor
+    turned: bool = False
+
+    def array(self, array: Array) -> Array:
+        """An array of ours in the layout of PyTorch, and one of PyTorch in ours."""
+        return np.ascontiguousarray(np.swapaxes(array, -1, -2)) if self.turned else array
+
+    @property
+    def laid_out(self) -> Tensor:
+        """The parameter in the layout of PyTorch."""
+        return swapaxes(self.tensor, -1, -2) if self.turned else self.tensor
+
+    def argument(self, name: str) -> str:
+        """What it is called among the inputs of a program."""
+        return f"{name}_{self.name.replace('.', '_')}"
+
+
+def inside(value: object, name: str = "") -> Iterator[Weight]:
+    """The weights in a module, in containers, or of a single tensor."""
+    from ostinato.nn.module import Module
+
+    match value:
+        case Tensor():
+            yield Weight(name, value)
+        case Module():
+            yield from below(name, value.weights())
+        case dict():
+            for key, part in cast(dict[object, object], value).items():
+                yield from below(name, inside(part, str(key)))
+        case tuple() | list():
+            for k, part in enumerate(cast(Sequence[object], value)):
+                yield from below(name, inside(part, str(k)))
+        case _:
+            pass
+
+
+def below(name: str, found: Iterator[Weight]) -> Iterator[Weight]:
+    """Weights of a part that has a name: `body` and `0.weight` are `body.0.weight`."""
+    for weight in found:
+        yield weight._replace(name=f"{name}.{weight.name}") if name else weight
+
+
+def arrays(module: Module, values: Mapping[str, Array]) -> dict[str, Array]:
+    """The parameters among values by the user's names, as PyTorch has them."""
+    names: dict[str, Weight] = {}
+    for weight in module.weights():
+        if not isinstance(weight.tensor, Recurrent):
+            fact = f"{called(weight.tensor.node)} is no parameter with a value in a state"
+            raise ArgumentError(fact, "Take the module that is trained.", place())
+        name = str(weight.tensor.node)
+        if name in names and names[name].tensor is not weight.tensor:
+            fact = f"two parameters are called `{name}`: a state has them by their names"
+            raise ArgumentError(fact, "Give the layers different names: name=...", place())
+        names[name] = weight
+    missing = sorted(names.keys() - values.keys())
+    if missing:
+        fact = f"there is no `{missing[0]}` among the values"
+        remedy = f"{guess(missing[0], values)}Give the state of a program with this module."
+        raise ArgumentError(fact, remedy, place())
+    return {w.name: w.array(np.asarray(values[name])) for name, w in names.items()}
+
+
+def fitting(
+    module: Module, weights: Mapping[str, object], leading: Callable[[Tensor], int] = lambda _: 0
+) -> dict[int, Array]:
+    """Arrays in the place of the tensors of a module, which are found by their identity.
+
+    Each has so many ``leading`` axes before those of its tensor.
+
+    Errors: ArgumentError for a weight that is missing or has another shape, and a strange one.
+    """
+    found = {weight.name: weight for weight in module.weights()}
+    odd = sorted(found.keys() ^ weights.keys())
+    if odd:
+        which, others = ("lack", weights) if odd[0] in found else ("have a strange", found)
+        remedy = f"{guess(odd[0], others)}Known: {', '.join(others) or 'none'}."
+        raise ArgumentError(f"the weights {which} `{odd[0]}`", remedy, place())
+    out: dict[int, Array] = {}
+    for name, weight in found.items():
+        array, first = np.asarray(weights[name]), leading(weight.tensor)
+        turned = weight.array(array) if array.ndim > 1 else array
+        if turned.shape[first:] != weight.tensor.shape:
+            expected = weight.array(np.empty(weight.tensor.shape)).shape
+            fact = f"the weight `{name}` has shape {list(array.shape)}, not {list(expected)}"
+            raise ArgumentError(fact, "Give the weights of a module of the same sizes.", place())
+        out[id(weight.tensor)] = turned
+    return out
+
+
+def save_weights(path: str | Path, weights: Mapping[str, object]) -> None:
+    """Write weights by name to a file, in the format safetensors.
+
+    Errors: CheckpointError if the file cannot be written.
+
+    >>> import numpy as np, tempfile
+    >>> from ostinato import nn
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     nn.save_weights(f"{folder}/w.safetensors", {"0.bias": np.ones(2)})
+    ...     nn.load_weights(f"{folder}/w.safetensors")
+    {'0.bias': array([1., 1.])}
+    """
+    from safetensors.numpy import save
+
+    try:
+        Path(path).write_bytes(save({n: np.ascontiguousarray(a) for n, a in weights.items()}))
+    except OSError as failure:
+        fact = f"the weights cannot be written to `{path}`: {failure.strerror}"
+        remedy = "Give the path of a file in a folder that exists."
+        raise CheckpointError(fact, remedy, place()) from None
+
+
+def load_weights(path: str | Path) -> dict[str, Array]:
+    """Return the weights of a file in the format safetensors, by name.
+
+    PyTorch writes such a file by ``safetensors.torch.save_file(module.state_dict(), path)``.
+    Errors: CheckpointError if it cannot be read or is damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return load(Path(path).read_bytes())
+    except (OSError, SafetensorError, KeyError) as failure:
+        fact = f"the weights in `{path}` cannot be read: {failure}"
+        raise CheckpointError(fact, "Give a safetensors file of real numbers.", place()) from None
