@@ -169,6 +169,46 @@ def sweep(
     raise typer.Exit(command.sweep(options, run, json, console_beside(json)))
 
 
+@app.command("eval")
+def evaluate(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The directory of a run.")],
+    episodes: Annotated[int, typer.Option(min=1, metavar="N", help="Of each training.")] = 100,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Draw actions instead of taking the best.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random draw.")] = 0,
+    environment: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Play in this one; default: the run's.")
+    ] = None,
+    max_steps: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Leave an episode then; default: after 100,000."),
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE.gif", help="Also write a film of an episode.")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Play whole episodes with the policy of a run's checkpoint.
+
+    Runs of `ostinato train` have all that it takes. A function of `ostinato run` must return an
+    rl.Training, which says what its policy is, keep checkpoints, and be given --environment.
+    """
+    from ostinato.cli import evaluating as command
+    from ostinato.cli.as_json import console_beside
+
+    options = command.EvalOptions(
+        run=run,
+        episodes=episodes,
+        sample=sample,
+        seed=seed,
+        environment=environment,
+        max_steps=max_steps,
+        record=record,
+    )
+    raise typer.Exit(command.evaluate(options, json, console_beside(json)))
+
+
 @app.command()
 def explain(
     place: Place,

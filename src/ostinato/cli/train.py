@@ -75,9 +75,7 @@ def _as_before(options: TrainOptions, before: Resumed) -> TrainOptions:
     if not isinstance(found, dict):
         fact = "The run directory is not one of `ostinato train`."
         raise OptionError(fact, "Go on with `ostinato run FILE --resume RUN`.")
-    known = cast(dict[str, Any], found)
-    known["swept"] = tuple(known["swept"])
-    earlier = TrainOptions(**known)
+    earlier = options_of(cast(dict[str, Any], found))
     if (options.algorithm, options.environment) != (earlier.algorithm, earlier.environment):
         fact = f"The run is one of {earlier.algorithm} on {earlier.environment}."
         raise OptionError(fact, "Go on with these.")
@@ -85,6 +83,12 @@ def _as_before(options: TrainOptions, before: Resumed) -> TrainOptions:
         fact = f"The run has {earlier.steps} steps for each of {earlier.seeds} trainings."
         raise OptionError(fact, "Leave out --steps and --seeds.")
     return earlier
+
+
+def options_of(trained: dict[str, Any]) -> TrainOptions:
+    """Return the options of a run, as its directory tells of them."""
+    known: dict[str, Any] = {**trained, "swept": tuple(trained["swept"])}
+    return TrainOptions(**known)
 
 
 def sweep(options: TrainOptions, run: RunOptions, json: Path | None, console: Console) -> int:

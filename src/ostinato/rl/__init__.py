@@ -25,6 +25,7 @@ from ostinato.rl.algorithms.td3 import td3
 from ostinato.rl.distributions.continuous import Beta, Normal, SquashedNormal
 from ostinato.rl.distributions.discrete import Bernoulli, Categorical, MultiDiscrete
 from ostinato.rl.distributions.distribution import Distribution, Sample, log_prob
+from ostinato.rl.drawing.film import frames, write_gif
 from ostinato.rl.environments.acrobot import Acrobot
 from ostinato.rl.environments.asterix import Asterix
 from ostinato.rl.environments.breakout import Breakout
@@ -42,6 +43,7 @@ from ostinato.rl.environments.space_invaders import SpaceInvaders
 from ostinato.rl.environments.sticky import Sticky
 from ostinato.rl.environments.tabular import Tabular, Transitions
 from ostinato.rl.normalising import Moments, Normalised, scaled_reward
+from ostinato.rl.evaluation import Episodes, evaluate, learnt, recorded
 from ostinato.rl.returns import advantage, lambda_return, n_step_return, v_trace
 from ostinato.rl.rollout import (
     Rollout,
@@ -79,6 +81,7 @@ __all__ = [
     "Discrete",
     "Distribution",
     "Env",
+    "Episodes",
     "Freeway",
     "FrozenLake",
     "PartiallyObserved",
@@ -110,11 +113,14 @@ __all__ = [
     "along",
     "averaged",
     "dqn",
+    "evaluate",
     "evolution",
     "exploring",
     "finished",
+    "frames",
     "impala",
     "lambda_return",
+    "learnt",
     "log_prob",
     "make",
     "minibatch",
@@ -122,6 +128,7 @@ __all__ = [
     "observed",
     "ppo",
     "qr_dqn",
+    "recorded",
     "recurrent_ppo",
     "reinforce",
     "replayed_return",
@@ -132,6 +139,7 @@ __all__ = [
     "td3",
     "trainings",
     "v_trace",
+    "write_gif",
 ]
 
 declare(__name__, [name for name in __all__ if name != "Actions"])

@@ -66,6 +66,7 @@ class FrozenLake(Tabular):
             fact = f"a frozen lake of size {size}"
             raise ArgumentError(fact, "Give 4 or 8, or the rows of a lake.", place())
         rows = LAKES[size] if lake is None else tuple(lake)
+        self.rows = rows
         letters, width = "".join(rows), len(rows[0]) if rows else 0
         if (
             {len(row) for row in rows} != {width}
@@ -125,18 +126,18 @@ class Taxi(Tabular):
     """
 
     def __init__(self) -> None:
-        waiting = [_taxi(p)[2] not in (4, _taxi(p)[3]) for p in range(500)]
+        waiting = [taxi(p)[2] not in (4, taxi(p)[3]) for p in range(500)]
         start = np.array(waiting, np.float64)
         super().__init__(_table(500, 6, _drive), start / start.sum(), 200)
 
 
-def _taxi(number: int) -> tuple[int, int, int, int]:
+def taxi(number: int) -> tuple[int, int, int, int]:
     """Row, column, passenger and destination of a place."""
     return number // 100, number // 20 % 5, number // 4 % 5, number % 4
 
 
 def _drive(number: int, action: int) -> list[Outcome]:
-    row, column, passenger, goal = _taxi(number)
+    row, column, passenger, goal = taxi(number)
     here = (row, column)
     reward, arrives = -1.0, False
     match action:

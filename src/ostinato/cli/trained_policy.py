@@ -1,0 +1,71 @@
+"""The policy that a run directory has a checkpoint of, and the environment it was trained in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from rich.console import Console
+
+from ostinato import rl
+from ostinato.cli.program_file import load_experiment
+from ostinato.cli.run import RunOptions
+from ostinato.cli.run_directory import CHECKPOINT
+from ostinato.cli.train import built, options_of
+from ostinato.nn.module import Module
+from ostinato.pdg.errors import CheckpointError, OptionError
+from ostinato.pdg.functions import Array
+from ostinato.runtime.run.checkpoint import read
+
+
+@dataclass(frozen=True)
+class TrainedPolicy:
+    """A policy with its weights as PyTorch has them, after so many iterations."""
+
+    env: rl.Env[rl.Actions]
+    policy: Module
+    weights: Mapping[str, Array]
+    step: int
+
+
+def trained_policy(directory: Path, environment: str | None, console: Console) -> TrainedPolicy:
+    """Return what the checkpoint of a run directory has learnt.
+
+    ``environment`` names another one to play in; it is needed for what `ostinato run` left.
+
+    Errors: CheckpointError if there is no checkpoint; OptionError for a run without a policy, or
+    whose environment is not known.
+    """
+    state = read(directory / CHECKPOINT).state
+    try:
+        config: dict[str, Any] = json.loads((directory / "config.json").read_text())
+    except (OSError, ValueError) as failure:
+        fact = f"`{directory / 'config.json'}` cannot be read: {failure}"
+        raise CheckpointError(fact, "Give the directory of a run.") from None
+    settings = tuple(f"{name}={value}" for name, value in config["settings"].items())
+    if "trained" in config:
+        options = options_of(cast(dict[str, Any], config["trained"]))
+        run = RunOptions(place=config["program"], settings=settings)
+        training, name = built(options, run, console), environment or options.environment
+    else:
+        training, name = _of_file(config["program"], settings, environment)
+    weights = training.policy.state_dict(state)
+    return TrainedPolicy(rl.make(name), training.policy, weights, state.step)
+
+
+def _of_file(
+    place: str, settings: Sequence[str], environment: str | None
+) -> tuple[rl.Training, str]:
+    """The training of a user's function, whose environment must be named."""
+    made = load_experiment(place, settings)
+    if not isinstance(made, rl.Training):
+        fact = f"{place} returns an Experiment, which does not say what its policy is."
+        remedy = "Return rl.Training(policy=..., ...): an Experiment with the module that acts."
+        raise OptionError(fact, remedy)
+    if environment is None:
+        fact = f"The run of {place} does not say in which environment its policy acts."
+        raise OptionError(fact, "Name it: --environment CartPole-v1.")
+    return made, environment

@@ -1,0 +1,100 @@
+"""From the states of an episode to frames, and to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from ostinato.compiler.program import Program
+from ostinato.language.dims import dims
+from ostinato.language.record import Record
+from ostinato.language.recurrent import input
+from ostinato.pdg.errors import ArgumentError, OptionError
+from ostinato.pdg.functions import Array
+from ostinato.rl.drawing import mechanical, squares
+from ostinato.rl.drawing.canvas import Picture, pillow
+from ostinato.rl.environments.acrobot import Acrobot
+from ostinato.rl.environments.cartpole import CartPole
+from ostinato.rl.environments.environment import Actions, Env
+from ostinato.rl.environments.grid_worlds import CliffWalking, FrozenLake, Taxi
+from ostinato.rl.environments.mountain_car import MountainCar, MountainCarContinuous
+from ostinato.rl.environments.partially_observed import PartiallyObserved
+from ostinato.rl.environments.pendulum import Pendulum
+from ostinato.rl.environments.sticky import Sticky
+
+State = Mapping[str, Array]
+BY_STATE: Mapping[type, Callable[[State], Picture]] = {
+    Acrobot: mechanical.acrobot,
+    CartPole: mechanical.cart_pole,
+    CliffWalking: squares.cliff,
+    MountainCar: mechanical.mountain_car,
+    MountainCarContinuous: mechanical.mountain_car,
+    Pendulum: mechanical.pendulum,
+    Taxi: squares.streets,
+}
+
+
+@runtime_checkable
+class Draws(Protocol):
+    """An environment that draws itself."""
+
+    def draw(self, state: State) -> Picture:
+        """Return a picture of a state: (height, width, 3) bytes."""
+        ...
+
+
+def frames(env: Env[Actions], states: Sequence[State]) -> list[Picture]:
+    """Return a picture of each state.
+
+    Errors: OptionError without Pillow; ArgumentError for an environment without a picture.
+
+    >>> import numpy as np
+    >>> from ostinato import rl
+    >>> rl.frames(rl.Pendulum(), [{"angle": np.array(0.5)}])[0].shape
+    (200, 200, 3)
+    """
+    while isinstance(env, Sticky | PartiallyObserved):
+        env = env.env
+    if isinstance(env, Draws):
+        return [env.draw(state) for state in states]
+    if isinstance(env, FrozenLake):
+        return [squares.lake(env, state) for state in states]
+    known = BY_STATE.get(type(env))
+    if known is not None:
+        return [known(state) for state in states]
+    if len(env.observation_shape) in (2, 3):
+        return [squares.board(seen) for seen in _seen(env, states)]
+    fact = f"{type(env).__name__} has no picture"
+    raise ArgumentError(fact, "Give it a method draw(state): (height, width, 3) bytes.")
+
+
+def _seen(env: Env[Actions], states: Sequence[State]) -> Array:
+    """What an agent sees in each state."""
+    t = dims("frame")
+    kinds = env.state.fields  # a wrapper keeps more
+    inputs = {n: input(n, kind.shape, kind.dtype, over=t) for n, kind in kinds.items()}
+    program = Program(seen=env.observe(Record(**inputs)))
+    given = {name: np.stack([state[name] for state in states]) for name in program.inputs}
+    return program.compile()(**given)["seen"]
+
+
+def write_gif(path: str | Path, pictures: Sequence[Picture], per_second: float = 30.0) -> None:
+    """Write pictures as a GIF that begins again at its end.
+
+    Errors: OptionError without Pillow, and if the file cannot be written.
+    """
+    image = pillow("Image")
+    made: list[Any] = [image.fromarray(np.asarray(picture)) for picture in pictures]
+    shown = [each.quantize(64) for each in made]
+    try:
+        with Path(path).open("wb") as file:
+            shown[0].save(
+                file, "GIF", save_all=True, append_images=shown[1:], loop=0,
+                duration=round(1000 / per_second),
+            )  # fmt: skip
+    except OSError as failure:
+        fact = f"`{path}` cannot be written: {failure.strerror}"
+        raise OptionError(fact, "Give the path of a file in a folder that exists.") from None

@@ -1,0 +1,194 @@
+"""Whole episodes of a policy: what each of them returns, and what happened in one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.compiler.program import Program
+from ostinato.language.dims import Dimension, dims
+from ostinato.language.kinds import Count, Natural
+from ostinato.language.record import Record
+from ostinato.language.recurrent import recurrent
+from ostinato.language.stop import length, stop
+from ostinato.language.tensor import Tensor
+from ostinato.nn.module import Module
+from ostinato.pdg.build import order
+from ostinato.pdg.functions import Array
+from ostinato.rl.agent import Training
+from ostinato.rl.distributions.distribution import Distribution
+from ostinato.rl.environments.environment import Actions, Env, at_each
+from ostinato.rl.rollout import allowed, seen
+
+MAX_STEPS = 100_000  # of an episode that does not end by itself
+MAX_FRAMES = 1000  # of a film
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """A policy with a memory, which is ``nothing`` before the first step of an episode."""
+
+    @property
+    def nothing(self) -> Record: ...
+
+    def remember(self, observation: Tensor, memory: Record) -> Record:
+        """Return the memory after it has seen something."""
+        ...
+
+    def policy(self, memory: Record) -> Distribution | Tensor:
+        """Return a distribution over actions, or an action."""
+        ...
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """What episodes came to: each ended, or was left after the most steps that were asked for.
+
+    Shapes: (..., episodes), along the dimensions of independent trainings first.
+    """
+
+    returns: npt.NDArray[np.float64]
+    lengths: npt.NDArray[np.int64]
+    ended: npt.NDArray[np.bool_]
+
+    @property
+    def mean_return(self) -> float:
+        """The mean of all returns."""
+        return float(self.returns.mean())
+
+    @property
+    def std_return(self) -> float:
+        """The standard deviation of all returns, that of these episodes themselves."""
+        return float(self.returns.std())
+
+
+def learnt(training: Training, **changes: object) -> dict[str, Array]:
+    """Run a training to its end, and return the weights of its policy as PyTorch has them.
+
+    The changes are arguments in the place of the training's, such as ``seed=3`` or ``I=10``.
+
+    >>> from ostinato import rl
+    >>> weights = rl.learnt(rl.a2c(rl.CartPole(), hidden=[8]), I=5)
+    >>> list(weights)
+    ['body.0.weight', 'body.0.bias', 'body.2.weight', 'body.2.bias']
+    """
+    program = Program(**training.policy.final.state_dict())
+    return _run(program, {"seed": training.seed, **training.arguments, **changes})
+
+
+def _run(program: Program, arguments: Mapping[str, object]) -> dict[str, Array]:
+    """The outputs of a program for those arguments that it takes."""
+    takes = {*program.inputs, *program.extents, "seed"}
+    return dict(program.compile()(**{name: x for name, x in arguments.items() if name in takes}))
+
+
+def evaluate(
+    env: Env[Actions],
+    policy: Module,
+    weights: Mapping[str, object],
+    *,
+    episodes: Count = 100,
+    greedy: bool = True,
+    seed: Natural = 0,
+    max_steps: Count = MAX_STEPS,
+) -> Episodes:
+    """Play so many episodes from their start to their end, all at once.
+
+    The policy takes the action that its distribution says is best, or if not ``greedy`` draws one.
+    The weights are those of `Module.state_dict`. Along the dimensions of independent trainings
+    each has episodes of its own.
+
+    Errors: ArgumentError for weights that do not fit.
+
+    >>> from ostinato import rl
+    >>> env = rl.CartPole()
+    >>> training = rl.a2c(env, iterations=20)
+    >>> weights = rl.learnt(training, seed=1)
+    >>> played = rl.evaluate(env, training.policy, weights, episodes=5)
+    >>> played.returns.shape, bool((played.returns == played.lengths).all())
+    ((5,), True)
+    """
+    b, t = dims("episode step")
+    games = _games(env, policy.as_inputs(), b, t, greedy)
+    program = Program(
+        returns=games.reward.at(step=slice(None)).sum(0),
+        lengths=length(t),
+        ended=games.done.at(step=length(t) - 1),
+    )
+    sizes = {"EPISODE": episodes, "STEP": max_steps, "seed": seed}
+    found = _run(program, {**policy.arguments(weights), **sizes})
+    return Episodes(found["returns"], found["lengths"].astype(np.int64), found["ended"])
+
+
+def recorded(
+    env: Env[Actions],
+    policy: Module,
+    weights: Mapping[str, object],
+    *,
+    greedy: bool = True,
+    seed: Natural = 0,
+    max_steps: Count = MAX_FRAMES,
+) -> list[dict[str, Array]]:
+    """Return the states of one episode, from the first to the one after its last step.
+
+    Errors: ArgumentError for weights that do not fit.
+    """
+    b, t = dims("episode step")
+    games = _games(env, policy.as_inputs(), b, t, greedy)
+    after = recurrent("after", like=games.state, over=games.over)
+    after[True] = games.following
+    shown = {f"before_{name}": x for name, x in games.state.fields.items()}
+    shown |= {f"after_{name}": x for name, x in after.fields.items()}
+    sizes = {"EPISODE": 1, "STEP": max_steps, "seed": seed}
+    found = _run(Program(**shown, lengths=length(t)), {**policy.arguments(weights), **sizes})
+    first = (0,) * (len(games.over) - 1)  # of several trainings too
+    count, names = int(found["lengths"][first]), [*games.state.fields]
+    steps = [{name: found[f"before_{name}"][first][k] for name in names} for k in range(count)]
+    return [*steps, {name: found[f"after_{name}"][first][count - 1] for name in names}]
+
+
+@dataclass(frozen=True, slots=True)
+class _Games:
+    state: Record
+    following: Record
+    reward: Tensor
+    done: Tensor
+    over: tuple[Dimension, ...]
+
+
+def _games(env: Env[Actions], policy: Module, b: Dimension, t: Dimension, greedy: bool) -> _Games:
+    """An episode at every point of ``b``, which ends ``t``."""
+    each = order({dim for w in policy.weights() for dim in w.tensor.over})
+    games = (*map(Dimension, each), b)
+    over = (*games, t)
+    state = recurrent("state", like=env.state, over=over)
+    action = _chosen(policy, seen(env, state), over, greedy)
+    following, reward, terminated, truncated = env.step(state, allowed(env, action))
+    nothing = at_each(0, over)  # where all steps are alike, each still has its value
+    done = terminated | truncated | (nothing > 0)
+    state[(*games, 0)] = env.reset(over=games)
+    state[(*games, t + 1)] = following
+    stop(t, when=done)
+    return _Games(state, following, reward.cast("float64") + nothing, done, over)
+
+
+def _chosen(
+    policy: Module, observation: Tensor, over: tuple[Dimension, ...], greedy: bool
+) -> Tensor:
+    """The action of a policy, which may have a memory."""
+    if not isinstance(policy, Remembers):
+        found: object = policy(observation)  # type: ignore[operator]  # a policy is called
+    else:
+        memory = recurrent("memory", like=policy.nothing, over=over)
+        after = policy.remember(observation, memory)
+        memory[(*over[:-1], 0)] = policy.nothing
+        memory[(*over[:-1], over[-1] + 1)] = after
+        found = policy.policy(after)
+    if isinstance(found, Distribution):
+        return found.mode if greedy else found.sample()
+    assert isinstance(found, Tensor), f"a policy gives {found!r}"
+    return found

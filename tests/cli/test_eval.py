@@ -1,0 +1,85 @@
+"""``ostinato eval``: from a run directory to what its policy returns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ostinato.cli.app import app
+from ostinato.pdg.errors import CheckpointError, OptionError
+from tests.cli.test_train import asked
+
+SEVEN = ("--episodes", "7", "--json", "-")
+A2C = ("a2c", "CartPole-v1", "--set", "hidden=8", "--set", "games=4")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("runs") / "one"
+    asked("train", *A2C, "--steps", "640", "--out", directory)
+    return directory
+
+
+def test_the_result_is_json_on_standard_output(run: Path) -> None:
+    found = json.loads(CliRunner().invoke(app, ["eval", str(run), *SEVEN]).stdout)
+    assert found["episodes"] == 7 and found["iterations"] == 10
+    assert found["mean_return"] == found["mean_length"] > 5.0
+    assert found["std_return"] > 0.0 and found["unfinished"] == 0 and found["greedy"]
+
+
+def test_the_same_seed_plays_the_same_episodes_and_drawn_actions_others(run: Path) -> None:
+    def shown(*more: str) -> str:
+        return asked("eval", run, "--episodes", "20", *more).partition("mean return")[2]
+
+    assert shown() == shown() != shown("--seed", "1")
+    assert shown("--sample") != shown()
+
+
+def test_a_film_of_an_episode_is_a_gif(run: Path) -> None:
+    asked("eval", run, "--episodes", "1", "--record", run / "film.gif")
+    assert (run / "film.gif").read_bytes()[:6] == b"GIF89a"
+
+
+def test_every_one_of_several_trainings_is_played(tmp_path: Path) -> None:
+    asked("train", *A2C, "--steps", "64", "--seeds", "3", "--out", tmp_path)
+    asked("eval", tmp_path, "--episodes", "5", "--json", tmp_path / "found.json")
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["episodes"] == 15 and len(found["mean_returns"]) == 3
+
+
+FILE = """
+import ostinato as ot
+from ostinato import rl
+
+def policy(iterations: int = 2) -> ot.Experiment:
+    return rl.a2c(rl.CartPole(), iterations=iterations, games=2, hidden=[4])
+
+def nothing() -> ot.Experiment:
+    b, i = ot.dims("b i")
+    x = ot.recurrent("x", over=(b, i))
+    x[b, 0], x[b, i + 1] = 1.0, x * 0.5
+    program = ot.Program(episode_return=x[:, i].mean())
+    return ot.Experiment(program=program, over=i, arguments={"I": 2, "B": 3}, steps_per_record=1)
+"""
+
+
+def test_a_run_of_a_file_needs_a_policy_checkpoints_and_the_name_of_its_environment(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mine.py").write_text(FILE)
+    kept, bare, other = (tmp_path / name for name in ("kept", "bare", "other"))
+    file, every = tmp_path / "mine.py", ("--checkpoint-every", "1")
+    asked("run", f"{file}:policy", "--out", kept, *every)
+    asked("run", f"{file}:policy", "--out", bare)
+    asked("run", f"{file}:nothing", "--out", other, *every)
+    shown = asked("eval", kept, "--episodes", "3", "--environment", "CartPole-v1")
+    assert "after 2 iterations: mean return" in shown
+    with pytest.raises(OptionError, match="in which environment.*\n.*--environment CartPole-v1"):
+        asked("eval", kept)
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        asked("eval", bare)
+    with pytest.raises(OptionError, match=r"does not say what its policy is.\n  Return rl.Train"):
+        asked("eval", other)
