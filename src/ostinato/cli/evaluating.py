@@ -79,7 +79,7 @@ def _record(
     trained: TrainedPolicy, options: EvalOptions, path: Path, most: int, console: Console
 ) -> None:
     """Write a film of an episode, of so many steps at most."""
-    states = rl.recorded(
+    pictures = rl.filmed(
         trained.env,
         trained.policy,
         trained.weights,
@@ -87,6 +87,6 @@ def _record(
         seed=options.seed,
         max_steps=most,
     )
-    rl.write_gif(path, rl.frames(trained.env, states))
-    ends = "" if len(states) <= most else ", where it is cut"
-    console.print(f"{path}: {len(states)} frames of an episode{ends}", highlight=False)
+    rl.write_gif(path, pictures)
+    ends = "" if len(pictures) <= most else ", where it is cut"
+    console.print(f"{path}: {len(pictures)} frames of an episode{ends}", highlight=False)

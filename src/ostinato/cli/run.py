@@ -114,7 +114,8 @@ def carry_out(
 
         keep_profile(profiled(), directory, console)
     draw_curve(directory, experiment, rows, options.labels, console)
-    if options.checkpoint_every and outcome.end == "interrupted":
+    goes_on = options.checkpoint_every and not experiment.program.hosts
+    if goes_on and outcome.end == "interrupted":
         text = f"go on with: ostinato {options.command} --resume {directory}"
         console.print(text, highlight=False, soft_wrap=True)
     return (INTERRUPTED if outcome.end == "interrupted" else 0), rows
@@ -249,6 +250,8 @@ def _started(
         return compiled.profiled_stream(experiment.over, options.check_finite, **arguments)
     state = before.state if before else None
     every = options.checkpoint_every
+    if every and experiment.program.hosts:
+        every = 1  # what Python keeps cannot be computed again: the loop waits after every record
     made = compiled.stream(experiment.over, options.check_finite, every, state, **arguments)
     return made, None
 

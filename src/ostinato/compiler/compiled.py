@@ -141,22 +141,24 @@ class Compiled:
         if not steps and given is None:
             return _announced(Stream(executable, dim, bound, bool(check_finite), lengths))
         try:
-            identity = self._identity(dim, bound)
+            identity = self._identity(dim, bound, is_left=steps == 1 and given is None)
             state = identity.state({}, 0) if given is None else identity.accepted(given)
             return PausedStream(executable, bound, state, steps, bool(check_finite), lengths)
         except (ArgumentError, CheckpointError) as error:
             raise error.at(where) from None
 
-    def _identity(self, dim: str, bound: Bound) -> Identity:
-        """What a run is a run of.
+    def _identity(self, dim: str, bound: Bound, is_left: bool) -> Identity:
+        """What a run is a run of, whose loop may only be left after every step, or entered too.
 
-        Errors: ArgumentError if its loop cannot be left and entered again.
+        Errors: ArgumentError if its loop cannot be.
         """
         artifact = self._at(bound).artifact
         fact = f"a stream over `{dim}` has no states: "
-        if artifact.interface.calls:
+        if artifact.interface.calls and not is_left:
             names = ", ".join(sorted({f"`{f.name}`" for f in self._beside.hosts.values()}))
-            remedy = "Write it as equations, or leave out `every` and `resume`."
+            remedy = (
+                "Write it as equations, or read states with every=1, from which no run goes on."
+            )
             raise ArgumentError(f"{fact}what {names} keeps in Python is not known", remedy)
         if not is_live(artifact, dim):
             remedy = "Leave out `every` and `resume`, or ask for other outputs."

@@ -42,8 +42,10 @@ from ostinato.rl.environments.small import Bandit, MemoryChain
 from ostinato.rl.environments.space_invaders import SpaceInvaders
 from ostinato.rl.environments.sticky import Sticky
 from ostinato.rl.environments.tabular import Tabular, Transitions
+from ostinato.rl.evaluation import Episodes, evaluate, filmed, learnt, recorded
+from ostinato.rl.gymnasium.played_outside import Gymnasium
 from ostinato.rl.normalising import Moments, Normalised, scaled_reward
-from ostinato.rl.evaluation import Episodes, evaluate, learnt, recorded
+from ostinato.rl.player import Player
 from ostinato.rl.returns import advantage, lambda_return, n_step_return, v_trace
 from ostinato.rl.rollout import (
     Rollout,
@@ -84,6 +86,7 @@ __all__ = [
     "Episodes",
     "Freeway",
     "FrozenLake",
+    "Gymnasium",
     "PartiallyObserved",
     "Greedy",
     "MemoryChain",
@@ -94,6 +97,7 @@ __all__ = [
     "Normal",
     "Normalised",
     "Pendulum",
+    "Player",
     "Remembering",
     "Replay",
     "Rollout",
@@ -116,6 +120,7 @@ __all__ = [
     "evaluate",
     "evolution",
     "exploring",
+    "filmed",
     "finished",
     "frames",
     "impala",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -19,29 +18,17 @@ from ostinato.language.tensor import Tensor
 from ostinato.nn.module import Module
 from ostinato.pdg.build import order
 from ostinato.pdg.functions import Array
+from ostinato.rl.acting import chosen, remembered
 from ostinato.rl.agent import Training
-from ostinato.rl.distributions.distribution import Distribution
+from ostinato.rl.drawing.canvas import Picture
+from ostinato.rl.drawing.film import frames
 from ostinato.rl.environments.environment import Actions, Env, at_each
+from ostinato.rl.gymnasium.played_outside import Gymnasium
+from ostinato.rl.player import Player
 from ostinato.rl.rollout import allowed, seen
 
 MAX_STEPS = 100_000  # of an episode that does not end by itself
 MAX_FRAMES = 1000  # of a film
-
-
-@runtime_checkable
-class Remembers(Protocol):
-    """A policy with a memory, which is ``nothing`` before the first step of an episode."""
-
-    @property
-    def nothing(self) -> Record: ...
-
-    def remember(self, observation: Tensor, memory: Record) -> Record:
-        """Return the memory after it has seen something."""
-        ...
-
-    def policy(self, memory: Record) -> Distribution | Tensor:
-        """Return a distribution over actions, or an action."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -112,6 +99,9 @@ def evaluate(
     >>> played.returns.shape, bool((played.returns == played.lengths).all())
     ((5,), True)
     """
+    if isinstance(env, Gymnasium):
+        player = Player(env, policy, weights, greedy=greedy, seed=seed)
+        return _outside(env, player, episodes, seed, max_steps)
     b, t = dims("episode step")
     games = _games(env, policy.as_inputs(), b, t, greedy)
     program = Program(
@@ -122,6 +112,50 @@ def evaluate(
     sizes = {"EPISODE": episodes, "STEP": max_steps, "seed": seed}
     found = _run(program, {**policy.arguments(weights), **sizes})
     return Episodes(found["returns"], found["lengths"].astype(np.int64), found["ended"])
+
+
+def _outside(env: Gymnasium, player: Player, episodes: int, seed: int, most: int) -> Episodes:
+    """Episodes of Gymnasium, one after the other; the first begins with the seed."""
+    returns, lengths, ended = np.zeros(episodes), np.zeros(episodes, np.int64), [False] * episodes
+    with env.alone() as game:
+        for k in range(episodes):
+            seen = game.reset(seed=None if k else seed)[0]
+            player.forget()
+            while lengths[k] < most and not ended[k]:
+                seen, reward, *ends, _ = game.step(env.said(player(seen)))
+                returns[k] += reward
+                lengths[k] += 1
+                ended[k] = any(ends)
+    return Episodes(returns, lengths, np.array(ended))
+
+
+def filmed(
+    env: Env[Actions],
+    policy: Module,
+    weights: Mapping[str, object],
+    *,
+    greedy: bool = True,
+    seed: Natural = 0,
+    max_steps: Count = MAX_FRAMES,
+) -> list[Picture]:
+    """Return the pictures of one episode, from its start to the one after its last step.
+
+    Errors: ArgumentError for weights that do not fit, and an environment without a picture;
+    OptionError without Pillow.
+    """
+    if not isinstance(env, Gymnasium):
+        states = recorded(env, policy, weights, greedy=greedy, seed=seed, max_steps=max_steps)
+        return frames(env, states)
+    player = Player(env, policy, weights, greedy=greedy, seed=seed)
+    pictures: list[Picture] = []
+    with env.alone(render_mode="rgb_array") as game:
+        seen, ended = game.reset(seed=seed)[0], False
+        pictures.append(game.render())
+        while len(pictures) <= max_steps and not ended:
+            seen, _, *ends, _ = game.step(env.said(player(seen)))
+            pictures.append(game.render())
+            ended = any(ends)
+    return pictures
 
 
 def recorded(
@@ -166,29 +200,14 @@ def _games(env: Env[Actions], policy: Module, b: Dimension, t: Dimension, greedy
     games = (*map(Dimension, each), b)
     over = (*games, t)
     state = recurrent("state", like=env.state, over=over)
-    action = _chosen(policy, seen(env, state), over, greedy)
+    nothing = remembered(policy)
+    memory = recurrent("memory", like=nothing, over=over)
+    action, after = chosen(policy, seen(env, state), memory, greedy=greedy)
+    memory[(*games, 0)], memory[(*games, t + 1)] = nothing, after
     following, reward, terminated, truncated = env.step(state, allowed(env, action))
-    nothing = at_each(0, over)  # where all steps are alike, each still has its value
-    done = terminated | truncated | (nothing > 0)
+    zero = at_each(0, over)  # where all steps are alike, each still has its value
+    done = terminated | truncated | (zero > 0)
     state[(*games, 0)] = env.reset(over=games)
     state[(*games, t + 1)] = following
     stop(t, when=done)
-    return _Games(state, following, reward.cast("float64") + nothing, done, over)
-
-
-def _chosen(
-    policy: Module, observation: Tensor, over: tuple[Dimension, ...], greedy: bool
-) -> Tensor:
-    """The action of a policy, which may have a memory."""
-    if not isinstance(policy, Remembers):
-        found: object = policy(observation)  # type: ignore[operator]  # a policy is called
-    else:
-        memory = recurrent("memory", like=policy.nothing, over=over)
-        after = policy.remember(observation, memory)
-        memory[(*over[:-1], 0)] = policy.nothing
-        memory[(*over[:-1], over[-1] + 1)] = after
-        found = policy.policy(after)
-    if isinstance(found, Distribution):
-        return found.mode if greedy else found.sample()
-    assert isinstance(found, Tensor), f"a policy gives {found!r}"
-    return found
+    return _Games(state, following, reward.cast("float64") + zero, done, over)

@@ -16,7 +16,7 @@ from ostinato.language.recurrent import Over, as_dims
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.build import order
 from ostinato.provenance.place import place
-from ostinato.rl.environments.environment import Actions, Box, Env
+from ostinato.rl.environments.environment import Actions, Box, Env, restarted
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def rollout(
     action = act(observation)
     following, reward, terminated, truncated = env.step(state, allowed(env, action))
     done, reward = terminated | truncated, reward.cast("float32")
-    state.step(where(done, env.reset(over=(*games, i, t)), following))
+    state.step(where(done, restarted(env, following, (*games, i, t)), following))
     earned, steps = _so_far(reward, done, (i, t), games)
     after = seen(env, following)
     return Rollout(observation, action, reward, terminated, truncated, after, earned, steps, dims)

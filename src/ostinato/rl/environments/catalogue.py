@@ -22,6 +22,8 @@ from ostinato.rl.environments.pendulum import Pendulum
 from ostinato.rl.environments.small import MemoryChain
 from ostinato.rl.environments.space_invaders import SpaceInvaders
 from ostinato.rl.environments.sticky import Sticky
+from ostinato.rl.gymnasium.played_outside import Gymnasium
+from ostinato.rl.gymnasium.vector_games import Mode
 
 _MINATAR: tuple[Callable[[], Env[Discrete]], ...] = (Asterix, Breakout, Freeway, SpaceInvaders)
 
@@ -47,16 +49,32 @@ MAKERS: Mapping[str, Callable[[], Env[Actions]]] = {
 }
 
 
+OUTSIDE: Mapping[str, Mode] = {
+    "gymnasium": "sync",
+    "gymnasium-async": "async",
+    "envpool": "envpool",
+}
+
+
 def make(name: Text) -> Env[Actions]:
     """Return the environment of a name, with its usual settings.
+
+    After ``gymnasium:`` it is the name of any environment of Gymnasium, which is called: see
+    `Gymnasium`. With ``gymnasium-async:`` each game has a process, with ``envpool:`` it is EnvPool
+    that plays.
 
     >>> from ostinato import rl
     >>> rl.make("CartPole-v1").actions
     Discrete(count=2)
 
-    Errors: ArgumentError for a name that no environment has.
+    Errors: ArgumentError for a name that no environment has; OptionError if what plays it is not
+    installed.
     """
+    kind, colon, outside = name.partition(":")
+    if colon and kind in OUTSIDE:
+        return Gymnasium(outside, mode=OUTSIDE[kind])
     if name not in MAKERS:
-        remedy = f"{guess(name, sorted(MAKERS))}Known: {', '.join(sorted(MAKERS))}."
+        known = f"{', '.join(sorted(MAKERS))}; gymnasium:NAME for any of Gymnasium"
+        remedy = f"{guess(name, sorted(MAKERS))}Known: {known}."
         raise ArgumentError(f"there is no environment `{name}`", remedy, place())
     return MAKERS[name]()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from ostinato.language.array.dtypes import DtypeName, check_dtype
 from ostinato.language.dims import Dimension
@@ -86,6 +86,20 @@ def acts_by(env: Env[Actions], kind: type[Actions], algorithm: str) -> None:
     wanted, found = (numbered, real) if kind is Discrete else (real, numbered)
     fact = f"`{algorithm}` gets an environment of {found.split(',')[0]}"
     raise ArgumentError(fact, f"Give one of {wanted}.", place())
+
+
+@runtime_checkable
+class Restarts(Protocol):
+    """An environment whose step says with what the next episode begins, where one ended."""
+
+    def restart(self, following: Record, over: Over) -> Record:
+        """Return first states of the episodes that follow."""
+        ...
+
+
+def restarted(env: Env[Actions], following: Record, over: Over) -> Record:
+    """Return first states at every point of ``over``, for where episodes ended with a step."""
+    return env.restart(following, over) if isinstance(env, Restarts) else env.reset(over)
 
 
 def real(dtype: DtypeName, what: str) -> DtypeName:

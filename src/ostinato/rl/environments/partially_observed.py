@@ -12,7 +12,7 @@ from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.errors import ArgumentError
 from ostinato.provenance.place import place
-from ostinato.rl.environments.environment import A_co, Env
+from ostinato.rl.environments.environment import A_co, Env, restarted
 
 
 class PartiallyObserved(Generic[A_co]):
@@ -50,6 +50,10 @@ class PartiallyObserved(Generic[A_co]):
     def reset(self, over: Over) -> Record:
         """Return first states of the environment."""
         return self.env.reset(over)
+
+    def restart(self, following: Record, over: Over) -> Record:
+        """Return first states for where episodes ended."""
+        return restarted(self.env, following, over)
 
     def observe(self, state: Record) -> Tensor:
         """Return the numbers that are seen."""

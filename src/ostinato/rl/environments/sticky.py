@@ -8,7 +8,7 @@ from ostinato.language.kinds import Probability
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor
-from ostinato.rl.environments.environment import Discrete, Env, at_each, points
+from ostinato.rl.environments.environment import Discrete, Env, at_each, points, restarted
 
 
 class Sticky:
@@ -39,6 +39,11 @@ class Sticky:
     def reset(self, over: Over) -> Record:
         """Return first states of the environment."""
         return Record(**self.env.reset(over).fields, last=at_each(0, over))
+
+    def restart(self, following: Record, over: Over) -> Record:
+        """Return first states for where episodes ended."""
+        begun = restarted(self.env, following, over)
+        return Record(**begun.fields, last=at_each(0, over))
 
     def observe(self, state: Record) -> Tensor:
         """Return what the environment shows."""

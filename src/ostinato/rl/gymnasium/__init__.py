@@ -1,0 +1,1 @@
+"""Environments of Gymnasium in programs, and environments of programs in Gymnasium."""

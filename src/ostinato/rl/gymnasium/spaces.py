@@ -1,0 +1,75 @@
+"""What Gymnasium's spaces are here: sizes of observations, and what actions may be."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ostinato.pdg.errors import ArgumentError, OptionError
+from ostinato.pdg.functions import Array
+from ostinato.rl.environments.environment import Actions, Box, Discrete
+
+
+def package(name: str, extra: str) -> Any:
+    """Return an optional package, or a module of one.
+
+    Errors: OptionError if it is not installed.
+    """
+    if importlib.util.find_spec(name.partition(".")[0]) is None:
+        fact = f"The package {name.partition('.')[0]} is not installed."
+        raise OptionError(fact, f"pip install 'ostinato[{extra}]'")
+    return importlib.import_module(name)
+
+
+@dataclass(frozen=True)
+class ActionSpace:
+    """What an agent may do, and how that is said to the environment."""
+
+    actions: Actions
+    to_theirs: Callable[[Array], Array]
+
+
+def action_space(space: Any, name: str) -> ActionSpace:
+    """Return the actions of a space of Gymnasium.
+
+    Vectors whose bounds differ from element to element are chosen from -1 to 1, and stretched.
+
+    Errors: ArgumentError for another space than numbered actions and bounded vectors.
+    """
+    spaces = package("gymnasium.spaces", "gym")
+    if isinstance(space, spaces.Discrete):
+        start, dtype = int(space.start), space.dtype
+        return ActionSpace(Discrete(int(space.n)), lambda a: (a + start).astype(dtype))
+    if isinstance(space, spaces.Box) and np.isfinite([space.low, space.high]).all():
+        return _vectors(space)
+    fact = f"`{name}` has actions {space}"
+    remedy = "Wrap it so that they are numbered, or vectors with bounds (gymnasium.wrappers)."
+    raise ArgumentError(fact, remedy)
+
+
+def _vectors(space: Any) -> ActionSpace:
+    low: Array = space.low
+    high: Array = space.high
+    shape: tuple[int, ...] = space.shape
+    size, dtype = prod(shape), space.dtype
+    if (low == low.flat[0]).all() and (high == high.flat[0]).all():
+        actions = Box(size, float(low.flat[0]), float(high.flat[0]))
+        return ActionSpace(actions, lambda a: a.reshape(-1, *shape).astype(dtype))
+    half, middle = (high - low) / 2.0, (high + low) / 2.0
+
+    def stretched(a: Array) -> Array:
+        found: Array = (middle + half * a.reshape(-1, *shape)).astype(dtype)
+        return found
+
+    return ActionSpace(Box(size, -1.0, 1.0), stretched)
+
+
+def is_array(space: Any) -> bool:
+    """Whether observations are arrays already; others are flattened."""
+    return isinstance(space, package("gymnasium.spaces", "gym").Box)

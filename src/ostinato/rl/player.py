@@ -1,0 +1,74 @@
+"""A policy as a function of Python: from one observation to one action."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ostinato.compiler.program import Program
+from ostinato.language.kinds import Natural
+from ostinato.language.record import Record
+from ostinato.language.recurrent import input
+from ostinato.nn.module import Module
+from ostinato.pdg.functions import Array
+from ostinato.rl.acting import chosen, remembered
+from ostinato.rl.environments.environment import Actions, Env
+from ostinato.rl.rollout import allowed, observed
+
+
+class Player:
+    """A compiled policy that is called from Python with what it sees, one observation at a time.
+
+    The action is the best one of its distribution, or if not ``greedy`` one that is drawn. A policy
+    with a memory has it until `forget`, which an episode begins with. The weights are those of
+    `Module.state_dict`, of one training.
+
+    Shapes: an observation as the environment shows it -> an action: a number, or a vector.
+    Errors: ArgumentError for weights that do not fit.
+
+    >>> import numpy as np
+    >>> from ostinato import rl
+    >>> env = rl.CartPole()
+    >>> training = rl.a2c(env, iterations=5)
+    >>> play = rl.Player(env, training.policy, rl.learnt(training))
+    >>> play(np.zeros(4, np.float32)) in (0, 1)
+    True
+    """
+
+    def __init__(
+        self,
+        env: Env[Actions],
+        policy: Module,
+        weights: Mapping[str, object],
+        *,
+        greedy: bool = True,
+        seed: Natural = 0,
+    ) -> None:
+        acting, self._shape = policy.as_inputs(), (observed(env),)
+        nothing = remembered(policy)
+        memory = {n: input(f"memory_{n}", x.shape, x.dtype) for n, x in nothing.fields.items()}
+        found, after = chosen(acting, input("seen", self._shape), Record(**memory), greedy=greedy)
+        kept = {f"after_{name}": x for name, x in after.fields.items()}
+        program = Program(action=allowed(env, found), **kept)
+        known = policy.arguments(weights)
+        self._arguments = {name: known[name] for name in program.inputs if name in known}
+        self._run = program.compile()
+        self._nothing: Mapping[str, Array] = {}
+        if memory:
+            self._nothing = Program(**nothing.fields).interpret()
+        self._memory: dict[str, Array] = {}
+        self._seed, self._draws = seed, not greedy
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin an episode: the memory is as before its first step."""
+        self._memory = {f"memory_{name}": array for name, array in self._nothing.items()}
+
+    def __call__(self, observation: object) -> Array:
+        """Return the action for what is seen."""
+        seen = np.asarray(observation, np.float32).reshape(self._shape)
+        self._seed += self._draws
+        found = self._run(seen=seen, seed=self._seed, **self._arguments, **self._memory)
+        self._memory = {name: found[f"after_{name[7:]}"] for name in self._memory}
+        return found["action"]

@@ -1,0 +1,162 @@
+"""Environments of Gymnasium in programs: ends, calls, errors, spaces, and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato import rl
+from ostinato.pdg.errors import ArgumentError, HostError
+from tests.cli.test_train import asked, table
+from tests.rl.toy_game import Counting
+
+b, i, t = ot.dims("b i t")
+SIZES = {"B": 2, "I": 2, "T": 4}
+
+
+def played(env: rl.Gymnasium) -> ot.Program:
+    """What happens in games of action 2."""
+    games = rl.rollout(env, lambda seen: (0 * seen[..., 0]).cast("int32") + 2, (b, i, t))
+    return ot.Program(
+        observation=games.observation,
+        following=games.following,
+        reward=games.reward,
+        terminated=games.terminated,
+        truncated=games.truncated,
+    )
+
+
+def row(text: str) -> list[list[int]]:
+    return [[int(digit) for digit in word] for word in text.split()]
+
+
+@pytest.mark.parametrize("run", ["interpreted", "compiled", "in processes"])
+def test_a_game_ends_with_what_was_seen_last_and_the_next_one_begins(run: str) -> None:
+    with rl.Gymnasium(Counting, mode="async" if run == "in processes" else "sync") as env:
+        program = played(env)
+        found = program.interpret(**SIZES) if run == "interpreted" else program.compile()(**SIZES)
+    for game in range(2):
+        one = {name: array[game].reshape(8, -1).astype(int) for name, array in found.items()}
+        first = one["observation"][0, 0]
+        assert first == 1  # an episode for each reset that the program asked for
+        assert one["observation"].tolist() == row("10 11 20 21 22 30 31 40")
+        assert one["following"].tolist() == row("11 12 21 22 23 31 32 41")
+        assert one["terminated"].ravel().tolist() == [0, 1, 0, 0, 0, 0, 1, 0]
+        assert one["truncated"].ravel().tolist() == [0, 0, 0, 0, 1, 0, 0, 0]
+        assert set(one["reward"].ravel()) == {2}
+
+
+def test_a_stream_that_is_left_makes_no_further_call() -> None:
+    Counting.calls = 0
+    with rl.Gymnasium(Counting) as env:
+        program = played(env)
+        run = ot.Program(reward=rl.finished(games(env))["episodes"]).compile()
+        with run.stream(i, B=2, I=1000, T=4) as records:
+            next(iter(records))
+        left = Counting.calls
+        assert left % 8 == 0 and left < 1000
+        program.interpret(**SIZES)
+        assert Counting.calls == left + 2 * 2 * 4
+
+
+def games(env: rl.Gymnasium) -> rl.Rollout:
+    return rl.rollout(env, lambda seen: (0 * seen[..., 0]).cast("int32") + 2, (b, i, t))
+
+
+def test_an_error_keeps_the_records_before_it_and_closes_the_games() -> None:
+    Counting.calls = Counting.closed = 0
+    env = rl.Gymnasium(lambda: Counting(fails_at=21))
+    opened = Counting.closed
+    run = ot.Program(**rl.finished(games(env))).compile()
+    seen: list[int] = []
+    with pytest.raises(HostError, match="`step <lambda>` failed at i = 2, t = 2.*the cable is out"):
+        for record in run.stream(i, B=2, I=5, T=4):
+            seen.append(int(record.episodes))
+    assert len(seen) == 2 and Counting.closed == opened + 2
+
+
+def test_another_number_of_games_than_was_said_is_refused() -> None:
+    env = rl.Gymnasium(Counting, 3)
+    with pytest.raises(HostError, match="plays 2 games of `Counting`, which has 3: leave out n"):
+        played(env).interpret(**SIZES)
+
+
+spaces: Any = gymnasium.spaces
+ACTIONS: dict[str, tuple[Any, rl.Actions, float]] = {
+    "numbers from 5": (spaces.Discrete(3, start=5), rl.Discrete(3), 5.0),
+    "vectors": (spaces.Box(-2.0, 2.0, (3,)), rl.Box(3, -2.0, 2.0), 0.0),
+    "stretched": (spaces.Box(np.array([0.0, 2.0]), np.array([4.0, 4.0])), rl.Box(2, -1, 1), 5.0),
+}
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_actions_are_those_of_the_space(name: str) -> None:
+    space, actions, reward = ACTIONS[name]
+    env = rl.Gymnasium(lambda: Counting(space))
+    assert env.actions == actions
+    shape, dtype = (
+        ((), "int32") if isinstance(actions, rl.Discrete) else ((actions.size,), "float32")
+    )
+
+    def act(seen: ot.Tensor) -> ot.Tensor:
+        none = (0 * seen[..., 0]).cast(dtype)
+        return none if not shape else ot.stack([none] * shape[0], -1)
+
+    played = rl.rollout(env, act, (b, i, t))
+    found = ot.Program(reward=played.reward).interpret(B=1, I=1, T=1)
+    assert found["reward"].ravel().tolist() == [reward]  # of the action 0: the sum of what is said
+
+
+def test_actions_that_are_neither_are_refused() -> None:
+    several = lambda: Counting(spaces.MultiDiscrete([2, 2]))  # noqa: E731
+    with pytest.raises(ArgumentError, match=r"`<lambda>` has actions MultiDiscrete.*\n  Wrap it"):
+        rl.Gymnasium(several)
+    with pytest.raises(ArgumentError, match="a step of `Counting`, whose games did not begin"):
+        env = rl.Gymnasium(Counting)
+        env.step(env.state, ot.constant(0))
+
+
+MORE: dict[str, Callable[[], rl.Gymnasium]] = {
+    "numbers that are seen": lambda: rl.Gymnasium("FrozenLake-v1"),
+    "a lander": lambda: rl.Gymnasium("LunarLander-v3"),
+    "a cheetah": lambda: rl.Gymnasium("HalfCheetah-v5"),
+    "EnvPool": lambda: rl.Gymnasium("CartPole-v1", mode="envpool"),
+}
+SEEN = {"numbers that are seen": (16,), "a lander": (8,), "a cheetah": (17,), "EnvPool": (4,)}
+
+
+@pytest.mark.parametrize("name", MORE)
+@pytest.mark.filterwarnings("ignore")
+def test_other_environments_play_where_they_are_installed(name: str) -> None:
+    try:
+        env = MORE[name]()
+    except (gymnasium.error.DependencyNotInstalled, ImportError) as missing:
+        pytest.skip(f"not installed: {missing}")
+    if name == "EnvPool":
+        pytest.importorskip("envpool", reason="EnvPool is not installed")
+
+    def act(seen: ot.Tensor) -> ot.Tensor:
+        none = 0 * seen[..., 0]
+        if isinstance(env.actions, rl.Discrete):
+            return none.cast("int32")
+        return ot.stack([none] * env.actions.size, -1)
+
+    played = rl.rollout(env, act, (b, i, t))
+    found = ot.Program(seen=played.observation, **rl.finished(played)).compile()(B=3, I=2, T=70)
+    assert found["seen"].shape == (3, 2, 70, *SEEN[name])
+    assert np.isfinite(found["seen"]).all() and found["seen"].std() > 0
+    env.close()
+
+
+def test_the_command_line_trains_keeps_weights_and_evaluates(tmp_path: Path) -> None:
+    a2c = ("a2c", "gymnasium:CartPole-v1", "--set", "games=2", "--set", "hidden=4")
+    asked("train", *a2c, "--steps", "96", "--out", tmp_path)
+    assert len(table(tmp_path)) == 3
+    shown = asked("eval", tmp_path, "--episodes", "4")
+    assert "after 3 iterations: mean return" in shown and "of 4 episodes" in shown
