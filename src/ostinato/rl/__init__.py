@@ -44,6 +44,7 @@ from ostinato.rl.environments.sticky import Sticky
 from ostinato.rl.environments.tabular import Tabular, Transitions
 from ostinato.rl.evaluation import Episodes, evaluate, filmed, learnt, recorded
 from ostinato.rl.gymnasium.played_outside import Gymnasium
+from ostinato.rl.gymnasium.to_gymnasium import to_gymnasium, to_gymnasium_vector
 from ostinato.rl.normalising import Moments, Normalised, scaled_reward
 from ostinato.rl.player import Player
 from ostinato.rl.returns import advantage, lambda_return, n_step_return, v_trace
@@ -142,6 +143,8 @@ __all__ = [
     "scaled_reward",
     "seen",
     "td3",
+    "to_gymnasium",
+    "to_gymnasium_vector",
     "trainings",
     "v_trace",
     "write_gif",
