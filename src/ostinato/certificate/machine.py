@@ -44,12 +44,11 @@ def emission_of(written: Pdg, plan: Plan, constants: Mapping[str, Array]) -> Emi
     from ostinato.codegen.emit.driver import WORDS
     from ostinato.codegen.emit.generated_module import functions, printed, units
     from ostinato.codegen.emit.interface import interface
-    from ostinato.codegen.loops.numba_source import function
     from ostinato.codegen.planning.arena import layout
 
     made = tuple(functions(plan))
     artifact = Artifact(
-        source=printed(plan, map(function, made)),
+        source=printed(plan, made),
         units=partial(units, plan.target, made),
         interface=in_types_of(written, interface(plan)),
         place=partial(layout, plan),

@@ -65,11 +65,14 @@ class Target:
     listed_rows: int  # positions that a list of living ones has room for
     names: Callable[[], frozenset[str]] = field(repr=False)  # what functions may call
     vector_functions: Callable[[], frozenset[str]] = field(repr=False)  # steps of a product
-    module: Callable[[str, Sequence[str], Sequence[str], str], str] = field(repr=False)
-    """The printed module of a title, names of extents, names of kernels, and functions as text."""
+    text: Callable[[Function], str] = field(repr=False)
+    """A function as source that people read."""
+    module: Callable[[str, Sequence[str], Sequence[Function]], str] = field(repr=False)
+    """The printed module of a title, names of extents, and functions."""
     writer: Callable[[], Writer] = field(repr=False)
     digest: Callable[[], str] = field(repr=False)
     """What stands for primitives, libraries and the machine that code is made for."""
+    runtime: Literal["host", "device"] = "host"  # what runs its code
 
     @property
     def lanes(self) -> int:

@@ -48,6 +48,7 @@ from ostinato.runtime.run.state import Identity, State, arguments_digest
 from ostinato.runtime.run.stream import Stream, is_live
 
 if TYPE_CHECKING:
+    from ostinato.codegen.target import Target
     from ostinato.language.dims import Dimension
     from ostinato.report.measured_run import RunProfile
     from ostinato.rewrite.registry import RuleSet
@@ -322,6 +323,8 @@ def _made(request: Request, claims: tuple[Claim, ...]) -> Variant:
     Errors: CycleError.
     """
     pdg, rules, chosen = request.pdg, request.rules, request.options
+    runtime = runtime_of(target_of(chosen.target))
+    runtime.require()
     key = _key(pdg, rules, chosen)
     artifact = programs.load(key)
     with _team(pdg, chosen) if artifact is None else nullcontext() as team:
@@ -337,14 +340,22 @@ def _made(request: Request, claims: tuple[Claim, ...]) -> Variant:
         else:
             directory = programs.directory_of(key)
         artifact = replace(artifact, claims=claims)  # their texts are no part of the key
-        return Variant(Executable(artifact, directory, key, chosen.threads, making), request)
+        executable = runtime(artifact, directory, key, chosen.threads, making)
+        return Variant(executable, request)
 
 
 def _team(pdg: Pdg, options: Options) -> AbstractContextManager[Team | None]:
     """Processes that compile a large program's kernels: they start while it is rewritten."""
-    if len(pdg.nodes()) < LARGE:
+    if len(pdg.nodes()) < LARGE or not runtime_of(target_of(options.target)).has_units:
         return nullcontext()
     return Team(options.threads or available_cores())
+
+
+def runtime_of(target: Target) -> type[Executable]:
+    """What runs the code of a target."""
+    from ostinato.runtime.run.device_executor import DeviceExecutable
+
+    return {"host": Executable, "device": DeviceExecutable}[target.runtime]
 
 
 def _drawn(request: Request) -> Drawn:

@@ -28,7 +28,13 @@ def _cpu() -> Target:
     return CPU
 
 
-TARGETS: dict[str, Callable[[], Target]] = {"cpu": _cpu}
+def _cuda() -> Target:
+    from ostinato.codegen.cuda.cuda_target import CUDA
+
+    return CUDA
+
+
+TARGETS: dict[str, Callable[[], Target]] = {"cpu": _cpu, "cuda": _cuda}
 
 
 def target_of(name: str) -> Target:

@@ -160,7 +160,6 @@ def _emitted(
     ``making`` gets functions as they come.
     """
     from ostinato.codegen.emit.generated_module import STAMPS, functions, printed, units
-    from ostinato.codegen.loops import numba_source
 
     made: list[Function] = []
     write = plan.target.writer()
@@ -175,8 +174,7 @@ def _emitted(
         check(made, plan.target.names() | {*SUFFIX.values(), *STAMPS})
     whole = options.passes.made("loop IR", tuple(made))
     later = options.passes.made("LLVM", partial(units, plan.target, whole))
-    texts = tuple(map(numba_source.function, whole))
-    return printed(plan, texts), texts, later
+    return printed(plan, whole), tuple(map(plan.target.text, whole)), later
 
 
 def _profiled(plan: Plan) -> Profiled:

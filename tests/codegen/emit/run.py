@@ -13,7 +13,6 @@ from ostinato.codegen.cpu.native.llvm_modules import units
 from ostinato.codegen.emit.driver import WORDS
 from ostinato.codegen.emit.generated_module import functions, printed
 from ostinato.codegen.emit.interface import interface
-from ostinato.codegen.loops.numba_source import function
 from ostinato.codegen.planning.plan import Plan
 from ostinato.runtime.cache.programs import digest
 from ostinato.runtime.run.artifact import Artifact, Words
@@ -25,7 +24,7 @@ def artifact(plan: Plan, **domains: tuple[str, ...]) -> Artifact:
     view = interface(plan)
     shapes = {field.name: field.shape for field in view.outputs}
     made = tuple(functions(plan))
-    code = printed(plan, map(function, made)), partial(units, made)
+    code = printed(plan, made), partial(units, made)
     return Artifact(*code, view, placed(plan), domains, shapes, Words(*WORDS))
 
 

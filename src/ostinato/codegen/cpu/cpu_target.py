@@ -10,6 +10,7 @@ from ostinato.codegen.target import Target, Tiles, Writer
 
 if TYPE_CHECKING:
     from ostinato.codegen.cpu.llvm_text import Part
+    from ostinato.codegen.loops.statements import Function
 
 
 def _names() -> frozenset[str]:
@@ -24,10 +25,18 @@ def _vector_functions() -> frozenset[str]:
     return frozenset(CODE)
 
 
-def _module(title: str, extents: Sequence[str], kernels: Sequence[str], body: str) -> str:
+def _text(function: Function) -> str:
+    from ostinato.codegen.loops import numba_source
+
+    return numba_source.function(function)
+
+
+def _module(title: str, extents: Sequence[str], functions: Sequence[Function]) -> str:
     from ostinato.codegen.cpu.numba_module import module
 
-    return module(title, extents, kernels, body)
+    kernels = [each.name for each in functions if not each.is_driver]
+    table = f"KERNELS = ({''.join(f'{name}, ' for name in kernels)})\n"
+    return module(title, extents, kernels, "\n\n".join([*map(_text, functions), table]))
 
 
 def _writer() -> Writer:
@@ -58,6 +67,7 @@ CPU = Target(
     listed_rows=256,
     names=_names,
     vector_functions=_vector_functions,
+    text=_text,
     module=_module,
     writer=_writer,
     digest=digest,

@@ -33,6 +33,9 @@ ROW = 16  # turns of a loop from which on vectors are faster than numbers one af
 
 Compare = Literal["<", "<=", ">", ">=", "==", "!="]
 Operation = Callable[["Builder", Value, Value], Value]
+Writes = Callable[["Builder", Sequence[Value]], Value]  # what writes a function's value
+Aside = Callable[[str, Value | None, Sequence[Value], Type, Writes], Value]
+"""A name, where it is called (None: always), the arguments, the type, and what writes it."""
 Cast = Callable[["Builder", Value, Type], Value]
 
 _SIGNED = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge", "==": "eq", "!=": "ne"}
@@ -72,6 +75,9 @@ def _cast(op: str) -> Cast:
 
 class Builder:
     """Writes instructions at the end of a block."""
+
+    aside: Aside | None = None
+    """How a function that runs seldom is called; None: as `vector_forms` has it."""
 
     def __init__(self, block: Block) -> None:
         self.block, self.function = block, block.parent
@@ -146,6 +152,29 @@ class Builder:
         made = Phi(kind, self.function.number())
         self.block.lines.append(made)
         return made
+
+    # ------------------------------------------------------------ loops
+
+    def turns(
+        self, first: Value, end: Value, step: Value, body: Callable[[Value], object]
+    ) -> None:
+        """Write ``for i in range(first, end, step): body(i)``; a literal step may be negative."""
+        head, inside, after = (self.append_basic_block(f"loop.{x}") for x in ("head", "body", "end"))
+        before = self.block
+        self.branch(head)
+        self.position_at_end(head)
+        index = self.phi(first.type)
+        index.add_incoming(first, before)
+        going_down = (known(step) or 0) < 0
+        self.cbranch(self.icmp_signed(">" if going_down else "<", index, end), inside, after)
+        self.position_at_end(inside)
+        body(index)
+        following = self.add(index, step, flags=("nsw",))
+        index.add_incoming(following, self.block)
+        self.branch(head)
+        if self.block is inside and _is_row(first, end, step):
+            self.block.end += f", !llvm.loop {self.module.vector_loop()}"
+        self.position_at_end(after)
 
     # ------------------------------------------------------------ numbers
 
@@ -275,22 +304,7 @@ def emit_range(
     builder: Builder, first: Value, end: Value, step: Value, body: Callable[[Value], object]
 ) -> None:
     """Emit ``for i in range(first, end, step): body(i)``; a literal step may be negative."""
-    head, inside, after = (builder.append_basic_block(f"loop.{x}") for x in ("head", "body", "end"))
-    before = builder.block
-    builder.branch(head)
-    builder.position_at_end(head)
-    index = builder.phi(first.type)
-    index.add_incoming(first, before)
-    going_down = (known(step) or 0) < 0
-    builder.cbranch(builder.icmp_signed(">" if going_down else "<", index, end), inside, after)
-    builder.position_at_end(inside)
-    body(index)
-    following = builder.add(index, step, flags=("nsw",))
-    index.add_incoming(following, builder.block)
-    builder.branch(head)
-    if builder.block is inside and _is_row(first, end, step):
-        builder.block.end += f", !llvm.loop {builder.module.vector_loop()}"
-    builder.position_at_end(after)
+    builder.turns(first, end, step, body)
 
 
 def _is_row(first: Value, end: Value, step: Value) -> bool:
@@ -340,7 +354,7 @@ def internal_function(
 def function_apart(module: Module, name: str, args: Sequence[Type], body: Body) -> Function:
     """Return a void function that is compiled by itself, so that kernels can share it.
 
-    Written as `internal_function` is.
+    Writes as `internal_function` is.
     """
     symbol = module.apart(name, lambda inner: define(inner, THIS, VOID, args, body))
     return module.globals.get(symbol) or Function(module, symbol, VOID, args)

@@ -10,7 +10,7 @@ after the vectoriser.
 from collections.abc import Callable, Sequence
 
 from ostinato.codegen.cpu.flags import host_features, vector_bits
-from ostinato.codegen.cpu.llvm import Builder, define, emit_loop, internal_function
+from ostinato.codegen.cpu.llvm import Builder, Writes, define, emit_loop, internal_function
 from ostinato.codegen.cpu.llvm_text import (
     I1,
     I32,
@@ -33,6 +33,8 @@ _ASIDE = ("noinline", "optnone")  # they run seldom, and optimising them takes l
 
 def call_form(b: Builder, name: str, dtype: Float, words: Sequence[Value], emit: Pure) -> Value:
     """What ``emit`` makes of 32-bit words; the name and the type of floats decide what it is."""
+    if b.aside is not None:
+        return b.aside(f"{name}_{dtype}", None, words, FORMATS[dtype].element, _alone(dtype, emit))
 
     def write(inner: Module) -> None:
         for lanes in (0, *widths(dtype)):
@@ -46,6 +48,11 @@ def call_form(b: Builder, name: str, dtype: Float, words: Sequence[Value], emit:
     symbol = b.module.apart(f"{name}_{dtype}", write)
     scalar = b.module.globals.get(symbol) or _declared(b.module, symbol, dtype, len(words))
     return b.call(scalar, words)
+
+
+def _alone(dtype: Float, emit: Pure) -> Writes:
+    """What writes a function of one element."""
+    return lambda b, args: emit(Vector(b, dtype), args)
 
 
 def widths(dtype: Float) -> list[int]:
@@ -81,6 +88,8 @@ def rarely(v: Vector, name: str, is_rare: Value, args: Sequence[Value], slow: Pu
     for before the common case is computed, it leaves that its registers.
     """
     b, full = v.builder, f"{name}_{v.dtype}"
+    if b.aside is not None:
+        return b.aside(full, is_rare, args, v.type, _alone(v.dtype, slow))
     scalar = b.module.globals.get(full) or _define(b, full, v.dtype, len(args), slow)
     if v.lanes:
         if _named(full, v.lanes) not in b.module.globals:

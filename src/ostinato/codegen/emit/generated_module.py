@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,7 +13,6 @@ from ostinato.codegen.emit.kernel import emit_kernel
 from ostinato.codegen.emit.paused_driver import PAUSES, PausedDriver
 from ostinato.codegen.emit.ports import Carried
 from ostinato.codegen.loops.expression import SUFFIX
-from ostinato.codegen.loops.numba_source import function
 from ostinato.codegen.loops.statements import Function
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.target import Target, Unit
@@ -27,7 +26,7 @@ def emit(plan: Plan, title: str = "") -> str:
 
     Importing it under a name in ``sys.modules`` compiles ``main``, which each worker calls.
     """
-    return printed(plan, map(function, functions(plan)), title)
+    return printed(plan, tuple(functions(plan)), title)
 
 
 def functions(plan: Plan) -> Iterator[Function]:
@@ -44,12 +43,9 @@ def _reserved(plan: Plan) -> frozenset[str]:
     return plan.target.names() | frozenset(k.name for k in plan.kernels) | taken
 
 
-def printed(plan: Plan, texts: Iterable[str], title: str = "") -> str:
-    """The functions of a plan, given by their texts, as a module of Numba source."""
-    names = [k.name for k in plan.kernels]
-    table = f"KERNELS = ({''.join(f'{name}, ' for name in names)})\n"
-    body = "\n\n".join([*texts, table])
-    return plan.target.module(title, plan.extents, names, body)
+def printed(plan: Plan, made: Sequence[Function], title: str = "") -> str:
+    """The functions of a plan as a module of Numba source."""
+    return plan.target.module(title, plan.extents, made)
 
 
 def units(target: Target, made: Iterable[Function]) -> Iterator[Unit]:

@@ -216,7 +216,7 @@ def _emit_units(
     else:
         positions = (expression(size, function.dims),)
     element = function.names.fresh("e")
-    with out.loop(element, *positions):
+    with out.loop(element, *positions, binding="lanes"):
         out.add(function.store(tensor, binary("+", start, element), unit))
 
 

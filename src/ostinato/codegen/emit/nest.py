@@ -31,7 +31,7 @@ from ostinato.codegen.loops.expression import (
     compare,
 )
 from ostinato.codegen.loops.shared_words import SQUARE
-from ostinato.codegen.loops.statements import Block, Nothing
+from ostinato.codegen.loops.statements import Binding, Block, Nothing
 from ostinato.codegen.memory.transposed import Transposed, transposed_copies
 from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.condition import ALWAYS
@@ -160,6 +160,7 @@ class _Clause:
         Slots of a tile that hold nothing are left out, as far as whole vectors of them do.
         """
         name, extent = self._name(axis.index), self._extent(axis)
+        binding = self._binding(axis)
         bounds: tuple[Expression | int, ...] = (expression(extent, self.function.dims),)
         if self.function.slices and axis is self.nest.axes[0]:
             bounds = self.function.slice(axis.size.as_int())
@@ -167,11 +168,16 @@ class _Clause:
         if 0 < each < extent.const:
             first = self.function.names.fresh(f"{name}_first")
             used = expression(axis.size, self.function.dims)
-            loops.enter_context(out.loop(first, 0, used, each))
+            loops.enter_context(out.loop(first, 0, used, each, binding=binding))
             bounds = (Name(first), binary("+", first, each))
         if any(axis.index in (copy.row, copy.column) for copy in self.transposed.values()):
             bounds = (*(bounds if len(bounds) == 2 else (0, *bounds)), SQUARE)
-        loops.enter_context(out.loop(name, *bounds))
+        loops.enter_context(out.loop(name, *bounds, binding=binding))
+
+    def _binding(self, axis: Axis) -> Binding:
+        """No turn needs another where no statement folds along the axis."""
+        moving = map(self.function.statement, self.nest.moving(self.clause))
+        return "serial" if any(axis.index in s.reduced for s in moving) else "lanes"
 
     def _transpose(self, copy: Transposed, cell: Cell, scope: Scope) -> None:
         """Copy a square."""

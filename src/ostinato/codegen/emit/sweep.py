@@ -18,7 +18,7 @@ from ostinato.codegen.ir.tree import Sweep
 from ostinato.codegen.ir.values import value_symbols
 from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import Constant, Expression, Logic, Name, call, compare
-from ostinato.codegen.loops.statements import Block, Definition, Do
+from ostinato.codegen.loops.statements import Binding, Block, Definition, Do
 from ostinato.codegen.memory.storage import scratch
 from ostinato.codegen.systems.axes import JUMPING, operands, walked
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
@@ -42,7 +42,7 @@ def emit_sweep(leaf: Sweep, function: Function, out: Block) -> None:
         case _:
             writer.scan(inside)
     out.extend(writer.body.hoisted)
-    with writer.loops(writer.outer, out):
+    with writer.loops(writer.outer, out, "lanes"):
         out.extend(inside.body)
 
 
@@ -71,23 +71,25 @@ class _Sweep:
     # ------------------------------------------------------------ parts of the text
 
     @contextmanager
-    def loops(self, axes: Sequence[Axis], out: Block) -> Generator[None]:
+    def loops(self, axes: Sequence[Axis], out: Block, binding: Binding) -> Generator[None]:
         with ExitStack() as stack:
             for axis in axes:
-                stack.enter_context(self.loop(axis, out))
+                stack.enter_context(self.loop(axis, out, binding=binding))
             yield
 
     @contextmanager
-    def loop(self, axis: Axis, out: Block, first: int = 0) -> Generator[None]:
+    def loop(
+        self, axis: Axis, out: Block, first: int = 0, binding: Binding = "serial"
+    ) -> Generator[None]:
         name, size = self.function.dims[axis.index], expression(axis.size, self.function.dims)
-        with out.loop(name, *((first,) if first else ()), size):
+        with out.loop(name, *((first,) if first else ()), size, binding=binding):
             yield
 
     def across(self, out: Block) -> ExitStack:
         """The loop over neighbouring rows, if that is the innermost one."""
         stack = ExitStack()
         if self.lane is not None:
-            stack.enter_context(self.loop(self.lane, out))
+            stack.enter_context(self.loop(self.lane, out, binding="lanes"))
         return stack
 
     def index(self, name: str) -> Dim:
@@ -168,9 +170,9 @@ class _Sweep:
         with ExitStack() as stack:
             if not (axis.size.is_const and axis.size.const > 0):
                 stack.enter_context(out.when(compare(">", self.size(axis), 0)))
-            stack.enter_context(self.loop(lane, out))
+            stack.enter_context(self.loop(lane, out, binding="lanes"))
             out.add(self.store(expr(0), self.step(unit, expr(0), out)))
-        with self.loop(axis, out, first=1), self.loop(lane, out):
+        with self.loop(axis, out, first=1), self.loop(lane, out, binding="lanes"):
             before = bind(self.load(self.result(at - 1)), "before", self.body.scope(out))
             out.add(self.store(at, self.step(before, at, out)))
 

@@ -10,6 +10,10 @@ from typing import Literal
 from ostinato.codegen.loops.expression import Call, Expression, Given, Name, given
 
 Kind = Literal["int64", "int64[::1]", "uint8[::1]"]
+Binding = Literal["serial", "lanes"]
+"""Who does the turns of a loop: one after the other, or anybody at any time, as none needs another.
+
+That turns are independent is known where a loop is written, and hard to see afterwards."""
 
 
 class Statement:
@@ -56,11 +60,12 @@ class Do(Statement):
 
 @dataclass(frozen=True, slots=True)
 class For(Statement):
-    """A loop over ``range(*bounds)``."""
+    """A loop over ``range(*bounds)``; the turns of one in ``lanes`` do not need each other."""
 
     index: str
     bounds: tuple[Expression, ...]
     body: Body
+    binding: Binding = "serial"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +180,11 @@ class Block:
             self._open.pop()
 
     @contextmanager
-    def loop(self, index: str, *bounds: Given) -> Generator[None]:
+    def loop(self, index: str, *bounds: Given, binding: Binding = "serial") -> Generator[None]:
         """``for index in range(*bounds)``."""
         with self._inside() as body:
             yield
-        self.add(For(index, tuple(map(given, bounds)), tuple(body)))
+        self.add(For(index, tuple(map(given, bounds)), tuple(body), binding))
 
     @contextmanager
     def repeat(self, test: Expression) -> Generator[None]:

@@ -159,6 +159,12 @@ class Execution:
 class Executable:
     """A loaded artifact that can run with any extents."""
 
+    has_units = True  # that processes compile, each by itself
+
+    @classmethod
+    def require(cls) -> None:
+        """Raise OptionError if this machine cannot run such programs."""
+
     def __init__(
         self,
         artifact: Artifact,
@@ -178,14 +184,17 @@ class Executable:
         self.threads, self._follows = threads or available_cores(), not threads
         self.crowd = None if threads else Crowd(artifact.price, directory, key)
         self._placing = Placing(artifact.place, directory, key)
-        self.loaded: Loaded = load_module(
-            Kept(artifact.source, artifact.units, directory, key), self.threads, making
-        )
+        self.loaded = self.load(directory, making)
         self._free: list[Frame] = []
         self._extents: Mapping[str, int] = {}
         self._placed: tuple[Mapping[str, int], int, Layout] | None = None
         self._counted: tuple[Mapping[str, int], int, int] | None = None
         self._brief: Mapping[str, int] | None = None
+
+    def load(self, directory: Path | None, making: Making | None) -> Loaded:
+        """Compile the program, or find it where it is kept."""
+        kept = Kept(self.artifact.source, self.artifact.units, directory, self.key)
+        return load_module(kept, self.threads, making)
 
     def workers(self, extents: Mapping[str, int]) -> int:
         """The number of threads to use: never more than tiles, and one if that is faster."""

@@ -1,0 +1,346 @@
+"""The module of Numba CUDA source that a program is printed as.
+
+It has, in this order, the elementary functions, the products and the kernels that it uses, the
+driver as one cooperative kernel, and the driver as a function of the host with its phases as
+kernels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ostinato.codegen.cpu import prelude
+from ostinato.codegen.cpu.llvm_text import Value
+from ostinato.codegen.cpu.native.numbers import KINDS
+from ostinato.codegen.cpu.primitive import Inner, Written
+from ostinato.codegen.cuda import grid, threads
+from ostinato.codegen.cuda.products import Product
+from ostinato.codegen.cuda.python_builder import Library
+from ostinato.codegen.cuda.rewriting import calls, exchanged, rewritten
+from ostinato.codegen.loops.expression import SUFFIX, Call, Expression, Item, Name, binary
+from ostinato.codegen.loops.matmul_spec import Matmul
+from ostinato.codegen.loops.numba_source import INDENT, comment, show, within_docstring
+from ostinato.codegen.loops.shared_words import SQUARE
+from ostinato.codegen.loops.statements import (
+    Block,
+    Body,
+    Definition,
+    Do,
+    For,
+    Function,
+    If,
+    Let,
+    Statement,
+    While,
+    Write,
+)
+from ostinato.pdg.errors import UnreadableError
+
+INTRINSICS = "ostinato.codegen.cuda.intrinsics"
+GIVEN = frozenset(
+    (
+        *("block_barrier", "grid_barrier", "where", "rounded_product", "fma", "sqrt", "fabs"),
+        *("floor", "ceil", "rint", "copysign", "bits_of", "f32_of_bits", "f64_of_bits", "ctlz"),
+        *("fshl", "truncated_quotient", "wide_add", "wide_sub", "wide_mul", "wide_or", "wide_shl"),
+        *("wide_lshr", "wide_ctlz", "device", "kernel"),
+        *("block_thread", "block_threads", "grid_block", "grid_blocks", "Arena"),
+    )
+)
+"""What the device has; all other functions are written in the module."""
+TYPES = frozenset((*SUFFIX.values(), "u64", "bool"))
+NUMBERS = (
+    "f32, f64, i32, i64 = np.float32, np.float64, np.int32, np.int64",
+    "u16, u32, u64 = np.uint16, np.uint32, np.uint64",
+)
+OWN = (threads.THREAD, threads.THREADS, grid.BLOCK, grid.BLOCKS, "grid", "launch", "wait", "run")
+NAMES = frozenset((*prelude.NAMES, *GIVEN, *OWN, "u64"))
+"""What no variable of a program may be called."""
+_CALLED = re.compile(r"\b(\w+)\(")
+
+
+@dataclass(frozen=True)
+class Access:
+    """An access of a function of rows: to what it is given, by type."""
+
+    dtype: str
+    is_store: bool
+
+
+@dataclass
+class Source:
+    """Writes the functions of one module."""
+
+    is_exact: bool
+    library: Library = field(init=False)
+    texts: dict[str, str] = field(default_factory=dict[str, str])  # products, kernels and others
+
+    def __post_init__(self) -> None:
+        self.library = Library(self.is_exact)
+
+    # ------------------------------------------------------------ functions
+
+    def kernel(self, of: Function) -> str:
+        """Write a kernel for the threads of a block, and return its text."""
+        self.require_known(of)
+        body = threads.Threads(of).bound()
+        made = self.defined(of)
+        index = Let((threads.THREAD,), Call("block_thread", ()))
+        count = Let((threads.THREADS,), Call("block_threads", ()))
+        parameters = (threads.ARENA, "at", *(name for name, kind in of.parameters[2:]))
+        whole = (index, count, *self.body(body, made))
+        text = "\n".join([*map(comment, of.remarks), function("device", of.name, parameters, whole)])
+        self.texts[of.name] = text
+        return text
+
+    def require_known(self, of: Function) -> None:
+        """Refuse what no thread of a device can do, by its construct and the user's line."""
+        for each in calls(of.body):
+            if each.function == "call_python":
+                raise UnreadableError("a call of Python")
+
+    def defined(self, of: Function) -> dict[str, str]:
+        """Write what a kernel defines; the names of these functions in the module."""
+        found: dict[str, str] = {}
+        access = threads.accesses(of)
+        for each in of.definitions:
+            match each:
+                case Definition((name,), "matmul", (Matmul() as spec,)):
+                    product = Product(spec, self.is_exact)
+                    body = self.body(product.body(), {})
+                    self.texts[name] = function("device", name, product.parameters(), body)
+                case Definition((name,), maker, (str(dtype), *rest)) if maker in threads.ROWS:
+                    given = [access[x.id] for x in rest if isinstance(x, Name)]
+                    views = [Access(x.dtype, x.is_store) for x in given]
+                    inner = getattr(prelude, maker)(dtype, *views)
+                    found[name] = self.inner(inner, name)
+                case _:
+                    pass
+        return found
+
+    def inner(self, of: Inner, name: str) -> str:
+        """Write a function of the loop IR that other functions call."""
+        if name in self.texts:
+            return name
+        self.texts[name] = ""
+        known = {
+            called: self.inner(each, f"{name}_{called}")
+            for called, each in of.calls.items()
+            if isinstance(each, Inner)
+        }
+
+        def change(x: Expression) -> Expression:
+            match x:
+                case Call(fn, args) if fn in known:
+                    return Call(known[fn], args)
+                case Call(fn, (Name(view), index)) if isinstance(of.calls.get(fn), Access):
+                    return Item(Name(f"{view}.{_access(of, fn).dtype}"), index)
+                case _:
+                    return x
+
+        def statement(s: Statement) -> Statement:
+            match s:
+                case Do(Call(fn, (Name(view), index, value))) if fn in of.calls and isinstance(
+                    of.calls[fn], Access
+                ):
+                    array = Name(f"{view}.{_access(of, fn).dtype}")
+                    return Write(array, exchanged(index, change), exchanged(value, change))
+                case _:
+                    return within(rewritten(s, change), statement)
+
+        body = tuple(map(statement, of.body))
+        lines = [*show(self.body(body, {}))]
+        if of.value is not None:
+            value = exchanged(of.value, change)
+            self.use(_functions(value))
+            lines.append(f"return {value}")
+        self.texts[name] = _text("device", name, tuple(of.parameters), lines)
+        return name
+
+    def body(self, body: Body, known: dict[str, str]) -> Body:
+        """Statements whose calls have the names of the module; what they call is written."""
+
+        def change(x: Expression) -> Expression:
+            if isinstance(x, Call) and x.function in known:
+                return Call(known[x.function], x.args)
+            return x
+
+        def statement(s: Statement) -> Statement:
+            return within(rewritten(s, change), statement)
+
+        made = tuple(map(statement, body))
+        self.use(each.function for each in calls(made))
+        return made
+
+    def use(self, names: Iterator[str]) -> None:
+        """Write the functions of these names, if they are not written."""
+        for name in names:
+            if name in GIVEN or name in TYPES or name in self.texts or name in ("min", "max"):
+                continue
+            found = prelude.PRIMITIVES.get(name) or getattr(prelude, name, None)
+            if name.startswith("transpose_"):
+                self.texts[name] = transpose(name)
+            elif isinstance(found, Written) and "array" not in found.arguments:
+                self.written(name, found)
+            elif isinstance(found, Inner):
+                self.inner(found, name)
+
+    def written(self, name: str, of: Written) -> None:
+        parameters = [(f"x{k}", KINDS[kind]) for k, kind in enumerate(of.arguments)]
+        result = "bool" if of.result == "bool" else SUFFIX[of.result]  # type: ignore[index]  # a number
+        self.library.define(name, parameters, result, lambda b, args: _made(of.emit(b, args)))
+
+    # ------------------------------------------------------------ the driver
+
+    def driver(self, of: Function, kernels: tuple[str, ...]) -> str:
+        """Write a driver in both forms."""
+        found = grid.bound(of, kernels)
+        head = (
+            Let((grid.BLOCK,), Call("grid_block", ())),
+            Let((grid.BLOCKS,), Call("grid_blocks", ())),
+            Let((threads.THREAD,), Call("block_thread", ())),
+        )
+        memory = (threads.ARENA, "at")
+        parameters = (*memory, "control", "stride", "seed", *found.extents)
+        together = (*head, *self.body(found.cooperative, {}))
+        lines = [f"# Of {_count(grid.phases(found.cooperative))}, all in one cooperative launch."]
+        lines.append(function("kernel", of.name, parameters, together))
+        local = Let((grid.LOCAL,), binary("*", grid.BLOCK, "stride"))
+        for each in found.launched:
+            head = (
+                Let((grid.BLOCK,), Call("grid_block", ())),
+                Let(("grid",), Call("grid_blocks", ())),
+                local,
+            )
+            own = (*memory, "stride", *each.parameters)
+            lines.append(function("kernel", each.name, own, (*head, *self.body(each.body, {}))))
+        lines.append("# The same with a launch for each phase: the host calls this.")
+        host = ("launch", "wait", "control", grid.BLOCKS, grid.KEY, *found.extents)
+        lines.append(_text("", "run", host, [*show(self.body(found.host, {}))]))
+        return "\n\n".join(lines)
+
+    def tables(self) -> Iterator[str]:
+        for name, words in self.library.tables.items():
+            yield f"{name} = np.array({list(words)}, np.int64)"
+
+
+def _access(of: Inner, name: str) -> Access:
+    found = of.calls[name]
+    assert isinstance(found, Access), f"{name} is no access"
+    return found
+
+
+def _made(value: Value | None) -> Value:
+    assert value is not None, "a function of numbers returns one"
+    return value
+
+
+def _functions(of: Expression) -> Iterator[str]:
+    return (each.function for each in calls((Let(("x",), of),)))
+
+
+def _count(found: tuple[int, bool]) -> str:
+    count, repeated = found
+    return f"{count} barriers of the grid{' in loops' if repeated else ''}"
+
+
+def within(of: Statement, change: object) -> Statement:
+    """A statement whose inner statements are exchanged."""
+    assert callable(change)
+    match of:
+        case For(index, bounds, body, binding):
+            return For(index, bounds, tuple(map(change, body)), binding)
+        case While(test, body):
+            return While(test, tuple(map(change, body)))
+        case If(test, then, other):
+            return If(test, tuple(map(change, then)), tuple(map(change, other)))
+        case _:
+            return of
+
+
+def transpose(name: str) -> str:
+    """Copy a square, whose rows become columns, by one thread."""
+    dtype = {"f32": "float32", "f64": "float64"}[name.removeprefix("transpose_")]
+    out, view = Block(), Name(f"{threads.ARENA}.{dtype}")
+    with out.loop("row", SQUARE), out.loop("column", SQUARE):
+        source = binary("+", binary("+", "source", binary("*", "row", "source_step")), "column")
+        to = binary("+", binary("+", "to", binary("*", "column", "to_step")), "row")
+        out.add(Write(view, to, Item(view, source)))
+    parameters = (threads.ARENA, "to", "to_step", "source", "source_step")
+    return function("device", name, parameters, out.body)
+
+
+def function(kind: str, name: str, parameters: Sequence[str], body: Body) -> str:
+    return _text(kind, name, parameters, [*show(body)])
+
+
+def _text(kind: str, name: str, parameters: Sequence[str], lines: Sequence[str]) -> str:
+    head = [f"@{kind}"] if kind else []
+    return "\n".join(
+        [
+            *head,
+            f"def {name}({', '.join(parameters)}):",
+            *(f"{INDENT}{line}" for line in lines or ("pass",)),
+            "",
+        ]
+    )
+
+
+def module(title: str, extents: Sequence[str], functions: Sequence[Function]) -> str:
+    """All functions as a module.
+
+    Errors: UnreadableError for what a device cannot do.
+    """
+    of = [each for each in functions if not each.is_driver]
+    (driver,) = (each for each in functions if each.is_driver)
+    source = Source(any(each.exact for each in of))
+    kernels = tuple(each.name for each in of)
+    for each in of:
+        source.kernel(each)
+    ending = source.driver(driver, kernels)
+    written = [*source.library.texts.values(), *source.texts.values(), ending]
+    body = "\n\n".join(written)
+    used = sorted({*_CALLED.findall(body), "device", "kernel", "Arena"} & GIVEN)
+    header = [
+        f'"""{within_docstring(title or "A program")}, compiled by ostinato for CUDA.',
+        "",
+        "Generated: do not edit.",
+        "",
+        f"extents: {', '.join(extents) or 'none'}",
+        f"kernels: {', '.join(kernels)}",
+        '"""',
+        "",
+        "import numpy as np",
+        "",
+        f"from {INTRINSICS} import (",
+        *(f"{INDENT}{name}," for name in used),
+        ")",
+        "",
+        *NUMBERS,
+        *source.tables(),
+    ]
+    return "\n".join([*header, "", ""]) + body
+
+
+
+def text(of: Function) -> str:
+    """A function by itself, as people read it: a kernel as its threads run it, a driver as a grid.
+
+    Errors: UnreadableError for what a device cannot do.
+    """
+    source = Source(of.exact)
+    if not of.is_driver:
+        return source.kernel(of)
+    body = grid.bound(of, _Numbered()).cooperative
+    parameters = (threads.ARENA, "at", "control", "stride", "seed")
+    return function("kernel", of.name, parameters, body)
+
+
+class _Numbered(tuple[str, ...]):
+    """The names that kernels have by their numbers."""
+
+    __slots__ = ()
+
+    def __getitem__(self, number: object) -> str:  # type: ignore[override]  # numbers only
+        return f"k{number}"

@@ -1,0 +1,82 @@
+"""CUDA as a target. What writes its code is imported when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ostinato.codegen.cpu.cpu_target import CPU
+from ostinato.codegen.target import Target, Unit, Writer
+
+if TYPE_CHECKING:
+    from ostinato.codegen.loops.statements import Function
+
+
+def _names() -> frozenset[str]:
+    from ostinato.codegen.cuda.cuda_module import NAMES
+
+    return NAMES
+
+
+def _vector_functions() -> frozenset[str]:
+    from ostinato.codegen.cpu.step_expression import CODE
+
+    return frozenset(CODE)
+
+
+def _text(function: Function) -> str:
+    from ostinato.codegen.cuda.cuda_module import text
+
+    return text(function)
+
+
+def _module(title: str, extents: Sequence[str], functions: Sequence[Function]) -> str:
+    from ostinato.codegen.cuda.cuda_module import module
+
+    return module(title, extents, functions)
+
+
+def _writer() -> Writer:
+    def write(functions: Iterable[Function]) -> Iterator[Unit]:
+        for each in functions:
+            yield Unit(each.name, _text(each), "driver" if each.is_driver else "kernel")
+
+    return write
+
+
+@cache
+def digest() -> str:
+    """What stands for the intrinsics of a module and for the compiler of Numba CUDA."""
+    try:
+        package = version("numba-cuda")
+    except PackageNotFoundError:
+        package = "none"
+    text = (Path(__file__).parent / "intrinsics.py").read_bytes()
+    return f"{package} {sha256(text).hexdigest()[:16]}"
+
+
+CUDA = Target(
+    name="cuda",
+    vector_bytes=128,  # a warp of float32
+    line_bytes=128,
+    page_bytes=1 << 62,  # no load waits for a store to another page
+    near_bytes=1 << 17,
+    far_bytes=1 << 25,
+    tiles=CPU.tiles,  # so that sums of tiles add up as they do there
+    usual_workers=132,
+    alone_elements=2048,
+    shared_elements=8192,
+    listed_rows=256,
+    names=_names,
+    vector_functions=_vector_functions,
+    text=_text,
+    module=_module,
+    writer=_writer,
+    digest=digest,
+    runtime="device",
+)
+"""Devices of the kind of an H100; another one runs the same code."""

@@ -1,0 +1,242 @@
+"""Bind a driver to a grid: blocks do the items of each phase, one after the other.
+
+There are two forms. In the *cooperative* one a single kernel runs the whole driver, and all blocks
+meet at a barrier of the grid after each phase; it needs a grid that is resident. In the *launched*
+one the host runs the driver, and each phase is a kernel of its own.
+
+Who does which item is decided by its number, so that nothing is counted at run time: of the words
+by which workers of a CPU share items none are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from ostinato.codegen.cuda.rewriting import every, exchanged, named, rewritten, values
+from ostinato.codegen.cuda.threads import ARENA, BARRIER, THREAD
+from ostinato.codegen.loops.expression import (
+    Call,
+    Compare,
+    Constant,
+    Expression,
+    Item,
+    Logic,
+    Name,
+    Tuple,
+    call,
+    item,
+)
+from ostinato.codegen.loops.statements import (
+    Add,
+    Body,
+    Do,
+    For,
+    Function,
+    If,
+    Let,
+    Statement,
+    While,
+    Write,
+)
+from ostinato.pdg.errors import UnreadableError
+
+BLOCK, BLOCKS = "block", "blocks"
+GRID_BARRIER = Do(Call("grid_barrier", ()))
+COUNTED = frozenset(("phase", "ended"))  # what workers of a CPU count
+SHARED = ("tid", "nt", "bar", "kernels")  # what they share
+LOCAL, KEY = "local", "key"  # where a block's own memory begins; the key of all draws
+
+
+@dataclass(frozen=True)
+class Launched:
+    """A phase as a kernel of its own: what it takes besides memory, and its statements."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: Body
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The two forms of a driver, and how many phases it has."""
+
+    cooperative: Body
+    host: Body
+    launched: tuple[Launched, ...]
+    extents: tuple[str, ...]
+
+
+def bound(driver: Function, kernels: tuple[str, ...]) -> Bound:
+    """Bind a driver.
+
+    Errors: UnreadableError for a call that only a host can make.
+    """
+    names = tuple(name for name, _ in driver.parameters)
+    first = names.index("control") + 1
+    writer = _Grid(kernels)
+    together = writer.body(driver.body)
+    apart = _Host(kernels)
+    host = apart.body(driver.body)
+    return Bound(together, host, tuple(apart.launched), names[first:])
+
+
+@dataclass
+class _Grid:
+    """Writes the cooperative form."""
+
+    kernels: tuple[str, ...]
+
+    def body(self, body: Body) -> Body:
+        out: list[Statement] = []
+        for statement in body:
+            out += self.statement(statement)
+        return tuple(out)
+
+    def statement(self, of: Statement) -> Iterator[Statement]:
+        match of:
+            case Let((name,), _) | Add(name, _) if name in COUNTED:
+                pass
+            case Let((name,), Call("claim")):
+                pass  # the loop over items says which
+            case Let((name,), _) if name == LOCAL:
+                yield self.plain(of)
+            case Do(Call("enter")):
+                pass
+            case Do(Call("rest")):
+                yield from self.ended()
+            case If(Compare("==", Call("load_acquire", (Name("bar"), _)), _), then, _):
+                yield from self.phase(then)
+            case Do(Call("invoke", (Item(_, Constant(number)), _, _, Tuple(integers)))):
+                yield self.invoked(self.kernels[int(number)], integers, of.remark)
+                yield BARRIER  # the next kernel may be for the same rows
+            case Do(Call("store_release", (array, index, value))):
+                yield Write(array, index, self.value(value))
+            case Do(Call(function)):
+                raise UnreadableError(f"a call of `{function}` in a driver")
+            case For(_, _, body):
+                made = self.plain(of)
+                assert isinstance(made, For)
+                yield replace(made, body=self.body(body))
+            case If(test, then, other):
+                yield If(self.value(test), self.body(then), self.body(other))
+            case While():
+                raise UnreadableError(f"a loop of a driver while `{of.test}`")
+            case _:
+                yield self.plain(of)
+
+    def ended(self) -> Iterator[Statement]:
+        """All blocks have done their items."""
+        yield GRID_BARRIER
+
+    def phase(self, body: Body) -> Iterator[Statement]:
+        """The items of a phase, and what is done once at its end."""
+        for statement in body:
+            match statement:
+                case While(Compare(">=", Name(index), _), inner):
+                    yield self.items(index, inner)
+                case If(Compare("==", Call("finish"), _), closing, _):
+                    yield from self.closed(closing)
+                case _:
+                    yield from self.statement(statement)
+
+    def items(self, index: str, body: Body) -> Statement:
+        """A block does every item whose number it has, modulo the number of blocks."""
+        bounds = (Name(BLOCK), Name("items"), Name(BLOCKS))
+        return For(index, bounds, self.body(body))
+
+    def closed(self, closing: Body) -> Iterator[Statement]:
+        """What is done once, when all items of a phase are."""
+        body = _without_opening(closing)
+        if not body:
+            return
+        first = Logic("and", tuple(Compare("==", Name(x), Constant(0)) for x in (BLOCK, THREAD)))
+        yield GRID_BARRIER
+        yield If(first, self.body(body))
+
+    def invoked(
+        self, kernel: str, integers: tuple[Expression, ...], remark: str
+    ) -> Statement:
+        args = (Name(ARENA), Name("at"), *map(self.value, integers))
+        return Do(Call(kernel, args))
+
+    def plain(self, of: Statement) -> Statement:
+        return rewritten(of, self.change)
+
+    def value(self, of: Expression) -> Expression:
+        return exchanged(of, self.change)
+
+    def change(self, of: Expression) -> Expression:
+        match of:
+            case Call("load_acquire", (array, index)):
+                return item(array, index)
+            case Name("tid"):
+                return Name(BLOCK)
+            case Name("nt"):
+                return Name(BLOCKS)
+            case _:
+                return of
+
+
+@dataclass
+class _Host(_Grid):
+    """Writes the launched form: the host's statements, and kernels that it launches."""
+
+    launched: list[Launched] = field(default_factory=list[Launched])
+
+    def statement(self, of: Statement) -> Iterator[Statement]:
+        match of:
+            case Let((name,), _) if name in (LOCAL, KEY):
+                pass  # each block has its own memory; the host gives the key
+            case _:
+                yield from super().statement(of)
+
+    def ended(self) -> Iterator[Statement]:
+        """A launch begins when those before it have ended."""
+        return iter(())
+
+    def items(self, index: str, body: Body) -> Statement:
+        bounds = (Name(BLOCK), Name("items"), Name("grid"))
+        inner = For(index, bounds, _Grid(self.kernels).body(body))
+        taken = {BLOCK, THREAD, ARENA, "at", "grid", LOCAL, "stride", index, *_given((inner,))}
+        free = dict.fromkeys(x for x in _named((inner,)) if x not in taken)
+        name = f"phase_{len(self.launched)}"
+        self.launched.append(Launched(name, tuple(free), (inner,)))
+        args = Tuple(tuple(map(Name, free)))
+        return Do(call("launch", Name(name), "items", args))
+
+    def closed(self, closing: Body) -> Iterator[Statement]:
+        body = _without_opening(closing)
+        if body:
+            yield Do(Call("wait", ()))
+            yield from self.body(body)
+
+
+def _without_opening(closing: Body) -> Body:
+    """What is done at the end of a phase, but for what lets workers of a CPU into the next one."""
+    return tuple(s for s in closing if not (isinstance(s, Do) and s.call.function == "open_next"))
+
+
+def _named(body: Body) -> Iterator[str]:
+    for statement in every(body):
+        for value in values(statement):
+            yield from named(value)
+
+
+def _given(body: Body) -> Iterator[str]:
+    for statement in every(body):
+        match statement:
+            case Let(names, _):
+                yield from names
+            case For(index, _, _):
+                yield index
+            case _:
+                pass
+
+
+def phases(body: Body) -> tuple[int, bool]:
+    """How many phases a cooperative body has, and whether a loop repeats some of them."""
+    count = sum(s == GRID_BARRIER for s in every(body))
+    loops = (s for s in every(body) if isinstance(s, For))
+    return count, any(GRID_BARRIER in every(each.body) for each in loops)
+

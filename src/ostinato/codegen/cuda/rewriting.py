@@ -1,0 +1,151 @@
+"""Expressions and statements of the loop IR with some of their parts exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from ostinato.codegen.loops.expression import (
+    Binary,
+    Call,
+    Compare,
+    Expression,
+    Item,
+    Logic,
+    Name,
+    Negative,
+    Not,
+    Tuple,
+    operands,
+)
+from ostinato.codegen.loops.statements import (
+    Add,
+    Body,
+    Do,
+    For,
+    If,
+    Let,
+    Statement,
+    While,
+    Write,
+)
+
+Exchange = Callable[[Expression], Expression]
+
+
+def exchanged(of: Expression, change: Exchange) -> Expression:
+    """The expression whose parts, and at last itself, are what ``change`` makes of them."""
+
+    def inner(x: Expression) -> Expression:
+        return exchanged(x, change)
+
+    match of:
+        case Negative(x):
+            made: Expression = Negative(inner(x))
+        case Not(x):
+            made = Not(inner(x))
+        case Binary(op, left, right):
+            made = Binary(op, inner(left), inner(right))
+        case Compare(sign, left, right):
+            made = Compare(sign, inner(left), inner(right))
+        case Logic(word, parts):
+            made = Logic(word, tuple(map(inner, parts)))
+        case Tuple(parts):
+            made = Tuple(tuple(map(inner, parts)))
+        case Call(function, args):
+            made = Call(function, tuple(map(inner, args)))
+        case Item(array, index):
+            made = Item(inner(array), inner(index))
+        case _:
+            made = of
+    return change(made)
+
+
+def values(statement: Statement) -> tuple[Expression, ...]:
+    """The expressions of a statement itself, without those of statements inside."""
+    match statement:
+        case Let(_, value) | Add(_, value):
+            return (value,)
+        case Write(array, index, value):
+            return (array, index, value)
+        case Do(call):
+            return (call,)
+        case For(_, bounds, _):
+            return bounds
+        case While(test, _) | If(test, _, _):
+            return (test,)
+        case _:
+            return ()
+
+
+def inside(statement: Statement) -> tuple[Body, ...]:
+    """The bodies inside a statement."""
+    match statement:
+        case For(_, _, body) | While(_, body):
+            return (body,)
+        case If(_, then, other):
+            return (then, other)
+        case _:
+            return ()
+
+
+def every(body: Body) -> Iterator[Statement]:
+    """All statements, those inside of others too."""
+    for statement in body:
+        yield statement
+        for inner in inside(statement):
+            yield from every(inner)
+
+
+def parts(of: Expression) -> Iterator[Expression]:
+    """An expression and all that it is made of."""
+    yield of
+    for each in operands(of):
+        yield from parts(each)
+
+
+def calls(body: Body) -> Iterator[Call]:
+    """All calls, in statements inside of others too."""
+    for statement in every(body):
+        for value in values(statement):
+            yield from (x for x in parts(value) if isinstance(x, Call))
+
+
+def named(of: Expression) -> Iterator[str]:
+    """The names in an expression."""
+    yield from (x.id for x in parts(of) if isinstance(x, Name))
+
+
+def given(body: Body) -> Iterator[str]:
+    """The names that statements give a value, but for the indices of loops."""
+    for statement in every(body):
+        match statement:
+            case Let(names, _):
+                yield from names
+            case Add(name, _):
+                yield name
+            case _:
+                pass
+
+
+def rewritten(statement: Statement, change: Exchange) -> Statement:
+    """A statement without others inside, with its expressions exchanged."""
+    match statement:
+        case Let(names, value):
+            return Let(names, exchanged(value, change))
+        case Add(name, value):
+            return Add(name, exchanged(value, change))
+        case Write(array, index, value):
+            return Write(array, exchanged(index, change), exchanged(value, change))
+        case Do(call, remark):
+            made = exchanged(call, change)
+            assert isinstance(made, Call), f"{made} is no call"
+            return Do(made, remark)
+        case For(index, bounds, _):
+            return replace(statement, bounds=tuple(exchanged(x, change) for x in bounds))
+        case While(test, body):
+            return While(exchanged(test, change), body)
+        case If(test, then, other):
+            return If(exchanged(test, change), then, other)
+        case _:
+            return statement

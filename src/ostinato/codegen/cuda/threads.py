@@ -1,0 +1,498 @@
+"""Bind a kernel to the threads of a block.
+
+An item of a phase is done by one block. All its threads run the kernel: the turns of a loop in
+lanes are dealt out to them, a product is computed by all, and what is left over is done by one of
+them, or computed by each for itself. Between two accesses of one tensor of which one writes, and
+which different threads may make, stands a barrier of the block.
+
+Variables outside of loops in lanes have one value in all threads, so that all of them take the same
+way through loops and choices, and meet at every barrier. What one thread alone has computed may
+only be stored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ostinato.codegen.cuda.rewriting import calls, every, given, named, rewritten, values
+from ostinato.codegen.loops.expression import (
+    FLOATS,
+    Binary,
+    Call,
+    Compare,
+    Constant,
+    Expression,
+    Item,
+    Name,
+    Negative,
+    binary,
+    call,
+    compare,
+)
+from ostinato.codegen.loops.expression import given as expression
+from ostinato.codegen.loops.expression import operands
+from ostinato.codegen.loops.statements import (
+    Add,
+    Body,
+    Break,
+    Definition,
+    Do,
+    For,
+    Function,
+    If,
+    Let,
+    Nothing,
+    Remark,
+    Return,
+    Statement,
+    While,
+    Write,
+)
+
+THREAD, THREADS = "thread", "threads"
+BARRIER = Do(Call("block_barrier", ()))
+ARENA = "arena"
+ROWS = frozenset(("argsort", "shuffle", "searchleft", "searchright"))
+"""What one thread does for a row: makers of functions of rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The tensors that were read and written since the last barrier, and those by one thread."""
+
+    reads: frozenset[str] = frozenset()
+    writes: frozenset[str] = frozenset()
+    read_by_one: frozenset[str] = frozenset()
+    written_by_one: frozenset[str] = frozenset()
+
+    def __or__(self, other: Touched) -> Touched:
+        return Touched(
+            self.reads | other.reads,
+            self.writes | other.writes,
+            self.read_by_one | other.read_by_one,
+            self.written_by_one | other.written_by_one,
+        )
+
+    def by_one(self) -> Touched:
+        """The same accesses, made by one thread: always the same one."""
+        return Touched(read_by_one=self.reads, written_by_one=self.writes)
+
+    def conflicts(self, other: Touched) -> bool:
+        """Whether two threads may access a tensor in any order, and one of them writes it."""
+        return _conflict(self, other) or _conflict(other, self)
+
+
+def _conflict(a: Touched, b: Touched) -> bool:
+    many = b.reads | b.writes
+    return bool(a.writes & (many | b.read_by_one | b.written_by_one) | a.written_by_one & many)
+
+
+NOTHING = Touched()
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a name that a kernel defines does with which tensor of which type."""
+
+    tensor: str
+    dtype: str
+    is_store: bool
+
+
+def accesses(function: Function) -> dict[str, Access]:
+    """The loads and stores of a kernel, by name."""
+    found: dict[str, Access] = {}
+    for each in function.definitions:
+        match each:
+            case Definition((load, store), "access", (int(scope), _, str(dtype), _)):
+                tensor = function.tensors[scope]
+                found[load] = Access(tensor, dtype, False)
+                found[store] = Access(tensor, dtype, True)
+            case _:
+                pass
+    return found
+
+
+@dataclass
+class Threads:
+    """Binds one kernel."""
+
+    function: Function
+    alone: set[str] = field(default_factory=set[str])  # what only one thread knows
+    leaving: list[list[Touched]] = field(default_factory=list[list[Touched]])
+
+    def __post_init__(self) -> None:
+        self.accesses = accesses(self.function)
+        definitions = self.function.definitions
+        self.products = {n for d in definitions if d.maker == "matmul" for n in d.names}
+        self.rows: Mapping[str, Touched] = {
+            d.names[0]: self._of_row(d) for d in definitions if d.maker in ROWS
+        }
+        self.lists = {n for d in definitions if d.maker == "living" for n in d.names}
+        self.floats: set[str] = set()
+        self.masks: dict[str, tuple[Expression, ...]] = {}
+        self.all = frozenset(self.function.tensors)
+        self.count = 0
+
+    def _of_row(self, of: Definition) -> Touched:
+        found = [self.accesses[x.id] for x in of.args if isinstance(x, Name)]
+        reads = frozenset(x.tensor for x in found if not x.is_store)
+        return Touched(reads, frozenset(x.tensor for x in found if x.is_store))
+
+    def bound(self) -> Body:
+        """The body for one thread of a block."""
+        body = self.function.body[1:]  # the first statement takes two addresses apart
+        return self.body(body, NOTHING)[0]
+
+    # ------------------------------------------------------------ what a statement touches
+
+    def touched(self, body: Body) -> Touched:
+        """What statements read and write."""
+        found = NOTHING
+        for each in calls(body):
+            found = found | self._by_call(each)
+        return found
+
+    def read(self, *of: Expression) -> Touched:
+        found = NOTHING
+        for x in of:
+            for each in _calls_in(x):
+                found = found | self._by_call(each)
+        return found
+
+    def _by_call(self, of: Call) -> Touched:
+        if of.function in self.products:
+            return Touched(self.all, self.all)
+        if of.function in self.rows:
+            return self.rows[of.function]
+        if of.function.startswith("transpose_"):
+            return Touched(self.all, self.all)
+        access = self.accesses.get(of.function)
+        if access is None:
+            return NOTHING
+        tensors = frozenset((access.tensor,))
+        return Touched(writes=tensors) if access.is_store else Touched(reads=tensors)
+
+    # ------------------------------------------------------------ bodies
+
+    def body(self, body: Body, since: Touched) -> tuple[Body, Touched]:
+        """Statements with barriers; ``since`` was touched after the last one before them."""
+        out: list[Statement] = []
+        for statement in body:
+            made, since = self.statement(statement, since)
+            out += made
+        return tuple(out), since
+
+    def after(self, touched: Touched, since: Touched) -> tuple[list[Statement], Touched]:
+        """A barrier, if what follows needs one, and what is touched since the last one then."""
+        if since.conflicts(touched):
+            return [BARRIER], touched
+        return [], since | touched
+
+    def statement(self, of: Statement, since: Touched) -> tuple[list[Statement], Touched]:
+        match of:
+            case Remark() | Nothing() | Return():
+                return [of], since
+            case Break():
+                self.leaving[-1].append(since)
+                return [of], since
+            case Let((name,), Call(function, args)) if function in self.lists:
+                self.masks[name] = args[1:]
+                return [], since
+            case Let(names, value):
+                return self.uniform(of, names, value, since)
+            case Add(name, value):
+                return self.uniform(of, (name,), value, since)
+            case Write():
+                raise AssertionError(f"{self.function.name} writes words")
+            case Do(Call("prefetch")):
+                return [], since
+            case Do():
+                return self.done(of, since)
+            case For(binding="lanes"):
+                return self.lanes(of, since)
+            case For() | While() | If() if not self.is_cooperative((of,)):
+                return self.serial(of, since)
+            case For() | While():
+                return self.loop(of, since)
+            case If():
+                return self.choice(of, since)
+            case other:
+                raise AssertionError(f"no binding of {other}")
+
+    def is_cooperative(self, body: Body) -> bool:
+        """Whether several threads have something to do in the statements."""
+        return any(
+            (isinstance(s, For) and s.binding == "lanes")
+            or (isinstance(s, Do) and s.call.function in self.products)
+            or isinstance(s, Break)
+            for s in every(body)
+        )
+
+    def uniform(
+        self, of: Let | Add, names: Sequence[str], value: Expression, since: Touched
+    ) -> tuple[list[Statement], Touched]:
+        """Every thread computes the value for itself."""
+        if self.alone & {*named(value), *(names if isinstance(of, Add) else ())}:
+            self.alone.update(names)
+        else:
+            self.alone.difference_update(names)
+        barrier, since = self.after(self.read(value), since)
+        return [*barrier, self.plain(of)], since
+
+    def done(self, of: Do, since: Touched) -> tuple[list[Statement], Touched]:
+        """A store, which one thread makes; a product, which all compute."""
+        if of.call.function in self.products:
+            self.require_known(*of.call.args)
+            barrier, since = self.after(self.touched((of,)), since)
+            return [*barrier, self.product(of)], since
+        barrier, since = self.after(self.touched((of,)).by_one(), since)
+        return [*barrier, _by_one((self.plain(of),))], since
+
+    def product(self, of: Do) -> Do:
+        """Every thread takes a part of the elements; a list of living rows is their mask."""
+        _, *rest = of.call.args
+        flat: list[Expression] = []
+        for given_ in rest:
+            for each in operands(given_):
+                known = self.masks.get(each.id) if isinstance(each, Name) else None
+                flat += known if known is not None else (self.value(each),)
+        args = (Name(ARENA), *flat, Name(THREAD), Name(THREADS))
+        return Do(Call(of.call.function, args), of.remark)
+
+    def serial(
+        self, of: For | While | If, since: Touched
+    ) -> tuple[list[Statement], Touched]:
+        """What has no lanes: computed by all threads if nobody waits for its stores."""
+        touched = self.touched((of,))
+        if touched.reads & touched.writes:
+            barrier, since = self.after(touched.by_one(), since)
+            self.alone.update(given((of,)))
+            return [*barrier, _by_one((self.private(of),))], since
+        stored = Touched(written_by_one=touched.writes)
+        barrier, since = self.after(Touched(touched.reads) | stored, since)
+        self.require_known(*values(of))
+        return [*barrier, self.shared(of)], since
+
+    def shared(self, of: Statement) -> Statement:
+        """A statement that all threads run; one of them stores."""
+        match of:
+            case Do():
+                return _by_one((self.plain(of),))
+            case For(_, _, body):
+                made = self.plain(of)
+                assert isinstance(made, For)
+                return replace(made, body=tuple(map(self.shared, body)))
+            case While(_, body):
+                made = self.plain(of)
+                assert isinstance(made, While)
+                return replace(made, body=tuple(map(self.shared, body)))
+            case If(_, then, other):
+                made = self.plain(of)
+                assert isinstance(made, If)
+                sides = (tuple(map(self.shared, side)) for side in (then, other))
+                return If(made.test, *sides)
+            case _:
+                return self.plain(of)
+
+    def loop(self, of: For | While, since: Touched) -> tuple[list[Statement], Touched]:
+        """A loop that all threads run; its first turn comes after what was before, all others
+        after the one before them.
+        """
+        self.require_known(*values(of))
+        barrier, since = self.after(self.read(*values(of)), since)
+        self.leaving.append([])
+        _, end = self.body(of.body, since)
+        again = since | end | self.read(*values(of))
+        self.leaving[-1].clear()
+        body, end = self.body(of.body, again)
+        left = self.leaving.pop()
+        made = self.plain(of)
+        assert isinstance(made, For | While)
+        out = [*barrier, replace(made, body=body)]
+        for each in left:
+            end = end | each
+        return out, end | since
+
+    def choice(self, of: If, since: Touched) -> tuple[list[Statement], Touched]:
+        self.require_known(of.test)
+        barrier, since = self.after(self.read(of.test), since)
+        then, one = self.body(of.then, since)
+        other, two = self.body(of.other, since)
+        return [*barrier, If(self.value(of.test), then, other)], one | two
+
+    def require_known(self, *of: Expression) -> None:
+        """Refuse what only one thread knows where all of them need it."""
+        unknown = self.alone & {name for x in of for name in named(x)}
+        assert not unknown, f"{self.function.name}: one thread alone knows {sorted(unknown)}"
+
+    # ------------------------------------------------------------ lanes
+
+    def lanes(self, of: For, since: Touched) -> tuple[list[Statement], Touched]:
+        """Deal out the turns of loops in lanes that stand directly inside each other."""
+        barrier, since = self.after(self.touched((of,)), since)
+        loops, body = _nest(of)
+        self.alone.difference_update(given(body))  # every thread has its own there
+        bounds = [x for loop in loops for x in loop.bounds]
+        self.require_known(*bounds, *(x for s in every(body) for x in values(s)))
+        return [*barrier, *self._dealt(loops, body)], since
+
+    def _dealt(self, loops: Sequence[For], body: Body) -> Iterator[Statement]:
+        """Loops in lanes; where the inner one begins elsewhere in each turn, it is dealt out."""
+        if len(loops) > 1:
+            yield from self._flat(loops, body)
+            return
+        (loop,) = loops
+        match body:
+            case (For(binding="lanes") as inner,):
+                made = self.plain(loop)
+                assert isinstance(made, For)
+                yield replace(made, body=tuple(self._dealt(*_nest(inner))), binding="serial")
+            case _:
+                yield self._turns(loop, body)
+
+    def _turns(self, loop: For, body: Body) -> Statement:
+        """Every thread takes its own turns of one loop."""
+        first, last, step = _range(loop)
+        if step == Constant(1):
+            start = Name(THREAD) if first == Constant(0) else binary("+", self.value(first), THREAD)
+            by: Expression = Name(THREADS)
+        else:
+            start = binary("+", self.value(first), binary("*", THREAD, self.value(step)))
+            by = binary("*", THREADS, self.value(step))
+        inner = tuple(map(self.private, body))
+        return For(loop.index, (start, self.value(last), by), inner)
+
+    def _flat(self, loops: Sequence[For], body: Body) -> Iterator[Statement]:
+        """Every thread takes its own turns of several loops at once; the last one turns fastest."""
+        self.count += 1
+        lane, sizes = f"lane_{self.count}", [self.value(loop.bounds[0]) for loop in loops]
+        total = sizes[0]
+        for size in sizes[1:]:
+            total = binary("*", total, size)
+        heads: list[Statement] = []
+        rest: Expression = Name(lane)
+        for loop, size in zip(reversed(loops[1:]), reversed(sizes[1:]), strict=True):
+            heads.append(Let((loop.index,), binary("%", rest, size)))
+            rest = binary("//", rest, size)
+        heads.append(Let((loops[0].index,), rest))
+        inner = (*heads, *map(self.private, body))
+        yield For(lane, (Name(THREAD), total, Name(THREADS)), inner)
+
+    def private(self, of: Statement) -> Statement:
+        """A statement that one thread runs by itself."""
+        made = self.plain(of)
+        match made:
+            case For(_, _, body):
+                return replace(made, body=tuple(map(self.private, body)), binding="serial")
+            case While(_, body):
+                return replace(made, body=tuple(map(self.private, body)))
+            case If(_, then, other):
+                sides = (tuple(map(self.private, side)) for side in (then, other))
+                return If(made.test, *sides)
+            case _:
+                return made
+
+    # ------------------------------------------------------------ expressions
+
+    def plain(self, of: Statement) -> Statement:
+        """A statement with loads and stores as accesses to the arena by type."""
+        match of:
+            case Do(Call(function, (_, index, value))) if self._is_store(function):
+                view = Name(f"{ARENA}.{self.accesses[function].dtype}")
+                return Write(view, self.value(index), self.value(value))
+            case Do(Call("prefetch")):
+                return Nothing("the hardware has many loads under way")
+            case Let((name,), value) if self.is_float(value):
+                self.floats.add(name)
+                return rewritten(of, self.change)
+            case _:
+                return rewritten(of, self.change)
+
+    def is_float(self, of: Expression) -> bool:
+        """Whether an expression is a float: a kernel gives a name values of one type."""
+        match of:
+            case Name(name):
+                return name in self.floats
+            case Constant(value):
+                return isinstance(value, float)
+            case Call("where", (_, chosen, _)):
+                return self.is_float(chosen)
+            case Call(function, _) if function in self.accesses:
+                return self.accesses[function].dtype in FLOATS
+            case Call(function, _):
+                is_cast = function.startswith("cast_") or function.endswith("_bits_f32")
+                return function == "rounded_product" or (
+                    _FLOAT.search(function) is not None and not is_cast
+                )
+            case Binary("/", _, _):
+                return True
+            case Binary(_, left, right):
+                return self.is_float(left) or self.is_float(right)
+            case Negative(x):
+                return self.is_float(x)
+            case Item(Name(name), _):
+                return name.removeprefix(f"{ARENA}.") in FLOATS
+            case _:
+                return False
+
+    def _is_store(self, function: str) -> bool:
+        return function in self.accesses and self.accesses[function].is_store
+
+    def value(self, of: Given) -> Expression:
+        made = rewritten(Let(("x",), expression(of)), self.change)
+        assert isinstance(made, Let)
+        return made.value
+
+    def change(self, of: Expression) -> Expression:
+        match of:
+            case Call(function, (_, index)) if function in self.accesses:
+                dtype = self.accesses[function].dtype
+                found = Item(Name(f"{ARENA}.{dtype}"), index)
+                return compare("!=", found, 0) if dtype == "bool" else found
+            case Binary("*", left, right) if self.function.exact and self.is_float(of):
+                return call("rounded_product", left, right)
+            case _:
+                return of
+
+
+Given = Expression | str | int
+_FLOAT = re.compile(r"(^|_)f(32|64)$")  # what a function returns, unless it is a cast
+def _calls_in(of: Expression) -> Iterator[Call]:
+    if isinstance(of, Call):
+        yield of
+    for each in operands(of):
+        yield from _calls_in(each)
+
+
+def _by_one(body: Body) -> If:
+    """What one thread of a block does."""
+    return If(Compare("==", Name(THREAD), Constant(0)), body)
+
+
+def _range(loop: For) -> tuple[Expression, Expression, Expression]:
+    match loop.bounds:
+        case (last,):
+            return Constant(0), last, Constant(1)
+        case (first, last):
+            return first, last, Constant(1)
+        case (first, last, step):
+            return first, last, step
+        case _:
+            raise AssertionError(f"a loop over {loop.bounds}")
+
+
+def _nest(of: For) -> tuple[list[For], Body]:
+    """Loops in lanes that stand directly inside each other and begin at 0, and what is in them."""
+    loops, body = [of], of.body
+    while len(body) == 1 and all(len(loop.bounds) == 1 for loop in loops):
+        (inner,) = body
+        if not isinstance(inner, For) or inner.binding != "lanes" or len(inner.bounds) != 1:
+            break
+        if {loop.index for loop in loops} & {*named(inner.bounds[0])}:
+            break
+        loops.append(inner)
+        body = inner.body
+    return loops, body

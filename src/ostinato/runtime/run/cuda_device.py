@@ -1,0 +1,172 @@
+"""A CUDA device through Numba CUDA: one allocation for the arena, and launches on one stream."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.pdg.errors import MemoryLimitError, OptionError
+from ostinato.runtime.run.device import Copied
+
+THREADS = 128  # of a block: four warps share what an item computes
+OLDEST = (7, 0)  # of the devices whose threads meet at barriers of their own
+WORD = 8  # bytes: the arena is as long as a whole number of them
+
+
+def unavailable() -> str:
+    """Why Numba CUDA cannot run anything here; "" if it can."""
+    try:
+        cuda = _cuda()
+        if not cuda.is_available():
+            return "no NVIDIA driver or no GPU was found"
+        found: tuple[int, int] = cuda.get_current_device().compute_capability
+    except Exception as failure:  # of a driver, or of a library that it needs
+        return f"Numba CUDA fails ({type(failure).__name__}: {failure})"
+    if found < OLDEST:
+        return f"the GPU has compute capability {found[0]}.{found[1]}, and 7.0 is needed"
+    return ""
+
+
+def _cuda() -> Any:
+    return importlib.import_module("numba.cuda")
+
+
+class CudaDevice:
+    """The current device of Numba CUDA."""
+
+    def __init__(self) -> None:
+        self.cuda = _cuda()
+        self.current = self.cuda.get_current_device()
+
+    @property
+    def name(self) -> str:
+        name = self.current.name
+        return name.decode() if isinstance(name, bytes) else str(name)
+
+    def load(self, source: str) -> CudaModule:
+        return CudaModule(self, source)
+
+
+class CudaModule:
+    """The kernels of a program, which its first run compiles for the types that they take."""
+
+    def __init__(self, device: CudaDevice, source: str) -> None:
+        self.device, self.cuda = device, device.cuda
+        self.scope: dict[str, Any] = {"__name__": "ostinato.generated"}
+        exec(compile(source, "<program for CUDA>", "exec"), self.scope)
+        self.arena: Any = None
+        self.is_cooperative = bool(device.current.COOPERATIVE_LAUNCH)
+
+    @property
+    def form(self) -> str:
+        if self.is_cooperative:
+            return "one cooperative launch: all its blocks are on the device at once"
+        return "a launch for each phase: the device has no cooperative launches"
+
+    @property
+    def blocks(self) -> int:
+        """As many as the multiprocessors of the device: a launch asks how many are resident."""
+        return int(self.device.current.MULTIPROCESSOR_COUNT)
+
+    def run(
+        self,
+        arena: npt.NDArray[np.uint8],
+        there: Sequence[Copied],
+        back: Sequence[Copied],
+        table: npt.NDArray[np.int64],
+        control: npt.NDArray[np.int64],
+        stride: int,
+        seed: int,
+        blocks: int,
+        extents: Mapping[str, int],
+    ) -> None:
+        """Run the driver.
+
+        Errors: MemoryLimitError; OptionError for what the device or its driver reports.
+        """
+        try:
+            whole = self.allocated(arena.size)
+            for first, end in there:
+                whole[first:end].copy_to_device(arena[first:end])
+            memory = self.views(whole)
+            at, words = self.cuda.to_device(table), self.cuda.to_device(control)
+            sizes = [np.int64(n) for n in extents.values()]
+            if self.is_cooperative:
+                self.together(blocks, memory, at, words, stride, seed, sizes)
+                words.copy_to_host(control)
+            else:
+                self.apart(blocks, memory, at, control, stride, seed, sizes)
+            self.cuda.synchronize()
+            for first, end in back:
+                whole[first:end].copy_to_host(arena[first:end])
+        except (MemoryLimitError, OptionError):
+            raise
+        except Exception as failure:  # whatever driver, linker or launch report
+            raise self.told(failure, arena.size) from failure
+
+    def told(self, failure: Exception, size_bytes: int) -> Exception:
+        """The failure of a device as an error of ours."""
+        if "OUT_OF_MEMORY" in str(failure):
+            fact = f"the run takes {size_bytes:,} bytes, more than are free on the device"
+            return MemoryLimitError(fact, "Pass smaller extents, or compile with memory_limit=.")
+        fact = f"the device failed: {type(failure).__name__}: {failure}"
+        return OptionError(fact, 'Report the program, and compile it with target="cpu".')
+
+    def allocated(self, size_bytes: int) -> Any:
+        """The arena on the device, which is kept for the next run."""
+        if self.arena is None or self.arena.size < size_bytes:
+            self.arena = None
+            count = -(-max(size_bytes, 1) // WORD) * WORD
+            self.arena = self.cuda.device_array(count, np.uint8)
+        return self.arena
+
+    def views(self, whole: Any) -> Any:
+        """The arena as an array of each type."""
+        made = self.scope["Arena"]
+        types = ("uint8" if name == "bool" else name for name in made._fields)
+        return made(*(whole.view(np.dtype(name)) for name in types))
+
+    def together(
+        self,
+        blocks: int,
+        memory: Any,
+        at: Any,
+        words: Any,
+        stride: int,
+        seed: int,
+        sizes: Sequence[np.int64],
+    ) -> None:
+        """One cooperative launch of no more blocks than are resident."""
+        args = (memory, at, words, np.int64(stride), np.int64(seed), *sizes)
+        main = self.scope["main"]
+        kernel = main.specialize(*args)
+        (compiled,) = kernel.overloads.values()
+        most = int(compiled.max_cooperative_grid_blocks(THREADS))
+        if most < blocks:
+            fact = f"the device runs {most} blocks of this kernel at once, and {blocks} are asked"
+            raise OptionError(fact, f"Compile with threads={max(1, most)}.")
+        kernel[blocks, THREADS](*args)
+
+    def apart(
+        self,
+        blocks: int,
+        memory: Any,
+        at: Any,
+        control: npt.NDArray[np.int64],
+        stride: int,
+        seed: int,
+        sizes: Sequence[np.int64],
+    ) -> None:
+        """A launch for each phase; the host decides which one is next."""
+
+        def launch(kernel: Any, items: int, args: Sequence[int]) -> None:
+            grid = max(1, min(blocks, int(items)))
+            kernel[grid, THREADS](memory, at, np.int64(stride), *map(np.int64, args))
+
+        key = (seed & 0xFFFFFFFF) ^ (seed >> 32 & 0xFFFFFFFF)
+        run: Callable[..., None] = self.scope["run"]
+        run(launch, self.cuda.synchronize, control, blocks, key, *map(int, sizes))

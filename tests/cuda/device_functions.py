@@ -1,0 +1,128 @@
+"""What generated CUDA code calls, with NumPy: one thread's part of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+
+@dataclass
+class _Threads:
+    """The thread that runs now."""
+
+    thread: int = 0
+    threads: int = 1
+    block: int = 0
+    blocks: int = 1
+
+    def set(self, thread: int, threads: int, block: int, blocks: int) -> None:
+        self.thread, self.threads, self.block, self.blocks = thread, threads, block, blocks
+
+
+THREADS = _Threads()
+Number = Callable[[Any], Any]
+
+
+def _whole(dtype: str, bits: int, is_signed: bool) -> Number:
+    kind = np.dtype(dtype).type
+
+    def made(x: Any) -> Any:
+        found = int(x) % 2**bits
+        return kind(found - 2**bits if is_signed and found >= 2 ** (bits - 1) else found)
+
+    return made
+
+
+i32, i64 = _whole("int32", 32, True), _whole("int64", 64, True)
+u16, u32, u64 = (_whole(f"uint{bits}", bits, False) for bits in (16, 32, 64))
+f32, f64 = np.float32, np.float64
+
+
+def where(test: Any, x: Any, y: Any) -> Any:
+    return x if test else y
+
+
+def fma(x: Any, y: Any, z: Any) -> Any:
+    """``x * y + z``, rounded once."""
+    kind = type(x)
+    a, b, c = float(x), float(y), float(z)
+    if not all(map(math.isfinite, (a, b, c))):
+        return kind(kind(x) * kind(y) + kind(z))
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        return kind(a * b + c)
+    return _rounded(exact, kind)
+
+
+def _rounded(exact: Fraction, kind: Any) -> Any:
+    """The nearest float of a type, halfway to even."""
+    try:
+        near = float(exact)
+    except OverflowError:
+        return kind(math.inf if exact > 0 else -math.inf)
+    if kind is np.float64 or Fraction(near) == exact:
+        return kind(near)
+    # Round to odd first: what lies just beside the middle of two float32 is not taken for it.
+    away = math.inf if Fraction(near) < exact else -math.inf
+    is_even = np.float64(near).view(np.int64) % 2 == 0
+    return kind(math.nextafter(near, away) if is_even else near)
+
+
+def bits_of(x: Any) -> Any:
+    return x.view(np.int32 if isinstance(x, np.float32) else np.int64)
+
+
+def truncated_quotient(x: Any, y: Any) -> Any:
+    found = abs(int(x)) // abs(int(y))
+    return type(x)(found if (x < 0) == (y < 0) else -found)
+
+
+def ctlz(x: Any) -> Any:
+    return np.int64(64 - int(u64(x)).bit_length())
+
+
+def fshl(high: Any, low: Any, by: Any) -> Any:
+    return i64((((int(u64(high)) << 64) | int(u64(low))) << int(by)) >> 64)
+
+
+def _joined(x: Any) -> int:
+    return (int(u64(x[0])) << 64) | int(u64(x[1]))
+
+
+def _parted(x: int) -> Any:
+    return i64(x >> 64), i64(x)
+
+
+def _wide(operation: Callable[[int, int], int]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: _parted(operation(_joined(x), _joined(y)) % 2**128)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "device": lambda f: f,
+    "kernel": lambda f: f,
+    "bool": bool,
+    **{"i32": i32, "i64": i64, "u16": u16, "u32": u32, "u64": u64, "f32": f32, "f64": f64},
+    "block_thread": lambda: THREADS.thread,
+    "block_threads": lambda: THREADS.threads,
+    "grid_block": lambda: THREADS.block,
+    "grid_blocks": lambda: THREADS.blocks,
+    **{"where": where, "fma": fma, "bits_of": bits_of, "ctlz": ctlz, "fshl": fshl},
+    "rounded_product": lambda x, y: x * y,
+    **{"sqrt": np.sqrt, "fabs": np.fabs, "floor": np.floor, "ceil": np.ceil, "rint": np.rint},
+    "copysign": np.copysign,
+    "f32_of_bits": lambda x: x.view(np.float32),
+    "f64_of_bits": lambda x: x.view(np.float64),
+    "truncated_quotient": truncated_quotient,
+    "wide_add": _wide(lambda x, y: x + y),
+    "wide_sub": _wide(lambda x, y: x - y),
+    "wide_mul": _wide(lambda x, y: x * y),
+    "wide_or": _wide(lambda x, y: x | y),
+    "wide_shl": _wide(lambda x, y: x << y),
+    "wide_lshr": _wide(lambda x, y: x >> y),
+    "wide_ctlz": lambda x: _parted(128 - _joined(x).bit_length()),
+}

@@ -1,0 +1,63 @@
+"""A device that is simulated: programs compiled for CUDA run on it as they would on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.runtime.run.device import Copied
+from tests.cuda.simulator import Grid
+
+
+@dataclass
+class SimulatedModule:
+    """A module that is run by simulation."""
+
+    source: str
+    is_cooperative: bool
+    threads: int
+    order: int
+
+    @property
+    def form(self) -> str:
+        return "one cooperative launch" if self.is_cooperative else "a launch for each phase"
+
+    @property
+    def blocks(self) -> int:
+        return 8
+
+    def run(
+        self,
+        arena: npt.NDArray[np.uint8],
+        there: Sequence[Copied],
+        back: Sequence[Copied],
+        table: npt.NDArray[np.int64],
+        control: npt.NDArray[np.int64],
+        stride: int,
+        seed: int,
+        blocks: int,
+        extents: Mapping[str, int],
+    ) -> None:
+        own = np.full(-(-arena.size // 8) * 8, 0xFF, np.uint8)  # NaN, and -1
+        for first, end in there:
+            own[first:end] = arena[first:end]
+        grid = Grid(self.source, self.is_cooperative, self.threads, self.order)
+        grid.run(own, table, control, stride, seed, blocks, extents)
+        for first, end in back:
+            arena[first:end] = own[first:end]
+
+
+@dataclass
+class SimulatedDevice:
+    """Blocks of few threads, since each of them is run by Python."""
+
+    is_cooperative: bool = True
+    threads: int = 4
+    order: int = 0
+    name: str = "simulated"
+
+    def load(self, source: str) -> SimulatedModule:
+        return SimulatedModule(source, self.is_cooperative, self.threads, self.order)

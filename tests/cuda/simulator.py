@@ -1,0 +1,245 @@
+"""All blocks of a grid together, in Python: what the generated kernels do, with its races.
+
+Numba's own simulator runs one block after the other. Here every thread is a generator that stops at
+each barrier: the text of a module is changed so that its barriers, and all functions that reach
+one, yield. Between two barriers threads run in any order, each to its end. An access that another
+thread could have made first is a race, and trapped; so is one outside of memory.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.codegen.cuda.memory import STORED
+from tests.cuda.device_functions import FUNCTIONS, THREADS
+
+BARRIERS = ("block_barrier", "grid_barrier")
+Thread = Generator[str, None, None]
+
+
+class Fault(Exception):
+    """What a device would do without a word."""
+
+
+# ---------------------------------------------------------------- the text
+
+
+def simulated(source: str) -> dict[str, Any]:
+    """The functions of a module, of which those that reach a barrier are generators."""
+    tree = ast.parse(source)
+    tree.body = [s for s in tree.body if not isinstance(s, ast.Import | ast.ImportFrom)]
+    waiting = _waiting(tree)
+    made = ast.fix_missing_locations(_Waits(waiting).visit(tree))
+    scope: dict[str, Any] = {"np": np, **FUNCTIONS}
+    exec(compile(made, "<simulated>", "exec"), scope)
+    scope.update(FUNCTIONS)  # numbers that wrap, as those of the device do
+    return scope
+
+
+def _calls(of: ast.AST) -> set[str]:
+    found = (x.func for x in ast.walk(of) if isinstance(x, ast.Call))
+    return {x.id for x in found if isinstance(x, ast.Name)}
+
+
+def _waiting(tree: ast.Module) -> set[str]:
+    """The functions that reach a barrier."""
+    functions = {s.name: _calls(s) for s in tree.body if isinstance(s, ast.FunctionDef)}
+    found = set(BARRIERS)
+    while more := {n for n, called in functions.items() if called & found} - found:
+        found |= more
+    return found
+
+
+class _Waits(ast.NodeTransformer):
+    def __init__(self, waiting: set[str]) -> None:
+        self.waiting = waiting
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        match node.value:
+            case ast.Call(ast.Name(name)) if name in BARRIERS:
+                node.value = ast.Yield(ast.Constant(name))
+            case ast.Call(ast.Name(name)) if name in self.waiting:
+                node.value = ast.YieldFrom(node.value)
+            case _:
+                pass
+        return node
+
+
+# ---------------------------------------------------------------- memory
+
+
+@dataclass
+class Memory:
+    """An arena in which every access is checked: by which thread, after which barriers."""
+
+    arena: npt.NDArray[np.uint8]
+    thread: tuple[int, int] = (0, 0)  # its block, and its place there
+    grid_epoch: int = 0
+    epochs: dict[int, int] = field(default_factory=dict[int, int])  # barriers of each block
+    written: dict[int, Any] = field(default_factory=dict[int, Any])
+    read: dict[int, dict[tuple[int, int], Any]] = field(default_factory=dict[int, Any])
+
+    def views(self) -> SimpleNamespace:
+        size = self.arena.size // 8 * 8
+        whole = self.arena[:size]
+        return SimpleNamespace(
+            **{name: View(self, whole.view(dtype)) for name, dtype in STORED.items()}
+        )
+
+    def now(self) -> tuple[int, int]:
+        return self.grid_epoch, self.epochs.get(self.thread[0], 0)
+
+    def is_ordered(self, other: tuple[int, int], at: tuple[int, int]) -> bool:
+        """Whether a barrier stands between another thread's access and this one."""
+        if other == self.thread or at[0] < self.grid_epoch:
+            return True
+        return other[0] == self.thread[0] and at[1] < self.epochs.get(other[0], 0)
+
+    def note(self, byte: int, is_write: bool) -> None:
+        last = self.written.get(byte)
+        if last is not None and not self.is_ordered(*last):
+            raise Fault(f"byte {byte}: {self.thread} after {last[0]} wrote it, without a barrier")
+        if not is_write:
+            self.read.setdefault(byte, {})[self.thread] = self.now()
+            return
+        for other, at in self.read.pop(byte, {}).items():
+            if not self.is_ordered(other, at):
+                raise Fault(f"byte {byte}: {self.thread} writes what {other} reads")
+        self.written[byte] = self.thread, self.now()
+
+
+@dataclass
+class View:
+    """The arena as an array of one type."""
+
+    memory: Memory
+    array: npt.NDArray[Any]
+
+    def place(self, index: int, is_write: bool) -> int:
+        at = int(index)
+        if not 0 <= at < self.array.size:
+            raise Fault(f"element {at} of {self.array.size}")
+        self.memory.note(at * self.array.itemsize, is_write)
+        return at
+
+    def __getitem__(self, index: int) -> Any:
+        return self.array[self.place(index, False)]
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        at = self.place(index, True)
+        self.array[at] = np.asarray(value).astype(self.array.dtype)
+
+
+# ---------------------------------------------------------------- the grid
+
+
+def launch(
+    kernel: Callable[..., Any],
+    blocks: int,
+    threads: int,
+    memory: Memory,
+    args: Sequence[Any],
+    order: random.Random,
+) -> None:
+    """Run a kernel on all threads of a grid.
+
+    Errors: Fault.
+    """
+    memory.grid_epoch += 1
+    waiting: dict[tuple[int, int], Thread] = {}
+    for block in range(blocks):
+        for thread in range(threads):
+            THREADS.set(thread, threads, block, blocks)
+            started = kernel(*args)
+            assert started is not None, "a kernel reaches a barrier"
+            waiting[block, thread] = started
+    groups = [[(b, t) for t in range(threads)] for b in range(blocks)]
+    while waiting:
+        order.shuffle(groups)
+        for group in groups:
+            _to_the_grid(group, waiting, memory, order, (threads, blocks))
+        if waiting and len(waiting) < blocks * threads:
+            raise Fault("some blocks wait for others, which have ended")
+        memory.grid_epoch += 1
+
+
+def _to_the_grid(
+    group: Sequence[tuple[int, int]],
+    waiting: dict[tuple[int, int], Thread],
+    memory: Memory,
+    order: random.Random,
+    sizes: tuple[int, int],
+) -> None:
+    """Run the threads of a block to the next barrier of the grid, or to their end."""
+    while True:
+        found = {_step(each, waiting, memory, sizes) for each in order.sample(group, len(group))}
+        if len(found) > 1:
+            raise Fault(f"threads of a block wait for different things: {sorted(found)}")
+        if found != {"block_barrier"}:
+            return
+        block = group[0][0]
+        memory.epochs[block] = memory.epochs.get(block, 0) + 1
+
+
+def _step(
+    who: tuple[int, int],
+    waiting: dict[tuple[int, int], Thread],
+    memory: Memory,
+    sizes: tuple[int, int],
+) -> str:
+    memory.thread = who
+    THREADS.set(who[1], sizes[0], who[0], sizes[1])
+    with np.errstate(all="ignore"):
+        try:
+            return next(waiting[who])
+        except StopIteration:
+            del waiting[who]
+            return "end"
+
+
+@dataclass
+class Grid:
+    """A module that is run by simulation, in one of its two forms."""
+
+    source: str
+    is_cooperative: bool = True
+    threads: int = 4
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self.scope = simulated(self.source)
+        self.order = random.Random(self.seed)
+
+    def run(
+        self,
+        arena: npt.NDArray[np.uint8],
+        table: Iterable[int],
+        control: npt.NDArray[np.int64],
+        stride: int,
+        seed: int,
+        blocks: int,
+        extents: Mapping[str, int],
+    ) -> None:
+        """Run the whole driver."""
+        memory = Memory(arena)
+        views, at, sizes = memory.views(), list(map(int, table)), list(extents.values())
+        if self.is_cooperative:
+            args = (views, at, control, stride, seed, *sizes)
+            launch(self.scope["main"], blocks, self.threads, memory, args, self.order)
+            return
+
+        def each(kernel: Callable[..., Any], items: int, args: Sequence[Any]) -> None:
+            given = (views, at, stride, *args)
+            grid = max(1, min(blocks, items))
+            launch(kernel, grid, self.threads, memory, given, self.order)
+
+        key = (seed & 0xFFFFFFFF) ^ (seed >> 32 & 0xFFFFFFFF)
+        self.scope["run"](each, lambda: None, control, blocks, key, *sizes)
