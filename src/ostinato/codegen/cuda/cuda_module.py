@@ -17,7 +17,7 @@ from ostinato.codegen.cpu.native.numbers import KINDS
 from ostinato.codegen.cpu.primitive import Inner, Written
 from ostinato.codegen.cuda import grid, threads
 from ostinato.codegen.cuda.products import Product
-from ostinato.codegen.cuda.python_builder import Library
+from ostinato.codegen.cuda.python_builder import Library, signed
 from ostinato.codegen.cuda.rewriting import calls, exchanged, rewritten
 from ostinato.codegen.loops.expression import SUFFIX, Call, Expression, Item, Name, binary
 from ostinato.codegen.loops.matmul_spec import Matmul
@@ -222,7 +222,7 @@ class Source:
 
     def tables(self) -> Iterator[str]:
         for name, words in self.library.tables.items():
-            yield f"{name} = np.array({list(words)}, np.int64)"
+            yield f"{name} = np.array({[signed(x % 2**64, 64) for x in words]}, np.int64)"
 
 
 def _access(of: Inner, name: str) -> Access:

@@ -79,8 +79,8 @@ def spelled(value: Value) -> str:
     bits = int(kind.text[1:])
     whole = int(number) % 2**bits
     if kind.text == WIDE:
-        return f"(i64({_signed(whole >> 64, 64)}), i64({_signed(whole % 2**64, 64)}))"
-    return f"{SPELLED[kind.text]}({_signed(whole, bits)})"
+        return f"(i64({signed(whole >> 64, 64)}), i64({signed(whole % 2**64, 64)}))"
+    return f"{SPELLED[kind.text]}({signed(whole, bits)})"
 
 
 def _float(value: float) -> str:
@@ -89,7 +89,7 @@ def _float(value: float) -> str:
     return "np.nan" if math.isnan(value) else "np.inf" if value > 0 else "-np.inf"
 
 
-def _signed(whole: int, bits: int) -> int:
+def signed(whole: int, bits: int) -> int:
     return whole - 2**bits if whole >= 2 ** (bits - 1) and bits > 16 else whole
 
 
