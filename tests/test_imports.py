@@ -41,7 +41,7 @@ STOREYS: Mapping[str, tuple[str, ...]] = {
     "rewrite": ("relations", "terms", "engine", "rules", "load", "extract", "prove", "(files)"),
     "codegen": (
         *("ir", "loops", "(files)", "systems", "lowering", "scheduling", "memory", "masks"),
-        *("planning", "cost", "emit", "cpu"),  # no pass knows a target by its name
+        *("planning", "cost", "emit", "cpu", "cuda"),  # no pass knows a target by its name
     ),
     "runtime": ("disk", "build", "run", "cache"),
     "report": ("drawing", "(files)"),
@@ -50,7 +50,7 @@ STOREYS: Mapping[str, tuple[str, ...]] = {
 DOORS = {
     "islpy": ("ostinato.pdg.isl",),
     "egglog": ("ostinato.rewrite.engine.egglog_session",),
-    "numba": ("ostinato.codegen.cpu", "ostinato.runtime"),
+    "numba": ("ostinato.codegen.cpu", "ostinato.codegen.cuda", "ostinato.runtime"),
     "llvmlite": ("ostinato.codegen.cpu", "ostinato.runtime"),
 }
 # Named in a text, and imported when it is needed: what these are is given to the lower floor.

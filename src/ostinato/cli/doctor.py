@@ -19,6 +19,7 @@ import ostinato as ot
 from ostinato.cli.as_json import write_json
 from ostinato.machine.profile_store import current
 from ostinato.pdg.errors import OptionError
+from ostinato.runtime.run import device
 
 REQUIRED = ("numpy", "numba", "llvmlite", "egglog", "islpy", "sympy")
 OPTIONAL = {
@@ -39,7 +40,7 @@ class Finding:
 
 def diagnose(path: Path | None, console: Console) -> int:
     """Show every finding, write them as JSON on request, and return the exit status."""
-    findings = [*environment(), *packages(), compiled_equals_interpreted()]
+    findings = [*environment(), *packages(), gpu(), compiled_equals_interpreted()]
     table = Table(show_header=False, box=None)
     for finding in findings:
         mark = "[green]ok[/]" if finding.is_fine else "[red]fails[/]"
@@ -81,6 +82,14 @@ def installed(package: str, remedy: str, is_needed: bool) -> Finding:
         return Finding(package, True, version(package))
     except PackageNotFoundError:
         return Finding(package, not is_needed, f"not installed ({remedy})")
+
+
+def gpu() -> Finding:
+    """Whether ``target="cuda"`` can run; programs for the CPU need none of it."""
+    lacks = device.missing()
+    if not lacks:
+        return Finding("cuda", True, f"{device.find().name}")
+    return Finding("cuda", True, f"{lacks} (optional: pip install 'ostinato[cuda13]', or cuda12)")
 
 
 def compiled_equals_interpreted(clock: Callable[[], float] = time.perf_counter) -> Finding:

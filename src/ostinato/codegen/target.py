@@ -72,6 +72,7 @@ class Target:
     writer: Callable[[], Writer] = field(repr=False)
     digest: Callable[[], str] = field(repr=False)
     """What stands for primitives, libraries and the machine that code is made for."""
+    calls_python: bool = True  # functions of the user, while a run goes on
     runtime: Literal["host", "device"] = "host"  # what runs its code
 
     @property

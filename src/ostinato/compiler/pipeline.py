@@ -19,6 +19,7 @@ from ostinato.compiler.arguments import signature
 from ostinato.compiler.options import Options, target_of, typical_extents
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile
+from ostinato.pdg.errors import OptionError
 from ostinato.pdg.expansion import expanded
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half_storage import encoded
@@ -120,6 +121,7 @@ def assemble(
     system = system_of(optimized, options)
     plan, constants = scheduled(system, options)
     planned = time.perf_counter()
+    _require_host(system, options)
     source, texts, units = _emitted(plan, options, making)
     serving = shares(optimized.pdg, system, operations(pdg), CostModel(profile))
     if debug().rules:
@@ -150,6 +152,16 @@ def assemble(
         explanation=_explanation(optimized, plan, source, texts, times, profile),
         short={d.extent.name: n for d, n in plan.short.items() if isinstance(d.extent, Extent)},
     )
+
+
+def _require_host(system: System, options: Options) -> None:
+    """Refuse a call of Python for a target whose code cannot make one."""
+    if target_of(options.target).calls_python:
+        return
+    for s in system.statements.values():
+        if s.host is not None:
+            fact = f"`{s.host.fn}` is a Python function, and target={options.target!r} calls none"
+            raise OptionError(fact, 'Write it as equations, or compile with target="cpu".', s.where)
 
 
 def _emitted(

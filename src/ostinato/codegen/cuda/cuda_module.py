@@ -36,7 +36,6 @@ from ostinato.codegen.loops.statements import (
     While,
     Write,
 )
-from ostinato.pdg.errors import UnreadableError
 
 INTRINSICS = "ostinato.codegen.cuda.intrinsics"
 GIVEN = frozenset(
@@ -83,7 +82,6 @@ class Source:
 
     def kernel(self, of: Function) -> str:
         """Write a kernel for the threads of a block, and return its text."""
-        self.require_known(of)
         body = threads.Threads(of).bound()
         made = self.defined(of)
         index = Let((threads.THREAD,), Call("block_thread", ()))
@@ -93,12 +91,6 @@ class Source:
         text = "\n".join([*map(comment, of.remarks), function("device", of.name, parameters, whole)])
         self.texts[of.name] = text
         return text
-
-    def require_known(self, of: Function) -> None:
-        """Refuse what no thread of a device can do, by its construct and the user's line."""
-        for each in calls(of.body):
-            if each.function == "call_python":
-                raise UnreadableError("a call of Python")
 
     def defined(self, of: Function) -> dict[str, str]:
         """Write what a kernel defines; the names of these functions in the module."""
@@ -288,10 +280,7 @@ def _text(kind: str, name: str, parameters: Sequence[str], lines: Sequence[str])
 
 
 def module(title: str, extents: Sequence[str], functions: Sequence[Function]) -> str:
-    """All functions as a module.
-
-    Errors: UnreadableError for what a device cannot do.
-    """
+    """All functions as a module."""
     of = [each for each in functions if not each.is_driver]
     (driver,) = (each for each in functions if each.is_driver)
     source = Source(any(each.exact for each in of))
@@ -325,10 +314,7 @@ def module(title: str, extents: Sequence[str], functions: Sequence[Function]) ->
 
 
 def text(of: Function) -> str:
-    """A function by itself, as people read it: a kernel as its threads run it, a driver as a grid.
-
-    Errors: UnreadableError for what a device cannot do.
-    """
+    """A function by itself, as people read it: a kernel as its threads run it, a driver as a grid."""
     source = Source(of.exact)
     if not of.is_driver:
         return source.kernel(of)

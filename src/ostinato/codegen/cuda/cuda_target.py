@@ -77,6 +77,7 @@ CUDA = Target(
     module=_module,
     writer=_writer,
     digest=digest,
+    calls_python=False,
     runtime="device",
 )
 """Devices of the kind of an H100; another one runs the same code."""

@@ -39,7 +39,6 @@ from ostinato.codegen.loops.statements import (
     While,
     Write,
 )
-from ostinato.pdg.errors import UnreadableError
 
 BLOCK, BLOCKS = "block", "blocks"
 GRID_BARRIER = Do(Call("grid_barrier", ()))
@@ -68,10 +67,7 @@ class Bound:
 
 
 def bound(driver: Function, kernels: tuple[str, ...]) -> Bound:
-    """Bind a driver.
-
-    Errors: UnreadableError for a call that only a host can make.
-    """
+    """Bind a driver."""
     names = tuple(name for name, _ in driver.parameters)
     first = names.index("control") + 1
     writer = _Grid(kernels)
@@ -113,7 +109,7 @@ class _Grid:
             case Do(Call("store_release", (array, index, value))):
                 yield Write(array, index, self.value(value))
             case Do(Call(function)):
-                raise UnreadableError(f"a call of `{function}` in a driver")
+                raise AssertionError(f"a driver calls `{function}`")
             case For(_, _, body):
                 made = self.plain(of)
                 assert isinstance(made, For)
@@ -121,7 +117,7 @@ class _Grid:
             case If(test, then, other):
                 yield If(self.value(test), self.body(then), self.body(other))
             case While():
-                raise UnreadableError(f"a loop of a driver while `{of.test}`")
+                raise AssertionError(f"a driver has a loop while `{of.test}`")
             case _:
                 yield self.plain(of)
 

@@ -6,18 +6,21 @@ said: NVVM joins a plain product and sum as it likes.
 
 from __future__ import annotations
 
+import importlib
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import cuda, types
-from numba.cuda import libdevice
-from numba.cuda.extending import overload
 
 from ostinato.codegen.cuda.memory import VIEWS
 
-Arena = namedtuple("Arena", VIEWS)  # noqa: PYI024  # Numba knows its fields by their types
+cuda: Any = importlib.import_module("numba.cuda")
+libdevice: Any = importlib.import_module("numba.cuda.libdevice")
+overload: Any = importlib.import_module("numba.cuda.extending").overload
+types: Any = importlib.import_module("numba.core.types")
+
+Arena = namedtuple("Arena", VIEWS)  # type: ignore[misc]  # the names of a table
 """The one block of memory, as an array of each type."""
 
 kernel: Callable[..., Any] = cuda.jit
@@ -107,14 +110,16 @@ def fma(x: Any, y: Any, z: Any) -> Any:
     raise NotImplementedError
 
 
-def _by_type(function: Callable[..., Any], narrow: Any, wide: Any) -> None:
-    """Let a function be one of float32 or of float64, by its first argument."""
+def _by_type(
+    function: Callable[..., Any], narrow: Any, wide: Any, kind: Any = types.float32
+) -> None:
+    """Let a function be one of numbers of 32 or of 64 bits, by its first argument."""
     arity = function.__code__.co_argcount
     given = ", ".join("xyz"[:arity])
     scope: dict[str, Any] = {"narrow": narrow, "wide": wide}
-    exec(f"def of_f32({given}): return narrow({given})", scope)  # Numba reads signatures
-    exec(f"def of_f64({given}): return wide({given})", scope)
-    scope["chosen"] = lambda x: scope["of_f32"] if x == types.float32 else scope["of_f64"]
+    exec(f"def of_32({given}): return narrow({given})", scope)  # Numba compares signatures
+    exec(f"def of_64({given}): return wide({given})", scope)
+    scope["chosen"] = lambda x: scope["of_32"] if x == kind else scope["of_64"]
     exec(f"def typed({given}): return chosen(x)", scope)
     overload(function, target="cuda")(scope["typed"])
 
@@ -143,23 +148,24 @@ def f64_of_bits(x: Any) -> Any:
 # ---------------------------------------------------------------- whole numbers
 
 
-@device
 def truncated_quotient(x: Any, y: Any) -> Any:
-    """``x / y`` towards 0; the device's own floor is taken back where it is below."""
-    down = x // y
-    return type_of(x, down + 1 if down < 0 and down * y != x else down)
-
-
-def type_of(x: Any, value: Any) -> Any:
-    """The value in the type of ``x``."""
+    """``x / y`` towards 0."""
     raise NotImplementedError
 
 
-@overload(type_of, target="cuda")
-def _type_of(x: Any, value: Any) -> Any:
-    if x == types.int32:
-        return lambda x, value: np.int32(value)
-    return lambda x, value: np.int64(value)
+@device
+def _quotient_i32(x: Any, y: Any) -> Any:
+    down = x // y  # the floor; it is taken back where it is below
+    return np.int32(down + 1 if down < 0 and down * y != x else down)
+
+
+@device
+def _quotient_i64(x: Any, y: Any) -> Any:
+    down = x // y
+    return np.int64(down + 1 if down < 0 and down * y != x else down)
+
+
+_by_type(truncated_quotient, _quotient_i32, _quotient_i64, types.int32)
 
 
 @device

@@ -90,11 +90,6 @@ class DeviceExecutable(Executable):
         making: Making | None = None,
     ) -> None:
         """Compile the module for the device; ``threads`` are blocks, 0 for all that fit on it."""
-        if artifact.interface.calls:
-            raise OptionError(
-                'the program calls Python functions, and target="cuda" has no way to the host yet',
-                'Write them as equations, or compile with target="cpu".',
-            )
         self.device = device.find()
         self.module = self.device.load(artifact.source)
         super().__init__(artifact, directory, key, threads or self.module.blocks, making)
