@@ -49,7 +49,7 @@ def where(test: Any, x: Any, y: Any) -> Any:
 
 def fma(x: Any, y: Any, z: Any) -> Any:
     """``x * y + z``, rounded once."""
-    kind = type(x)
+    kind: Any = x.dtype.type
     a, b, c = float(x), float(y), float(z)
     if not all(map(math.isfinite, (a, b, c))):
         return kind(kind(x) * kind(y) + kind(z))
@@ -74,7 +74,7 @@ def _rounded(exact: Fraction, kind: Any) -> Any:
 
 
 def bits_of(x: Any) -> Any:
-    return x.view(np.int32 if isinstance(x, np.float32) else np.int64)
+    return x.view(np.int32 if x.dtype == np.float32 else np.int64)
 
 
 def truncated_quotient(x: Any, y: Any) -> Any:
@@ -102,27 +102,42 @@ def _wide(operation: Callable[[int, int], int]) -> Callable[[Any, Any], Any]:
     return lambda x, y: _parted(operation(_joined(x), _joined(y)) % 2**128)
 
 
+def _rounded_product(x: Any, y: Any) -> Any:
+    return x * y
+
+
+def _itself(of: Any) -> Any:
+    return of
+
+
+def _f32_of_bits(x: Any) -> Any:
+    return x.view(np.float32)
+
+
+def _f64_of_bits(x: Any) -> Any:
+    return x.view(np.float64)
+
+
+def _wide_ctlz(x: Any) -> Any:
+    return _parted(128 - _joined(x).bit_length())
+
+
 FUNCTIONS: dict[str, Any] = {
-    "device": lambda f: f,
-    "kernel": lambda f: f,
-    "bool": bool,
+    **{"device": _itself, "kernel": _itself, "bool": bool},
     **{"i32": i32, "i64": i64, "u16": u16, "u32": u32, "u64": u64, "f32": f32, "f64": f64},
     "block_thread": lambda: THREADS.thread,
     "block_threads": lambda: THREADS.threads,
     "grid_block": lambda: THREADS.block,
     "grid_blocks": lambda: THREADS.blocks,
     **{"where": where, "fma": fma, "bits_of": bits_of, "ctlz": ctlz, "fshl": fshl},
-    "rounded_product": lambda x, y: x * y,
+    **{"rounded_product": _rounded_product, "truncated_quotient": truncated_quotient},
     **{"sqrt": np.sqrt, "fabs": np.fabs, "floor": np.floor, "ceil": np.ceil, "rint": np.rint},
-    "copysign": np.copysign,
-    "f32_of_bits": lambda x: x.view(np.float32),
-    "f64_of_bits": lambda x: x.view(np.float64),
-    "truncated_quotient": truncated_quotient,
-    "wide_add": _wide(lambda x, y: x + y),
-    "wide_sub": _wide(lambda x, y: x - y),
-    "wide_mul": _wide(lambda x, y: x * y),
-    "wide_or": _wide(lambda x, y: x | y),
-    "wide_shl": _wide(lambda x, y: x << y),
-    "wide_lshr": _wide(lambda x, y: x >> y),
-    "wide_ctlz": lambda x: _parted(128 - _joined(x).bit_length()),
+    **{"copysign": np.copysign, "f32_of_bits": _f32_of_bits, "f64_of_bits": _f64_of_bits},
+    "wide_add": _wide(int.__add__),
+    "wide_sub": _wide(int.__sub__),
+    "wide_mul": _wide(int.__mul__),
+    "wide_or": _wide(int.__or__),
+    "wide_shl": _wide(int.__lshift__),
+    "wide_lshr": _wide(int.__rshift__),
+    "wide_ctlz": _wide_ctlz,
 }

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import types as python_types
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +39,7 @@ def lacks() -> str:
 
 
 @contextmanager
-def pretended(capability: tuple[int, int]) -> Iterator[None]:
+def pretended(capability: tuple[int, int]) -> Generator[None]:
     """Let Numba compile as if a device of that kind were there: device functions ask for one."""
     device = python_types.SimpleNamespace(compute_capability=capability)
     with mock.patch("numba.cuda.dispatcher.get_current_device", lambda: device):
@@ -48,8 +48,8 @@ def pretended(capability: tuple[int, int]) -> Iterator[None]:
 
 def ptx(source: str, kernel: str, integers: int, capability: tuple[int, int]) -> str:
     """A kernel of a generated module as PTX; ``integers`` is the number of its int64 arguments."""
-    from numba import cuda, types
-
+    cuda: Any = importlib.import_module("numba.cuda")
+    types: Any = importlib.import_module("numba.core.types")
     scope: dict[str, Any] = {"__name__": "generated"}
     exec(compile(source, "<generated>", "exec"), scope)
     made = scope["Arena"]
@@ -97,6 +97,3 @@ def _one(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
     found = pattern.search(text)
     assert found is not None, f"ptxas does not say {pattern.pattern}: {text}"
     return found.groups()
-
-
-Reports = Mapping[tuple[int, int], Report]

@@ -8,26 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.runtime.run.device import Copied
-from tests.cuda.simulator import Grid
+from ostinato.runtime.run.device import Copied, form
+from tests.cuda.simulator import Grid, simulated
 
 
-@dataclass
 class SimulatedModule:
     """A module that is run by simulation."""
 
-    source: str
-    is_cooperative: bool
-    threads: int
-    order: int
+    blocks = 8
 
-    @property
-    def form(self) -> str:
-        return "one cooperative launch" if self.is_cooperative else "a launch for each phase"
-
-    @property
-    def blocks(self) -> int:
-        return 8
+    def __init__(self, source: str, can_cooperate: bool, threads: int, order: int) -> None:
+        self.source, self.threads, self.order = source, threads, order
+        scope = simulated(source)
+        self.is_cooperative, self.form = form(scope["PHASES"], scope["REPEATS"], can_cooperate)
 
     def run(
         self,
@@ -54,10 +47,10 @@ class SimulatedModule:
 class SimulatedDevice:
     """Blocks of few threads, since each of them is run by Python."""
 
-    is_cooperative: bool = True
+    can_cooperate: bool = True
     threads: int = 4
     order: int = 0
     name: str = "simulated"
 
     def load(self, source: str) -> SimulatedModule:
-        return SimulatedModule(source, self.is_cooperative, self.threads, self.order)
+        return SimulatedModule(source, self.can_cooperate, self.threads, self.order)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.codegen.cuda.memory import STORED
+from ostinato.codegen.cuda.arena_views import STORED
 from tests.cuda.device_functions import FUNCTIONS, THREADS
 
 BARRIERS = ("block_barrier", "grid_barrier")
@@ -52,7 +52,7 @@ def _calls(of: ast.AST) -> set[str]:
 def _waiting(tree: ast.Module) -> set[str]:
     """The functions that reach a barrier."""
     functions = {s.name: _calls(s) for s in tree.body if isinstance(s, ast.FunctionDef)}
-    found = set(BARRIERS)
+    found: set[str] = {*BARRIERS}
     while more := {n for n, called in functions.items() if called & found} - found:
         found |= more
     return found

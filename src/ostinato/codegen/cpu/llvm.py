@@ -155,11 +155,11 @@ class Builder:
 
     # ------------------------------------------------------------ loops
 
-    def turns(
-        self, first: Value, end: Value, step: Value, body: Callable[[Value], object]
-    ) -> None:
+    def turns(self, first: Value, end: Value, step: Value, body: Callable[[Value], object]) -> None:
         """Write ``for i in range(first, end, step): body(i)``; a literal step may be negative."""
-        head, inside, after = (self.append_basic_block(f"loop.{x}") for x in ("head", "body", "end"))
+        head, inside, after = (
+            self.append_basic_block(f"loop.{x}") for x in ("head", "body", "end")
+        )
         before = self.block
         self.branch(head)
         self.position_at_end(head)

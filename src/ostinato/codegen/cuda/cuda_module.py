@@ -15,10 +15,11 @@ from ostinato.codegen.cpu import prelude
 from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.native.numbers import KINDS
 from ostinato.codegen.cpu.primitive import Inner, Written
+from ostinato.codegen.cpu.scalar import PRIMITIVES
 from ostinato.codegen.cuda import grid, threads
 from ostinato.codegen.cuda.products import Product
 from ostinato.codegen.cuda.python_builder import Library, signed
-from ostinato.codegen.cuda.rewriting import calls, exchanged, rewritten
+from ostinato.codegen.cuda.rewriting import calls, exchanged, rewritten, within
 from ostinato.codegen.loops.expression import SUFFIX, Call, Expression, Item, Name, binary
 from ostinato.codegen.loops.matmul_spec import Matmul
 from ostinato.codegen.loops.numba_source import INDENT, comment, show, within_docstring
@@ -28,12 +29,9 @@ from ostinato.codegen.loops.statements import (
     Body,
     Definition,
     Do,
-    For,
     Function,
-    If,
     Let,
     Statement,
-    While,
     Write,
 )
 
@@ -53,7 +51,10 @@ NUMBERS = (
     "f32, f64, i32, i64 = np.float32, np.float64, np.int32, np.int64",
     "u16, u32, u64 = np.uint16, np.uint32, np.uint64",
 )
-OWN = (threads.THREAD, threads.THREADS, grid.BLOCK, grid.BLOCKS, "grid", "launch", "wait", "run")
+OWN = (
+    *(threads.THREAD, threads.THREADS, grid.BLOCK, grid.BLOCKS),
+    *("grid", "launch", "wait", "run", "PHASES", "REPEATS"),
+)
 NAMES = frozenset((*prelude.NAMES, *GIVEN, *OWN, "u64"))
 """What no variable of a program may be called."""
 _CALLED = re.compile(r"\b(\w+)\(")
@@ -86,9 +87,11 @@ class Source:
         made = self.defined(of)
         index = Let((threads.THREAD,), Call("block_thread", ()))
         count = Let((threads.THREADS,), Call("block_threads", ()))
-        parameters = (threads.ARENA, "at", *(name for name, kind in of.parameters[2:]))
+        parameters = (threads.ARENA, "at", *(name for name, _ in of.parameters[2:]))
         whole = (index, count, *self.body(body, made))
-        text = "\n".join([*map(comment, of.remarks), function("device", of.name, parameters, whole)])
+        text = "\n".join(
+            [*map(comment, of.remarks), function("device", of.name, parameters, whole)]
+        )
         self.texts[of.name] = text
         return text
 
@@ -170,7 +173,7 @@ class Source:
         for name in names:
             if name in GIVEN or name in TYPES or name in self.texts or name in ("min", "max"):
                 continue
-            found = prelude.PRIMITIVES.get(name) or getattr(prelude, name, None)
+            found = PRIMITIVES.get(name) or getattr(prelude, name, None)
             if name.startswith("transpose_"):
                 self.texts[name] = transpose(name)
             elif isinstance(found, Written) and "array" not in found.arguments:
@@ -181,13 +184,13 @@ class Source:
     def written(self, name: str, of: Written) -> None:
         parameters = [(f"x{k}", KINDS[kind]) for k, kind in enumerate(of.arguments)]
         result = "bool" if of.result == "bool" else SUFFIX[of.result]  # type: ignore[index]  # a number
-        self.library.define(name, parameters, result, lambda b, args: _made(of.emit(b, args)))
+        self.library.define(name, parameters, result, lambda b, args: _made(of.emit(b, [*args])))
 
     # ------------------------------------------------------------ the driver
 
-    def driver(self, of: Function, kernels: tuple[str, ...]) -> str:
+    def driver(self, of: Function) -> str:
         """Write a driver in both forms."""
-        found = grid.bound(of, kernels)
+        found = grid.bound(of)
         head = (
             Let((grid.BLOCK,), Call("grid_block", ())),
             Let((grid.BLOCKS,), Call("grid_blocks", ())),
@@ -196,8 +199,11 @@ class Source:
         memory = (threads.ARENA, "at")
         parameters = (*memory, "control", "stride", "seed", *found.extents)
         together = (*head, *self.body(found.cooperative, {}))
-        lines = [f"# Of {_count(grid.phases(found.cooperative))}, all in one cooperative launch."]
-        lines.append(function("kernel", of.name, parameters, together))
+        lines = [
+            f"PHASES, REPEATS = {len(found.launched)}, {grid.repeats(found)}",
+            "# All phases in one cooperative launch.",
+            function("kernel", of.name, parameters, together),
+        ]
         local = Let((grid.LOCAL,), binary("*", grid.BLOCK, "stride"))
         for each in found.launched:
             head = (
@@ -230,25 +236,6 @@ def _made(value: Value | None) -> Value:
 
 def _functions(of: Expression) -> Iterator[str]:
     return (each.function for each in calls((Let(("x",), of),)))
-
-
-def _count(found: tuple[int, bool]) -> str:
-    count, repeated = found
-    return f"{count} barriers of the grid{' in loops' if repeated else ''}"
-
-
-def within(of: Statement, change: object) -> Statement:
-    """A statement whose inner statements are exchanged."""
-    assert callable(change)
-    match of:
-        case For(index, bounds, body, binding):
-            return For(index, bounds, tuple(map(change, body)), binding)
-        case While(test, body):
-            return While(test, tuple(map(change, body)))
-        case If(test, then, other):
-            return If(test, tuple(map(change, then)), tuple(map(change, other)))
-        case _:
-            return of
 
 
 def transpose(name: str) -> str:
@@ -287,7 +274,7 @@ def module(title: str, extents: Sequence[str], functions: Sequence[Function]) ->
     kernels = tuple(each.name for each in of)
     for each in of:
         source.kernel(each)
-    ending = source.driver(driver, kernels)
+    ending = source.driver(driver)
     written = [*source.library.texts.values(), *source.texts.values(), ending]
     body = "\n\n".join(written)
     used = sorted({*_CALLED.findall(body), "device", "kernel", "Arena"} & GIVEN)
@@ -312,21 +299,11 @@ def module(title: str, extents: Sequence[str], functions: Sequence[Function]) ->
     return "\n".join([*header, "", ""]) + body
 
 
-
 def text(of: Function) -> str:
-    """A function by itself, as people read it: a kernel as its threads run it, a driver as a grid."""
+    """A function by itself, as people read it: a kernel of threads, or a driver of a grid."""
     source = Source(of.exact)
     if not of.is_driver:
         return source.kernel(of)
-    body = grid.bound(of, _Numbered()).cooperative
+    body = grid.bound(of).cooperative
     parameters = (threads.ARENA, "at", "control", "stride", "seed")
     return function("kernel", of.name, parameters, body)
-
-
-class _Numbered(tuple[str, ...]):
-    """The names that kernels have by their numbers."""
-
-    __slots__ = ()
-
-    def __getitem__(self, number: object) -> str:  # type: ignore[override]  # numbers only
-        return f"k{number}"

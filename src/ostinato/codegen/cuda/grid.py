@@ -20,7 +20,6 @@ from ostinato.codegen.loops.expression import (
     Compare,
     Constant,
     Expression,
-    Item,
     Logic,
     Name,
     Tuple,
@@ -58,7 +57,7 @@ class Launched:
 
 @dataclass(frozen=True)
 class Bound:
-    """The two forms of a driver, and how many phases it has."""
+    """The two forms of a driver, and the extents that it takes."""
 
     cooperative: Body
     host: Body
@@ -66,13 +65,12 @@ class Bound:
     extents: tuple[str, ...]
 
 
-def bound(driver: Function, kernels: tuple[str, ...]) -> Bound:
+def bound(driver: Function) -> Bound:
     """Bind a driver."""
     names = tuple(name for name, _ in driver.parameters)
     first = names.index("control") + 1
-    writer = _Grid(kernels)
-    together = writer.body(driver.body)
-    apart = _Host(kernels)
+    together = _Grid().body(driver.body)
+    apart = _Host()
     host = apart.body(driver.body)
     return Bound(together, host, tuple(apart.launched), names[first:])
 
@@ -80,8 +78,6 @@ def bound(driver: Function, kernels: tuple[str, ...]) -> Bound:
 @dataclass
 class _Grid:
     """Writes the cooperative form."""
-
-    kernels: tuple[str, ...]
 
     def body(self, body: Body) -> Body:
         out: list[Statement] = []
@@ -103,8 +99,8 @@ class _Grid:
                 yield from self.ended()
             case If(Compare("==", Call("load_acquire", (Name("bar"), _)), _), then, _):
                 yield from self.phase(then)
-            case Do(Call("invoke", (Item(_, Constant(number)), _, _, Tuple(integers)))):
-                yield self.invoked(self.kernels[int(number)], integers, of.remark)
+            case Do(Call("invoke", (_, _, _, Tuple(integers))), kernel):
+                yield Do(Call(kernel, (Name(ARENA), Name("at"), *map(self.value, integers))))
                 yield BARRIER  # the next kernel may be for the same rows
             case Do(Call("store_release", (array, index, value))):
                 yield Write(array, index, self.value(value))
@@ -150,12 +146,6 @@ class _Grid:
         yield GRID_BARRIER
         yield If(first, self.body(body))
 
-    def invoked(
-        self, kernel: str, integers: tuple[Expression, ...], remark: str
-    ) -> Statement:
-        args = (Name(ARENA), Name("at"), *map(self.value, integers))
-        return Do(Call(kernel, args))
-
     def plain(self, of: Statement) -> Statement:
         return rewritten(of, self.change)
 
@@ -193,7 +183,7 @@ class _Host(_Grid):
 
     def items(self, index: str, body: Body) -> Statement:
         bounds = (Name(BLOCK), Name("items"), Name("grid"))
-        inner = For(index, bounds, _Grid(self.kernels).body(body))
+        inner = For(index, bounds, _Grid().body(body))
         taken = {BLOCK, THREAD, ARENA, "at", "grid", LOCAL, "stride", index, *_given((inner,))}
         free = dict.fromkeys(x for x in _named((inner,)) if x not in taken)
         name = f"phase_{len(self.launched)}"
@@ -230,9 +220,7 @@ def _given(body: Body) -> Iterator[str]:
                 pass
 
 
-def phases(body: Body) -> tuple[int, bool]:
-    """How many phases a cooperative body has, and whether a loop repeats some of them."""
-    count = sum(s == GRID_BARRIER for s in every(body))
-    loops = (s for s in every(body) if isinstance(s, For))
-    return count, any(GRID_BARRIER in every(each.body) for each in loops)
-
+def repeats(of: Bound) -> bool:
+    """Whether a loop of the driver repeats a phase."""
+    loops = (s for s in every(of.cooperative) if isinstance(s, For))
+    return any(GRID_BARRIER in every(each.body) for each in loops)

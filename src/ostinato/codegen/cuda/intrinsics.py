@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.codegen.cuda.memory import VIEWS
+from ostinato.codegen.cuda.arena_views import VIEWS
 
 cuda: Any = importlib.import_module("numba.cuda")
 libdevice: Any = importlib.import_module("numba.cuda.libdevice")
@@ -119,7 +119,11 @@ def _by_type(
     scope: dict[str, Any] = {"narrow": narrow, "wide": wide}
     exec(f"def of_32({given}): return narrow({given})", scope)  # Numba compares signatures
     exec(f"def of_64({given}): return wide({given})", scope)
-    scope["chosen"] = lambda x: scope["of_32"] if x == kind else scope["of_64"]
+
+    def chosen(x: object) -> object:
+        return scope["of_32"] if x == kind else scope["of_64"]
+
+    scope["chosen"] = chosen
     exec(f"def typed({given}): return chosen(x)", scope)
     overload(function, target="cuda")(scope["typed"])
 
@@ -229,5 +233,3 @@ def wide_lshr(x: Any, by: Any) -> Any:
 def wide_ctlz(x: Any) -> Any:
     high = np.int64(libdevice.clzll(x[0]))
     return np.int64(0), high if x[0] != 0 else np.int64(64 + libdevice.clzll(x[1]))
-
-

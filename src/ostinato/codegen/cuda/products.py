@@ -1,7 +1,7 @@
 """Matrix products as functions that all threads of a block call: each takes some elements.
 
-A sum adds its terms in ascending order, by one rounding each, as the CPU does where it does not
-add lanes: the order is part of what a product in broadcast form means.
+A sum adds its terms in ascending order, by one rounding each. Of rows with rows it adds as many
+sums as a vector of 64 bytes has lanes, and these by halves: so does a CPU that has such vectors.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ostinato.codegen.cuda.threads import ARENA, THREAD, THREADS
 from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import (
+    ITEM_BYTES,
     SUFFIX,
     Constant,
     Expression,
@@ -25,6 +26,7 @@ from ostinato.codegen.loops.matmul_spec import ACCUMULATOR, Expr, Matmul, Operan
 from ostinato.codegen.loops.statements import Block, Body, Write
 
 MASK = ("mask_at", "mask_step", "mask_size")
+VECTOR_BYTES = 64
 ROW, COLUMN, TERM, LANE = "row", "column", "term", "lane"
 
 
@@ -78,19 +80,41 @@ class Product:
 
     def element(self, out: Block) -> None:
         """The sum of one element, and the steps on it."""
-        spec, zero = self.spec, calls.literal(0, self.spec.dtype)
-        is_sum_apart = spec.chosen_form == "dots"
-        start = self.start()
-        out.let(ACCUMULATOR, zero if is_sum_apart else start)
-        with out.loop(TERM, self.size(spec.k)):
-            if spec.living == "k":
-                with out.when(self.lives(Name(TERM))):
+        if self.spec.chosen_form == "dots":
+            self.dots(out)
+        else:
+            out.let(ACCUMULATOR, self.start())
+            with out.loop(TERM, self.size(self.spec.k)):
+                if self.spec.living == "k":
+                    with out.when(self.lives(Name(TERM))):
+                        self.term(out)
+                else:
                     self.term(out)
-            else:
-                self.term(out)
-        if is_sum_apart:
-            out.let(ACCUMULATOR, binary("+", start, ACCUMULATOR))
         self.steps(out)
+
+    def dots(self, out: Block) -> None:
+        """A sum for each lane, of the terms that it would have; then those of all lanes."""
+        k, lanes = self.spec.k, VECTOR_BYTES // ITEM_BYTES[self.spec.dtype]
+        if isinstance(k, int):
+            lanes = min(lanes, 1 << (max(k, 2) - 1).bit_length())
+        sums = [f"sum_{lane}" for lane in range(lanes)]
+        for name in sums:
+            out.let(name, calls.literal(0, self.spec.dtype))
+        size = self.size(k)
+        whole = binary("-", size, binary("%", size, lanes))
+        with out.loop(TERM, 0, whole, lanes):
+            for lane, name in enumerate(sums):
+                self.term(out, name, lane)
+        if not isinstance(k, int) or k % lanes:
+            out.let(TERM, whole)
+            for lane, name in enumerate(sums[:-1]):
+                with out.when(compare("<", binary("+", TERM, lane), size)):
+                    self.term(out, name, lane)
+        while lanes > 1:
+            lanes //= 2
+            for lane in range(lanes):
+                out.let(sums[lane], binary("+", sums[lane], sums[lane + lanes]))
+        out.let(ACCUMULATOR, binary("+", self.start(), sums[0]))
 
     def start(self) -> Expression:
         zero = calls.literal(0, self.spec.dtype)
@@ -101,11 +125,14 @@ class Product:
             return found
         return call("where", compare("!=", self.size(self.spec.begun), 0), found, zero)
 
-    def term(self, out: Block) -> None:
+    def term(self, out: Block, total: str = ACCUMULATOR, ahead: int = 0) -> None:
+        """Add a term to a total: the one so far ``ahead``."""
         spec = self.spec
         a = self.at("a_at", (ROW, spec.a[0]), (TERM, spec.a[1]))
         b = self.at("b_at", (TERM, spec.b[0]), (COLUMN, spec.b[1]))
-        out.let(ACCUMULATOR, call("fma", Item(self.view, a), Item(self.view, b), ACCUMULATOR))
+        if ahead:
+            a, b = binary("+", a, ahead), binary("+", b, ahead)
+        out.let(total, call("fma", Item(self.view, a), Item(self.view, b), total))
 
     def steps(self, out: Block) -> None:
         """An operand has the value that it had on entry, also where a step stores it."""
@@ -158,4 +185,3 @@ class Product:
 
     def store(self, name: str, value: Expression) -> Write:
         return Write(self.view, self.place(self.spec.operand(name)), value)
-

@@ -18,19 +18,10 @@ from ostinato.codegen.loops.expression import (
     Tuple,
     operands,
 )
-from ostinato.codegen.loops.statements import (
-    Add,
-    Body,
-    Do,
-    For,
-    If,
-    Let,
-    Statement,
-    While,
-    Write,
-)
+from ostinato.codegen.loops.statements import Add, Body, Do, For, If, Let, Statement, While, Write
 
 Exchange = Callable[[Expression], Expression]
+Change = Callable[[Statement], Statement]
 
 
 def exchanged(of: Expression, change: Exchange) -> Expression:
@@ -87,6 +78,17 @@ def inside(statement: Statement) -> tuple[Body, ...]:
             return (then, other)
         case _:
             return ()
+
+
+def within(of: Statement, change: Change) -> Statement:
+    """A statement in which those directly inside are changed."""
+    match of:
+        case For(_, _, body) | While(_, body):
+            return replace(of, body=tuple(map(change, body)))
+        case If(test, then, other):
+            return If(test, tuple(map(change, then)), tuple(map(change, other)))
+        case _:
+            return of
 
 
 def every(body: Body) -> Iterator[Statement]:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ostinato.codegen.cuda.rewriting import calls, every, given, named, rewritten, values
+from ostinato.codegen.cuda.rewriting import calls, every, given, named, rewritten, values, within
 from ostinato.codegen.loops.expression import (
     FLOATS,
     Binary,
@@ -30,9 +30,9 @@ from ostinato.codegen.loops.expression import (
     binary,
     call,
     compare,
+    operands,
 )
 from ostinato.codegen.loops.expression import given as expression
-from ostinato.codegen.loops.expression import operands
 from ostinato.codegen.loops.statements import (
     Add,
     Body,
@@ -262,9 +262,7 @@ class Threads:
         args = (Name(ARENA), *flat, Name(THREAD), Name(THREADS))
         return Do(Call(of.call.function, args), of.remark)
 
-    def serial(
-        self, of: For | While | If, since: Touched
-    ) -> tuple[list[Statement], Touched]:
+    def serial(self, of: For | While | If, since: Touched) -> tuple[list[Statement], Touched]:
         """What has no lanes: computed by all threads if nobody waits for its stores."""
         touched = self.touched((of,))
         if touched.reads & touched.writes:
@@ -278,29 +276,11 @@ class Threads:
 
     def shared(self, of: Statement) -> Statement:
         """A statement that all threads run; one of them stores."""
-        match of:
-            case Do():
-                return _by_one((self.plain(of),))
-            case For(_, _, body):
-                made = self.plain(of)
-                assert isinstance(made, For)
-                return replace(made, body=tuple(map(self.shared, body)))
-            case While(_, body):
-                made = self.plain(of)
-                assert isinstance(made, While)
-                return replace(made, body=tuple(map(self.shared, body)))
-            case If(_, then, other):
-                made = self.plain(of)
-                assert isinstance(made, If)
-                sides = (tuple(map(self.shared, side)) for side in (then, other))
-                return If(made.test, *sides)
-            case _:
-                return self.plain(of)
+        made = self.plain(of)
+        return _by_one((made,)) if isinstance(of, Do) else within(made, self.shared)
 
     def loop(self, of: For | While, since: Touched) -> tuple[list[Statement], Touched]:
-        """A loop that all threads run; its first turn comes after what was before, all others
-        after the one before them.
-        """
+        """A loop that all threads run: a turn comes after what was before, or another turn."""
         self.require_known(*values(of))
         barrier, since = self.after(self.read(*values(of)), since)
         self.leaving.append([])
@@ -383,17 +363,8 @@ class Threads:
 
     def private(self, of: Statement) -> Statement:
         """A statement that one thread runs by itself."""
-        made = self.plain(of)
-        match made:
-            case For(_, _, body):
-                return replace(made, body=tuple(map(self.private, body)), binding="serial")
-            case While(_, body):
-                return replace(made, body=tuple(map(self.private, body)))
-            case If(_, then, other):
-                sides = (tuple(map(self.private, side)) for side in (then, other))
-                return If(made.test, *sides)
-            case _:
-                return made
+        made = within(self.plain(of), self.private)
+        return replace(made, binding="serial") if isinstance(made, For) else made
 
     # ------------------------------------------------------------ expressions
 
@@ -460,6 +431,8 @@ class Threads:
 
 Given = Expression | str | int
 _FLOAT = re.compile(r"(^|_)f(32|64)$")  # what a function returns, unless it is a cast
+
+
 def _calls_in(of: Expression) -> Iterator[Call]:
     if isinstance(of, Call):
         yield of

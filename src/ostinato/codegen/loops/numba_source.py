@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ostinato.codegen.loops.expression import Tuple
 from ostinato.codegen.loops.statements import (
     Add,
     Body,
@@ -53,8 +54,10 @@ def show(body: Body) -> Iterator[str]:
 
 def _lines(statement: Statement) -> Iterator[str]:
     match statement:
-        case Let(names, value) if len(names) > 1:
+        case Let(names, Tuple() as value) if len(names) > 1:
             yield f"{', '.join(names)} = {str(value)[1:-1]}"
+        case Let(names, value) if len(names) > 1:
+            yield f"{', '.join(names)} = {value}"
         case Let((name,), value):
             yield f"{name} = {value}"
         case Add(name, value):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.errors import MemoryLimitError, OptionError
-from ostinato.runtime.run.device import Copied
+from ostinato.runtime.run.device import Copied, form
 
 THREADS = 128  # of a block: four warps share what an item computes
 OLDEST = (7, 0)  # of the devices whose threads meet at barriers of their own
@@ -59,13 +59,9 @@ class CudaModule:
         self.scope: dict[str, Any] = {"__name__": "ostinato.generated"}
         exec(compile(source, "<program for CUDA>", "exec"), self.scope)
         self.arena: Any = None
-        self.is_cooperative = bool(device.current.COOPERATIVE_LAUNCH)
-
-    @property
-    def form(self) -> str:
-        if self.is_cooperative:
-            return "one cooperative launch: all its blocks are on the device at once"
-        return "a launch for each phase: the device has no cooperative launches"
+        can_cooperate = bool(device.current.COOPERATIVE_LAUNCH)
+        phases = self.scope["PHASES"], self.scope["REPEATS"]
+        self.is_cooperative, self.form = form(*phases, can_cooperate)
 
     @property
     def blocks(self) -> int:

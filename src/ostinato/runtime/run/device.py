@@ -48,6 +48,20 @@ class Loaded(Protocol):
         ...
 
 
+def form(phases: int, repeats: bool, can_cooperate: bool) -> tuple[bool, str]:
+    """Whether a driver is one cooperative kernel, and how it is run and why.
+
+    >>> form(1, False, True)
+    (False, 'one launch, as there is one phase')
+    """
+    if phases == 1 and not repeats:
+        return False, "one launch, as there is one phase"
+    told = f"{phases} phases, some in loops" if repeats else f"{phases} phases"
+    if can_cooperate:
+        return True, f"one cooperative launch for {told}: all blocks are resident, and meet"
+    return False, f"a launch for each of {told}: the device has no cooperative launches"
+
+
 class Device(Protocol):
     """A device, by its name."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,9 @@ import numpy as np
 
 from ostinato.pdg.errors import OptionError
 from ostinato.runtime.build.source_module import Loaded
+from ostinato.runtime.run import device
 from ostinato.runtime.run.arrays import sizes
 from ostinato.runtime.run.artifact import Artifact, Field
-from ostinato.runtime.run import device
 from ostinato.runtime.run.device import Copied
 from ostinato.runtime.run.executor import Bound, Executable, Execution
 from ostinato.runtime.run.explanation import Explanation
@@ -111,8 +112,8 @@ class DeviceExecutable(Executable):
             'Profile it with target="cpu", or with the tools of the device.',
         )
 
-    @property
-    def pausing(self) -> Pausing:  # type: ignore[override]  # it has none
+    @cached_property
+    def pausing(self) -> Pausing:
         raise OptionError(
             'target="cuda" cannot leave a loop and enter it again yet',
             'Leave out `every` and `resume`, or compile with target="cpu".',

@@ -1,0 +1,19 @@
+"""A simulated device stands for one that this machine does not have."""
+
+from collections.abc import Callable
+
+import pytest
+
+from ostinato.runtime.run import device
+from tests.cuda.simulated import SimulatedDevice
+
+
+@pytest.fixture
+def simulate(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let programs for CUDA run on a simulated device with these properties."""
+
+    def use(can_cooperate: bool = True, threads: int = 4, order: int = 0) -> None:
+        made = SimulatedDevice(can_cooperate, threads, order)
+        monkeypatch.setattr(device, "find", lambda: made)
+
+    return use

@@ -1,0 +1,111 @@
+"""Small programs, one for each kind of kernel, with the extents at which they are simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+import ostinato as ot
+from ostinato import rl
+from ostinato.cli.program_file import load_function
+from tests.pipeline.programs import EXAMPLE, ROOT, crowd, normalised, shared_weight
+
+Made = tuple[ot.Program, dict[str, object]]
+
+
+def values(*shape: int, seed: int = 0) -> object:
+    return np.random.default_rng(seed).uniform(-2, 2, shape).astype(np.float32)
+
+
+def elementwise() -> Made:
+    b, t = ot.dims("b t")
+    x = ot.input("x", (3,), over=(b, t))
+    return ot.Program(y=ot.tanh(x * 2.0 - 0.5) + ot.exp(-x)), {"x": values(37, 4, 3)}
+
+
+def recurrence() -> Made:
+    b, t = ot.dims("b t")
+    x, h = ot.input("x", over=(b, t)), ot.recurrent("h", over=(b, t))
+    h[b, 0] = 0.0
+    h[b, t + 1] = 0.9 * h + ot.tanh(x)
+    return ot.Program(h=h), {"x": values(35, 6)}
+
+
+def scans() -> Made:
+    b = ot.dims("b")
+    x = ot.input("x", (7,), over=b)
+    return ot.Program(total=x.cumsum(-1), most=ot.cummax(x, -1)), {"x": values(5, 7)}
+
+
+def folds() -> Made:
+    b, t = ot.dims("b t")
+    x = ot.input("x", (5,), over=(b, t))
+    whole = x[:, :]
+    return ot.Program(
+        mean=whole.mean(), most=x.max(-1), place=x.argmax(-1), spread=x[:, t].var(0)
+    ), {"x": values(67, 3, 5)}
+
+
+def draws() -> Made:
+    b, t = ot.dims("b t")
+    return ot.Program(
+        u=ot.random.uniform((2,), over=(b, t)),
+        n=ot.random.normal(over=(b, t)),
+        k=ot.random.integers(0, 10, over=(b, t)),
+    ), {"B": 33, "T": 3}
+
+
+def gathers() -> Made:
+    b = ot.dims("b")
+    table = ot.input("table", (9, 2))
+    index = ot.input("index", (4,), dtype="int32", over=b)
+    picked = np.random.default_rng(1).integers(0, 9, (5, 4)).astype(np.int32)
+    return ot.Program(y=table[index]), {"table": values(9, 2), "index": picked}
+
+
+def orders() -> Made:
+    b = ot.dims("b")
+    x = ot.input("x", (21,), over=b)
+    return ot.Program(place=x.argsort(-1), row=ot.sort(x, -1)), {"x": values(3, 21)}
+
+
+def products() -> Made:
+    b = ot.dims("b")
+    x, w = ot.input("x", (6,), over=b), ot.input("w", (6, 10))
+    bias = ot.input("bias", (10,))
+    given = {"x": values(35, 6), "w": values(6, 10, seed=1), "bias": values(10, seed=2)}
+    return ot.Program(y=ot.tanh(x @ w + bias)), given
+
+
+def network() -> Made:
+    b, i = ot.dims("b i")
+    x = ot.random.normal((4,), over=b)
+    first, last = ot.recurrent("first", (4, 8), over=i), ot.recurrent("last", (8,), over=i)
+    loss = ((ot.tanh(x @ first) @ last - x.sum()) ** 2)[:, i].mean()
+    first[0], last[0] = 0.1 * ot.random.normal((4, 8)), 0.1 * ot.random.normal((8,))
+    first[i + 1] = first - 0.1 * ot.grad(loss, first)
+    last[i + 1] = last - 0.1 * ot.grad(loss, last)
+    return ot.Program(loss=loss, last=last), {"B": 35, "I": 3}
+
+
+def reinforce() -> Made:
+    made = load_function(f"{EXAMPLE}:reinforce")(rl.CartPole())
+    assert isinstance(made, ot.Program)
+    return made, {"B": 2, "T": 3, "I": 2}
+
+
+def ppo() -> Made:
+    made = load_function(f"{ROOT / 'examples' / 'ppo_cartpole.py'}:ppo")
+    program = made(rl.CartPole(), hidden=(8, 8))
+    assert isinstance(program, ot.Program)
+    return program, {"B": 2, "I": 2, "E": 1, "T": 4}
+
+
+PROGRAMS: dict[str, Callable[[], Made]] = {
+    **{f.__name__: f for f in (elementwise, recurrence, scans, folds, draws, gathers, orders)},
+    **{f.__name__: f for f in (products, network, reinforce, ppo)},
+    "normalised": lambda: (normalised(), {"B": 35, "T": 5}),
+    "shared_weight": lambda: (shared_weight(), {"B": 35, "T": 3, "I": 3}),
+    "crowd": lambda: (crowd(), {"B": 70, "T": 4}),
+}

@@ -1,0 +1,92 @@
+"""Programs compiled for CUDA, run by simulation, give the bits of the CPU."""
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import ostinato as ot
+from ostinato.compiler.results import Results
+from tests.cuda.programs import PROGRAMS
+from tests.property.judge import EXTENTS
+from tests.property.programs import Replay, arguments, covering
+
+pytestmark = [pytest.mark.cuda_sim, pytest.mark.xdist_group("cuda")]
+Arrays = dict[str, npt.NDArray[np.generic]]
+INVENTED = range(1, 41, 4)  # of the programs that cover all constructs
+
+
+@cache
+def made(name: str) -> tuple[ot.Program, dict[str, object], Arrays]:
+    """A program, its arguments, and what the CPU makes of them."""
+    program, given = PROGRAMS[name]()
+    return program, given, dict(program.compile(threads=2, exact=True)(seed=3, **given).items())
+
+
+def assert_same_bits(found: Results, expected: Arrays) -> None:
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+@pytest.mark.parametrize("can_cooperate", [True, False], ids=["cooperative", "launched"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_simulated_blocks_give_the_bits_of_the_cpu(
+    name: str, can_cooperate: bool, simulate: Callable[..., None]
+) -> None:
+    program, given, expected = made(name)
+    simulate(can_cooperate)
+    run = program.compile(target="cuda", threads=2, exact=True)
+    assert_same_bits(run(seed=3, **given), expected)
+
+
+@pytest.mark.parametrize("seed", INVENTED)
+def test_invented_programs_give_the_bits_of_the_cpu(
+    seed: int, simulate: Callable[..., None]
+) -> None:
+    recipe = covering(64)[seed]
+    replay = Replay(recipe, recipe.dtypes[0])
+    program = replay.program()
+    every = arguments(replay, EXTENTS[seed % len(EXTENTS)], seed)
+    given = {k: v for k, v in every.items() if k in (*program.inputs, *program.extents)}
+    expected = dict(program.compile(threads=2, exact=True)(seed=seed, **given).items())
+    simulate(seed % 2 == 0, 1 + seed % 5, seed)
+    run = program.compile(target="cuda", threads=2, exact=True)
+    assert_same_bits(run(seed=seed, **given), expected)
+
+
+def test_a_program_that_may_round_stays_near_its_meaning(simulate: Callable[..., None]) -> None:
+    program, given, _ = made("network")
+    simulate()
+    found = program.compile(target="cuda")(seed=3, **given)
+    for name, value in program.interpret(seed=3, **given).items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+def test_no_number_of_blocks_or_threads_changes_a_bit(simulate: Callable[..., None]) -> None:
+    program, given, expected = made("crowd")
+    for threads in (1, 3, 33):
+        simulate(threads=threads, order=threads)
+        run = program.compile(target="cuda", threads=2, exact=True)
+        run.executable.threads = threads
+        assert_same_bits(run(seed=3, **given), expected)
+
+
+def test_a_stream_yields_the_records_of_the_run(simulate: Callable[..., None]) -> None:
+    program, given, expected = made("network")
+    simulate()
+    run = program.compile(target="cuda", threads=2, exact=True)
+    found = [record.loss for record in run.stream("i", seed=3, **given)]
+    np.testing.assert_array_equal(found, expected["loss"])
+
+
+def test_explain_says_how_the_driver_is_run(simulate: Callable[..., None]) -> None:
+    program, _, _ = made("elementwise")
+    simulate()
+    notes = program.compile(target="cuda").explain().notes
+    assert notes[-1] == "simulated: one launch, as there is one phase"
+    program, _, _ = made("crowd")
+    for can_cooperate, told in ((True, "one cooperative launch for"), (False, "a launch for each")):
+        simulate(can_cooperate)
+        assert told in program.compile(target="cuda").explain().notes[-1]
