@@ -42,7 +42,8 @@ def emit_sweep(leaf: Sweep, function: Function, out: Block) -> None:
         case _:
             writer.scan(inside)
     out.extend(writer.body.hoisted)
-    with writer.loops(writer.outer, out, "lanes"):
+    shared = scratch(leaf, function.plan.statements) is not None  # rows one after the other use it
+    with writer.loops(writer.outer, out, "serial" if shared else "lanes"):
         out.extend(inside.body)
 
 
