@@ -35,6 +35,10 @@ def _cuda() -> Any:
     return importlib.import_module("numba.cuda")
 
 
+def _has_bytes(of: Copied) -> bool:
+    return of.end > of.first
+
+
 class CudaDevice:
     """The current device of Numba CUDA."""
 
@@ -86,7 +90,7 @@ class CudaModule:
         """
         try:
             whole = self.allocated(arena.size)
-            for first, end in there:
+            for first, end in filter(_has_bytes, there):
                 whole[first:end].copy_to_device(arena[first:end])
             memory = self.views(whole)
             at, words = self.cuda.to_device(table), self.cuda.to_device(control)
@@ -97,7 +101,7 @@ class CudaModule:
             else:
                 self.apart(blocks, memory, at, control, stride, seed, sizes)
             self.cuda.synchronize()
-            for first, end in back:
+            for first, end in filter(_has_bytes, back):
                 whole[first:end].copy_to_host(arena[first:end])
         except (MemoryLimitError, OptionError):
             raise

@@ -1,0 +1,72 @@
+"""The simulator traps what a device does without a word: a test that it can fail is worth its own."""
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tests.cuda.simulator import Fault, Memory, launch, simulated
+
+pytestmark = pytest.mark.cuda_sim
+
+SUM = """
+@kernel
+def main(arena, count):
+    thread = block_thread()
+    threads = block_threads()
+    block = grid_block()
+    arena.float32[block * threads + thread] = f32(1.0)
+    {inner}
+    if thread == 0:
+        total = f32(0.0)
+        for k in range(threads):
+            total = total + arena.float32[block * threads + k]
+        arena.float32[count + block] = total
+    {outer}
+    if block == 0 and thread == 0:
+        arena.float32[count + 8] = arena.float32[count] + arena.float32[count + 1]
+"""
+BOTH = {"inner": "block_barrier()", "outer": "grid_barrier()"}
+
+
+def run(source: str, *args: int, blocks: int = 2, threads: int = 3) -> npt.NDArray[np.float32]:
+    arena = np.full(256, 0xFF, np.uint8)
+    memory = Memory(arena)
+    given: Sequence[object] = (memory.views(), *args)
+    launch(simulated(source)["main"], blocks, threads, memory, given, random.Random(1))
+    return arena.view(np.float32)
+
+
+def test_blocks_meet_at_a_barrier_of_the_grid() -> None:
+    assert run(SUM.format(**BOTH), 10)[18] == 6.0
+
+
+@pytest.mark.parametrize(
+    ("missing", "fact"),
+    [({"inner": "pass"}, "without a barrier|writes what"), ({"outer": "block_barrier()"}, "barrier")],
+)
+def test_a_missing_barrier_is_a_race(missing: dict[str, str], fact: str) -> None:
+    with pytest.raises(Fault, match=fact):
+        run(SUM.format(**{**BOTH, **missing}), 10)
+
+
+def test_threads_that_wait_for_different_things_are_told() -> None:
+    source = "@kernel\ndef main(arena):\n    if block_thread() > 0:\n        block_barrier()"
+    with pytest.raises(Fault, match="wait for different things: .'block_barrier', 'end'."):
+        run(source)
+
+
+@pytest.mark.parametrize("place", [-1, 64])
+def test_no_access_leaves_the_arena(place: int) -> None:
+    source = "@kernel\ndef main(arena, at):\n    block_barrier()\n    arena.float32[at] = f32(1.0)"
+    with pytest.raises(Fault, match=f"element {place} of 64"):
+        run(source, place)
+
+
+def test_what_was_never_written_is_no_number() -> None:
+    source = "@kernel\ndef main(arena, at):\n    block_barrier()\n"
+    source += "    if block_thread() == 0 and grid_block() == 0:\n"
+    source += "        arena.float32[0] = arena.float32[at] + f32(1.0)"
+    assert np.isnan(run(source, 1)[0])
