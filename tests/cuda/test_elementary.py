@@ -9,7 +9,23 @@ import ostinato as ot
 
 pytestmark = [pytest.mark.cuda_sim, pytest.mark.xdist_group("cuda")]
 
-ODD = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-42, 3e38, -2.5, 0.5, 88.0, -104.0, 2e5, 7e7)
+ODD = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e-42,
+    3e38,
+    -2.5,
+    0.5,
+    88.0,
+    -104.0,
+    2e5,
+    7e7,
+)
 UNARY = (
     *("exp", "exp2", "log", "log2", "log1p", "expm1", "tanh", "sigmoid", "sin", "cos", "tan"),
     *("sqrt", "erf", "erfc", "lgamma", "digamma", "arcsinh", "floor", "ceil", "round", "sign"),

@@ -45,7 +45,10 @@ def test_blocks_meet_at_a_barrier_of_the_grid() -> None:
 
 @pytest.mark.parametrize(
     ("missing", "fact"),
-    [({"inner": "pass"}, "without a barrier|writes what"), ({"outer": "block_barrier()"}, "barrier")],
+    [
+        ({"inner": "pass"}, "without a barrier|writes what"),
+        ({"outer": "block_barrier()"}, "barrier"),
+    ],
 )
 def test_a_missing_barrier_is_a_race(missing: dict[str, str], fact: str) -> None:
     with pytest.raises(Fault, match=fact):

@@ -354,9 +354,9 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         "`exact` is `x`\n  Pass True or False.",
     ),
     "an unknown target": (
-        lambda: program.compile("cuda"),
+        lambda: program.compile("gpu"),
         errors.OptionError,
-        "there is no target `cuda`\n  Targets: cpu.",
+        "there is no target `gpu`\n  Targets: cpu, cuda.",
     ),
     "a target that is a tensor": (
         lambda: program.compile(target=x),

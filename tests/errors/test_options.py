@@ -25,7 +25,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"storage": "bfloat16", "exact": True},
         "`storage` is 'bfloat16', which rounds, and `exact` is True\n  Leave out one of them.",
     ),
-    "target": ({"target": "gpu"}, "there is no target `gpu`\n  Targets: cpu."),
+    "target": ({"target": "gpu"}, "there is no target `gpu`\n  Targets: cpu, cuda."),
     "threads": (
         {"threads": "two"},
         "`threads` is 'two'\n  Pass a number of threads, or 0 for every core.",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from ostinato.codegen.loops.statements import Function
+    from ostinato.machine.profile import Profile
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class Target:
     writer: Callable[[], Writer] = field(repr=False)
     digest: Callable[[], str] = field(repr=False)
     """What stands for primitives, libraries and the machine that code is made for."""
+    profile: Profile | None = None  # what work takes, if not as measured on the host
     calls_python: bool = True  # functions of the user, while a run goes on
     runtime: Literal["host", "device"] = "host"  # what runs its code
 

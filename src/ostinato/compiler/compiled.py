@@ -293,7 +293,8 @@ def compile_program(
     Errors: OptionError for an unknown option or target; CycleError; ShapeError.
     """
     chosen = options_from(options or {}, pdg)
-    profile = chosen.profile or profile_in_use()
+    target = target_of(chosen.target)
+    profile = chosen.profile or target.profile or profile_in_use()
     chosen = replace(chosen, verify=chosen.verify or debug().verify, profile=profile)
     takes = signature(pdg)
     claims: tuple[Claim, ...] = ()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.codegen.target import Target, Unit, Writer
+from ostinato.machine.profile import Profile
 
 if TYPE_CHECKING:
     from ostinato.codegen.loops.statements import Function
@@ -59,6 +60,27 @@ def digest() -> str:
     return f"{package} {sha256(text).hexdigest()[:16]}"
 
 
+PROFILE = Profile(
+    name="cuda, by data sheets",
+    run_ns=10_000.0,
+    kernel_ns=20.0,
+    joining_ns=5_000.0,
+    barrier_ns=2_000.0,  # of a grid
+    leaf_ns=30.0,  # a barrier of a block
+    point_ns=4.0,  # one thread alone waits for every operation
+    serial_ns=20.0,
+    fold_ns=4.0,
+    alone=32.0,
+    dots=1.0,
+    plain=2.0,
+    product_ns=60.0,
+    multiply_ns=(0.02, 0.012, 0.01, 0.01),
+    byte_ns=(0.0046, 0.012, 0.024, 0.028),
+    level_bytes=(192 << 10, 1 << 20, 50 << 20),
+    vector_bytes=128,
+)
+"""What work takes on one multiprocessor of an H200, by its clock and bandwidths: never measured."""
+
 CUDA = Target(
     name="cuda",
     vector_bytes=128,  # a warp of float32
@@ -77,6 +99,7 @@ CUDA = Target(
     module=_module,
     writer=_writer,
     digest=digest,
+    profile=PROFILE,
     calls_python=False,
     runtime="device",
 )
