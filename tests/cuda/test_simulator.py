@@ -1,4 +1,4 @@
-"""The simulator traps what a device does without a word: a test that it can fail is worth its own."""
+"""The simulator traps what a device would do without a word."""
 
 import random
 from collections.abc import Sequence
