@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, cast, get_type_hints
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,8 @@ def algorithms() -> dict[str, Algorithm]:
     """Return the functions of `ostinato.rl` that return a training, by name."""
     public = {name: getattr(rl, name) for name in rl.__all__}
     functions = {name: made for name, made in public.items() if hasattr(made, "__wrapped__")}
-    return {n: f for n, f in functions.items() if get_type_hints(f).get("return") is rl.Training}
+    made = {n: str(f.__annotations__.get("return")).split(".")[-1] for n, f in functions.items()}
+    return {n: f for n, f in functions.items() if made[n] == rl.Training.__name__}
 
 
 def train(options: TrainOptions, run: RunOptions, every: int | None, console: Console) -> int:
