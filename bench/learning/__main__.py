@@ -22,15 +22,16 @@ FOLDER = Path(__file__).parent
 SEEDS = 5
 TITLE = """# What the algorithms learn
 
-`python -m bench.learning` trains every task with the seeds 0 to {last} and writes this page. *Reached* is the
-environment step at which the mean return of the last 100 episodes (of Pendulum 20; whole iterations) was first at
-the bar, for each seed; *at the end* the mean over seeds of that mean after the last step, and the lowest. Returns are those of games
-played while learning, with the random actions of it. `settings` are those that differ from the defaults. Seconds are
-processor time of a training, without compilation.
+`python -m bench.learning` trains every task with the seeds 0 to {last} and writes this page.
+*Reached* is the environment step after which the mean return of the last 100 episodes (20 of
+Pendulum; whole iterations are counted) was first at the bar, for each seed; *at the end* is that
+mean after the last step, averaged over seeds, and *lowest* the lowest of these. Returns are those
+of games played while learning, random actions included. Seconds are processor time of a training,
+without compilation.
 
 """
 HEAD = (
-    "| algorithm | environment | steps | bar | reached at, by seed | at the end | lowest | CPU s |\n"
+    "| algorithm | environment | steps | bar | reached, by seed | at the end | lowest | CPU s |\n"
     "|---|---|---|---|---|---|---|---|\n"
 )
 

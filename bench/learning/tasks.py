@@ -43,6 +43,10 @@ TASKS = (
         {**SCALED, "steps": 256, "epochs": 10, "minibatches": 16, "discount": 0.9, "entropy": 0.0},
     ),
     Task("ppo", "Catch", 50_000, 0.95, {"steps": 32}, quick=True),
+    Task(
+        "ppo", "MinAtar/Breakout-v1", 5_000_000, 15.0,
+        {"games": 64, "minibatches": 8, "learning_rate": 2.5e-3},
+    ),
     Task("ppo", "MaskedCartPole", 200_000, None, FEW_STEPS),
     Task("recurrent_ppo", "MaskedCartPole", 200_000, 475.0),
     Task("recurrent_ppo", "MemoryChain", 50_000, 0.95, quick=True),

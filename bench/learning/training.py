@@ -55,7 +55,7 @@ def _curve(
     played = np.arange(1, len(returns) + 1) * per_record
     if task.algorithm in ("reinforce", "evolution"):  # whose episodes may be shorter than all steps
         played = np.cumsum(found["episode_length"].astype(np.float64) * episodes)
-    points = np.linspace(0, played[-1], POINTS + 1)[1:]
+    points: Numbers = np.arange(1.0, POINTS + 1.0, dtype=np.float64) * (played[-1] / POINTS)
     at = np.minimum(np.searchsorted(played, points), len(played) - 1)
     known = np.cumsum(episodes) >= task.episodes
     over = np.zeros(0, int) if task.bar is None else np.flatnonzero(known & (means >= task.bar))

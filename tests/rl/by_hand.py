@@ -1,9 +1,9 @@
-"""Networks, gradients and optimisers in plain NumPy, written out: what algorithms are held against."""
+"""Networks, gradients and optimisers in plain NumPy, against which algorithms are held."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from ostinato import rl
 from ostinato.language.recurrent import Over
 
 Array = npt.NDArray[Any]
+A = TypeVar("A", rl.Discrete, rl.Box)
 Layers = list[Array]  # weight, bias, weight, bias, ...
 
 
@@ -30,7 +31,7 @@ def forward(layers: Layers, x: Array, activation: str) -> list[Array]:
 def backward(
     layers: Layers, kept: list[Array], slope: Array, activation: str
 ) -> tuple[Layers, Array]:
-    """The gradients of the layers, and of what entered the first, from that of what left the last."""
+    """The gradients of the layers and of what entered the first, by that of what left the last."""
     found: Layers = []
     for k in reversed(range(0, len(layers), 2)):
         if k + 2 < len(layers):
@@ -65,13 +66,13 @@ class Adam:
         return found
 
 
-class Erratic:
+class Erratic(Generic[A]):
     """A game without chance, whose episodes end often, in both ways: recorded data of any kind."""
 
     observation_shape = (3,)
 
-    def __init__(self, actions: rl.Discrete | rl.Box) -> None:
-        self.actions = actions
+    def __init__(self, actions: A) -> None:
+        self.actions: A = actions
 
     @property
     def state(self) -> ot.Record:

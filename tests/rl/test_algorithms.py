@@ -98,11 +98,11 @@ def test_an_algorithm_learns_and_is_the_same_interpreted(name: str) -> None:
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "real actions": (
         lambda: rl.dqn(rl.Pendulum()),  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
-        "`dqn` gets an environment of actions that are vectors\n  Give one of numbered actions, such",
+        "`dqn` gets an environment of actions that are vectors\n  Give one of numbered",
     ),
     "numbered actions": (
         lambda: rl.sac(rl.CartPole()),  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
-        "`sac` gets an environment of numbered actions\n  Give one of actions that are vectors, such",
+        "`sac` gets an environment of numbered actions\n  Give one of actions that",
     ),
     "a lookahead over iterations": (
         lambda: rl.dqn(rl.CartPole(), steps=2, lookahead=3),

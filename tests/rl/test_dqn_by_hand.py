@@ -19,7 +19,7 @@ def values(layers: Layers, x: Array, dueling: bool) -> Array:
 
 def outcome(x: dict[str, Array], game: int, number: int) -> tuple[float, float, Array]:
     """The rewards of some steps, and how what follows counts, one step after the other."""
-    earned, weight = 0.0, 1.0
+    earned, weight, at = 0.0, 1.0, (game, 0, 0)
     for k in range(AHEAD):
         at = game, (number + k) // STEPS, (number + k) % STEPS
         earned += weight * x["reward"][at]

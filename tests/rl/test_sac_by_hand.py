@@ -22,11 +22,13 @@ def policy(actor: Layers, x: Array) -> tuple[list[Array], Array, Array, Array]:
 def log_density(u: Array, mean: Array, log_std: Array) -> Array:
     """That of the action that ``u`` is squashed to."""
     normal = -0.5 * ((u - mean) / np.exp(log_std)) ** 2 - log_std - 0.5 * np.log(2 * np.pi)
-    return (normal - np.log(HALF * (1.0 - np.tanh(u) ** 2))).sum(-1)
+    found: Array = (normal - np.log(HALF * (1.0 - np.tanh(u) ** 2))).sum(-1)
+    return found
 
 
 def action(u: Array) -> Array:
-    return LOW + HALF * (np.tanh(u) + 1.0)
+    found: Array = LOW + HALF * (np.tanh(u) + 1.0)
+    return found
 
 
 def judged(critic: Layers, x: Array, of: Array) -> list[Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -156,7 +156,7 @@ class Greedy(Module):
     <int32[] over (i, t)>
     """
 
-    def __init__(self, values: Module) -> None:
+    def __init__(self, values: Callable[[Tensor], Tensor]) -> None:
         self.values = values
 
     def __call__(self, observation: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from ostinato.language.functions.basic import clip, ones, where, zeros
 from ostinato.language.functions.elementary import rsqrt
 from ostinato.language.kinds import Finite, Limit
 from ostinato.language.recurrent import Over
-from ostinato.language.tensor import Tensor
+from ostinato.language.tensor import Tensor, as_tensor
 from ostinato.nn.module import Module
 from ostinato.rl.agent import Actor
 from ostinato.rl.distributions.distribution import Distribution
@@ -51,7 +51,7 @@ class Moments(Module):
         rows = across(x, *dims).cast("float32")
         axes = tuple(range(len(dims)))
         mean, variance = rows.mean(axes), rows.var(axes)
-        count = 1.0
+        count = as_tensor(1.0)
         for dim in dims:
             count = count * dim.size
         total = self.count + count

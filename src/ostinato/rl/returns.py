@@ -136,7 +136,7 @@ def v_trace(
     log_ratio: Tensor,
     *,
     discount: Tensor | Finite = 0.99,
-    most: Positive = 1.0,
+    most: Tensor | Positive = 1.0,
 ) -> tuple[Tensor, Tensor]:
     """Return targets of values, and advantages, of steps that another policy has chosen.
 

@@ -59,9 +59,9 @@ def rollout(
     """Play ``b`` games, ``t`` steps in every iteration ``i``; each goes on where it was left.
 
     Where an episode ends the game starts again. ``act`` gives an action for what an agent sees, a
-    vector of float32 numbers: images are flattened. Real actions are clipped to what the environment allows; the
-    action of the rollout is the one before that. Along ``each`` everything is played
-    independently.
+    vector of float32 numbers: images are flattened. Real actions are clipped to what the
+    environment allows; the action of the rollout is the one before that. Along ``each`` everything
+    is played independently.
 
     >>> import ostinato as ot
     >>> from ostinato import rl

@@ -132,7 +132,7 @@ class _Builder:
                 return _transpose(args[0], order_of_axes(enode, tables))
             case "reshape":
                 keep = args[0].shape[: args[0].rank - int(f[0])]
-                return _reshape(args[0], (*keep, *self._graph.shapes[int(f[1])]))
+                return reshaped(args[0], (*keep, *self._graph.shapes[int(f[1])]))
             case "bcast":
                 return build.broadcast(args[0], self._graph.shapes[int(f[0])])
             case "part" | "cut":
@@ -188,7 +188,7 @@ def order_of_axes(enode: ENode, tables: Tables) -> tuple[int, ...]:
             return build.moving(int(enode.fields[0]), int(enode.fields[1]))
 
 
-def _reshape(x: Node, shape: tuple[Expr, ...]) -> Node:
+def reshaped(x: Node, shape: tuple[Expr, ...]) -> Node:
     """One reshape of what lies below earlier reshapes, of the axes that change.
 
     Beside an axis of size 0 all others may change, in no order of whole axes: nothing is nothing.

@@ -59,5 +59,6 @@ def impala(
     return rl.Training(
         program=ot.Program(**rl.finished(played, each=each, **told)), over=i, policy=actor,
         arguments={"B": games, "I": iterations, "T": steps}, steps_per_record=games * steps,
-        networks={"actor": actor, "critic": critic}, tensors={**played.tensors, "log_ratio": log_ratio},
+        networks={"actor": actor, "critic": critic},
+        tensors={**played.tensors, "log_ratio": log_ratio},
     )  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import ostinato as ot
 from ostinato import optim, rl
+from ostinato.language.carry import Carried
 from ostinato.language.kinds import Count, Limit, NonNegative, Positive, Probability
 from ostinato.language.recurrent import Over
 
@@ -103,7 +104,7 @@ def ppo(
     )  # fmt: skip
 
 
-def _near(divergence: ot.Tensor, limit: ot.Tensor | float, updates: ot.Carried) -> ot.Tensor:
+def _near(divergence: ot.Tensor, limit: ot.Tensor | float, updates: Carried) -> ot.Tensor:
     """Whether no minibatch of an iteration has diverged by more than a limit so far."""
     _, e, m = updates.dims
     before = ot.carry("near", ot.constant(True), over=updates)

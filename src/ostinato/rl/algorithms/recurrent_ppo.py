@@ -104,5 +104,6 @@ def recurrent_ppo(
     return rl.Training(
         program=ot.Program(**rl.finished(played, each=each, **last)), over=i, policy=agent,
         arguments={"B": games, "I": iterations, "T": steps, "E": epochs},
-        steps_per_record=games * steps, networks={"agent": agent}, tensors={**played.tensors, "ratio": ratio},
+        steps_per_record=games * steps, networks={"agent": agent},
+        tensors={**played.tensors, "ratio": ratio},
     )  # fmt: skip

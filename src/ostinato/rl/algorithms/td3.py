@@ -80,5 +80,8 @@ def td3(
         program=ot.Program(**rl.finished(played, each=each, **told)), over=i, policy=actor,
         arguments={"B": games, "I": iterations, "T": steps}, steps_per_record=games * steps,
         networks={"actor": actor, "critic_0": critics[0], "critic_1": critics[1]},
-        tensors={**played.tensors, **replay.tensors, "critic_loss": critic_loss, "actor_loss": actor_loss},
+        tensors={
+            **played.tensors, **replay.tensors, "critic_loss": critic_loss,
+            "actor_loss": actor_loss,
+        },
     )  # fmt: skip
