@@ -56,9 +56,15 @@ TASKS = (
     ),
     Task("reinforce", "CartPole-v1", 800_000, 475.0, quick=True),
     Task("impala", "CartPole-v1", 500_000, 475.0),
-    Task("dqn", "CartPole-v1", 100_000, 475.0, {"dueling": True, "hidden": (128, 128)}),
-    Task("dqn", "Acrobot-v1", 100_000, -100.0),
-    Task("qr_dqn", "CartPole-v1", 100_000, 475.0, {"hidden": (128, 128)}),
+    Task(
+        "dqn", "CartPole-v1", 200_000, 475.0,
+        {"dueling": True, "hidden": (128, 128), "explored": 0.1},
+    ),
+    Task("dqn", "Acrobot-v1", 200_000, -100.0),
+    Task(
+        "qr_dqn", "CartPole-v1", 200_000, 475.0,
+        {"hidden": (128, 128), "learning_rate": 2.5e-4, "decay": 0.995, "explored": 0.1},
+    ),
     Task("sac", "Pendulum-v1", 20_000, -200.0, episodes=20, quick=True),
     Task("td3", "Pendulum-v1", 20_000, -200.0, episodes=20),
     Task("evolution", "CartPole-v1", 1_600_000, 475.0),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ostinato.language import random
 from ostinato.language.dims import Dimension, dim
-from ostinato.language.functions.basic import arange, index, maximum, where, zeros
+from ostinato.language.functions.basic import arange, index, maximum, stop_gradient, where, zeros
 from ostinato.language.kinds import Count, Finite, Natural
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor, as_tensor
@@ -48,8 +48,8 @@ def minibatch(
 class Replay:
     """Steps drawn from those of the last ``window`` iterations: a read gives what happened there.
 
-    There are ``size`` of them at every point of ``over``, all equally likely. What they hold was
-    computed long ago: gradients do not go back to how it came about. A step that ``ahead`` steps
+    There are ``size`` of them at every point of ``over``, all equally likely. No gradient goes back
+    to how what they hold came about. A step that ``ahead`` steps
     follow in its game is drawn, so that ``replay(x, 2)`` is two steps later if ``ahead`` is 3.
 
     Errors: ArgumentError for a window of no iterations.
@@ -89,10 +89,11 @@ class Replay:
     def __call__(self, x: Tensor, later: Tensor | Natural = 0) -> Tensor:
         b, i, t = self.dims
         number, steps = self.number + later, index(t.size)
-        return x.at(
+        then = x.at(
             **{b.name: self.game, i.name: number // steps, t.name: number % steps},
             within={b.name: (0, b.size), i.name: (self.oldest, i + 1), t.name: (0, t.size)},
         )
+        return stop_gradient(then)
 
 
 def replayed_return(
