@@ -13,6 +13,7 @@ SOURCE = Path(__file__).parent.parent / "src"
 # from the ground up, each of which may import those before it; files beside them import all.
 FLOORS: Mapping[str, tuple[str, ...]] = {
     "pdg": (),
+    "export": ("pdg",),
     "machine": ("pdg", "runtime"),
     "provenance": ("pdg",),
     "report": ("pdg",),
@@ -24,6 +25,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     "codegen": ("pdg", "machine"),
     "compiler": (
         *("pdg", "machine", "provenance", "report", "runtime", "language", "rewrite", "codegen"),
+        "export",
     ),
     "rl": ("pdg", "provenance", "language", "optim", "nn", "compiler"),
     "certificate": ("pdg", "machine", "provenance", "runtime", "rewrite", "codegen", "compiler"),
@@ -32,7 +34,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     ),
     "calibration": ("pdg", "machine", "runtime", "language", "codegen", "compiler"),
     "cli": (
-        *("pdg", "machine", "report", "runtime", "language", "rewrite", "compiler", "rl"),
+        *("pdg", "machine", "report", "runtime", "language", "rewrite", "compiler", "nn", "rl"),
         *("certificate", "inspection", "calibration"),
     ),
 }

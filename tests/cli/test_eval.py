@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from ostinato import nn
 from ostinato.cli.app import app
 from ostinato.pdg.errors import CheckpointError, OptionError
 from tests.cli.test_train import asked
@@ -83,3 +86,32 @@ def test_a_run_of_a_file_needs_a_policy_checkpoints_and_the_name_of_its_environm
         asked("eval", bare)
     with pytest.raises(OptionError, match=r"does not say what its policy is.\n  Return rl.Train"):
         asked("eval", other)
+
+
+def test_the_weights_of_a_run_are_those_of_pytorchs_sequential(run: Path) -> None:
+    shown = asked("export", run, run / "weights.safetensors")
+    found = nn.load_weights(run / "weights.safetensors")
+    assert {name: array.shape for name, array in found.items()} == {
+        "body.0.weight": (8, 4), "body.0.bias": (8,), "body.2.weight": (2, 8), "body.2.bias": (2,),
+    }  # fmt: skip
+    assert "4 weights of 58 numbers after 10 iterations" in shown
+
+
+def test_a_policy_of_a_run_is_a_model_of_onnx(run: Path) -> None:
+    runtime: Any = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    pytest.importorskip("onnx", reason="ONNX is not installed")
+    asked("export", run, run / "policy.onnx")
+    session = runtime.InferenceSession(run / "policy.onnx", providers=["CPUExecutionProvider"])
+    (action,) = session.run(["action"], {"observation": np.zeros((3, 4), np.float32)})
+    assert action.dtype == np.int32 and action.shape == (3,)
+
+
+def test_what_cannot_be_exported_is_said(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="is neither a .onnx nor a .safetensors file"):
+        asked("export", run, "policy.pt")
+    asked("train", *A2C, "--steps", "64", "--seeds", "3", "--out", tmp_path)
+    with pytest.raises(OptionError, match="has 3 trainings.*\n.*--training 0, to 2"):
+        asked("export", tmp_path, tmp_path / "w.safetensors")
+    asked("export", tmp_path, tmp_path / "w.safetensors", "--training", "2")
+    with pytest.raises(OptionError, match="There is no training 3"):
+        asked("export", tmp_path, tmp_path / "w.safetensors", "--training", "3")

@@ -52,6 +52,10 @@ Algorithm = Annotated[str, typer.Argument(help="A function of ostinato.rl: ppo, 
 Environment = Annotated[str, typer.Argument(help="As in Gymnasium: CartPole-v1, ...")]
 Steps = Annotated[int | None, typer.Option(metavar="N", help="Environment steps of each training.")]
 Seeds = Annotated[int, typer.Option(min=1, help="So many trainings at once, of other draws.")]
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="The directory of a run.")]
+Played = Annotated[
+    str | None, typer.Option("--environment", metavar="NAME", help="Default: that of the run.")
+]
 Out = Annotated[Path | None, typer.Option(help="Run directory.")]
 Progress = Annotated[bool, typer.Option(help="Show the live progress line.")]
 TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard events.")]
@@ -171,15 +175,13 @@ def sweep(
 
 @app.command("eval")
 def evaluate(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The directory of a run.")],
+    run: Run,
     episodes: Annotated[int, typer.Option(min=1, metavar="N", help="Of each training.")] = 100,
     sample: Annotated[
         bool, typer.Option("--sample", help="Draw actions instead of taking the best.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random draw.")] = 0,
-    environment: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Play in this one; default: the run's.")
-    ] = None,
+    environment: Played = None,
     max_steps: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Leave an episode then; default: after 100,000."),
@@ -207,6 +209,28 @@ def evaluate(
         record=record,
     )
     raise typer.Exit(command.evaluate(options, json, console_beside(json)))
+
+
+@app.command()
+def export(
+    run: Run,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="policy.onnx, or weights.safetensors.")
+    ],
+    environment: Played = None,
+    training: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Which of several trainings, from 0.")
+    ] = None,
+) -> None:
+    """Write the policy of a run's checkpoint for others: as ONNX, or its weights for PyTorch.
+
+    What it takes of a run is what `ostinato eval` does.
+    """
+    from rich.console import Console
+
+    from ostinato.cli import exporting as command
+
+    raise typer.Exit(command.export(run, file, environment, training, Console()))
 
 
 @app.command()

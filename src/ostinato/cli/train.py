@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -44,9 +44,14 @@ class TrainOptions:
 def algorithms() -> dict[str, Algorithm]:
     """Return the functions of `ostinato.rl` that return a training, by name."""
     public = {name: getattr(rl, name) for name in rl.__all__}
-    functions = {name: made for name, made in public.items() if hasattr(made, "__wrapped__")}
-    made = {n: str(f.__annotations__.get("return")).split(".")[-1] for n, f in functions.items()}
-    return {n: f for n, f in functions.items() if made[n] == rl.Training.__name__}
+    functions = {name: made for name, made in public.items() if _says_training(made)}
+    return {n: f for n, f in functions.items() if get_type_hints(f).get("return") is rl.Training}
+
+
+def _says_training(made: object) -> bool:
+    """Whether a return is annotated by that name; other annotations may need other packages."""
+    known: dict[str, object] = getattr(made, "__annotations__", {})
+    return str(known.get("return", "")).endswith("Training")
 
 
 def train(options: TrainOptions, run: RunOptions, every: int | None, console: Console) -> int:

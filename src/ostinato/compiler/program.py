@@ -196,6 +196,22 @@ class Program:
                 raise ArgumentError(fact, remedy, place()) from None
         return text
 
+    def to_onnx(self, path: str | Path, weights: Mapping[str, object] | None = None) -> None:
+        """Write a program of one step as a model of ONNX.
+
+        Inputs among the ``weights`` have these values in the file. A dimension, such as that of the
+        rows of a batch, is a leading axis of any size.
+
+        Errors: OptionError without the package onnx; ArgumentError for a program with recurrences,
+        draws, or an operator that ONNX does not have.
+        """
+        from ostinato.export.onnx_graph import write_onnx
+
+        try:
+            write_onnx(self.pdg, path, weights or {})
+        except OstinatoError as error:
+            raise error.at(place()) from None
+
     def __str__(self) -> str:
         from ostinato.report.drawing.mathematics import equations
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
 from ostinato.compiler.program import Program
+from ostinato.language.dims import dims
 from ostinato.language.kinds import Natural
 from ostinato.language.record import Record
 from ostinato.language.recurrent import input
@@ -72,3 +74,27 @@ class Player:
         found = self._run(seen=seen, seed=self._seed, **self._arguments, **self._memory)
         self._memory = {name: found[f"after_{name[7:]}"] for name in self._memory}
         return found["action"]
+
+
+def export_onnx(
+    path: str | Path, env: Env[Actions], policy: Module, weights: Mapping[str, object]
+) -> None:
+    """Write the best actions of a policy as a model of ONNX, with its weights.
+
+    Its inputs are `observation`, rows of what the environment shows, and of a policy with a memory
+    also that: `memory_NAME`, zeros before an episode. The outputs are `action` and the memory
+    after it, `after_NAME`.
+
+    Errors: OptionError without the package onnx; ArgumentError for weights that do not fit, and for
+    a policy with an operator that ONNX does not have.
+    """
+    row = dims("row")
+    acting, nothing = policy.as_inputs(), remembered(policy)
+    memory = {n: input(f"memory_{n}", x.shape, x.dtype, row) for n, x in nothing.fields.items()}
+    seen = input("observation", env.observation_shape, over=row).reshape((observed(env),))
+    found, after = chosen(acting, seen, Record(**memory), greedy=True)
+    program = Program(
+        action=allowed(env, found), **{f"after_{name}": x for name, x in after.fields.items()}
+    )
+    known = policy.arguments(weights)
+    program.to_onnx(path, {name: known[name] for name in program.inputs if name in known})
