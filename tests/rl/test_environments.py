@@ -22,6 +22,10 @@ ENVIRONMENTS: dict[str, Callable[[], rl.Env[rl.Actions]]] = {
     **{"sticky": lambda: rl.Sticky(rl.Breakout(), 0.3), "chain": lambda: rl.MemoryChain(3)},
     **{
         "masked": lambda: rl.PartiallyObserved(rl.CartPole(), [2, 0]),
+        "in time": lambda: rl.TimeLimit(rl.Pendulum(), 4),
+        "frames": lambda: rl.FrameStack(rl.Catch(), 3),
+        "channels first": lambda: rl.ChannelsFirst(rl.Breakout()),
+        "lander": rl.Lander,
         "bandit": lambda: rl.Bandit([1.0, 2.0]),
     },
 }

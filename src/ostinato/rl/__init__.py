@@ -35,6 +35,7 @@ from ostinato.rl.environments.catch import Catch
 from ostinato.rl.environments.environment import Actions, Box, Discrete, Env
 from ostinato.rl.environments.freeway import Freeway
 from ostinato.rl.environments.grid_worlds import CliffWalking, FrozenLake, Taxi
+from ostinato.rl.environments.lander import Lander
 from ostinato.rl.environments.mountain_car import MountainCar, MountainCarContinuous
 from ostinato.rl.environments.partially_observed import PartiallyObserved
 from ostinato.rl.environments.pendulum import Pendulum
@@ -42,6 +43,7 @@ from ostinato.rl.environments.small import Bandit, MemoryChain
 from ostinato.rl.environments.space_invaders import SpaceInvaders
 from ostinato.rl.environments.sticky import Sticky
 from ostinato.rl.environments.tabular import Tabular, Transitions
+from ostinato.rl.environments.wrapper import ChannelsFirst, FrameStack, TimeLimit, Wrapper
 from ostinato.rl.evaluation import Episodes, evaluate, filmed, learnt, recorded
 from ostinato.rl.gymnasium.played_outside import Gymnasium
 from ostinato.rl.gymnasium.to_gymnasium import to_gymnasium, to_gymnasium_vector
@@ -78,6 +80,7 @@ __all__ = [
     "CartPole",
     "Catch",
     "Categorical",
+    "ChannelsFirst",
     "CliffWalking",
     "Critic",
     "DeterministicActor",
@@ -85,11 +88,13 @@ __all__ = [
     "Distribution",
     "Env",
     "Episodes",
+    "FrameStack",
     "Freeway",
     "FrozenLake",
     "Gymnasium",
     "PartiallyObserved",
     "Greedy",
+    "Lander",
     "MemoryChain",
     "Moments",
     "MountainCar",
@@ -109,8 +114,10 @@ __all__ = [
     "Sticky",
     "Tabular",
     "Taxi",
+    "TimeLimit",
     "Training",
     "Transitions",
+    "Wrapper",
     "a2c",
     "across",
     "allowed",

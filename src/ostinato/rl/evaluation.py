@@ -180,9 +180,13 @@ def recorded(
     sizes = {"EPISODE": 1, "STEP": max_steps, "seed": seed}
     found = _run(Program(**shown, lengths=length(t)), {**policy.arguments(weights), **sizes})
     first = (0,) * (len(games.over) - 1)  # of several trainings too
-    count, names = int(found["lengths"][first]), [*games.state.fields]
-    steps = [{name: found[f"before_{name}"][first][k] for name in names} for k in range(count)]
-    return [*steps, {name: found[f"after_{name}"][first][count - 1] for name in names}]
+    count, kinds = int(found["lengths"][first]), {n: x.dtype for n, x in after.fields.items()}
+
+    def at(when: str, k: int) -> dict[str, Array]:
+        """A step, in the types of the state: behind its end a truth is filled with a 0."""
+        return {n: found[f"{when}_{n}"][first][k].astype(kind) for n, kind in kinds.items()}
+
+    return [*(at("before", k) for k in range(count)), at("after", count - 1)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,16 +20,17 @@ from ostinato.rl.environments.acrobot import Acrobot
 from ostinato.rl.environments.cartpole import CartPole
 from ostinato.rl.environments.environment import Actions, Env
 from ostinato.rl.environments.grid_worlds import CliffWalking, FrozenLake, Taxi
+from ostinato.rl.environments.lander import Lander
 from ostinato.rl.environments.mountain_car import MountainCar, MountainCarContinuous
-from ostinato.rl.environments.partially_observed import PartiallyObserved
 from ostinato.rl.environments.pendulum import Pendulum
-from ostinato.rl.environments.sticky import Sticky
+from ostinato.rl.environments.wrapper import Wrapper
 
 State = Mapping[str, Array]
 BY_STATE: Mapping[type, Callable[[State], Picture]] = {
     Acrobot: mechanical.acrobot,
     CartPole: mechanical.cart_pole,
     CliffWalking: squares.cliff,
+    Lander: mechanical.lander,
     MountainCar: mechanical.mountain_car,
     MountainCarContinuous: mechanical.mountain_car,
     Pendulum: mechanical.pendulum,
@@ -56,7 +57,7 @@ def frames(env: Env[Actions], states: Sequence[State]) -> list[Picture]:
     >>> rl.frames(rl.Pendulum(), [{"angle": np.array(0.5)}])[0].shape
     (200, 200, 3)
     """
-    while isinstance(env, Sticky | PartiallyObserved):
+    while isinstance(env, Wrapper):
         env = env.env
     if isinstance(env, Draws):
         return [env.draw(state) for state in states]

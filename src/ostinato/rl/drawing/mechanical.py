@@ -60,3 +60,23 @@ def mountain_car(state: State) -> Picture:
     canvas.line([(0.5, height(0.5)), (0.5, height(0.5) + 0.12)], GREEN, 3)
     canvas.disc((x, height(x) + 0.04), 0.035, RED)
     return canvas.picture
+
+
+def lander(state: State) -> Picture:
+    """A body on two legs above a pad between flags."""
+    x, y, _, _, angle, _ = map(float, state["motion"])
+
+    def at(across: float, up: float) -> Point:
+        """A point of the body, whose feet are 0.6 below its centre."""
+        turned = across * cos(angle) - up * sin(angle), across * sin(angle) + up * cos(angle)
+        return x + turned[0], y + 0.6 + turned[1]
+
+    canvas = Canvas(360, 260, (-10.0, -1.0), (10.0, 13.0))
+    canvas.box((-10.0, -1.0), (10.0, 0.0), GRAY)
+    for flag in (-2.0, 2.0):
+        canvas.line([(flag, 0.0), (flag, 0.9)], GREEN, 2)
+    for side, touches in zip((-1.0, 1.0), state["legs"], strict=True):
+        colour = GREEN if touches else BLUE
+        canvas.line([at(side * 0.45, -0.2), at(side * 0.667, -0.6)], colour, 3)
+    canvas.polygon([at(-0.57, -0.33), at(0.57, -0.33), at(0.47, 0.57), at(-0.47, 0.57)], ORANGE)
+    return canvas.picture

@@ -16,6 +16,7 @@ from ostinato.rl.environments.catch import Catch
 from ostinato.rl.environments.environment import Actions, Discrete, Env
 from ostinato.rl.environments.freeway import Freeway
 from ostinato.rl.environments.grid_worlds import CliffWalking, FrozenLake, Taxi
+from ostinato.rl.environments.lander import Lander
 from ostinato.rl.environments.mountain_car import MountainCar, MountainCarContinuous
 from ostinato.rl.environments.partially_observed import PartiallyObserved
 from ostinato.rl.environments.pendulum import Pendulum
@@ -42,6 +43,7 @@ MAKERS: Mapping[str, Callable[[], Env[Actions]]] = {
     "CliffWalking-v1": CliffWalking,
     "FrozenLake-v1": FrozenLake,
     "FrozenLake8x8-v1": partial(FrozenLake, 8),
+    "Lander": Lander,
     "MountainCar-v0": MountainCar,
     "MountainCarContinuous-v0": MountainCarContinuous,
     "Pendulum-v1": Pendulum,

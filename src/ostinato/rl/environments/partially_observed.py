@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic
 
 from ostinato.language.functions.basic import stack
 from ostinato.language.kinds import Natural
 from ostinato.language.record import Record
-from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.errors import ArgumentError
 from ostinato.provenance.place import place
-from ostinato.rl.environments.environment import A_co, Env, restarted
+from ostinato.rl.environments.environment import A_co, Env
+from ostinato.rl.environments.wrapper import Wrapper
 
 
-class PartiallyObserved(Generic[A_co]):
+class PartiallyObserved(Wrapper[A_co]):
     """An environment whose agent sees some of the numbers of an observation.
 
     ``rl.PartiallyObserved(rl.CartPole(), [0, 2])`` shows no speeds: it takes an agent that
@@ -39,27 +38,11 @@ class PartiallyObserved(Generic[A_co]):
         if not seen or max(seen) >= shape[0]:
             fact = f"the numbers {list(seen)} of an observation of {shape[0]}"
             raise ArgumentError(fact, f"Number them from 0 to {shape[0] - 1}.", place())
-        self.env, self.seen = env, tuple(seen)
-        self.actions = env.actions
+        super().__init__(env)
+        self.seen = tuple(seen)
         self.observation_shape = (len(self.seen),)
-
-    @property
-    def state(self) -> Record:
-        return self.env.state
-
-    def reset(self, over: Over) -> Record:
-        """Return first states of the environment."""
-        return self.env.reset(over)
-
-    def restart(self, following: Record, over: Over) -> Record:
-        """Return first states for where episodes ended."""
-        return restarted(self.env, following, over)
 
     def observe(self, state: Record) -> Tensor:
         """Return the numbers that are seen."""
         whole = self.env.observe(state)
         return stack([whole[..., number] for number in self.seen], -1)
-
-    def step(self, state: Record, action: Tensor) -> tuple[Record, Tensor, Tensor, Tensor]:
-        """Return what the environment does."""
-        return self.env.step(state, action)

@@ -8,10 +8,11 @@ from ostinato.language.kinds import Probability
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor
-from ostinato.rl.environments.environment import Discrete, Env, at_each, points, restarted
+from ostinato.rl.environments.environment import Discrete, Env, at_each, points
+from ostinato.rl.environments.wrapper import Wrapper
 
 
-class Sticky:
+class Sticky(Wrapper[Discrete]):
     """An environment with sticky actions: with a probability an agent does the same as before.
 
     The state is that of the environment and the ``last`` action, 0 when an episode begins.
@@ -29,25 +30,16 @@ class Sticky:
     """
 
     def __init__(self, env: Env[Discrete], probability: Tensor | Probability = 0.1) -> None:
-        self.env, self.probability = env, probability
-        self.actions, self.observation_shape = env.actions, env.observation_shape
+        super().__init__(env)
+        self.probability = probability
 
     @property
     def state(self) -> Record:
         return Record(**self.env.state.fields, last=zeros((), "int32"))
 
-    def reset(self, over: Over) -> Record:
-        """Return first states of the environment."""
-        return Record(**self.env.reset(over).fields, last=at_each(0, over))
-
-    def restart(self, following: Record, over: Over) -> Record:
-        """Return first states for where episodes ended."""
-        begun = restarted(self.env, following, over)
-        return Record(**begun.fields, last=at_each(0, over))
-
-    def observe(self, state: Record) -> Tensor:
-        """Return what the environment shows."""
-        return self.env.observe(state)
+    def begun(self, first: Record, over: Over) -> Record:
+        """Return first states, before which the action was 0."""
+        return Record(**first.fields, last=at_each(0, over))
 
     def step(self, state: Record, action: Tensor) -> tuple[Record, Tensor, Tensor, Tensor]:
         """Return what the environment does at the action, or at the last one."""

@@ -1,0 +1,145 @@
+"""Environments made of another one: less time, several frames, other axes."""
+
+from __future__ import annotations
+
+from typing import Generic
+
+from ostinato.language.functions.basic import concatenate, expand_dims, stack, transpose, zeros
+from ostinato.language.kinds import Count
+from ostinato.language.record import Record
+from ostinato.language.recurrent import Over
+from ostinato.language.tensor import Tensor
+from ostinato.pdg.errors import ArgumentError
+from ostinato.provenance.place import place
+from ostinato.rl.environments.environment import A_co, Env, at_each, restarted
+
+
+class Wrapper(Generic[A_co]):
+    """An environment that is another one until a method says otherwise.
+
+    What it remembers besides stands in the same record: ``begun`` adds it to first states.
+    """
+
+    def __init__(self, env: Env[A_co]) -> None:
+        self.env, self.actions = env, env.actions
+        self.observation_shape = env.observation_shape
+
+    @property
+    def state(self) -> Record:
+        return self.env.state
+
+    def begun(self, first: Record, over: Over) -> Record:
+        """Return first states of the environment with what is remembered besides."""
+        return first
+
+    def reset(self, over: Over) -> Record:
+        """Return first states."""
+        return self.begun(self.env.reset(over), over)
+
+    def restart(self, following: Record, over: Over) -> Record:
+        """Return first states for where episodes ended."""
+        return self.begun(restarted(self.env, following, over), over)
+
+    def observe(self, state: Record) -> Tensor:
+        """Return what the environment shows."""
+        return self.env.observe(state)
+
+    def step(self, state: Record, action: Tensor) -> tuple[Record, Tensor, Tensor, Tensor]:
+        """Return what the environment does."""
+        return self.env.step(state, action)
+
+
+class TimeLimit(Wrapper[A_co]):
+    """An environment whose episodes are cut after so many steps.
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> b, i, t = ot.dims("b i t")
+    >>> env = rl.TimeLimit(rl.Breakout(), 3)
+    >>> games = rl.rollout(env, lambda seen: ot.constant(0), (b, i, t))
+    >>> ot.Program(cut=games.truncated).interpret(B=1, I=1, T=6)["cut"].astype(int).tolist()
+    [[[0, 0, 1, 0, 0, 1]]]
+    """
+
+    def __init__(self, env: Env[A_co], steps: Count) -> None:
+        super().__init__(env)
+        self._most = steps
+
+    @property
+    def state(self) -> Record:
+        return Record(**self.env.state.fields, played=zeros((), "int32"))
+
+    def begun(self, first: Record, over: Over) -> Record:
+        """Return first states, of which no step is played."""
+        return Record(**first.fields, played=at_each(0, over))
+
+    def step(self, state: Record, action: Tensor) -> tuple[Record, Tensor, Tensor, Tensor]:
+        """Return what the environment does, which is cut after the last step."""
+        following, reward, terminated, truncated = self.env.step(state, action)
+        played = state.played + 1
+        after = Record(**following.fields, played=played)
+        return after, reward, terminated, truncated | (played >= self._most)
+
+
+class FrameStack(Wrapper[A_co]):
+    """An environment that shows what was seen last, ``count`` times, the newest last.
+
+    Shapes: what the environment shows, (...) -> (count, ...). At first all are the same.
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> env = rl.FrameStack(rl.Pendulum(), 4)
+    >>> env.observe(env.reset(over=ot.dims("b")))
+    <float32[4, 3] over (b)>
+    """
+
+    def __init__(self, env: Env[A_co], count: Count) -> None:
+        super().__init__(env)
+        self.observation_shape = (count, *env.observation_shape)
+
+    @property
+    def state(self) -> Record:
+        return Record(**self.env.state.fields, frames=zeros(self.observation_shape))
+
+    def begun(self, first: Record, over: Over) -> Record:
+        """Return first states, all of whose frames are the same."""
+        seen = self.env.observe(first)
+        return Record(**first.fields, frames=stack([seen] * self.observation_shape[0]))
+
+    def observe(self, state: Record) -> Tensor:
+        """Return the frames."""
+        return state.frames
+
+    def step(self, state: Record, action: Tensor) -> tuple[Record, Tensor, Tensor, Tensor]:
+        """Return what the environment does, with one frame more and the oldest left out."""
+        following, *results = self.env.step(state, action)
+        reward, terminated, truncated = results
+        newest = expand_dims(self.env.observe(following), 0)
+        rest = (slice(None),) * (newest.ndim - 1)
+        frames = concatenate([state.frames[(..., slice(1, None), *rest)], newest])
+        return Record(**following.fields, frames=frames), reward, terminated, truncated
+
+
+class ChannelsFirst(Wrapper[A_co]):
+    """An environment whose boards (h, w, c) are seen as (c, h, w), as `nn.Conv` takes them.
+
+    Errors: ArgumentError for an environment that shows something else.
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> env = rl.ChannelsFirst(rl.Breakout())
+    >>> env.observe(env.reset(over=ot.dims("b")))
+    <float32[4, 10, 10] over (b)>
+    """
+
+    def __init__(self, env: Env[A_co]) -> None:
+        super().__init__(env)
+        if len(env.observation_shape) != 3:
+            fact = f"an environment that shows {' x '.join(map(str, env.observation_shape))}"
+            raise ArgumentError(fact, "Give one that shows boards of h x w x c.", place())
+        height, width, layers = env.observation_shape
+        self.observation_shape = (layers, height, width)
+
+    def observe(self, state: Record) -> Tensor:
+        """Return the layers, each a board."""
+        return transpose(self.env.observe(state), (2, 0, 1))
