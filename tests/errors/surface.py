@@ -129,6 +129,14 @@ def optimizer(name: str) -> Callable[[World], object]:
     return lambda s: getattr(optim, name)(0.1)
 
 
+@cache
+def outside() -> rl.Gymnasium:
+    """An environment of Gymnasium whose games began."""
+    env = rl.Gymnasium("CartPole-v1")
+    env.reset(over=ot.dims("b"))
+    return env
+
+
 ENVIRONMENTS: dict[str, Callable[[], rl.Env[rl.Actions]]] = {
     **{"Acrobot": rl.Acrobot, "CartPole": rl.CartPole, "Catch": rl.Catch, "Pendulum": rl.Pendulum},
     **{"CliffWalking": rl.CliffWalking, "FrozenLake": rl.FrozenLake, "Taxi": rl.Taxi},
@@ -139,8 +147,16 @@ ENVIRONMENTS: dict[str, Callable[[], rl.Env[rl.Actions]]] = {
     **{
         "Bandit": lambda: rl.Bandit([1.0]),
         "PartiallyObserved": lambda: rl.PartiallyObserved(rl.CartPole(), [1]),
+        "Wrapper": lambda: rl.Wrapper(rl.CartPole()),
+        "TimeLimit": lambda: rl.TimeLimit(rl.CartPole(), 3),
+        "FrameStack": lambda: rl.FrameStack(rl.CartPole(), 3),
+        "ChannelsFirst": lambda: rl.ChannelsFirst(rl.Breakout()),
+        "Gymnasium": lambda: outside(),
+        "Lander": rl.Lander,
     },
 }
+
+
 PLAYED = ("observe", "step")
 REAL = ("MountainCarContinuous", "Pendulum")  # their actions
 
@@ -323,7 +339,55 @@ OF_ALGORITHMS: dict[str, Callable[[World], object]] = {
     **{f"{name}.observation": lambda s: ot.zeros(4) for name in OBSERVED},
     **{f"Rollout.{name}": part_of_moved(name) for name in rl.Rollout.__slots__},
 }
-GIVEN = {**OF_LANGUAGE, **OF_ALGORITHMS}
+
+
+@cache
+def actor() -> rl.Actor:
+    return rl.Actor(rl.CartPole(), (3,), ot.carried(ot.dims("i")))
+
+
+def weights(module: nn.Module) -> dict[str, object]:
+    return {w.name: w.array(np.ones(w.tensor.shape, np.float32)) for w in module.weights()}
+
+
+PLAYING = ("rl.evaluate", "rl.filmed", "rl.recorded", "rl.export_onnx", "Player")
+OF_EVALUATION: dict[str, Callable[[World], object]] = {
+    **{f"{name}.policy": lambda s: actor() for name in PLAYING},
+    **{f"{name}.weights": lambda s: weights(actor()) for name in PLAYING},
+    "Wrapper.begun.first": state("CartPole"),
+    "TimeLimit.begun.first": state("CartPole"),
+    "FrameStack.begun.first": state("CartPole"),
+    "Sticky.begun.first": state("Catch"),
+    "Wrapper.restart.following": state("CartPole"),
+    "Gymnasium.restart.following": state("Gymnasium"),
+    "Gymnasium.name": lambda s: "CartPole-v1",
+    "Gymnasium.settings": lambda s: 7,
+    "Gymnasium.alone.settings": lambda s: 7,
+    "ChannelsFirst.env": lambda s: rl.Breakout(),
+    "Player.__call__.observation": lambda s: np.zeros(4),
+    "rl.learnt.training": lambda s: rl.a2c(rl.CartPole(), games=1, steps=2, iterations=2),
+    "rl.learnt.changes": lambda s: 1,
+    "rl.frames.states": lambda s: [{"motion": np.zeros(4)}],
+    "pictures": lambda s: [np.zeros((2, 2, 3), np.uint8)],
+    "rl.write_gif.path": lambda s: "film.gif",
+    "rl.export_onnx.path": lambda s: "no/such/policy.onnx",
+    "Program.to_onnx.path": lambda s: "no/such/program.onnx",
+    "save_weights.path": lambda s: "w.safetensors",
+    "load_weights.path": lambda s: "none.safetensors",
+    "save_weights.weights": lambda s: {"w": np.ones(2)},
+    "Module.arguments.weights": lambda s: weights(nn.Linear(3, 2)),
+    "Module.with_weights.weights": lambda s: weights(nn.Linear(3, 2)),
+    "returns": lambda s: np.ones(2),
+    "lengths": lambda s: np.ones(2, np.int64),
+    "ended": lambda s: np.ones(2, np.bool_),
+}
+GIVEN = {**OF_LANGUAGE, **OF_ALGORITHMS, **OF_EVALUATION}
+
+
+@cache
+def player() -> rl.Player:
+    return rl.Player(rl.CartPole(), actor(), weights(actor()))
+
 
 # An object of each class with public methods; subclasses inherit those of their bases.
 OBJECTS: dict[str, Callable[[World], object]] = {
@@ -349,6 +413,7 @@ OBJECTS: dict[str, Callable[[World], object]] = {
     "Embedding": lambda s: nn.Embedding(5, 3),
     "GRU": lambda s: nn.GRU(3, 2),
     "GRUCell": lambda s: nn.GRUCell(3, 3),
+    "_Gated": lambda s: nn.GRUCell(3, 3),
     "AtPoint": lambda s: s.t + 1,
     "LSTM": lambda s: nn.LSTM(3, 2),
     "LSTMCell": lambda s: nn.LSTMCell(3, 3),
@@ -357,6 +422,7 @@ OBJECTS: dict[str, Callable[[World], object]] = {
     "MLP": lambda s: nn.MLP(3, (4,), 2),
     "Module": lambda s: nn.Linear(3, 2, s.i),
     "Optimizer": lambda s: optim.SGD(0.1),
+    "Player": lambda s: player(),
     "Program": lambda s: ot.Program(y=ot.input("x")),
     "RMSNorm": lambda s: nn.RMSNorm(3),
     "Record": lambda s: s.record,
@@ -375,6 +441,9 @@ OBJECTS: dict[str, Callable[[World], object]] = {
 FURTHER = {
     "Experiment.train.changes": "T",
     "rl.finished.others": "iteration",
+    "rl.learnt.changes": "I",
+    "Gymnasium.settings": "max_episode_steps",
+    "Gymnasium.alone.settings": "max_episode_steps",
     "Carry.at.positions": "t",
     "Module.at.positions": "i",
     "Program.compile.options": "threads",
@@ -384,7 +453,10 @@ FURTHER = {
 }
 
 # Calls that are refused as they are: for want of a file, or outside of what they are for.
-REFUSED = ("Clipped", "RuleSet.from_file", "load", "point", "save", "verify_certificate")
+REFUSED = (
+    *("Clipped", "RuleSet.from_file", "load", "point", "save", "verify_certificate"),
+    *("load_weights", "rl.export_onnx", "Program.to_onnx"),
+)
 
 # Constructors that only the package calls: what they are refused with says what to call instead.
 MADE = ("Carry", "Condition", "Dimension", "IndexExpression", "Recurrent", "Sample", "Tensor")

@@ -17,7 +17,9 @@ from ostinato.language.stop import length, stop
 from ostinato.language.tensor import Tensor
 from ostinato.nn.module import Module
 from ostinato.pdg.build import order
+from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.functions import Array
+from ostinato.provenance.place import place
 from ostinato.rl.acting import chosen, remembered
 from ostinato.rl.agent import Training
 from ostinato.rl.drawing.canvas import Picture
@@ -70,7 +72,11 @@ def learnt(training: Training, **changes: object) -> dict[str, Array]:
 def _run(program: Program, arguments: Mapping[str, object]) -> dict[str, Array]:
     """The outputs of a program for those arguments that it takes."""
     takes = {*program.inputs, *program.extents, "seed"}
-    return dict(program.compile()(**{name: x for name, x in arguments.items() if name in takes}))
+    given = {name: x for name, x in arguments.items() if name in takes}
+    try:
+        return dict(program.compile()(**given))
+    except OstinatoError as error:
+        raise error.at(place()) from error.__cause__
 
 
 def evaluate(
@@ -122,11 +128,16 @@ def _outside(env: Gymnasium, player: Player, episodes: int, seed: int, most: int
             seen = game.reset(seed=None if k else seed)[0]
             player.forget()
             while lengths[k] < most and not ended[k]:
-                seen, reward, *ends, _ = game.step(env.said(player(seen)))
+                seen, reward, *ends, _ = game.step(_said(env, player(seen)))
                 returns[k] += reward
                 lengths[k] += 1
                 ended[k] = any(ends)
     return Episodes(returns, lengths, np.array(ended))
+
+
+def _said(env: Gymnasium, action: Array) -> object:
+    """One action as Gymnasium has it."""
+    return env.to_theirs(np.asarray(action)[None])[0]
 
 
 def filmed(
@@ -152,7 +163,7 @@ def filmed(
         seen, ended = game.reset(seed=seed)[0], False
         pictures.append(game.render())
         while len(pictures) <= max_steps and not ended:
-            seen, _, *ends, _ = game.step(env.said(player(seen)))
+            seen, _, *ends, _ = game.step(_said(env, player(seen)))
             pictures.append(game.render())
             ended = any(ends)
     return pictures

@@ -12,8 +12,11 @@ from ostinato.language.dims import dims
 from ostinato.language.kinds import Natural
 from ostinato.language.record import Record
 from ostinato.language.recurrent import input
+from ostinato.language.shown import shown
 from ostinato.nn.module import Module
+from ostinato.pdg.errors import ArgumentError
 from ostinato.pdg.functions import Array
+from ostinato.provenance.place import place
 from ostinato.rl.acting import chosen, remembered
 from ostinato.rl.environments.environment import Actions, Env
 from ostinato.rl.rollout import allowed, observed
@@ -69,7 +72,11 @@ class Player:
 
     def __call__(self, observation: object) -> Array:
         """Return the action for what is seen."""
-        seen = np.asarray(observation, np.float32).reshape(self._shape)
+        try:
+            seen = np.asarray(observation, np.float32).reshape(self._shape)
+        except (TypeError, ValueError, OverflowError):
+            fact, size = f"an agent sees {shown(observation)}", self._shape[0]
+            raise ArgumentError(fact, f"Give it an array of {size} numbers.", place()) from None
         self._seed += self._draws
         found = self._run(seen=seen, seed=self._seed, **self._arguments, **self._memory)
         self._memory = {name: found[f"after_{name[7:]}"] for name in self._memory}

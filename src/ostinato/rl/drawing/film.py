@@ -14,6 +14,7 @@ from ostinato.language.record import Record
 from ostinato.language.recurrent import input
 from ostinato.pdg.errors import ArgumentError, OptionError
 from ostinato.pdg.functions import Array
+from ostinato.provenance.place import place
 from ostinato.rl.drawing import mechanical, squares
 from ostinato.rl.drawing.canvas import Picture, pillow
 from ostinato.rl.environments.acrobot import Acrobot
@@ -26,6 +27,7 @@ from ostinato.rl.environments.pendulum import Pendulum
 from ostinato.rl.environments.wrapper import Wrapper
 
 State = Mapping[str, Array]
+SLOWEST, FASTEST = 0.1, 100  # pictures per second: a GIF counts hundredths
 BY_STATE: Mapping[type, Callable[[State], Picture]] = {
     Acrobot: mechanical.acrobot,
     CartPole: mechanical.cart_pole,
@@ -85,11 +87,18 @@ def _seen(env: Env[Actions], states: Sequence[State]) -> Array:
 def write_gif(path: str | Path, pictures: Sequence[Picture], per_second: float = 30.0) -> None:
     """Write pictures as a GIF that begins again at its end.
 
-    Errors: OptionError without Pillow, and if the file cannot be written.
+    Errors: OptionError without Pillow, and if the file cannot be written; ArgumentError for what is
+    no picture.
     """
-    image = pillow("Image")
-    made: list[Any] = [image.fromarray(np.asarray(picture)) for picture in pictures]
-    shown = [each.quantize(64) for each in made]
+    image, where = pillow("Image"), place()
+    if not SLOWEST <= per_second <= FASTEST:
+        fact = f"a film of {per_second:g} pictures a second"
+        raise ArgumentError(fact, f"Give from {SLOWEST} to {FASTEST}.", where)
+    arrays = [np.asarray(picture) for picture in pictures]
+    if not arrays or any(a.dtype != np.uint8 or a.shape[2:] != (3,) for a in arrays):
+        fact = "a film is made of something else than pictures" if arrays else "a film of nothing"
+        raise ArgumentError(fact, "Give arrays of (height, width, 3) bytes.", where)
+    shown: list[Any] = [image.fromarray(array).quantize(64) for array in arrays]
     try:
         with Path(path).open("wb") as file:
             shown[0].save(
@@ -98,4 +107,4 @@ def write_gif(path: str | Path, pictures: Sequence[Picture], per_second: float =
             )  # fmt: skip
     except OSError as failure:
         fact = f"`{path}` cannot be written: {failure.strerror}"
-        raise OptionError(fact, "Give the path of a file in a folder that exists.") from None
+        raise OptionError(fact, "Give the path of a file in a folder that exists.", where) from None

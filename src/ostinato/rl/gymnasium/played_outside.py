@@ -66,7 +66,7 @@ class Gymnasium:
     ) -> None:
         self.name = name if isinstance(name, str) else getattr(name, "__name__", "environment")
         self._made = partial(maker, name, settings)
-        one = self._made()()
+        one = self._first()
         shape = one.observation_space.shape
         space = action_space(one.action_space, self.name)
         one.close()
@@ -75,6 +75,19 @@ class Gymnasium:
         self.to_theirs = space.to_theirs
         self._together: tuple[Dimension, ...] = ()
         self._outside = _Outside(self, n, lambda count: games(name, count, mode, settings))
+
+    def _first(self) -> Any:
+        """One game, which tells what is seen and done in all.
+
+        Errors: ArgumentError if it cannot be made.
+        """
+        make = self._made()
+        try:
+            return make()
+        except Exception as failure:
+            fact = f"`{self.name}` cannot be made: {type(failure).__name__}: {failure}"
+            remedy = "Give the name of an environment that is installed, or a function of one."
+            raise ArgumentError(fact, remedy, place()) from failure
 
     def __enter__(self) -> Gymnasium:
         return self
@@ -94,10 +107,6 @@ class Gymnasium:
             yield game
         finally:
             game.close()
-
-    def said(self, action: Array) -> Any:
-        """Return one action as Gymnasium has it."""
-        return self.to_theirs(np.asarray(action)[None])[0]
 
     @property
     def state(self) -> Record:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from ostinato.language.kinds import Count
+from ostinato.pdg.errors import ArgumentError
+from ostinato.provenance.place import place
 from ostinato.rl.environments.environment import Actions, Env
 from ostinato.rl.gymnasium.spaces import package
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from ostinato.rl.gymnasium.adapters import SingleGame, VectorOfGames
 
 Autoreset = Literal["next-step", "same-step", "disabled"]
+MOST = 2**24
 MODES = {"next-step": "NEXT_STEP", "same-step": "SAME_STEP", "disabled": "DISABLED"}
 
 
@@ -45,7 +48,7 @@ def to_gymnasium_vector(
     Games that ended begin again in the next step, in the same one, or by
     ``reset(options={"reset_mask": ...})``, as Gymnasium has these modes.
 
-    Errors: OptionError if Gymnasium is not installed.
+    Errors: OptionError if Gymnasium is not installed; ArgumentError for more than 2**24 games.
 
     >>> import numpy as np
     >>> from ostinato import rl
@@ -54,6 +57,8 @@ def to_gymnasium_vector(
     >>> envs.step(np.array([0, 1, 1]))[1].tolist()
     [1.0, 1.0, 1.0]
     """
+    if n > MOST:
+        raise ArgumentError(f"{n:,} games at once", f"Give at most {MOST:,}.", place())
     vector: Any = package("gymnasium.vector", "gym")
     from ostinato.rl.gymnasium.adapters import VectorOfGames
 
