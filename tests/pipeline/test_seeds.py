@@ -72,3 +72,11 @@ def test_of_many_seeds_each_is_done_by_one_worker() -> None:
     schedule = a2c(ot.dims("k")).compile(hints={"K": 64}).explain().schedule
     kernels = [line.strip() for line in schedule.splitlines() if re.match(r" *k\d+ parallel", line)]
     assert kernels and all("parallel k = 0 .. K-1" in line for line in kernels)
+
+
+@pytest.mark.parametrize("hints", [{"B": 1}, {"B": 4}, {"B": 4, "K": 8}])
+def test_rows_stay_in_tiles_where_they_are_known_to_be_few(hints: dict[str, int]) -> None:
+    sizes = {"B": hints["B"], "T": 16, "I": 200}
+    run = a2c(ot.dims("k")).compile(threads=1, hints=hints)
+    assert "k_o" not in run.explain().schedule
+    assert run.explain(**sizes, K=1).memory.predicted_peak_bytes < 400_000

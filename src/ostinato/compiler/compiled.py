@@ -311,11 +311,10 @@ def compile_program(
 
 
 def _hinted(request: Request, claims: tuple[Claim, ...], hints: Mapping[str, int]) -> Variant:
-    """The same program for further hints."""
+    """The same program for further hints, whatever the number of threads."""
     options = request.options
-    return _made(
-        replace(request, options=replace(options, hints={**options.hints, **hints})), claims
-    )
+    hinted = replace(options, hints={**options.hints, **hints}, by_extents=True)
+    return _made(replace(request, options=hinted), claims)
 
 
 def _made(request: Request, claims: tuple[Claim, ...]) -> Variant:
@@ -370,6 +369,7 @@ def _key(pdg: Pdg, rules: RuleSet | None, options: Options) -> str:
     workers = options.threads or available_cores()
     chosen = "all" if rules is None else spell(tuple(tuple(texts_of(r).values()) for r in rules))
     target = target_of(options.target)
-    about = (chosen, repr(options), str(workers), code_digest(), repr(target), target.digest())
+    asked = chosen, repr(options), str(options.by_extents), str(workers)
+    about = *asked, code_digest(), repr(target), target.digest()
     given = expanded(with_added(pdg, options.passes))
     return fingerprint(pdg, *about, *(() if given is pdg else (fingerprint(given),)))

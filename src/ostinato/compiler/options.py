@@ -70,6 +70,7 @@ class Options:
     storage: str = "float32"  # of values kept for later loops; a half rounds what those read
     without: tuple[str, ...] = ()  # optimisations that are left out, by the names of their passes
     seen: Callable[[str, object], None] | None = field(default=None, compare=False, repr=False)
+    by_extents: bool = field(default=False, repr=False)  # a variant: threads decide nothing in it
 
     @property
     def passes(self) -> Passes:

@@ -290,7 +290,7 @@ def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
         optimized = fitting(forms, Room(options.memory_limit, options.hints, takes))
     elif set(signature(pdg).extents) - options.hints.keys():
         optimized = forms.best()  # a form that is fast at one size only would be a gamble
-    elif "forms" in passes.without:
+    elif options.by_extents or "forms" in passes.without:
         optimized = forms.best()
     else:
         from ostinato.compiler.forms import fastest
@@ -382,10 +382,11 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
     from ostinato.codegen.planning.plan import PlanOptions
     from ostinato.codegen.planning.within_limit import Room, fitted
 
+    target = target_of(options.target)
     workers = options.threads or available_cores()
+    workers = target.usual_workers if options.by_extents else workers
     half = options.storage if options.storage in HALVES else None
     room = Room(options.memory_limit, options.hints, partial(_workers, options=options), half)
-    target = target_of(options.target)
     chosen = PlanOptions(target, options.widths, workers, options.exact, options.passes)
     planned = fitted(system, chosen, room)
     constants: dict[str, Array] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
 
@@ -107,7 +107,8 @@ def _chosen(
     """One lane per statement, a dim that is not known to be short.
 
     Of such it is the one whose rows share the operands of most products, then the one that serves
-    most statements, then the one whose rows lie side by side in memory.
+    most statements, then the one whose rows lie side by side in memory. Points that are much work
+    as they are come last where rows of another dim share operands, few as these may be.
     """
     near, statements = _nearest(system), system.statements
 
@@ -115,13 +116,21 @@ def _chosen(
         hinted = _hinted(dim, system.hints)
         return hinted is not None and hinted < target.tiles.narrowest
 
+    def fills(dim: Dim, names: Iterable[str]) -> bool:
+        own = [statements[name] for name in sorted(names) if dim in lanes[name]]
+        return _fills_vectors(dim, own, target)
+
     chosen: dict[str, Dim | None] = dict.fromkeys(lanes)
     sharing = {name: _sharing(statements[name]) & found for name, found in lanes.items()}
     left = {name for name, found in lanes.items() if found}
     while left:
         votes = Counter(d for name in left for d in lanes[name])
         shares = Counter(d for name in left for d in sharing[name])
-        best = min(votes, key=lambda d: (is_short(d), -shares[d], -votes[d], -near[d], d.serial))
+        apart = {d for d in votes if shares and fills(d, left)}
+        best = min(
+            votes,
+            key=lambda d: (d in apart, is_short(d), -shares[d], -votes[d], -near[d], d.serial),
+        )
         for name in [n for n in left if best in lanes[n]]:
             chosen[name] = best
             left.discard(name)
