@@ -9,6 +9,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.language.tensor import Tensor
+from ostinato.pdg.functions import Array
 
 SIZES = {"B": 70, "T": 40}
 
@@ -160,3 +161,39 @@ def test_a_mask_that_is_needed_at_some_points_ends_the_loops_there() -> None:
     expected = program.interpret(**SIZES, I=7, seed=3)["score"]
     found = program.compile(threads=3)(**SIZES, I=7, seed=3)["score"]
     np.testing.assert_allclose(found, expected, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("effects", ["pure", "ordered"])
+@pytest.mark.parametrize(("over", "wanted"), [("", 5), ("b t", 12), ("all b", 5)])
+def test_no_function_runs_after_the_end(over: str, wanted: int, effects: str) -> None:
+    calls: list[int] = []
+
+    def step(state: Array) -> Array:
+        calls.append(1)
+        return state + 1.0
+
+    b, t = ot.dims("b t")
+    dims = (b, t) if over else (t,)
+    state = ot.recurrent("state", over=dims)
+    following = ot.host(step, state, effects=effects, over=(b,) if over == "all b" else ())
+    assert isinstance(following, Tensor)
+    state[(b, 0) if over else (0,)] = 1.0 * ot.index(b) if over else 0.0
+    state[(b, t + 1) if over else (t + 1,)] = following
+    ot.stop(t, when=following >= 5.0)
+    program = ot.Program(state=state)
+    sizes = {"B": 3, "T": 30} if over else {"T": 30}
+    expected, before = program.interpret(**sizes), len(calls)
+    found = program.compile(threads=2)(**sizes)
+    np.testing.assert_array_equal(found["state"], expected["state"])
+    assert (before, len(calls) - before) == (wanted, wanted)
+
+
+def test_a_loop_of_calls_ends_with_them() -> None:
+    t = ot.dims("t")
+    state = ot.recurrent("state", over=t)
+    following = ot.host(lambda x: x + 1.0, state, effects="ordered")
+    assert isinstance(following, Tensor)
+    state[0] = 0.0
+    state[t + 1] = following
+    ot.stop(t, when=following >= 5.0)
+    assert any("while any of" in head for head in heads(ot.Program(state=state)))

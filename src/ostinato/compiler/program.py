@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from ostinato.compiler.arguments import Signature, least_extents, signature
 from ostinato.compiler.defined_before import once
+from ostinato.compiler.ended_calls import ended
 from ostinato.compiler.remarks import Note, belonging
 from ostinato.compiler.results import Beside, Results
 from ostinato.language.definition import Definition, reachable, serial_of, user_name
@@ -304,13 +305,14 @@ def _collect(
                 op: Op = Rec(names[name])
             case Random(fn, stream):
                 op = Random(fn, numbers[Random][stream])
-            case Host(call, fn, effects):
-                op = Host(numbers[Host][call], fn, effects)
+            case Host(call):
+                op = replace(node.op, call=numbers[Host][call])
             case _:
                 op = node.op
         return intern((op, args, node.domain, node.shape, node.dtype), known[node])
 
-    moved = rebuild(all_, replaced)
+    functions = _functions(found, numbers[Host])
+    moved, functions = ended(rebuild(all_, replaced), functions)
     equations = {
         names[d.name]: Equation(
             moved[d.rec], tuple((cond, moved[right]) for cond, right in d.cases), tuple(d.where)
@@ -324,7 +326,7 @@ def _collect(
     )
     pairs = zip(said, values, strict=True)
     notes = tuple(Note(r.kind, node, r.text, r.where) for r, node in pairs)
-    return _Collected(ordered, _functions(found, numbers[Host]), notes)
+    return _Collected(ordered, functions, notes)
 
 
 def _functions(

@@ -62,13 +62,17 @@ def width(results: Sequence[Result], dtype: Dtype) -> Expr:
 
 @dataclass(frozen=True, eq=False)
 class HostFunction:
-    """A function, its declared results, and the dimensions of which it gets all points at once."""
+    """A function, its declared results, and the dimensions of which it gets all points at once.
+
+    It does not run where one of its last operands, the ``masks``, is false everywhere.
+    """
 
     fn: Callable[..., object]
     name: str
     where: str
     results: tuple[Result, ...]
     over: tuple[Dim, ...]
+    masks: int = 0
 
     @property
     def lead(self) -> tuple[Expr, ...]:
@@ -79,10 +83,14 @@ class HostFunction:
         return len(self.results) != 1
 
     def __call__(self, args: Sequence[Array], point: Mapping[Dim, int], env: Env) -> Array:
-        """Return the results of one call as one array.
+        """Return the results of one call as one array; zeros where it does not run.
 
         Errors: HostError if the function raises, or returns what does not fit.
         """
+        own = len(args) - self.masks
+        if not all(mask.any() for mask in args[own:]):
+            return self._packed(self._zeros(env), env)
+        args = args[:own]
         named = {d.name: k for d, k in point.items()}
         views = [_readonly(a) for a in args]
         try:
@@ -98,6 +106,11 @@ class HostFunction:
         except _Misfit as misfit:
             fact = f"`{self.name}` returned {misfit.found}{_at(named)}"
             raise HostError(fact, f"Return {misfit.wanted}, as declared.", self.where) from None
+
+    def _zeros(self, env: Env) -> object:
+        sizes = (tuple(evaluate(n, env) for n in (*self.lead, *r.shape)) for r in self.results)
+        values = [np.zeros(size, r.dtype) for size, r in zip(sizes, self.results, strict=True)]
+        return values if self.is_packed else values[0]
 
     def _packed(self, returned: object, env: Env) -> Array:
         if not self.results:

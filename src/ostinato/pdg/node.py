@@ -239,12 +239,14 @@ class Host:
 
     The node's domain is where it runs: it stays when operands turn out to depend on less. With
     ``effects`` other than "pure" it is ordered: a `Pdg` has the call before it as first operand
-    (see `ostinato.pdg.effects`). The function itself is no part of the graph.
+    (see `ostinato.pdg.effects`). The function itself is no part of the graph. The last ``masks``
+    operands say whether it runs: where one is false everywhere, the result is 0.
     """
 
     call: int
     fn: str  # its name
     effects: str
+    masks: int = 0
 
 
 Op = (

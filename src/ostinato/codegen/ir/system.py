@@ -175,7 +175,8 @@ class Operand:
 class HostCall:
     """A call of a Python function: its number, and what it takes and gives.
 
-    With ``ordered`` the first load of the clause only says what must have run before.
+    With ``ordered`` the first load of the clause only says what must have run before. The last
+    ``masks`` operands say whether it runs; where one is false everywhere, the result is 0.
     """
 
     number: int
@@ -183,6 +184,7 @@ class HostCall:
     ordered: bool
     operands: tuple[Operand, ...]
     result: Operand
+    masks: int = 0
 
 
 @dataclass(frozen=True)

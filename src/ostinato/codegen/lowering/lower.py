@@ -377,7 +377,12 @@ def host_statement(lowering: Lowering, node: Node) -> Statement:
     ordered = op.effects != PURE
     whole = Frame(positions, frame.domain)
     call = HostCall(
-        op.call, op.fn, ordered, tuple(operands[ordered:]), _operand(node, frame.positions)
+        op.call,
+        op.fn,
+        ordered,
+        tuple(operands[ordered:]),
+        _operand(node, frame.positions),
+        op.masks,
     )
     return Statement(
         lowering.name(node), "host", whole.dims, whole.axes,

@@ -9,7 +9,7 @@ is what has one value wherever the mask is false, such as an output that is 0 be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.ir.system import (
@@ -112,10 +112,8 @@ class _Facts:
     storage: Mapping[str, Storage]
     outputs: frozenset[str]
     readers: dict[str, list[tuple[Statement, Load]]] = field(init=False)
-    shared: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.shared = frozenset(kept.shares for kept in self.storage.values())
         self.readers = {name: [] for name in self.statements}
         for s in self.statements.values():
             for load in (x for _, value in s.clauses for x in loads(value)):
@@ -174,39 +172,57 @@ class _Facts:
         self, run: _Run, mask: Statement, dim: Dim, ends: Sequence[_Run]
     ) -> tuple[tuple[str, Scalar], ...] | None:
         """What is to be written for the steps after the end of a loop; None: it runs them."""
+        own = [self.statements[name] for name in sorted(run.names - {mask.name})]
+        if any(s.kind == "host" and not self._is_left_alone(s, mask) for s in own):
+            return None
+        if not all(self._adds_nothing(s, mask) for s in own if dim in s.reduced):
+            return None
+        unseen = {s.name for s in own if dim not in s.reduced and self._unseen(s, mask, ends)}
         out: list[tuple[str, Scalar]] = []
-        for name in sorted(run.names - {mask.name}):
-            s = self.statements[name]
-            if s.kind == "host":
-                return None
-            if dim in s.reduced:
-                if not self._adds_nothing(s, mask):
+        for s in own:
+            if dim not in s.reduced and s.name not in unseen:
+                value = self._left(s, mask) if self._has_room(run, s, dim, unseen) else None
+                if value is None:
                     return None
-                continue
-            readers = self.readers[name] if name not in self.outputs else None
-            if readers is not None and all(
-                self._is_unseen(s, reader, load, mask, ends) for reader, load in readers
-            ):
-                continue
-            value = self._left(run, s, mask, dim)
-            if value is None:
-                return None
-            out.append((name, value))
+                out.append((s.name, value))
         return tuple(out)
 
-    def _left(self, run: _Run, s: Statement, mask: Statement, dim: Dim) -> Scalar | None:
-        """What a tensor holds at all steps after the end, if its memory is there to hold it."""
-        kept = self.storage.get(s.name)
-        if s.kind != "map" or kept is None or kept.place == "register":
-            return None
-        alone = not kept.shares and s.name not in self.shared
-        kinds = [slot.kind for slot in kept.slots if slot.dim == dim]
-        if not alone or "circular" in kinds or not run.around.issuperset(s.result_dims):
-            return None
-        if not kinds or _varying(s):
+    def _unseen(self, s: Statement, mask: Statement, ends: Sequence[_Run]) -> bool:
+        """Whether nobody meets a value at a step after the end."""
+        readers = self.readers[s.name]
+        seen = (not self._is_unseen(s, reader, load, mask, ends) for reader, load in readers)
+        return s.name not in self.outputs and not any(seen)
+
+    def _left(self, s: Statement, mask: Statement) -> Scalar | None:
+        """What a tensor holds at all steps after the end, if that is one value."""
+        if s.kind not in ("map", "host"):
             return None
         value = self._off(Load(s.name, tuple(map(expr, s.result_dims)), (), s.dtype), mask)
         return None if value is None else _as(value, s.dtype)
+
+    def _has_room(self, run: _Run, s: Statement, dim: Dim, unseen: Container[str]) -> bool:
+        """Whether a loop may write later steps of a tensor where it keeps them.
+
+        The place of one step may be that of others, which nobody looks at after the end.
+        """
+        kept = self.storage.get(s.name)
+        if kept is None or kept.place == "register" or not run.around.issuperset(s.result_dims):
+            return False
+        kinds = [slot.kind for slot in kept.slots if slot.dim == dim]
+        others = {n for n, x in self.storage.items() if x.owner == kept.owner} - {s.name}
+        alone = not others or (kinds == ["one"] and all(n in unseen for n in others))
+        return alone and kinds in (["one"], ["full"]) and not _varying(s)
+
+    def _is_left_alone(self, s: Statement, mask: Statement) -> bool:
+        """Whether a call of Python is not made where the mask is false."""
+        masks = s.host.masks if s.host else 0
+        last = [value.args[-masks:] for _, value in s.clauses if isinstance(value, Call) and masks]
+        return any(
+            x.tensor == mask.name and _is_here(x, mask)
+            for args in last
+            for x in args
+            if isinstance(x, Load)
+        )
 
     def _adds_nothing(self, s: Statement, mask: Statement) -> bool:
         """Whether the terms of a fold are its unit where the mask is false."""
@@ -224,6 +240,8 @@ class _Facts:
                 return False if _is_here(value, mask) else None
             case Load(tensor):
                 s = self.statements[tensor]
+                if s.kind == "host" and _is_here(value, s):
+                    return 0 if self._is_left_alone(s, mask) else None
                 if s.kind != "map" or not _is_here(value, s):
                     return None
                 found = [self._off(v, mask) for _, v in s.clauses]

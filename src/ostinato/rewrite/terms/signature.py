@@ -14,7 +14,7 @@ A term denotes a total function on all integer points to arrays. Operators and t
     part k i a, cut k i a   one index, or a slice, of axis -k
     gather k a b            positions b along axis -k
     along1 f k n a, along2  a function of the whole of axis -k, with n elements there
-    host1 n a, ..., host12  a Python function of operands: leaf n says which; no rule applies
+    host1 n a, ..., host14  a Python function of operands: leaf n says which; no rule applies
     case i a b              a where condition i holds, else b
     at d i a                dimension d replaced by index i
     sl d i a                a new leading axis: d ranges over slice i
@@ -55,7 +55,7 @@ SIGNATURE: dict[str, str] = {
     "gather": "NTT",
     "along1": "SNAT",
     "along2": "SNATT",
-    **{f"host{n}": "N" + n * "T" for n in range(1, 13)},
+    **{f"host{n}": "N" + n * "T" for n in range(1, 15)},
     "case": "ATT",
     "at": "DAT",
     "sl": "DAT",
