@@ -190,8 +190,12 @@ def test_no_function_runs_after_the_end(over: str, wanted: int, effects: str) ->
 
 def test_a_loop_of_calls_ends_with_them() -> None:
     t = ot.dims("t")
+
+    def step(state: Array) -> Array:
+        return state + 1.0
+
     state = ot.recurrent("state", over=t)
-    following = ot.host(lambda x: x + 1.0, state, effects="ordered")
+    following = ot.host(step, state, effects="ordered")
     assert isinstance(following, Tensor)
     state[0] = 0.0
     state[t + 1] = following

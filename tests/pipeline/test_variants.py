@@ -77,8 +77,9 @@ def test_long_extents_and_brief_runs_have_none(
 
 
 def test_hints_and_widths_are_left_as_they_are() -> None:
-    for options in ({"hints": {"B": 64}}, {"widths": {"b": 32}}):
-        run = generation().compile(threads=1, **options)
+    program = generation()
+    hinted = program.compile(threads=1, hints={"B": 64})
+    for run in (hinted, program.compile(threads=1, widths={"b": 32})):
         assert run.explain(B=1, T=T).variant == "" and not run.executable.artifact.short
 
 

@@ -72,13 +72,7 @@ def early_ends(
                 continue
             known = [r for r in runs if is_known(mask.name, r.loop, guards)]
             ends = {r: e for r in known if r.loop not in found and (e := facts.end(r, mask, dim))}
-            while ends:  # loops that end together, until none relies on one that does not
-                fills = {r: facts.fills(r, mask, dim, [*ends]) for r in ends}
-                sound = {r: e for r, e in ends.items() if fills[r] is not None}
-                if len(sound) == len(ends):
-                    break
-                ends = sound
-            found |= {r.loop: replace(e, fills=e.fills + (fills[r] or ())) for r, e in ends.items()}
+            found |= facts.ended(ends, mask, dim)
     return found
 
 
@@ -165,6 +159,19 @@ class _Facts:
                 later: tuple[tuple[str, Scalar], ...] = ((mask.name, False),)
                 return End(mask.name, place + 1, later if kind == "full" else ())
         return None
+
+    def ended(self, ends: Mapping[_Run, End], mask: Statement, dim: Dim) -> dict[Loop, End]:
+        """The loops that end together, when none relies on one that does not."""
+        while True:
+            fills = {run: self.fills(run, mask, dim, [*ends]) for run in ends}
+            sound = {run: end for run, end in ends.items() if fills[run] is not None}
+            if len(sound) == len(ends):
+                break
+            ends = sound
+        return {
+            run.loop: replace(end, fills=end.fills + (fills[run] or ()))
+            for run, end in ends.items()
+        }
 
     # ------------------------------------------------------------ what later steps would do
 

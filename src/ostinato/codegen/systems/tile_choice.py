@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import isqrt
 
 from ostinato.codegen.ir.partial_sums import GROUPED, ROW, TILES
-from ostinato.codegen.ir.system import Statement, System, loads
+from ostinato.codegen.ir.system import Load, Statement, System, loads
 from ostinato.codegen.systems.carried import carried_dims, serial_dims
 from ostinato.codegen.target import Target
 from ostinato.machine.profile import TYPICAL_EXTENT
@@ -80,10 +80,13 @@ def _sharing(s: Statement) -> frozenset[Dim]:
     """The dims whose points share an operand of a product, or add up in it."""
     if s.kind != "matmul":
         return frozenset()
-    operands = [
-        frozenset[Dim]().union(*map(dims_of, x.dims)) for _, v in s.clauses for x in loads(v)
-    ]
-    return frozenset(s.dims) - frozenset.intersection(*operands) | s.reduced & frozenset(s.dims)
+    loaded = [x for _, value in s.clauses for x in loads(value)]
+    own = {d for d in s.dims if any(d not in _dims_of(x) for x in loaded)}
+    return frozenset(own | (s.reduced & {*s.dims}))
+
+
+def _dims_of(load: Load) -> frozenset[Dim]:
+    return frozenset[Dim]().union(*map(dims_of, load.dims))
 
 
 def _lanes(statement: Statement, carried: frozenset[Dim]) -> frozenset[Dim]:
