@@ -201,6 +201,9 @@ def _stand_in(call: int, node: Node) -> Callable[[Sequence[Array], Mapping[Dim, 
         here: dict[Dim | Extent, int] = {**env}
         here.update(point.items())
         shape = tuple(evaluate(size, here) for size in node.shape)
+        own = len(operands) - (node.op.masks if isinstance(node.op, Host) else 0)
+        if not all(mask.any() for mask in operands[own:]):
+            return np.zeros(shape, node.dtype)
         place = call + sum(k * n for k, n in enumerate(point.values(), 1))
         if node.dtype.startswith("float"):
             sums = (np.sum(x.astype("float64")) * k for k, x in enumerate(operands, 1))

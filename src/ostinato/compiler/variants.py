@@ -123,4 +123,5 @@ def short_extents(most: Mapping[str, int], extents: Mapping[str, int]) -> dict[s
     >>> short_extents({"B": 8}, {"B": 3, "T": 2}), short_extents({"B": 8}, {"B": 9})
     ({'B': 4}, {})
     """
-    return {name: power_of_two(extents[name]) for name, at in most.items() if extents[name] <= at}
+    sizes = {name: extents[name] for name in most if name in extents}
+    return {name: power_of_two(n) for name, n in sizes.items() if n <= most[name]}

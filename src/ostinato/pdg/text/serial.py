@@ -125,7 +125,7 @@ def _unnamed(read: Callable[[Plain, str], object]) -> Reading:
 
 _CODECS: dict[str, tuple[object, object]] = {
     **dict.fromkeys(("name", "fn", "effects"), (_plain, _unnamed(text))),
-    **dict.fromkeys(("stream", "call", "rank"), (_plain, _unnamed(natural))),
+    **dict.fromkeys(("stream", "call", "masks", "rank"), (_plain, _unnamed(natural))),
     **dict.fromkeys(("axes", "perm"), (_plain, _unnamed(integers))),
     **dict.fromkeys(("of", "size"), (Spelling.expr, Spelling.read_expr)),
     "axis": (_plain, _unnamed(integer)),
