@@ -53,7 +53,7 @@ NUMBERS = (
 )
 OWN = (
     *(threads.THREAD, threads.THREADS, grid.BLOCK, grid.BLOCKS),
-    *("grid", "launch", "wait", "run", "PHASES", "REPEATS"),
+    *("grid", "lane_row", "launch", "wait", "run", "PHASES", "REPEATS"),
 )
 NAMES = frozenset((*prelude.NAMES, *GIVEN, *OWN, "u64"))
 """What no variable of a program may be called."""

@@ -17,8 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.cuda.rewriting import calls, every, given, named, rewritten, values, within
+from ostinato.codegen.cuda.rows import LANE, Access, Kept, Rows
 from ostinato.codegen.loops.expression import (
     FLOATS,
+    SUFFIX,
     Binary,
     Call,
     Compare,
@@ -51,6 +53,7 @@ from ostinato.codegen.loops.statements import (
     Write,
 )
 
+SUFFIXES: Mapping[str, str] = {"bool": "bool", **{str(k): v for k, v in SUFFIX.items()}}
 THREAD, THREADS = "thread", "threads"
 BARRIER = Do(Call("block_barrier", ()))
 ARENA = "arena"
@@ -92,15 +95,6 @@ def _conflict(a: Touched, b: Touched) -> bool:
 NOTHING = Touched()
 
 
-@dataclass(frozen=True)
-class Access:
-    """What a name that a kernel defines does with which tensor of which type."""
-
-    tensor: str
-    dtype: str
-    is_store: bool
-
-
 def accesses(function: Function) -> dict[str, Access]:
     """The loads and stores of a kernel, by name."""
     found: dict[str, Access] = {}
@@ -128,15 +122,17 @@ class Threads:
         definitions = self.function.definitions
         self.products = {n for d in definitions if d.maker == "matmul" for n in d.names}
         self.rows: Mapping[str, Touched] = {
-            d.names[0]: self._of_row(d) for d in definitions if d.maker in ROWS
+            d.names[0]: self._of_definition(d) for d in definitions if d.maker in ROWS
         }
         self.lists = {n for d in definitions if d.maker == "living" for n in d.names}
         self.floats: set[str] = set()
+        self.known: dict[str, Expression] = {}  # what names stand for, if nothing is loaded for it
+        self.kept: dict[tuple[str, Expression], str] = {}  # places that are variables of a thread
         self.masks: dict[str, tuple[Expression, ...]] = {}
         self.all = frozenset(self.function.tensors)
         self.count = 0
 
-    def _of_row(self, of: Definition) -> Touched:
+    def _of_definition(self, of: Definition) -> Touched:
         found = [self.accesses[x.id] for x in of.args if isinstance(x, Name)]
         reads = frozenset(x.tensor for x in found if not x.is_store)
         return Touched(reads, frozenset(x.tensor for x in found if x.is_store))
@@ -239,7 +235,12 @@ class Threads:
             self.alone.update(names)
         else:
             self.alone.difference_update(names)
-        barrier, since = self.after(self.read(value), since)
+        touched = self.read(value)
+        for name in names:
+            self.known.pop(name, None)
+        if touched == NOTHING and isinstance(of, Let) and len(names) == 1:
+            self.known[names[0]] = value
+        barrier, since = self.after(touched, since)
         return [*barrier, self.plain(of)], since
 
     def done(self, of: Do, since: Touched) -> tuple[list[Statement], Touched]:
@@ -282,6 +283,12 @@ class Threads:
     def loop(self, of: For | While, since: Touched) -> tuple[list[Statement], Touched]:
         """A loop that all threads run: a turn comes after what was before, or another turn."""
         self.require_known(*values(of))
+        if isinstance(of, For):
+            self.known.pop(of.index, None)
+            looked = Rows(self.accesses, dict(self.known))
+            if looked.fits(of):
+                barrier, since = self.after(self.touched((of,)), since)
+                return [*barrier, self.by_rows(of, looked)], since
         barrier, since = self.after(self.read(*values(of)), since)
         self.leaving.append([])
         _, end = self.body(of.body, since)
@@ -366,13 +373,75 @@ class Threads:
         made = within(self.plain(of), self.private)
         return replace(made, binding="serial") if isinstance(made, For) else made
 
+    # ------------------------------------------------------------ rows
+
+    def by_rows(self, of: For, looked: Rows) -> Statement:
+        """Every thread takes its own rows, and runs all steps of each before the next one."""
+        body = (of,)
+        self.alone.difference_update(given(body))
+        self.require_known(*(x for s in every(body) for x in values(s)))
+        taken = {*given(self.function.body), *(name for name, _ in self.function.parameters)}
+        kept = looked.kept(frozenset(taken))
+        for each in kept:
+            access = each.touch.access
+            self.kept.update({(access.tensor, index): each.name for index in each.indices})
+            if access.dtype in FLOATS:
+                self.floats.add(each.name)
+        most = looked.most
+        before = [s for each in kept for s in self._taken_from(each, most)]
+        inner = self._of_row(of, most)
+        after = [s for each in kept for s in self._put_back(each, most)]
+        self.kept.clear()
+        bounds = (Name(THREAD), Constant(most), Name(THREADS))
+        return For(LANE, bounds, (*before, *inner, *after))
+
+    def _of_row(self, of: Statement, most: int) -> Body:
+        """A statement as it is for one row."""
+        if isinstance(of, For) and of.binding == "lanes":
+            body = (Let((of.index,), Name(LANE)), *map(self.private, of.body))
+            return self._among(of.bounds[0], most, body)
+        made = self.plain(of)
+        match made:
+            case For(_, _, body):
+                return (replace(made, body=self._of_rows(body, most)),)
+            case If(test, then, other):
+                return (If(test, self._of_rows(then, most), self._of_rows(other, most)),)
+            case _:
+                return (made,)
+
+    def _of_rows(self, body: Body, most: int) -> Body:
+        return tuple(made for each in body for made in self._of_row(each, most))
+
+    def _among(self, rows: Expression, most: int, body: Body) -> Body:
+        """What is done for some rows."""
+        if rows == Constant(most):
+            return body
+        return (If(compare("<", LANE, self.value(rows)), body),)
+
+    def _taken_from(self, of: Kept, most: int) -> Body:
+        dtype = of.touch.access.dtype
+        start, found = _typed(dtype, Constant(0)), Item(Name(f"{ARENA}.{dtype}"), of.index)
+        taken = Let((of.name,), compare("!=", found, 0) if dtype == "bool" else found)
+        return (Let((of.name,), start), *self._among(of.rows, most, (taken,)))
+
+    def _put_back(self, of: Kept, most: int) -> Body:
+        view = Name(f"{ARENA}.{of.touch.access.dtype}")
+        return self._among(of.rows, most, (Write(view, of.index, Name(of.name)),))
+
+    def variable(self, function: str, index: Expression) -> str | None:
+        """The variable that holds what a load or store is about."""
+        return self.kept.get((self.accesses[function].tensor, index))
+
     # ------------------------------------------------------------ expressions
 
     def plain(self, of: Statement) -> Statement:
         """A statement with loads and stores as accesses to the arena by type."""
         match of:
             case Do(Call(function, (_, index, value))) if self._is_store(function):
-                view = Name(f"{ARENA}.{self.accesses[function].dtype}")
+                dtype, name = self.accesses[function].dtype, self.variable(function, index)
+                if name is not None:
+                    return Let((name,), _typed(dtype, self.value(value)))
+                view = Name(f"{ARENA}.{dtype}")
                 return Write(view, self.value(index), self.value(value))
             case Do(Call("prefetch")):
                 return Nothing("the hardware has many loads under way")
@@ -420,7 +489,9 @@ class Threads:
     def change(self, of: Expression) -> Expression:
         match of:
             case Call(function, (_, index)) if function in self.accesses:
-                dtype = self.accesses[function].dtype
+                dtype, name = self.accesses[function].dtype, self.variable(function, index)
+                if name is not None:
+                    return Name(name)
                 found = Item(Name(f"{ARENA}.{dtype}"), index)
                 return compare("!=", found, 0) if dtype == "bool" else found
             case Binary("*", left, right) if self.function.exact and self.is_float(of):
@@ -431,6 +502,11 @@ class Threads:
 
 Given = Expression | str | int
 _FLOAT = re.compile(r"(^|_)f(32|64)$")  # what a function returns, unless it is a cast
+
+
+def _typed(dtype: str, of: Expression) -> Expression:
+    """A value of a type."""
+    return call(SUFFIXES[dtype], of)
 
 
 def _calls_in(of: Expression) -> Iterator[Call]:
