@@ -198,8 +198,9 @@ class Kept:
         total: Expression | None = None
         for term, factor in sorted(self.touch.at.terms.items()):
             made: Expression | None = Constant(factor) if factor != 1 or not term else None
+            is_product = len(term) > 1 or made is not None
             for name in term:
-                one = Name(name if name.isidentifier() else f"({name})")
+                one = Name(f"({name})" if is_product and not name.isidentifier() else name)
                 made = one if made is None else binary("*", made, one)
             assert made is not None, "a term has a factor or a name"
             total = made if total is None else binary("+", total, made)

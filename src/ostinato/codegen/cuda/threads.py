@@ -422,7 +422,8 @@ class Threads:
         dtype = of.touch.access.dtype
         start, found = _typed(dtype, Constant(0)), Item(Name(f"{ARENA}.{dtype}"), of.index)
         taken = Let((of.name,), compare("!=", found, 0) if dtype == "bool" else found)
-        return (Let((of.name,), start), *self._among(of.rows, most, (taken,)))
+        found = self._among(of.rows, most, (taken,))
+        return found if found == (taken,) else (Let((of.name,), start), *found)
 
     def _put_back(self, of: Kept, most: int) -> Body:
         view = Name(f"{ARENA}.{of.touch.access.dtype}")
