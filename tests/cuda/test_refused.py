@@ -1,13 +1,14 @@
 """What cannot run is refused with the construct, the line and a remedy; nothing falls back."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ostinato as ot
 from ostinato.cli.doctor import gpu
-from ostinato.pdg.errors import OptionError
+from ostinato.pdg.errors import CertificateError, OptionError
 from ostinato.runtime.run import device
 from tests.cuda.programs import recurrence
 
@@ -46,6 +47,20 @@ def test_a_call_of_python_is_refused_at_its_line(simulate: Callable[..., None]) 
         ot.Program(y=y).compile(target="cuda")
     assert "test_refused.py" in str(failure.value)
     assert "`sin` is a Python function, and target='cuda' calls none" in str(failure.value)
+
+
+@pytest.mark.cuda_sim
+def test_checked_addresses_and_certificates_are_refused(
+    simulate: Callable[..., None], tmp_path: Path
+) -> None:
+    program, _ = recurrence()
+    simulate()
+    with pytest.raises(
+        OptionError, match="`checks` has \"addresses\", and target='cuda' checks none"
+    ):
+        program.compile(target="cuda", checks="addresses")
+    with pytest.raises(CertificateError, match="target='cuda' has no certificates"):
+        program.compile(target="cuda", certificate=tmp_path / "it")
 
 
 @pytest.mark.cuda_sim

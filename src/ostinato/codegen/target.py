@@ -75,6 +75,7 @@ class Target:
     """What stands for primitives, libraries and the machine that code is made for."""
     profile: Profile | None = None  # what work takes, if not as measured on the host
     calls_python: bool = True  # functions of the user, while a run goes on
+    checks_addresses: bool = True  # if a run is asked to
     runtime: Literal["host", "device"] = "host"  # what runs its code
 
     @property

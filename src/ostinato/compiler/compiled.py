@@ -242,7 +242,10 @@ class Compiled:
         from ostinato.certificate.document import write
         from ostinato.certificate.make import certificate_of
 
-        where = calling_place()
+        where, target = calling_place(), self._request.options.target
+        if target_of(target).runtime != "host":
+            fact = f"target={target!r} has no certificates: `ostinato verify` runs on a CPU"
+            raise CertificateError(fact, 'Compile with target="cpu".', where)
         try:
             write(certificate_of(self._request, self.executable), Path(path))
         except CertificateError as error:

@@ -121,7 +121,7 @@ def assemble(
     system = system_of(optimized, options)
     plan, constants = scheduled(system, options)
     planned = time.perf_counter()
-    _require_host(system, options)
+    _require_possible(system, options)
     source, texts, units = _emitted(plan, options, making)
     serving = shares(optimized.pdg, system, operations(pdg), CostModel(profile))
     if debug().rules:
@@ -154,9 +154,13 @@ def assemble(
     )
 
 
-def _require_host(system: System, options: Options) -> None:
-    """Refuse a call of Python for a target whose code cannot make one."""
-    if target_of(options.target).calls_python:
+def _require_possible(system: System, options: Options) -> None:
+    """Refuse what the code of a target cannot do."""
+    target = target_of(options.target)
+    if options.does_check("addresses") and not target.checks_addresses:
+        fact = f'`checks` has "addresses", and target={options.target!r} checks none'
+        raise OptionError(fact, 'Leave it out, or compile with target="cpu".')
+    if target.calls_python:
         return
     for s in system.statements.values():
         if s.host is not None:

@@ -101,6 +101,7 @@ CUDA = Target(
     digest=digest,
     profile=PROFILE,
     calls_python=False,
+    checks_addresses=False,
     runtime="device",
 )
 """Devices of the kind of an H100; another one runs the same code."""

@@ -8,7 +8,7 @@ and written back after the last one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.codegen.cuda.places import Place, Term, difference, place
@@ -64,20 +64,29 @@ class Rows:
                 case Remark() | Nothing():
                     pass
                 case Let((name,), value) if not self._loads(value):
-                    self.known[name] = value
+                    self._forget((name,))
+                    if name not in named(value):
+                        self.known[name] = value
                 case For(index, bounds, inner, "serial") if not any(map(self._loads, bounds)):
-                    self.known.pop(index, None)
+                    self._forget((index, *given(inner)))
                     if not self._collect(inner):
                         return False
+                    self._forget(given(inner))
                 case For(binding="lanes") as rows:
                     if not self._rows(rows):
                         return False
                 case If(test, then, other) if not self._loads(test):
-                    if not (self._collect(then) and self._collect(other)):
-                        return False
+                    for side in (then, other):
+                        if not self._collect(side):
+                            return False
+                        self._forget(given(side))
                 case _:
                     return False
         return True
+
+    def _forget(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.known.pop(name, None)
 
     def _loads(self, of: Expression) -> bool:
         return any(isinstance(x, Call) and x.function in self.accesses for x in parts(of))

@@ -13,7 +13,7 @@ only be stored.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.cuda.rewriting import calls, every, given, named, rewritten, values, within
@@ -236,12 +236,16 @@ class Threads:
         else:
             self.alone.difference_update(names)
         touched = self.read(value)
-        for name in names:
-            self.known.pop(name, None)
-        if touched == NOTHING and isinstance(of, Let) and len(names) == 1:
-            self.known[names[0]] = value
+        self.forget(names)
+        if touched == NOTHING and isinstance(of, Let) and names[0] not in named(value):
+            self.known.update({name: value for name in names if len(names) == 1})
         barrier, since = self.after(touched, since)
         return [*barrier, self.plain(of)], since
+
+    def forget(self, names: Iterable[str]) -> None:
+        """What the names stood for is no longer so."""
+        for name in names:
+            self.known.pop(name, None)
 
     def done(self, of: Do, since: Touched) -> tuple[list[Statement], Touched]:
         """A store, which one thread makes; a product, which all compute."""
@@ -266,6 +270,7 @@ class Threads:
     def serial(self, of: For | While | If, since: Touched) -> tuple[list[Statement], Touched]:
         """What has no lanes: computed by all threads if nobody waits for its stores."""
         touched = self.touched((of,))
+        self.forget(given((of,)))
         if touched.reads & touched.writes:
             barrier, since = self.after(touched.by_one(), since)
             self.alone.update(given((of,)))
@@ -283,8 +288,9 @@ class Threads:
     def loop(self, of: For | While, since: Touched) -> tuple[list[Statement], Touched]:
         """A loop that all threads run: a turn comes after what was before, or another turn."""
         self.require_known(*values(of))
+        self.forget(given((of,)))
         if isinstance(of, For):
-            self.known.pop(of.index, None)
+            self.forget((of.index,))
             looked = Rows(self.accesses, dict(self.known))
             if looked.fits(of):
                 barrier, since = self.after(self.touched((of,)), since)
@@ -296,6 +302,7 @@ class Threads:
         self.leaving[-1].clear()
         body, end = self.body(of.body, again)
         left = self.leaving.pop()
+        self.forget(given((of,)))
         made = self.plain(of)
         assert isinstance(made, For | While)
         out = [*barrier, replace(made, body=body)]
@@ -307,7 +314,9 @@ class Threads:
         self.require_known(of.test)
         barrier, since = self.after(self.read(of.test), since)
         then, one = self.body(of.then, since)
+        self.forget(given(of.then))
         other, two = self.body(of.other, since)
+        self.forget(given(of.other))
         return [*barrier, If(self.value(of.test), then, other)], one | two
 
     def require_known(self, *of: Expression) -> None:
@@ -321,6 +330,7 @@ class Threads:
         """Deal out the turns of loops in lanes that stand directly inside each other."""
         barrier, since = self.after(self.touched((of,)), since)
         loops, body = _nest(of)
+        self.forget(given(body))
         self.alone.difference_update(given(body))  # every thread has its own there
         bounds = [x for loop in loops for x in loop.bounds]
         self.require_known(*bounds, *(x for s in every(body) for x in values(s)))
@@ -378,6 +388,7 @@ class Threads:
     def by_rows(self, of: For, looked: Rows) -> Statement:
         """Every thread takes its own rows, and runs all steps of each before the next one."""
         body = (of,)
+        self.forget(given(body))
         self.alone.difference_update(given(body))
         self.require_known(*(x for s in every(body) for x in values(s)))
         taken = {*given(self.function.body), *(name for name, _ in self.function.parameters)}
@@ -422,8 +433,9 @@ class Threads:
         dtype = of.touch.access.dtype
         start, found = _typed(dtype, Constant(0)), Item(Name(f"{ARENA}.{dtype}"), of.index)
         taken = Let((of.name,), compare("!=", found, 0) if dtype == "bool" else found)
-        found = self._among(of.rows, most, (taken,))
-        return found if found == (taken,) else (Let((of.name,), start), *found)
+        if of.rows == Constant(most):
+            return (taken,)
+        return (Let((of.name,), start), *self._among(of.rows, most, (taken,)))
 
     def _put_back(self, of: Kept, most: int) -> Body:
         view = Name(f"{ARENA}.{of.touch.access.dtype}")
