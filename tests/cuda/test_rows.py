@@ -6,7 +6,8 @@ import pytest
 
 import ostinato as ot
 from ostinato import rl
-from ostinato.codegen.cuda.rows import Access, Rows
+from ostinato.codegen.cuda.rows import Rows
+from ostinato.codegen.cuda.touches import Access
 from ostinato.codegen.loops.expression import Expression, Name, call
 from ostinato.codegen.loops.statements import Block, For
 from tests.cuda.programs import recurrence

@@ -17,9 +17,11 @@ from ostinato.codegen.cpu.native.numbers import KINDS
 from ostinato.codegen.cpu.primitive import Inner, Written
 from ostinato.codegen.cpu.scalar import PRIMITIVES
 from ostinato.codegen.cuda import grid, threads
+from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.products import Product
 from ostinato.codegen.cuda.python_builder import Library, signed
 from ostinato.codegen.cuda.rewriting import calls, exchanged, rewritten, within
+from ostinato.codegen.cuda.touches import accesses
 from ostinato.codegen.loops.expression import SUFFIX, Call, Expression, Item, Name, binary
 from ostinato.codegen.loops.matmul_spec import Matmul
 from ostinato.codegen.loops.numba_source import INDENT, comment, show, within_docstring
@@ -87,7 +89,7 @@ class Source:
         made = self.defined(of)
         index = Let((threads.THREAD,), Call("block_thread", ()))
         count = Let((threads.THREADS,), Call("block_threads", ()))
-        parameters = (threads.ARENA, "at", *(name for name, _ in of.parameters[2:]))
+        parameters = (ARENA, "at", *(name for name, _ in of.parameters[2:]))
         whole = (index, count, *self.body(body, made))
         text = "\n".join(
             [*map(comment, of.remarks), function("device", of.name, parameters, whole)]
@@ -98,7 +100,7 @@ class Source:
     def defined(self, of: Function) -> dict[str, str]:
         """Write what a kernel defines; the names of these functions in the module."""
         found: dict[str, str] = {}
-        access = threads.accesses(of)
+        access = accesses(of)
         for each in of.definitions:
             match each:
                 case Definition((name,), "matmul", (Matmul() as spec,)):
@@ -196,7 +198,7 @@ class Source:
             Let((grid.BLOCKS,), Call("grid_blocks", ())),
             Let((threads.THREAD,), Call("block_thread", ())),
         )
-        memory = (threads.ARENA, "at")
+        memory = (ARENA, "at")
         parameters = (*memory, "control", "stride", "seed", *found.extents)
         together = (*head, *self.body(found.cooperative, {}))
         lines = [
@@ -241,12 +243,12 @@ def _functions(of: Expression) -> Iterator[str]:
 def transpose(name: str) -> str:
     """Copy a square, whose rows become columns, by one thread."""
     dtype = {"f32": "float32", "f64": "float64"}[name.removeprefix("transpose_")]
-    out, view = Block(), Name(f"{threads.ARENA}.{dtype}")
+    out, view = Block(), Name(f"{ARENA}.{dtype}")
     with out.loop("row", SQUARE), out.loop("column", SQUARE):
         source = binary("+", binary("+", "source", binary("*", "row", "source_step")), "column")
         to = binary("+", binary("+", "to", binary("*", "column", "to_step")), "row")
         out.add(Write(view, to, Item(view, source)))
-    parameters = (threads.ARENA, "to", "to_step", "source", "source_step")
+    parameters = (ARENA, "to", "to_step", "source", "source_step")
     return function("device", name, parameters, out.body)
 
 
@@ -305,5 +307,5 @@ def text(of: Function) -> str:
     if not of.is_driver:
         return source.kernel(of)
     body = grid.bound(of).cooperative
-    parameters = (threads.ARENA, "at", "control", "stride", "seed")
+    parameters = (ARENA, "at", "control", "stride", "seed")
     return function("kernel", of.name, parameters, body)

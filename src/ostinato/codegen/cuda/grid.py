@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.rewriting import every, exchanged, named, rewritten, values
-from ostinato.codegen.cuda.threads import ARENA, BARRIER, THREAD
+from ostinato.codegen.cuda.threads import BARRIER, THREAD
 from ostinato.codegen.loops.expression import (
     Call,
     Compare,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ostinato.codegen.cuda.threads import ARENA, THREAD, THREADS
+from ostinato.codegen.cuda.one_thread import ARENA
+from ostinato.codegen.cuda.threads import THREAD, THREADS
 from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import (
     ITEM_BYTES,

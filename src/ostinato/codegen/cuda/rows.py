@@ -13,19 +13,11 @@ from dataclasses import dataclass, field
 
 from ostinato.codegen.cuda.places import Place, Term, difference, place
 from ostinato.codegen.cuda.rewriting import calls, every, given, named, parts, values
+from ostinato.codegen.cuda.touches import Access
 from ostinato.codegen.loops.expression import Call, Constant, Expression, Name, binary
 from ostinato.codegen.loops.statements import Add, Body, Do, For, If, Let, Nothing, Remark
 
 LANE = "lane_row"
-
-
-@dataclass(frozen=True)
-class Access:
-    """What a name that a kernel defines does with which tensor of which type."""
-
-    tensor: str
-    dtype: str
-    is_store: bool
 
 
 @dataclass(frozen=True)

@@ -12,29 +12,25 @@ only be stored.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ostinato.codegen.cuda.rewriting import calls, every, given, named, rewritten, values, within
-from ostinato.codegen.cuda.rows import LANE, Access, Kept, Rows
+from ostinato.codegen.cuda.one_thread import ARENA, OneThread, typed
+from ostinato.codegen.cuda.rewriting import calls, every, given, named, values, within
+from ostinato.codegen.cuda.rows import LANE, Kept, Rows
+from ostinato.codegen.cuda.touches import NOTHING, Touched
 from ostinato.codegen.loops.expression import (
     FLOATS,
-    SUFFIX,
-    Binary,
     Call,
     Compare,
     Constant,
     Expression,
     Item,
     Name,
-    Negative,
     binary,
-    call,
     compare,
     operands,
 )
-from ostinato.codegen.loops.expression import given as expression
 from ostinato.codegen.loops.statements import (
     Add,
     Body,
@@ -42,7 +38,6 @@ from ostinato.codegen.loops.statements import (
     Definition,
     Do,
     For,
-    Function,
     If,
     Let,
     Nothing,
@@ -53,81 +48,28 @@ from ostinato.codegen.loops.statements import (
     Write,
 )
 
-SUFFIXES: Mapping[str, str] = {"bool": "bool", **{str(k): v for k, v in SUFFIX.items()}}
 THREAD, THREADS = "thread", "threads"
 BARRIER = Do(Call("block_barrier", ()))
-ARENA = "arena"
 ROWS = frozenset(("argsort", "shuffle", "searchleft", "searchright"))
 """What one thread does for a row: makers of functions of rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Touched:
-    """The tensors that were read and written since the last barrier, and those by one thread."""
-
-    reads: frozenset[str] = frozenset()
-    writes: frozenset[str] = frozenset()
-    read_by_one: frozenset[str] = frozenset()
-    written_by_one: frozenset[str] = frozenset()
-
-    def __or__(self, other: Touched) -> Touched:
-        return Touched(
-            self.reads | other.reads,
-            self.writes | other.writes,
-            self.read_by_one | other.read_by_one,
-            self.written_by_one | other.written_by_one,
-        )
-
-    def by_one(self) -> Touched:
-        """The same accesses, made by one thread: always the same one."""
-        return Touched(read_by_one=self.reads, written_by_one=self.writes)
-
-    def conflicts(self, other: Touched) -> bool:
-        """Whether two threads may access a tensor in any order, and one of them writes it."""
-        return _conflict(self, other) or _conflict(other, self)
-
-
-def _conflict(a: Touched, b: Touched) -> bool:
-    many = b.reads | b.writes
-    return bool(a.writes & (many | b.read_by_one | b.written_by_one) | a.written_by_one & many)
-
-
-NOTHING = Touched()
-
-
-def accesses(function: Function) -> dict[str, Access]:
-    """The loads and stores of a kernel, by name."""
-    found: dict[str, Access] = {}
-    for each in function.definitions:
-        match each:
-            case Definition((load, store), "access", (int(scope), _, str(dtype), _)):
-                tensor = function.tensors[scope]
-                found[load] = Access(tensor, dtype, False)
-                found[store] = Access(tensor, dtype, True)
-            case _:
-                pass
-    return found
-
-
 @dataclass
-class Threads:
+class Threads(OneThread):
     """Binds one kernel."""
 
-    function: Function
     alone: set[str] = field(default_factory=set[str])  # what only one thread knows
     leaving: list[list[Touched]] = field(default_factory=list[list[Touched]])
 
     def __post_init__(self) -> None:
-        self.accesses = accesses(self.function)
+        super().__post_init__()
         definitions = self.function.definitions
         self.products = {n for d in definitions if d.maker == "matmul" for n in d.names}
         self.rows: Mapping[str, Touched] = {
             d.names[0]: self._of_definition(d) for d in definitions if d.maker in ROWS
         }
         self.lists = {n for d in definitions if d.maker == "living" for n in d.names}
-        self.floats: set[str] = set()
         self.known: dict[str, Expression] = {}  # what names stand for, if nothing is loaded for it
-        self.kept: dict[tuple[str, Expression], str] = {}  # places that are variables of a thread
         self.masks: dict[str, tuple[Expression, ...]] = {}
         self.all = frozenset(self.function.tensors)
         self.count = 0
@@ -378,11 +320,6 @@ class Threads:
         inner = (*heads, *map(self.private, body))
         yield For(lane, (Name(THREAD), total, Name(THREADS)), inner)
 
-    def private(self, of: Statement) -> Statement:
-        """A statement that one thread runs by itself."""
-        made = within(self.plain(of), self.private)
-        return replace(made, binding="serial") if isinstance(made, For) else made
-
     # ------------------------------------------------------------ rows
 
     def by_rows(self, of: For, looked: Rows) -> Statement:
@@ -431,7 +368,7 @@ class Threads:
 
     def _taken_from(self, of: Kept, most: int) -> Body:
         dtype = of.touch.access.dtype
-        start, found = _typed(dtype, Constant(0)), Item(Name(f"{ARENA}.{dtype}"), of.index)
+        start, found = typed(dtype, Constant(0)), Item(Name(f"{ARENA}.{dtype}"), of.index)
         taken = Let((of.name,), compare("!=", found, 0) if dtype == "bool" else found)
         if of.rows == Constant(most):
             return (taken,)
@@ -440,86 +377,6 @@ class Threads:
     def _put_back(self, of: Kept, most: int) -> Body:
         view = Name(f"{ARENA}.{of.touch.access.dtype}")
         return self._among(of.rows, most, (Write(view, of.index, Name(of.name)),))
-
-    def variable(self, function: str, index: Expression) -> str | None:
-        """The variable that holds what a load or store is about."""
-        return self.kept.get((self.accesses[function].tensor, index))
-
-    # ------------------------------------------------------------ expressions
-
-    def plain(self, of: Statement) -> Statement:
-        """A statement with loads and stores as accesses to the arena by type."""
-        match of:
-            case Do(Call(function, (_, index, value))) if self._is_store(function):
-                dtype, name = self.accesses[function].dtype, self.variable(function, index)
-                if name is not None:
-                    return Let((name,), _typed(dtype, self.value(value)))
-                view = Name(f"{ARENA}.{dtype}")
-                return Write(view, self.value(index), self.value(value))
-            case Do(Call("prefetch")):
-                return Nothing("the hardware has many loads under way")
-            case Let((name,), value) if self.is_float(value):
-                self.floats.add(name)
-                return rewritten(of, self.change)
-            case _:
-                return rewritten(of, self.change)
-
-    def is_float(self, of: Expression) -> bool:
-        """Whether an expression is a float: a kernel gives a name values of one type."""
-        match of:
-            case Name(name):
-                return name in self.floats
-            case Constant(value):
-                return isinstance(value, float)
-            case Call("where", (_, chosen, _)):
-                return self.is_float(chosen)
-            case Call(function, _) if function in self.accesses:
-                return self.accesses[function].dtype in FLOATS
-            case Call(function, _):
-                is_cast = function.startswith("cast_") or function.endswith("_bits_f32")
-                return function == "rounded_product" or (
-                    _FLOAT.search(function) is not None and not is_cast
-                )
-            case Binary("/", _, _):
-                return True
-            case Binary(_, left, right):
-                return self.is_float(left) or self.is_float(right)
-            case Negative(x):
-                return self.is_float(x)
-            case Item(Name(name), _):
-                return name.removeprefix(f"{ARENA}.") in FLOATS
-            case _:
-                return False
-
-    def _is_store(self, function: str) -> bool:
-        return function in self.accesses and self.accesses[function].is_store
-
-    def value(self, of: Given) -> Expression:
-        made = rewritten(Let(("x",), expression(of)), self.change)
-        assert isinstance(made, Let)
-        return made.value
-
-    def change(self, of: Expression) -> Expression:
-        match of:
-            case Call(function, (_, index)) if function in self.accesses:
-                dtype, name = self.accesses[function].dtype, self.variable(function, index)
-                if name is not None:
-                    return Name(name)
-                found = Item(Name(f"{ARENA}.{dtype}"), index)
-                return compare("!=", found, 0) if dtype == "bool" else found
-            case Binary("*", left, right) if self.function.exact and self.is_float(of):
-                return call("rounded_product", left, right)
-            case _:
-                return of
-
-
-Given = Expression | str | int
-_FLOAT = re.compile(r"(^|_)f(32|64)$")  # what a function returns, unless it is a cast
-
-
-def _typed(dtype: str, of: Expression) -> Expression:
-    """A value of a type."""
-    return call(SUFFIXES[dtype], of)
 
 
 def _calls_in(of: Expression) -> Iterator[Call]:
