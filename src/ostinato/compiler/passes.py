@@ -369,6 +369,12 @@ PASSES: tuple[Pass, ...] = (
         needs="a plan that takes too much",
         gives="values that are computed again are the same",
     ),
+    Pass(
+        "segments", "codegen.planning.segments.in_segments",
+        "Under a limit of memory: keeps the starts of segments of a loop, and plans again.",
+        needs="a plan that takes too much, whatever else is computed again",
+        gives="later loops compute the steps of a segment again, with the same values",
+    ),
     # --- code
     Pass(
         "loop IR", "codegen.emit.generated_module.functions",

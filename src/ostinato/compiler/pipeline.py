@@ -310,27 +310,28 @@ def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
     return optimized
 
 
+def _planned_ns(plan: Plan, extents: Mapping[str, int], options: Options) -> float:
+    """The time of a plan by its schedule."""
+    from ostinato.codegen.cost.estimate import estimate
+
+    workers = _workers(plan, extents, options)
+    return estimate(plan, options.profile or Profile(), extents, workers).total
+
+
 def _taken(optimized: Optimized, options: Options) -> Taken:
     """The arena and the time of a form at the hinted extents."""
-    from ostinato.codegen.cost.estimate import estimate
     from ostinato.codegen.planning.arena import layout
     from ostinato.compiler.forms import Taken
 
     plan, _ = plan_of(optimized, options)
-    workers = _workers(plan, options.hints, options)
-    total = layout(plan, options.hints, workers).total_bytes
-    profile = options.profile or Profile()
-    ns = estimate(plan, profile, options.hints, workers).total
-    return Taken(total, ns, bool(plan.changes))
+    total = layout(plan, options.hints, _workers(plan, options.hints, options)).total_bytes
+    return Taken(total, _planned_ns(plan, options.hints, options), bool(plan.changes))
 
 
 def _predicted_ns(optimized: Optimized, options: Options, extents: Mapping[str, int]) -> float:
     """The time of a form by its schedule."""
-    from ostinato.codegen.cost.estimate import estimate
-
     plan, _ = plan_of(optimized, options)
-    workers = _workers(plan, extents, options)
-    return estimate(plan, options.profile or Profile(), extents, workers).total
+    return _planned_ns(plan, extents, options)
 
 
 def _workers(plan: Plan, extents: Mapping[str, int], options: Options) -> int:
@@ -390,7 +391,13 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
     workers = options.threads or available_cores()
     workers = target.usual_workers if options.by_extents else workers
     half = options.storage if options.storage in HALVES else None
-    room = Room(options.memory_limit, options.hints, partial(_workers, options=options), half)
+    room = Room(
+        options.memory_limit,
+        options.hints,
+        partial(_workers, options=options),
+        half,
+        partial(_planned_ns, options=options),
+    )
     chosen = PlanOptions(target, options.widths, workers, options.exact, options.passes)
     planned = fitted(system, chosen, room)
     constants: dict[str, Array] = {}

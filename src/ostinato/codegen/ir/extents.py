@@ -23,7 +23,8 @@ class Sizes:
     products: Mapping[str, Contraction] = field(default_factory=dict[str, Contraction])
 
     def steps(self, size: Expr) -> int:
-        """A size for typical extents."""
+        """A size for typical extents; of one that varies the greatest."""
+        size = stored_points(size)
         point: dict[Dim | Extent, int] = {
             e: self.hints.get(e.name, HINT) for e in symbols(size) if isinstance(e, Extent)
         }

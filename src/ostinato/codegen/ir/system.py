@@ -244,7 +244,9 @@ class System:
 
     ``outputs`` maps an output's name to its statement; the result array has the statement's result
     dims in order, then its result axes. ``constants`` are the row-major values of input statements
-    that no argument fills. ``hints`` are typical extents for cost decisions only.
+    that no argument fills. ``hints`` are typical extents for cost decisions only. ``segments``
+    gives what stands for a dim that an output was asked over: two indices, the more significant one
+    first, which may have become segments in turn.
     """
 
     statements: dict[str, Statement]
@@ -253,6 +255,7 @@ class System:
     constants: dict[str, tuple[Scalar, ...]] = field(default_factory=dict[str, tuple[Scalar, ...]])
     hints: dict[str, int] = field(default_factory=dict[str, int])  # extent name -> steps
     nodes: dict[str, Node] = field(default_factory=dict[str, Node])  # what statements compute
+    segments: dict[Dim, tuple[Dim, Dim]] = field(default_factory=dict[Dim, tuple[Dim, Dim]])
 
     def reads(self, name: str) -> tuple[Load, ...]:
         """All loads of a statement, in clause order."""

@@ -21,8 +21,9 @@ from ostinato.codegen.ir.tree import Fill, Loop, Time, Tree, leaves
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.scheduling.legality import Moment, moments, schedule_map, shared_loops
-from ostinato.pdg.condition import Cond, at_least, equal, every, some
-from ostinato.pdg.index import Dim, Expr, expr, mod, substitute
+from ostinato.pdg.bounds import conjuncts
+from ostinato.pdg.condition import Compare, Cond, at_least, equal, every, some
+from ostinato.pdg.index import Dim, Expr, Extremum, expr, minimum, mod, substitute
 
 if TYPE_CHECKING:
     from ostinato.pdg.isl import Relation
@@ -188,7 +189,9 @@ class _Tightener:
         farthest = max((r for r in reach if r is not None), default=0)
         if None in reach or any(self.reads_all(d, loop) for d in readers):
             return s
-        for count in sorted({max(farthest, 1), farthest + 1}):
+        window = max(self.window(d, loop) for d in readers)
+        counts = {window} if window > farthest + 1 else {max(farthest, 1), farthest + 1}
+        for count in sorted(counts):
             if count > MOST_SLOTS or (slot.kind == "circular" and count >= slot.extent.as_int()):
                 break
             kept = Slot(slot.dim, "one" if count == 1 else "circular", expr(count))
@@ -196,6 +199,16 @@ class _Tightener:
             if all(self.proofs.is_safe(d, proposed) for d in readers):
                 return proposed
         return s
+
+    def window(self, d: Dep, loop: Loop) -> int:
+        """How many of the last steps a later loop reads, where a condition says it; else 0."""
+        if any(each.dim == loop.dim for each in shared_loops(d, self.proofs.when)):
+            return 0
+        if _index(d, loop.dim) != expr(loop.dim):
+            return 0
+        bounds = (c.of for c in conjuncts(d.cond) if isinstance(c, Compare) and c.kind == "ge")
+        gaps = (of - loop.dim + loop.span.hi for of in bounds)
+        return max((gap.const for gap in gaps if gap.is_const), default=0)
 
     def reads_all(self, d: Dep, loop: Loop) -> bool:
         """Whether a reader takes every step, one by one, after the loop has ended.
@@ -213,14 +226,24 @@ def _reach(d: Dep, loop: Loop) -> int | None:
     if runs_with_axis(d, loop.dim):
         return None
     index = _index(d, loop.dim)
-    if index == (loop.span.lo if loop.reverse else loop.span.hi - 1):
+    if index == loop.span.lo if loop.reverse else index + 1 in _ends(d, loop):
         return 0
     lo, hi = d.gap(loop.dim)
     near, far = (lo, hi) if not loop.reverse else mirrored(lo, hi)
     return None if near is None or near < 0 else far
 
 
-def _index(d: Dep, dim: Dim) -> object:
+def _ends(d: Dep, loop: Loop) -> tuple[Expr, ...]:
+    """What may be the number of steps of a loop where a value of it is read."""
+    hi = loop.span.hi
+    atom = hi.terms[0][0] if len(hi.terms) == 1 else None
+    if not isinstance(atom, Extremum) or hi != expr(minimum(*atom.of)):
+        return (hi,)
+    at = dict(zip(d.producer.main.result_dims, d.load.dims, strict=True))
+    return tuple(substitute(e, at) for e in atom.of)
+
+
+def _index(d: Dep, dim: Dim) -> Expr:
     return dict(zip(d.producer.main.result_dims, d.load.dims, strict=True))[dim]
 
 

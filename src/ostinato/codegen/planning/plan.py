@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.ir.extents import Spans
@@ -28,7 +28,7 @@ from ostinato.codegen.systems.tile import Tiled, tile
 from ostinato.codegen.systems.tiled_rows import long_rows
 from ostinato.codegen.target import Target
 from ostinato.pdg.condition import Cond, cond_symbols
-from ostinato.pdg.index import Dim, Extent, expr, symbols
+from ostinato.pdg.index import Dim, Expr, Extent, expr, symbols
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
 
 
@@ -79,7 +79,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
         driven.steps,
         tuple(_input(n, statements[t]) for n, t in system.inputs.items()),
         tuple(
-            _port(n, system.statements[t], found.placed[t], tiled)
+            _port(n, system.statements[t], found.placed[t], tiled.pieces | system.segments)
             for n, t in system.outputs.items()
         ),
         _extents(statements, spans, needed),
@@ -124,19 +124,44 @@ def _placed(
 
 
 def _input(name: str, s: Statement) -> Port:
-    shape = (*(expr(d.extent) for d in s.result_dims), *(a.pad for a in s.result_axes))
+    shape = _shape(s.result_dims, s)
     return Port(name, s.name, shape, tuple((k,) for k in range(len(shape))))
 
 
-def _port(name: str, given: Statement, stored: Statement, tiled: Tiled) -> Port:
+def _shape(dims: Sequence[Dim], s: Statement) -> tuple[Expr, ...]:
+    return (*(expr(d.extent) for d in dims), *(a.pad for a in s.result_axes))
+
+
+def _port(
+    name: str, given: Statement, stored: Statement, pieces: Mapping[Dim, tuple[Dim, ...]]
+) -> Port:
     """Where the indices of the user's array went: a dim may be a tile and a place in it."""
     order = (*stored.result_dims, *(a.index for a in stored.result_axes))
     at = {index: k for k, index in enumerate(order)}
-    axes: list[tuple[int, ...]] = []
-    for index in (*given.result_dims, *(a.index for a in given.result_axes)):
-        pieces = (index,) if index in at else tiled.pieces[index]
-        axes.append(tuple(at[piece] for piece in pieces))
-    return Port(name, stored.name, _input(name, given).shape, tuple(axes))
+    dims = _asked(given.result_dims, pieces)
+    axes = tuple(
+        tuple(at[piece] for piece in _stored(index, pieces, at))
+        for index in (*dims, *(a.index for a in given.result_axes))
+    )
+    return Port(name, stored.name, _shape(dims, given), axes)
+
+
+def _stored(
+    index: Dim, pieces: Mapping[Dim, tuple[Dim, ...]], at: Container[Dim]
+) -> tuple[Dim, ...]:
+    """The stored indices that stand for one, the most significant first."""
+    if index in at:
+        return (index,)
+    return tuple(x for piece in pieces[index] for x in _stored(piece, pieces, at))
+
+
+def _asked(dims: tuple[Dim, ...], pieces: Mapping[Dim, tuple[Dim, ...]]) -> tuple[Dim, ...]:
+    """The dims that the user's array has, where some stand in segments."""
+    for whole, parts in reversed(list(pieces.items())):
+        for k in range(len(dims)):
+            if dims[k : k + len(parts)] == parts:
+                dims = (*dims[:k], whole, *dims[k + len(parts) :])
+    return dims
 
 
 def _ranks(stored: Statement, given: Statement | None) -> tuple[int, ...]:

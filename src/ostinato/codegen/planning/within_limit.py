@@ -22,22 +22,27 @@ from ostinato.codegen.planning.rematerialise import (
     again,
     is_read_by_step,
 )
+from ostinato.codegen.planning.segmented_plan import Search, told
 from ostinato.codegen.systems.value_numbering import joined
 from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.node import Dtype
+
+CHEAP = 1.1  # times the time of the usual plan: no other way to keep less is looked for
 
 
 @dataclass(frozen=True)
 class Room:
     """Bytes that an arena may take (0: any number) at some extents, for some workers.
 
-    ``half`` is the type of 16 bits that kept values may have, if any.
+    ``half`` is the type of 16 bits that kept values may have, if any. ``ns_of`` predicts what a
+    plan takes at some extents.
     """
 
     limit: int
     hints: Mapping[str, int]
     workers_of: Callable[[Plan, Mapping[str, int]], int]
     half: Dtype | None = None
+    ns_of: Callable[[Plan, Mapping[str, int]], float] = lambda planned, extents: 0.0
 
     def extents(self, planned: Plan) -> dict[str, int]:
         return {name: self.hints.get(name, TYPICAL_EXTENT) for name in planned.extents}
@@ -45,6 +50,14 @@ class Room:
     def bytes_of(self, planned: Plan) -> int:
         extents = self.extents(planned)
         return layout(planned, extents, self.workers_of(planned, extents)).total_bytes
+
+    def ns(self, planned: Plan) -> float:
+        return self.ns_of(planned, self.extents(planned))
+
+    def rank(self, planned: Plan) -> tuple[float, float]:
+        """What is best comes first: of plans that fit the fastest, of others the smallest."""
+        taken = self.bytes_of(planned)
+        return (0.0, self.ns(planned)) if taken <= self.limit else (1.0, float(taken))
 
     def holds(self, planned: Plan) -> bool:
         return not self.limit or self.bytes_of(planned) <= self.limit
@@ -56,19 +69,29 @@ def fitted(system: System, options: PlanOptions, room: Room) -> Plan:
     If nothing makes it fit, the smallest plan that was found.
     """
     usual = plan(system, options)
-    if room.limit and room.holds(usual):
-        return usual
-    if "computing again" in options.passes.without or not (room.limit or room.half):
+    if (room.limit and room.holds(usual)) or not (room.limit or room.half):
         return usual
     system = joined(system, usual.same)
+    changed = options.passes.optional(
+        "computing again", usual, _lighter, system, usual, options, room
+    )
+    is_cheap = room.ns(changed) <= CHEAP * room.ns(usual)
+    if not room.limit or (room.holds(changed) and is_cheap):
+        return changed
+    segmented = options.passes.optional(
+        "segments", None, _in_segments, system, usual, options, room
+    )
+    return min([usual, changed, *([segmented] if segmented else [])], key=room.rank)
+
+
+def _lighter(system: System, usual: Plan, options: PlanOptions, room: Room) -> Plan:
+    """The plan with as few values computed again, or in 16 bits, as fit; else the smallest."""
     extents = room.extents(usual)
     found = kept(usual, extents, room.workers_of(usual, extents))
     ways = _ways(system, found, room)
-    if not room.limit:
-        return _changed(system, found, ways, options)
     most = _changed(system, found, ways, options)
-    if not room.holds(most):
-        return min(usual, most, key=room.bytes_of)
+    if not room.limit or not room.holds(most):
+        return most
     few, many = 0, len(ways)
     while many - few > 1:
         middle = (few + many) // 2
@@ -80,14 +103,44 @@ def fitted(system: System, options: PlanOptions, room: Room) -> Plan:
     return most
 
 
+def _in_segments(system: System, usual: Plan, options: PlanOptions, room: Room) -> Plan | None:
+    """The plan that computes least again in segments; None if nothing can be computed so."""
+    extents = room.extents(usual)
+    workers = room.workers_of(usual, extents)
+    options = replace(options, widths={**options.widths, **_widths(usual)})
+    search = Search(system, usual, options, extents, workers, room.rank, room.bytes_of, room.limit)
+    made = search.fitting()
+    if made is None:
+        return None
+    line = told(made, search.steps, [_name(system.statements[n]) for n in made.wanted])
+    smallest, origins = replace(made.plan, changes=(line,)), made.origins
+    if not room.holds(smallest):
+        lighter = _lighter(made.system, made.plan, options, room)
+        if room.bytes_of(lighter) < room.bytes_of(smallest):
+            smallest = replace(lighter, changes=(line, *lighter.changes))
+    of = {n: origins.get(s.lowered, s.lowered) for n, s in smallest.statements.items()}
+    based = {n: replace(s, base=of[n]) for n, s in smallest.statements.items() if of[n] != n}
+    return replace(smallest, statements=smallest.statements | based)
+
+
+def _widths(usual: Plan) -> dict[str, int]:
+    """The widths of the tiles of a plan: sums of other tiles would round otherwise."""
+    inner = {pieces[-1]: dim for dim, pieces in usual.tiles.items()}
+    axes = (axis for s in usual.statements.values() for axis in s.axes)
+    return {inner[a.index].name: a.pad.as_int() for a in axes if a.index in inner}
+
+
 def _changed(system: System, found: Sequence[Kept], ways: Ways, options: PlanOptions) -> Plan:
     lines = tuple(_told(system.statements[name], way) for name, way in ways.items())
-    changed = options.passes.made("computing again", again(system, found, ways))
-    return replace(plan(changed, options), changes=lines)
+    return replace(plan(again(system, found, ways), options), changes=lines)
+
+
+def _name(s: Statement) -> str:
+    return f"{s.label or s.name} ({s.where})"
 
 
 def _told(s: Statement, way: Way) -> str:
-    name = f"{s.label or s.name} ({s.where})"
+    name = _name(s)
     again = "is computed again for later loops"
     return f"{name} {again if way == 'again' else f'is kept as {way}'}"
 
