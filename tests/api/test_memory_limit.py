@@ -169,3 +169,36 @@ def test_certificates_of_smaller_programs_hold(tmp_path: Path) -> None:
     run = deep().compile(storage="bfloat16", memory_limit=within, hints=HINTS)
     run.certificate(tmp_path / "small.json")
     assert ot.verify_certificate(tmp_path / "small.json").holds
+
+
+# ------------------------------------------------------------ segments
+
+NOISY = {"B": 3, "T": 300, "I": 2}
+
+
+@cache
+def noisy() -> ot.Program:
+    """A recurrence of draws in every iteration of learning, which goes back through it."""
+    i, b, t = ot.dims("i b t")
+    theta = ot.recurrent("theta", (4, 4), over=i)
+    h = ot.recurrent("h", (4,), over=(i, b, t))
+    kept = ot.random.uniform((4,), over=(i, b, t)) < 0.8
+    x = ot.random.normal((4,), over=(i, b, t))
+    y = ot.tanh((ot.where(kept, h, 0.0) + x) @ theta)
+    h[i, b, 0] = ot.zeros(4)
+    h[i, b, t + 1] = y
+    loss = ot.square(y[i, :, :]).mean((0, 1)).sum()
+    theta[0] = ot.input("w", (4, 4))
+    theta[i + 1] = theta - 0.1 * ot.grad(loss, theta)
+    return ot.Program(loss=loss, theta=theta)
+
+
+@pytest.mark.parametrize(("share", "levels"), [(0.3, 1), (0.06, 2)])
+def test_segments_repeat_the_same_draws_and_give_the_same_bits(share: float, levels: int) -> None:
+    given = {"w": np.random.default_rng(5).normal(size=(4, 4)), "seed": 7, **NOISY}
+    usual = noisy().compile(hints=NOISY, exact=True)
+    limit = int(share * usual.explain(**NOISY).memory.predicted_peak_bytes)
+    run = noisy().compile(hints=NOISY, exact=True, memory_limit=limit)
+    assert run.explain().schedule.count("in segments of") == levels
+    expected, found = usual(**given), run(**given)
+    assert all(found[name].tobytes() == value.tobytes() for name, value in expected.items())

@@ -33,25 +33,18 @@ class Planner:
 
 
 def test_the_cheapest_form_is_taken_where_it_fits_as_it_is(forms: Rewriting) -> None:
-    planner = Planner(Taken(LIMIT, 9.0, is_changed=False))
+    planner = Planner(Taken(LIMIT, 9.0))
     assert planner.chosen(forms) == 0 and len(planner.seen) == 1
 
 
-def test_a_form_that_fits_by_computing_again_is_compared_with_others(forms: Rewriting) -> None:
-    again = Taken(LIMIT, 9.0, is_changed=True)
-    slower, faster = (Taken(LIMIT, ns, is_changed=False) for ns in (9.5, 5.0))
-    assert Planner(again, slower).chosen(forms) == 0
-    assert Planner(again, faster, slower).chosen(forms) == 1
-
-
 def test_a_fast_form_that_is_too_large_is_not_taken(forms: Rewriting) -> None:
-    large, small = Taken(LIMIT + 1, 1.0, is_changed=False), Taken(LIMIT, 9.0, is_changed=True)
+    large, small = Taken(LIMIT + 1, 1.0), Taken(LIMIT, 9.0)
     assert Planner(large, large, small, large).chosen(forms) == 2
 
 
 def test_the_least_memory_that_was_found_is_told(forms: Rewriting) -> None:
     sizes = range(LIMIT + 10, LIMIT, -1)
-    planner = Planner(*(Taken(size, 1.0, is_changed=False) for size in sizes))
+    planner = Planner(*(Taken(size, 1.0) for size in sizes))
     with pytest.raises(MemoryLimitError, match=f"memory_limit={sizes[len(PRICES)]} or more"):
         planner.chosen(forms)
     assert len(planner.seen) == 1 + len(PRICES) and HALVINGS < len(PRICES)

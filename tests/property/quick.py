@@ -17,19 +17,22 @@ import numpy as np
 
 import ostinato as ot
 from ostinato.certificate.loop_runs import run_loops
-from ostinato.certificate.machine import Emission
+from ostinato.certificate.machine import Emission, emission_of
 from ostinato.codegen.cpu.native.llvm_modules import NAMES
 from ostinato.codegen.loops.checker import check
 from ostinato.compiler.compiled import Compiled
+from ostinato.compiler.options import options_from
+from ostinato.compiler.pipeline import optimize_pdg, plan_of
 from ostinato.pdg.errors import DomainError, OstinatoError
 from ostinato.pdg.functions import Array
+from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.node import Node
 from ostinato.rewrite.registry import RuleSet
-from tests.codegen.loops.interpreting import bound, emission
+from tests.codegen.loops.interpreting import bound
 from tests.property.constructs import TABLE
 from tests.property.definition import Definition
 from tests.property.exactness import is_bounded, is_rounded, reached
-from tests.property.judge import EXTENTS, Bench, Disagreement, Trial, some_passes
+from tests.property.judge import EXTENTS, Bench, Disagreement, Trial, some_passes, within
 from tests.property.programs import Recipe, invent
 from tests.property.tolerance import differences, distance, sensitivity, unlike
 from tests.property.unsettled import Unsettled
@@ -151,13 +154,28 @@ class QuickBench(Bench):
         return chosen
 
     def emission(self) -> Emission:
-        """The loop IR of the program.
+        """The loop IR of the program, in as little memory as can be had if it has a limit.
 
         Errors: InvariantError.
         """
-        made = emission(self.program, **self.compile_options())
+        given = self.compile_options()
+        rules, chosen = given.pop("rules"), options_from(given, self.program.pdg)
+        best = optimize_pdg(encoded(self.program.pdg), rules, chosen)
+        limited = replace(chosen, memory_limit=1 if self.trial.memory else 0)
+        made = emission_of(self.program.pdg, *plan_of(best, limited))
         check(made.functions, NAMES)
         return made
+
+    def made(self) -> Compiled:
+        """The compiled program, within the share of memory that the trial says."""
+        options = self.compile_options()
+        if not self.trial.memory:
+            return self.program.compile(**options)
+        given = [self.given(k) for k in self.trial.extents]
+        most = {n: max(each[n] for each in given) for n in self.program.extents}
+        usual = self.program.compile(**options).explain(**most).memory.predicted_peak_bytes
+        options["hints"] = most
+        return within(int(usual * self.trial.memory) + 1, self.program, **options)
 
     def run_loops(self, made: Emission, given: Mapping[str, Any]) -> dict[str, Array]:
         """The results of the loop IR, with the items of every phase in an order of the trial.
@@ -199,7 +217,7 @@ def quick(trial: Trial) -> QuickBench:
             what, made = "the loop IR", bench.emission()
             results += (bench.run_loops(made, each.given) for each in told)
         else:
-            compiled = bench.program.compile(**bench.compile_options())
+            compiled = bench.made()
             results += (_checked(bench, compiled, each) for each in told)
     except OstinatoError as error:
         if any(TABLE[step.op].kind == "huge constants" for step in trial.recipe.steps):
@@ -258,6 +276,7 @@ def quick_trial_of(seed: int, watched: str = "", recipe: Recipe | None = None) -
         rules=chance.choice(RULES),
         watched=watched or chance.choice(("", "", "", "", "steps")),
         left_out=some_passes(chance),
+        memory=chance.choice((0.0, 0.0, 0.0, 0.5, 0.2, 0.01)),
     )
     return _small(trial, chance) if watched == "loops" else trial
 

@@ -60,6 +60,8 @@ def candidates(trial: Trial) -> Iterator[Trial]:
         yield replace(trial, hints={}, widths={})
     if trial.without:
         yield replace(trial, without=())
+    if trial.memory:
+        yield replace(trial, memory=0.0)
     for k in range(len(trial.left_out)):
         yield replace(trial, left_out=trial.left_out[:k] + trial.left_out[k + 1 :])
     if recipe.mode != "values":

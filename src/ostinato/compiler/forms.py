@@ -121,12 +121,12 @@ HALVINGS = 3  # between a price that is too low and one that is enough
 class Taken:
     """What a form takes: bytes of its arena, nanoseconds by its schedule.
 
-    ``is_changed``: the schedule computes values again, or keeps them in fewer bits, to take less.
+    ``largest`` says which tensor takes most of the bytes, and how many.
     """
 
     bytes: int
     ns: float
-    is_changed: bool
+    largest: str = ""
 
 
 @dataclass(frozen=True)
@@ -154,22 +154,23 @@ class Scarce(Pricing):
 
 
 def fitting(forms: Rewriting, room: Room) -> Optimized:
-    """Return the fastest form found that fits.
+    """Return the usual form if it fits, else the fastest that was found to.
 
     Errors: MemoryLimitError, with the least bytes of a form that was found.
     """
     cheapest = forms.best()
     taken = room.taken(cheapest)
-    if taken.bytes <= room.limit and not taken.is_changed:
-        return cheapest
+    if taken.bytes <= room.limit:
+        return cheapest  # what is computed again is the same; another form would round otherwise
     tried = [(taken, cheapest), *_scarce(forms, room)]
     fits = [(taken.ns, k) for k, (taken, _) in enumerate(tried) if taken.bytes <= room.limit]
     if fits:
         return tried[min(fits)[1]][1]
-    least = min(taken.bytes for taken, _ in tried)
+    least = min((taken for taken, _ in tried), key=lambda taken: taken.bytes)
     at = ", ".join(f"{name}={n}" for name, n in sorted(room.extents.items()))
     fact = f"no form of the program fits in {room.limit:,} bytes at {at or 'any size'}"
-    raise MemoryLimitError(fact, f"Pass memory_limit={least} or more, or smaller extents.")
+    fact += f": {least.largest}" if least.largest else ""
+    raise MemoryLimitError(fact, f"Pass memory_limit={least.bytes} or more, or smaller extents.")
 
 
 def _scarce(forms: Rewriting, room: Room) -> Iterator[tuple[Taken, Optimized]]:

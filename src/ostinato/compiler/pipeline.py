@@ -290,7 +290,7 @@ def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
     if options.memory_limit:
         from ostinato.compiler.forms import Room, fitting
 
-        takes = partial(_taken, options=options)
+        takes = partial(_taken, options=options, known=[])
         optimized = fitting(forms, Room(options.memory_limit, options.hints, takes))
     elif set(signature(pdg).extents) - options.hints.keys():
         optimized = forms.best()  # a form that is fast at one size only would be a gamble
@@ -318,14 +318,27 @@ def _planned_ns(plan: Plan, extents: Mapping[str, int], options: Options) -> flo
     return estimate(plan, options.profile or Profile(), extents, workers).total
 
 
-def _taken(optimized: Optimized, options: Options) -> Taken:
-    """The arena and the time of a form at the hinted extents."""
-    from ostinato.codegen.planning.arena import layout
+def _taken(optimized: Optimized, options: Options, known: list[tuple[Pdg, Taken]]) -> Taken:
+    """The arena and the time of a form at the hinted extents; prices often choose a known one."""
+    for pdg, taken in known:
+        if pdg == optimized.pdg:
+            return taken
+    known.append((optimized.pdg, _taken_anew(optimized, options)))
+    return known[-1][1]
+
+
+def _taken_anew(optimized: Optimized, options: Options) -> Taken:
+    from ostinato.codegen.planning.arena import largest, layout
     from ostinato.compiler.forms import Taken
 
     plan, _ = plan_of(optimized, options)
-    total = layout(plan, options.hints, _workers(plan, options.hints, options)).total_bytes
-    return Taken(total, _planned_ns(plan, options.hints, options), bool(plan.changes))
+    workers = _workers(plan, options.hints, options)
+    total = layout(plan, options.hints, workers).total_bytes
+    name, size = largest(plan, options.hints, workers)
+    s = plan.statements[name]
+    kind = "the argument " if s.kind == "input" else ""
+    told = f"{kind}`{s.label or name}`{f' ({s.where})' if s.where else ''} alone takes {size:,}"
+    return Taken(total, _planned_ns(plan, options.hints, options), told)
 
 
 def _predicted_ns(optimized: Optimized, options: Options, extents: Mapping[str, int]) -> float:

@@ -60,10 +60,34 @@ class Prover:
         return self.known[key]
 
     def is_evident(self, dep: Dep, s: Storage) -> bool:
-        """Whether writer and reader are at one point of every loop that reuses slots."""
-        shared = [loop.dim for loop in shared_loops(dep, self.when)]
-        here = all(dep.gap(dim) == HERE for dim in shared)
-        return here and all(slot.dim in shared for slot in s.slots if slot.kind != "full")
+        """Whether the loops around writer and reader alone show it.
+
+        Both are in one iteration of all loops that reuse slots; or a fixed number of iterations of
+        the innermost loop around both apart, of which there are enough slots.
+        """
+        shared = shared_loops(dep, self.when)
+        dims = [loop.dim for loop in shared]
+        if any(slot.dim not in dims for slot in s.slots if slot.kind != "full"):
+            return False
+        if any(dep.gap(dim) != HERE for dim in dims[:-1]):
+            return False
+        return not shared or dep.gap(dims[-1]) == HERE or self.is_near(dep, s, shared[-1])
+
+    def is_near(self, dep: Dep, s: Storage, loop: Loop) -> bool:
+        """Whether a loop has more slots than the iterations from the write to the read.
+
+        As many are enough where an iteration reads before it writes.
+        """
+        (low, high), slot = dep.gap(loop.dim), next((x for x in s.slots if x.dim == loop.dim), None)
+        if loop.parallel or slot is None:
+            return False
+        if slot.kind == "full":  # what shares a slot is of other iterations of the loops outside
+            return True
+        if low is None or low != high:
+            return False
+        far, count = -low if loop.reverse else low, slot.extent.as_int()
+        begun, _, read = self.times(dep)
+        return 0 < far < count or (far == count and comes_before(read, begun))
 
     def times(self, dep: Dep) -> tuple[Moment, Moment, Moment]:
         """When the value is begun, completed, and read."""
@@ -111,6 +135,14 @@ def prover(filled: Sequence[Tree]) -> Prover:
         if isinstance(leaf, Fill)
     }
     return Prover(moments(filled), fills)
+
+
+def comes_before(first: Moment, other: Moment) -> bool:
+    """Whether one of two moments is earlier in every iteration of the loops around both."""
+    for a, b in zip(first.time, other.time, strict=False):
+        if a is not b and a != b:
+            return isinstance(a, int) and isinstance(b, int) and a < b
+    return False
 
 
 def orders_of(moments: Sequence[Moment]) -> tuple[bool, ...]:

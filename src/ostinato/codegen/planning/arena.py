@@ -79,6 +79,15 @@ def sizes_bytes(plan: Plan, extents: Mapping[str, int]) -> dict[str, int]:
     return out
 
 
+def largest(plan: Plan, extents: Mapping[str, int], workers: int) -> tuple[str, int]:
+    """The tensor that takes most memory, with the bytes of all its copies."""
+    sizes = sizes_bytes(plan, extents)
+    copies = {n: workers if plan.storage[n].place == "local" else 1 for n in sizes}
+    total = {n: size * copies[n] for n, size in sizes.items() if n in plan.statements}
+    name = max(total, key=lambda n: (total[n], n))
+    return name, total[name]
+
+
 def _apart(size: int, target: Target) -> int:
     """The bytes that a tensor takes, so that rows of the next ones lie elsewhere in their pages."""
     return size + APART * target.line_bytes if size >= target.page_bytes else size

@@ -104,7 +104,8 @@ def kept(plan: Plan, extents: Mapping[str, int], workers: int) -> list[Kept]:
             )
             gone = frozenset(t for t in found.copies if not found.reaches(t, dims))
             whole = frozenset(plan.pieces.get(d, d) for d in dims)
-            out.append(Kept(tensor, total, far, gone, whole))
+            if total:  # else it has no elements at these extents
+                out.append(Kept(tensor, total, far, gone, whole))
     return sorted(out, key=lambda k: (-k.bytes, k.tensor))
 
 

@@ -98,10 +98,12 @@ class Search:
         if first is None:
             return
         edge, step = self.weights(first)
+        least = self.bytes_of(first.plan) + 1
         for levels in range(1, LEVELS + 1):
             made = self.planned(found, wanted, dim, lengths(steps, edge, step, levels))
-            if made is None:
+            if made is None or self.bytes_of(made.plan) >= least:
                 return
+            least = self.bytes_of(made.plan)
             yield made
 
     def weights(self, made: Segmented) -> tuple[float, float]:
