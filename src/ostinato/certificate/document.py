@@ -78,6 +78,7 @@ class Schedule:
     workers: int
     exact: bool
     memory_limit: int
+    spill: bool
     storage: str
     without: tuple[str, ...]
     source_sha256: str

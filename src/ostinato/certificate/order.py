@@ -232,13 +232,15 @@ class Tensor:
 class Layout:
     """The arena at given extents: offsets in bytes; what is local is that of the first worker.
 
-    Each further worker has its part ``stride`` bytes behind that of the one before.
+    Each further worker has its part ``stride`` bytes behind that of the one before. What lies
+    behind the first ``memory`` bytes is in a file.
     """
 
     extents: Mapping[str, int]
     offsets: Mapping[str, int]
     stride: int
     total: int
+    memory: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,8 @@ def planned(program: Rewritten, options: Options) -> Schedule:
     digest = hashlib.sha256(emit(plan).encode()).hexdigest()
     hints, widths = dict(sorted(options.hints.items())), dict(sorted(options.widths.items()))
     lines = tuple(str(plan).splitlines())
-    layouts = layouts_of(plan, options.threads, _extents(program, plan.extents, hints))
+    extents, most = _extents(program, plan.extents, hints), options.memory_limit * options.spill
+    layouts = layouts_of(plan, options.threads, extents, most)
     return Schedule(
         lines,
         timeline_of(plan),
@@ -58,6 +59,7 @@ def planned(program: Rewritten, options: Options) -> Schedule:
         options.threads,
         options.exact,
         options.memory_limit,
+        options.spill,
         options.storage,
         options.without,
         digest,
@@ -100,8 +102,12 @@ def check_memory(certificate: Certificate) -> str:
 
 
 def _check_limit(said: Schedule) -> None:
-    """At the hinted extents what workers share takes no more than the limit of memory."""
-    shared = said.layouts[0].total - said.workers * said.layouts[0].stride
+    """At the hinted extents what workers share takes no more than the limit of memory.
+
+    Where histories may lie in a file, all that does not takes no more.
+    """
+    first = said.layouts[0]
+    shared = first.memory if said.spill else first.total - said.workers * first.stride
     if 0 < said.memory_limit < shared:
         raise Misplaced(f"{shared:,} bytes are more than the limit of {said.memory_limit:,}")
 
@@ -152,6 +158,7 @@ def options_of(said: Schedule) -> Options:
         widths=said.widths,
         exact=said.exact,
         memory_limit=said.memory_limit,
+        spill=said.spill,
         storage=said.storage,
         without=said.without,
     )

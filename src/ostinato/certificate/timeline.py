@@ -78,13 +78,15 @@ def timeline_of(plan: Plan) -> Timeline:
     return Timeline(tuple(step for step in found if isinstance(step, Step)), memory)
 
 
-def layouts_of(plan: Plan, workers: int, extents: Sequence[Mapping[str, int]]) -> Iterator[Layout]:
+def layouts_of(
+    plan: Plan, workers: int, extents: Sequence[Mapping[str, int]], most_in_memory: int
+) -> Iterator[Layout]:
     """The arena of a plan at given extents."""
     for given in extents:
-        made = layout(plan, given, workers)
+        made = layout(plan, given, workers, most_in_memory)
         offsets = {n: made.offsets[n] for n in plan.storage if n in made.offsets}
         known = {name: given[name] for name in plan.extents}
-        yield Layout(known, offsets, made.local_stride, made.total_bytes)
+        yield Layout(known, offsets, made.local_stride, made.total_bytes, made.memory_bytes)
 
 
 def _scratches(plan: Plan) -> Iterator[tuple[str, Storage]]:

@@ -67,6 +67,7 @@ class Options:
     profile: Profile | None = None  # what work takes; None: that of `machine.profile_store`
     exact: bool = False  # only rules that keep every bit, and no operation that rounds otherwise
     memory_limit: int = 0  # bytes of the arena, at the hinted extents and in every run; 0: none
+    spill: bool = False  # histories that do not fit into the limit lie in a file
     storage: str = "float32"  # of values kept for later loops; a half rounds what those read
     without: tuple[str, ...] = ()  # optimisations that are left out, by the names of their passes
     seen: Callable[[str, object], None] | None = field(default=None, compare=False, repr=False)
@@ -100,13 +101,16 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
         if is_integer(threads) and threads > MOST_THREADS:
             remedy = f"Pass at most {MOST_THREADS}, or 0 for every core."
         raise OptionError(f"`threads` is {shown(threads)}", remedy)
-    for name in ("verify", "exact"):
+    for name in ("verify", "exact", "spill"):
         if not isinstance(given.get(name, False), bool):
             raise OptionError(f"`{name}` is {shown(given[name])}", "Pass True or False.")
     extents = signature(pdg).extents
     _require_counts("hints", given.get("hints", {}), extents, "extent")
     _require_counts("widths", given.get("widths", {}), [d.name for d in pdg.dims()], "dimension")
     _check_limit(given.get("memory_limit", 0), given.get("hints", {}), extents)
+    if given.get("spill", False) and not given.get("memory_limit", 0):
+        fact = "`spill` is given without a `memory_limit`"
+        raise OptionError(fact, "Say how many bytes stay in memory: memory_limit=10**9.")
     _check_storage(given.get("storage", "float32"), given.get("exact", False))
     if not isinstance(given.get("profile"), Profile | None):
         remedy = "Leave it out: the profile of this machine is found by itself."

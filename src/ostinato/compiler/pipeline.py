@@ -137,7 +137,7 @@ def assemble(
         source=source,
         units=units,
         interface=in_types_of(pdg, interface(plan)),
-        place=partial(layout, plan),
+        place=partial(layout, plan, most_in_memory=options.memory_limit * options.spill),
         price=partial(predicted, plan, profile),
         records=Records(plan, profile, serving),
         profiled=partial(_profiled, plan),
@@ -333,7 +333,8 @@ def _taken_anew(optimized: Optimized, options: Options) -> Taken:
 
     plan, _ = plan_of(optimized, options)
     workers = _workers(plan, options.hints, options)
-    total = layout(plan, options.hints, workers).total_bytes
+    spilled = options.memory_limit * options.spill
+    total = layout(plan, options.hints, workers, spilled).memory_bytes
     name, size = largest(plan, options.hints, workers)
     s = plan.statements[name]
     kind = "the argument " if s.kind == "input" else ""
@@ -410,6 +411,7 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
         partial(_workers, options=options),
         half,
         partial(_planned_ns, options=options),
+        options.spill,
     )
     chosen = PlanOptions(target, options.widths, workers, options.exact, options.passes)
     planned = fitted(system, chosen, room)

@@ -5,7 +5,7 @@ Greedy best fit by size times lifetime, in a few orders, keeping the smallest re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.codegen.loops.expression import ITEM_BYTES
@@ -14,6 +14,7 @@ from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, Extent, evaluate
 
+MAPPED = 1 << 16  # bytes: a file is mapped from a multiple on, whatever the pages of a machine are
 APART = 5  # lines behind a tensor of a page or more: the next would start at the same place
 
 
@@ -23,7 +24,8 @@ class Layout:
 
     Offsets of worker-local tensors are those of worker 0; worker ``k`` adds ``k * local_stride``.
     ``lower_bound_bytes`` is what is in use at once in the fullest phase. ``blocks`` are what shares
-    the arena: name, offset, bytes, first and last phase of use.
+    the arena: name, offset, bytes, first and last phase of use. What lies behind ``memory_bytes``
+    is in a file.
     """
 
     offsets: dict[str, int]
@@ -31,6 +33,7 @@ class Layout:
     total_bytes: int
     lower_bound_bytes: int
     blocks: tuple[tuple[str, int, int, int, int], ...] = ()
+    memory_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,12 @@ class _Block:
     life: Life
 
 
-def layout(plan: Plan, extents: Mapping[str, int], workers: int) -> Layout:
-    """Place every tensor of a plan."""
+def layout(plan: Plan, extents: Mapping[str, int], workers: int, most_in_memory: int = 0) -> Layout:
+    """Place every tensor of a plan.
+
+    With ``most_in_memory`` histories that do not fit into so many bytes lie in a file: their part
+    of the arena follows that of all others, from the beginning of a page on.
+    """
     sizes = sizes_bytes(plan, extents)
     local, stride = _local(plan, sizes)
     blocks = [_Block(n, _apart(sizes[n], plan.target), life) for n, life in plan.lives.items()]
@@ -50,12 +57,41 @@ def layout(plan: Plan, extents: Mapping[str, int], workers: int) -> Layout:
         blocks.append(_Block("", stride * workers, everywhere))
     bound = _lower_bound(blocks)
     offsets, total = _best(blocks, bound)
+    in_memory = total
+    if 0 < most_in_memory < total:
+        offsets, in_memory, total = _in_two(plan, blocks, most_in_memory)
     shown = tuple(
         (b.name or "of the workers", offsets[b.name], b.size, b.life.first, b.life.last)
         for b in blocks
     )
     base = offsets.pop("", 0)
-    return Layout(offsets | {n: base + at for n, at in local.items()}, stride, total, bound, shown)
+    offsets |= {n: base + at for n, at in local.items()}
+    return Layout(offsets, stride, total, bound, shown, in_memory)
+
+
+def _in_two(plan: Plan, blocks: Sequence[_Block], most: int) -> tuple[dict[str, int], int, int]:
+    """Offsets, the bytes in memory, and all bytes: the largest histories lie in a file.
+
+    A byte of any history is written once and read back once, so the largest ones leave first: that
+    are the fewest places to move to and fro. If histories are not enough, all of them leave.
+    """
+    histories = _histories(plan)
+    leaving = sorted((b for b in blocks if b.name in histories), key=lambda b: (-b.size, b.name))
+    staying, gone = list(blocks), list[_Block]()
+    offsets, end = _best(staying, _lower_bound(staying))
+    while end > most and leaving:
+        gone.append(leaving.pop(0))
+        staying.remove(gone[-1])
+        offsets, end = _best(staying, _lower_bound(staying)) if staying else ({}, 0)
+    behind = -(-end // MAPPED) * MAPPED
+    moved, more = _best(gone, _lower_bound(gone)) if gone else ({}, 0)
+    return offsets | {n: behind + at for n, at in moved.items()}, end, behind + more
+
+
+def _histories(plan: Plan) -> frozenset[str]:
+    """The blocks that keep more than one step of a value; those of the workers are one block."""
+    long = [s for s in plan.storage.values() if any(slot.kind != "one" for slot in s.slots)]
+    return frozenset("" if s.place == "local" else s.owner for s in long)
 
 
 def sizes_bytes(plan: Plan, extents: Mapping[str, int]) -> dict[str, int]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ostinato.codegen.ir.extents import Sizes
 from ostinato.codegen.ir.system import Statement, System
-from ostinato.codegen.planning.arena import layout
+from ostinato.codegen.planning.arena import Layout, layout
 from ostinato.codegen.planning.long_lived import Kept, kept
 from ostinato.codegen.planning.plan import Plan, PlanOptions, plan
 from ostinato.codegen.planning.rematerialise import (
@@ -27,6 +27,7 @@ from ostinato.codegen.systems.value_numbering import joined
 from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.node import Dtype
 
+FILE_NS = 1.0  # nanoseconds per byte between memory and a file: a gigabyte a second
 CHEAP = 1.1  # times the time of the usual plan: no other way to keep less is looked for
 
 
@@ -35,7 +36,7 @@ class Room:
     """Bytes that an arena may take (0: any number) at some extents, for some workers.
 
     ``half`` is the type of 16 bits that kept values may have, if any. ``ns_of`` predicts what a
-    plan takes at some extents.
+    plan takes at some extents. With ``spills`` histories that do not fit lie in a file.
     """
 
     limit: int
@@ -43,16 +44,27 @@ class Room:
     workers_of: Callable[[Plan, Mapping[str, int]], int]
     half: Dtype | None = None
     ns_of: Callable[[Plan, Mapping[str, int]], float] = lambda planned, extents: 0.0
+    spills: bool = False
 
     def extents(self, planned: Plan) -> dict[str, int]:
         return {name: self.hints.get(name, TYPICAL_EXTENT) for name in planned.extents}
 
-    def bytes_of(self, planned: Plan) -> int:
+    def layout(self, planned: Plan) -> Layout:
         extents = self.extents(planned)
-        return layout(planned, extents, self.workers_of(planned, extents)).total_bytes
+        most = self.limit if self.spills else 0
+        return layout(planned, extents, self.workers_of(planned, extents), most)
+
+    def bytes_of(self, planned: Plan) -> int:
+        return self.layout(planned).memory_bytes
+
+    def file_bytes(self, planned: Plan) -> int:
+        found = self.layout(planned)
+        return found.total_bytes - found.memory_bytes
 
     def ns(self, planned: Plan) -> float:
-        return self.ns_of(planned, self.extents(planned))
+        """The time of a plan, in which what lies in a file goes there and comes back."""
+        moved = 2 * self.file_bytes(planned)
+        return self.ns_of(planned, self.extents(planned)) + moved * FILE_NS
 
     def rank(self, planned: Plan) -> tuple[float, float]:
         """What is best comes first: of plans that fit the fastest, of others the smallest."""
@@ -69,7 +81,8 @@ def fitted(system: System, options: PlanOptions, room: Room) -> Plan:
     If nothing makes it fit, the smallest plan that was found.
     """
     usual = plan(system, options)
-    if (room.limit and room.holds(usual)) or not (room.limit or room.half):
+    is_in_memory = room.limit and room.holds(usual) and not room.file_bytes(usual)
+    if is_in_memory or not (room.limit or room.half):
         return usual
     system = joined(system, usual.same)
     changed = options.passes.optional(

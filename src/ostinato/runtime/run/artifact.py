@@ -172,7 +172,8 @@ class Interface(Protocol):
 class Layout(Protocol):
     """Offsets in bytes of every stored tensor for given extents and workers.
 
-    ``blocks`` are what shares the arena: name, offset, bytes, first and last phase of use.
+    ``blocks`` are what shares the arena: name, offset, bytes, first and last phase of use. Of all
+    bytes the first ``memory_bytes`` lie in memory, the others in a file.
     """
 
     @property
@@ -183,6 +184,8 @@ class Layout(Protocol):
     def total_bytes(self) -> int: ...
     @property
     def lower_bound_bytes(self) -> int: ...
+    @property
+    def memory_bytes(self) -> int: ...
     @property
     def blocks(self) -> Sequence[tuple[str, int, int, int, int]]: ...
 

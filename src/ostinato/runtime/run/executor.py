@@ -29,6 +29,7 @@ from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.explanation import Explanation, MemoryUse
 from ostinato.runtime.run.extent_choices import PREDICTED, Crowd, Placing
 from ostinato.runtime.run.frame import Frame, Outcome, empty_result
+from ostinato.runtime.run.spill_file import spilled_arena
 from ostinato.runtime.run.spinning_pool import Crew
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ class Executable:
     def require_limit(self, bound: Bound) -> None:
         """Raise MemoryLimitError if a run takes more than the program was compiled for."""
         self._extents = dict(bound.extents)
-        needed, limit = self.layout(bound.extents).total_bytes, self.artifact.memory_limit
+        needed, limit = self.layout(bound.extents).memory_bytes, self.artifact.memory_limit
         if limit and needed > limit:
             at = ", ".join(f"{name}={n}" for name, n in sorted(bound.extents.items()))
             fact = f"the run at {at} takes {needed:,} bytes, more than its limit of {limit:,}"
@@ -245,7 +246,13 @@ class Executable:
             free = None  # or another thread has it
         if free is not None and free.layout is layout:
             return free
-        arena = empty_arena(0) if free is None else free.arena
+        workers = self.workers(extents)
+        if layout.memory_bytes < layout.total_bytes:
+            require_memory(layout.memory_bytes, extents)
+            arena = spilled_arena(layout.total_bytes, layout.memory_bytes, extents)
+            return Frame(self.artifact, extents, workers, layout, arena)
+        is_plain = free is not None and free.layout.memory_bytes == free.layout.total_bytes
+        arena = free.arena if free is not None and is_plain else empty_arena(0)
         if arena.size < layout.total_bytes:
             require_memory(layout.total_bytes, extents)
             try:
@@ -256,7 +263,7 @@ class Executable:
                 OverflowError,
             ):  # others hold it, or this process may not have so much
                 raise too_large(layout.total_bytes, extents) from None
-        return Frame(self.artifact, extents, self.workers(extents), layout, arena)
+        return Frame(self.artifact, extents, workers, layout, arena)
 
     @cached_property
     def pausing(self) -> Pausing:
@@ -385,7 +392,8 @@ class Executable:
             return replace(explanation, cost=cost, records=records)
         layout = self.layout(at)
         tensors = tuple(Stored(*block) for block in layout.blocks)
-        use = MemoryUse(layout.total_bytes, layout.lower_bound_bytes, dict(at), tensors)
+        used = layout.memory_bytes, layout.lower_bound_bytes
+        use = MemoryUse(*used, dict(at), tensors, layout.total_bytes - layout.memory_bytes)
         return replace(explanation, memory=use, cost=cost, records=records)
 
 

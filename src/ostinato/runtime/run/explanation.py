@@ -15,22 +15,42 @@ if TYPE_CHECKING:
     from ostinato.report.graph import Graph
 
 
+MOST_TENSORS = 10  # that the table of memory names
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
     """Bytes of the arena at some extents: what the plan takes and what no plan can go below.
 
-    ``tensors`` is the arena over time; what every worker has of its own is one tensor.
+    ``tensors`` is the arena over time; what every worker has of its own is one tensor. The last
+    ``file_bytes`` of the arena lie in a file: they are no part of the peak.
     """
 
     predicted_peak_bytes: int = 0
     lower_bound_bytes: int = 0
     extents: Mapping[str, int] = field(default_factory=dict[str, int])
     tensors: tuple[Stored, ...] = ()
+    file_bytes: int = 0
 
     def __str__(self) -> str:
         at = ", ".join(f"{name}={n}" for name, n in sorted(self.extents.items())) or "any size"
         peak, bound = f"{self.predicted_peak_bytes:,}", f"{self.lower_bound_bytes:,}"
-        return f"peak {peak} bytes, lower bound {bound} bytes, at {at}"
+        file = f"{self.file_bytes:,} bytes in a file, " if self.file_bytes else ""
+        return f"peak {peak} bytes, {file}lower bound {bound} bytes, at {at}"
+
+    def table(self) -> str:
+        """The largest tensors, one a line: bytes, share of all, phases, and whether in a file."""
+        largest = sorted(self.tensors, key=lambda s: (-s.size, s.name))[:MOST_TENSORS]
+        width = max((len(s.name) for s in largest), default=0)
+        whole = max(1, self.predicted_peak_bytes + self.file_bytes)
+        lines = [
+            f"{s.name:{width}}  {s.size:>15,}  {s.size / whole:>6.1%}  phases {s.first} .. {s.last}"
+            + ("  in a file" if self.file_bytes and s.offset >= self.predicted_peak_bytes else "")
+            for s in largest
+        ]
+        rest = sum(s.size for s in self.tensors) - sum(s.size for s in largest)
+        more = len(self.tensors) - len(largest)
+        return "\n".join([*lines, *([f"{more} more: {rest:,}"] if more else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +98,7 @@ class Explanation:
             **without,
             "rules": "\n".join(f"{count:6d}  {name}" for name, count in fired) or "none fired",
             "schedule": self.schedule,
-            "memory": str(self.memory),
+            "memory": "\n".join([str(self.memory), *self.memory.table().splitlines()]),
             "cost": "\n".join([*costs, f"priced by the profile: {self.profile}"]),
             **({"time": kernels_text(self.records)} if self.records else {}),
             **({"workers": str(self.workers)} if self.workers.predicted_ns else {}),

@@ -29,11 +29,13 @@ class Placed:
     total_bytes: int
     lower_bound_bytes: int
     blocks: tuple[tuple[str, int, int, int, int], ...]
+    memory_bytes: int
 
     @classmethod
     def of(cls, layout: Layout) -> Placed:
         used = layout.total_bytes, layout.lower_bound_bytes
-        return cls(dict(layout.offsets), layout.local_stride, *used, tuple(layout.blocks))
+        blocks = tuple(layout.blocks)
+        return cls(dict(layout.offsets), layout.local_stride, *used, blocks, layout.memory_bytes)
 
 
 class Placing:
@@ -63,8 +65,8 @@ class Placing:
             return {}
         try:
             return {
-                str(key): Placed(offsets, stride, total, bound, tuple((*x,) for x in blocks))
-                for key, (offsets, stride, total, bound, blocks) in json.loads(body).items()
+                str(key): Placed(offsets, stride, total, bound, tuple((*x,) for x in blocks), near)
+                for key, (offsets, stride, total, bound, blocks, near) in json.loads(body).items()
             }
         except (ValueError, AttributeError, TypeError) as failure:
             self._note.refuse(failure)

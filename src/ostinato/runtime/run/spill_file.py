@@ -1,0 +1,116 @@
+"""An arena of which a part lies in a file that has no name.
+
+The file is mapped behind the memory, so compiled code reads and writes it by address. The system
+writes pages out when memory is short, and a page that is read is there before the read goes on: no
+value is read before it is back. The file is unlinked as soon as it is open, so nothing is left of
+it when the process ends, however it ends. All of its room is reserved before a run begins, so that
+a full disk is an error and no signal in the middle of a run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import tempfile
+import weakref
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.pdg.errors import MemoryLimitError
+
+MAPPED = 1 << 16  # as in `ostinato.codegen.planning.arena`
+FOLDER = "OSTINATO_SPILL_DIR"
+FIXED = 0x10  # mmap at the address that is given, on every system that has it
+NOWHERE = -1
+BLOCK = 1 << 20  # bytes that are written at once where a system reserves no room
+FAILED = ctypes.c_void_p(-1).value
+
+
+def spilled_arena(
+    total_bytes: int, memory_bytes: int, extents: Mapping[str, int]
+) -> npt.NDArray[np.uint8]:
+    """Return bytes of which those behind the first ``memory_bytes`` lie in a file.
+
+    The file begins at the next multiple of 64 KiB, as its part of a layout does.
+
+    Errors: MemoryLimitError if there is no room for the file, or no memory.
+    """
+    start = -(-memory_bytes // MAPPED) * MAPPED
+    file = _reserved(total_bytes - start, extents)
+    try:
+        address = _mapped(0, total_bytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, NOWHERE, extents)
+        _mapped(address + start, total_bytes - start, mmap.MAP_SHARED | FIXED, file, extents)
+    finally:
+        os.close(file)  # the mapping keeps it
+    made = np.ctypeslib.as_array((ctypes.c_uint8 * total_bytes).from_address(address))
+    weakref.finalize(made.base if made.base is not None else made, _unmap, address, total_bytes)
+    return made
+
+
+def _reserved(size_bytes: int, extents: Mapping[str, int]) -> int:
+    """An open file without a name that has room for so many bytes."""
+    folder = os.environ.get(FOLDER) or tempfile.gettempdir()
+    try:
+        file, path = tempfile.mkstemp(prefix="ostinato-spill-", dir=folder)
+    except OSError as failure:
+        raise _no_room(size_bytes, folder, failure, extents) from None
+    os.unlink(path)
+    try:
+        _reserve(file, size_bytes)
+    except OSError as failure:
+        os.close(file)
+        raise _no_room(size_bytes, folder, failure, extents) from None
+    return file
+
+
+def _reserve(file: int, size_bytes: int) -> None:
+    """Give a file its room on the disk."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, size_bytes)
+        return
+    block = bytes(BLOCK)
+    for at in range(0, size_bytes, BLOCK):
+        os.pwrite(file, block[: size_bytes - at], at)
+
+
+def _no_room(
+    size_bytes: int, folder: str, failure: OSError, extents: Mapping[str, int]
+) -> MemoryLimitError:
+    at = ", ".join(f"{name}={n}" for name, n in sorted(extents.items()))
+    fact = (
+        f"the run at {at} keeps {size_bytes:,} bytes in a file, which {folder} has no room for: "
+        f"{failure.strerror}"
+    )
+    remedy = f"Name a folder with more room in {FOLDER}, or compile with a larger memory_limit."
+    return MemoryLimitError(fact, remedy)
+
+
+def _mapped(
+    address: int, size_bytes: int, flags: int, file: int, extents: Mapping[str, int]
+) -> int:
+    access = mmap.PROT_READ | mmap.PROT_WRITE
+    found: int | None = _system().mmap(address or None, size_bytes, access, flags, file, 0)
+    if found is None or found == FAILED:
+        number = ctypes.get_errno()
+        failure = OSError(number, os.strerror(number))
+        raise _no_room(size_bytes, "this process", failure, extents)
+    return found
+
+
+def _unmap(address: int, size_bytes: int) -> None:
+    _system().munmap(address, size_bytes)
+
+
+@cache
+def _system() -> ctypes.CDLL:
+    found = ctypes.CDLL(None, use_errno=True)
+    found.mmap.restype = ctypes.c_void_p
+    found.mmap.argtypes = (
+        ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long,
+    )  # fmt: skip
+    found.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    return found

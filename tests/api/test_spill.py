@@ -1,0 +1,91 @@
+"""Histories that do not fit into memory lie in a file."""
+
+import errno
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato.pdg.errors import MemoryLimitError, OptionError
+from tests.api.test_memory_limit import HINTS, trained
+
+LIMIT = 90_000  # the argument takes 65,536
+
+
+@cache
+def given() -> dict[str, Any]:
+    rng = np.random.default_rng(3)
+    weights = {f"w{k}": rng.normal(size=(16, 8)) for k in range(2)}
+    return {"x": rng.normal(size=(16, 128, 8)), **weights}
+
+
+@cache
+def spilled() -> Any:
+    return trained().compile(memory_limit=LIMIT, spill=True, hints=HINTS)
+
+
+def test_what_lies_in_a_file_has_the_same_bits() -> None:
+    expected = trained().compile(hints=HINTS)(**given())
+    for _ in range(2):
+        found = spilled()(**given())
+        assert all(found[name].tobytes() == value.tobytes() for name, value in expected.items())
+
+
+def test_all_but_histories_stays_in_memory_and_is_told() -> None:
+    use = spilled().explain(**HINTS).memory
+    assert use.predicted_peak_bytes <= LIMIT < use.file_bytes
+    assert f"peak {use.predicted_peak_bytes:,} bytes, {use.file_bytes:,} bytes in a file" in str(
+        use
+    )
+    (line,) = (line for line in use.table().splitlines() if line.endswith("in a file"))
+    assert line.startswith("of the workers")
+
+
+def test_no_file_has_a_name_while_it_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OSTINATO_SPILL_DIR", str(tmp_path))
+    run = trained().compile(memory_limit=LIMIT + 64, spill=True, hints=HINTS)
+    run(**given())
+    mapped = Path("/proc/self/maps")
+    assert not mapped.exists() or f"{tmp_path}/ostinato-spill-" in mapped.read_text()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_an_error_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int, start: int, size: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    monkeypatch.setenv("OSTINATO_SPILL_DIR", str(tmp_path))
+    run = trained().compile(memory_limit=LIMIT + 128, spill=True, hints=HINTS)
+    with pytest.raises(MemoryLimitError) as caught:
+        run(**given())
+    assert caught.value.fact.endswith(f"which {tmp_path} has no room for: No space left on device")
+    assert "OSTINATO_SPILL_DIR" in caught.value.remedy
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OSTINATO_SPILL_DIR", "/nowhere/at/all")
+    run = trained().compile(memory_limit=LIMIT + 192, spill=True, hints=HINTS)
+    with pytest.raises(MemoryLimitError, match="/nowhere/at/all has no room for: No such file"):
+        run(**given())
+
+
+def test_a_file_needs_a_limit() -> None:
+    with pytest.raises(OptionError) as caught:
+        trained().compile(spill=True)
+    assert caught.value.fact == "`spill` is given without a `memory_limit`"
+
+
+def test_certificates_cover_what_lies_in_a_file(tmp_path: Path) -> None:
+    spilled().certificate(tmp_path / "file.json")
+    verdict = ot.verify_certificate(tmp_path / "file.json")
+    assert verdict.holds, str(verdict)
