@@ -3,6 +3,7 @@ import pytest
 
 from bench.handwritten.multiply_adds import CHAINS, LANES, chained, peak_flops
 from bench.ours.compiled import possible
+from bench.ours.memory import gradient
 from bench.ours.peak import update
 from ostinato.compiler.results import Results
 from ostinato.report.kernels import KernelRecord
@@ -27,3 +28,9 @@ def test_an_update_is_what_serves_gradient_and_optimizer_most() -> None:
     kernels = [kernel("gradient", 2.0), kernel("optimizer", 1.0), kernel("environment", 9.0)]
     assert update(kernels) == (3.0, 1.0)
     assert update([kernel("gradient", 2.0, share=0.4)]) == (0.0, 0.0)
+
+
+def test_a_limit_takes_a_part_of_the_memory_and_tells_what_it_costs() -> None:
+    usual, limited = (gradient(4, 2, 100, percent)() for percent in (100, 15))
+    assert limited["peak_bytes"] <= 0.15 * usual["peak_bytes"] and usual["again"] == 0
+    assert limited["again"] >= limited["again_at_least"] > 0 and limited["steps/s"] > 0

@@ -286,6 +286,8 @@ def _read_rule(data: Plain, k: int) -> Rule:
 
 def _read_schedule(data: Plain, names: Spelling) -> Schedule:
     found = read_record(Schedule, data, "the schedule", names)
+    if found.spill and not found.memory_limit:
+        raise Unreadable("histories lie in a file without a limit of memory")
     if found.storage not in ("float32", *HALVES):
         raise Unreadable(f"what is kept has the type {found.storage!r}")
     return found
