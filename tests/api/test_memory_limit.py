@@ -193,6 +193,26 @@ def noisy() -> ot.Program:
     return ot.Program(loss=loss, theta=theta)
 
 
+def test_what_one_product_reads_for_all_steps_is_read_step_by_step_if_nothing_else_fits() -> None:
+    run = simple().compile(memory_limit=60_000, hints=HINTS)
+    usual = simple().compile(hints=HINTS)
+    given = {"w": np.random.default_rng(2).normal(size=(8, 8)) / 3, "seed": 1, **HINTS}
+    assert usual.explain(**HINTS).memory.predicted_peak_bytes > 4 * 60_000
+    assert "sums over all steps are taken step by step" in run.explain().schedule
+    np.testing.assert_allclose(run(**given)["slope"], usual(**given)["slope"], 1e-4, 1e-7)
+
+
+@cache
+def simple() -> ot.Program:
+    """A recurrence whose gradient is one product of two histories."""
+    b, t = ot.dims("b t")
+    w, x = ot.input("w", (8, 8)), ot.random.normal((8,), over=(b, t))
+    h = ot.recurrent("h", (8,), over=(b, t))
+    h[b, 0] = ot.zeros(8)
+    h[b, t + 1] = ot.tanh(h @ w + x) * ot.sigmoid(x)
+    return ot.Program(slope=ot.grad(ot.square(h[:, -1]).mean(), w))
+
+
 @pytest.mark.parametrize(("share", "levels"), [(0.3, 1), (0.06, 2)])
 def test_segments_repeat_the_same_draws_and_give_the_same_bits(share: float, levels: int) -> None:
     given = {"w": np.random.default_rng(5).normal(size=(4, 4)), "seed": 7, **NOISY}

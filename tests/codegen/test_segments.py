@@ -4,11 +4,13 @@ import random
 
 import pytest
 
+from ostinato.codegen.ir.system import Kind
 from ostinato.codegen.planning.long_lived import kept
 from ostinato.codegen.planning.plan import Plan, plan
 from ostinato.codegen.planning.rematerialise import Unavailable, is_read_by_step
 from ostinato.codegen.planning.segment_lengths import fewest_again
 from ostinato.codegen.planning.segments import Segmented, in_segments, segments_of
+from ostinato.codegen.planning.step_by_step import step_by_step
 from ostinato.codegen.planning.within_limit import Room, fitted
 from ostinato.codegen.systems.value_numbering import joined
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, holds
@@ -143,6 +145,23 @@ def test_reads_across_the_ends_of_segments_find_their_values(k: int) -> None:
 def test_what_is_read_farther_than_a_segment_stays_in_memory() -> None:
     with pytest.raises(Unavailable, match="f"):
         in_fours(shifted(5))
+
+
+@pytest.mark.parametrize(("kind", "ahead"), [("matmul", 0), ("matmul", 1), ("map", 1)])
+def test_a_sum_over_all_steps_is_taken_step_by_step(kind: Kind, ahead: int) -> None:
+    p = there_and_back()
+    steps = expr(Extent("T")) - ahead
+    p.axes = {"h": 3, "m": 3, "k": steps}
+    p.a |= {n: Dim(n) for n in "mk"}
+    k = expr(p.a["k"])
+    body = p("e", "m", t=k) * p("r", "h", t=k + ahead)
+    p.add("s", "b", "m h k", body, kind, over="k")
+    p.outputs = ["s"]
+    system = step_by_step(p.system(), p.d["t"])
+    assert p.d["t"] in system.statements["s"].reduced
+    planned = plan(system, options(WIDTHS))
+    assert_computes(p.system(), SIZES, p.arrays, planned)
+    assert slots(planned, "r") == ["2"] * ahead
 
 
 @pytest.mark.parametrize("seed", [8, 17, 31])

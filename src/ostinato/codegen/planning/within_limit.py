@@ -7,10 +7,11 @@ computed again are the same values; 16 bits round them, so a user must have allo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ostinato.codegen.ir.extents import Sizes
-from ostinato.codegen.ir.system import Statement, System
+from ostinato.codegen.ir.system import Statement, System, loads
 from ostinato.codegen.planning.arena import Layout, layout
 from ostinato.codegen.planning.long_lived import Kept, kept
 from ostinato.codegen.planning.plan import Plan, PlanOptions, plan
@@ -23,8 +24,10 @@ from ostinato.codegen.planning.rematerialise import (
     is_read_by_step,
 )
 from ostinato.codegen.planning.segmented_plan import Search, told
+from ostinato.codegen.planning.step_by_step import step_by_step
 from ostinato.codegen.systems.value_numbering import joined
 from ostinato.machine.profile import TYPICAL_EXTENT
+from ostinato.pdg.errors import CycleError
 from ostinato.pdg.node import Dtype
 
 FILE_NS = 1.0  # nanoseconds per byte between memory and a file: a gigabyte a second
@@ -91,10 +94,9 @@ def fitted(system: System, options: PlanOptions, room: Room) -> Plan:
     is_cheap = room.ns(changed) <= CHEAP * room.ns(usual)
     if not room.limit or (room.holds(changed) and is_cheap):
         return changed
-    segmented = options.passes.optional(
-        "segments", None, _in_segments, system, usual, options, room
-    )
-    return min([usual, changed, *([segmented] if segmented else [])], key=room.rank)
+    plans = [usual, changed]
+    plans += options.passes.optional("segments", [], _in_segments, system, usual, options, room)
+    return min(plans, key=room.rank)
 
 
 def _lighter(system: System, usual: Plan, options: PlanOptions, room: Room) -> Plan:
@@ -116,24 +118,52 @@ def _lighter(system: System, usual: Plan, options: PlanOptions, room: Room) -> P
     return most
 
 
-def _in_segments(system: System, usual: Plan, options: PlanOptions, room: Room) -> Plan | None:
-    """The plan that computes least again in segments; None if nothing can be computed so."""
+def _in_segments(system: System, usual: Plan, options: PlanOptions, room: Room) -> list[Plan]:
+    """Plans that compute least again in segments, if anything can be computed so.
+
+    If none fits, sums over all steps are taken step by step too, where that may round otherwise.
+    """
+    found = _segmented(system, usual, options, room)
+    if options.exact or any(map(room.holds, found)):
+        return found
+    dims = {d for s in system.statements.values() for d in s.dims} - usual.tiles.keys()
+    summed = system
+    for dim in sorted(dims, key=lambda d: d.serial):
+        summed = step_by_step(summed, dim)
+    if summed.statements == system.statements:
+        return found
+    new = {n: s for n, s in summed.statements.items() if n not in system.statements}
+    origins = {n: next(x.tensor for _, v in s.clauses for x in loads(v)) for n, s in new.items()}
+    with suppress(CycleError):
+        other = plan(summed, replace(options, widths={**options.widths, **_widths(usual)}))
+        for each in (other, *_segmented(summed, other, options, room)):
+            line = "sums over all steps are taken step by step"
+            found.append(replace(_based(each, origins), changes=(line, *each.changes)))
+    return found
+
+
+def _segmented(system: System, usual: Plan, options: PlanOptions, room: Room) -> list[Plan]:
+    """The plan that computes least again in segments, and one with more computed again in these."""
     extents = room.extents(usual)
     workers = room.workers_of(usual, extents)
     options = replace(options, widths={**options.widths, **_widths(usual)})
     search = Search(system, usual, options, extents, workers, room.rank, room.bytes_of, room.limit)
     made = search.fitting()
     if made is None:
-        return None
+        return []
     line = told(made, search.steps, [_name(system.statements[n]) for n in made.wanted])
-    smallest, origins = replace(made.plan, changes=(line,)), made.origins
-    if not room.holds(smallest):
+    plans = [replace(made.plan, changes=(line,))]
+    if not room.holds(made.plan):
         lighter = _lighter(made.system, made.plan, options, room)
-        if room.bytes_of(lighter) < room.bytes_of(smallest):
-            smallest = replace(lighter, changes=(line, *lighter.changes))
-    of = {n: origins.get(s.lowered, s.lowered) for n, s in smallest.statements.items()}
-    based = {n: replace(s, base=of[n]) for n, s in smallest.statements.items() if of[n] != n}
-    return replace(smallest, statements=smallest.statements | based)
+        plans.append(replace(lighter, changes=(line, *lighter.changes)))
+    return [_based(each, made.origins) for each in plans]
+
+
+def _based(planned: Plan, origins: Mapping[str, str]) -> Plan:
+    """The plan whose statements name what they stand for in the system that was given."""
+    of = {n: origins.get(s.lowered, s.lowered) for n, s in planned.statements.items()}
+    based = {n: replace(s, base=of[n]) for n, s in planned.statements.items() if of[n] != n}
+    return replace(planned, statements=planned.statements | based)
 
 
 def _widths(usual: Plan) -> dict[str, int]:
@@ -149,7 +179,7 @@ def _changed(system: System, found: Sequence[Kept], ways: Ways, options: PlanOpt
 
 
 def _name(s: Statement) -> str:
-    return f"{s.label or s.name} ({s.where})"
+    return f"{s.label or s.name} ({s.where})" if s.where else s.label or s.name
 
 
 def _told(s: Statement, way: Way) -> str:
