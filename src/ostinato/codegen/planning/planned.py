@@ -44,8 +44,8 @@ class Plan:
     ``living`` the products that pass over dead rows before that, by the mask of their rows;
     ``begun`` the products that need no zeros to add to, by the loop whose first turn begins them.
     ``tiles`` gives the indices of every tiled dim, the most significant first, ``short`` how many
-    points of a dim are too few for its tiles. ``ranks`` say of each axis of a stored tensor which it
-    was before axes were laid out, -1 for a place in a tile.
+    points of a dim are too few for its tiles. ``ranks`` say of each axis of a stored tensor which
+    it was before axes were laid out, -1 for a place in a tile.
     With ``checked`` its kernels compare every address with bounds. Emission leaves out the passes
     named in ``without``.
     """
