@@ -23,7 +23,7 @@ from ostinato.rewrite.terms.term import read_fact
 
 MOST = 256  # numbers of axes, and masks of them, that are tried for a letter
 MOST_PLACES = 8  # places of axes that are tried beside a mask
-_OF_FORM = ("axis", "axes2", "axes3", "axes4", "axes5", "<", "<=")
+_OF_FORM = ("axis", "<", "<=")
 
 
 def says_nothing(rule: Rule, _: str) -> bool:

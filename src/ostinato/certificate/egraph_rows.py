@@ -100,11 +100,9 @@ class Rows:
         return self.recurrences.setdefault(known, len(self.recurrences))
 
     def facts(self, number: int, node: Node) -> None:
-        """What a node of the program says of its term: type, dimensions, rank and shape."""
-        mask = self.numbers.mask
-        varying = (d for size in node.shape for d in dims_of(size))
-        about = mask(node.domain), mask(varying), node.rank, self.shape(node.shape)
-        self.add("raw_facts", number, *about)
+        """What a node of the program says of its term: type, dimensions and shape."""
+        mask = self.numbers.mask(node.domain)
+        self.add("raw_facts", number, mask, self.shape(node.shape))
         self.add("raw_dtype", number, node.dtype)
         known = as_real(node.op.values) if isinstance(node.op, Const) else None
         if known is not None:

@@ -15,7 +15,7 @@ from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some, cond_sy
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.relations import saying
-from ostinato.rewrite.relations.meanings import Cut, Moves, Repeats, Steps
+from ostinato.rewrite.relations.meanings import Cut, Moves, Repeats, Steps, result_types
 
 Attribute = Expr | Slice | Cond | tuple[int, ...] | tuple[tuple[Dim, Index], ...]
 
@@ -90,6 +90,8 @@ def attribute_rows(
     out |= {name: list(claim.pairs.items()) for name, claim in saying(Repeats).items()}
     out["real_cast"] = [("cast:float32",), ("cast:float64",)]
     out["arithmetic"] = [(fn,) for fn in ("add", "sub", "mul", "div")]
+    out["keeps"] = [(fn,) for fn, made in result_types().items() if not made]
+    out["makes"] = [(fn, made) for fn, made in result_types().items() if made]
     whole = [(k, a) for a, k in numbers.known.items() if isinstance(a, Expr)]
     out["raw_filled"] = [(k,) for k, size in whole if is_never_negative(size - 1)]
     out["mask"] = [(k, numbers.mask(mentioned(a))) for a, k in numbers.known.items()]

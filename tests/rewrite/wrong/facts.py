@@ -35,8 +35,8 @@ def holds(world: World, fact: Tree) -> bool:
             return not _equal(world, a, b)
         case ("<" | "<=" | ">" | ">=") as word, [a, b]:
             return _ORDER[word](world.number(a), world.number(b))
-        case (("axis" | "axes2"), [x, *_]):
-            return _has_axes(world, str(op), x, fields[1:])
+        case "axis", [x, k, size]:
+            return _has_axis(world, x, world.number(k), size)
         case _:
             return _related(world, str(op), fields)
 
@@ -48,6 +48,11 @@ def _equal(world: World, a: Tree, b: Tree) -> bool:
         case _, ("dtype", x):
             dtype = str(world.value(x, world.point).dtype)
             return world.text(a) == dtype if str(a).startswith('"') else bool(dtype)
+        case ("cons", *_), ("shape", x):
+            listed = _listed(a)
+            rank = len(world.value(x, world.point).shape)
+            pairs = enumerate(reversed(listed), 1)
+            return rank == len(listed) and all(_has_axis(world, x, k, size) for k, size in pairs)
         case _, ("shape", _) | ("nil",):
             return world.shapes.setdefault(str(a), world.shape(b)) == world.shape(b)
         case ("shape", _), ("shape", _):
@@ -111,18 +116,22 @@ def _seen(world: World, about: str, x: Tree, point: Point) -> object:
     return value.shape if about == "sdom" else (value.shape, value.tobytes())
 
 
-def _has_axes(world: World, op: str, x: Tree, named: Sequence[Tree]) -> bool:
+def _listed(shape: Tree) -> list[Tree]:
+    match shape:
+        case ("cons", size, rest):
+            return [size, *_listed(rest)]
+        case _:
+            return []
+
+
+def _has_axis(world: World, x: Tree, k: int, size: Tree) -> bool:
     shape = world.value(x, world.point).shape
-    axes = [(world.number(named[0]), named[1])] if op == "axis" else None
-    for k, size in axes or [(2, named[0]), (1, named[1])]:
-        if not 1 <= k <= len(shape) or (op == "axes2" and len(shape) != 2):
-            return False
-        inner = size[1] if isinstance(size, tuple) and size[0] == "size" else size
-        if isinstance(inner, str):
-            world.numbers.setdefault(inner, shape[-k])
-        if shape[-k] != world.size(size):
-            return False
-    return True
+    if not 1 <= k <= len(shape):
+        return False
+    inner = size[1] if isinstance(size, tuple) and size[0] == "size" else size
+    if isinstance(inner, str):
+        world.numbers.setdefault(inner, shape[-k])
+    return shape[-k] == world.size(size)
 
 
 def _shifted(world: World, name: str, by: tuple[str, str, str]) -> bool:

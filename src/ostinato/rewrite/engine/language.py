@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from functools import cache, lru_cache
 from typing import Literal
 
+from ostinato.rewrite.engine.analyses import DECLARATIONS, analyses, variables
 from ostinato.rewrite.engine.egglog_session import Program
 from ostinato.rewrite.engine.rule import Rule
-from ostinato.rewrite.engine.shape_lists import shape_rules
 from ostinato.rewrite.relations import RELATIONS
-from ostinato.rewrite.terms import popcount
 from ostinato.rewrite.terms.signature import SIGNATURE
 from ostinato.rewrite.terms.term import Fact, Operand, Term, Variable, written
 
@@ -18,11 +17,9 @@ _SORT = {"S": "String", "N": "i64", "D": "i64", "A": "i64", "H": "H", "T": "T"}
 
 _DECLARATIONS = """
 (sort T) (sort H) (sort Z)
-(constructor size (i64) Z) (constructor times (Z Z) Z)
-(constructor nil () H) (constructor cons (Z H) H)
 (constructor node (i64) T :unextractable) (constructor hnode (i64) H :unextractable)
 (relation raw_nil (i64)) (relation raw_cons (i64 i64 i64))
-(relation raw_facts (i64 i64 i64 i64 i64))
+(relation raw_facts (i64 i64 i64))
 (ruleset load) (ruleset analysis) (ruleset seed) (ruleset spread) (ruleset always)
 """
 
@@ -34,131 +31,18 @@ _LOADING = """
 (rule ((raw_nil i)) ((union (hnode i) (nil))) :ruleset load :name "load/nil")
 (rule ((raw_cons i z h)) ((union (hnode i) (cons (size z) (hnode h)))) :ruleset load
   :name "load/cons")
-(rule ((raw_facts i d s r h)) ((set (dom (node i)) d) (set (sdom (node i)) s)
-  (set (rank (node i)) r) (set (shape (node i)) (hnode h))) :ruleset load :name "load/facts")
+(rule ((raw_facts i d h)) ((set (dom (node i)) d) (set (shape (node i)) (hnode h)))
+  :ruleset load :name "load/facts")
 """
-
-_ANALYSIS = """
-(rule ((= z (size i)) (= m (mask i))) ((set (zmask z) m)) :ruleset analysis :name "zmask/size")
-(rule ((= z (times x y)) (= m (zmask x)) (= n (zmask y))) ((set (zmask z) (| m n)))
-  :ruleset analysis :name "zmask/times")
-(rule ((= h (nil))) ((set (hmask h) 0) (set (hlen h) 0)) :ruleset analysis :name "hmask/nil")
-(rule ((= h (cons z g)) (= m (zmask z)) (= n (hmask g)) (= k (hlen g)))
-  ((set (hmask h) (| m n)) (set (hlen h) (+ k 1))) :ruleset analysis :name "hmask/cons")
-(rule ((= l (sl d i x)) (= 0 (& d (sdom x))) (= h (shape x)) (= n (length i)))
-  ((set (shape l) (cons (size n) h))) :ruleset analysis :name "shape/sl")
-(rule ((= l (sl d i x)) (growing i)) ((set (inner d i l) x)) :ruleset analysis :name "inner/sl")
-(rule ((= l (sl d i x)) (= (shape l) (cons z h))) ((set (shape x) h))
-  :ruleset analysis :name "shape/of-sl")
-(rule ((= l (mv k p x)) (= k (rank x)) (= k (+ p 1)) (= (shape l) (cons y (cons z h))))
-  ((set (shape x) (cons z (cons y h)))) :ruleset analysis :name "shape/of-mv-1")
-(rule ((= l (mv k p x)) (= k (rank x)) (= k (+ p 2))
-  (= (shape l) (cons w (cons y (cons z h))))) ((set (shape x) (cons z (cons w (cons y h)))))
-  :ruleset analysis :name "shape/of-mv-2")
-(rule ((= l (at d i x)) (= 0 (& d (sdom x))) (= h (shape x))) ((set (shape l) h))
-  :ruleset analysis :name "shape/at")
-(rule ((= l (reshape r h x)) (= r (rank x))) ((set (shape l) h))
-  :ruleset analysis :name "shape/reshape")
-(rule ((= l (reshape r (cons z h) x)) (= (+ r 1) (rank x)) (= (shape x) (cons y g)))
-  ((set (shape l) (cons y (cons z h)))) :ruleset analysis :name "shape/reshape-1")
-(rule ((= l (mm x y)) (axes2 x m k) (axes2 y k n)) ((set (shape l) (cons m (cons n (nil)))))
-  :ruleset analysis :name "shape/mm")
-(rule ((= l (reshape r h x)) (= v (value x))) ((set (value l) v))
-  :ruleset analysis :name "value/reshape")
-(rule ((= l (reshape r h x)) (bounded x)) ((bounded l)) :ruleset analysis :name "bounded/reshape")
-(rule ((= l (bcast h x)) (bounded x)) ((bounded l)) :ruleset analysis :name "bounded/bcast")
-(rule ((= l (sl d i x)) (bounded x)) ((bounded l)) :ruleset analysis :name "bounded/sl")
-(rule ((= l (part k i x)) (bounded x)) ((bounded l)) :ruleset analysis :name "bounded/part")
-(rule ((= l (map1 "neg" x)) (bounded x)) ((bounded l)) :ruleset analysis :name "bounded/neg")
-(rule ((= l (map1 f x)) (real_cast f) (= "bool" (dtype x))) ((bounded l))
-  :ruleset analysis :name "bounded/truth")
-(rule ((= z (size i)) (raw_filled i)) ((filled z)) :ruleset analysis :name "filled/size")
-(rule ((= z (times x y)) (filled x) (filled y)) ((filled z))
-  :ruleset analysis :name "filled/times")
-(rule ((= l (reshape r h x)) (= m (free x))) ((set (free l) m))
-  :ruleset analysis :name "free/reshape")
-(rule ((= l (tr x)) (= m (free x))) ((set (free l) m)) :ruleset analysis :name "free/tr")
-(rule ((= l (sl d i x)) (= v (value x))) ((set (value l) v)) :ruleset analysis :name "value/sl")
-(rule ((= l (sl d i x)) (= m (gap x)) (= 0 (& d m)) (box d i)) ((set (gap l) m))
-  :ruleset analysis :name "gap/sl")
-(rule ((= l (tr x)) (axes2 x m n)) ((set (shape l) (cons n (cons m (nil)))))
-  :ruleset analysis :name "shape/tr")
-(rule ((= l (map1 f x)) (= h (shape x))) ((set (shape l) h)) :ruleset analysis :name "shape/map1")
-(rule ((= l (map2 f x y)) (= h (shape x)) (= h (shape y))) ((set (shape l) h))
-  :ruleset analysis :name "shape/map2")
-(rule ((= l (case c x y)) (= h (shape x))) ((set (shape l) h)) :ruleset analysis :name "shape/case")
-(rule ((= l (cut k i x)) (tile n i) (= e (dtype x))) ((set (dtype l) e))
-  :ruleset analysis :name "dtype/tile")
-(rule ((= l (red "max" m x)) (= e (dtype x))) ((set (dtype l) e))
-  :ruleset analysis :name "dtype/max")
-(rule ((= l (reshape r h x)) (= e (dtype x))) ((set (dtype l) e))
-  :ruleset analysis :name "dtype/reshape")
-(rule ((= 0 (rank l))) ((set (shape l) (nil))) :ruleset analysis :name "shape/number")
-"""
-
-
-# rank of the result from the ranks of the operands: expression over (rank of first operand) r
-_RANK = {
-    "red": "(- r n)",
-    "reshape": "(+ (- r f0) (hlen f1))",
-    "part": "(- r 1)",
-    "sl": "(+ r 1)",
-}
-
-
-def _variables(op: str) -> list[str]:
-    return [f"f{k}" for k in range(len(SIGNATURE[op]))]
 
 
 def _load_rule(op: str) -> str:
-    fields = _variables(op)
+    fields = variables(op)
     wrap = {"T": "(node {})", "H": "(hnode {})"}
     args = [wrap.get(c, "{}").format(v) for c, v in zip(SIGNATURE[op], fields, strict=True)]
     raw = f"(raw_{op} i {' '.join(fields)})"
     head = f"(union (node i) ({op} {' '.join(args)}))"
     return f'(rule ({raw}) ({head}) :ruleset load :name "load/{op}")'
-
-
-def _joined(parts: Iterable[str]) -> str:
-    out = ""
-    for part in parts:
-        out = f"(| {out} {part})" if out else part
-    return out or "0"
-
-
-def _masks(op: str, of_term: str, bound: bool) -> str:
-    """The dimensions a term depends on, from its fields (``of_term``: dom or sdom)."""
-    parts: list[str] = []
-    for field, letter in zip(_variables(op), SIGNATURE[op], strict=True):
-        if letter == "T":
-            term = f"({of_term} {field})"
-            parts.append(f"(& {term} (not-i64 f0))" if bound else term)
-        elif letter == "A" and not (of_term == "sdom" and op in ("part", "case", "perm", "look")):
-            parts.append(f"({'sizemask' if of_term == 'sdom' and op == 'sl' else 'mask'} {field})")
-        elif letter == "H":
-            parts.append(f"(hmask {field})")
-        elif letter == "D" and not bound and of_term == "dom":
-            parts.append(field)
-    return _joined(parts)
-
-
-def _analysis_rules(op: str) -> list[str]:
-    if op in ("leaf", "rec", "look") or op.startswith("host"):
-        return []  # loaded
-    term = f"(= l ({op} {' '.join(_variables(op))}))"
-    bound = op in ("at", "sl")
-    first = _variables(op)[SIGNATURE[op].index("T")]
-    rank = _RANK.get(op, "r")
-    count = " ".join(map(str, popcount(Variable("n"), Variable("f1")))) if op == "red" else ""
-    out = [
-        f"(rule ({term} (= v {_masks(op, 'dom', bound)})) ((set (dom l) v)) "
-        f':ruleset analysis :name "dom/{op}")',
-        f"(rule ({term} (= r (rank {first})) {count} (= v {rank})) ((set (rank l) v)) "
-        f':ruleset analysis :name "rank/{op}")',
-        f"(rule ({term} (= v {_masks(op, 'sdom', bound)})) ((set (sdom l) v)) "
-        f':ruleset analysis :name "sdom/{op}")',
-    ]
-    return out
 
 
 def rule_text(rule: Rule) -> str:
@@ -302,6 +186,7 @@ def _texts(rules: tuple[Rule, ...]) -> tuple[str, ...]:
 def _base() -> tuple[str, ...]:
     lines = [
         _DECLARATIONS,
+        DECLARATIONS,
         *(d for relation in RELATIONS.values() for d in relation.declarations()),
     ]
     for op, letters in SIGNATURE.items():
@@ -312,8 +197,7 @@ def _base() -> tuple[str, ...]:
     lines += [_load_rule(op) for op in SIGNATURE]
     lines += [*(f"(ruleset if_{gate})" for gate in GATES), opening("rewrite", GATES)]
     lines += [_LOADING, *(r.loading() for r in RELATIONS.values() if r.is_loaded_by_number)]
-    lines += [_ANALYSIS, *shape_rules()]
-    lines += [text for op in SIGNATURE for text in _analysis_rules(op)]
+    lines += analyses()
     return tuple(command for line in lines for command in commands(line))
 
 

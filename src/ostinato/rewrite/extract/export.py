@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ostinato.pdg.index import Expr, product
+from ostinato.pdg.index import Expr, expr, product, substitute
 from ostinato.rewrite.engine.egglog_session import Cell, Engine, Row
 from ostinato.rewrite.load.tables import Loaded, Tables
 from ostinato.rewrite.terms.signature import SIGNATURE
@@ -62,7 +62,7 @@ def export(engine: Engine, loaded: Loaded) -> EGraph:
         "hnode",
         "define",
         "size",
-        "times",
+        *_OF_SIZES,
         "nil",
         "cons",
         "dtype",
@@ -76,7 +76,9 @@ def export(engine: Engine, loaded: Loaded) -> EGraph:
             assert isinstance(output, int), f"the class of {op} is {output}"
             kids = tuple(int(fields[k]) for k in at)
             classes.setdefault(output, []).append(ENode(op, fields, kids))
-    shapes = _shapes({n: tables[n].rows for n in ("size", "times", "nil", "cons")}, loaded.tables)
+    shapes = _shapes(
+        {n: tables[n].rows for n in ("size", *_OF_SIZES, "nil", "cons")}, loaded.tables
+    )
     origins: dict[tuple[str, tuple[Cell, ...]], list[str]] = {}
     for op in SIGNATURE:
         for fields, _ in tables[f"why_{op}"].rows:
@@ -98,21 +100,44 @@ _Rows = tuple[tuple[tuple[Cell, ...], Cell], ...]
 
 
 def _shapes(rows: Mapping[str, _Rows], tables: Tables) -> dict[int, tuple[Expr, ...]]:
-    """Sizes of every shape class, built from the empty shape upwards."""
-    sizes: dict[int, Expr] = {int(o): tables.expr(int(i[0])) for i, o in rows["size"]}
-    pending = list(rows["times"])
-    while pending:
-        known = [r for r in pending if int(r[0][0]) in sizes and int(r[0][1]) in sizes]
-        for (x, y), out in known:
-            sizes.setdefault(int(out), product((sizes[int(x)], sizes[int(y)])))
-        pending = [r for r in pending if r not in known]
-        assert known or not pending, "sizes refer to each other in a circle"
+    """The sizes of every shape, built from the empty shape upwards."""
+    sizes = _sizes(rows, tables)
     shapes: dict[int, tuple[Expr, ...]] = {int(o): () for _, o in rows["nil"]}
     pending = list(rows["cons"])
     while pending:
-        known = [r for r in pending if int(r[0][1]) in shapes]
+        known = [r for r in pending if int(r[0][0]) in sizes and int(r[0][1]) in shapes]
         for (head, tail), out in known:
             shapes.setdefault(int(out), (sizes[int(head)], *shapes[int(tail)]))
         pending = [r for r in pending if r not in known]
         assert known or not pending, "shapes refer to each other in a circle"
     return shapes
+
+
+def _sizes(rows: Mapping[str, _Rows], tables: Tables) -> dict[int, Expr]:
+    """What every size is, from the operators that compute it."""
+    sizes: dict[int, Expr] = {int(o): tables.expr(int(i[0])) for i, o in rows["size"]}
+
+    def value(op: str, cells: tuple[Cell, ...]) -> Expr:
+        first = sizes[int(cells[0])]
+        match op:
+            case "times":
+                return product((first, sizes[int(cells[1])]))
+            case "plus":
+                return first + sizes[int(cells[1])]
+            case "wider":
+                return sizes[int(cells[1])] if first == expr(1) else first
+            case _:
+                (dim,) = tables.dims_in(int(cells[1]))
+                return substitute(first, {dim: tables.expr(int(cells[2]))})
+
+    pending = [(op, *row) for op in _OF_SIZES for row in rows[op]]
+    while pending:
+        known = [r for r in pending if all(int(c) in sizes for c in r[1][: _OF_SIZES[r[0]]])]
+        for op, cells, out in known:
+            sizes.setdefault(int(out), value(op, cells))
+        pending = [r for r in pending if r not in known]
+        assert known or not pending, "sizes refer to each other in a circle"
+    return sizes
+
+
+_OF_SIZES = {"times": 2, "plus": 2, "wider": 2, "size_at": 1}  # how many sizes they compute with

@@ -127,15 +127,13 @@ def _load_node(loaded: Loaded, node: Node) -> None:
     tables = loaded.tables
     number = _row_of(loaded, node, [loaded.ids[a] for a in node.args])
     loaded.ids[node] = number
-    shape_dims = frozenset[Dim]().union(*(dims_of(s) for s in node.shape))
-    masks = tables.mask(node.domain), tables.mask(shape_dims)
     loaded.row("raw_dtype", number, node.dtype)
     known = as_real(node.op.values) if isinstance(node.op, Const) else None
     if known is not None:
         loaded.row("raw_value", number, repr(known))
     if isinstance(node.op, Const) and all(map(math.isfinite, node.op.values)):
         loaded.row("raw_bounded", number)
-    loaded.row("raw_facts", number, *masks, node.rank, loaded.shape(node.shape))
+    loaded.row("raw_facts", number, tables.mask(node.domain), loaded.shape(node.shape))
 
 
 def _load_units(loaded: Loaded) -> None:

@@ -16,6 +16,7 @@ from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.pdg.node import Affine, Iota, Node, Pdg
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.components import Chain, Vertex
+from ostinato.rewrite.relations.meanings import result_types
 
 Attribute = Expr | Slice | Cond | tuple[int, ...] | tuple[tuple[Dim, Index], ...]
 
@@ -147,6 +148,8 @@ def rows(tables: Tables, more: More | None = None) -> dict[str, list[Row]]:
         ],
         "real_cast": [("cast:float32",), ("cast:float64",)],
         "arithmetic": [("add",), ("sub",), ("mul",), ("div",)],
+        "keeps": [(fn,) for fn, made in result_types().items() if not made],
+        "makes": [(fn, made) for fn, made in result_types().items() if made],
         "sizemask": [(k, tables.mask(dims_of(a.size))) for k, a in slices],
         "shifted": shifts,
         "both": both,

@@ -33,7 +33,6 @@ from ostinato.rewrite.relations.meanings import (
     Moves,
     Neighbour,
     Positive,
-    Rank,
     Repeats,
     Run,
     Scalar,
@@ -298,7 +297,7 @@ def assume_fact(setting: Setting, meaning: Meaning, fact: Tree) -> None:
     Errors: Impossible; Misfit; Unsupported.
     """
     about = row(fact)
-    if about is None or any(isinstance(c, Measured | Rank) for c in about.relation.says):
+    if about is None or any(isinstance(c, Measured) for c in about.relation.says):
         _assume_sizes(setting, meaning, fact)
         return
     for claim in about.relation.says:
@@ -329,8 +328,6 @@ def _assume_sizes(setting: Setting, meaning: Meaning, fact: Tree) -> None:
             if not 1 <= axis <= len(shape):
                 raise Impossible(f"axis {axis} of {len(shape)}")
             setting.unify(shape[-axis], meaning.one_size(size))
-        case (str(head), x, *named) if head in saying(Rank):
-            _unify(setting, list(meaning.of(x).shape), [meaning.one_size(z) for z in named])
         case ("=", ("shape", x), shape) | ("=", shape, ("shape", x)):
             _assume_shape(setting, list(meaning.of(x).shape), shape, meaning)
         case ("=", str(name), ("size", _)):

@@ -12,7 +12,7 @@ from ostinato.rewrite.prove.general import Claims
 from ostinato.rewrite.prove.said import FIELDS, equations
 from ostinato.rewrite.prove.setting import Setting, Size, one
 from ostinato.rewrite.relations import saying
-from ostinato.rewrite.relations.meanings import Apart, Depends, Neighbour, Rank, Repeats, Scalar
+from ostinato.rewrite.relations.meanings import Apart, Depends, Neighbour, Repeats, Scalar
 from ostinato.rewrite.relations.relation import Kind
 from ostinato.rewrite.relations.row import Row, row
 from ostinato.rewrite.relations.sexpr import Tree, replaced, words
@@ -279,17 +279,32 @@ def _ranks(found: Law, most: int) -> list[dict[str, int]]:
     """The ranks to try: those that facts fix, or all up to the greatest."""
     fixed: dict[str, int] = {}
     for asked in found.rows:
-        fixed |= {asked[claim.column]: claim.axes for claim in asked.claims(Rank)}
         fixed |= {asked[claim.column]: 0 for claim in asked.claims(Scalar)}
     for fact in found.facts:
         match fact:
             case ("=", int(n), ("rank", str(name))):
                 fixed[name] = n
+            case ("=", ("cons", *_) as listed, ("shape", str(name))) if _is_whole(listed):
+                fixed[name] = _count(listed)
             case _:
                 pass
     tensors = _of_kind(found, "T")
     tried = ([fixed[t]] if t in fixed else list(range(most + 1)) for t in tensors)
     return [dict(zip(tensors, ranks, strict=True)) for ranks in itertools.product(*tried)]
+
+
+def _count(shape: Tree) -> int:
+    """How many sizes a list that is written out has."""
+    return 1 + _count(shape[2]) if isinstance(shape, tuple) and len(shape) == 3 else 0
+
+
+def _is_whole(shape: Tree) -> bool:
+    """Whether a list is written out to its end."""
+    match shape:
+        case ("cons", _, rest):
+            return _is_whole(rest)
+        case _:
+            return shape == ("nil",)
 
 
 def functions_of(found: Law, name: str) -> list[str]:

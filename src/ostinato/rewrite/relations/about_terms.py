@@ -13,7 +13,6 @@ from ostinato.rewrite.relations.meanings import (
     Known,
     Measured,
     Positive,
-    Rank,
     Repeats,
     Scalar,
     Typed,
@@ -86,6 +85,10 @@ NUMBERS = (
     Relation(
         "arithmetic", {"f": "function"}, "{f} keeps the type of its operands", (KeepsType("f"),),
     ),
+    Relation("keeps", {"f": "function"}, "{f} gives the type of its operands", topic="types"),
+    Relation(
+        "makes", {"f": "function", "e": "type"}, "{f} gives values of type {e}", topic="types",
+    ),
     Relation(
         "dtype", {"x": "term"}, "{x} is of type {e}", (Typed("x", "e"),), {"e": "type"},
         topic="types",
@@ -127,15 +130,6 @@ DEPENDENCE = (
 )  # fmt: skip
 
 
-def _axes(rank: int) -> Relation:
-    sizes: dict[str, Kind] = dict.fromkeys((f"z{k}" for k in range(rank)), "size")
-    return Relation(
-        f"axes{rank}", {"x": "term", **sizes},
-        f"{{x}} has {rank} axes, of sizes {', '.join(f'{{{z}}}' for z in sizes)}",
-        (Rank("x", rank),), topic="shapes", made="analysis",
-    )  # fmt: skip
-
-
 SHAPES = (
     Relation(
         "rank", {"x": "term"}, "{x} has {k} axes", (Measured(),), {"k": "number"}, topic="ranks",
@@ -153,7 +147,6 @@ SHAPES = (
         "axis", {"x": "term", "k": "axis", "z": "size"}, "axis -{k} of {x} has size {z}",
         (Measured(),), topic="shapes", made="analysis",
     ),
-    *(_axes(rank) for rank in range(2, 6)),
     Relation(
         "ones", {"k": "number", "h": "shape"}, "{h} is {k} sizes of 1", (Measured(),),
         topic="shapes",

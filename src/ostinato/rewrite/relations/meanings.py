@@ -9,13 +9,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol, Self, TypeVar
 
-from ostinato.pdg.functions import FOLDS, REPEATED
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
+from ostinato.pdg.functions import ANY, FOLDS, FUNCTIONS, HALVES, POSITIONS, REPEATED
 from ostinato.rewrite.relations.sexpr import Tree
 
 # Of the folds of the language only: neither order nor repetition matters to those that are exact,
 # and rules are proved for each one of a group.
 EXACT = {fold: joins for fold, joins in REPEATED.items() if not FOLDS[fold].rounds}
 ROUNDED = {fold: joins for fold, joins in REPEATED.items() if FOLDS[fold].rounds}
+
+
+def result_types() -> dict[str, str]:
+    """What every function, fold and cast gives: a type, or "" for that of its operands."""
+    functions = {f.name: f.result for f in FUNCTIONS.values() if f.result != "declared"}
+    return {
+        **{name: "" if result == "same" else result for name, result in functions.items()},
+        **{f"cast:{dtype}": dtype for dtype in ANY + HALVES},
+        **{fold: "int32" if fold in POSITIONS else "" for fold in FOLDS},
+        **{f.name: "int32" if f.positions else "" for f in AXIS_FUNCTIONS.values()},
+    }
 
 
 class Countable(Protocol):
@@ -93,14 +105,6 @@ class Scalar:
     """A tensor without axes, which loading makes: it reads no recurrence."""
 
     column: str
-
-
-@dataclass(frozen=True, slots=True)
-class Rank:
-    """A tensor with so many axes, whose sizes are the columns after it."""
-
-    column: str
-    axes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +277,7 @@ class Closed:
 
 
 Claim = (
-    Steps | Known | Steady | Cut | Filled | Scalar | Rank | Equal | Defined | Clear | Finite
+    Steps | Known | Steady | Cut | Filled | Scalar | Equal | Defined | Clear | Finite
     | Positive | KeepsType | Typed | Cast | Repeats | Apart | Neighbour | Run | Begins | Beside
     | Joined | Moves | Tiles | Tile | FirstStep | Depends | Measured | Wish | Definition | Closed
 )  # fmt: skip

@@ -91,7 +91,7 @@ value, dtype, rank, shape, hlen, inner = operators("value dtype rank shape hlen 
 mask, sizemask, dom, sdom, hmask, zmask = operators("mask sizemask dom sdom hmask zmask")
 free, gap = operators("free gap")
 
-# The relations (`ostinato.rewrite.relations`); axes(x, n, ...) names the sizes of all axes.
+# The relations (`ostinato.rewrite.relations`).
 tiled, tile, piece, final, halves = relations("tiled tile piece final halves")
 doubled, overlapping, lengthened, moved = relations("doubled overlapping lengthened moved")
 until, always_until, from_, always_from = relations("until always_until from always_from")
@@ -108,17 +108,12 @@ affine, factor, lag, facing, beyond = relations("affine factor lag facing beyond
 rungs, ladder, centre, unit, zero = relations("rungs ladder centre unit zero")
 empty, bounded, exactly, rounded = relations("empty bounded exactly rounded")
 real_cast, arithmetic, axis, ones = relations("real_cast arithmetic axis ones")
-filled, raw_filled = relations("filled raw_filled")
+filled, raw_filled, keeps, makes = relations("filled raw_filled keeps makes")
 
 
 def host(number: Number, *operands: Operand) -> Term:
     """A call of Python with some operands."""
     return made(f"host{len(operands)}", number, *operands)
-
-
-def axes(x: Operand, *sizes: Operand) -> Fact:
-    """A term has exactly these axes, outermost first."""
-    return asked(f"axes{len(sizes)}", x, *sizes)
 
 
 # Elementwise functions that many laws name.
@@ -137,6 +132,15 @@ def sizes(*items: Operand, then: Expression = NIL) -> Expression:
     for item in reversed(items):
         out = cons(item, out)
     return out
+
+
+def axes(x: Operand, *every: Operand) -> Fact:
+    """A term has exactly these axes, outermost first.
+
+    >>> print(axes(Variable("x"), Variable("n"), 1))
+    (= (cons n (cons (size 1) (nil))) (shape x))
+    """
+    return eq(sizes(*every), shape(x))
 
 
 def is_in(d: Expression, mask: Expression) -> Fact:
