@@ -11,19 +11,17 @@ rule fire where it must not, or says what is not true of the values of the insta
 
 from __future__ import annotations
 
-import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import cast
 
 import numpy as np
 
 from ostinato.pdg.errors import OstinatoError
-from ostinato.pdg.index import Dim, Extent, evaluate
+from ostinato.pdg.index import Dim, Extent, dims_of, evaluate
 from ostinato.pdg.interpret import Interpreter, junk
 from ostinato.pdg.node import Node, Pdg
 from ostinato.rewrite.engine.egglog_session import (
@@ -42,23 +40,15 @@ from ostinato.rewrite.load.program_rows import load
 from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.prove.instance_reading import Reading, numbered
 from ostinato.rewrite.registry import every_rule
+from ostinato.rewrite.relations import RELATIONS
 from ostinato.rewrite.relations.sexpr import Tree, heads, parse, show
 from ostinato.rewrite.terms.signature import SIGNATURE
+from tests.rewrite.conclusions import misses
 from tests.rewrite.instances import every_instance
 from tests.rewrite.instances.instance import Instance, Sizes
 from tests.rewrite.mutants import part_of
 
-LOG = Path("build/analyses.jsonl")  # what was judged so far: a run that was stopped goes on
 FACTS = ("node", "dom", "sdom", "rank", "dtype", "value", "shape")
-# What is known of a term by any of these operators if it is known of its operands.
-_SHAPED = "leaf rec along1 along2 at case cat gather map1 perm reshape sl"
-_TYPED = "leaf rec along2 gather reshape"
-FOLLOWS = {
-    **dict.fromkeys(("rank", "sdom"), frozenset(SIGNATURE)),
-    "dom": frozenset(SIGNATURE) - {"perm"},
-    "shape": frozenset(_SHAPED.split()),
-    "dtype": frozenset(_TYPED.split()),
-}
 SIZES = {"B": 2, "T": 4, "I": 2}
 _NO_TERM = (EngineError, OstinatoError, AssertionError, IndexError, KeyError)
 Known = dict[str, dict[int, Cell]]
@@ -129,35 +119,68 @@ def _others(tree: Tree) -> Iterator[Tree]:
             yield from ((*tree[:k], other, *tree[k + 1 :]) for other in _others(part))
 
 
-def notices(changed: Changed, most: int | None = None) -> str:
-    """Which instance notices a changed analysis, and how; "" if none of so many does."""
-    base = program(()).base
-    at = base.index(changed.before)
-    made = (*base[:at], *((changed.after,) if changed.after else ()), *base[at + 1 :])
-    for instance in _about(changed.before)[:most]:
-        try:
-            found = noticed(instance, made)
-        except _NO_TERM as problem:
-            found = str(problem) or type(problem).__name__
-        if found:
-            return f"{instance.name}: {found}"
+def notices(changed: Changed) -> str:
+    """Who notices a changed analysis, and how; "" if nobody does.
+
+    First programs as they are written, without rules, are asked, then what rules make of them.
+    """
+    words = set(re.findall(r"\((\w+)", changed.before))
+    ops = words & SIGNATURE.keys()
+    loaded = {name for name in words & RELATIONS.keys() if RELATIONS[name].made == "loading"}
+    for instance in by_operators():
+        if ops | loaded <= _written(instance) and (found := _told(as_written, instance, changed)):
+            return found
+    for instance in by_rules():
+        if (not ops or ops & _operators(instance)) and (found := _told(noticed, instance, changed)):
+            return found
     return ""
 
 
-def _about(text: str) -> list[Instance]:
-    """The instances that have an operator of an analysis, those with few rules first."""
-    ops = {word for word in re.findall(r"\((\w+)", text) if word in SIGNATURE}
-    found = [i for i in every_instance() if not ops or ops & _operators(i)]
-    return sorted(found, key=lambda i: len(i.beside) + len(i.fires))
+def _told(check: Callable[[Instance, Changed], str], instance: Instance, changed: Changed) -> str:
+    """What an instance notices, or the failure by which it does."""
+    try:
+        found = check(instance, changed)
+    except _NO_TERM as problem:
+        found = str(problem) or type(problem).__name__
+    return f"{instance.name}: {found}" if found else ""
+
+
+@cache
+def by_operators() -> list[Instance]:
+    """The instances, those with most operators and sizes that vary first."""
+    return sorted(every_instance(), key=lambda i: (-_varying(i), -len(_written(i))))
+
+
+def _varying(instance: Instance) -> int:
+    """How many values have sizes that follow the point."""
+    return sum(bool(dims_of(size)) for node in _prepared(instance)[1].ids for size in node.shape)
+
+
+@cache
+def by_rules() -> list[Instance]:
+    """The instances, those with few rules first."""
+    return sorted(every_instance(), key=lambda i: len(i.beside) + len(i.fires))
+
+
+def as_written(instance: Instance, changed: Changed | None = None) -> str:
+    """What analyses say wrongly, or do not say, of the program of an instance; or ""."""
+    texts = (changed.before, changed.after) if changed else ("", "")
+    return misses(_prepared(instance)[1], *texts)
+
+
+@cache
+def _written(instance: Instance) -> frozenset[str]:
+    """The operators of an instance as it is written, and the relations that have rows."""
+    rows = _prepared(instance)[1].rows
+    return frozenset(name.removeprefix("raw_") for name in rows if rows[name])
 
 
 @cache
 def _operators(instance: Instance) -> frozenset[str]:
     """The operators of an instance, and of what its rules make of it."""
-    _, loaded = _prepared(instance)
     rules = [every_rule()[name] for name in (*instance.fires, *instance.beside)]
     made = {h for r in rules for side in (r.left, r.right) for h in heads(side.tree)}
-    return frozenset({name.removeprefix("raw_") for name in loaded.rows} | made)
+    return _written(instance) | made
 
 
 @cache
@@ -189,15 +212,21 @@ def _idle(instance: Instance) -> list[str]:
     return [name for name in instance.idle if not matches.get(name, 0)]
 
 
-def noticed(instance: Instance, base: tuple[str, ...]) -> str:
-    """What an instance notices of changed analyses, or ""."""
+def noticed(instance: Instance, changed: Changed | None = None) -> str:
+    """What an instance and its rules notice of a changed analysis, or ""."""
     pdg, loaded = _prepared(instance)
-    matches, graph, known = _run(instance, base)
+    matches, graph, known = _run(instance, _base(changed))
     missed = [name for name in instance.fires if not matches.get(name, 0)]
     fired = [name for name in _idle(instance) if matches.get(name, 0)]
     if missed or fired:
         return f"{missed or fired} {'did not fire' if missed else 'fired'}"
     return untrue(pdg, loaded, known) or unknown(graph, loaded, known)
+
+
+def _base(changed: Changed | None) -> tuple[str, ...]:
+    """The program of the engine with one analysis changed."""
+    texts = (changed.after if changed and c == changed.before else c for c in program(()).base)
+    return tuple(filter(None, texts))
 
 
 class _Kept:
@@ -214,16 +243,24 @@ class _Kept:
 
 def unknown(graph: EGraph, loaded: Loaded, known: Known) -> str:
     """A fact that a term lacks although its operands have it, or that is not its own; or ""."""
-    for cls, node in Reading(graph, loaded).every().items():
-        own = {"rank": node.rank, "dtype": node.dtype, "shape": node.shape}
-        for fact, ops in FOLLOWS.items():
-            found = known[fact].get(cls)
-            terms = [x for x in graph.classes.get(cls, ()) if x.op in ops]
-            if found is None and any(all(k in known[fact] for k in x.kids) for x in terms):
-                return f"the {fact} of {node.op} is not known"
-            said = graph.shapes[int(found)] if found is not None and fact == "shape" else found
-            if said is not None and own.get(fact, said) != said:
-                return f"the {fact} of {node.op} is {said}"
+    reading = Reading(graph, loaded)
+    for cls, own in reading.every().items():
+        for enode in graph.classes.get(cls, ()):
+            if not all(kid in reading.every() for kid in enode.kids):
+                continue
+            node = reading.node(enode)
+            shape = known["shape"].get(cls)
+            found = {
+                "rank": known["rank"].get(cls),
+                "dtype": known["dtype"].get(cls),
+                "shape": None if shape is None else graph.shapes[int(shape)],
+            }
+            told = {"rank": own.rank, "dtype": own.dtype, "shape": own.shape}
+            for fact in found:
+                if found[fact] != told[fact]:
+                    return f"the {fact} of {enode.op} is {found[fact]}"
+            if int(known["dom"].get(cls, -1)) & ~loaded.tables.mask(node.domain):
+                return f"{enode.op} is said to depend on more than it does"
     return ""
 
 
@@ -299,36 +336,19 @@ def _fires(instance: Instance, name: str, shut: str) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Shut every gate, and judge all changes of analyses or one part: ``PART PARTS [LOG]``.
+    """Shut every gate, and judge all changes of analyses or one part: ``PART PARTS``.
 
-    Print what nobody notices. The log has a JSON line for every change that was judged: who noticed
-    it, or "". What it has already is not judged again.
+    Print what nobody notices.
     """
     part, parts = map(int, arguments[:2] or ("0", "1"))
-    log = Path(arguments[2]) if arguments[2:] else LOG
     gates = [gate for gate in GATES if part_of(gate, part, parts)]
     open_ = [gate for gate in gates if not is_missed(gate)]
     changes = [c for c in changed_analyses() if part_of(f"{c} {c.after}", part, parts)]
-    lines = judged(changes, log)
-    unnoticed = [str(c) for c in changes if not lines[c.after or str(c)]]
+    unnoticed = [str(c) for c in changes if not notices(c)]
     for each in (*(f"the gate {gate}" for gate in open_), *unnoticed):
         print(f"{each}\n    NOBODY NOTICES")
     print(f"{len(open_)} of {len(gates)} gates, {len(unnoticed)} of {len(changes)} analyses")
     return 1 if open_ or unnoticed else 0
-
-
-def judged(changes: Iterable[Changed], log: Path) -> dict[str, str]:
-    """Who notices each change, by the changed text; judged now where the log does not say it."""
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.touch()
-    out = {made: by for made, by in map(json.loads, log.read_text("utf-8").splitlines())}
-    with log.open("a", encoding="utf-8") as file:
-        for changed in changes:
-            made = changed.after or str(changed)
-            if made not in out:
-                out[made] = notices(changed)
-                print(json.dumps([made, out[made]]), file=file, flush=True)
-    return out
 
 
 if __name__ == "__main__":

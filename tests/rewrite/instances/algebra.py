@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ostinato.pdg.build import case, const, map_node, matmul, reduce_node, reshape, transpose
+from ostinato.pdg.build import (
+    broadcast,
+    case,
+    const,
+    map_node,
+    matmul,
+    part,
+    reduce_node,
+    reshape,
+    transpose,
+)
 from ostinato.pdg.condition import at_least
 from ostinato.pdg.index import expr
-from ostinato.pdg.node import Dtype, Node, Reshape, intern
-from tests.rewrite.instances.instance import Instance, Sizes, T, program, tensor
+from ostinato.pdg.node import Dtype, Node, Pdg, Read, Reshape, intern
+from tests.rewrite.instances.instance import (
+    Instance,
+    Sizes,
+    T,
+    all_of,
+    program,
+    span,
+    tensor,
+    useless,
+)
 
 Built = Callable[[Sizes], Node]
 
@@ -211,4 +230,29 @@ def _instances(name: str) -> tuple[Instance, Instance]:
     )
 
 
-ALGEBRA = tuple(instance for name in LAWS for instance in _instances(name))
+def _moved_ones(z: Sizes) -> Pdg:
+    """Ones whose axes and points are moved in every way are ones."""
+    ones, more = _filled(1.0, z.m, z.k), _filled(1.0, z.n, z.m, z.k)
+    moved = (
+        _t(_filled(1.0, z.k, z.m)),
+        transpose(_filled(1.0, z.m, z.k, z.n), (-1, -3, -2)),
+        transpose(_filled(1.0, z.k, z.m, z.n), (-1, -2, -3)),
+        reshape(_filled(1.0, z.m * z.k), ones.shape),
+        broadcast(_filled(1.0, 1, z.k), ones.shape),
+        part(more, -3, expr(0)),
+        part(_filled(1.0, z.m + 1, z.k), -2, span(0, z.m)),
+        useless(ones, Read(((T, expr(T) - 1),))),
+        all_of(ones, T),
+    )
+    return program(*(_map("mul", _x(z), each) for each in moved))
+
+
+ALGEBRA = (
+    *(instance for name in LAWS for instance in _instances(name)),
+    Instance(
+        "values times moved ones",
+        _moved_ones,
+        ("algebra/mul-one",),
+        beside=("view/read-invariant",),
+    ),
+)

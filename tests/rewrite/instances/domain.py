@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ostinato.pdg.build import case, const, matmul, rec, reshape, transpose
+from ostinato.pdg.build import case, const, matmul, read, rec, reshape, transpose
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every, some
-from ostinato.pdg.index import expr
+from ostinato.pdg.index import Slice, expr
 from ostinato.pdg.node import Equation, Node, Pdg
 from tests.rewrite.instances.instance import (
     B,
@@ -17,6 +17,7 @@ from tests.rewrite.instances.instance import (
     at,
     fires,
     silent,
+    span,
     tensor,
 )
 
@@ -33,6 +34,16 @@ def transposed_input_of_the_step_before(z: Sizes) -> Node:
 @fires("domain/lift-reshape")
 def reshaped_input_of_the_step_before(z: Sizes) -> Node:
     return reshape(_before(z), (expr(z.m * z.k),))
+
+
+@fires("domain/lift-reshape", beside=("domain/lift-tr",))
+def reshaped_transposed_input_of_the_step_before(z: Sizes) -> Node:
+    return reshape(transpose(_before(z), (-1, -2)), (expr(z.m * z.k),))
+
+
+@fires("domain/lift-tr", beside=("domain/lift-reshape",))
+def transposed_reshaped_input_of_the_step_before(z: Sizes) -> Node:
+    return transpose(reshape(_before(z), (expr(z.k), expr(z.m))), (-1, -2))
 
 
 @fires("domain/lift-product")
@@ -90,6 +101,26 @@ def first_steps_without_a_history(z: Sizes) -> tuple[Node, ...]:
 @fires("domain/mask", idle=("domain/split-low", "domain/split-high"))
 def history_with_cases_that_alternate(z: Sizes) -> Node:
     return all_of(_cases(z, equal((expr(B) + T) % 2, 0)), T)
+
+
+def _alternating(z: Sizes, x: Node, steps: Slice) -> Node:
+    """All steps of ``x`` at every other one, else y, each over some ``steps`` of B."""
+    chosen = case(equal(expr(T) % 2, 0), x, tensor("y", (z.k,), (B, T)))
+    return all_of(read(chosen, [(B, steps)]), T)
+
+
+@fires("domain/mask", beside=("vectorize/case",))
+def batch_of_histories_with_cases_that_alternate(z: Sizes) -> Node:
+    return _alternating(z, tensor("x", (z.k,), (B, T)), span(0, B.extent))
+
+
+@silent("domain/mask", beside=("vectorize/case",))
+def batch_of_histories_of_which_some_do_not_exist(z: Sizes) -> tuple[Node, ...]:
+    x = tensor("x", (z.k,), (B, T))
+    beyond = at(x, B, expr(B) + 1)
+    return _alternating(z, beyond, span(0, B.extent)), _alternating(
+        z, x, span(0, expr(B.extent) + 1)
+    )
 
 
 @silent("domain/mask")

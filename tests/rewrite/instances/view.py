@@ -46,8 +46,9 @@ def value_without_t_read_a_step_back(z: Sizes) -> Node:
 
 
 @silent("view/read-invariant")
-def varying_value_read_elsewhere(z: Sizes) -> Node:
-    return at(_matrix(z, (B, T)), T, expr(B))
+def varying_value_read_elsewhere(z: Sizes) -> tuple[Node, ...]:
+    grows = tensor("w", (z.m, expr(T) + 1), (B, T))
+    return at(_matrix(z, (B, T)), T, expr(B)), at(grows, T, expr(B))
 
 
 def _repeated(x: Node, n: int) -> Node:

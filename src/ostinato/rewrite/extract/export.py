@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ostinato.pdg.index import Expr, expr, product, substitute
-from ostinato.rewrite.engine.egglog_session import Cell, Engine, Row
+from ostinato.rewrite.engine.egglog_session import Cell, Engine, Row, Table
 from ostinato.rewrite.load.tables import Loaded, Tables
 from ostinato.rewrite.terms.signature import SIGNATURE
 
@@ -61,10 +61,7 @@ def export(engine: Engine, loaded: Loaded) -> EGraph:
         "node",
         "hnode",
         "define",
-        "size",
-        *_OF_SIZES,
-        "nil",
-        "cons",
+        *SHAPES,
         "dtype",
         "closed",
     ]
@@ -76,9 +73,7 @@ def export(engine: Engine, loaded: Loaded) -> EGraph:
             assert isinstance(output, int), f"the class of {op} is {output}"
             kids = tuple(int(fields[k]) for k in at)
             classes.setdefault(output, []).append(ENode(op, fields, kids))
-    shapes = _shapes(
-        {n: tables[n].rows for n in ("size", *_OF_SIZES, "nil", "cons")}, loaded.tables
-    )
+    shapes = shapes_of(tables, sizes_of(tables, loaded.tables))
     origins: dict[tuple[str, tuple[Cell, ...]], list[str]] = {}
     for op in SIGNATURE:
         for fields, _ in tables[f"why_{op}"].rows:
@@ -96,14 +91,12 @@ def export(engine: Engine, loaded: Loaded) -> EGraph:
     )
 
 
-_Rows = tuple[tuple[tuple[Cell, ...], Cell], ...]
-
-
-def _shapes(rows: Mapping[str, _Rows], tables: Tables) -> dict[int, tuple[Expr, ...]]:
+def shapes_of(
+    tables: Mapping[str, Table], sizes: Mapping[int, Expr]
+) -> dict[int, tuple[Expr, ...]]:
     """The sizes of every shape, built from the empty shape upwards."""
-    sizes = _sizes(rows, tables)
-    shapes: dict[int, tuple[Expr, ...]] = {int(o): () for _, o in rows["nil"]}
-    pending = list(rows["cons"])
+    shapes: dict[int, tuple[Expr, ...]] = {int(o): () for _, o in tables["nil"].rows}
+    pending = list(tables["cons"].rows)
     while pending:
         known = [r for r in pending if int(r[0][0]) in sizes and int(r[0][1]) in shapes]
         for (head, tail), out in known:
@@ -113,9 +106,9 @@ def _shapes(rows: Mapping[str, _Rows], tables: Tables) -> dict[int, tuple[Expr, 
     return shapes
 
 
-def _sizes(rows: Mapping[str, _Rows], tables: Tables) -> dict[int, Expr]:
+def sizes_of(tables: Mapping[str, Table], ids: Tables) -> dict[int, Expr]:
     """What every size is, from the operators that compute it."""
-    sizes: dict[int, Expr] = {int(o): tables.expr(int(i[0])) for i, o in rows["size"]}
+    sizes: dict[int, Expr] = {int(o): ids.expr(int(i[0])) for i, o in tables["size"].rows}
 
     def value(op: str, cells: tuple[Cell, ...]) -> Expr:
         first = sizes[int(cells[0])]
@@ -127,12 +120,12 @@ def _sizes(rows: Mapping[str, _Rows], tables: Tables) -> dict[int, Expr]:
             case "wider":
                 return sizes[int(cells[1])] if first == expr(1) else first
             case _:
-                (dim,) = tables.dims_in(int(cells[1]))
-                return substitute(first, {dim: tables.expr(int(cells[2]))})
+                (dim,) = ids.dims_in(int(cells[1]))
+                return substitute(first, {dim: ids.expr(int(cells[2]))})
 
-    pending = [(op, *row) for op in _OF_SIZES for row in rows[op]]
+    pending = [(op, *row) for op in _COMPUTED for row in tables[op].rows]
     while pending:
-        known = [r for r in pending if all(int(c) in sizes for c in r[1][: _OF_SIZES[r[0]]])]
+        known = [r for r in pending if all(int(c) in sizes for c in r[1][: _COMPUTED[r[0]]])]
         for op, cells, out in known:
             sizes.setdefault(int(out), value(op, cells))
         pending = [r for r in pending if r not in known]
@@ -140,4 +133,5 @@ def _sizes(rows: Mapping[str, _Rows], tables: Tables) -> dict[int, Expr]:
     return sizes
 
 
-_OF_SIZES = {"times": 2, "plus": 2, "wider": 2, "size_at": 1}  # how many sizes they compute with
+_COMPUTED = {"times": 2, "plus": 2, "wider": 2, "size_at": 1}  # from so many sizes
+SHAPES = ("size", *_COMPUTED, "nil", "cons")  # the tables that say what sizes and shapes are

@@ -1,0 +1,198 @@
+"""What analyses alone conclude of the terms of a program, against what its nodes say.
+
+Loading says what every node is. Here it says so of leaves only: the analyses must conclude of all
+others exactly what the constructors of `ostinato.pdg` did, which share no code with them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from ostinato.pdg.constant import as_real
+from ostinato.pdg.functions import FLOATS
+from ostinato.pdg.index import Expr, dims_of
+from ostinato.pdg.node import Broadcast, Const, Map, Node, Part, Read, Reshape, Transpose
+from ostinato.rewrite.engine.analyses import OPERATORS
+from ostinato.rewrite.engine.egglog_session import Cell, Program, Session, Table
+from ostinato.rewrite.engine.language import program
+from ostinato.rewrite.extract.export import SHAPES, shapes_of, sizes_of
+from ostinato.rewrite.load.tables import Loaded
+
+OWN = ("raw_facts", "raw_dtype", "raw_value", "raw_bounded")
+FACTS = ("dom", "sdom", "rank", "dtype", "shape", "value")
+OF_LISTS = ("hmask", "hlen", "zmask")
+ROUNDS, ROWS = 60, 5_000  # twice and seven times what any program of an instance takes
+MOST = 3  # sizes of which all products are made
+Fact = tuple[str, object]
+
+
+@dataclass(frozen=True)
+class Concluded:
+    """The tables of an engine, as facts of nodes, shapes and sizes."""
+
+    tables: Mapping[str, Table]
+    loaded: Loaded
+
+    def of(self, relation: str) -> dict[int, Cell]:
+        """The value of a function for each class."""
+        return {int(i[0]): o for i, o in self.tables[relation].rows}
+
+    def all_of(self, relation: str) -> set[tuple[Cell, ...]]:
+        """The rows of a relation."""
+        return {i for i, _ in self.tables[relation].rows}
+
+    @cached_property
+    def sizes(self) -> Mapping[int, Expr]:
+        return sizes_of(self.tables, self.loaded.tables)
+
+    @cached_property
+    def shapes(self) -> Mapping[int, tuple[Expr, ...]]:
+        return shapes_of(self.tables, self.sizes)
+
+    def differs(self, made: set[int]) -> str:
+        """A fact of a node that is missing or another one, or ""."""
+        classes, known = self.of("node"), {name: self.of(name) for name in FACTS}
+        bounded, axes = self.all_of("bounded"), self.all_of("axis")
+        for node, number in self.loaded.ids.items():
+            cls = int(classes[number])
+            shape = known["shape"].get(cls)
+            found: dict[str, object] = {name: known[name].get(cls) for name in FACTS}
+            found["shape"] = None if shape is None else self.shapes.get(int(shape))
+            found["bounded"] = (cls,) in bounded
+            found["axes"] = {(k, self.sizes[int(z)]) for x, k, z in axes if x == cls}
+            for name, own in self._own(node) if number in made else ():
+                if found[name] != own:
+                    return f"the {name} of {node.op} is {found[name]}, not {own}"
+        return self._inner(classes)
+
+    def _own(self, node: Node) -> Iterator[Fact]:
+        mask = self.loaded.tables.mask
+        yield from (("rank", node.rank), ("dtype", node.dtype), ("shape", node.shape))
+        yield "dom", mask(node.domain)
+        yield "sdom", mask(d for size in node.shape for d in dims_of(size))
+        yield "axes", {(node.rank - k, size) for k, size in enumerate(node.shape)}
+        yield "value", number_in(node)
+        yield "bounded", is_bounded(node)
+
+    def _inner(self, classes: Mapping[int, Cell]) -> str:
+        """Slices that grow, each with the term that is sliced."""
+        growing = {row[0] for row in self.loaded.rows.get("growing", ())}
+        slices = self.loaded.rows.get("raw_sl", ())
+        own = {(d, i, classes[int(y)], classes[int(x)]) for y, d, i, x in slices if i in growing}
+        found = {(*i, o) for i, o in self.tables["inner"].rows}
+        return "" if found == own else f"inner terms {found}, not {own}"
+
+    def differs_in_sizes(self) -> str:
+        """What is said of shapes and of sizes is what their expressions say."""
+        mask, known = self.loaded.tables.mask, {name: self.of(name) for name in OF_LISTS}
+        for cls, sizes in self.shapes.items():
+            dims = mask(d for size in sizes for d in dims_of(size))
+            if (known["hlen"].get(cls), known["hmask"].get(cls)) != (len(sizes), dims):
+                return f"the length or the dimensions of {sizes}"
+        for cls, size in self.sizes.items():
+            if known["zmask"].get(cls) != mask(dims_of(size)):
+                return f"the dimensions of {size} are {known['zmask'].get(cls)}"
+        return self._apart() or self._filled()
+
+    def _apart(self) -> str:
+        """Sizes that are known to be one, but are two: rules would not see that they are equal."""
+        ones = {o for i, o in self.tables["size"].rows if i == (1,)}
+        for (x, y), z in self.tables["wider"].rows:
+            if z != (y if x == y or x in ones else x if y in ones else z):
+                return f"{self.sizes[int(x)]} and {self.sizes[int(y)]}, repeated, are two sizes"
+        dims = self.of("zmask")
+        for (x, d, _), z in self.tables["size_at"].rows:
+            if not int(d) & int(dims[int(x)]) and z != x:
+                return f"{self.sizes[int(x)]} is another size elsewhere"
+        return ""
+
+    def _filled(self) -> str:
+        """Products of sizes of at least 1, and no others."""
+        filled = {int(z) for (z,) in self.all_of("filled")}
+        given = {int(n) for (n,) in self.all_of("raw_filled")}
+        own = {int(o) for i, o in self.tables["size"].rows if i[0] in given}
+        for (x, y), z in self.tables["times"].rows:
+            if {int(x), int(y)} <= own:
+                own.add(int(z))
+        return "" if filled == own else f"{len(filled)} sizes are at least 1, not {len(own)}"
+
+
+def number_in(node: Node) -> float | None:
+    """The number that all elements are, if the program says so."""
+    match node.op:
+        case Const(values):
+            return as_real(values)
+        case Reshape() | Transpose() | Broadcast() | Part() | Read():
+            return number_in(node.args[0])
+        case _:
+            return None
+
+
+def is_bounded(node: Node) -> bool:
+    """Whether the program says that no element is infinite or NaN."""
+    match node.op:
+        case Const(values):
+            return all(map(math.isfinite, values))
+        case Reshape() | Transpose() | Broadcast() | Part() | Read() | Map("neg"):
+            return is_bounded(node.args[0])
+        case Map("cast"):
+            return node.args[0].dtype == "bool" and node.dtype in FLOATS
+        case _:
+            return False
+
+
+def misses(loaded: Loaded, without: str = "", changed: str = "") -> str:
+    """What analyses say wrongly, or do not say, of a program as it is written; or "".
+
+    One of them may be left out, and one added.
+    """
+    made = {int(row[0]) for op in OPERATORS for row in loaded.rows.get(f"raw_{op}", ())}
+    rows = {
+        name: [row for row in found if name not in OWN or row[0] not in made]
+        for name, found in loaded.rows.items()
+    }
+    names = (*FACTS, *OF_LISTS, "node", "axis", "bounded", "inner", "filled", "raw_filled")
+    base, rulesets = _apart()
+    with Session(Program(base, (), (), base)) as engine:
+        engine.insert(rows)
+        engine.run("load")
+        engine.execute(_products(loaded))
+        asked = [name for text, name in rulesets.items() if text != without]
+        if changed:
+            engine.execute("(ruleset changed)")
+            engine.execute(changed.replace(":ruleset analysis", ":ruleset changed"))
+            asked.append("changed")
+        engine.execute(f"(unstable-combined-ruleset asked {' '.join(asked)})")
+        rounds = 0
+        while engine.run("asked").updated:
+            rounds += 1
+            if rounds > ROUNDS or engine.size() > ROWS:
+                return "the analyses do not end"
+        found = Concluded(engine.tables([*names, *SHAPES]), loaded)
+    return found.differs(made) or found.differs_in_sizes()
+
+
+@cache
+def _apart() -> tuple[tuple[str, ...], dict[str, str]]:
+    """The program of the engine with a ruleset for every analysis, and these rulesets."""
+    base = program(()).base
+    found = [command for command in base if ":ruleset analysis" in command]
+    rulesets = {command: f"analysis{k}" for k, command in enumerate(found)}
+    own = (
+        command.replace(":ruleset analysis", f":ruleset {rulesets[command]}")
+        if command in rulesets
+        else command
+        for command in base
+    )
+    return (*(f"(ruleset {name})" for name in rulesets.values()), *own), rulesets
+
+
+def _products(loaded: Loaded) -> str:
+    """Products of sizes, which only rules make."""
+    known = dict.fromkeys(int(row[1]) for row in loaded.rows.get("raw_cons", ()))
+    pairs = itertools.product(list(known)[:MOST], repeat=2)
+    return " ".join(f"(times (size {a}) (size {b}))" for a, b in pairs)
