@@ -43,8 +43,7 @@ def host(
     ``effects="ordered"``, or any other word, it runs once at every point of its box, in the order
     of its dimensions, the first declared one slowest. Calls with the same word take turns: at a
     point in the order in which they were written, calls over the same outer dimensions as if in one
-    loop. Beyond the end of a dimension that `stop` ends no function runs, and results are 0; one
-    with several rows runs as long as one of them goes on.
+    loop. Beyond the end of a dimension (see `stop`) no function runs, and results are 0.
 
     ``over`` gives a function all points of some dimensions at once: as leading axes of its
     arguments and results.
