@@ -18,6 +18,7 @@ from ostinato.language.kinds import REFUSED as NOT_ACCEPTED
 from ostinato.language.kinds import kind_of
 from ostinato.rewrite.terms import Variable, tr
 from ostinato.runtime.run.state import State
+from tests.errors.playing import NAMED, NO_FILE, OF_EVALUATION, PLAYERS, WRAPPED, ignore
 
 MODULES: tuple[ModuleType, ...] = (
     ot, ot.random, ot.debug, nn, nn.init, optim, optim.schedule, rl,
@@ -61,10 +62,6 @@ class World:
 
     def carry(self) -> ot.Carry:
         return ot.carry("c", 0.0, over=(self.i, self.t))
-
-
-def ignore(*arguments: object) -> None:
-    """A function that returns nothing."""
 
 
 WRONG: dict[str, Callable[[World], object]] = {
@@ -129,14 +126,6 @@ def optimizer(name: str) -> Callable[[World], object]:
     return lambda s: getattr(optim, name)(0.1)
 
 
-@cache
-def outside() -> rl.Gymnasium:
-    """An environment of Gymnasium whose games began."""
-    env = rl.Gymnasium("CartPole-v1")
-    env.reset(over=ot.dims("b"))
-    return env
-
-
 ENVIRONMENTS: dict[str, Callable[[], rl.Env[rl.Actions]]] = {
     **{"Acrobot": rl.Acrobot, "CartPole": rl.CartPole, "Catch": rl.Catch, "Pendulum": rl.Pendulum},
     **{"CliffWalking": rl.CliffWalking, "FrozenLake": rl.FrozenLake, "Taxi": rl.Taxi},
@@ -147,13 +136,8 @@ ENVIRONMENTS: dict[str, Callable[[], rl.Env[rl.Actions]]] = {
     **{
         "Bandit": lambda: rl.Bandit([1.0]),
         "PartiallyObserved": lambda: rl.PartiallyObserved(rl.CartPole(), [1]),
-        "Wrapper": lambda: rl.Wrapper(rl.CartPole()),
-        "TimeLimit": lambda: rl.TimeLimit(rl.CartPole(), 3),
-        "FrameStack": lambda: rl.FrameStack(rl.CartPole(), 3),
-        "ChannelsFirst": lambda: rl.ChannelsFirst(rl.Breakout()),
-        "Gymnasium": lambda: outside(),
-        "Lander": rl.Lander,
     },
+    **WRAPPED,
 }
 
 
@@ -341,52 +325,7 @@ OF_ALGORITHMS: dict[str, Callable[[World], object]] = {
 }
 
 
-@cache
-def actor() -> rl.Actor:
-    return rl.Actor(rl.CartPole(), (3,), ot.carried(ot.dims("i")))
-
-
-def weights(module: nn.Module) -> dict[str, object]:
-    return {w.name: w.array(np.ones(w.tensor.shape, np.float32)) for w in module.weights()}
-
-
-PLAYING = ("rl.evaluate", "rl.filmed", "rl.recorded", "rl.export_onnx", "Player")
-OF_EVALUATION: dict[str, Callable[[World], object]] = {
-    **{f"{name}.policy": lambda s: actor() for name in PLAYING},
-    **{f"{name}.weights": lambda s: weights(actor()) for name in PLAYING},
-    "Wrapper.begun.first": state("CartPole"),
-    "TimeLimit.begun.first": state("CartPole"),
-    "FrameStack.begun.first": state("CartPole"),
-    "Sticky.begun.first": state("Catch"),
-    "Wrapper.restart.following": state("CartPole"),
-    "Gymnasium.restart.following": state("Gymnasium"),
-    "Gymnasium.name": lambda s: "CartPole-v1",
-    "Gymnasium.settings": lambda s: 7,
-    "Gymnasium.alone.settings": lambda s: 7,
-    "ChannelsFirst.env": lambda s: rl.Breakout(),
-    "Player.__call__.observation": lambda s: np.zeros(4),
-    "rl.learnt.training": lambda s: rl.a2c(rl.CartPole(), games=1, steps=2, iterations=2),
-    "rl.learnt.changes": lambda s: 1,
-    "rl.frames.states": lambda s: [{"motion": np.zeros(4)}],
-    "pictures": lambda s: [np.zeros((2, 2, 3), np.uint8)],
-    "rl.write_gif.path": lambda s: "film.gif",
-    "rl.export_onnx.path": lambda s: "no/such/policy.onnx",
-    "Program.to_onnx.path": lambda s: "no/such/program.onnx",
-    "save_weights.path": lambda s: "w.safetensors",
-    "load_weights.path": lambda s: "none.safetensors",
-    "save_weights.weights": lambda s: {"w": np.ones(2)},
-    "Module.arguments.weights": lambda s: weights(nn.Linear(3, 2)),
-    "Module.with_weights.weights": lambda s: weights(nn.Linear(3, 2)),
-    "returns": lambda s: np.ones(2),
-    "lengths": lambda s: np.ones(2, np.int64),
-    "ended": lambda s: np.ones(2, np.bool_),
-}
 GIVEN = {**OF_LANGUAGE, **OF_ALGORITHMS, **OF_EVALUATION}
-
-
-@cache
-def player() -> rl.Player:
-    return rl.Player(rl.CartPole(), actor(), weights(actor()))
 
 
 # An object of each class with public methods; subclasses inherit those of their bases.
@@ -413,7 +352,7 @@ OBJECTS: dict[str, Callable[[World], object]] = {
     "Embedding": lambda s: nn.Embedding(5, 3),
     "GRU": lambda s: nn.GRU(3, 2),
     "GRUCell": lambda s: nn.GRUCell(3, 3),
-    "_Gated": lambda s: nn.GRUCell(3, 3),
+    **PLAYERS,
     "AtPoint": lambda s: s.t + 1,
     "LSTM": lambda s: nn.LSTM(3, 2),
     "LSTMCell": lambda s: nn.LSTMCell(3, 3),
@@ -422,7 +361,6 @@ OBJECTS: dict[str, Callable[[World], object]] = {
     "MLP": lambda s: nn.MLP(3, (4,), 2),
     "Module": lambda s: nn.Linear(3, 2, s.i),
     "Optimizer": lambda s: optim.SGD(0.1),
-    "Player": lambda s: player(),
     "Program": lambda s: ot.Program(y=ot.input("x")),
     "RMSNorm": lambda s: nn.RMSNorm(3),
     "Record": lambda s: s.record,
@@ -441,9 +379,7 @@ OBJECTS: dict[str, Callable[[World], object]] = {
 FURTHER = {
     "Experiment.train.changes": "T",
     "rl.finished.others": "iteration",
-    "rl.learnt.changes": "I",
-    "Gymnasium.settings": "max_episode_steps",
-    "Gymnasium.alone.settings": "max_episode_steps",
+    **NAMED,
     "Carry.at.positions": "t",
     "Module.at.positions": "i",
     "Program.compile.options": "threads",
@@ -453,10 +389,7 @@ FURTHER = {
 }
 
 # Calls that are refused as they are: for want of a file, or outside of what they are for.
-REFUSED = (
-    *("Clipped", "RuleSet.from_file", "load", "point", "save", "verify_certificate"),
-    *("load_weights", "rl.export_onnx", "Program.to_onnx"),
-)
+REFUSED = ("Clipped", "RuleSet.from_file", "load", "point", "save", "verify_certificate", *NO_FILE)
 
 # Constructors that only the package calls: what they are refused with says what to call instead.
 MADE = ("Carry", "Condition", "Dimension", "IndexExpression", "Recurrent", "Sample", "Tensor")
