@@ -97,13 +97,16 @@ def test_the_weights_of_a_run_are_those_of_pytorchs_sequential(run: Path) -> Non
     assert "4 weights of 58 numbers after 10 iterations" in shown
 
 
-def test_a_policy_of_a_run_is_a_model_of_onnx(run: Path) -> None:
+def test_a_policy_of_a_run_is_a_model_of_onnx(run: Path, tmp_path: Path) -> None:
     runtime: Any = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     pytest.importorskip("onnx", reason="ONNX is not installed")
     asked("export", run, run / "policy.onnx")
     session = runtime.InferenceSession(run / "policy.onnx", providers=["CPUExecutionProvider"])
     (action,) = session.run(["action"], {"observation": np.zeros((3, 4), np.float32)})
     assert action.dtype == np.int32 and action.shape == (3,)
+    asked("train", *A2C, "--steps", "64", "--seeds", "2", "--out", tmp_path)
+    asked("export", tmp_path, tmp_path / "second.onnx", "--training", "1")
+    assert (tmp_path / "second.onnx").stat().st_size > 500
 
 
 def test_what_cannot_be_exported_is_said(run: Path, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def actor() -> rl.Actor:
 
 
 def weights(module: nn.Module) -> dict[str, object]:
-    return {w.name: w.array(np.ones(w.tensor.shape, np.float32)) for w in module.weights()}
+    return {w.name: w.array(np.ones(w.tensor.shape, np.float32)) for w in module.named_weights()}
 
 
 PLAYING = ("rl.evaluate", "rl.filmed", "rl.recorded", "rl.export_onnx", "Player")

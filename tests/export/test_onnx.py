@@ -98,7 +98,7 @@ def test_a_policy_acts_elsewhere_as_here(name: str, tmp_path: Path) -> None:
     actor = rl.Actor(env, [8], over=ot.carried(ot.dims("i")))
     rng = np.random.default_rng(0)
     weights: dict[str, Array] = {
-        w.name: w.array(rng.normal(size=w.tensor.shape).astype("f4")) for w in actor.weights()
+        w.name: w.array(rng.normal(size=w.tensor.shape).astype("f4")) for w in actor.named_weights()
     }
     rl.export_onnx(tmp_path / "policy.onnx", env, actor, weights)
     session = runtime.InferenceSession(tmp_path / "policy.onnx", providers=["CPUExecutionProvider"])

@@ -23,7 +23,7 @@ def export(
     trained = trained_policy(run, environment, console)
     weights = _of_one(trained, training)
     if file.suffix == ".onnx":
-        rl.export_onnx(file, trained.env, trained.policy, weights)
+        rl.export_onnx(file, trained.env, trained.single, weights)
     else:
         nn.save_weights(file, weights)
     numbers = sum(array.size for array in weights.values())
@@ -39,7 +39,7 @@ def _of_one(trained: TrainedPolicy, training: int | None) -> dict[str, Array]:
 
     Errors: OptionError if there are several and none is named, and for one that there is not.
     """
-    ranks = {weight.name: weight.tensor.ndim for weight in trained.policy.weights()}
+    ranks = {weight.name: weight.tensor.ndim for weight in trained.policy.named_weights()}
     rows = {n: a.reshape(-1, *a.shape[a.ndim - ranks[n] :]) for n, a in trained.weights.items()}
     count = max((len(array) for array in rows.values()), default=1)
     if training is None and count > 1:

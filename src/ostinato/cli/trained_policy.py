@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,10 +23,14 @@ from ostinato.runtime.run.checkpoint import read
 
 @dataclass(frozen=True)
 class TrainedPolicy:
-    """A policy with its weights as PyTorch has them, after so many iterations."""
+    """A policy with its weights as PyTorch has them, after so many iterations.
+
+    Of several trainings ``policy`` and ``weights`` are those of all, ``single`` is that of one.
+    """
 
     env: rl.Env[rl.Actions]
     policy: Module
+    single: Module
     weights: Mapping[str, Array]
     step: int
 
@@ -50,10 +54,15 @@ def trained_policy(directory: Path, environment: str | None, console: Console) -
         options = options_of(cast(dict[str, Any], config["trained"]))
         run = RunOptions(place=config["program"], settings=settings)
         training, name = built(options, run, console), environment or options.environment
+        one = training
+        if training.trainings:
+            quiet = Console(quiet=True)
+            one = built(replace(options, seeds=1, swept=()), run, quiet)
     else:
         training, name = _of_file(config["program"], settings, environment)
+        one = training
     weights = training.policy.state_dict(state)
-    return TrainedPolicy(rl.make(name), training.policy, weights, state.step)
+    return TrainedPolicy(rl.make(name), training.policy, one.policy, weights, state.step)
 
 
 def _of_file(

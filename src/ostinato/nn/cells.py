@@ -90,7 +90,7 @@ class _Gated(Module):
         self.input_bias: Tensor = parameter(f"{name}_input_bias", (gates,), draw, over)
         self.hidden_bias: Tensor = parameter(f"{name}_hidden_bias", (gates,), draw, over)
 
-    def weights(self) -> Iterator[Weight]:
+    def named_weights(self) -> Iterator[Weight]:
         """The weights under PyTorch's names, matrices turned."""
         yield Weight("weight_ih", self.input_weight, turned=True)
         yield Weight("weight_hh", self.hidden_weight, turned=True)
@@ -151,9 +151,9 @@ class GRU(Module):
         self.cell = GRUCell(inputs, hidden, over, name=name)
         self._name = name
 
-    def weights(self) -> Iterator[Weight]:
+    def named_weights(self) -> Iterator[Weight]:
         """Those of the cell, as of the first layer in PyTorch."""
-        yield from (w._replace(name=f"{w.name}_l0") for w in self.cell.weights())
+        yield from (w._replace(name=f"{w.name}_l0") for w in self.cell.named_weights())
 
     def __call__(
         self,
@@ -233,9 +233,9 @@ class LSTM(Module):
         self.cell = LSTMCell(inputs, hidden, over, name=name)
         self._name = name
 
-    def weights(self) -> Iterator[Weight]:
+    def named_weights(self) -> Iterator[Weight]:
         """Those of the cell, as of the first layer in PyTorch."""
-        yield from (w._replace(name=f"{w.name}_l0") for w in self.cell.weights())
+        yield from (w._replace(name=f"{w.name}_l0") for w in self.cell.named_weights())
 
     def __call__(
         self,

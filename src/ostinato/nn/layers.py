@@ -48,7 +48,7 @@ class Linear(Module):
         if bias:
             self.bias = parameter(f"{name}_bias", (outputs,), zeros, over)
 
-    def weights(self) -> Iterator[Weight]:
+    def named_weights(self) -> Iterator[Weight]:
         """The weight, turned, and the bias."""
         yield Weight("weight", self.weight, turned=True)
         if self.bias is not None:
@@ -279,10 +279,10 @@ class MLP(Module):
             for k, pair in enumerate(zip(sizes, sizes[1:], strict=False))
         )
 
-    def weights(self) -> Iterator[Weight]:
+    def named_weights(self) -> Iterator[Weight]:
         """The layers as a ``Sequential`` has them, which counts the activations between them."""
         for k, layer in enumerate(self.layers):
-            yield from below(str(2 * k), layer.weights())
+            yield from below(str(2 * k), layer.named_weights())
 
     def __call__(self, x: Tensor) -> Tensor:
         for k, layer in enumerate(self.layers[:-1]):

@@ -109,7 +109,7 @@ class Module:
         """
         return self.map(_final)
 
-    def weights(self) -> Iterator[Weight]:
+    def named_weights(self) -> Iterator[Weight]:
         """Its parameters with the names and the layout that PyTorch has for them.
 
         The names are those of the attributes, if a class does not say otherwise.
@@ -135,7 +135,7 @@ class Module:
         """
         if values is not None:
             return arrays(self, values)
-        return {w.name: w.laid_out for w in self.weights()}
+        return {w.name: w.laid_out for w in self.named_weights()}
 
     def as_inputs(self, name: str = "weights") -> Self:
         """Return the module with inputs of a program in the place of its parameters.
@@ -154,7 +154,7 @@ class Module:
         """
         made = {
             id(w.tensor): input(w.argument(name), w.tensor.shape, w.tensor.dtype, _each(w.tensor))
-            for w in self.weights()
+            for w in self.named_weights()
         }
         return self.map(lambda tensor: made[id(tensor)])
 
@@ -164,7 +164,7 @@ class Module:
         Errors: ArgumentError for a weight that is missing or has another shape, and a strange one.
         """
         found = fitting(self, weights, lambda tensor: len(_each(tensor)))
-        return {w.argument(name): found[id(w.tensor)] for w in self.weights()}
+        return {w.argument(name): found[id(w.tensor)] for w in self.named_weights()}
 
     def with_weights(self, weights: Mapping[str, object]) -> Self:
         """Return the module with given weights in the place of its parameters: it learns no more.

@@ -49,7 +49,7 @@ def inside(value: object, name: str = "") -> Iterator[Weight]:
         case Tensor():
             yield Weight(name, value)
         case Module():
-            yield from below(name, value.weights())
+            yield from below(name, value.named_weights())
         case dict():
             for key, part in cast(dict[object, object], value).items():
                 yield from below(name, inside(part, str(key)))
@@ -69,7 +69,7 @@ def below(name: str, found: Iterator[Weight]) -> Iterator[Weight]:
 def arrays(module: Module, values: Mapping[str, Array]) -> dict[str, Array]:
     """The parameters among values by the user's names, as PyTorch has them."""
     names: dict[str, Weight] = {}
-    for weight in module.weights():
+    for weight in module.named_weights():
         if not isinstance(weight.tensor, Recurrent):
             fact = f"{called(weight.tensor.node)} is no parameter with a value in a state"
             raise ArgumentError(fact, "Take the module that is trained.", place())
@@ -95,7 +95,7 @@ def fitting(
 
     Errors: ArgumentError for a weight that is missing or has another shape, and a strange one.
     """
-    found = {weight.name: weight for weight in module.weights()}
+    found = {weight.name: weight for weight in module.named_weights()}
     odd = sorted(found.keys() ^ weights.keys())
     if odd:
         which, others = ("lack", weights) if odd[0] in found else ("have a strange", found)

@@ -180,6 +180,8 @@ def recorded(
 ) -> list[dict[str, Array]]:
     """Return the states of one episode, from the first to the one after its last step.
 
+    Of several trainings it is one of the first.
+
     Errors: ArgumentError for weights that do not fit.
     """
     b, t = dims("episode step")
@@ -211,7 +213,7 @@ class _Games:
 
 def _games(env: Env[Actions], policy: Module, b: Dimension, t: Dimension, greedy: bool) -> _Games:
     """An episode at every point of ``b``, which ends ``t``."""
-    each = order({dim for w in policy.weights() for dim in w.tensor.over})
+    each = order({dim for w in policy.named_weights() for dim in w.tensor.over})
     games = (*map(Dimension, each), b)
     over = (*games, t)
     state = recurrent("state", like=env.state, over=over)

@@ -30,7 +30,7 @@ class Player:
     `Module.state_dict`, of one training.
 
     Shapes: an observation as the environment shows it -> an action: a number, or a vector.
-    Errors: ArgumentError for weights that do not fit.
+    Errors: ArgumentError for weights that do not fit, and for policies of several trainings.
 
     >>> import numpy as np
     >>> from ostinato import rl
@@ -50,7 +50,7 @@ class Player:
         greedy: bool = True,
         seed: Natural = 0,
     ) -> None:
-        acting, self._shape = policy.as_inputs(), (observed(env),)
+        acting, self._shape = _one(policy), (observed(env),)
         nothing = remembered(policy)
         memory = {n: input(f"memory_{n}", x.shape, x.dtype) for n, x in nothing.fields.items()}
         found, after = chosen(acting, input("seen", self._shape), Record(**memory), greedy=greedy)
@@ -83,6 +83,21 @@ class Player:
         return found["action"]
 
 
+def _one(policy: Module) -> Module:
+    """A policy with its weights as inputs.
+
+    Errors: ArgumentError for those of several trainings.
+    """
+    acting = policy.as_inputs()
+    over = {str(dim) for weight in acting.named_weights() for dim in weight.tensor.over}
+    if over:
+        fact = f"a policy of each of several trainings, along {', '.join(sorted(over))}"
+        raise ArgumentError(
+            fact, "Give the policy and the weights of one: leave out over=.", place()
+        )
+    return acting
+
+
 def export_onnx(
     path: str | Path, env: Env[Actions], policy: Module, weights: Mapping[str, object]
 ) -> None:
@@ -96,7 +111,7 @@ def export_onnx(
     a policy with an operator that ONNX does not have.
     """
     row = dims("row")
-    acting, nothing = policy.as_inputs(), remembered(policy)
+    acting, nothing = _one(policy), remembered(policy)
     memory = {n: input(f"memory_{n}", x.shape, x.dtype, row) for n, x in nothing.fields.items()}
     seen = input("observation", env.observation_shape, over=row).reshape((observed(env),))
     found, after = chosen(acting, seen, Record(**memory), greedy=True)
