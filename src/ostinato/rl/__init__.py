@@ -47,7 +47,8 @@ from ostinato.rl.environments.wrapper import ChannelsFirst, FrameStack, TimeLimi
 from ostinato.rl.evaluation import Episodes, evaluate, filmed, learnt, recorded
 from ostinato.rl.gymnasium.played_outside import Gymnasium
 from ostinato.rl.gymnasium.to_gymnasium import to_gymnasium, to_gymnasium_vector
-from ostinato.rl.normalising import Moments, Normalised, scaled_reward
+from ostinato.rl.moments import Moments
+from ostinato.rl.normalising import Normalised, scaled_reward
 from ostinato.rl.player import Player, export_onnx
 from ostinato.rl.returns import advantage, lambda_return, n_step_return, v_trace
 from ostinato.rl.rollout import (

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from ostinato.compiler.experiment import Experiment
+from ostinato.compiler.program import Program
+from ostinato.language.dims import Dimension
 from ostinato.language.functions.basic import concatenate, tanh, zeros
 from ostinato.language.kinds import Count
 from ostinato.language.record import Record
@@ -20,7 +21,7 @@ from ostinato.rl.distributions.continuous import Normal, SquashedNormal
 from ostinato.rl.distributions.discrete import Categorical
 from ostinato.rl.distributions.distribution import Distribution
 from ostinato.rl.environments.environment import Actions, Box, Discrete, Env
-from ostinato.rl.rollout import observed
+from ostinato.rl.rollout import Rollout, finished, observed
 
 LOWEST, HIGHEST = -5.0, 2.0  # the logarithm of a deviation that is learnt where it is needed
 
@@ -287,7 +288,7 @@ class Remembering(Module):
     >>> from ostinato import rl
     >>> i, t = ot.dims("i t")
     >>> env = rl.make("MaskedCartPole")
-    >>> agent = rl.Remembering(env, "gru", 16, [32], over=i)
+    >>> agent = rl.Remembering(env, 16, [32], over=i)
     >>> memory = agent.remember(ot.input("seen", shape=(2,), over=t), agent.nothing)
     >>> agent.policy(memory).sample()
     <action: int32[] over (i, t)>
@@ -296,12 +297,13 @@ class Remembering(Module):
     def __init__(
         self,
         env: Env[Actions],
-        cell: Literal["gru", "lstm"],
         memory: Count,
         hidden: Sequence[Count],
         over: Over = (),
+        *,
+        lstm: bool = False,
     ) -> None:
-        make = GRUCell if cell == "gru" else LSTMCell
+        make = LSTMCell if lstm else GRUCell
         self.cell: GRUCell | LSTMCell = make(observed(env), memory, over)
         self.actor = Actor(env, hidden, over, inputs=memory)
         self.critic = Critic(env, hidden, over, inputs=memory)
@@ -350,3 +352,27 @@ class Training(Experiment):
     policy: Module
     networks: Mapping[str, Module] = field(default_factory=dict[str, Module])
     tensors: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
+
+
+def trained(
+    played: Rollout,
+    policy: Module,
+    told: Mapping[str, Tensor],
+    *,
+    each: Sequence[Dimension] = (),
+    networks: Mapping[str, Module],
+    tensors: Mapping[str, Tensor],
+    **extents: int,
+) -> Training:
+    """Return the training whose games were played, and what it tells of every iteration."""
+    _, i, _ = played.dims
+    program = Program(**finished(played, each=each, **told))
+    return Training(
+        program=program,
+        over=i,
+        arguments=extents,
+        steps_per_record=extents["B"] * extents["T"],
+        policy=policy,
+        networks=networks,
+        tensors={**played.tensors, **tensors},
+    )

@@ -17,6 +17,7 @@ from ostinato.language.tensor import Tensor
 from ostinato.pdg.build import order
 from ostinato.provenance.place import place
 from ostinato.rl.environments.environment import Actions, Box, Env, restarted
+from ostinato.rl.moments import Moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,15 @@ def rollout(
     dims: tuple[Dimension, Dimension, Dimension],
     *,
     each: Over = (),
+    moments: Moments | None = None,
 ) -> Rollout:
     """Play ``b`` games, ``t`` steps in every iteration ``i``; each goes on where it was left.
 
     Where an episode ends the game starts again. ``act`` gives an action for what an agent sees, a
     vector of float32 numbers: images are flattened. Real actions are clipped to what the
     environment allows; the action of the rollout is the one before that. Along ``each`` everything
-    is played independently.
+    is played independently. With ``moments`` what an agent sees is scaled by them, and they learn
+    of what was seen.
 
     >>> import ostinato as ot
     >>> from ostinato import rl
@@ -77,13 +80,17 @@ def rollout(
     b, i, t = dims
     games = (*_dims(each), b)
     state = carry("state", env.reset(over=games), over=(i, t), each=games)
-    observation = seen(env, state)
+    sees = (lambda x: x) if moments is None else moments
+    raw = seen(env, state)
+    observation = sees(raw)
+    if moments is not None:
+        moments.learn(raw, b, t)
     action = act(observation)
     following, reward, terminated, truncated = env.step(state, allowed(env, action))
     done, reward = terminated | truncated, reward.cast("float32")
     state.step(where(done, restarted(env, following, (*games, i, t)), following))
     earned, steps = _so_far(reward, done, (i, t), games)
-    after = seen(env, following)
+    after = sees(seen(env, following))
     return Rollout(observation, action, reward, terminated, truncated, after, earned, steps, dims)
 
 

@@ -8,6 +8,7 @@ import ostinato as ot
 from ostinato import optim, rl
 from ostinato.language.kinds import Count, Limit, NonNegative, Probability
 from ostinato.language.recurrent import Over
+from ostinato.rl.agent import trained
 
 
 def a2c(
@@ -55,9 +56,7 @@ def a2c(
     optim.Clipped(optim.Adam(rate, eps=1e-5), norm=norm).minimize(loss, parameters)
 
     losses = {"policy_loss": policy_loss, "value_loss": value_loss, "entropy": variety}
-    return rl.Training(
-        program=ot.Program(**rl.finished(played, each=each, **losses)), over=i, policy=actor,
-        arguments={"B": games, "I": iterations, "T": steps}, steps_per_record=games * steps,
-        networks={"actor": actor, "critic": critic},
-        tensors={**played.tensors, "value": value, "advantage": advantage},
+    return trained(
+        played, actor, losses, each=each, networks={"actor": actor, "critic": critic},
+        tensors={"value": value, "advantage": advantage}, B=games, I=iterations, T=steps,
     )  # fmt: skip

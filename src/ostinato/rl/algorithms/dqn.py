@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import ostinato as ot
 from ostinato import optim, rl
@@ -10,6 +10,7 @@ from ostinato.language.kinds import Count, Limit, Natural, NonNegative, Probabil
 from ostinato.language.recurrent import Over
 from ostinato.pdg.errors import ArgumentError
 from ostinato.provenance.place import place
+from ostinato.rl.agent import trained
 from ostinato.rl.environments.environment import acts_by
 
 
@@ -24,15 +25,11 @@ def dqn(
 ) -> rl.Training:  # fmt: skip
     """Deep Q-learning, ``double`` or not, ``dueling`` or not, from ``lookahead`` steps.
 
-    Every iteration ``i`` plays ``t`` steps of ``b`` games, and makes ``updates``, each from a
-    ``batch`` of steps out of the last ``window`` iterations, once ``start`` iterations are over.
-    The rate of random actions falls from 1 to ``exploration`` in the part ``explored`` of the run.
-    The network that says what follows is an average of the one that learns, which each update
-    ``decay``s.
-
+    Every update takes a ``batch`` of steps from the last ``window`` iterations, once ``start`` are
+    over. Random actions fall from all to ``exploration`` in the part ``explored`` of the run.
     Source: Mnih et al. 2015, Human-level control through deep reinforcement learning; van Hasselt
     et al. 2016, Deep reinforcement learning with double Q-learning; Wang et al. 2016, Dueling
-    network architectures; Sutton and Barto 2018, section 7.1, for several steps.
+    network architectures; the target network is an average, as in Lillicrap et al. 2016.
 
     Errors: ArgumentError for a lookahead of more steps than an iteration has.
 
@@ -42,46 +39,52 @@ def dqn(
     (100,)
     """
     acts_by(env, rl.Discrete, "dqn")
-    if lookahead > steps:
-        fact = f"`dqn` looks ahead {lookahead} steps, and an iteration has {steps}"
-        raise ArgumentError(fact, f"Give steps={lookahead}, or more.", place())
-    b, i, t = ot.dims("b i t")
-    m = ot.dim("m", size=updates)
+    _check(lookahead, steps)
+    (b, i, t), m = ot.dims("b i t"), ot.dim("m", size=updates)
     each = rl.trainings(over, learning_rate, discount, decay, exploration, explored, norm)
     values = rl.ActionValues(env, hidden, ot.carried(i, m, each=each), dueling=dueling)
     slow = values.map(lambda weight: optim.exponential_average(weight, decay))
-
-    # What happened: the best action, or another one.
-    acting, count = values.at(m=0), env.actions.count
-    rate = ot.maximum(1.0 - (1.0 - exploration) * i / (explored * i.size), exploration)
-
-    def act(seen: ot.Tensor) -> ot.Tensor:
-        return rl.exploring(acting(seen).argmax(-1), count, rate, over=(*each, b, i, t))
-
-    played = rl.rollout(env, act, (b, i, t), each=each)
+    played, rate = explored_games(env, values.at(m=0), (b, i, t), each, exploration, explored)
 
     # The rows of one update, and what they led to.
     replay = rl.Replay((b, i, t), batch, window=window, over=(*each, i, m), ahead=lookahead)
-    seen, action = replay(played.observation), replay(played.action)
     earned, weight, following = rl.replayed_return(replay, played, lookahead, discount)
     after = slow(following)
     chosen = values(following) if double else after
     target = earned + weight * taken(after, chosen.argmax(-1))
 
     # loss = E[(G - Q(s, a))**2]
-    error = taken(values(seen), action) - ot.stop_gradient(target)
-    loss = (error**2).mean()
+    value = taken(values(replay(played.observation)), replay(played.action))
+    loss = ((value - ot.stop_gradient(target)) ** 2).mean()
     optimizer = optim.Clipped(optim.Adam(learning_rate), norm=norm)
-    learning = optim.Masked(optimizer, ot.index(i) >= start)
-    learning.minimize(loss, values.parameters)
-
-    told = {"loss": loss.at(m=-1), "exploration": rate}
-    return rl.Training(
-        program=ot.Program(**rl.finished(played, each=each, **told)), over=i,
-        policy=rl.Greedy(values), arguments={"B": games, "I": iterations, "T": steps},
-        steps_per_record=games * steps, networks={"values": values, "slow": slow},
-        tensors={**played.tensors, **replay.tensors, "loss": loss},
+    optim.Masked(optimizer, ot.index(i) >= start).minimize(loss, values.parameters)
+    return trained(
+        played, rl.Greedy(values), {"loss": loss.at(m=-1), "exploration": rate}, each=each,
+        networks={"values": values, "slow": slow}, tensors={**replay.tensors, "loss": loss},
+        B=games, I=iterations, T=steps,
     )  # fmt: skip
+
+
+def explored_games(
+    env: rl.Env[rl.Discrete], values: Callable[[ot.Tensor], ot.Tensor],
+    dims: tuple[ot.Dimension, ot.Dimension, ot.Dimension], each: Sequence[ot.Dimension],
+    least: ot.Tensor | float, explored: ot.Tensor | float,
+) -> tuple[rl.Rollout, ot.Tensor]:  # fmt: skip
+    """Return games of the best actions, some at random, and how many of them are."""
+    _, i, _ = dims
+    rate = ot.maximum(1.0 - (1.0 - least) * i / (explored * i.size), least)
+
+    def act(seen: ot.Tensor) -> ot.Tensor:
+        best = values(seen).argmax(-1)
+        return rl.exploring(best, env.actions.count, rate, over=(*each, *dims))
+
+    return rl.rollout(env, act, dims, each=each), rate
+
+
+def _check(lookahead: int, steps: int) -> None:
+    if lookahead > steps:
+        fact = f"`dqn` looks ahead {lookahead} steps, and an iteration has {steps}"
+        raise ArgumentError(fact, f"Give steps={lookahead}, or more.", place())
 
 
 def taken(values: ot.Tensor, action: ot.Tensor) -> ot.Tensor:

@@ -8,6 +8,7 @@ import ostinato as ot
 from ostinato import optim, rl
 from ostinato.language.kinds import Count, NonNegative, Positive
 from ostinato.language.recurrent import Over
+from ostinato.rl.algorithms.reinforce import episodes_of
 
 
 def evolution(
@@ -33,21 +34,14 @@ def evolution(
     i, t = ot.dims("i t")
     each = rl.trainings(over, learning_rate, std)
     actor = rl.Actor(env, hidden, ot.carried(i, each=each))
-    games = (*each, b, s)
 
     # Neighbours of the parameters, on both sides, each along the dimensions b and s.
     noise = {w.node: ot.random.normal(w.shape, over=(*each, b, i)) for w in actor.parameters}
     side = 1.0 - 2.0 * s
     member = actor.map(lambda w: w + side * std * noise[w.node])
 
-    # Episodes that end.
-    state = ot.recurrent("state", like=env.state, over=(*games, i, t))
-    action = rl.allowed(env, member(rl.seen(env, state)).mode)
-    following, earned, terminated, truncated = env.step(state, action)
-    state[(*games, i, 0)] = env.reset(over=(*games, i))
-    state[(*games, i, t + 1)] = following
-    ot.stop(t, when=terminated | truncated)
-    outcome = earned.cast("float32").at(t=slice(None)).sum(0)
+    played = episodes_of(env, lambda seen: member(seen).mode, (*each, b, s), i, t)
+    outcome = played.reward.at(t=slice(None)).sum(0)
 
     # gradient of the mean rank = E[(rank on one side - rank on the other) noise] / (2 std)
     every = rl.across(outcome, b, s)

@@ -8,6 +8,7 @@ import ostinato as ot
 from ostinato import optim, rl
 from ostinato.language.kinds import Count, Limit, Natural, NonNegative, Positive, Probability
 from ostinato.language.recurrent import Over
+from ostinato.rl.agent import trained
 
 
 def impala(
@@ -56,9 +57,7 @@ def impala(
     optim.Clipped(optim.Adam(rate, eps=1e-5), norm=norm).minimize(loss, parameters)
 
     told = {"policy_loss": policy_loss, "value_loss": value_loss, "entropy": variety}
-    return rl.Training(
-        program=ot.Program(**rl.finished(played, each=each, **told)), over=i, policy=actor,
-        arguments={"B": games, "I": iterations, "T": steps}, steps_per_record=games * steps,
-        networks={"actor": actor, "critic": critic},
-        tensors={**played.tensors, "log_ratio": log_ratio},
+    return trained(
+        played, actor, told, each=each, networks={"actor": actor, "critic": critic},
+        tensors={"log_ratio": log_ratio}, B=games, I=iterations, T=steps,
     )  # fmt: skip

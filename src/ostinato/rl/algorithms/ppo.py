@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import ostinato as ot
 from ostinato import optim, rl
 from ostinato.language.carry import Carried
 from ostinato.language.kinds import Count, Limit, NonNegative, Positive, Probability
 from ostinato.language.recurrent import Over
+from ostinato.rl.agent import trained
+
+Number = ot.Tensor | float
 
 
 def ppo(
@@ -22,14 +25,10 @@ def ppo(
     normalise_advantage: bool = True, normalise_observation: bool = False,
     normalise_reward: bool = False, over: Over = (),
 ) -> rl.Training:  # fmt: skip
-    """Clipped policy gradients.
+    """Clipped policy gradients: ``epochs`` of shuffled ``minibatches`` of every iteration's steps.
 
-    Every iteration ``i`` plays ``t`` steps of ``b`` games. Every epoch ``e`` takes them in another
-    random order, in minibatches ``m``. Where an episode is cut, and at the last step, the critic
-    says what would have followed. With ``clip_value`` the critic may move by ``clip`` in an
-    iteration; once a minibatch has diverged from the policy that played by more than ``kl_limit``,
-    in nats, the iteration makes no more updates.
-
+    Where an episode is cut, and at the last step, the critic says what would have followed. Once a
+    minibatch has diverged by more than ``kl_limit`` nats an iteration makes no more updates.
     Source: Schulman et al. 2017, Proximal policy optimization algorithms; Huang et al. 2022, The 37
     implementation details of proximal policy optimization.
 
@@ -38,74 +37,73 @@ def ppo(
     >>> training.train(seed=1)["episode_return"].shape
     (50,)
     """
-    b, i, e, t = ot.dims("b i e t")
-    m = ot.dim("m", size=minibatches)
-    each = rl.trainings(
-        over, learning_rate, discount, trace, clip, entropy, value_weight, norm, kl_limit
-    )
+    (b, i, e, t), m = ot.dims("b i e t"), ot.dim("m", size=minibatches)
+    settings = learning_rate, discount, trace, clip, entropy, value_weight, norm, kl_limit
+    each = rl.trainings(over, *settings)
     updates = ot.carried(i, e, m, each=each)
     actor, critic = rl.Actor(env, hidden, updates), rl.Critic(env, hidden, updates)
     acting, judging = actor.at(e=0, m=0), critic.at(e=0, m=0)
-    seen_as = rl.Moments(rl.observed(env), i, each=each) if normalise_observation else None
-
-    def sees(observation: ot.Tensor) -> ot.Tensor:
-        return observation if seen_as is None else seen_as(observation)
-
-    # What happened, and how much better than expected it was.
-    played = rl.rollout(env, lambda seen: acting(sees(seen)).sample(), (b, i, t), each=each)
-    if seen_as is not None:
-        seen_as.learn(played.observation, b, t)
+    seen = rl.Moments(rl.observed(env), i, each=each) if normalise_observation else None
+    played = rl.rollout(env, lambda x: acting(x).sample(), (b, i, t), each=each, moments=seen)
     reward = rl.scaled_reward(played, discount, each=each) if normalise_reward else played.reward
-    seen = sees(played.observation)
-    value = judging(seen)
-    advantage = rl.advantage(
-        reward, value, judging(sees(played.following)), played.terminated, played.truncated, t,
-        discount=discount, trace=trace,
-    )  # fmt: skip
-
-    # The rows of one minibatch.
+    before = judged(played, reward, judging, discount, trace)
     rows = rl.minibatch((b, t), m, minibatches, over=(*each, i, e))
-    x, action, before = (y.at(**rows) for y in (seen, played.action, rl.log_prob(played.action)))
-    old, gain = value.at(**rows), advantage.at(**rows)
-    target = gain + old
-    if normalise_advantage:
-        gain = (gain - gain.mean()) / (gain.std() + 1e-8)
-
-    # loss = -E[min(r A, clip(r) A)] + c_v E[(G - V)**2] - c_e E[H(pi)], with r = pi / pi_before
-    policy, new = actor(x), critic(x)
-    log_ratio = policy.log_prob(action) - before
-    ratio = ot.exp(log_ratio)
-    policy_loss = -ot.minimum(ratio * gain, ot.clip(ratio, 1.0 - clip, 1.0 + clip) * gain).mean()
-    error = (new - target) ** 2
-    if clip_value:
-        error = ot.maximum(error, (old + ot.clip(new - old, -clip, clip) - target) ** 2)
-    value_loss, variety = error.mean(), policy.entropy().mean()
-    loss = policy_loss + value_weight * value_loss - entropy * variety
-    divergence = (ratio - 1.0 - log_ratio).mean()
-
+    x = {name: tensor.at(**rows) for name, tensor in before.items()}
+    policy, value = actor(x["observation"]), critic(x["observation"])
+    told = losses(policy, value, x, clip, clip_value, normalise_advantage)
+    loss = told["policy_loss"] + value_weight * told["value_loss"] - entropy * told["entropy"]
     rate = learning_rate * (1.0 - i / i.size) if anneal else learning_rate
     optimizer: optim.Optimizer = optim.Clipped(optim.Adam(rate, eps=1e-5), norm=norm)
     if kl_limit is not None:
-        optimizer = optim.Masked(optimizer, _near(divergence, kl_limit, updates))
+        optimizer = optim.Masked(optimizer, near(told["divergence"], kl_limit, updates))
     optimizer.minimize(loss, (*actor.parameters, *critic.parameters))
-
-    told = {"policy_loss": policy_loss, "value_loss": value_loss, "entropy": variety}
-    last = {name: x.at(e=-1, m=-1) for name, x in {**told, "divergence": divergence}.items()}
-    return rl.Training(
-        program=ot.Program(**rl.finished(played, each=each, **last)), over=i,
-        policy=actor if seen_as is None else rl.Normalised(actor, seen_as),
-        arguments={"B": games, "I": iterations, "T": steps, "E": epochs},
-        steps_per_record=games * steps, networks={"actor": actor, "critic": critic},
-        tensors={
-            **played.tensors, "log_prob": rl.log_prob(played.action), "value": value,
-            "advantage": advantage, "loss": loss,
-            **{f"rows_{name}": x for name, x in rows.items()},
-        },
+    last = {name: tensor.at(e=-1, m=-1) for name, tensor in told.items()}
+    chosen = {f"rows_{name}": positions for name, positions in rows.items()}
+    return trained(
+        played, actor if seen is None else rl.Normalised(actor, seen), last, each=each,
+        networks={"actor": actor, "critic": critic}, tensors={**before, **chosen, "loss": loss},
+        B=games, I=iterations, T=steps, E=epochs,
     )  # fmt: skip
 
 
-def _near(divergence: ot.Tensor, limit: ot.Tensor | float, updates: Carried) -> ot.Tensor:
-    """Whether no minibatch of an iteration has diverged by more than a limit so far."""
+def judged(
+    played: rl.Rollout, reward: ot.Tensor, critic: rl.Critic, discount: Number, trace: Number
+) -> dict[str, ot.Tensor]:
+    """Return what an update needs to know of every step, before any update of its iteration."""
+    value = critic(played.observation)
+    advantage = rl.advantage(
+        reward, value, critic(played.following), played.terminated, played.truncated,
+        played.dims[2], discount=discount, trace=trace,
+    )  # fmt: skip
+    return {
+        "observation": played.observation, "action": played.action,
+        "log_prob": rl.log_prob(played.action), "value": value, "advantage": advantage,
+    }  # fmt: skip
+
+
+def losses(
+    policy: rl.Distribution, value: ot.Tensor, rows: Mapping[str, ot.Tensor], clip: Number,
+    clip_value: bool = False, normalise: bool = True,
+) -> dict[str, ot.Tensor]:  # fmt: skip
+    """Return -E[min(r A, clip(r) A)] with r = pi / pi_before, E[(G - V)**2], E[H] and E[KL]."""
+    gain, old = rows["advantage"], rows["value"]
+    target = gain + old
+    if normalise:
+        gain = (gain - gain.mean()) / (gain.std() + 1e-8)
+    log_ratio = policy.log_prob(rows["action"]) - rows["log_prob"]
+    ratio = ot.exp(log_ratio)
+    kept = ot.minimum(ratio * gain, ot.clip(ratio, 1.0 - clip, 1.0 + clip) * gain)
+    error = (value - target) ** 2
+    if clip_value:
+        error = ot.maximum(error, (old + ot.clip(value - old, -clip, clip) - target) ** 2)
+    return {
+        "policy_loss": -kept.mean(), "value_loss": error.mean(),
+        "entropy": policy.entropy().mean(), "divergence": (ratio - 1.0 - log_ratio).mean(),
+    }  # fmt: skip
+
+
+def near(divergence: ot.Tensor, limit: Number, updates: Carried) -> ot.Tensor:
+    """Return whether no minibatch of an iteration has diverged by more than a limit so far."""
     _, e, m = updates.dims
     before = ot.carry("near", ot.constant(True), over=updates)
     now = before & (divergence <= limit)

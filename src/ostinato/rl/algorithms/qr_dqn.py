@@ -8,6 +8,8 @@ import ostinato as ot
 from ostinato import nn, optim, rl
 from ostinato.language.kinds import Count, Limit, Natural, NonNegative, Probability
 from ostinato.language.recurrent import Over
+from ostinato.rl.agent import trained
+from ostinato.rl.algorithms.dqn import explored_games
 from ostinato.rl.environments.environment import acts_by
 
 
@@ -57,20 +59,12 @@ def qr_dqn(
     (100,)
     """
     acts_by(env, rl.Discrete, "qr_dqn")
-    b, i, t = ot.dims("b i t")
-    m = ot.dim("m", size=updates)
+    (b, i, t), m = ot.dims("b i t"), ot.dim("m", size=updates)
     each = rl.trainings(over, learning_rate, discount, decay, exploration, explored, norm)
     network = Quantiles(env, quantiles, hidden, ot.carried(i, m, each=each))
     slow = network.map(lambda weight: optim.exponential_average(weight, decay))
-
-    # What happened: the best action, or another one.
-    acting, count = Means(network.at(m=0)), env.actions.count
-    rate = ot.maximum(1.0 - (1.0 - exploration) * i / (explored * i.size), exploration)
-
-    def act(seen: ot.Tensor) -> ot.Tensor:
-        return rl.exploring(acting(seen).argmax(-1), count, rate, over=(*each, b, i, t))
-
-    played = rl.rollout(env, act, (b, i, t), each=each)
+    acting = Means(network.at(m=0))
+    played, rate = explored_games(env, acting, (b, i, t), each, exploration, explored)
 
     # The rows of one update, and the quantiles of what they led to.
     replay = rl.Replay((b, i, t), batch, window=window, over=(*each, i, m))
@@ -78,23 +72,24 @@ def qr_dqn(
     chosen = Means(network)(following).argmax(-1)
     target = earned[..., None] + weight[..., None] * taken(slow(following), chosen)
 
-    # loss = E[|q - (u < 0)| huber(u)] of u = target - quantile, for every pair of them
     found = taken(network(replay(played.observation)), replay(played.action))
-    u = ot.stop_gradient(target)[..., None, :] - found[..., None]
+    loss = quantile_loss(ot.stop_gradient(target), found, quantiles)
+    optimizer = optim.Clipped(optim.Adam(learning_rate), norm=norm)
+    optim.Masked(optimizer, ot.index(i) >= start).minimize(loss, network.parameters)
+    return trained(
+        played, rl.Greedy(Means(network)), {"loss": loss.at(m=-1), "exploration": rate}, each=each,
+        networks={"quantiles": network, "slow": slow}, tensors={**replay.tensors, "loss": loss},
+        B=games, I=iterations, T=steps,
+    )  # fmt: skip
+
+
+def quantile_loss(target: ot.Tensor, found: ot.Tensor, quantiles: int) -> ot.Tensor:
+    """Return E[|q - (u < 0)| huber(u)] of u = target - quantile, for every pair of them."""
+    u = target[..., None, :] - found[..., None]
     size = ot.abs(u)
     huber = ot.where(size <= 1.0, 0.5 * u * u, size - 0.5)
     at = ((ot.arange(quantiles) + 0.5) / quantiles)[:, None]
-    loss = (ot.abs(at - (u < 0.0).cast("float32")) * huber).sum(-2).mean()
-    optimizer = optim.Clipped(optim.Adam(learning_rate), norm=norm)
-    optim.Masked(optimizer, ot.index(i) >= start).minimize(loss, network.parameters)
-
-    told = {"loss": loss.at(m=-1), "exploration": rate}
-    return rl.Training(
-        program=ot.Program(**rl.finished(played, each=each, **told)), over=i,
-        policy=rl.Greedy(Means(network)), arguments={"B": games, "I": iterations, "T": steps},
-        steps_per_record=games * steps, networks={"quantiles": network, "slow": slow},
-        tensors={**played.tensors, **replay.tensors, "loss": loss},
-    )  # fmt: skip
+    return (ot.abs(at - (u < 0.0).cast("float32")) * huber).sum(-2).mean()
 
 
 def taken(quantiles: ot.Tensor, action: ot.Tensor) -> ot.Tensor:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import ostinato as ot
 from ostinato import nn, optim, rl
 from ostinato.language.kinds import Count, Finite, Natural, NonNegative, Probability
 from ostinato.language.recurrent import Over
+from ostinato.rl.agent import trained
 from ostinato.rl.environments.environment import acts_by
 
 
@@ -20,12 +21,9 @@ def sac(
 ) -> rl.Training:  # fmt: skip
     """Soft actor-critic with two critics and a temperature that is learnt.
 
-    Every iteration ``i`` plays ``t`` steps of ``b`` games, and makes ``updates``, each from a
-    ``batch`` of steps out of the last ``window`` iterations. In the first ``start`` iterations
-    actions are random and nothing is learnt. The temperature is such that the policy has the
-    ``entropy``, in nats (default: minus the number of values in an action). All networks of an
-    update take their step from the same parameters.
-
+    Every update takes a ``batch`` of steps from the last ``window`` iterations; in the first
+    ``start`` actions are random and nothing is learnt. The policy is to have the ``entropy``, in
+    nats (default: minus the numbers in an action). All networks step from the same parameters.
     Source: Haarnoja et al. 2018, Soft actor-critic algorithms and applications.
 
     >>> from ostinato import rl
@@ -34,64 +32,64 @@ def sac(
     (40,)
     """
     acts_by(env, rl.Box, "sac")
-    b, i, t = ot.dims("b i t")
-    m = ot.dim("m", size=updates)
+    (b, i, t), m = ot.dims("b i t"), ot.dim("m", size=updates)
     each = rl.trainings(over, learning_rate, discount, decay, entropy)
-    learnt, size = ot.carried(i, m, each=each), env.actions.size
-    actor = rl.SquashedActor(env, hidden, learnt)
+    actor = rl.SquashedActor(env, hidden, learnt := ot.carried(i, m, each=each))
     critics = [rl.ActionCritic(env, hidden, learnt, name=f"critic_{k}") for k in (0, 1)]
     slow = [critic.map(lambda w: optim.exponential_average(w, decay)) for critic in critics]
     log_temperature = nn.parameter("log_temperature", (), nn.init.zeros, learnt)
-    temperature = ot.exp(log_temperature)
-    acting = actor.at(m=0)
-
-    # What happened.
-    def act(seen: ot.Tensor) -> ot.Tensor:
-        low, high = env.actions.low, env.actions.high
-        anything = ot.random.uniform((size,), low, high, over=(*each, b, i, t))
-        return ot.where(i < start, anything, acting(seen).sample())
-
-    played = rl.rollout(env, act, (b, i, t), each=each)
-
-    # The rows of one update, and what they led to.
+    temperature, acting = ot.exp(log_temperature), actor.at(m=0)
+    played = warmed_up(env, lambda seen: acting(seen).sample(), start, (b, i, t), each)
     replay = rl.Replay((b, i, t), batch, window=window, over=(*each, i, m))
-    seen, action = replay(played.observation), replay(played.action)
-    reward, following = replay(played.reward), replay(played.following)
-    ahead = actor(following)
-    then = ahead.sample()
-    soft = worst(slow, following, then) - temperature * ahead.log_prob(then)
-    target = reward + discount * ot.where(replay(played.terminated), 0.0, soft)
-
-    # loss of a critic = E[(Q(s, a) - y)**2], of the actor = E[alpha log pi(a) - Q(s, a)]
-    errors = [(critic(seen, action) - ot.stop_gradient(target)) ** 2 for critic in critics]
-    critic_loss = errors[0].mean() + errors[1].mean()
-    policy = actor(seen)
-    chosen = policy.rsample()
-    log_prob = policy.log_prob(chosen)
-    value = worst(critics, seen, chosen)
-    actor_loss = (temperature * log_prob - value).mean()
-    wanted = -size if entropy is None else entropy
-    excess = ot.stop_gradient(-log_prob.mean()) - wanted
-    temperature_loss = temperature * excess
-
+    x = {name: replay(tensor) for name, tensor in played.tensors.items()}
+    # losses: of a critic E[(Q(s, a) - y)**2], of the actor E[alpha log pi(a) - Q(s, a)]
+    ahead = actor(x["following"])
+    then, chosen = ahead.sample(), actor(x["observation"]).rsample()
+    soft = worst(slow, x["following"], then) - temperature * ahead.log_prob(then)
+    critic_loss = squared_errors(critics, x, soft, discount)
+    log_prob = rl.log_prob(chosen)
+    actor_loss = (temperature * log_prob - worst(critics, x["observation"], chosen)).mean()
+    excess = -log_prob.mean() - (-env.actions.size if entropy is None else entropy)
     learning = optim.Masked(optim.Adam(learning_rate), ot.index(i) >= start)
     learning.minimize(critic_loss, [w for critic in critics for w in critic.parameters])
     learning.minimize(actor_loss, actor.parameters)
-    learning.minimize(temperature_loss, [log_temperature])
-
+    learning.minimize(temperature * ot.stop_gradient(excess), [log_temperature])
     told = {"critic_loss": critic_loss, "actor_loss": actor_loss, "temperature": temperature}
-    last = {name: x.at(m=-1) for name, x in told.items()}
-    return rl.Training(
-        program=ot.Program(**rl.finished(played, each=each, **last)), over=i, policy=actor,
-        arguments={"B": games, "I": iterations, "T": steps}, steps_per_record=games * steps,
+    drawn = {"drawn": unsquashed(chosen), "drawn_after": unsquashed(then)}
+    return trained(
+        played, actor, {name: loss.at(m=-1) for name, loss in told.items()}, each=each,
         networks={"actor": actor, "critic_0": critics[0], "critic_1": critics[1]},
-        tensors={
-            **played.tensors, **replay.tensors, "critic_loss": critic_loss,
-            "actor_loss": actor_loss, "log_temperature": log_temperature,
-            **{name: x.before for name, x in (("drawn", chosen), ("drawn_after", then))
-               if x.before is not None},
-        },
+        tensors={**replay.tensors, **drawn, "log_temperature": log_temperature},
+        B=games, I=iterations, T=steps,
     )  # fmt: skip
+
+
+def warmed_up(
+    env: rl.Env[rl.Box], act: Callable[[ot.Tensor], ot.Tensor], start: int,
+    dims: tuple[ot.Dimension, ot.Dimension, ot.Dimension], each: Sequence[ot.Dimension],
+) -> rl.Rollout:  # fmt: skip
+    """Return games whose actions are random in the first iterations."""
+    _, i, _ = dims
+    size, low, high = env.actions.size, env.actions.low, env.actions.high
+
+    def chosen(seen: ot.Tensor) -> ot.Tensor:
+        anything = ot.random.uniform((size,), low, high, over=(*each, *dims))
+        return ot.where(i < start, anything, act(seen))
+
+    return rl.rollout(env, chosen, dims, each=each)
+
+
+def squared_errors(
+    critics: Sequence[rl.ActionCritic], rows: Mapping[str, ot.Tensor], after: ot.Tensor,
+    discount: ot.Tensor | float,
+) -> ot.Tensor:  # fmt: skip
+    """Return the mean squared error of critics, together, where what follows is worth ``after``."""
+    target = rows["reward"] + discount * ot.where(rows["terminated"], 0.0, after)
+    first, second = (
+        (critic(rows["observation"], rows["action"]) - ot.stop_gradient(target)) ** 2
+        for critic in critics
+    )
+    return first.mean() + second.mean()
 
 
 def worst(
@@ -100,3 +98,9 @@ def worst(
     """Return the lowest of what critics say that actions are worth."""
     first, second = (critic(observation, action) for critic in critics)
     return ot.minimum(first, second)
+
+
+def unsquashed(action: rl.Sample) -> ot.Tensor:
+    """Return the normal draw that was squashed to an action."""
+    assert action.before is not None, "it was not squashed"
+    return action.before
