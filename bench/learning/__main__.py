@@ -1,7 +1,8 @@
 """``python -m bench.learning``: train everything, write the table and the picture.
 
-``--quick`` trains a few tasks, for CI; ``--only NAME`` those whose name has a text in it. The
-status is 1 if a task with a bar did not reach it with every seed.
+``--quick`` trains a few tasks, for CI; ``--only NAME`` those whose name has a text in it. The page
+keeps what it knew of other tasks. The status is 1 if a task that was trained did not reach its bar
+with every seed.
 """
 
 from __future__ import annotations
@@ -44,17 +45,34 @@ def main(words: Sequence[str]) -> int:
         for curve in train(task, options.seeds):
             curves.append(curve)
             print(f"{curve.task} seed {curve.seed}: {curve.final:.1f}", flush=True)
-    table = HEAD + "".join(_row(t, [c for c in curves if c.task == t.name]) for t in tasks)
-    print(table)
     options.out.mkdir(parents=True, exist_ok=True)
-    page = TITLE.format(last=options.seeds - 1) + table + _settings(tasks) + "\n![](curves.png)\n"
-    (options.out / "RESULTS.md").write_text(page)
-    (options.out / "curves.json").write_text(json.dumps([asdict(each) for each in curves]))
-    from bench.learning.picture import draw  # matplotlib is needed only here
-
-    draw(tasks, curves, options.out / "curves.png")
+    write(_kept(options.out / "curves.json", tasks) + curves, options.out, options.seeds)
     bars = {task.name for task in tasks if task.bar is not None}
     return int(any(each.reached is None for each in curves if each.task in bars))
+
+
+def write(curves: Sequence[Curve], folder: Path, seeds: int) -> None:
+    """Write the curves, the table and the picture of all tasks that there are curves of."""
+    known = {curve.task for curve in curves}
+    tasks = [task for task in TASKS if task.name in known]
+    table = HEAD + "".join(_row(t, [c for c in curves if c.task == t.name]) for t in tasks)
+    print(table)
+    page = TITLE.format(last=seeds - 1) + table + _settings(tasks)
+    (folder / "RESULTS.md").write_text(page + "\n![Learning curves](curves.png)\n")
+    lines = ",\n".join(json.dumps(asdict(each)) for each in curves)
+    (folder / "curves.json").write_text(f"[\n{lines}\n]\n")
+    from bench.learning.picture import draw  # matplotlib is needed only here
+
+    draw(tasks, curves, folder / "curves.png")
+
+
+def _kept(path: Path, trained: Sequence[Task]) -> list[Curve]:
+    """The curves of earlier runs of tasks that were not trained now."""
+    if not path.is_file():
+        return []
+    again = {task.name for task in trained}
+    curves = [Curve(**fields) for fields in json.loads(path.read_text())]
+    return [curve for curve in curves if curve.task not in again]
 
 
 def _options(words: Sequence[str]) -> argparse.Namespace:

@@ -13,7 +13,7 @@ from bench.learning.tasks import Task
 from ostinato import rl
 from ostinato.cli.train import algorithms
 
-POINTS = 100  # of a curve
+POINTS = 50  # of a curve
 Numbers = npt.NDArray[np.float64]
 
 
@@ -61,8 +61,8 @@ def _curve(
     over = np.zeros(0, int) if task.bar is None else np.flatnonzero(known & (means >= task.bar))
     reached = int(played[over[0]]) if len(over) else None
     return Curve(
-        task.name, seed, tuple(int(x) for x in points), tuple(float(x) for x in means[at]),
-        reached, float(means[-1]), cpu,
+        task.name, seed, tuple(int(x) for x in points),
+        tuple(round(float(x), 3) for x in means[at]), reached, float(means[-1]), cpu,
     )  # fmt: skip
 
 

@@ -60,7 +60,7 @@ class Replay:
     >>> x = ot.input("x", over=(b, i, t))
     >>> replay = rl.Replay((b, i, t), 5, window=2, over=(i, m))
     >>> found = ot.Program(x=replay(x)).interpret(M=3, x=[[[1.0], [2.0], [3.0]]])["x"]
-    >>> found.shape, set(found[0].ravel()), set(found[2].ravel()) == {2.0, 3.0}
+    >>> found.shape, set(found[0].ravel().tolist()), set(found[2].ravel().tolist()) == {2.0, 3.0}
     ((3, 3, 5), {1.0}, True)
     """
 
