@@ -102,9 +102,27 @@ def ppo() -> Made:
     return program, {"B": 2, "I": 2, "E": 1, "T": 4}
 
 
+def ragged() -> Made:
+    """Episodes that end: products leave out rows that are over, and loops end early."""
+    made = load_function(f"{ROOT / 'examples' / 'reinforce_ragged.py'}:reinforce")(rl.CartPole())
+    assert isinstance(made, ot.Program)
+    return made, {"B": 3, "T": 4, "I": 2}
+
+
+def environment() -> Made:
+    """Steps of CartPole under random actions: the state of a game belongs to one row."""
+    b, t = ot.dims("b t")
+    env = rl.CartPole()
+    state = ot.carry("state", env.reset(over=b), over=t, each=b)
+    following, reward, ended, cut = env.step(state, ot.random.integers(0, 2, over=(b, t)))
+    state.step(ot.where(ended | cut, env.reset(over=(b, t)), following))
+    return ot.Program(total=reward[:, :].sum(), end=(ended | cut)[b, :].sum(0)), {"B": 35, "T": 12}
+
+
 PROGRAMS: dict[str, Callable[[], Made]] = {
     **{f.__name__: f for f in (elementwise, recurrence, scans, folds, draws, gathers, orders)},
     **{f.__name__: f for f in (products, network, reinforce, ppo)},
+    **{f.__name__: f for f in (ragged, environment)},
     "normalised": lambda: (normalised(), {"B": 35, "T": 5}),
     "shared_weight": lambda: (shared_weight(), {"B": 35, "T": 3, "I": 3}),
     "crowd": lambda: (crowd(), {"B": 70, "T": 4}),

@@ -15,6 +15,7 @@ from tests.property.programs import Replay, arguments, covering
 
 pytestmark = [pytest.mark.cuda_sim, pytest.mark.xdist_group("cuda")]
 Arrays = dict[str, npt.NDArray[np.generic]]
+LONG = ("reinforce", "ragged", "ppo")  # simulated in one form only
 INVENTED = range(1, 41, 4)  # of the programs that cover all constructs
 
 
@@ -30,13 +31,20 @@ def assert_same_bits(found: Results, expected: Arrays) -> None:
         np.testing.assert_array_equal(found[name], value, err_msg=name)
 
 
-@pytest.mark.parametrize("can_cooperate", [True, False], ids=["cooperative", "launched"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_simulated_blocks_give_the_bits_of_the_cpu(
-    name: str, can_cooperate: bool, simulate: Callable[..., None]
+    name: str, simulate: Callable[..., None]
 ) -> None:
     program, given, expected = made(name)
-    simulate(can_cooperate)
+    simulate()
+    run = program.compile(target="cuda", threads=2, exact=True)
+    assert_same_bits(run(seed=3, **given), expected)
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in LONG])
+def test_a_launch_for_each_phase_gives_them_too(name: str, simulate: Callable[..., None]) -> None:
+    program, given, expected = made(name)
+    simulate(can_cooperate=False)
     run = program.compile(target="cuda", threads=2, exact=True)
     assert_same_bits(run(seed=3, **given), expected)
 

@@ -1,5 +1,6 @@
 """Kernels compile to PTX for devices of three kinds; ptxas says what they take of one."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +17,7 @@ pytestmark = [
 ]
 KINDS = ((8, 0), (9, 0), (10, 0))
 EVERYWHERE = ("network",)  # all others for one kind of device, which takes a third of the time
-SMALL = [name for name in PROGRAMS if name not in ("reinforce", "ppo")]
+SMALL = [name for name in PROGRAMS if name not in ("reinforce", "ragged", "ppo")]
 MOST_REGISTERS = 255  # of a thread, of which fewer leave room for more blocks
 
 
@@ -45,6 +46,15 @@ def test_kernels_compile_without_spilling(
             report = offline.report(found, kind, tmp_path)
             assert report.registers <= MOST_REGISTERS
             assert report.spilled_bytes == 0, f"{name} on {kind}: {report}"
+
+
+def test_phases_compile_as_kernels_of_their_own(simulate: Callable[..., None]) -> None:
+    simulate()
+    text, _ = module("crowd")
+    for head in re.findall(r"^def (phase_\d+)\((.*)\):", text, re.MULTILINE):
+        name, parameters = head
+        integers = parameters.count(",") - 1  # after the arena and the table
+        assert "bar.sync" in offline.ptx(text, name, integers, (9, 0))
 
 
 def test_exact_kernels_round_before_they_add(simulate: Callable[..., None]) -> None:

@@ -5,12 +5,11 @@ from collections.abc import Callable
 import pytest
 
 import ostinato as ot
-from ostinato import rl
 from ostinato.codegen.cuda.rows import Rows
 from ostinato.codegen.cuda.touches import Access
 from ostinato.codegen.loops.expression import Expression, Name, call
 from ostinato.codegen.loops.statements import Block, For
-from tests.cuda.programs import recurrence
+from tests.cuda.programs import environment, recurrence
 
 ACCESSES = {
     "ld_x": Access("x", "float32", False),
@@ -86,13 +85,8 @@ def test_the_kernel_of_a_recurrence(
 def test_an_environment_lives_in_the_variables_of_one_thread(
     simulate: Callable[..., None],
 ) -> None:
-    b, step = ot.dims("b t")
-    env = rl.CartPole()
-    state = ot.carry("state", env.reset(over=b), over=step, each=b)
-    following, reward, ended, cut = env.step(state, ot.random.integers(0, 2, over=(b, step)))
-    state.step(ot.where(ended | cut, env.reset(over=(b, step)), following))
     simulate()
-    text = kernels(ot.Program(total=reward[:, :].sum(), end=(ended | cut)[b, :].sum(0)))
+    text = kernels(environment()[0])
     steps = text[text.index("for t in range(T)") : text.index("own_state_motion_0\n")]
     assert "barrier" not in steps
     assert "own_state_motion_3 = f32(" in steps
