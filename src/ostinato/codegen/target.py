@@ -73,6 +73,7 @@ class Target:
     writer: Callable[[], Writer] = field(repr=False)
     digest: Callable[[], str] = field(repr=False)
     """What stands for primitives, libraries and the machine that code is made for."""
+    takes_whole_tiles: bool = False  # all slots of a tile take no longer than those of its rows
     profile: Profile | None = None  # what work takes, if not as measured on the host
     calls_python: bool = True  # functions of the user, while a run goes on
     checks_addresses: bool = True  # if a run is asked to
@@ -85,5 +86,7 @@ class Target:
 
     def together(self, slots: int) -> int:
         """How many slots of a tile are computed together: as many as some vectors have lanes."""
+        if self.takes_whole_tiles:
+            return slots
         each = max(self.lanes, slots // 4)
         return each if slots % each == 0 else slots
