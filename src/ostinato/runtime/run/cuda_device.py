@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.pdg.errors import MemoryLimitError, OptionError
+from ostinato.pdg.errors import MemoryLimitError, OptionError, OstinatoError
 from ostinato.runtime.run.device import Copied, form
 
 THREADS = 128  # of a block: four warps share what an item computes
@@ -63,6 +64,7 @@ class CudaModule:
         self.scope: dict[str, Any] = {"__name__": "ostinato.generated"}
         exec(compile(source, "<program for CUDA>", "exec"), self.scope)
         self.arena: Any = None
+        self.taken = Lock()  # by one run at a time: all use the same arena
         can_cooperate = bool(device.current.COOPERATIVE_LAUNCH)
         phases = self.scope["PHASES"], self.scope["REPEATS"]
         self.is_cooperative, self.form = form(*phases, can_cooperate)
@@ -89,21 +91,22 @@ class CudaModule:
         Errors: MemoryLimitError; OptionError for what the device or its driver reports.
         """
         try:
-            whole = self.allocated(arena.size)
-            for first, end in filter(_has_bytes, there):
-                whole[first:end].copy_to_device(arena[first:end])
-            memory = self.views(whole)
-            at, words = self.cuda.to_device(table), self.cuda.to_device(control)
-            sizes = [np.int64(n) for n in extents.values()]
-            if self.is_cooperative:
-                self.together(blocks, memory, at, words, stride, seed, sizes)
-                words.copy_to_host(control)
-            else:
-                self.apart(blocks, memory, at, control, stride, seed, sizes)
-            self.cuda.synchronize()
-            for first, end in filter(_has_bytes, back):
-                whole[first:end].copy_to_host(arena[first:end])
-        except (MemoryLimitError, OptionError):
+            with self.taken:
+                whole = self.allocated(arena.size)
+                for first, end in filter(_has_bytes, there):
+                    whole[first:end].copy_to_device(arena[first:end])
+                memory = self.views(whole)
+                at, words = self.cuda.to_device(table), self.cuda.to_device(control)
+                sizes = [np.int64(n) for n in extents.values()]
+                if self.is_cooperative:
+                    self.together(blocks, memory, at, words, stride, seed, sizes)
+                    words.copy_to_host(control)
+                else:
+                    self.apart(blocks, memory, at, control, stride, seed, sizes)
+                self.cuda.synchronize()
+                for first, end in filter(_has_bytes, back):
+                    whole[first:end].copy_to_host(arena[first:end])
+        except OstinatoError:
             raise
         except Exception as failure:  # whatever driver, linker or launch report
             raise self.told(failure, arena.size) from failure
