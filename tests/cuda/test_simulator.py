@@ -1,12 +1,14 @@
 """The simulator traps what a device would do without a word."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.cuda.programs import network
 from tests.cuda.simulator import Fault, Memory, launch, simulated
 
 pytestmark = pytest.mark.cuda_sim
@@ -73,3 +75,14 @@ def test_what_was_never_written_is_no_number() -> None:
     source += "    if block_thread() == 0 and grid_block() == 0:\n"
     source += "        arena.float32[0] = arena.float32[at] + f32(1.0)"
     assert np.isnan(run(source, 1)[0])
+
+
+@pytest.mark.parametrize("barrier", ["block_barrier()", "grid_barrier()"])
+def test_generated_kernels_need_their_barriers(barrier: str, simulate: Callable[..., None]) -> None:
+    program, given = network()
+    simulate()
+    run = program.compile(target="cuda", threads=2)
+    module: Any = run.executable
+    module.module.source = module.module.source.replace(barrier, "pass")
+    with pytest.raises(Fault, match="without a barrier|writes what"):
+        run(seed=3, **given)
