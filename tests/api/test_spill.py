@@ -79,6 +79,16 @@ def test_a_folder_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch)
         run(**given())
 
 
+def test_a_process_that_forks_shares_no_file() -> None:
+    expected = spilled()(**given())["slope"].tobytes()
+    child = os.fork()
+    if not child:
+        same = spilled()(**{**given(), "w0": given()["w1"]})["slope"].tobytes() != expected
+        os._exit(0 if same else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert spilled()(**given())["slope"].tobytes() == expected
+
+
 def test_a_file_needs_a_limit() -> None:
     with pytest.raises(OptionError) as caught:
         trained().compile(spill=True)

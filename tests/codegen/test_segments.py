@@ -84,7 +84,7 @@ def test_segments_of_a_place_end_with_the_longer_segment() -> None:
     t = Dim("t")
     outer = segments_of(t, 6)
     inner = segments_of(outer.place, 2)
-    steps = []
+    steps: list[int] = []
     for k in range(evaluate(outer.number.extent, {Extent("T"): 15})):
         at: Point = {Extent("T"): 15, outer.number: k}
         for n in range(evaluate(inner.number.extent, at)):

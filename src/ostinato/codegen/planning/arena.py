@@ -59,7 +59,7 @@ def layout(plan: Plan, extents: Mapping[str, int], workers: int, most_in_memory:
     offsets, total = _best(blocks, bound)
     in_memory = total
     if 0 < most_in_memory < total:
-        offsets, in_memory, total = _in_two(plan, blocks, most_in_memory)
+        offsets, in_memory, total, bound = _in_two(plan, blocks, most_in_memory)
     shown = tuple(
         (b.name or "of the workers", offsets[b.name], b.size, b.life.first, b.life.last)
         for b in blocks
@@ -69,8 +69,12 @@ def layout(plan: Plan, extents: Mapping[str, int], workers: int, most_in_memory:
     return Layout(offsets, stride, total, bound, shown, in_memory)
 
 
-def _in_two(plan: Plan, blocks: Sequence[_Block], most: int) -> tuple[dict[str, int], int, int]:
-    """Offsets, the bytes in memory, and all bytes: the largest histories lie in a file.
+def _in_two(
+    plan: Plan, blocks: Sequence[_Block], most: int
+) -> tuple[dict[str, int], int, int, int]:
+    """Offsets, bytes in memory, all bytes, and a bound on those in memory.
+
+    The largest histories lie in a file.
 
     A byte of any history is written once and read back once, so the largest ones leave first: that
     are the fewest places to move to and fro. If histories are not enough, all of them leave.
@@ -85,7 +89,8 @@ def _in_two(plan: Plan, blocks: Sequence[_Block], most: int) -> tuple[dict[str, 
         offsets, end = _best(staying, _lower_bound(staying)) if staying else ({}, 0)
     behind = -(-end // MAPPED) * MAPPED
     moved, more = _best(gone, _lower_bound(gone)) if gone else ({}, 0)
-    return offsets | {n: behind + at for n, at in moved.items()}, end, behind + more
+    bound = _lower_bound(staying)
+    return offsets | {n: behind + at for n, at in moved.items()}, end, behind + more, bound
 
 
 def _histories(plan: Plan) -> frozenset[str]:

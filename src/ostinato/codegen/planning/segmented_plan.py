@@ -101,6 +101,7 @@ class Search:
         least = self.bytes_of(first.plan) + 1
         for levels in range(1, LEVELS + 1):
             made = self.planned(found, wanted, dim, lengths(steps, edge, step, levels))
+            made = first if made is None and levels == 1 else made
             if made is None or self.bytes_of(made.plan) >= least:
                 return
             least = self.bytes_of(made.plan)
@@ -131,6 +132,7 @@ class Search:
         """The plan in segments of some lengths; None if there is no order, or no way to a value."""
         system, origins, asked = self.system, dict[str, str](), tuple(wanted)
         levels: list[Segments] = []
+        planned = self.usual
         try:
             for length in lengths:
                 levels.append(segments_of(dim, length))

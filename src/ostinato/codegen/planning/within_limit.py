@@ -94,9 +94,10 @@ def fitted(system: System, options: PlanOptions, room: Room) -> Plan:
     is_cheap = room.ns(changed) <= CHEAP * room.ns(usual)
     if not room.limit or (room.holds(changed) and is_cheap):
         return changed
-    plans = [usual, changed]
-    plans += options.passes.optional("segments", [], _in_segments, system, usual, options, room)
-    return min(plans, key=room.rank)
+    best = min(usual, changed, key=room.rank)
+    return options.passes.optional(
+        "segments", best, _in_segments, best, system, usual, options, room
+    )
 
 
 def _lighter(system: System, usual: Plan, options: PlanOptions, room: Room) -> Plan:
@@ -118,26 +119,31 @@ def _lighter(system: System, usual: Plan, options: PlanOptions, room: Room) -> P
     return most
 
 
-def _in_segments(system: System, usual: Plan, options: PlanOptions, room: Room) -> list[Plan]:
-    """Plans that compute least again in segments, if anything can be computed so.
+def _in_segments(best: Plan, system: System, usual: Plan, options: PlanOptions, room: Room) -> Plan:
+    """The best plan, or a better one that computes values again in segments.
 
     If none fits, sums over all steps are taken step by step too, where that may round otherwise.
     """
-    found = _segmented(system, usual, options, room)
-    if options.exact or any(map(room.holds, found)):
-        return found
+    found = [best, *_segmented(system, usual, options, room)]
+    if not options.exact and not any(map(room.holds, found)):
+        found += _summed(system, usual, options, room)
+    return min(found, key=room.rank)
+
+
+def _summed(system: System, usual: Plan, options: PlanOptions, room: Room) -> list[Plan]:
+    """Plans that take sums over all steps step by step, if there are any, also in segments."""
     dims = {d for s in system.statements.values() for d in s.dims} - usual.tiles.keys()
     summed = system
     for dim in sorted(dims, key=lambda d: d.serial):
         summed = step_by_step(summed, dim)
     if summed.statements == system.statements:
-        return found
+        return []
+    line, found = "sums over all steps are taken step by step", list[Plan]()
     new = {n: s for n, s in summed.statements.items() if n not in system.statements}
     origins = {n: next(x.tensor for _, v in s.clauses for x in loads(v)) for n, s in new.items()}
     with suppress(CycleError):
         other = plan(summed, replace(options, widths={**options.widths, **_widths(usual)}))
         for each in (other, *_segmented(summed, other, options, room)):
-            line = "sums over all steps are taken step by step"
             found.append(replace(_based(each, origins), changes=(line, *each.changes)))
     return found
 

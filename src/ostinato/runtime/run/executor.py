@@ -244,7 +244,7 @@ class Executable:
             free = self._free.pop()
         except IndexError:
             free = None  # or another thread has it
-        if free is not None and free.layout is layout:
+        if free is not None and free.layout is layout and free.is_own:
             return free
         workers = self.workers(extents)
         if layout.memory_bytes < layout.total_bytes:

@@ -11,6 +11,7 @@ then faster.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -80,6 +81,7 @@ class Frame:
     ) -> None:
         """Find the places in the arena, which is as large as the layout says."""
         self.artifact, self.arena, self.layout = artifact, arena, layout
+        self.process = os.getpid()
         self.extents, self.workers = dict(extents), workers
         interface = artifact.interface
         places = [layout.offsets[name] // size for name, size in interface.tensors]
@@ -95,6 +97,12 @@ class Frame:
             self.bounds = Bounds(interface, layout, extents, workers, whole[:before], arena)
         self._address = arena.ctypes.data
         self.renew()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether no other process has its memory: a file is shared with the one that forked."""
+        is_spilled = self.layout.memory_bytes < self.layout.total_bytes
+        return not is_spilled or self.process == os.getpid()
 
     def renew(self) -> None:
         """Leave the words that workers share to a late one of the run before, and take others.
