@@ -2,9 +2,10 @@
 
 import itertools
 import pickle
+import random
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.codegen.memory.storage import Slot
 from ostinato.codegen.planning.arena import layout, sizes_bytes
+from ostinato.codegen.planning.skyline import SCORES, stacked
 from ostinato.pdg.index import Extent, expr
 from tests.codegen.on_cpu import plan
 from tests.codegen.programs import reinforce
@@ -80,3 +82,48 @@ def test_a_plan_is_loaded_without_the_integer_sets() -> None:
         "assert 'islpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-"], input=code.encode(), check=True)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a full arena."""
+
+    name: str
+    size: int
+    first: int
+    last: int
+
+
+def cut(count: int, seed: int, phases: int = 200, height: int = 1 << 20) -> list[Part]:
+    """An arena that is full at all times, cut into so many blocks: its height is the optimum.
+
+    Source: the instances without slack of Moffitt 2023, MiniMalloc.
+    """
+    chance = random.Random(seed)
+    boxes = [(0, phases, 0, height)]
+    while len(boxes) < count:
+        few = chance.sample(range(len(boxes)), min(4, len(boxes)))
+        k = max(few, key=lambda k: (boxes[k][1] - boxes[k][0]) * (boxes[k][3] - boxes[k][2]))
+        start, end, low, high = boxes[k]
+        if chance.random() < 0.5 and end - start > 1:
+            at = chance.randint(start + 1, end - 1)
+            boxes[k] = (start, at, low, high)
+            boxes.append((at, end, low, high))
+        elif high - low >= 128:
+            at = 64 * chance.randint(low // 64 + 1, high // 64 - 1)
+            boxes[k] = (start, end, low, at)
+            boxes.append((start, end, at, high))
+    return [Part(f"t{k}", d - c, a, b - 1) for k, (a, b, c, d) in enumerate(boxes)]
+
+
+@pytest.mark.parametrize(("count", "most"), [(30, 1.0), (100, 1.3), (1000, 1.3)])
+def test_full_arenas_in_pieces_are_put_together_again(count: int, most: float) -> None:
+    height = 1 << 20
+    for seed in range(3):
+        parts = cut(count, seed, height=height)
+        offsets, total = min((stacked(parts, s) for s in SCORES), key=lambda found: found[1])
+        assert total <= most * height
+        for phase in range(200):
+            now = [p for p in parts if p.first <= phase <= p.last]
+            rows = sorted((offsets[p.name], offsets[p.name] + p.size) for p in now)
+            assert all(a[1] <= b[0] for a, b in itertools.pairwise(rows))

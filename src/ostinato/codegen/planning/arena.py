@@ -1,6 +1,6 @@
 """The arena: byte offsets of all tensors for given extents, found in a millisecond at run time.
 
-Greedy best fit by size times lifetime, in a few orders, keeping the smallest result.
+Greedy best fit by size times lifetime, in a few orders; where these leave gaps, from the bottom up.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.planning.liveness import Life
 from ostinato.codegen.planning.planned import Plan
+from ostinato.codegen.planning.skyline import SCORES, stacked
 from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, Extent, evaluate
 
@@ -41,6 +42,14 @@ class _Block:
     name: str
     size: int
     life: Life
+
+    @property
+    def first(self) -> int:
+        return self.life.first
+
+    @property
+    def last(self) -> int:
+        return self.life.last
 
 
 def layout(plan: Plan, extents: Mapping[str, int], workers: int, most_in_memory: int = 0) -> Layout:
@@ -170,7 +179,9 @@ def _best(blocks: list[_Block], bound: int) -> tuple[dict[str, int], int]:
         if best is None or found[1] < best[1]:
             best = found
         if best[1] == bound:
-            break
+            return best
+    for score in SCORES if blocks else ():
+        best = min(best or ({}, 0), stacked(blocks, score), key=lambda found: found[1])
     assert best is not None, "there is at least one order"
     return best
 
