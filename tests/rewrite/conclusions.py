@@ -14,7 +14,7 @@ from functools import cache, cached_property
 
 from ostinato.pdg.constant import as_real
 from ostinato.pdg.functions import FLOATS
-from ostinato.pdg.index import Expr, dims_of
+from ostinato.pdg.index import Expr, dims_of, expr
 from ostinato.pdg.node import Broadcast, Const, Map, Node, Part, Read, Reshape, Transpose
 from ostinato.rewrite.engine.analyses import OPERATORS
 from ostinato.rewrite.engine.egglog_session import Cell, Program, Session, Table
@@ -67,7 +67,13 @@ class Concluded:
             for name, own in self._own(node) if number in made else ():
                 if found[name] != own:
                     return f"the {name} of {node.op} is {found[name]}, not {own}"
-        return self._inner(classes)
+        return self._slices(known["sdom"], known["shape"]) or self._inner(classes)
+
+    def _slices(self, follow: Mapping[int, Cell], shape: Mapping[int, Cell]) -> str:
+        """What has other sizes at every step of a slice is no array."""
+        rows = self.tables["sl"].rows
+        wrong = [o for (d, _, x), o in rows if int(d) & int(follow[int(x)]) and int(o) in shape]
+        return "a slice over steps of several sizes has a shape" if wrong else ""
 
     def _own(self, node: Node) -> Iterator[Fact]:
         mask = self.loaded.tables.mask
@@ -102,6 +108,9 @@ class Concluded:
         """Sizes that are known to be one, but are two: rules would not see that they are equal."""
         ones = {o for i, o in self.tables["size"].rows if i == (1,)}
         for (x, y), z in self.tables["wider"].rows:
+            sizes = {self.sizes[int(x)], self.sizes[int(y)]}
+            if len(sizes - {expr(1)}) > 1:
+                return f"one of {sizes} is repeated"
             if z != (y if x == y or x in ones else x if y in ones else z):
                 return f"{self.sizes[int(x)]} and {self.sizes[int(y)]}, repeated, are two sizes"
         dims = self.of("zmask")
@@ -151,16 +160,22 @@ def misses(loaded: Loaded, without: str = "", changed: str = "") -> str:
     One of them may be left out, and one added.
     """
     made = {int(row[0]) for op in OPERATORS for row in loaded.rows.get(f"raw_{op}", ())}
+    twice = {row[0] for row in loaded.rows.get("raw_mv", ())}  # by another operator too
+    others = ("raw_tr", "raw_perm") if "(mv " in without else ("raw_mv",) if without else ()
     rows = {
-        name: [row for row in found if name not in OWN or row[0] not in made]
+        name: [
+            row
+            for row in found
+            if not (name in OWN and row[0] in made or name in others and row[0] in twice)
+        ]
         for name, found in loaded.rows.items()
     }
-    names = (*FACTS, *OF_LISTS, "node", "axis", "bounded", "inner", "filled", "raw_filled")
+    names = (*FACTS, *OF_LISTS, "node", "axis", "bounded", "inner", "filled", "raw_filled", "sl")
     base, rulesets = _apart()
     with Session(Program(base, (), (), base)) as engine:
         engine.insert(rows)
         engine.run("load")
-        engine.execute(_products(loaded))
+        engine.execute(_more(loaded))
         asked = [name for text, name in rulesets.items() if text != without]
         if changed:
             engine.execute("(ruleset changed)")
@@ -191,8 +206,15 @@ def _apart() -> tuple[tuple[str, ...], dict[str, str]]:
     return (*(f"(ruleset {name})" for name in rulesets.values()), *own), rulesets
 
 
-def _products(loaded: Loaded) -> str:
-    """Products of sizes, which only rules make."""
+def _more(loaded: Loaded) -> str:
+    """Products of sizes, which only rules make, and slices that neither rules nor programs make."""
     known = dict.fromkeys(int(row[1]) for row in loaded.rows.get("raw_cons", ()))
     pairs = itertools.product(list(known)[:MOST], repeat=2)
-    return " ".join(f"(times (size {a}) (size {b}))" for a, b in pairs)
+    products = (f"(times (size {a}) (size {b}))" for a, b in pairs)
+    full = dict(loaded.rows["full"])
+    slices = (
+        f"(sl {bit} {full[bit]} (node {number}))"
+        for node, number in loaded.ids.items()
+        for bit in {loaded.tables.bit(d) for size in node.shape for d in dims_of(size)}
+    )
+    return " ".join((*products, *slices))

@@ -172,7 +172,8 @@ def as_written(instance: Instance, changed: Changed | None = None) -> str:
 def _written(instance: Instance) -> frozenset[str]:
     """The operators of an instance as it is written, and the relations that have rows."""
     rows = _prepared(instance)[1].rows
-    return frozenset(name.removeprefix("raw_") for name in rows if rows[name])
+    found = {name for name in rows if rows[name]}
+    return frozenset(found | {name.removeprefix("raw_") for name in found})
 
 
 @cache

@@ -180,7 +180,9 @@ def sum_over_an_axis_whose_size_varies(z: Sizes) -> Node:
 @silent("vectorize/at", "vectorize/scan", "vectorize/lin")
 def operators_along_the_sliced_dimension(z: Sizes) -> tuple[Node, ...]:
     x = tensor("x", (z.k,), (T,))
-    others = at(x, T, expr(T) - 1), scan("sum", x, T), linear(tensor("g", (1,), (T,)), x, T, False)
+    steady = linear(tensor("g", (1,), (B,)), tensor("y", (z.k,)), T, False)
+    line = linear(tensor("g", (1,), (T,)), x, T, False)
+    others = at(x, T, expr(T) - 1), scan("sum", x, T), line, steady
     return tuple(all_of(node, T) for node in others)
 
 

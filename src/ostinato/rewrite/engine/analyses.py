@@ -179,7 +179,7 @@ def _rule(name: str, facts: str, action: str) -> str:
 def _types(op: str, term: str, like: str) -> list[str]:
     """The type of an operator is that of an operand, or what its function gives."""
     typed = f"{term} (= e (dtype {like}))"
-    if SIGNATURE[op][0] != "S":
+    if SIGNATURE[op][0] != "S" or op in ("scan", "back"):  # no position is a running fold
         return [_rule(f"dtype/{op}", typed, "(set (dtype l) e)")]
     return [
         _rule(f"dtype/{op}-kept", f"{typed} (keeps f0)", "(set (dtype l) e)"),
