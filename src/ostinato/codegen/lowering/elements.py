@@ -26,7 +26,7 @@ from ostinato.codegen.lowering.axis_indices import (
     match_products,
     respell,
 )
-from ostinato.codegen.lowering.integer_nodes import applied, clamped, literal
+from ostinato.codegen.lowering.integer_nodes import clamped, literal
 from ostinato.codegen.lowering.stored import Places, Point, known_fold
 from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, substitute_cond
 from ostinato.pdg.errors import ShapeError
@@ -41,6 +41,7 @@ from ostinato.pdg.index import (
     substitute,
     upper_bound,
 )
+from ostinato.pdg.index_functions import applied
 from ostinato.pdg.node import (
     MOVES,
     Affine,

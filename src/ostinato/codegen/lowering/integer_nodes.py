@@ -9,7 +9,7 @@ from ostinato.codegen.lowering.axis_indices import Digits, linear
 from ostinato.pdg import isl
 from ostinato.pdg.condition import at_least
 from ostinato.pdg.constant import uniform
-from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, floordiv, maximum, minimum, mod
+from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, maximum, minimum
 from ostinato.pdg.intervals import (
     LARGEST,
     Interval,
@@ -146,29 +146,6 @@ def literal(node: Node, digits: tuple[Digits, ...]) -> Expr:
     assert found is not None, f"{node} rises unevenly"
     first, step = found
     return expr(first) + linear(tuple(d for position in digits for d in position)) * step
-
-
-def applied(fn: str, args: list[Expr]) -> Expr:
-    """An integer function of index expressions."""
-    match fn, args:
-        case "stop_gradient" | "cast", [x]:
-            return x
-        case "neg", [x]:
-            return -x
-        case "add", [x, y]:
-            return x + y
-        case "sub", [x, y]:
-            return x - y
-        case "mul", [x, y]:
-            return x * y
-        case "floordiv", [x, y]:
-            return floordiv(x, y.as_int())
-        case "mod", [x, y]:
-            return mod(x, y.as_int())
-        case "minimum" | "maximum", [x, y]:
-            return minimum(x, y) if fn == "minimum" else maximum(x, y)
-        case _:
-            raise AssertionError(f"{fn} of {len(args)} expressions is no expression")
 
 
 def clamped(at: Expr, size: Expr, axes: Mapping[Dim, Expr]) -> Expr:
