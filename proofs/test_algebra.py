@@ -15,6 +15,8 @@ RULES = (
     "algebra/zero-add",
     "algebra/zero-sub",
     "algebra/pow-one",
+    "algebra/power-of-power",
+    "algebra/root-of-power",
     "algebra/square",
     "algebra/neg-neg",
     "algebra/not-not",

@@ -14,11 +14,6 @@ RULES = (
     "incremental/prefix-any",
     "incremental/prefix-all",
     "incremental/suffix-sum",
-    "incremental/discounted-sum",
-    "incremental/discounted-sums",
-    "incremental/weighted-rest",
-    "incremental/weighted-rests",
-    "incremental/discounted-live-sum",
 )
 
 

@@ -9,6 +9,10 @@ RULES = (
     "incremental/outer-products",
     "incremental/queries-last",
     "incremental/query-last",
+    "incremental/weighted-scores",
+    "incremental/weighted-scores-last",
+    "incremental/weighted-query",
+    "incremental/weighted-query-last",
 )
 
 

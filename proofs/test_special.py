@@ -22,12 +22,12 @@ SHARP: dict[str, tuple[Exactness, Exactness]] = {
     "algebra/factor-left": ("distributes", "reassociates"),
     "algebra/sum-of-scaled": ("distributes", "reassociates"),
     "affine/product": ("distributes", "reassociates"),
-    "incremental/discounted-sum": ("distributes", "reassociates"),
+    "incremental/decaying-sum": ("distributes", "reassociates"),
     "incremental/factor-leaves-first": ("distributes", "reassociates"),
     "incremental/queries-last": ("distributes", "reassociates"),
     "incremental/ladder-times-column": ("skips zeros", "distributes"),
-    "incremental/triangle-by-index-before": ("skips zeros", "distributes"),
-    "incremental/exponential-of-count": ("skips zeros", "distributes"),
+    "incremental/masked-product": ("skips zeros", "distributes"),
+    "incremental/decay-exp": ("skips zeros", "distributes"),
 }
 
 
@@ -50,7 +50,7 @@ NEEDED = {
     "algebra/sum-of-scaled": "(filled n)",
     "algebra/product-of-scaled": "(filled n)",
     "incremental/factor-leaves-first": "(filled n)",
-    "incremental/discounted-live-sum": "(bounded g)",
+    "incremental/decay-where": "(bounded g)",
     "affine/mask-after": "(bounded w)",
     "affine/choice-of-product-or-nothing": "(bounded w)",
     "algebra/abs-neg": '(!= e "uint32")',

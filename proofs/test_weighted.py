@@ -7,12 +7,6 @@ from proofs.verdicts import decided
 from ostinato.rewrite.registry import every_rule
 
 RULES = (
-    "incremental/index-ahead",
-    "incremental/count-ahead",
-    "incremental/triangle-by-distance-before",
-    "incremental/triangle-by-distance-after",
-    "incremental/triangle-by-index-before",
-    "incremental/triangle-by-index-after",
     "incremental/discounted-window",
     "incremental/discounted-window-last",
     "incremental/discounted-window-lengthened",

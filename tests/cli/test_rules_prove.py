@@ -26,7 +26,7 @@ def test_a_family_is_proved(tmp_path: Path) -> None:
 
 
 def test_every_entry_says_how_it_was_proved_and_what_it_rests_on() -> None:
-    (proof,) = ot.rules.prove("incremental/discounted-sum").proofs
+    (proof,) = ot.rules.prove("incremental/decaying-sum").proofs
     assert (proof.family, proof.status, proof.method) == ("incremental", "proved", "induction")
     assert {"real numbers", "points inside the box", "ranges"} <= set(proof.assumptions)
     assert proof.readings > 0 and proof.seconds > 0 and not proof.counterexample

@@ -48,7 +48,7 @@ def test_it_is_the_program_with_masks_by_hand() -> None:
 
 
 def test_returns_are_computed_in_one_backward_pass() -> None:
-    assert compiled().explain().rules["incremental/discounted-sum"] > 0
+    assert compiled().explain().rules["incremental/decaying-sum"] > 0
 
 
 def test_products_pass_over_episodes_that_have_ended() -> None:

@@ -142,7 +142,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "the element 0 along it is x, whatever axes x has in front of it.",
     ),
     Equivalent(
-        r"incremental/.*", r"without \((growing s|tile n p)\)",
+        r"incremental/.*", r"without \((growing s|section n p)\)",
         "The law reads the range at one point, or at points where a fact says that it is the same, "
         "and no running fold or recurrence stands in it. At one point a range is a list of steps, "
         "and step number k of both sides is computed from step number k of that list, or from all "
@@ -240,11 +240,6 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "law is about one element.",
     ),
     Equivalent(
-        r"incremental/count-ahead", r"without \(= e \(full d\)\)",
-        "The leaf k counts a range e from 0, so its element number i is i, however many there "
-        "are. The left side takes the elements d, d + 1, .. of it and subtracts d.",
-    ),
-    Equivalent(
         r"incremental/column-of-quotients", r"without \((= 1 \(rank y\)|= n \(size .*)\)",
         "The reshape makes a column of n elements of them, as the axis of a has, whatever n is; "
         "element number i of it is a[i] / y[0] on both sides, and y has one axis as a has.",
@@ -290,7 +285,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "stays as it is. That holds for any y with such an axis, wherever k and p are.",
     ),
     Equivalent(
-        r"incremental/decayed-(scores|query).*", r"without \(= n \(size \(length s\)\)\)",
+        r"incremental/weighted-(scores|query).*", r"without \(= n \(size \(length s\)\)\)",
         "n is the number of weights w, by (axis w 1 n). It is the length of the range, or 1, and "
         "then the one weight repeats along the range on both sides.",
     ),

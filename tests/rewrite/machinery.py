@@ -331,7 +331,7 @@ def _fires(instance: Instance, name: str, shut: str) -> bool:
     with Session(program(rules)) as engine:
         engine.insert(loaded.rows)
         while is_open(shut, engine.filled):
-            engine.filled -= {shut, f"raw_{shut}"} & engine.filled or {"counts"}
+            engine.filled -= {shut, f"raw_{shut}"} & engine.filled or {RELATIONS[shut].opened_by}
         done = saturate(engine, Budget(5), {r.name: r.family for r in rules})
     return bool(done.matches.get(name, 0))
 

@@ -20,9 +20,14 @@ def decaying(make: Make, *shape: int) -> ot.Program:
     return ot.Program(y=make(b, t, ot.input("x", shape, over=(b, t))))
 
 
+def _age(t: Any) -> Any:
+    """``t - s`` for all steps so far."""
+    return (ot.index(t) - ot.arange(t + 1)).cast("float32")
+
+
 def _behind(t: Any) -> Any:
     """``g ** (t - s)`` for all steps so far."""
-    return DECAY ** (ot.index(t) - ot.arange(t + 1)).cast("float32")
+    return DECAY ** _age(t)
 
 
 def _row(t: Any, condition: Callable[[Any, Any], Any]) -> Any:
@@ -149,6 +154,6 @@ def test_what_is_compiled_is_the_average_and_the_attention() -> None:
 
 
 def test_weights_that_do_not_decay_with_the_distance_are_summed_as_they_are() -> None:
-    squares = decaying(lambda b, t, x: (_behind(t) ** 2.0 * x[b, : t + 1]).sum(0))
+    squares = decaying(lambda b, t, x: (DECAY ** (_age(t) * _age(t)) * x[b, : t + 1]).sum(0))
     later = decaying(lambda b, t, x: (_behind(t) * x[b, t.size - 1 - t :]).sum(0))
     assert all("linear(" not in extracted(program) for program in (squares, later))

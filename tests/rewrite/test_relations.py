@@ -90,7 +90,7 @@ def test_terms_of_claims_name_columns_and_operators_of_proofs() -> None:
 def test_ranges_have_the_steps_that_their_words_say() -> None:
     found = {name: steps.ends(0, 3, 10) for name, steps in saying(Steps).items()}
     whole, runs = {"full": (0, 10)}, {"prefix": (0, 4), "suffix": (3, 10), "rest": (4, 10)}
-    assert found == {**whole, **runs, "shortened": (3, 9), "but_last": (0, 9)}
+    assert found == {**whole, **runs, "earlier": (0, 3), "shortened": (3, 9), "but_last": (0, 9)}
 
 
 def test_a_rule_says_its_facts_in_words() -> None:

@@ -90,7 +90,7 @@ def attribute_rows(
     out |= {name: list(claim.pairs.items()) for name, claim in saying(Repeats).items()}
     out["real_cast"] = [("cast:float32",), ("cast:float64",)]
     out["arithmetic"] = [(fn,) for fn in ("add", "sub", "mul", "div")]
-    out["keeps"] = [(fn,) for fn, made in result_types().items() if not made]
+    out["keeps_type"] = [(fn,) for fn, made in result_types().items() if not made]
     out["makes"] = [(fn, made) for fn, made in result_types().items() if made]
     whole = [(k, a) for a, k in numbers.known.items() if isinstance(a, Expr)]
     out["raw_filled"] = [(k,) for k, size in whole if is_never_negative(size - 1)]

@@ -200,72 +200,23 @@ def _weighted(z: Sizes, weights: Node, lo: ExprLike, last: bool) -> Node:
     return reduce_node("sum", _map("mul", *((x, weights) if last else (weights, x))), [-2])
 
 
-def _chained(z: Sizes, kind: str, last: bool, before: bool, fold: bool) -> Pdg:
-    """Weighted sums of what follows; without ``fold``, of weights that are no products."""
+def _chained(z: Sizes, last: bool, before: bool, fold: bool) -> Pdg:
+    """A step and the weighted sum of what follows; or weights that are no products."""
     here, x = expr(T), tensor("x", (z.k,), (T,))
-    behind = _T if kind == "sum" else _T - 1
-    weights = _factors(z, here, behind)
+    weights = _factors(z, here, _T - 1)
     if not fold:
-        weights = _map("exp", ranged(tensor("g", (z.k,), (T,)), here, behind))
-    if kind == "rest":
-        one = const([1.0] * z.k, "float32", (ONE, expr(z.k)))
-        weights = concat([one, weights], -2)
-    total = _weighted(z, weights, here + 1 if kind == "step" else here, last)
-    if kind == "step":
-        total = _map("add", *((total, x) if before else (x, total)))
-    return program(total)
+        weights = _map("exp", ranged(tensor("g", (z.k,), (T,)), here, _T - 1))
+    total = _weighted(z, weights, here + 1, last)
+    return program(_map("add", *((total, x) if before else (x, total))))
 
 
 CHAINS = tuple(
     _about(
-        f"chained-{kind}{'-before' * before}{'-last' * last}",
+        f"chained-step{'-before' * before}{'-last' * last}",
         fold,
-        partial(_chained, kind=kind, last=last, before=before, fold=fold),
+        partial(_chained, last=last, before=before, fold=fold),
     )
-    for kind in ("sum", "rest", "step")
     for last in (False, True)
-    for before in ((False, True) if kind == "step" else (False,))
+    for before in (False, True)
     for fold in (True, False)
-)
-
-
-def _powers_of_counts(moving: bool) -> Node:
-    factor = tensor("g", (1,), (T,)) if moving else const([0.9], "float32", (ONE,))
-    return _map("pow", factor, _real(iota(_T - T)))
-
-
-def _chain_of_numbers(begins_with: float) -> Node:
-    factors = ranged(tensor("c", (), (T,)), T, _T - 1)
-    start = const([begins_with], "float32", (ONE,))
-    return concat([start, along("prod", [factors], -1)], -1)
-
-
-def _three(z: Sizes, order: str, last: bool, moving: bool, begins_with: float) -> Node:
-    """What follows, weighted with powers and with a chain, in some order."""
-    parts = {
-        "powers": _powers_of_counts(moving),
-        "chain": _chain_of_numbers(begins_with),
-        "values": ranged(tensor("x", (), (T,)), T, _T),
-    }
-    first, second = (parts.pop(name) for name in order.split("-and-"))
-    (third,), both = parts.values(), _map("mul", first, second)
-    return reduce_node("sum", _map("mul", *((third, both) if last else (both, third))), [-1])
-
-
-def _discounted(z: Sizes, order: str, last: bool, is_it: bool) -> Pdg:
-    """Without ``is_it``: a factor that moves, and a chain that does not begin with 1."""
-    make = partial(_three, z, order, last)
-    return program(*([make(False, 1.0)] if is_it else [make(True, 1.0), make(False, 2.0)]))
-
-
-_WORDS = ("powers", "chain", "values")
-DISCOUNTED_CHAINS = tuple(
-    _about(
-        f"discounted-chain-{order}{'-last' * last}",
-        is_it,
-        partial(_discounted, order=order, last=last, is_it=is_it),
-    )
-    for order in (f"{a}-and-{b}" for a in _WORDS for b in _WORDS if a != b)
-    for last in (False, True)
-    for is_it in (True, False)
 )

@@ -137,6 +137,31 @@ _LISTS = """
 _VALUES = """
 (rule ((= l (map1 "neg" x)) (bounded x)) ((bounded l)) :name "bounded/neg")
 (rule ((= l (map1 f x)) (real_cast f) (= "bool" (dtype x))) ((bounded l)) :name "bounded/truth")
+(rule ((= l (map1 f x)) (real_cast f) (= v (value x)) (<= -16777216.0 v) (<= v 16777216.0))
+  ((set (value l) v)) :name "value/cast")
+(rule ((= l (map1 "exp" x)) (= 0.0 (value x))) ((set (value l) 1.0)) :name "value/exp")
+(rule ((= l (map2 "pow" x y)) (= 0.0 (value y))) ((set (value l) 1.0)) :name "value/pow")
+(rule ((= l (map1 "neg" x)) (= v (value x))) ((set (value l) (neg v))) :name "value/neg")
+(rule ((= l (map2 "mul" x y)) (= 0.0 (value x)) (bounded y)) ((set (value l) 0.0))
+  :name "value/no-multiple")
+(rule ((= l (map2 "div" x y)) (= 0.0 (value x)) (= v (value y)) (!= v 0.0)) ((set (value l) 0.0))
+  :name "value/no-part")
+(rule ((= l (map2 "add" x y)) (= 1.0 (value x)) (= 1.0 (value y))) ((set (value l) 2.0))
+  :name "value/two")
+(rule ((enters d s a f) (= v (value x)) (<= (abs v) 1e30)) ((bounded x)) :name "bounded/value")
+(rule ((= l (reshape r h x)) (positive x)) ((positive l)) :name "positive/reshape")
+(rule ((= l (reshape r h x)) (gentle x)) ((gentle l)) :name "gentle/reshape")
+(rule ((enters d s a f) (= v (value x)) (= m (abs v))) ((set (bound x) m)) :name "bound/value")
+(rule ((= l (map1 "neg" x)) (= m (bound x))) ((set (bound l) m)) :name "bound/neg")
+(rule ((= l (reshape r h x)) (= m (bound x))) ((set (bound l) m)) :name "bound/reshape")
+(rule ((= l (part k i x)) (= m (bound x))) ((set (bound l) m)) :name "bound/part")
+(rule ((= l (map2 f x y)) (adds f) (= m (bound x)) (= n (bound y))) ((set (bound l) (+ m n)))
+  :name "bound/sum")
+(rule ((= l (map2 "mul" x y)) (= m (bound x)) (= n (bound y))) ((set (bound l) (* m n)))
+  :name "bound/product")
+(rule ((= l (map2 "div" x y)) (= m (bound x)) (= v (value y)) (!= v 0.0))
+  ((set (bound l) (/ m (abs v)))) :name "bound/quotient")
+(rule ((= m (bound x)) (<= m 7.99)) ((moderate x)) :name "moderate/bound")
 (rule ((= l (sl d i x)) (growing i)) ((set (inner d i l) x)) :name "inner/sl")
 (rule ((= l (reshape r h x)) (= m (free x))) ((set (free l) m)) :name "free/reshape")
 (rule ((= l (tr x)) (= m (free x))) ((set (free l) m)) :name "free/tr")
@@ -182,7 +207,7 @@ def _types(op: str, term: str, like: str) -> list[str]:
     if SIGNATURE[op][0] != "S" or op in ("scan", "back"):  # no position is a running fold
         return [_rule(f"dtype/{op}", typed, "(set (dtype l) e)")]
     return [
-        _rule(f"dtype/{op}-kept", f"{typed} (keeps f0)", "(set (dtype l) e)"),
+        _rule(f"dtype/{op}-kept", f"{typed} (keeps_type f0)", "(set (dtype l) e)"),
         _rule(f"dtype/{op}-made", f"{term} (makes f0 e)", "(set (dtype l) e)"),
     ]
 

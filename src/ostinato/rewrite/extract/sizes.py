@@ -21,9 +21,10 @@ class Sizes:
     def __init__(self, graph: EGraph, loaded: Loaded, hints: Mapping[str, int]) -> None:
         self.tables: Tables = loaded.tables
         self.masks = loaded.tables.masks()
-        self.tiles = frozenset(int(tile) for _, tile in loaded.rows.get("tile", ()))
+        rows = loaded.rows.get("tiled", ())
+        self.tiles = frozenset(int(tile) for _, tile, _ in rows)
         self.tiled = 0  # the dimensions over tiles
-        for _, _, dim in loaded.rows.get("tiled", ()):
+        for _, _, dim in rows:
             self.tiled |= int(dim)
         self._hints = hints
         self._values: dict[Expr, int] = {}

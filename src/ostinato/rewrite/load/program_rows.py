@@ -46,9 +46,11 @@ from ostinato.rewrite.load.defined_along import partial_dims
 from ostinato.rewrite.load.dependence import Reaches, contained, reaches
 from ostinato.rewrite.load.joined_products import add_joins, find_joins
 from ostinato.rewrite.load.known_prefix import split_prefixes
+from ostinato.rewrite.load.mask_ranges import add_masks
 from ostinato.rewrite.load.merged_cases import batched_cases
 from ostinato.rewrite.load.orders import order_rows
 from ostinato.rewrite.load.point_choices import add_choices
+from ostinato.rewrite.load.positions import add_lags
 from ostinato.rewrite.load.range_rows import (
     constants_of_ranges,
     name_ranges,
@@ -98,15 +100,21 @@ def load(pdg: Pdg, passes: Passes = ALL_PASSES) -> Loaded:
     add_distances(loaded, partial(_load_node, loaded))
     add_positions(loaded, partial(_load_node, loaded))
     _load_units(loaded)
+    add_masks(loaded, partial(_load_node, loaded))
+    add_lags(loaded, partial(_load_node, loaded))
     add_choices(loaded, reach, partial(_load_node, loaded))
     add_steps(loaded, reach, partial(_load_node, loaded))
     add_joins(loaded, joins, partial(_load_node, loaded))
     _load_twins(loaded)
     _load_wishes(loaded, reach)
     name_ranges(loaded.tables, loaded.ids)
-    loaded.rows |= tile_rows(loaded.tables, pdg, tiles)
-    for relation, more in {**rows(loaded.tables, range_rows), **order_rows(loaded.tables)}.items():
-        loaded.rows.setdefault(relation, []).extend(more)
+    for found in (
+        tile_rows(loaded.tables, pdg, tiles),
+        rows(loaded.tables, range_rows),
+        order_rows(loaded.tables),
+    ):
+        for relation, more in found.items():
+            loaded.rows.setdefault(relation, []).extend(more)
     beside = constants_of_ranges(loaded.ids, loaded.rows), tallies(loaded.tables, loaded.ids)
     for relation, cells, unit in list(itertools.chain(*beside)):
         if unit not in loaded.ids:

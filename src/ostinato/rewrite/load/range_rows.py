@@ -95,7 +95,7 @@ class _Ranges:
                 self._row("before", dim, here - 1, at_least(here, 1))
             elif ends == (here, end):
                 self._row("after", dim, here + 1, at_least(end - 1, here + 1))
-            elif named and part.lo != here + 1:
+            elif named and part.lo != here + 1 and part.hi != here:
                 continue
             elif part.lo == expr(0) and dims_of(part.hi):
                 certain = is_never_negative(part.hi - 1)
@@ -216,6 +216,8 @@ def _is_spread(node: Node) -> bool:
     if not (isinstance(node.op, Reduce) and node.op.fn == "sum"):
         return False
     (terms,) = node.args
+    if isinstance(terms.op, Map) and terms.op.fn == "where":  # of what a mask keeps
+        terms = next((x for x in terms.args[1:] if isinstance(x.op, Map)), terms)
     return (
         isinstance(terms.op, Map)
         and terms.op.fn in ("mul", "pow")
@@ -275,14 +277,14 @@ def tile_rows(tables: Tables, pdg: Pdg, dims: Mapping[Expr, Dim]) -> dict[str, l
     found: dict[Expr, list[Slice]] = {size: [] for size in dims}
     for part in dict.fromkeys(_ranges(pdg)):
         found.get(part.size, []).append(part)
-    out: dict[str, list[Row]] = {"tiled": [], "tile": [], "piece": [], "final": []}
+    out: dict[str, list[Row]] = {"tiled": [], "section": [], "piece": [], "final": []}
     for size, dim in dims.items():
         bit, (first, *_) = tables.bit(dim), found[size]
         tile = tile_of(first, dim)
         number = tables.id(tile)
         tables.id(Slice(expr(0), expr(dim) + 1))  # names the step before
         out["tiled"].append((tables.id(size), number, bit))
-        out["tile"].append((tables.id(size), number))
+        out["section"].append((tables.id(size), number))
         out["final"].append((bit, tables.id(expr(dim.extent) - 1)))
         for part in found[size]:
             piece = Slice(part.lo + tile.lo, part.lo + tile.hi)

@@ -148,7 +148,7 @@ def rows(tables: Tables, more: More | None = None) -> dict[str, list[Row]]:
         ],
         "real_cast": [("cast:float32",), ("cast:float64",)],
         "arithmetic": [("add",), ("sub",), ("mul",), ("div",)],
-        "keeps": [(fn,) for fn, made in result_types().items() if not made],
+        "keeps_type": [(fn,) for fn, made in result_types().items() if not made],
         "makes": [(fn, made) for fn, made in result_types().items() if made],
         "sizemask": [(k, tables.mask(dims_of(a.size))) for k, a in slices],
         "shifted": shifts,

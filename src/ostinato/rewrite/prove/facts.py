@@ -4,19 +4,40 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from fractions import Fraction
 
 from ostinato.pdg.functions import REPEATED
 from ostinato.rewrite.load.orders import around
 from ostinato.rewrite.prove.integers import Var, poly
-from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, defined_numbers, is_about_dims
-from ostinato.rewrite.prove.setting import WIDTH, Impossible, Setting, Size, Unsupported, one
+from ostinato.rewrite.prove.reading import (
+    MOST_MASKED_AXES,
+    Law,
+    defined_numbers,
+    gaining,
+    is_about_dims,
+)
+from ostinato.rewrite.prove.setting import (
+    STEPS,
+    WIDTH,
+    Fixed,
+    Impossible,
+    Setting,
+    Size,
+    Unsupported,
+    one,
+)
 from ostinato.rewrite.prove.spans import cases
 from ostinato.rewrite.prove.term_meaning import Meaning
+from ostinato.rewrite.prove.term_operators import length_of
 from ostinato.rewrite.relations import saying
 from ostinato.rewrite.relations.meanings import (
+    BEHIND,
+    EXTENT,
+    HERE,
+    START,
+    AboveZero,
     Begins,
     Beside,
     Cast,
@@ -24,24 +45,29 @@ from ostinato.rewrite.relations.meanings import (
     Cut,
     Defined,
     Depends,
+    Entering,
     Filled,
     Finite,
     FirstStep,
     Joined,
+    Keeps,
     Known,
     Measured,
+    Moderate,
     Moves,
     Neighbour,
     Positive,
     Repeats,
     Run,
     Scalar,
+    Section,
+    SomeWhere,
     Steady,
     Steps,
-    Tile,
     Tiles,
+    Unwrapped,
 )  # fmt: skip
-from ostinato.rewrite.relations.row import Row, row
+from ostinato.rewrite.relations.row import Row, row, rows
 from ostinato.rewrite.relations.sexpr import Tree, show
 from ostinato.rewrite.terms.signature import SIGNATURE
 
@@ -58,11 +84,13 @@ def situations(found: Law, setting: Setting) -> Iterator[Setting]:
     if tiled := _saying(found, Tiles):
         yield _in_tiles(found, tiled, setting)
         return
-    if tile := _saying(found, Tile):
+    if tile := _saying(found, Section):
         whole = tile["n"]
         setting.known[whole] = ("total", whole)
         setting.totals[whole] = poly(Var(whole, None, True, int(setting.inside)))
-    if about := _saying(found, Run, Beside, Joined):
+    if ranges := gaining(found):
+        yield from _gaining(found, ranges, setting)
+    elif about := _saying(found, Run, Beside, Joined):
         yield from cases(about, setting)
     elif order := _saying(found, Moves):
         yield from _orders(order, setting)
@@ -78,6 +106,52 @@ def _saying(found: Law, *kinds: type[Claim]) -> Row | None:
     return next(
         (r for r in rows.values() if any(isinstance(c, kinds) for c in r.relation.says)), None
     )
+
+
+def _gaining(found: Law, ranges: Mapping[str, str], setting: Setting) -> Iterator[Setting]:
+    """Every kind of range that one step enters at every point, unless facts say which it is."""
+    kinds = [name for name, steps in STEPS.items() if steps.gains]
+    given = {row["s"]: row.relation.name for row in found.rows if row.relation.name in kinds}
+    here = {row["a"] for row in found.rows if row.relation.name == "self"}
+    for part, dim in ranges.items():
+        for kind in (given[part],) if part in given else kinds:
+            case = deepcopy(setting)
+            case.known[part] = kind, setting.dims[dim]
+            about = [row for row in found.rows if row.cells.get("s") == part]
+            if all(_enters(row, kind, case, here) for row in about):
+                first = any(row.claims(SomeWhere) for row in about)
+                yield from _from_the_first(case, setting.dims[dim], kind) if first else (case,)
+
+
+def _from_the_first(setting: Setting, dim: str, kind: str) -> Iterator[Setting]:
+    """The step at which a range is empty, the next one, and any later one."""
+    rest = poly(Var("later", None, True, 0))
+    for since in (poly(0), poly(1), rest + 2):
+        case, others = deepcopy(setting), poly(Var("others", None, True))
+        backwards = STEPS[kind].gains == "first"
+        case.places[dim] = others - 1 if backwards else since
+        case.extents[dim] = since + others
+        yield case
+
+
+def _enters(row: Row, kind: str, case: Setting, here: set[str]) -> bool:
+    """Learn what enters a range; whether this fits what else is known."""
+    for claim in row.relation.says:
+        match claim:
+            case Entering():
+                case.known[row["a"]] = "enters", row["s"]
+                is_own = STEPS[kind] in (Steps(START, BEHIND), Steps(HERE, EXTENT))
+                backwards = int(STEPS[kind].gains == "first")
+                fits = case.numbers.get(row["f"], backwards) == backwards
+                if not fits or row["a"] in here and not is_own:
+                    return False
+            case SomeWhere() if STEPS[kind] in (Steps(START, BEHIND), Steps(HERE, EXTENT)):
+                return False
+            case SomeWhere():
+                case.known |= {row["c"]: ("has", row["s"]), row["q"]: ("had", row["s"])}
+            case _:
+                pass
+    return True
 
 
 def _in_tiles(found: Law, tiled: Row, setting: Setting) -> Setting:
@@ -141,6 +215,9 @@ def assume(found: Law, setting: Setting, meaning: Meaning) -> None:
         if about is not None:
             for claim in about.relation.says:
                 _assume_claim(setting, about, claim)
+    for about in rows(fact.tree for fact in found.rule.when):
+        for unwrapped in about.claims(Unwrapped):
+            setting.unwrapped |= {about[column] for column in unwrapped.columns}
     _shape_recurrences(found, setting)
     for name, value in defined_numbers(found):
         setting.numbers[name] = meaning.number(value)
@@ -185,6 +262,8 @@ def _assume_names(setting: Setting, fact: Tree) -> None:
             setting.values[name] = Fraction(str(value))
         case ("ones", int(count), str(name)):
             setting.lists[name] = [one() for _ in range(count)]
+        case ("ones", _, str(name)) if name in setting.lists:
+            setting.lists[name] = [one() for _ in setting.lists[name]]
         case _:
             pass
 
@@ -207,6 +286,8 @@ def _assume_claim(setting: Setting, row: Row, claim: Claim) -> None:
             for column, part in (("s", "whole"), ("p", "low"), ("q", "high")):
                 setting.known[row[column]] = ("cut", part)
                 setting.avoids[row[column]] = setting.avoids.get(row["s"], set())
+        case Keeps(slices):
+            _assume_kept(setting, row["c"], row["k"], [row[name] for name in slices])
         case Neighbour() if row["f"] in setting.numbers:
             where = "next step" if setting.numbers[row["f"]] else "step before"
             setting.known[row["a"]] = (where, setting.dims[row["d"]])
@@ -220,6 +301,28 @@ def _assume_claim(setting: Setting, row: Row, claim: Claim) -> None:
             _assume_values(setting, row, claim)
 
 
+def _assume_kept(setting: Setting, mask: str, axis: str, parts: list[str]) -> None:
+    """A mask keeps parts of an axis, each behind the one before, and leaves out what is between.
+
+    Errors: Impossible where the mask has no such axis.
+    """
+    place, shape = setting.numbers[axis], setting.shapes[mask]
+    if not 1 <= place <= len(shape):
+        raise Impossible(f"axis {place} of {len(shape)}")
+    sizes = [Size(f"{parts[-1]} after")]
+    before = ""
+    for part in parts:
+        setting.known[part] = "kept", before
+        sizes[-1:-1] = [Size(f"{part} before"), length_of(setting, part)]
+        setting.sizes[f"{part} before"] = sizes[-3]
+        before = part
+    whole = sizes.pop()
+    while sizes:
+        whole = Size(f"{mask} whole", fixed=Fixed("plus", "", (sizes.pop(), whole)))
+    setting.unify(shape[-place], whole)
+    setting.masks[mask] = place, tuple(parts)
+
+
 def _assume_values(setting: Setting, row: Row, claim: Claim) -> None:
     """What a row says of numbers: what they are, which are finite, and what has elements."""
     match claim:
@@ -227,6 +330,10 @@ def _assume_values(setting: Setting, row: Row, claim: Claim) -> None:
             setting.values[row[column]] = Fraction(number)
         case Scalar(column):
             setting.shapes[row[column]] = []
+        case AboveZero(column) if isinstance(row.cells[column], str):
+            setting.above_zero.add(row[column])
+        case Moderate(column) if isinstance(row.cells[column], str):
+            setting.moderate.add(row[column])
         case Finite(column) if isinstance(row.cells[column], str):
             setting.bounded.add(row[column])
         case Positive(column):

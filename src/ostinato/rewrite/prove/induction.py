@@ -201,13 +201,13 @@ def _has_place(value: Value) -> bool:
 def split(value: Value, first: bool | None) -> Value:
     """Sums with their first, or last, element on its own."""
     match value:
-        case Fold(("sum" | "scan sum") as fn, (v,), body) if (
+        case Fold(("sum" | "scan sum" | "dot") as fn, (v,), body) if (
             first is not None and v.size is not None and never_negative(v.size - 1)
         ):
             rest = Var(f"{v.name}'", v.size - 1)
             at, others = _ends(v.size, rest, first)
             inner = rename(body, {v: others})
-            left = Fold(fn, (rest,), _with_first(inner) if first else inner)
+            left = Fold(fn, (rest,), _with_first(inner))
             return Call("add", (rename(body, {v: at}), left))
         case Fold(("argmax" | "argmin") as fn, (v,), body) if (
             first is not None and v.size is not None and never_negative(v.size - 1)
@@ -246,7 +246,7 @@ def _with_first(value: Value) -> Value:
             v.size is not None and never_negative(v.size - 1)
         ):
             rest = Var(f"{v.name}'", v.size - 1)
-            left = Fold(fn, (rest,), rename(body, {v: poly(rest) + 1}))
+            left = Fold(fn, (rest,), _with_first(rename(body, {v: poly(rest) + 1})))
             join = "mul" if fn == "scan prod" else "add"
             return Call(join, (rename(body, {v: poly(0)}), left))
         case Call(fn, args):

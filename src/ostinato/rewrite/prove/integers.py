@@ -230,6 +230,8 @@ def never_negative(p: Poly) -> bool:
     """Whether ``p >= 0`` follows from the ranges of its variables and from sizes being positive."""
     if (known := p.constant) is not None:
         return known >= 0
+    if (last := _bound_by_others(p)) is not None:
+        return never_negative(p.renamed(last))
     least = poly(0)
     for monomial, k in _named_sizes(p).terms:
         if not all(_nonnegative(a) for a in monomial):
@@ -247,6 +249,18 @@ def never_negative(p: Poly) -> bool:
     least = _named_sizes(least)
     shifted = least.renamed({v: poly(v) + v.least for v in least.variables() if v.is_size})
     return all(k > 0 for _, k in shifted.terms)
+
+
+def _bound_by_others(p: Poly) -> dict[Var, Poly] | None:
+    """The greatest value of a variable that is subtracted, which others in a polynomial bound."""
+    for monomial, k in p.terms:
+        match monomial:
+            case (Var(_, Poly() as size) as v,) if k < 0 and size.variables() & p.variables():
+                if sum(v in m for m, _ in p.terms) == 1:
+                    return {v: size - 1}
+            case _:
+                pass
+    return None
 
 
 def _named_sizes(p: Poly) -> Poly:

@@ -314,7 +314,7 @@ def _ring_call(fn: str, args: tuple[Value, ...]) -> Ring:
             return times(ring(x), ring(y))
         case "div", (x, y):
             return times(ring(x), _inverse(real(y)))
-        case "cast:real", (Call("ge" | "le") as c,):
+        case "cast:real", (Call("ge" | "le" | "and" | "or") as c,):
             return ring(Call("where", (c, ONE, ZERO)))
         case (("stop_gradient" | "cast:real"), (x,)):
             return ring(x)
@@ -370,6 +370,8 @@ def _power(x: Value, y: Value) -> Ring:
     """``x ** (n + rest)`` with the whole number n as n factors."""
     while isinstance(y, Call) and y.fn == "cast:real":
         (y,) = y.args
+    if isinstance(x, Call) and x.fn == "pow":
+        x = real(x)
     if isinstance(x, Call) and x.fn == "exp":
         return _exponential(times(ring(x.args[0]), ring(y)))
     whole = _whole(y.of) if isinstance(y, Number) else 0
@@ -394,6 +396,8 @@ def _whole(of: Fraction | Poly) -> int:
 def _inverse(y: Value) -> Ring:
     if isinstance(y, Number) and isinstance(y.of, Fraction) and y.of:
         return term((), 1 / y.of)
+    if isinstance(y, Call) and y.fn == "*":
+        return functools.reduce(times, map(_inverse, y.args))
     return term((Call("inverse", (y,)),), Fraction(1))
 
 

@@ -16,15 +16,28 @@ from typing import Literal
 
 from ostinato.rewrite.engine.rule import REAL, Exactness, Rule
 from ostinato.rewrite.prove import asserted
-from ostinato.rewrite.prove.application import Test, Value, key
+from ostinato.rewrite.prove.application import Less, Test, Value, key
 from ostinato.rewrite.prove.facts import about_orders, assume, known_inside, situations
 from ostinato.rewrite.prove.general import generalized
 from ostinato.rewrite.prove.induction import by_induction, by_steps, one_step, telescoped
 from ostinato.rewrite.prove.integers import Poly, Var, poly
 from ostinato.rewrite.prove.model import difference, rounding
 from ostinato.rewrite.prove.normal import exact, real, signless
-from ostinato.rewrite.prove.range_folds import Form, computed, equal_in_segments, restricted
-from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, computes_with_masks, law, readings
+from ostinato.rewrite.prove.range_folds import (
+    Form,
+    computed,
+    equal_in_segments,
+    restricted,
+    segmented,
+)
+from ostinato.rewrite.prove.reading import (
+    MOST_MASKED_AXES,
+    Law,
+    computes_with_masks,
+    gaining,
+    law,
+    readings,
+)
 from ostinato.rewrite.prove.real_equality import (
     by_cases,
     equal_in_parts,
@@ -32,7 +45,15 @@ from ostinato.rewrite.prove.real_equality import (
     fractions_in_segments,
     spread,
 )
-from ostinato.rewrite.prove.setting import Conflict, Impossible, Misfit, Point, Setting, Unsupported
+from ostinato.rewrite.prove.setting import (
+    STEPS,
+    Conflict,
+    Impossible,
+    Misfit,
+    Point,
+    Setting,
+    Unsupported,
+)
 from ostinato.rewrite.prove.special_values import Steps, special_difference
 from ostinato.rewrite.prove.term_meaning import Meaning, Undecided
 from ostinato.rewrite.prove.term_operators import Element, Tensor, factors
@@ -147,10 +168,12 @@ def settings(found: Law) -> Iterator[Setting]:
 
     def fits(thick: Setting) -> bool:
         try:
+            if gaining(found):  # ranks are alike for all kinds of ranges
+                thick = next(situations(found, thick))
             assume(found, thick, Meaning(thick, {}))
         except Conflict:
             pass
-        except (Impossible, Misfit):
+        except (Impossible, Misfit, StopIteration):
             return False
         return True
 
@@ -255,20 +278,46 @@ def _equal_elements(found: Law, setting: Setting, sides: tuple[Tree, Tree], abou
 
 
 def _unequal(
-    found: Law, setting: Setting, sides: tuple[Tree, Tree], ranged: bool, assumed: dict[Test, bool]
+    found: Law,
+    setting: Setting,
+    sides: tuple[Tree, Tree],
+    ranged: bool,
+    assumed: dict[Test, bool],
+    places: dict[Var, Poly] | None = None,
 ) -> tuple[Value, Value] | None:
-    """The two elements where they are not proved equal, splitting on tests."""
+    """The two elements where they are not proved equal, splitting on tests.
+
+    ``places``: what is known of the positions of the elements.
+    """
     meaning = Meaning(setting, assumed)
     try:
         element = _element(meaning, sides, ranged)
+        element = tuple(at.renamed(places) for at in element) if places else element
         values = _at(meaning, sides, element)
         proved = _is_proved(found, meaning, sides, values, element)
     except Undecided as split:
         found.methods.add("cases of conditions")
+        if places is None and (at := _first_place(split.test)) is not None:
+            pairs = (
+                _unequal(found, setting, sides, ranged, assumed, {at: place})
+                for place in (
+                    poly(0),
+                    poly(Var(f"{at.name}'", at.size - 1 if at.size else None)) + 1,
+                )
+            )
+            return next((pair for pair in pairs if pair is not None), None)
         branches = ({**assumed, split.test: holds} for holds in (True, False))
         found_ = (_unequal(found, setting, sides, ranged, branch) for branch in branches)
         return next((pair for pair in found_ if pair is not None), None)
     return None if proved else values
+
+
+def _first_place(test: Test) -> Var | None:
+    """The position of which a test asks whether it is the first one."""
+    if not isinstance(test, Less):
+        return None
+    gap = test.b - test.a
+    return next((v for v in gap.variables() if v.size is not None and gap == poly(1) - v), None)
 
 
 def _try_specials(found: Law, setting: Setting, sides: tuple[Tree, Tree], about: str) -> None:
@@ -324,6 +373,8 @@ def _directly(form: Form, left: Value, right: Value) -> str:
         return "normal form"
     if equal_in_segments(left, right, form):
         return "ranges cut where they end"
+    if key(form(segmented(left))) == key(form(right)):
+        return "ranges cut where they end"
     if form is not real:
         return ""
     if fractions_in_segments(left, right):
@@ -372,7 +423,14 @@ def _element(meaning: Meaning, sides: tuple[Tree, Tree], ranged: bool) -> Elemen
         case _:
             pass
     at: list[Poly] = []
-    for k, size in enumerate(a.shape):
+    match sides[1]:
+        case ("decay", _, part, *_):  # the factor of a lag, of which there are not less than 0
+            lag = Var("lag", setting.size(a.shape[0], point))
+            ahead = STEPS[setting.known[str(part)][0]].gains == "first"
+            at.append(poly(lag) if ahead else setting.size(a.shape[0], point) - 1 - lag)
+        case _:
+            pass
+    for k, size in enumerate(a.shape[len(at) :], len(at)):
         index = poly(0)
         for j, factor in enumerate(factors(size)):
             length = setting.size(factor, point)

@@ -11,6 +11,7 @@ Sums of powers whose exponents count down begin at the other end:
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cmp_to_key
@@ -21,6 +22,7 @@ from ostinato.rewrite.prove.application import (
     Choice,
     Fold,
     Leaf,
+    Less,
     Number,
     Value,
     free,
@@ -29,7 +31,7 @@ from ostinato.rewrite.prove.application import (
     rename,
 )
 from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
-from ostinato.rewrite.prove.normal import real
+from ostinato.rewrite.prove.normal import real, unit_of
 from ostinato.rewrite.relations.meanings import EXACT
 
 
@@ -53,6 +55,38 @@ def restricted(value: Value) -> Value:
             return Call(fn, tuple(map(restricted, args)))
         case _:
             return value
+
+
+def segmented(value: Value) -> Value:
+    """The value with folds over what an order of positions chooses cut where the choice changes.
+
+    Parts in which nothing is folded but what the fold of nothing gives are left out.
+    """
+    match value:
+        case Fold(fn, (v,), body) if (cut := _changes(v, body)) is not None and v.size is not None:
+            at, yes, no = cut
+            low, high = Var(f"{v.name}l", at), Var(f"{v.name}h", v.size - at)
+            parts = [(low, rename(yes, {v: poly(low)})), (high, rename(no, {v: at + high}))]
+            unit = unit_of(fn)
+            kept = [segmented(Fold(fn, (w,), x)) for w, x in parts if x != unit]
+            kept = [x for x in kept if x != unit]
+            join = REPEATED[fn]
+            return functools.reduce(lambda a, b: Call(join, (a, b)), kept) if kept else unit
+        case Call(fn, args):
+            return Call(fn, tuple(map(segmented, args)))
+        case _:
+            return value
+
+
+def _changes(v: Var, body: Value) -> tuple[Poly, Value, Value] | None:
+    """Where a choice between the first positions and the others changes, and both sides."""
+    match body:
+        case Choice(Less(a, b), yes, no) if v.size is not None:
+            at = b - a + v
+            inside = never_negative(at) and never_negative(v.size - at)
+            return (at, yes, no) if v not in at.variables() and inside else None
+        case _:
+            return None
 
 
 def _cut_where(v: Var, test: Value, parts: tuple[Value, Value, Value]) -> Value | None:

@@ -12,13 +12,22 @@ from ostinato.rewrite.prove.general import Claims
 from ostinato.rewrite.prove.said import FIELDS, equations
 from ostinato.rewrite.prove.setting import Setting, Size, one
 from ostinato.rewrite.relations import saying
-from ostinato.rewrite.relations.meanings import Apart, Depends, Neighbour, Repeats, Scalar
+from ostinato.rewrite.relations.meanings import (
+    Among,
+    Apart,
+    Depends,
+    Entering,
+    Neighbour,
+    Repeats,
+    Scalar,
+)
 from ostinato.rewrite.relations.relation import Kind
 from ostinato.rewrite.relations.row import Row, row
 from ostinato.rewrite.relations.sexpr import Tree, replaced, words
 from ostinato.rewrite.terms.signature import SIGNATURE
 
 MOST_AXES = 3
+PROGRESSIONS = ("ramp", "ramp_of_all", "decay")  # what rises, or falls, with the lag
 MOST_MASKED_AXES = 5  # laws with masks of axes: every mask of this many axes
 
 _MOST_OPEN_AXES = 9  # that may have size 1, all choices of which are tried
@@ -45,7 +54,7 @@ _FACTS_OF_DIMS = frozenset(saying(Depends))
 # What the columns of relations say that variables are.
 _USES: dict[Kind, str] = {
     "term": "T", "dimension": "D", "leaf": "leaf", "recurrence": "leaf", "flag": "flag",
-    "fold": "S",
+    "axis": "axis", "fold": "S",
 }  # fmt: skip
 
 
@@ -307,7 +316,23 @@ def _is_whole(shape: Tree) -> bool:
             return shape == ("nil",)
 
 
+def gaining(found: Law) -> dict[str, str]:
+    """The ranges of which a law asks what enters them, or the lags in them, and the dimensions."""
+    out = {row["s"]: row["d"] for row in found.rows if row.claims(Entering)}
+    for tree in (*found.facts, *found.also):
+        match tree:
+            case ("equal", _, (str(head), str(dim), str(part), *_)) if head in PROGRESSIONS:
+                out[part] = dim
+            case _:
+                pass
+    return out
+
+
 def functions_of(found: Law, name: str) -> list[str]:
+    for asked in found.rows:
+        for among in asked.claims(Among):
+            if asked[among.column] == name:
+                return list(among.names)
     if name not in found.folds:
         return [name]
     for asked in found.rows:

@@ -215,12 +215,14 @@ def _spread(fold: Fold) -> Value:
     (v,), body = fold.over, fold.body
     assert v.size is not None, "a product has an end"
     match body:
-        case Call("mul", args):
-            return Call("mul", tuple(_spread(Fold(fold.fn, fold.over, a)) for a in args))
+        case Call(("mul" | "div") as fn, args):
+            return Call(fn, tuple(_spread(Fold(fold.fn, fold.over, a)) for a in args))
         case Choice(Less(low, high), yes, no) if (holds := is_less(low, high)) is not None:
             return _spread(Fold(fold.fn, fold.over, yes if holds else no))
         case Call("exp", (x,)):
             return Call("exp", (Fold("sum", fold.over, x),))
+        case Number(of) if of == 1:
+            return body
         case _ if v not in free(body):
             return Call("pow", (body, Number(v.size)))
         case _:

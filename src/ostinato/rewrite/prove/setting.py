@@ -155,6 +155,12 @@ class Setting:
     indices: dict[str, Poly] = field(default_factory=dict[str, Poly])
     decided: dict[str, bool] = field(default_factory=dict[str, bool])
     totals: dict[str, Poly] = field(default_factory=dict[str, Poly])
+    above_zero: set[str] = field(default_factory=set[str])
+    moderate: set[str] = field(default_factory=set[str])
+    masks: dict[str, tuple[int, tuple[str, ...]]] = field(
+        default_factory=dict[str, tuple[int, "tuple[str, ...]"]]
+    )  # a truth value, its axis, and the parts that it keeps
+    unwrapped: set[str] = field(default_factory=set[str])
     inside: bool = False  # coordinates lie inside the box
     frozen: bool = False  # the left side is read: sizes may no longer be taken as equal
 
@@ -371,6 +377,10 @@ class Setting:
         match self.known.get(name):
             case ("self", dim):
                 return point[dim]
+            case ("enters", part):
+                steps, dim = self.known[part]
+                first, behind = STEPS[steps].ends(poly(0), point[dim], self.extent(dim))
+                return first if STEPS[steps].gains == "first" else behind - 1
             case ("moved", dim):
                 return point[dim] + poly(Var(f"{name}.by"))
             case ("last", dim):
@@ -385,6 +395,14 @@ class Setting:
             case _:
                 coordinates = point.without(self.avoids.get(name, set()))
                 return poly(Apply(name, tuple(p for _, p in coordinates)))
+
+    def kept(self, part: str, point: Point) -> tuple[Poly, Poly]:
+        """The first position of a part that a mask keeps, and the one behind the last."""
+        before = self.known[part][1]
+        first = self.size(self.sizes[f"{part} before"], point)
+        if before:
+            first = first + self.kept(before, point)[1]
+        return first, first + self.length(part, point)
 
     def extent(self, dim: str) -> Poly:
         """The number of points of a dimension."""
@@ -445,6 +463,8 @@ class Setting:
                 return self.element(base, point, self.element(of, point, i))
             case ("span", dim):
                 return self._span(name, point, dim)[0] + i
+            case ("kept", _):
+                return self.kept(name, point)[0] + i
             case ("starts", _):
                 coordinates = point.without(self.avoids.get(name, set()))
                 return poly(Apply(f"{name}.lo", tuple(p for _, p in coordinates))) + i

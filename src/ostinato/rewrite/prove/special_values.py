@@ -58,6 +58,8 @@ _WHOLE = {
 }
 _MOST_ROWS = 10_000
 _SAMPLE = 2_000
+_FEW, _MODERATE = 46341.0, 8.0
+Bounds = Mapping[str, float]
 Element = tuple[str, tuple[int, ...], tuple[int, ...]]
 
 
@@ -73,8 +75,8 @@ class Samples:
     """Sizes and a point, the types of values, and a column for every element that is read.
 
     ``edges``: the values at which arithmetic over- and underflows are tried as well.
-    ``skips``: a product with a zero that indices choose is zero. ``bounded``: tensors without
-    infinities and NaN.
+    ``skips``: a product with a zero that indices choose is zero. ``bounded``: the
+    most that elements of some tensors are.
     ``spoilt``: the rows in which a finite operation overflowed, underflowed or reached the limit
     of a function; ``scale``: the greatest number that was added.
     """
@@ -84,7 +86,7 @@ class Samples:
     types: Mapping[int, Dtype]
     edges: bool
     skips: bool
-    bounded: frozenset[str] = frozenset()
+    bounded: Bounds = field(default_factory=dict[str, float])
     columns: dict[Element, Array] = field(default_factory=dict[Element, Array])
     kinds: dict[Element, Dtype] = field(default_factory=dict[Element, Dtype])
 
@@ -95,7 +97,7 @@ class Samples:
         """Every choice of values for the elements that were read, or a sample of the choices."""
         plain = _PLAIN + (_EDGES if self.edges else ())
         names = list(self.columns)
-        kinds = [_WHOLE.get(self.kinds[name], self._floats(name[0], plain)) for name in names]
+        kinds = [self._values(name[0], self.kinds[name], plain) for name in names]
         if math.prod(map(len, kinds)) <= _MOST_ROWS:
             rows = list(itertools.product(*kinds))
             columns = [np.asarray([row[k] for row in rows]) for k in range(len(names))]
@@ -105,10 +107,10 @@ class Samples:
         for name, column in zip(names, columns, strict=True):
             self.columns[name] = column.astype(self.kinds[name])
 
-    def _floats(self, name: str, plain: tuple[float, ...]) -> tuple[float, ...]:
-        if name not in self.bounded:
-            return plain
-        return tuple(x for x in plain if np.isfinite(x))
+    def _values(self, name: str, kind: Dtype, plain: tuple[float, ...]) -> tuple[float, ...]:
+        plain = _WHOLE.get(kind, plain)
+        most = self.bounded.get(name)
+        return plain if most is None else tuple(x for x in plain if abs(x) <= most)
 
     def result(self, side: Typed) -> tuple[Array, Array, Array]:
         """A side in every row, the rows that overflow, and the greatest number in each."""
@@ -352,7 +354,7 @@ def _difference(typed: tuple[Typed, Typed], trial: _Trial, salt: int) -> str | N
         raise Undefined("an element of nothing")
     trial.steps.check(model)
     bitwise = exact in ("exact", "zero signs")
-    bounded = frozenset(trial.steps.setting.bounded)
+    bounded = _bounds(trial.steps.setting)
     samples = Samples(model, trial.steps, trial.types, bitwise, exact == "skips zeros", bounded)
     with np.errstate(all="ignore"):
         for side in typed:  # which elements there are
@@ -374,6 +376,18 @@ def _difference(typed: tuple[Typed, Typed], trial: _Trial, salt: int) -> str | N
     sizes = model.chosen()
     where = " and ".join(part for part in (sizes, read) if part)
     return f"differs at {where} ({a.dtype}): {a[row]!s} and {b[row]!s}"
+
+
+def _bounds(setting: Setting) -> dict[str, float]:
+    """The most that elements of tensors are of which facts say something."""
+    most = dict[str, float]()
+    for names, bound in (
+        (setting.bounded, float(np.finfo("float64").max)),
+        (setting.unwrapped, _FEW),
+        (setting.moderate, _MODERATE),
+    ):
+        most |= dict.fromkeys(names, bound)
+    return most
 
 
 def _sizes_first(v: Var) -> tuple[bool, str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 
 from ostinato.rewrite.prove.application import (
     Call,
@@ -25,9 +26,12 @@ from ostinato.rewrite.prove.application import (
 )
 from ostinato.rewrite.prove.integers import Poly, is_less, never_negative, poly
 from ostinato.rewrite.prove.normal import unit_of
+from ostinato.rewrite.prove.ranges_and_lags import is_kept, mean, progression
+from ostinato.rewrite.prove.reading import PROGRESSIONS
 from ostinato.rewrite.prove.said import FIELDS
 from ostinato.rewrite.prove.setting import (
     CUT,
+    STEPS,
     Fixed,
     Impossible,
     Misfit,
@@ -124,22 +128,15 @@ class Meaning:
             case "steps":
                 return Tensor((), lambda at, _: Number(self.setting.length(str(fields[0]), at)))
             case "mean":
-                return self._mean(*fields)
+                return mean(self, *fields)
+            case _ if op in PROGRESSIONS:
+                return progression(self, str(op), *fields)
             case _ if FIELDS.get(str(op), ())[:2] == ("dimension", "flag"):
                 return self._triangle(
                     str(op), self.dim(fields[0]), self.number(fields[1]), fields[2:]
                 )
             case _:
                 raise Unsupported(f"the operator {op}")
-
-    def _mean(self, dim: Tree, part: Tree, x: Tree) -> Tensor:
-        """The mean of a slice, with a leading axis of size 1."""
-        total = self.of(("red", '"sum"', ("<<", 1, ("rank", x)), ("sl", dim, part, x)))
-        steps = self.of(("map1", '"cast:real"', ("steps", part)))
-        return Tensor(
-            (one(), *total.shape),
-            lambda point, at: Call("div", (total.at(point, at[1:]), steps.at(point, ()))),
-        )
 
     def _triangle(self, what: str, dim: str, flag: int, factor: Sequence[Tree]) -> Tensor:
         """A matrix over steps: how far a column is ahead of (flag 0: behind) the row, or its like.
@@ -267,11 +264,16 @@ class Meaning:
                 return Tensor((), lambda at, _: self._where(cond, at, lambda: yes, lambda: no))
             case _:
                 pass
+        shape = tuple(setting.shapes[name])
+        if name in setting.masks:
+            return Tensor(shape, partial(is_kept, setting, name))
         avoids = setting.avoids.get(name, set())
-        return Tensor(
-            tuple(setting.shapes[name]),
-            lambda point, at: Leaf(name, point.without(avoids), at, name in setting.truths),
-        )
+
+        def leaf(point: Point, at: Element) -> Value:
+            found = Leaf(name, point.without(avoids), at, name in setting.truths)
+            return Call("exp", (found,)) if name in setting.above_zero else found
+
+        return Tensor(shape, leaf)
 
     def _axis_operator(self, op: str, fields: Sequence[Tree]) -> Tensor:
         match op, *fields:
@@ -353,6 +355,12 @@ class Meaning:
                 return self._where(first, point, lambda: self._where(second, point, yes, no), no)
             case ("later", dim):
                 return self.choose(Less(poly(0), point[dim]), yes, no)
+            case (("has" | "had") as when, part):
+                kind, dim = self.setting.known[part]
+                before = 1 if STEPS[kind].gains == "first" else -1
+                here = point[dim] + (before if when == "had" else 0)
+                ends = STEPS[kind].ends(poly(0), here, self.setting.extent(dim))
+                return self.choose(Less(*ends), yes, no)
             case ("below", dim):
                 return self.choose(Less(point[dim], CUT), yes, no)
             case ("above", dim):

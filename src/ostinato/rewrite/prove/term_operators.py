@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from ostinato.pdg.functions import FUNCTIONS, POSITIONS
 from ostinato.pdg.node import Const, Input, Map, Node, postorder
-from ostinato.rewrite.prove.application import Call, Fold, Number, Value, free, key, rename
+from ostinato.rewrite.prove.application import Call, Choice, Fold, Number, Value, free, key, rename
 from ostinato.rewrite.prove.integers import Apply, Opaque, Poly, Var, divide, poly
 from ostinato.rewrite.prove.normal import exact
 from ostinato.rewrite.prove.setting import Fixed, Impossible, Point, Setting, Size, Unsupported
@@ -49,6 +49,15 @@ def mapped(setting: Setting, fn: str, args: Sequence[Tensor]) -> Tensor:
 
 def _applied(fn: str, args: Sequence[Value]) -> Value:
     """A function of values; an operator that a program added as the expression that it is."""
+    match fn, args:
+        case "where", [Choice(test, a, b), x, y]:
+            return Choice(test, _applied(fn, (a, x, y)), _applied(fn, (b, x, y)))
+        case "where", [Number(Fraction() as of), x, y]:
+            return x if of else y
+        case _, [Choice(test, a, b)] if fn.startswith("cast:") or fn == "not":
+            return Choice(test, _applied(fn, (a,)), _applied(fn, (b,)))
+        case _:
+            pass
     codes = FUNCTIONS[fn].code if fn in FUNCTIONS else None
     if not codes:
         return Call(fn, tuple(args))

@@ -13,12 +13,13 @@ from ostinato.rewrite.relations.about_ranges import (
     COUNTED,
     FOLLOWING,
     HALVES,
+    KEPT,
     ORDERS,
     PARTS,
     TILES,
     WINDOWS,
 )
-from ostinato.rewrite.relations.about_terms import DEPENDENCE, MATRICES, NUMBERS, SHAPES
+from ostinato.rewrite.relations.about_terms import DEPENDENCE, MATRICES, NUMBERS, SHAPES, WEIGHTS
 from ostinato.rewrite.relations.meanings import Claim
 from ostinato.rewrite.relations.relation import Relation
 
@@ -27,7 +28,19 @@ C = TypeVar("C", bound=Claim)
 RELATIONS: dict[str, Relation] = {
     relation.name: relation
     for group in (
-        *(TILES, WINDOWS, ORDERS, FOLLOWING, CONDITIONS, COUNTED, STEPS, HALVES, MATRICES),
+        *(
+            TILES,
+            KEPT,
+            WINDOWS,
+            ORDERS,
+            FOLLOWING,
+            CONDITIONS,
+            COUNTED,
+            STEPS,
+            HALVES,
+            MATRICES,
+            WEIGHTS,
+        ),
         *(PARTS, CUTS, RECURRENCES, NUMBERS, DEPENDENCE, SHAPES),
     )
     for relation in group

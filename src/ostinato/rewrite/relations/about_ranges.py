@@ -10,14 +10,17 @@ from ostinato.rewrite.relations.meanings import (
     START,
     Begins,
     Beside,
+    Entering,
     Equal,
     Joined,
+    Keeps,
     Known,
     Moves,
     Run,
+    Section,
+    SomeWhere,
     Steady,
     Steps,
-    Tile,
     Tiles,
 )  # fmt: skip
 from ostinato.rewrite.relations.relation import Kind, Relation
@@ -36,7 +39,7 @@ TILES = (
         inside=True,
     ),
     Relation(
-        "tile", {"n": "index", "p": "slice"}, "{p} is a tile of {n} positions", (Tile(),),
+        "section", {"n": "index", "p": "slice"}, "{p} is a part of {n} positions", (Section(),),
         gate=True,
     ),
 )  # fmt: skip
@@ -110,6 +113,23 @@ WINDOWS = (
         topic="ranges", gate=True,
     ),
 )  # fmt: skip
+_KEPT: dict[str, Kind] = {"c": "term", "k": "axis", "s": "slice"}
+KEPT = (
+    Relation(
+        "keeps", _KEPT, "{c} holds exactly at the positions {s} of axis -{k}", (Keeps(("s",)),),
+        topic="ranges of masks", gate=True, inside=True,
+    ),
+    Relation(
+        "keeps_both", {**_KEPT, "q": "slice"},
+        "{c} holds exactly at the positions {s}, and behind these {q}, of axis -{k}",
+        (Keeps(("s", "q")),), topic="ranges of masks", gate=True, inside=True,
+    ),
+    Relation("kept", {"s": "slice"}, "{s} is what a mask keeps", topic="ranges of masks"),
+    Relation(
+        "opposite", {"x": "term", "y": "term"}, "{y} holds where {x} does not",
+        (Equal("y", ("map1", '"not"', "x")),), topic="ranges of masks", gate=True,
+    ),
+)  # fmt: skip
 ORDERS = (
     Relation(
         "around", {**_ORDER, "b": "order"},
@@ -142,6 +162,19 @@ FOLLOWING = (
     Relation(
         "suffix", _RANGE, "{s} is {d} : the end of {d}", (Steps(HERE, EXTENT),), topic="ranges",
         gate=True,
+    ),
+    Relation(
+        "earlier", _RANGE, "{s} is 0 : {d}", (Steps(START, HERE),), topic="ranges", gate=True,
+    ),
+    Relation(
+        "enters", {**_RANGE, "a": "index", "f": "flag"},
+        "{s} follows {d}, whose step {a} enters it (runs backwards if {f}); all others stay",
+        (Entering(),), topic="ranges", gate=True,
+    ),
+    Relation(
+        "some_where", {"s": "slice", **_COND, "q": "condition"},
+        "{s} has elements where {c}, and had some at the step before where {q}", (SomeWhere(),),
+        topic="ranges", gate=True, inside=True,
     ),
     Relation(
         "growing", {"s": "slice"}, "an end of {s} follows the point", topic="ranges", gate=True,

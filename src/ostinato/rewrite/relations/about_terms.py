@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ostinato.rewrite.relations.meanings import (
+    AboveZero,
+    Among,
     Cast,
     Clear,
     Depends,
@@ -12,10 +14,12 @@ from ostinato.rewrite.relations.meanings import (
     KeepsType,
     Known,
     Measured,
+    Moderate,
     Positive,
     Repeats,
     Scalar,
     Typed,
+    Unwrapped,
 )  # fmt: skip
 from ostinato.rewrite.relations.relation import Kind, Relation
 
@@ -43,6 +47,46 @@ MATRICES = (
     _triangle(
         "ladder", "{x} is the product of {g} over the lag in {d} (by {f}), else 0",
         "g", g="term",
+    ),
+)  # fmt: skip
+
+
+_LAGS: dict[str, Kind] = {
+    "x": "term", "d": "dimension", "s": "slice", "g": "term", "u": "term",
+}  # fmt: skip
+
+
+def _counted(name: str, words: str, term: str) -> Relation:
+    """Integers that rise evenly with the lag: the points since a step entered a range."""
+    says = Equal("x", (term, "d", "s", "g", "u")), Unwrapped(("g", "u"))
+    return Relation(name, _LAGS, words, says, topic="lags in ranges", gate=True)
+
+
+def _progression(name: str, words: str, joined: str) -> Relation:
+    """How what a range holds changes with the lag."""
+    return Relation(
+        name, _LAGS, words, (Equal("x", (name, "d", "s", "g", "u")),), topic="lags in ranges",
+        made="rules", gate=True, opened_by="enters", keyed=3, joined=joined, merge="old",
+    )  # fmt: skip
+
+
+WEIGHTS = (
+    _counted(
+        "lagged", "over {s}, {x} is {u} where a step of {d} enters, and {g} more with every lag",
+        "ramp",
+    ),
+    _counted(
+        "lagged_in",
+        "{x} is so over all of {d}: in {s} {u} where a step enters, and {g} more with every lag",
+        "ramp_of_all",
+    ),
+    _progression(
+        "ramp", "over {s}, {x} is {u} where a step of {d} enters, and {g} more with every lag",
+        "slope",
+    ),
+    _progression(
+        "decay", "over {s}, {x} is {u} where a step of {d} enters, then {g} times that before",
+        "rate",
     ),
 )  # fmt: skip
 NUMBERS = (
@@ -74,6 +118,30 @@ NUMBERS = (
         topic="values of constants",
     ),
     Relation(
+        "positive", {"x": "term"}, "{x} is above 0", (AboveZero("x"),),
+        topic="values of constants",
+    ),
+    Relation(
+        "gentle", {"x": "term"}, "{x} is between 1/100 and 100", (AboveZero("x"), Moderate("x")),
+        topic="values of constants",
+    ),
+    Relation(
+        "moderate", {"x": "term"}, "{x} is between -8 and 8", (Moderate("x"),),
+        topic="values of constants", made="analysis",
+    ),
+    Relation(
+        "scales", {"f": "function"}, "{f} multiplies or divides", (Among("f", ("mul", "div")),),
+        topic="functions",
+    ),
+    Relation(
+        "adds", {"f": "function"}, "{f} adds or subtracts", (Among("f", ("add", "sub")),),
+        topic="functions",
+    ),
+    Relation(
+        "bound", {"x": "term"}, "{x} is between -{m} and {m}", (), {"m": "real"}, merge="old",
+        made="analysis",
+    ),
+    Relation(
         "exactly", _JOINS, "the fold {f} repeats {g}, which does not round",
         (Repeats("f", "g", rounds=False),), topic="folds",
     ),
@@ -85,7 +153,7 @@ NUMBERS = (
     Relation(
         "arithmetic", {"f": "function"}, "{f} keeps the type of its operands", (KeepsType("f"),),
     ),
-    Relation("keeps", {"f": "function"}, "{f} gives the type of its operands", topic="types"),
+    Relation("keeps_type", {"f": "function"}, "{f} gives the type of its operands", topic="types"),
     Relation(
         "makes", {"f": "function", "e": "type"}, "{f} gives values of type {e}", topic="types",
     ),

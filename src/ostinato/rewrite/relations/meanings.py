@@ -67,6 +67,13 @@ class Steps:
         """The first index and the one behind the last."""
         return self.first.at(zero, point, extent), self.behind.at(zero, point, extent)
 
+    @property
+    def gains(self) -> Literal["", "first", "last"]:
+        """Which element it gains at every step of a loop, forwards or backwards, losing none."""
+        if self.first == START and self.behind.of == "point":
+            return "last"
+        return "first" if self.behind == EXTENT and self.first.of == "point" else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -139,6 +146,55 @@ class Finite:
     """A tensor without infinities and NaN."""
 
     column: str
+
+
+@dataclass(frozen=True, slots=True)
+class AboveZero:
+    """A tensor of numbers above 0, unless they underflow."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moderate:
+    """A tensor of numbers, or of the logarithms of numbers above 0, between -8 and 8."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unwrapped:
+    """Integers of which no sum with a few multiples of another one leaves the type."""
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """A function that is one of some."""
+
+    column: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Keeps:
+    """A truth value that holds exactly at the positions of an axis that are in one of some slices.
+
+    The slices lie inside the axis, one behind the other.
+    """
+
+    slices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entering:
+    """The step of a dimension that enters a range that follows it; the others stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class SomeWhere:
+    """Conditions: whether a range that follows the point has elements, and had some before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +296,8 @@ class Tiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
-    """A tile of a size."""
+class Section:
+    """A part of a size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +334,7 @@ class Closed:
 
 Claim = (
     Steps | Known | Steady | Cut | Filled | Scalar | Equal | Defined | Clear | Finite
-    | Positive | KeepsType | Typed | Cast | Repeats | Apart | Neighbour | Run | Begins | Beside
-    | Joined | Moves | Tiles | Tile | FirstStep | Depends | Measured | Wish | Definition | Closed
+    | AboveZero | Moderate | Unwrapped | Among | Keeps | Entering | SomeWhere | Positive
+    | KeepsType | Typed | Cast | Repeats | Apart | Neighbour | Run | Begins | Beside | Joined
+    | Moves | Tiles | Section | FirstStep | Depends | Measured | Wish | Definition | Closed
 )  # fmt: skip

@@ -3,7 +3,6 @@
 from ostinato.rewrite.rules.affine import AFFINE
 from ostinato.rewrite.rules.algebra import ALGEBRA
 from ostinato.rewrite.rules.batched_matmul import MATMUL
-from ostinato.rewrite.rules.decays import DECAYS
 from ostinato.rewrite.rules.deviations import SPREAD
 from ostinato.rewrite.rules.domain import DOMAIN
 from ostinato.rewrite.rules.extreme_positions import PLACES
@@ -11,9 +10,9 @@ from ostinato.rewrite.rules.factors import FACTORS
 from ostinato.rewrite.rules.fuse import FUSE
 from ostinato.rewrite.rules.history import HISTORY
 from ostinato.rewrite.rules.incremental import INCREMENTAL
+from ostinato.rewrite.rules.masks import MASKS
 from ostinato.rewrite.rules.online import ONLINE
 from ostinato.rewrite.rules.outer import OUTER
-from ostinato.rewrite.rules.powers import POWERS
 from ostinato.rewrite.rules.ramps import RAMPS
 from ostinato.rewrite.rules.ranges import RANGES
 from ostinato.rewrite.rules.sliding import SLIDING
@@ -21,6 +20,7 @@ from ostinato.rewrite.rules.tiles import TILES
 from ostinato.rewrite.rules.vectorize import VECTORIZE
 from ostinato.rewrite.rules.view import VIEW
 from ostinato.rewrite.rules.weighted import WEIGHTED
+from ostinato.rewrite.rules.weights import WEIGHTS
 
 FAMILIES = (
     VECTORIZE,
@@ -33,10 +33,10 @@ FAMILIES = (
     TILES,
     WEIGHTED,
     SPREAD,
-    POWERS,
     RAMPS,
     OUTER,
-    DECAYS,
+    WEIGHTS,
+    MASKS,
     AFFINE,
     FACTORS,
     VIEW,

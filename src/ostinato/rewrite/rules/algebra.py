@@ -45,6 +45,7 @@ def _rule(
     )
 
 
+_TWO_BESIDE = add(reshape(0, h, w), reshape(0, h, w))  # with axes of size 1 only
 _NEUTRAL = (
     _rule("mul-one", "x * 1 = x", mul(x, y), x, *_ONE),
     _rule("one-mul", "1 * x = x", mul(y, x), x, *_ONE),
@@ -54,6 +55,28 @@ _NEUTRAL = (
     _rule("zero-add", "0 + x = x", add(y, x), x, *_ZERO, exact="zero signs"),
     _rule("zero-sub", "0 - x = -x", sub(y, x), neg(x), *_ZERO, exact="zero signs"),
     _rule("pow-one", "x ** 1 = x", power(x, y), x, *_ONE, exact="reassociates"),
+    _rule(
+        "power-of-power",
+        "(x ** y) ** z = x ** (y z) for numbers x and z > 0",
+        power(power(x, y), z),
+        power(x, mul(y, z)),
+        positive(x),
+        positive(z),
+        bounded(z),
+        exact="reassociates",
+    ),
+    _rule(
+        "root-of-power",
+        "sqrt(x ** y) = x ** (y / (1 + 1)) for a number x > 0",
+        map1("sqrt", power(x, y)),
+        power(x, div(y, _TWO_BESIDE)),
+        positive(x),
+        eq(e, dtype(x)),
+        unit(e, w),
+        eq(n, rank(y)),
+        ones(n, h),
+        exact="reassociates",
+    ),
     _rule("square", "x ** 2 = x * x", power(x, y), mul(x, x), *_TWO, exact="reassociates"),
 )
 

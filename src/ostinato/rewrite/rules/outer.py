@@ -6,6 +6,9 @@ of ``k[s]^T v[s]``: a step costs the size of S, not the number of steps before i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 from ostinato.rewrite.engine.rule import Exactness, Rule, Validity
 from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
@@ -13,7 +16,7 @@ from ostinato.rewrite.terms import *
 ONE_STEP = "A running sum of outer products takes one of them per point."
 FIRST = "Keys and values of all steps meet in a matrix that does not grow."
 
-a, c, d, k, n, q, s, v = variables("a c d k n q s v")
+a, c, d, k, n, q, s, v, w = variables("a c d k n q s v w")
 
 _KEYS, _VALUES = sl(d, s, k), sl(d, s, v)
 _VECTORS = (growing(s), eq(1, rank(k)), eq(1, rank(v)), is_in(d, dom(k)))
@@ -37,6 +40,23 @@ def _rule(name: str, law: str, left: Term, right: Term, *when: Fact, reason: str
     )
 
 
+def _weighted() -> Iterator[Rule]:
+    """Scores with weights on them, before the values: weights go to the keys."""
+    law = "(q k[range]^T w) v[range] = q ((w k[range])^T v[range])"
+    weighted = mul(column(n, w), _KEYS)
+    state, also = mm(tr(weighted), _VALUES), (assign(shape(weighted), sizes(n, a)),)
+    some = (eq(1, rank(w)), axis(w, 1, n), filled(n), _WIDTH, filled(a))
+    known = (eq(n, size(length(s))), *some)
+    for order, product in in_both_orders(row(n, w), mm(q, tr(_KEYS))):
+        left, right = mm(product, _VALUES), mm(q, state)
+        yield replace(_rule(f"weighted-scores{order}", law, left, right, *known), also=also)
+    scores = reshape(2, sizes(n), mm(_KEYS, column(a, q)))
+    for order, product in in_both_orders(w, scores):
+        left, right = mm(row(n, product), _VALUES), mm(row(a, q), state)
+        rule = _rule(f"weighted-query{order}", law, left, right, *known, eq(1, rank(q)))
+        yield replace(rule, also=also)
+
+
 OUTER: tuple[Rule, ...] = (
     _rule("outer-products", "k[range]^T v[range] = the sum of k[s]^T v[s] over the range",
           _SUM, total(4, sl(d, s, mul(column(a, k), row(c, v)))),
@@ -46,4 +66,5 @@ OUTER: tuple[Rule, ...] = (
     _rule("query-last", "(k[range] q) v[range] = q (k[range]^T v[range])",
           mm(reshape(2, sizes(1, n), mm(_KEYS, column(a, q))), _VALUES), mm(row(a, q), _SUM),
           eq(1, rank(q)), eq(n, size(length(s))), filled(n), _WIDTH, filled(a)),
+    *_weighted(),
 )  # fmt: skip

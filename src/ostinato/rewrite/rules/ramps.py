@@ -151,47 +151,13 @@ _ALIKE = (
 
 
 def _chains() -> Iterator[Rule]:
-    so_far, earlier = along1("prod", a, i, sl(d, s, g)), along1("prod", a, i, sl(d, q, g))
-    law = "sum_k g[d] ... g[d + k] x[d + k] = y where y[d] = g[d] x[d] + g[d] y[d + 1]"
-    for order, product in in_both_orders(so_far, sl(d, s, x)):
-        right = lin(d, 1, g, mul(g, x))
-        yield _chained(f"chained-sum{order}", law, total(m, product), right, *_ALIKE, suffix(d, s))
-    law = "sum_k g[d] ... g[d + k - 1] x[d + k] = y where y[d] = x[d] + g[d] y[d + 1]"
-    one, right = (eq(1.0, value(u)), axis(u, a, 1)), lin(d, 1, g, x)
-    for order, product in in_both_orders(cat(a, u, earlier), sl(d, s, x)):
-        parts = (*_ALIKE, suffix(d, s), shortened(d, q), *one)
-        yield _chained(f"chained-rest{order}", law, total(m, product), right, *parts)
+    earlier = along1("prod", a, i, sl(d, q, g))
     law = "x[d] + sum_k g[d] ... g[d + k] x[d + 1 + k] = y where y[d] = x[d] + g[d] y[d + 1]"
-    known = (*_ALIKE, rest(d, s), shortened(d, q))
+    known, right = (*_ALIKE, rest(d, s), shortened(d, q)), lin(d, 1, g, x)
     for order, product in in_both_orders(earlier, sl(d, s, x)):
         tail = total(m, product)
         yield _chained(f"chained-step{order}", law, add(x, tail), right, *known)
         yield _chained(f"chained-step-before{order}", law, add(tail, x), right, *known)
-
-
-def _discounted_chains() -> Iterator[Rule]:
-    """Powers beside products of factors: discounted sums that end where a factor is 0."""
-    law = "sum_k g^k c[d] ... c[d + k - 1] x[d + k] = y where y[d] = x[d] + g c[d] y[d + 1]"
-    powers = ("powers", power(g, map1(f, leaf(k))))
-    chain = ("chain", cat(1, u, along1("prod", 1, i, sl(d, q, c))))
-    values = ("values", sl(d, s, x))
-    known = (
-        *(suffix(d, s), shortened(d, q), counts(k, length(s)), real_cast(f)),
-        *(eq(0, rank(c)), eq(0, rank(x)), eq(1, rank(g)), axis(g, 1, 1), _STEADY),
-        *(eq(1.0, value(u)), axis(u, 1, 1)),
-    )
-    right = lin(d, 1, mul(part(1, 0, g), c), x)
-    for first, second, third in (
-        (powers, chain, values),
-        (chain, powers, values),
-        (values, powers, chain),
-        (powers, values, chain),
-        (values, chain, powers),
-        (chain, values, powers),
-    ):
-        name = f"discounted-chain-{first[0]}-and-{second[0]}"
-        for order, product in in_both_orders(mul(first[1], second[1]), third[1]):
-            yield _chained(f"{name}{order}", law, total(1, product), right, *known)
 
 
 def _product(name: str, law: str, left: Term, right: Term, *when: Fact) -> Rule:
@@ -243,5 +209,4 @@ RAMPS: tuple[Rule, ...] = (
     *_ladders(),
     *_products(),
     *_chains(),
-    *_discounted_chains(),
 )

@@ -130,7 +130,7 @@ _FOLDS = (
             name=f"incremental/{name}-beside",
             left=reshape(q, cons(z, h), of),
             right=reshape(q - 1, h, of),
-            when=(tile(n, p), axis(long, 1, size(n)), axis(of, q, z)),
+            when=(section(n, p), axis(long, 1, size(n)), axis(of, q, z)),
         )
         for name, long, of in (("greatest", x, _MOST), ("weights", y, y))
     ),
@@ -140,7 +140,7 @@ _FOLDS = (
         reason="What is the same along the range is applied once, after the sum.",
         left=mm(div(a, y), b),
         right=div(mm(a, b), y),
-        when=(tile(n, p), axis(a, 1, size(n)), axis(y, 1, 1)),
+        when=(section(n, p), axis(a, 1, size(n)), axis(y, 1, 1)),
         exact="distributes",
         valid="inside the box",
         proof=PROOF,
@@ -155,7 +155,7 @@ def _inwards(name: str, law: str, left: Term, right: Term, *when: Fact, axis: Op
         reason=INWARDS,
         left=cut(axis, p, left),
         right=right,
-        when=(tile(n, p), *when),
+        when=(section(n, p), *when),
         proof=PROOF,
     )
 

@@ -1,8 +1,4 @@
-"""Weighted: discounted sums whose weights are spelled with indices, or as rows of a matrix.
-
-``here(a, d)``: leaf a is the value of dimension d. All of these are the discounted sums of
-`ostinato.rewrite.rules.incremental`, and so linear recurrences.
-"""
+"""Weighted: discounted sums over windows, and rows with masks as sums of products."""
 
 from __future__ import annotations
 
@@ -13,65 +9,12 @@ from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
 
 PROOF = "proofs/test_weighted.py"
-ONE_STEP = "Discounted sums are one multiply-add per step, not a row of a matrix."
 HALVES = "A long window of discounted steps is two of half the length."
 
 a, c, d, e, f, g, h, i, j, k, n, p, q = variables("a c d e f g h i j k n p q")
 s, t, w, x, y, z = variables("s t w x y z")
 
-_POINT = reshape(0, h, leaf(a))
 _NUMBER = eq(0, rank(x))
-
-
-def _ahead(name: str, law: str, steps: Term, *when: Fact) -> Rule:
-    """How many steps ahead of the point each step of the rest of a dimension is."""
-    return Rule(
-        name=f"incremental/{name}",
-        law=law,
-        reason="Distances from the point are counted, whatever they are computed from.",
-        left=sub(steps, _POINT),
-        right=leaf(c),
-        when=(suffix(d, s), here(a, d), counts(c, length(s)), ones(1, h), *when),
-        proof=PROOF,
-    )
-
-
-def _triangles() -> Iterator[Rule]:
-    """A row of an upper triangle of powers times a history."""
-    distance = sub(leaf(k), _POINT)
-    bound = (eq(0.0, value(y)), eq(1, rank(y)), axis(y, 1, 1))
-    for compared, condition, more in (
-        ("distance", map2("ge", distance, y), bound),
-        ("index", map2("ge", leaf(k), _POINT), ()),
-    ):
-        weights = where(condition, power(g, map1(f, distance)), z)
-        orders = in_both_orders(weights, sl(d, s, x))
-        for order, (_, weighted) in zip(("before", "after"), orders, strict=True):
-            yield Rule(
-                name=f"incremental/triangle-by-{compared}-{order}",
-                law="sum_s where(s >= d, g^(s - d), 0) x[s] = y where y[d] = x[d] + g y[d + 1]",
-                reason=ONE_STEP,
-                left=total(1, weighted),
-                right=lin(d, 1, part(1, 0, g), x),
-                when=(
-                    eq(s, full(d)),
-                    here(a, d),
-                    counts(k, length(s)),
-                    ones(1, h),
-                    real_cast(f),
-                    _NUMBER,
-                    eq(1, rank(g)),
-                    not_in(d, dom(g)),
-                    axis(g, 1, 1),
-                    eq(0.0, value(z)),
-                    eq(1, rank(z)),
-                    axis(z, 1, 1),
-                    *more,
-                ),
-                exact="skips zeros",
-                valid="inside the box",
-                proof=PROOF,
-            )
 
 
 def _masked(name: str, left: Expression, right: Expression, other: Variable) -> Rule:
@@ -133,10 +76,6 @@ def _windows(name: str, relation: Fact, right: Term) -> Iterator[Rule]:
 _MASK = where(c, w, z)
 _MORE = lengthened(d, s, p, a, c, i, j)
 WEIGHTED: tuple[Rule, ...] = (
-    _ahead("index-ahead", "d' - d for d' in d..D is 0, 1, ...", sl(d, s, leaf(a))),
-    _ahead("count-ahead", "k - d for k in d..D, a part of 0..D, is 0, 1, ...",
-           cut(1, s, leaf(k)), eq(e, full(d)), counts(k, length(e))),
-    *_triangles(),
     *_windows("discounted-window", doubled(d, s, p, a, c), _DOUBLED),
     *_windows("discounted-window-lengthened", _MORE, case(j, _ONE_MORE, _DOUBLED)),
     _masked("masked-row", _MASK, y, y),

@@ -89,16 +89,20 @@ nil, cons, size, times = operators("nil cons size times")
 full, self, length, shifted, innermost = operators("full self length shifted innermost")
 value, dtype, rank, shape, hlen, inner = operators("value dtype rank shape hlen inner")
 mask, sizemask, dom, sdom, hmask, zmask = operators("mask sizemask dom sdom hmask zmask")
-free, gap = operators("free gap")
+free, gap, bound = operators("free gap bound")
 
 # The relations (`ostinato.rewrite.relations`).
-tiled, tile, piece, final, halves = relations("tiled tile piece final halves")
+tiled, section, piece, final, halves = relations("tiled section piece final halves")
 doubled, overlapping, lengthened, moved = relations("doubled overlapping lengthened moved")
 until, always_until, from_, always_from = relations("until always_until from always_from")
 prefix, suffix, growing, shortened, but_last = relations("prefix suffix growing shortened but_last")
 rest, begins, from_zero, starts, follows = relations("rest begins from_zero starts follows")
 within, box, start, before, after = relations("within box start before after")
 tally, counter, counts, here = relations("tally counter counts here")
+earlier, enters, some_where = relations("earlier enters some_where")
+keeps, keeps_both, opposite, kept = relations("keeps keeps_both opposite kept")
+lagged, lagged_in, ramp, decay = relations("lagged lagged_in ramp decay")
+positive, gentle, moderate, scales, adds = relations("positive gentle moderate scales adds")
 around, around_pair, around_alone = relations("around around_pair around_alone")
 known, indicator, both, pins, only = relations("known indicator both pins only")
 holds_low, holds_high, inside, want = relations("holds_low holds_high inside want")
@@ -108,7 +112,7 @@ affine, factor, lag, facing, beyond = relations("affine factor lag facing beyond
 rungs, ladder, centre, unit, zero = relations("rungs ladder centre unit zero")
 empty, bounded, exactly, rounded = relations("empty bounded exactly rounded")
 real_cast, arithmetic, axis, ones = relations("real_cast arithmetic axis ones")
-filled, raw_filled, keeps, makes = relations("filled raw_filled keeps makes")
+filled, raw_filled, keeps_type, makes = relations("filled raw_filled keeps_type makes")
 
 
 def host(number: Number, *operands: Operand) -> Term:

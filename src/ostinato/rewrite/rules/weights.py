@@ -1,0 +1,252 @@
+"""Incremental: sums over ranges that follow the point, with any weight that steps by a factor.
+
+A range gains one step of a dimension at every point, and keeps those that it has (``enters``); the
+*lag* of an element is how many points ago it came. ``ramp(x, d, s, g, u)``: x is ``u + g lag``.
+``decay(x, d, s, g, u)``: x is u where it enters, and with every later point g times what it was.
+Both follow from the parts of a weight: the laws here say how functions pass them on, and no law
+names a spelling. One more turns the sum of any decay into a linear recurrence, ``y = u + g y'``.
+
+The recurrence multiplies by g once per step and never divides: what the definition of a weight
+keeps finite at the lags 0 to k stays so. A weight of lag k has at most ``k + 1`` roundings of g and
+u more than its definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ostinato.rewrite.engine.rule import Exactness, Rule
+from ostinato.rewrite.rules.phrases import *
+from ostinato.rewrite.terms import *
+
+ONE_STEP = "A sum whose weights step by a factor is one multiply-add per step."
+SEEN = "A weight is known by how it changes from point to point, however it is spelled."
+PROOF = "proofs/test_weights.py"
+
+a, b, c, d, e, f, g, h, i, k, m, n, o = variables("a b c d e f g h i k m n o")
+p, q, r, s, t, u, v, w, x, y, z = variables("p q r s t u v w x y z")
+
+
+def _seen(
+    name: str,
+    law: str,
+    term: Term,
+    concluded: Fact,
+    *when: Fact,
+    exact: Exactness = "reassociates",
+) -> Rule:
+    """What a term is, from what it is made of."""
+    return Rule(
+        name=f"incremental/{name}",
+        law=law,
+        reason=SEEN,
+        left=x,
+        right=x,
+        when=(eq(x, term), *when),
+        also=(concluded,),
+        exact=exact,
+        proof=PROOF,
+    )
+
+
+_RAMP, _OTHER_RAMP = ramp(y, d, s, g, u), ramp(w, d, s, h, v)
+_DECAY, _OTHER_DECAY = decay(y, d, s, g, u), decay(w, d, s, h, v)
+_ENTERS = enters(d, s, a, f)
+_STEADY = (eq(k, rank(w)), axis(w, k, 1), not_in(d, dom(w)))  # the same for all steps and points
+_W = part(k, 0, w)
+_ALIKE = (eq(shape(u), NIL),)
+_NUMBERS = (not_in(d, dom(g)), not_in(d, dom(u)))
+
+
+def _ramp(name: str, law: str, term: Term, g: Expression, u: Expression, *when: Fact) -> Rule:
+    exact: Exactness = "distributes" if "scaled" in name else "reassociates"
+    return _seen(f"ramp-{name}", law, term, ramp(x, d, s, g, u), *when, exact=exact)
+
+
+def _decay(
+    name: str,
+    law: str,
+    term: Term,
+    g: Expression,
+    u: Expression,
+    *when: Fact,
+    exact: Exactness = "skips zeros",
+) -> Rule:
+    return _seen(f"decay-{name}", law, term, decay(x, d, s, g, u), *when, exact=exact)
+
+
+def _ramps() -> Iterator[Rule]:
+    """What rises by the same with every lag."""
+    law = "counts and indices rise by the same with every lag"
+    real = (map1(f, g), map1(f, u))
+    yield _ramp("of-counts", law, map1(f, y), *real, lagged(y, d, s, g, u), real_cast(f))
+    law = "so do those in a part of all steps"
+    counted = (lagged_in(y, d, s, g, u), eq(k, rank(y)), real_cast(f))
+    yield _ramp("of-part", law, map1(f, cut(k, s, y)), *real, *counted)
+    yield _ramp("neg", "-(u + g k) = -u + (-g) k", neg(y), neg(g), neg(u), _RAMP)
+    law = "(u + g k) + (v + h k) = (u + v) + (g + h) k, and so for differences"
+    both = (_RAMP, _OTHER_RAMP, adds(f))
+    yield _ramp("sum", law, map2(f, y, w), map2(f, g, h), map2(f, u, v), *both)
+    law = "(u + g k) + w = (u + w) + g k, and so for differences"
+    known = (_RAMP, adds(f), *_STEADY)
+    yield _ramp("moved", law, map2(f, y, w), g, map2(f, u, _W), *known)
+    law = "w - (u + g k) = (w - u) + (-g) k"
+    yield _ramp("below", law, sub(w, y), neg(g), sub(_W, u), _RAMP, *_STEADY)
+    law = "w + (u + g k) = (w + u) + g k"
+    yield _ramp("moved-first", law, add(w, y), g, add(_W, u), _RAMP, *_STEADY)
+
+
+def _scaled() -> Iterator[Rule]:
+    """Multiples of what rises evenly; what begins with 0 does so afterwards."""
+    times, first = (_RAMP, scales(f), *_STEADY), (_RAMP, *_STEADY)
+    begins, other = eq(0.0, value(u)), bounded(w)
+    law = "(g k) w = (g w) k, and so for quotients"
+    yield _ramp("scaled", law, map2(f, y, w), map2(f, g, _W), u, *times, begins, *_ALIKE)
+    yield _ramp("scaled-first", law, mul(w, y), mul(_W, g), u, *first, begins, *_ALIKE)
+    law = "(u + g k) w = u w + (g w) k, and so for quotients"
+    yield _ramp("moved-scaled", law, map2(f, y, w), map2(f, g, _W), map2(f, u, _W), *times, other)
+    yield _ramp("scaled-moved", law, mul(w, y), mul(_W, g), mul(_W, u), *first, other)
+
+
+def _decays() -> Iterator[Rule]:
+    """What is multiplied by a factor with every lag.
+
+    Where it enters it is neither large nor small, so that no product of factors overflows before
+    the weight itself does.
+    """
+    law = "exp(u + g k) is exp(g) times that of the lag before"
+    even = (_RAMP, *_NUMBERS, moderate(u))
+    yield _decay("exp", law, exp(y), exp(g), exp(u), *even)
+    law = "w ** (u + g k) is w ** g times that of the lag before, for a number w > 0"
+    powers = (power(w, y), power(_W, g), power(_W, u))
+    yield _decay("power", law, *powers, *even, *_STEADY, gentle(w))
+    law = "w ** k for a count k is w times that of the lag before"
+    counted = (_RAMP, eq(1.0, value(g)), eq(0.0, value(u)))
+    one = (eq(e, dtype(w)), unit(e, z), eq(i, k - 1), ones(i, o))
+    number = eq(shape(y), cons(size(length(s)), o))
+    facts = (*counted, *_STEADY, *one, number)
+    yield _decay("power-of-count", law, power(w, y), _W, reshape(0, o, z), *facts)
+    yield _decay("neg", "-w steps by the factor of w", neg(y), g, neg(u), _DECAY)
+    law = "products and quotients of what steps by factors step by those of the factors"
+    both = (_DECAY, _OTHER_DECAY, scales(f))
+    yield _decay("product", law, map2(f, y, w), map2(f, g, h), map2(f, u, v), *both)
+
+
+def _beside() -> Iterator[Rule]:
+    """Products with numbers, and with what is said of an element alone."""
+    law = "w x and x / w step by the factor of x, for what does not change"
+    scaled = (_DECAY, scales(f), *_STEADY)
+    yield _decay("scaled", law, map2(f, y, w), g, map2(f, u, _W), *scaled)
+    one = (unit(e, z), eq(i, k - 1), ones(i, o))
+    factor = map2(f, reshape(0, o, z), g)
+    facts = (*scaled, eq(e, dtype(w)), *one)
+    yield _decay("scaled-first", law, map2(f, w, y), factor, map2(f, _W, u), *facts)
+    law = "w x[s] steps by the factor of w"
+    there = at(d, a, v)
+    known = (_DECAY, enters(d, s, a, b), scales(f), is_in(d, dom(v)), not_in(d, sdom(v)))
+    yield _decay("of-values", law, map2(f, y, sl(d, s, v)), g, map2(f, u, there), *known)
+    more = (eq(k, rank(x)), eq(e, dtype(v)), *one)
+    left = map2(f, sl(d, s, v), y)
+    yield _decay("of-values-first", law, left, factor, map2(f, there, u), *known, *more)
+
+
+def _views() -> Iterator[Rule]:
+    """Weights beside vectors, and terms that are left out where an element says so."""
+    law = "weights with further axes of size 1 step by the same factor"
+    vector = (_DECAY, eq(1, rank(y)), eq(n, size(length(s))), ones(i, h), eq(i, hlen(h)))
+    columns = (reshape(1, cons(n, h), y), reshape(0, h, g), reshape(0, h, u))
+    yield _decay("column", law, *columns, *vector, exact="exact")
+    law = "where(c[s], w, 0) steps by the factor of w"
+    there = where(at(d, a, c), u, part(k, 0, z))
+    nothing = (eq(0.0, value(z)), eq(k, rank(z)), axis(z, k, 1), not_in(d, dom(z)))
+    known = (_DECAY, enters(d, s, a, b), *nothing, eq(shape(y), shape(x)), not_in(d, sdom(c)))
+    yield _decay("where", law, where(sl(d, s, c), y, z), g, there, *known, bounded(g))
+
+
+def _sum(name: str, law: str, factor: Expression, added: Expression, *when: Fact) -> Rule:
+    return Rule(
+        name=f"incremental/{name}",
+        law=law,
+        reason=ONE_STEP,
+        left=total(m, y),
+        right=lin(d, f, factor, added),
+        when=(
+            *(_DECAY, _ENTERS, eq(k, rank(y)), eq(m, 1 << (k - 1))),
+            *(not_in(d, sdom(g)), not_in(d, sdom(u)), *when),
+        ),
+        exact="distributes",
+        valid="inside the box",
+        proof=PROOF,
+    )
+
+
+def _sums() -> Iterator[Rule]:
+    law = "the sum of what steps by g, and u where it enters, = y where y = u + g y one step before"
+    yield _sum("decaying-sum", law, g, u, eq(a, self(d)))
+    law = "the same over a range that is empty at first: nothing enters there"
+    some = (some_where(s, c, q), eq(e, dtype(LHS)), zero(e, z), eq(h, shape(LHS)))
+    nothing = bcast(h, reshape(0, o, z))
+    factor, added = case(q, bcast(h, g), nothing), case(c, bcast(h, u), nothing)
+    facts = (*some, eq(i, k - 1), ones(i, o))
+    yield _sum("decaying-sum-of-others", law, factor, added, *facts)
+
+
+def _chains() -> Iterator[Rule]:
+    """Products of factors along the way: each step multiplies by one more."""
+    so_far = along1("prod", k, i, sl(d, s, g))
+    alone = (eq(k, 1 + rank(g)), not_in(d, sdom(g)))
+    law = "g[d] ... g[s] is g[d] times what it is for the step after"
+    coming = (*alone, suffix(d, s))
+    yield _decay("chain", law, so_far, g, g, *coming, eq(i, length(s)), exact="reassociates")
+    law = "g[d] ... g[s - 1] is g[d] times what it is for the step after"
+    earlier, before = along1("prod", k, i, sl(d, q, g)), (shortened(d, q), eq(i, length(q)))
+    known = (*alone, rest(d, s), *before)
+    yield _decay("chain-before", law, earlier, g, g, *known, exact="reassociates")
+    first = reshape(0, h, z)
+    one = (eq(1.0, value(y)), axis(y, k, 1), eq(k, rank(y)), eq(e, dtype(y)), unit(e, z))
+    facts = (*coming, *before, *one, ones(o, h), eq(o, k - 1))
+    yield _decay("chain-from-one", law, cat(k, y, earlier), g, first, *facts, exact="reassociates")
+
+
+def _summed() -> Iterator[Rule]:
+    """Sums of sums, and of products of vectors."""
+    law = "sum_n w[n] sum_{k <= n} y[k] = z where z[d] = u[d] sum_n w[n] + g[d] h[d] z[d + 1]"
+    number = (_DECAY, _OTHER_DECAY, suffix(d, s), eq(1, rank(y)), eq(1, rank(w)), eq(i, length(s)))
+    right = lin(d, 1, mul(g, h), mul(u, total(1, w)))
+    for order, product in in_both_orders(w, along1("sum", 1, i, y)):
+        yield Rule(
+            name=f"incremental/decaying-sums{order}",
+            law=law,
+            reason=ONE_STEP,
+            left=total(1, product),
+            right=right,
+            when=number,
+            exact="distributes",
+            valid="inside the box",
+            proof=PROOF,
+        )
+    law = "sum_s y[s]^T v[s], y steps by g, = S where S = u^T v + g S one step before"
+    there, vectors = at(d, a, v), (eq(2, rank(y)), eq(1, rank(v)), axis(v, 1, n), axis(y, 1, m))
+    known = (_DECAY, _ENTERS, eq(a, self(d)), *vectors, eq(1, rank(g)), axis(g, 1, 1))
+    steady = (not_in(d, sdom(g)), not_in(d, sdom(u)), not_in(d, sdom(v)))
+    for name, left, added in (
+        ("", mm(tr(y), sl(d, s, v)), mul(column(m, u), row(n, there))),
+        ("-last", mm(tr(sl(d, s, v)), y), mul(column(n, there), row(m, u))),
+    ):
+        yield Rule(
+            name=f"incremental/decaying-products{name}",
+            law=law,
+            reason=ONE_STEP,
+            left=left,
+            right=lin(d, f, row(1, g), added),
+            when=(*known, *steady),
+            exact="distributes",
+            valid="inside the box",
+            proof=PROOF,
+        )
+
+
+WEIGHTS: tuple[Rule, ...] = (
+    *(*_ramps(), *_scaled(), *_decays(), *_beside(), *_views()),
+    *(*_chains(), *_sums(), *_summed()),
+)
