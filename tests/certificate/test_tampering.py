@@ -189,9 +189,9 @@ CASES: dict[str, tuple[Edit, str]] = {
     # rules
     "a rule's right side": (rule("matmul/shared-right", right="(mm x w)"), "rules"),
     "a condition of a rule": (rule("vectorize/lin", when=["(= r (rank x))"]), "rules"),
-    "the exactness of a rule": (rule("incremental/discounted-sum", exact="exact"), "rules"),
+    "the exactness of a rule": (rule("incremental/decaying-sum", exact="exact"), "rules"),
     "a rule's name": (rule("matmul/shared-right", name="matmul/shared"), "rules"),
-    "a rule less": (dropped_rule("incremental/discounted-sum"), "equality"),
+    "a rule less": (dropped_rule("incremental/decaying-sum"), "equality"),
     "another rule less": (dropped_rule("matmul/shared-right"), "equality"),
     "a wrong rule of the forger's": (
         lambda d: d["rules"].append(

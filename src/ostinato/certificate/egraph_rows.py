@@ -11,11 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import assert_never, cast
 
 from ostinato.certificate.document import Hints
 from ostinato.certificate.extracted_terms import Recurrent, Term
 from ostinato.certificate.index_facts import Attribute, Numbers, attribute_rows, threshold, whole
+from ostinato.certificate.position_facts import position_rows
 from ostinato.certificate.range_facts import RANGES
 from ostinato.certificate.recurrence_facts import first_steps, free_operands, only_zeros
 from ostinato.pdg.build import affine, const, iota
@@ -119,9 +121,12 @@ class Rows:
         """All rows, those of the attributes included."""
         known = self.beginnings()  # may name further slices
         self.runs()
+        positions = position_rows(self.nodes, self.numbers, partial(add_node, self))
         about = attribute_rows(self.numbers, self.counters(), RANGES)
         self.lengths()
         starts = self.starts()
+        for relation, more in positions.items():
+            about[relation] = [*about.get(relation, ()), *more]
         return {
             **self.table,
             **about,
@@ -192,6 +197,7 @@ def add_program(rows: Rows, pdg: Pdg) -> None:
     folds: dict[tuple[str, Dtype], None] = {
         (n.op.fn, n.dtype): None for n in rows.nodes if isinstance(n.op, Reduce)
     }
+    folds |= {("sum", n.dtype): None for n in rows.nodes if isinstance(n.op, Matmul)}
     for fn, dtype in folds:
         if fn not in POSITIONS:
             nothing = const(fold_unit(fn, dtype), dtype)
@@ -249,6 +255,13 @@ def _add_distances(rows: Rows) -> None:
         dim = node.op.of.as_dim() if isinstance(node.op, Affine) else None
         if dim is not None and Slice(expr(dim), expr(dim.extent)) in rows.numbers.known:
             _add_leaf(rows, iota(expr(dim.extent) - dim))
+
+
+def add_node(rows: Rows, node: Node) -> int:
+    """The number of a node that laws need, whose operands are there."""
+    if node not in rows.nodes:
+        rows.nodes[node] = _add_node(rows, node)
+    return rows.nodes[node]
 
 
 def _add_leaf(rows: Rows, node: Node) -> int:

@@ -253,7 +253,7 @@ def _final(numbers: Numbers) -> list[Row]:
 
 RANGES: Ranges = {
     "tiled": _tiled,
-    "tile": _tile,
+    "section": _tile,
     "piece": _pieces,
     "final": _final,
     **{name: (_before if c.by < 0 else _after) for name, c in saying(Beside).items()},
