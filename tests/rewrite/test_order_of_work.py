@@ -1,0 +1,77 @@
+"""Sums take time linear in the extent however their weights and masks are spelled, as defined."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato.pdg.interpret import interpret
+from ostinato.rewrite.optimize import optimize
+from tests.rewrite.sums import (
+    GAPS,
+    LINEAR,
+    MASKED,
+    RANGES,
+    WEIGHTS,
+    drawn,
+    drawn_mask,
+    order_of_work,
+    past,
+    whole,
+)
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_a_sum_is_linear_however_its_weights_are_spelled(name: str) -> None:
+    made = list(RANGES.values())
+    make = made[list(WEIGHTS).index(name) % len(made)]
+    for over in dict.fromkeys((past, make)):
+        program = over(lambda k, x, t: WEIGHTS[name](k, x, t).sum(0))
+        assert order_of_work(program) < LINEAR
+        means_the_same(program)
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_a_fold_is_linear_however_its_mask_is_spelled(name: str) -> None:
+    program = whole(MASKED[name])
+    assert order_of_work(program) < LINEAR or name == "s != t"
+    means_the_same(program)
+
+
+@pytest.mark.parametrize("name", GAPS)
+def test_a_known_gap_is_still_one(name: str) -> None:
+    assert order_of_work(GAPS[name]()) > LINEAR, f"`{name}` is linear now: it is no gap"
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_sum_with_a_weight_of_the_grammar_is_linear_and_means_the_same(seed: int) -> None:
+    program = drawn(seed)
+    assert order_of_work(program) < LINEAR
+    means_the_same(program)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_fold_under_a_mask_of_the_grammar_means_the_same(seed: int) -> None:
+    means_the_same(drawn_mask(seed))
+
+
+def test_a_weight_of_some_lag_has_few_roundings_of_its_own_size_more() -> None:
+    """`3 k + 2` of them: docs/rewriting.md."""
+    steps, taus = 400, (2.0, 20.0, 200.0)
+    x = np.random.default_rng(0).normal(size=(1, steps)).astype("float32")
+    for tau in taus:
+        program = past(lambda k, v, t, tau=tau: (ot.exp(-k / tau) * v).sum(0))
+        found = interpret(optimize(program.pdg).pdg, {"B": 1, "T": steps}, {"x": x})["y"][0, -1]
+        lag = np.arange(steps)[::-1]
+        terms = np.exp(-lag / np.float64(np.float32(tau))) * x[0].astype("float64")
+        bound = ((3 * lag + 2) * np.abs(terms)).sum() * np.finfo("float32").eps / 2
+        assert abs(found - terms.sum()) <= bound
+
+
+def means_the_same(program: ot.Program, steps: int = 9) -> None:
+    """The chosen form and the definition give the same numbers."""
+    x = np.random.default_rng(steps).normal(size=(2, steps)).astype("float32")
+    expected = program.interpret(x=x)["y"]
+    found = interpret(optimize(program.pdg).pdg, {"B": 2, "T": steps}, {"x": x})["y"]
+    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-5)
