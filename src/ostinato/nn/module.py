@@ -122,7 +122,8 @@ class Module:
 
         Without values they are tensors, such as outputs of a program; from a state of a stream, or
         from arrays by the names of the parameters, they are arrays. `MLP` has the names of a
-        ``Sequential``, so that PyTorch's ``load_state_dict`` takes them as they are.
+        ``Sequential``, so that PyTorch's ``load_state_dict`` takes them as they are. Where a
+        program reads parameters of earlier steps, a state has those with which its last step began.
 
         Errors: ArgumentError if a parameter is not among the values.
 
@@ -153,7 +154,9 @@ class Module:
         [1.0, 12.0]
         """
         made = {
-            id(w.tensor): input(w.argument(name), w.tensor.shape, w.tensor.dtype, _each(w.tensor))
+            id(w.tensor): input(
+                w.argument(name), w.tensor.shape, w.tensor.dtype, independent(w.tensor)
+            )
             for w in self.named_weights()
         }
         return self.map(lambda tensor: made[id(tensor)])
@@ -163,7 +166,7 @@ class Module:
 
         Errors: ArgumentError for a weight that is missing or has another shape, and a strange one.
         """
-        found = fitting(self, weights, lambda tensor: len(_each(tensor)))
+        found = fitting(self, weights, lambda tensor: len(independent(tensor)))
         return {w.argument(name): found[id(w.tensor)] for w in self.named_weights()}
 
     def with_weights(self, weights: Mapping[str, object]) -> Self:
@@ -191,7 +194,7 @@ class Module:
         optimizer.minimize(loss, self.parameters)
 
 
-def _each(parameter: Tensor) -> tuple[Dimension, ...]:
+def independent(parameter: Tensor) -> tuple[Dimension, ...]:
     """The dimensions along which a parameter is one of independent ones."""
     if isinstance(parameter, Carry):
         return parameter.over_carried.each

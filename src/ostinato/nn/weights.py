@@ -83,7 +83,14 @@ def arrays(module: Module, values: Mapping[str, Array]) -> dict[str, Array]:
         fact = f"there is no `{missing[0]}` among the values"
         remedy = f"{guess(missing[0], values)}Give the state of a program with this module."
         raise ArgumentError(fact, remedy, place())
-    return {w.name: w.array(np.asarray(values[name])) for name, w in names.items()}
+    return {w.name: w.array(_last(np.asarray(values[name]), w.tensor)) for name, w in names.items()}
+
+
+def _last(array: Array, tensor: Tensor) -> Array:
+    """The last of several steps: a state has all that a program looks back to."""
+    from ostinato.nn.module import independent
+
+    return array[-1] if array.ndim > tensor.ndim + len(independent(tensor)) else array
 
 
 def fitting(
