@@ -18,6 +18,7 @@ from ostinato.language.kinds import REFUSED as NOT_ACCEPTED
 from ostinato.language.kinds import kind_of
 from ostinato.rewrite.terms import Variable, tr
 from ostinato.runtime.run.state import State
+from tests.errors.agents import AGENTS, OF_AGENTS
 from tests.errors.playing import NAMED, NO_FILE, OF_EVALUATION, PLAYERS, WRAPPED, ignore
 
 MODULES: tuple[ModuleType, ...] = (
@@ -325,11 +326,11 @@ OF_ALGORITHMS: dict[str, Callable[[World], object]] = {
 }
 
 
-GIVEN = {**OF_LANGUAGE, **OF_ALGORITHMS, **OF_EVALUATION}
-
+GIVEN = {**OF_LANGUAGE, **OF_ALGORITHMS, **OF_EVALUATION, **OF_AGENTS}
 
 # An object of each class with public methods; subclasses inherit those of their bases.
 OBJECTS: dict[str, Callable[[World], object]] = {
+    **AGENTS,
     "Actor": lambda s: rl.Actor(rl.CartPole(), (3,)),
     "Attention": lambda s: nn.Attention(3, 1),
     "Carry": lambda s: s.carry(),

@@ -80,9 +80,8 @@ def rollout(
     b, i, t = dims
     games = (*_dims(each), b)
     state = carry("state", env.reset(over=games), over=(i, t), each=games)
-    sees = (lambda x: x) if moments is None else moments
     raw = seen(env, state)
-    observation = sees(raw)
+    observation = raw if moments is None else moments(raw)
     if moments is not None:
         moments.learn(raw, b, t)
     action = act(observation)
@@ -90,7 +89,8 @@ def rollout(
     done, reward = terminated | truncated, reward.cast("float32")
     state.step(where(done, restarted(env, following, (*games, i, t)), following))
     earned, steps = _so_far(reward, done, (i, t), games)
-    after = sees(seen(env, following))
+    after = seen(env, following)
+    after = after if moments is None else moments(after)
     return Rollout(observation, action, reward, terminated, truncated, after, earned, steps, dims)
 
 
