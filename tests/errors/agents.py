@@ -19,7 +19,7 @@ def played() -> rl.Rollout:
 
 def replay() -> rl.Replay:
     games = played()
-    return rl.Replay(games.dims, 3, window=2, over=games.dims[1])
+    return rl.Replay(games.dims, 3, window=2, over=games.dims[1], ahead=3)
 
 
 def remembering() -> rl.Remembering:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import ostinato as ot
 from ostinato import rl
+from ostinato.pdg.errors import ArgumentError
 
 
 def test_every_step_is_in_one_part_of_an_epoch_and_epochs_differ() -> None:
@@ -32,6 +34,17 @@ def test_replayed_steps_come_from_the_window_and_all_are_drawn() -> None:
             numbers = range(max(k - 1, 0) * 3, (k + 1) * 3 - 1)
             assert set(found["now"][k]) == {12 * game + n for game in (0, 1) for n in numbers}
         assert np.array_equal(found["later"], found["now"] + 1)
+
+
+def test_returns_of_more_steps_than_a_replay_looks_ahead_are_refused() -> None:
+    b, i, t = ot.dims("b i t")
+    games = rl.rollout(rl.CartPole(), lambda seen: ot.constant(0), (b, i, t))
+    replay = rl.Replay((b, i, t), 4, window=2, over=i, ahead=2)
+    text = r"a return of 3 steps of a replay that looks 2 ahead\n  Give rl.Replay\(ahead=3\), at"
+    with pytest.raises(ArgumentError, match=text):
+        rl.replayed_return(replay, games, 3)
+    with pytest.raises(ArgumentError, match="minibatches of no dimensions"):
+        rl.minibatch((), t, 2, over=i)
 
 
 def test_no_gradient_goes_back_to_how_replayed_values_came_about() -> None:

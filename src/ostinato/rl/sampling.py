@@ -10,6 +10,9 @@ from ostinato.language.functions.basic import arange, index, maximum, stop_gradi
 from ostinato.language.kinds import Count, Finite, Natural
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor, as_tensor
+from ostinato.pdg.errors import ArgumentError
+from ostinato.provenance.place import place
+from ostinato.rl.returns import MOST_STEPS
 from ostinato.rl.rollout import Rollout
 
 
@@ -20,7 +23,7 @@ def minibatch(
 
     The order is another one at every point of ``over``, and ``part`` counts its ``parts``, which
     are equally long: up to ``parts - 1`` points are left out. ``x.at(**positions)`` has the rows
-    of a part along its first axis.
+    of a part along its first axis. Errors: ArgumentError without a dimension.
 
     >>> import ostinato as ot
     >>> from ostinato import rl
@@ -32,6 +35,8 @@ def minibatch(
     >>> found.shape, sorted(found.ravel().tolist())
     ((1, 2, 4), [0, 1, 2, 3, 4, 5, 6, 7])
     """
+    if not dims:
+        raise ArgumentError("minibatches of no dimensions", "Name at least one: (b, t).", place())
     count = dims[0].size
     for each in dims[1:]:
         count = count * each.size
@@ -51,8 +56,6 @@ class Replay:
     There are ``size`` of them at every point of ``over``, all equally likely. No gradient goes back
     to how what they hold came about. A step that ``ahead`` steps
     follow in its game is drawn, so that ``replay(x, 2)`` is two steps later if ``ahead`` is 3.
-
-    Errors: ArgumentError for a window of no iterations.
 
     >>> import ostinato as ot
     >>> from ostinato import rl
@@ -74,7 +77,7 @@ class Replay:
         ahead: Count = 1,
     ) -> None:
         games, i, t = dims
-        self.dims = dims
+        self.dims, self.ahead = dims, ahead
         self.oldest = maximum(i + 1 - window, 0)
         first = index(self.oldest) * index(t.size)
         end = index(i + 1) * index(t.size) - (ahead - 1)
@@ -104,6 +107,7 @@ def replayed_return(
     The return is ``earned + weight * value(following)``: the weight is the discount of the steps
     that were counted, and 0 if the episode terminated in them. Where it was cut fewer steps count.
 
+    Errors: ArgumentError for more steps than the replay looks ahead, or than 64.
     Source: Sutton and Barto 2018, Reinforcement learning, section 7.1.
 
     >>> import ostinato as ot
@@ -114,6 +118,10 @@ def replayed_return(
     >>> rl.replayed_return(replay, games, 3)
     (<float32[32] over (i)>, <float32[32] over (i)>, <float32[32, 4] over (i)>)
     """
+    most = min(replay.ahead, MOST_STEPS)
+    if steps > most:
+        fact = f"a return of {steps} steps of a replay that looks {replay.ahead} ahead"
+        raise ArgumentError(fact, f"Give rl.Replay(ahead={steps}), at most {MOST_STEPS}.", place())
     ended, cut = replay(games.terminated), replay(games.truncated)
     earned, last = replay(games.reward), zeros((), "int32")
     factor = as_tensor(1.0)
