@@ -232,3 +232,30 @@ def test_pairs_that_are_read_over_another_dimension() -> None:
         ),
     )
     quick(trial)
+
+
+def test_a_kept_value_without_elements_has_no_price() -> None:
+    """Its bytes, which are none, divided the price of computing it again."""
+    trial = Trial(
+        Recipe(
+            inputs=(((0, 1), ()), ((0, 1), (0,)), ((0, 1), (2, 0, 3))),
+            steps=(
+                Step("stopped", a=2, b=2, dim=2, c=1, fold="weighted"),
+                Step("twice", a=3, b=3, dim=0, c=1, fold="mean"),
+            ),
+            outputs=1,
+            dims=2,
+            dtypes=("float32", "float32", "float32"),
+            mode="values",
+            wild=True,
+        ),
+        extents=(440,),
+        threads=1,
+        without=("incremental",),
+        seed=215,
+        quick=True,
+        special=True,
+        rules="no vectorize",
+        memory=0.2,
+    )
+    quick(trial)
