@@ -26,6 +26,7 @@ OWN = ("raw_facts", "raw_dtype", "raw_value", "raw_bounded")
 FACTS = ("dom", "sdom", "rank", "dtype", "shape", "value")
 OF_LISTS = ("hmask", "hlen", "zmask")
 ROUNDS, ROWS = 60, 5_000  # twice and seven times what any program of an instance takes
+ELEMENTWISE = ("map1", "map2", "map3")
 MOST = 3  # sizes of which all products are made
 Fact = tuple[str, object]
 
@@ -67,7 +68,13 @@ class Concluded:
             for name, own in self._own(node) if number in made else ():
                 if found[name] != own:
                     return f"the {name} of {node.op} is {found[name]}, not {own}"
+        if any(known["dtype"].get(cls) != "bool" for cls in self._added()):
+            return "a function that gives truth values gives others"
         return self._slices(known["sdom"], known["shape"]) or self._inner(classes)
+
+    def _added(self) -> set[int]:
+        """The values of the function that no program has."""
+        return {int(o) for op in ELEMENTWISE for i, o in self.tables[op].rows if i[0] == "added"}
 
     def _slices(self, follow: Mapping[int, Cell], shape: Mapping[int, Cell]) -> str:
         """What has other sizes at every step of a slice is no array."""
@@ -170,7 +177,18 @@ def misses(loaded: Loaded, without: str = "", changed: str = "") -> str:
         ]
         for name, found in loaded.rows.items()
     }
-    names = (*FACTS, *OF_LISTS, "node", "axis", "bounded", "inner", "filled", "raw_filled", "sl")
+    names = (
+        *FACTS,
+        *OF_LISTS,
+        "node",
+        "axis",
+        "bounded",
+        "inner",
+        "filled",
+        "raw_filled",
+        "sl",
+        *ELEMENTWISE,
+    )
     base, rulesets = _apart()
     with Session(Program(base, (), (), base)) as engine:
         engine.insert(rows)
@@ -207,14 +225,16 @@ def _apart() -> tuple[tuple[str, ...], dict[str, str]]:
 
 
 def _more(loaded: Loaded) -> str:
-    """Products of sizes, which only rules make, and slices that neither rules nor programs make."""
+    """Terms that no program has: products of sizes, an added function, and slices of no array."""
     known = dict.fromkeys(int(row[1]) for row in loaded.rows.get("raw_cons", ()))
     pairs = itertools.product(list(known)[:MOST], repeat=2)
     products = (f"(times (size {a}) (size {b}))" for a, b in pairs)
-    full = dict(loaded.rows["full"])
+    full = {int(d): int(s) for d, s in loaded.rows["full"]}
     slices = (
         f"(sl {bit} {full[bit]} (node {number}))"
         for node, number in loaded.ids.items()
         for bit in {loaded.tables.bit(d) for size in node.shape for d in dims_of(size)}
     )
-    return " ".join((*products, *slices))
+    x = f"(node {min(loaded.ids.values())})"
+    added = (f'({op} "added" {" ".join([x] * k)})' for k, op in enumerate(ELEMENTWISE, 1))
+    return " ".join((*products, *slices, '(makes "added" "bool")', *added))

@@ -118,7 +118,10 @@ LAWS: dict[str, tuple[Built, Built]] = {
     "zero-sub": _unit("sub", 0.0, False),
     "pow-one": _unit("pow", 1.0, True),
     "square": _unit("pow", 2.0, True),
-    "neg-neg": (lambda z: _neg(_neg(_x(z))), lambda z: _neg(_map("abs", _x(z)))),
+    "neg-neg": (
+        lambda z: _neg(_neg(_x(z))),
+        lambda z: _map("add", _neg(_map("abs", _x(z))), _neg(_filled(1.0))),
+    ),
     "not-not": (lambda z: _map("not", _map("not", _bool(z))), lambda z: _map("not", _bool(z))),
     "add-neg": (lambda z: _map("add", _x(z), _neg(_y(z))), lambda z: _map("add", _x(z), _y(z))),
     "neg-add": (lambda z: _map("add", _neg(_x(z)), _y(z)), lambda z: _map("add", _x(z), _y(z))),
