@@ -170,11 +170,10 @@ _VALUES = """
 
 
 def analyses() -> list[str]:
-    """The rules that conclude facts of lists, sizes and terms."""
-    out = [*_SIZES.split("\n(rule "), *_LISTS.split("\n(rule "), *_VALUES.split("\n(rule ")]
-    named = [f"(rule {text.strip()}" for text in out if text.strip()]
-    named += [text for op in OPERATORS for text in _of_operator(op)]
-    return [text.replace(" :name", " :ruleset analysis :name") for text in named]
+    """The texts of the rules that conclude facts of sizes, lists and terms."""
+    of_operators = (text for op in OPERATORS for text in _of_operator(op))
+    texts = (_SIZES, _LISTS, _VALUES, *of_operators)
+    return [text.replace(" :name", " :ruleset analysis :name") for text in texts]
 
 
 def _of_operator(op: str) -> list[str]:
