@@ -274,7 +274,4 @@ _PLAIN: dict[str, Callable[[Numbers], list[Row]]] = {
     "start": _start,
     "follows": _following_where(lambda part: True),
     "from_zero": _following_where(lambda part: part.lo == expr(0)),
-    "sizemask": lambda numbers: [
-        (numbers.of(s), numbers.mask(dims_of(s.size))) for s in numbers.slices()
-    ],
 }

@@ -150,7 +150,6 @@ def rows(tables: Tables, more: More | None = None) -> dict[str, list[Row]]:
         "arithmetic": [("add",), ("sub",), ("mul",), ("div",)],
         "keeps_type": [(fn,) for fn, made in result_types().items() if not made],
         "makes": [(fn, made) for fn, made in result_types().items() if made],
-        "sizemask": [(k, tables.mask(dims_of(a.size))) for k, a in slices],
         "shifted": shifts,
         "both": both,
         "pins": _pin_rows(tables),

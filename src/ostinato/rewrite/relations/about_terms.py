@@ -168,10 +168,6 @@ DEPENDENCE = (
         topic="dependence",
     ),
     Relation(
-        "sizemask", {"s": "slice"}, "the number of steps of {s} depends on {m}",
-        (Depends("nothing"),), _MASK, topic="dependence",
-    ),
-    Relation(
         "dom", {"x": "term"}, "{x} depends on {m}", (Depends("value"),), _MASK,
         merge="(& old new)", topic="dependence", made="analysis",
     ),

@@ -88,7 +88,7 @@ nil, cons, size, times = operators("nil cons size times")
 # The functions that analyses know of terms, shapes, indices and slices.
 full, self, length, shifted, innermost = operators("full self length shifted innermost")
 value, dtype, rank, shape, hlen, inner = operators("value dtype rank shape hlen inner")
-mask, sizemask, dom, sdom, hmask, zmask = operators("mask sizemask dom sdom hmask zmask")
+mask, dom, sdom, hmask, zmask = operators("mask dom sdom hmask zmask")
 free, gap, bound = operators("free gap bound")
 
 # The relations (`ostinato.rewrite.relations`).
