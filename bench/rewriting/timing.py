@@ -19,6 +19,7 @@ from ostinato.compiler.arguments import signature
 from ostinato.compiler.compiled import Compiled
 from ostinato.compiler.options import Options, Request
 from ostinato.compiler.results import Beside
+from ostinato.compiler.variants import Variant, Variants
 from ostinato.machine.profile import Profile
 from ostinato.runtime.cache import programs
 from ostinato.runtime.cache.programs import Later
@@ -130,6 +131,11 @@ def _priced(
     return estimate(cast(Plan, price.args[0]), profile, extents, workers).total
 
 
+def _only(form: Variant, _: Mapping[str, int]) -> Variant:
+    """The form itself, for any extents."""
+    return form
+
+
 def _timed(
     records: Sequence[FormRecord], case: Case, threads: int, sampling: Sampling, profile: Profile
 ) -> list[Timed]:
@@ -143,8 +149,9 @@ def _timed(
             raise FileNotFoundError(f"{case.name}: compile the forms first, with --compile-only")
         executable = Executable(artifact, programs.directory_of(record.key), record.key, threads)
         beside = Beside(program.lengths, program.hosts, program.notes)
-        request = Request(program.pdg, None, Options())
-        compiled = Compiled(executable, signature(program.pdg), beside, request)
+        form = Variant(executable, Request(program.pdg, None, Options()))
+        variants = Variants(form, partial(_only, form))
+        compiled = Compiled(variants, signature(program.pdg), beside)
         runs.append(FormRun(compiled, arguments))
         workers = executable.workers(case.extents)
         predicted.append(_priced(artifact, profile, case.extents, workers))

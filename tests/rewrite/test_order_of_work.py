@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -56,12 +58,16 @@ def test_a_fold_under_a_mask_of_the_grammar_means_the_same(seed: int) -> None:
     means_the_same(drawn_mask(seed))
 
 
+def faded(tau: float, age: ot.Tensor, x: ot.Tensor, _: ot.Dimension) -> ot.Tensor:
+    return (ot.exp(-age / tau) * x).sum(0)
+
+
 def test_a_weight_of_some_lag_has_few_roundings_of_its_own_size_more() -> None:
     """`3 k + 2` of them: docs/rewriting.md."""
     steps, taus = 400, (2.0, 20.0, 200.0)
     x = np.random.default_rng(0).normal(size=(1, steps)).astype("float32")
     for tau in taus:
-        program = past(lambda k, v, t, tau=tau: (ot.exp(-k / tau) * v).sum(0))
+        program = past(partial(faded, tau))
         found = interpret(optimize(program.pdg).pdg, {"B": 1, "T": steps}, {"x": x})["y"][0, -1]
         lag = np.arange(steps)[::-1]
         terms = np.exp(-lag / np.float64(np.float32(tau))) * x[0].astype("float64")

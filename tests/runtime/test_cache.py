@@ -50,6 +50,7 @@ class Nothing:
     local_stride = 0
     total_bytes = 0
     lower_bound_bytes = 0
+    memory_bytes = 0
     blocks: tuple[tuple[str, int, int, int, int], ...] = ()
 
 

@@ -11,7 +11,7 @@ import ostinato as ot
 from ostinato.runtime.run import extent_choices
 from ostinato.runtime.run.extent_choices import Placed, Placing
 
-LAYOUT = Placed({"x": 0, "y": 64}, 128, 4096, 2048, (("x", 0, 64, 0, 1),))
+LAYOUT = Placed({"x": 0, "y": 64}, 128, 4096, 2048, (("x", 0, 64, 0, 1),), 4096)
 
 
 class Counted:

@@ -23,6 +23,7 @@ class Layout:
     local_stride: int
     total_bytes: int
     lower_bound_bytes: int
+    memory_bytes: int
     blocks: tuple[tuple[str, int, int, int, int], ...] = ()
 
 
@@ -37,7 +38,8 @@ def layout(plan: Plan, extents: Mapping[str, int], workers: int) -> Layout:
             if storage.place == kind:
                 offsets[name] = at
                 at += -(-evaluate(storage.elements, point) * ITEM_BYTES[storage.dtype] // 64) * 64
-    return Layout(offsets, at - first, first + workers * (at - first), at)
+    total = first + workers * (at - first)
+    return Layout(offsets, at - first, total, at, total)
 
 
 def placed(plan: Plan) -> partial[Layout]:

@@ -131,7 +131,7 @@ def _has_axis(world: World, x: Tree, k: int, size: Tree) -> bool:
     inner = size[1] if isinstance(size, tuple) and size[0] == "size" else size
     if isinstance(inner, str):
         world.numbers.setdefault(inner, shape[-k])
-    return shape[-k] == world.size(size)
+    return bool(shape[-k] == world.size(size))
 
 
 def _shifted(world: World, name: str, by: tuple[str, str, str]) -> bool:
