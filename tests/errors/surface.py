@@ -22,7 +22,7 @@ from tests.errors.agents import AGENTS, OF_AGENTS
 from tests.errors.playing import NAMED, NO_FILE, OF_EVALUATION, PLAYERS, WRAPPED, ignore
 
 MODULES: tuple[ModuleType, ...] = (
-    ot, ot.random, ot.debug, nn, nn.init, optim, optim.schedule, rl,
+    ot, ot.random, ot.debug, ot.linalg, ot.fft, nn, nn.init, optim, optim.schedule, rl,
 )  # fmt: skip
 
 _X = Variable("x")
@@ -204,6 +204,7 @@ OF_LANGUAGE: dict[str, Callable[[World], object]] = {
     "GRUCell.__call__.hidden": lambda s: ot.zeros(3),
     "constant.value": lambda s: 1.0,
     "eye.rows": lambda s: 3,
+    "irfft.n": lambda s: 5,
     "top_k.k": lambda s: 3,
     "Tensor.reshape.shape": lambda s: (9,),
     "Carry.at.positions": lambda s: 0,

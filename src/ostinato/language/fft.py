@@ -32,7 +32,7 @@ def fft(real: object, imag: object | None = None, axis: int = -1) -> Parts:
 
     Without ``imag`` the numbers are real.
     Shapes: the operands broadcast; both parts have their common shape.
-    Errors: ShapeError without an axis.
+    Errors: ShapeError without an axis, or along one without elements.
 
     >>> import ostinato as ot
     >>> re, im = ot.fft.fft([1.0, 2.0, 3.0, 4.0])
@@ -48,7 +48,7 @@ def ifft(real: object, imag: object | None = None, axis: int = -1) -> Parts:
 
     Without ``imag`` the numbers are real.
     Shapes: the operands broadcast; both parts have their common shape.
-    Errors: ShapeError without an axis.
+    Errors: ShapeError without an axis, or along one without elements.
 
     >>> import ostinato as ot
     >>> re, im = ot.fft.ifft(*ot.fft.fft([1.0, 2.0, 4.0]))
@@ -64,7 +64,7 @@ def rfft(real: object, axis: int = -1) -> Parts:
     """Return the first ``n // 2 + 1`` elements of `fft` of real numbers; the others mirror them.
 
     Shapes: (..., n, ...) -> (..., n // 2 + 1, ...) for both parts.
-    Errors: ShapeError without an axis.
+    Errors: ShapeError without an axis, or along one without elements.
 
     >>> import ostinato as ot
     >>> re, im = ot.fft.rfft([1.0, 2.0, 3.0, 4.0])
@@ -111,8 +111,14 @@ def _along(real: object, imag: object | None, axis: int, sign: int) -> Parts:
 
 
 def _last(x: Tensor, axis: int) -> Tensor:
-    """Floats, with an axis as the last one."""
-    return swapaxes(x.cast(accepted(x.dtype, FLOATS)), axis, -1)
+    """Floats, with an axis as the last one.
+
+    Errors: ShapeError if there is none, or if it has no element.
+    """
+    found = swapaxes(x.cast(accepted(x.dtype, FLOATS)), axis, -1)
+    if found.node.shape[-1] == expr(0):
+        raise ShapeError(f"a transform of {sized(x.node)}", "Give at least one element.", place())
+    return found
 
 
 def _both(real: object, imag: object, axis: int) -> Parts:
