@@ -375,7 +375,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         errors.OptionError,
         "`optimize` is no option of compile\n"
         "  Options: target, threads, hints, widths, verify, checks, profile, exact, "
-        "memory_limit, storage, without.",
+        "memory_limit, spill, storage, without.",
     ),
     "a storage in a list": (
         lambda: program.compile(storage=["bfloat16"]),

@@ -14,7 +14,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "`thread` is no option of compile\n"
         "  Did you mean `threads`? "
         "Options: target, threads, hints, widths, verify, checks, profile, exact, memory_limit, "
-        "storage, without.",
+        "spill, storage, without.",
     ),
     "exact": ({"exact": "yes"}, "`exact` is 'yes'\n  Pass True or False."),
     "storage": (

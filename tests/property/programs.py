@@ -159,7 +159,13 @@ def invent(
             if replay.take(step, len(steps)):
                 steps.append(step)
             if len(steps) == wanted:
-                return replace(recipe, steps=tuple(steps))
+                return _within_limits(replace(recipe, steps=tuple(steps)))
+
+
+def _within_limits(recipe: Recipe) -> Recipe:
+    """A first gradient instead of a second one through pairs, which may be refused: see the docs."""
+    has_pairs = any(TABLE[step.op].kind == "pairs" for step in recipe.steps)
+    return replace(recipe, mode="gradient") if has_pairs and recipe.mode == "second" else recipe
 
 
 def _weight(names: Sequence[str]) -> float:

@@ -272,6 +272,12 @@ def _powers(z: Sizes, base: Node, root: bool) -> Pdg:
     return program(_map("sqrt", power) if root else _map("pow", power, _number(3.0)), AGE)
 
 
+def _undefined(_: Sizes) -> Pdg:
+    """A quotient of nothing by nothing, which is no number: nothing may be concluded of it."""
+    nothing = _number(0.0)
+    return program(_map("mul", _map("div", nothing, nothing), _X), AGE)
+
+
 POWERS = tuple(
     Instance(
         f"{name}{' of any number' * (base is _ANY)}",
@@ -282,3 +288,5 @@ POWERS = tuple(
     for name in ("power-of-power", "root-of-power")
     for base in (_TWO, _ANY)
 )
+
+UNDEFINED = (Instance("nothing by nothing", _undefined, (), ("algebra/div-one",)),)

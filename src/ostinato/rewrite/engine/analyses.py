@@ -93,6 +93,7 @@ _SIZES = """
   ((set (zmask z) (| (& m (not-i64 d)) n))) :name "zmask/at")
 (rule ((= z (size i)) (raw_filled i)) ((filled z)) :name "filled/size")
 (rule ((= z (times x y)) (filled x) (filled y)) ((filled z)) :name "filled/times")
+(rule ((halves n m t s q)) ((union (size t) (plus (size n) (size m)))) :name "plus/halves")
 (rule ((= z (wider x x))) ((union z x)) :name "wider/same")
 (rule ((= z (wider (size 1) y))) ((union z y)) :name "wider/first")
 (rule ((= z (wider x (size 1)))) ((union z x)) :name "wider/second")
