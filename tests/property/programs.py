@@ -163,7 +163,7 @@ def invent(
 
 
 def _within_limits(recipe: Recipe) -> Recipe:
-    """A first gradient instead of a second one through pairs, which may be refused: see the docs."""
+    """A first gradient where a second one through pairs may be refused: docs/fuzzing.md."""
     has_pairs = any(TABLE[step.op].kind == "pairs" for step in recipe.steps)
     return replace(recipe, mode="gradient") if has_pairs and recipe.mode == "second" else recipe
 
