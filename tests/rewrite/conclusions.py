@@ -144,6 +144,9 @@ def number_in(node: Node) -> float | None:
             return as_real(values)
         case Reshape() | Transpose() | Broadcast() | Part() | Read():
             return number_in(node.args[0])
+        case Map(fn="neg"):
+            number = number_in(node.args[0])
+            return None if number is None else -number
         case _:
             return None
 
