@@ -9,9 +9,10 @@ import pytest
 
 import ostinato as ot
 from ostinato.compiler.results import Results
+from ostinato.pdg.errors import DomainError
 from tests.cuda.programs import PROGRAMS
 from tests.property.judge import EXTENTS
-from tests.property.programs import Replay, arguments, covering
+from tests.property.programs import Replay, arguments, covering, is_beyond_limits
 
 pytestmark = [pytest.mark.cuda_sim, pytest.mark.xdist_group("cuda")]
 Arrays = dict[str, npt.NDArray[np.generic]]
@@ -55,7 +56,12 @@ def test_invented_programs_give_the_bits_of_the_cpu(
 ) -> None:
     recipe = covering(64)[seed]
     replay = Replay(recipe, recipe.dtypes[0])
-    program = replay.program()
+    try:
+        program = replay.program()
+    except DomainError as refused:
+        if not is_beyond_limits(recipe, refused):
+            raise
+        pytest.skip("the build does not decide so many conditions")
     every = arguments(replay, EXTENTS[seed % len(EXTENTS)], seed)
     given = {k: v for k, v in every.items() if k in (*program.inputs, *program.extents)}
     expected = dict(program.compile(threads=2, exact=True)(seed=seed, **given).items())
