@@ -124,10 +124,7 @@ def assemble(
     _require_possible(system, options)
     source, texts, units = _emitted(plan, options, making)
     serving = shares(optimized.pdg, system, operations(pdg), CostModel(profile))
-    if debug().rules:
-        print(optimized.report, file=sys.stderr)
-    if debug().source:
-        print(source, file=sys.stderr)
+    _show(optimized, source)
     times = {
         "rewrite_s": rewrite_s,
         "schedule_s": planned - rewritten,
@@ -152,6 +149,14 @@ def assemble(
         explanation=_explanation(optimized, plan, source, texts, times, profile),
         short={d.extent.name: n for d, n in plan.short.items() if isinstance(d.extent, Extent)},
     )
+
+
+def _show(optimized: Optimized, source: str) -> None:
+    """Print what was asked for while debugging."""
+    if debug().rules:
+        print(optimized.report, file=sys.stderr)
+    if debug().source:
+        print(source, file=sys.stderr)
 
 
 def _require_possible(system: System, options: Options) -> None:

@@ -6,7 +6,7 @@ from ostinato.nn.attention import Attention, attend, rope
 from ostinato.nn.cells import GRU, LSTM, GRUCell, LSTMCell, unroll
 from ostinato.nn.layers import MLP, Conv, Embedding, LayerNorm, Linear, RMSNorm, SwiGLU, dropout
 from ostinato.nn.module import Module, parameter
-from ostinato.nn.weights import load_weights, save_weights
+from ostinato.nn.state_dict import load_weights, save_weights
 
 __all__ = [
     "GRU",

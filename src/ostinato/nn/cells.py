@@ -15,7 +15,7 @@ from ostinato.language.shown import shown
 from ostinato.language.tensor import Tensor
 from ostinato.nn.init import uniform
 from ostinato.nn.module import Module, parameter
-from ostinato.nn.weights import Weight
+from ostinato.nn.state_dict import Weight
 from ostinato.pdg.build import order
 from ostinato.pdg.errors import ArgumentError
 from ostinato.provenance.place import place

@@ -15,7 +15,7 @@ from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor
 from ostinato.nn.init import Initializer, he_normal, lecun_normal, normal, ones, scaled, zeros
 from ostinato.nn.module import Module, parameter
-from ostinato.nn.weights import Weight, below
+from ostinato.nn.state_dict import Weight, below
 from ostinato.pdg.errors import OptionError, ShapeError
 from ostinato.provenance.place import place
 

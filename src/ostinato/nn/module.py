@@ -13,7 +13,7 @@ from ostinato.language.kinds import Count
 from ostinato.language.recurrent import Over, Recurrent, define, input
 from ostinato.language.tensor import Tensor, constant
 from ostinato.nn.init import Initializer
-from ostinato.nn.weights import Weight, arrays, fitting, inside
+from ostinato.nn.state_dict import Weight, arrays, fitting, inside
 from ostinato.optim.optimizer import Optimizer
 from ostinato.pdg.errors import EquationError
 from ostinato.pdg.functions import Array

@@ -88,15 +88,7 @@ def load(pdg: Pdg, passes: Passes = ALL_PASSES) -> Loaded:
     loaded = Loaded(pdg, Tables(dims), chained, carried, partly)
     order = nest_order(loaded.tables.dims, carried.keys() | run_dims(pdg), _split_dims(pdg))
     loaded.tables.nest.update({loaded.tables.bit(d): k for k, d in enumerate(order)})
-    for name, equation in pdg.equations.items():
-        loaded.twins[name] = [len(loaded.tables.recs)]
-        loaded.tables.recs.append(Recurrence(name, equation.rec))
-    for node in pdg.nodes():
-        if node not in loaded.ids:
-            _load_node(loaded, node)
-    for name, equation in pdg.equations.items():
-        for k, (_, right) in enumerate(equation.cases):
-            loaded.row("raw_define", loaded.twins[name][0], k, loaded.ids[right])
+    _load_program(loaded)
     add_distances(loaded, partial(_load_node, loaded))
     add_positions(loaded, partial(_load_node, loaded))
     _load_units(loaded)
@@ -121,6 +113,19 @@ def load(pdg: Pdg, passes: Passes = ALL_PASSES) -> Loaded:
             _load_node(loaded, unit)
         loaded.row(relation, *cells, loaded.ids[unit])
     return passes.made("rows", loaded)
+
+
+def _load_program(loaded: Loaded) -> None:
+    """The rows of the nodes of a program, and of what defines its recurrences."""
+    for name, equation in loaded.pdg.equations.items():
+        loaded.twins[name] = [len(loaded.tables.recs)]
+        loaded.tables.recs.append(Recurrence(name, equation.rec))
+    for node in loaded.pdg.nodes():
+        if node not in loaded.ids:
+            _load_node(loaded, node)
+    for name, equation in loaded.pdg.equations.items():
+        for k, (_, right) in enumerate(equation.cases):
+            loaded.row("raw_define", loaded.twins[name][0], k, loaded.ids[right])
 
 
 def _all_dims(pdg: Pdg) -> tuple[Dim, ...]:

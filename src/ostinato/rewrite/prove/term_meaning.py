@@ -2,8 +2,7 @@
 
 Elements are defined for all integers (the axis of a history is indexed by every step, of which an
 array holds only the demanded ones); only a reshape looks at ranges. Running folds and linear
-recurrences are kept for the points of their box: outside it they are some value, of which nothing
-is known but that it is the same for equal ones.
+recurrences are kept for their box: outside it they are some value, the same for equal ones.
 """
 
 from __future__ import annotations
