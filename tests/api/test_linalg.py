@@ -74,6 +74,16 @@ def test_systems_are_solved(way: str, is_vector: bool) -> None:
         np.testing.assert_allclose(found, expected[..., 0] if is_vector else expected, 1e-9, 1e-12)
 
 
+def test_the_determinant_of_a_singular_matrix_is_zero() -> None:
+    a = np.array([[[0.0, 0, 0], [0, 1, 2], [3, 4, 5]], [[1, 2, 3], [2, 4, 6], [0, 0, 1]]])
+    x = given("a", a)
+    sign, size = ot.linalg.slogdet(x)
+    program = ot.Program(det=ot.linalg.det(x), sign=sign, size=size)
+    for found in (program.interpret(a=a), program.compile()(a=a)):
+        assert found["det"].tolist() == found["sign"].tolist() == [0.0, 0.0]
+        assert found["size"].tolist() == [-np.inf, -np.inf]
+
+
 def test_only_one_triangle_is_read() -> None:
     a = positive(3)
     a[:, 0, 2] = np.nan

@@ -7,6 +7,8 @@ not finite.
 
 from __future__ import annotations
 
+import math
+
 from ostinato.language.array.dtypes import accepted, promote
 from ostinato.language.carry import Carry, carry
 from ostinato.language.dims import Dimension, IndexExpression
@@ -123,6 +125,8 @@ def inv(a: object) -> Tensor:
 def det(a: object) -> Tensor:
     """Return the determinant: the product of the pivots, with a sign for each exchange of rows.
 
+    It is 0, and its gradient no number, where a pivot is 0.
+
     Shapes: (..., n, n) -> (...).
     Errors: ShapeError.
 
@@ -130,11 +134,14 @@ def det(a: object) -> Tensor:
     >>> ot.Program(d=ot.linalg.det([[0.0, 2.0], [3.0, 1.0]])).interpret()["d"].item()
     -6.0
     """
-    return _pivots(a, "det").prod(0)
+    pivots = _pivots(a, "det")
+    return where((pivots == 0.0).any(0), 0.0, pivots.prod(0))
 
 
 def slogdet(a: object) -> tuple[Tensor, Tensor]:
     """Return the sign of the determinant and the logarithm of its absolute value.
+
+    They are 0 and minus infinity where a pivot is 0.
 
     Shapes: (..., n, n) -> (...), (...).
     Errors: ShapeError.
@@ -146,7 +153,9 @@ def slogdet(a: object) -> tuple[Tensor, Tensor]:
     (-1.0, 138.16)
     """
     pivots = _pivots(a, "slogdet")
-    return sign(pivots).prod(0), log(abs(pivots)).sum(0)
+    is_singular = (pivots == 0.0).any(0)
+    size = where(is_singular, -math.inf, log(abs(pivots)).sum(0))
+    return where(is_singular, 0.0, sign(pivots).prod(0)), size
 
 
 def _eliminated(rows: Tensor) -> tuple[Carry, Tensor]:
