@@ -177,6 +177,20 @@ def test_a_brief_run_ends_without_threads_that_do_not_wake(
     Post.looking = [post for post in Post.looking if post not in sleepers]
 
 
+def test_the_words_of_a_brief_run_name_the_kernels_that_are_loaded_now() -> None:
+    executable, extents = program(TRAINING).executable, SIZES[TRAINING]
+    frame = executable.frame(extents)
+
+    def words(kernels: npt.NDArray[np.int64]) -> list[int]:
+        place = frame.table, frame.layout.local_stride, 3, frame.control
+        arguments = (frame.shared, kernels, frame.arena, *place, *extents.values())
+        rows = frame.rows(frame.workers, arguments)
+        return [int(row[1]) - kernels.ctypes.data for row in rows[:, 2:]]
+
+    before = executable.loaded.kernels
+    assert words(before) == words(before.copy()) == [0] * frame.workers
+
+
 def never(*_: object) -> bool:
     return False
 

@@ -37,7 +37,8 @@ from ostinato.runtime.run.tensor_bounds import Bounds, words_before
 if TYPE_CHECKING:
     from ostinato.runtime.run.artifact import Field
 
-SEED = 5  # its place among the arguments of a driver, after worker and workers
+OWN = 2  # arguments of a driver that differ between workers: which one, of how many
+VARYING = (1, 5)  # the places of those after them that a later run may change: kernels and seed
 
 
 class Argument(NamedTuple):
@@ -132,13 +133,14 @@ class Frame:
                 self.bounds.redirect(k, array)
 
     def rows(self, count: int, arguments: Sequence[object]) -> npt.NDArray[np.int64]:
-        """The words that each of so many workers takes; ``arguments`` differ in the seed only."""
+        """The words that each of so many workers takes; all but ``VARYING`` are the frame's."""
         if self._rows is None:
             own = words_of((0, self.workers, *arguments))
             self._rows = np.array([own] * self.workers, np.int64)
             self._rows[:, 0] = range(self.workers)
         self._rows[:, 1] = count
-        self._rows[:, 2 + SEED] = words_of(arguments[SEED : SEED + 1])
+        for k in VARYING:
+            self._rows[:, OWN + k] = words_of(arguments[k : k + 1])
         return self._rows[:count]
 
     def view(self, each: Field) -> Array:
