@@ -106,6 +106,15 @@ def discounts() -> ot.Program:
     )
 
 
+def means_of_many() -> ot.Program:
+    """Return a training on means, whose rows are multiplied at a time."""
+    i, t = ot.dims("i t")
+    x, w = ot.input("x", (4,), over=(i, t)), ot.recurrent("w", (4, 1), over=i)
+    w[0] = ot.full((4, 1), 0.1)
+    w[i + 1] = w + 0.1 * ot.tanh(x @ w)[i, :].mean(0)
+    return ot.Program(w=w)
+
+
 def layers_in_parts() -> ot.Program:
     """Return a network of the narrowest layers of which workers compute parts."""
     return judged(96)
@@ -113,7 +122,7 @@ def layers_in_parts() -> ot.Program:
 
 FURTHER = (
     moved_parts, derivative_of_attention, affine_steps, halves_and_calls, variances, discounts,
-    layers_in_parts,
+    means_of_many, layers_in_parts,
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from ostinato.pdg import build, philox
 from ostinato.pdg.build import Shape
 from ostinato.pdg.index import Extent, Point, Slice, expr
 from ostinato.pdg.interpret import Interpreter, interpret, junk
-from ostinato.pdg.meaning import convert, fold, positions, take
+from ostinato.pdg.meaning import convert, fold, positions, product, take
 from ostinato.pdg.node import Dtype, Random
 from tests.pdg.programs import T, n, program, scalar, series, shifted, t
 
@@ -142,3 +142,23 @@ def test_halves_convert_by_way_of_float32(half: Dtype) -> None:
     assert convert(made[:2], "float64").tolist() == [float(made[0]), -2.5]
     assert convert(made[:2], "int32").tolist() == [1, -2]
     assert convert(made[:2], "bool").tolist() == [True, True]
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 33, 1000])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_row_has_the_same_sums_alone_and_among_others(count: int, dtype: Dtype) -> None:
+    rng = np.random.default_rng(count)
+    rows, matrix = (rng.normal(size=(n, count)).astype(dtype) for n in (5, 3))
+    added, multiplied = fold("sum", rows, (-1,)), product(rows, matrix.T)
+    assert added.tobytes() == fold("sum", rows.T.copy(), (0,)).tobytes()
+    for k, row in enumerate(rows):
+        assert added[k].tobytes() == fold("sum", row, (0,)).tobytes()
+        assert multiplied[k].tobytes() == product(row[None], matrix.T)[0].tobytes()
+
+
+def test_sums_over_several_axes_do_not_follow_the_layout() -> None:
+    x = np.random.default_rng(0).normal(size=(9, 11, 4))
+    turned = np.asfortranarray(x)
+    assert fold("sum", x, (0, 2)).tobytes() == fold("sum", turned, (0, 2)).tobytes()
+    assert np.allclose(fold("sum", x, (-1, -3)), x.sum((0, 2)), rtol=1e-14)
+    assert fold("sum", np.zeros((3, 0, 0)), (1,)).shape == (3, 0)

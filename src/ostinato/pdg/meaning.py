@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -79,7 +80,37 @@ def fold(fn: str, x: Array, axes: tuple[int, ...]) -> Array:
         return np.asarray(reduction(x, axis=axis)).astype("int32")
     repeated = cast(np.ufunc, FUNCTIONS[REPEATED[fn]].numpy)
     unit = fold_unit(fn, cast(Dtype, x.dtype.name))
-    return np.asarray(repeated.reduce(x, axis=axes, initial=unit)).astype(x.dtype)
+    if x.dtype.kind != "f":
+        return np.asarray(repeated.reduce(x, axis=axes, initial=unit)).astype(x.dtype)
+    first = np.moveaxis(x, axes, range(len(axes)))
+    count, kept = math.prod(first.shape[: len(axes)]), first.shape[len(axes) :]
+    rows = first.reshape(count, *kept)
+    return np.asarray(repeated(x.dtype.type(unit), _by_halves(repeated, rows, unit)))
+
+
+def _by_halves(repeated: np.ufunc, rows: Array, unit: object) -> Array:
+    """Combine the rows, in an order that only their number decides: NumPy's follows the layout."""
+    if not len(rows):
+        return np.full(rows.shape[1:], unit, rows.dtype)
+    while len(rows) > 1:
+        half = len(rows) // 2
+        pairs = repeated(rows[:half], rows[half : 2 * half])
+        rows = pairs if len(rows) % 2 == 0 else np.concatenate([pairs, rows[2 * half :]])
+    return np.asarray(rows[0])
+
+
+def product(x: Array, y: Array) -> Array:
+    """Return the matrix product; each element adds its terms one after the other.
+
+    So it is the same however many rows are multiplied at a time, which a library does not promise.
+    """
+    if x.dtype.name not in ("float32", "float64"):
+        return np.asarray(np.matmul(x, y))
+    lead = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    out = np.zeros((*lead, x.shape[-2], y.shape[-1]), x.dtype)
+    for k in range(x.shape[-1]):
+        out += x[..., :, k : k + 1] * y[..., k : k + 1, :]
+    return out
 
 
 def constant(op: Constant, node: Node, env: Env) -> Array:
@@ -115,7 +146,7 @@ def tensorial(op: Tensorial, node: Node, args: list[Array], env: Env) -> Array:
         case Reduce(fn, axes):
             return fold(fn, x, axes)
         case Matmul():
-            return np.asarray(np.matmul(x, args[1]))
+            return product(x, args[1])
         case Reshape(rank, shape):
             return x.reshape(x.shape[: x.ndim - rank] + sizes(shape, env))
         case Transpose(perm):
