@@ -133,6 +133,11 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         errors.ArgumentError,
         "the program has no argument `z`\n  It takes: x, T, seed.",
     ),
+    "an unknown input of a program with steps of its own": (
+        lambda: ot.Program(y=ot.linalg.solve(ot.input("a", (3, 3)), ot.ones(3))).interpret(z=1),
+        errors.ArgumentError,
+        "the program has no argument `z`\n  It takes: a, seed.",
+    ),
     "a misspelt input": (
         lambda: run()(X=X),
         errors.ArgumentError,

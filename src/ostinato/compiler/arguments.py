@@ -86,7 +86,7 @@ class Signature:
         try:
             for name in given:
                 if name not in known:
-                    remedy = f"{guess(name, known)}It has: {', '.join(known) or 'none'}."
+                    remedy = f"{guess(name, known)}It has: {', '.join(self.extents) or 'none'}."
                     raise ArgumentError(f"the program has no extent `{name}`", remedy)
             sizes = {n: _integer(n, size, 1, LONGEST) for n, size in given.items()}
             extents = {name: (size, f"{name}={size}") for name, size in sizes.items()}
@@ -116,7 +116,8 @@ class Signature:
         known = (*self.inputs, *self.extents, *self.derived, "seed")
         for name in arguments:
             if name not in known:
-                remedy = f"{guess(name, known)}It takes: {', '.join(known)}."
+                takes = (*self.inputs, *self.extents, "seed")  # what is derived need not be given
+                remedy = f"{guess(name, known)}It takes: {', '.join(takes)}."
                 raise ArgumentError(f"the program has no argument `{name}`", remedy)
 
     def _refuse_missing(self, given: Mapping[str, object], extents: Iterable[str]) -> None:
