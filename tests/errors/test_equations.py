@@ -26,8 +26,7 @@ REFUSED: dict[str, tuple[Index, str]] = {
     ),
     "foreign condition": (
         lambda: b == 0,
-        "`s` is over `t`, but the left side mentions `b`\n"
-        "  Add the dimension to `over`, or reduce it: x[:].sum(0) folds all its steps.",
+        "`s` is over `t`, but the left side mentions `b`\n  Add `b` to `over`.",
     ),
 }
 
@@ -45,4 +44,14 @@ def test_a_fixed_dimension_on_the_right() -> None:
     assert refusal(EquationError, lambda: s.__setitem__(0, ot.index(t) * 1.0)) == (
         f"{where}: the equation of `s` fixes `t`, but its right side depends on it\n"
         "  Read the right side at one step of `t`, or define every step."
+    )
+
+
+def test_foreign_dimensions_on_the_right_are_folded_by_their_places() -> None:
+    i = ot.dims("i")
+    x, s = ot.input("x", over=(b, t, i)), ot.recurrent("s", over=t)
+    where = here(1)
+    assert refusal(EquationError, lambda: s.__setitem__(t, x)) == (
+        f"{where}: `s` is over `t`, but the right side depends on `b`, `i`\n"
+        "  Add `b`, `i` to `over`, or reduce: x[:, t, :].sum((0, 1)) folds all steps."
     )

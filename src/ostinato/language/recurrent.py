@@ -78,7 +78,7 @@ class Recurrent(Tensor):
 
     def _check_condition(self, cond: Cond, where: str) -> None:
         mentioned = {s for s in cond_symbols(cond) if isinstance(s, Dim)}
-        self._check_dims(mentioned, "the left side mentions", where)
+        self._check_dims(mentioned, "the left side mentions", "", where)
 
     def _refuse_unreachable(self, cond: Cond, where: str) -> None:
         """Refuse an equation for points that all have an earlier one, which wins."""
@@ -89,14 +89,13 @@ class Recurrent(Tensor):
             remedy = "Write the special cases first, and one equation for each set of points."
             raise EquationError(fact, remedy, where)
 
-    def _check_dims(self, dims: set[Dim], what: str, where: str) -> None:
+    def _check_dims(self, dims: set[Dim], what: str, or_else: str, where: str) -> None:
         foreign = build.order(dims - set(self.over))
         if foreign:
             names = ", ".join(f"`{dim}`" for dim in foreign)
             over = ", ".join(f"`{dim}`" for dim in self.over) or "nothing"
             fact = f"`{self.node}` is over {over}, but {what} {names}"
-            remedy = "Add the dimension to `over`, or reduce it: x[:].sum(0) folds all its steps."
-            raise EquationError(fact, remedy, where)
+            raise EquationError(fact, f"Add {names} to `over`{or_else}.", where)
 
     def _right(self, value: object, fixed: set[Dim], where: str) -> Node:
         """The right side in the type and shape of the tensor."""
@@ -114,7 +113,8 @@ class Recurrent(Tensor):
             fact = f"the equation of `{self.node}` fixes {names}, but its right side depends on it"
             remedy = f"Read the right side at one step of {names}, or define every step."
             raise EquationError(fact, remedy, where)
-        self._check_dims(set(node.domain), "the right side depends on", where)
+        reduced = _reduced(node, set(self.over))
+        self._check_dims(set(node.domain), "the right side depends on", reduced, where)
         shape = self.node.shape
         fits = node.rank <= len(shape) and all(
             mine in (build.ONE, size)
@@ -124,6 +124,13 @@ class Recurrent(Tensor):
             fact = f"`{self.node}` has shape {show_shape(shape)}, the right side of its equation "
             raise ShapeError(fact + show_shape(node.shape), "Make the shapes equal.", where)
         return broadcast_to(convert(node, self.dtype, where=where), shape, where)
+
+
+def _reduced(node: Node, over: set[Dim]) -> str:
+    """How to fold the dimensions of a value that a tensor over some dimensions has not."""
+    at = ", ".join(dim.name if dim in over else ":" for dim in node.domain)
+    axes = tuple(range(len(set(node.domain) - over)))
+    return f", or reduce: x[{at}].sum({axes[0] if len(axes) == 1 else axes}) folds all steps"
 
 
 def _scalar(value: bool | int | float, dtype: Dtype, rec: Tensor, where: str) -> Node:
