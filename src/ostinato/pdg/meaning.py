@@ -71,7 +71,10 @@ def convert(x: Array, dtype: Dtype) -> Array:
 
 
 def fold(fn: str, x: Array, axes: tuple[int, ...]) -> Array:
-    """Return a reduction; an empty one gives the unit, or position 0 for argmax and argmin."""
+    """Return a reduction, one element after the other, those of the last axis first.
+
+    An empty one gives the unit, or position 0 for argmax and argmin.
+    """
     if fn in POSITIONS:
         reduction = cast(Callable[..., Any], getattr(np, fn))
         (axis,) = axes
@@ -82,21 +85,11 @@ def fold(fn: str, x: Array, axes: tuple[int, ...]) -> Array:
     unit = fold_unit(fn, cast(Dtype, x.dtype.name))
     if x.dtype.kind != "f":
         return np.asarray(repeated.reduce(x, axis=axes, initial=unit)).astype(x.dtype)
-    first = np.moveaxis(x, axes, range(len(axes)))
+    first = np.moveaxis(x, sorted(k % x.ndim for k in axes), range(len(axes)))
     count, kept = math.prod(first.shape[: len(axes)]), first.shape[len(axes) :]
-    rows = first.reshape(count, *kept)
-    return np.asarray(repeated(x.dtype.type(unit), _by_halves(repeated, rows, unit)))
-
-
-def _by_halves(repeated: np.ufunc, rows: Array, unit: object) -> Array:
-    """Combine the rows, in an order that only their number decides: NumPy's follows the layout."""
-    if not len(rows):
-        return np.full(rows.shape[1:], unit, rows.dtype)
-    while len(rows) > 1:
-        half = len(rows) // 2
-        pairs = repeated(rows[:half], rows[half : 2 * half])
-        rows = pairs if len(rows) % 2 == 0 else np.concatenate([pairs, rows[2 * half :]])
-    return np.asarray(rows[0])
+    rows = np.concatenate([np.full((1, *kept), unit, x.dtype), first.reshape(count, *kept)])
+    in_turn = repeated.accumulate(rows)[-1]  # the order of `reduce` follows the layout
+    return np.asarray(in_turn).astype(x.dtype)
 
 
 def product(x: Array, y: Array) -> Array:
