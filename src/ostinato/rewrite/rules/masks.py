@@ -9,7 +9,6 @@ a history is a range of it, of which other laws make running folds.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ostinato.rewrite.engine.rule import Exactness, Rule, Validity
 from ostinato.rewrite.rules.phrases import *
@@ -50,16 +49,18 @@ def _rule(
 def _folds() -> Iterator[Rule]:
     """Folds with what a fold of nothing gives in place of what a mask leaves out."""
     left, masked = red(f, m, w), eq(w, where(c, y, reshape(0, o, u)))
-    alone = (eq(shape(w), shape(y)), axis(y, k, h), axis(c, k, h), eq(m, 1 << (k - 1)))
-    known = (masked, empty(f, e, u), eq(n, rank(y)), ones(n, o), *alone)
-    parts = [red(f, m, cut(k, part, y)) for part in (s, q)]
-    kinds: tuple[tuple[Fact, str, Exactness], ...] = (
-        (exactly(f, g), "", "exact"),
-        (rounded(f, g), "-rounded", "reassociates"),
+    known = (
+        *(masked, empty(f, e, u), eq(n, rank(y)), ones(n, o), eq(shape(w), shape(y))),
+        *(axis(y, k, h), axis(c, k, h), eq(m, 1 << (k - 1))),
     )
-    for group, suffix, exact in kinds:
+    parts = [red(f, m, cut(k, part, y)) for part in (s, q)]
+    kinds: tuple[tuple[Fact, str, Exactness, Exactness], ...] = (
+        (exactly(f, g), "", "exact", "exact"),
+        (rounded(f, g), "-rounded", "zero signs", "reassociates"),
+    )
+    for group, suffix, alone, exact in kinds:
         law, facts = "fold(where(s is in a range, x[s], nothing)) = fold(x[range])", (group, *known)
-        yield _rule(f"masked-fold{suffix}", law, left, parts[0], _ONE_RANGE, *facts, exact=exact,
+        yield _rule(f"masked-fold{suffix}", law, left, parts[0], _ONE_RANGE, *facts, exact=alone,
                     valid="inside the box")  # fmt: skip
         law = "the same for a mask of two ranges is the fold of both"
         yield _rule(f"masked-folds{suffix}", law, left, map2(g, *parts), _TWO_RANGES, *facts,
@@ -70,32 +71,26 @@ def _forms() -> Iterator[Rule]:
     """Masks as choices around all that they multiply."""
     law = "where(c, x, y) = where(not c, y, x)"
     yield _rule("opposite-mask", law, where(c, x, y), where(b, y, x), opposite(c, b))
-    whole = (_ONE_RANGE, eq(h, shape(x)), eq(h, shape(LHS)))
     law = "x[s] times 1 where s is in a range, else 0, = where(s is in the range, x[s], 0)"
-    nothing = reshape(0, o, z)
     number = (real_cast(f), eq(e, dtype(x)), zero(e, z), eq(n, rank(x)), ones(n, o))
-    for order, product in in_both_orders(map1(f, c), x):
-        yield _masked(f"number{order}", law, product, where(c, x, nothing), *whole, *number)
+    for order, left in in_both_orders(map1(f, c), x):
+        yield _masked(f"number{order}", law, left, where(c, x, reshape(0, o, z)), *number)
     law = "where(s is in a range, w, 0) x[s] = where(s is in the range, w x[s], 0)"
-    for order, product in in_both_orders(where(c, w, z), x):
+    for order, left in in_both_orders(where(c, w, z), x):
         inner = mul(*((x, w) if order else (w, x)))
-        facts, also = (*whole, eq(0.0, value(z))), (assign(shape(inner), h),)
-        yield _masked(f"product{order}", law, product, where(c, inner, z), *facts, also=also)
+        yield _masked(f"product{order}", law, left, where(c, inner, z), eq(0.0, value(z)))
 
 
-def _masked(
-    name: str, law: str, left: Term, right: Term, *when: Fact, also: tuple[Fact, ...] = ()
-) -> Rule:
+def _masked(name: str, law: str, left: Term, right: Term, *when: Fact) -> Rule:
     """A mask that multiplies, as a choice around the product."""
-    rule = _rule(f"masked-{name}", law, left, right, *when, exact="skips zeros",
+    return _rule(f"masked-{name}", law, left, right, _ONE_RANGE, *when, exact="skips zeros",
                  valid="inside the box")  # fmt: skip
-    return replace(rule, also=also)
 
 
 MASKS: tuple[Rule, ...] = (
     *_folds(),
     *_forms(),
-    _rule("counts-in-part", "the part s of 0, 1, ... is d for d in s",
-          cut(1, s, leaf(n)), sl(d, s, leaf(a)),
-          section(m, s), eq(b, full(d)), counts(n, length(b)), eq(m, length(b)), here(a, d)),
+    _rule("counts-in-part", "a part of 0, 1, ... is that of d for all d",
+          cut(1, s, leaf(n)), cut(1, s, sl(d, b, leaf(a))),
+          eq(b, full(d)), counts(n, length(b)), here(a, d)),
 )  # fmt: skip
