@@ -80,3 +80,19 @@ def test_rows_stay_in_tiles_where_they_are_known_to_be_few(hints: dict[str, int]
     run = a2c(ot.dims("k")).compile(threads=1, hints=hints)
     assert "k_o" not in run.explain().schedule
     assert run.explain(**sizes, K=1).memory.predicted_peak_bytes < 400_000
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_one_seed_leaves_all_workers_to_its_rows(order: str) -> None:
+    found = training(order).compile(threads=2).explain(B=64, I=50, T=16, K=1)
+    assert found.variant.startswith("one for K <= 1: ")
+    lines = found.schedule.splitlines()
+    assert [x.split(":")[0] for x in lines if x.startswith("for")] == ["for i = 0 .. I-1"]
+    assert not any("parallel k" in x or "steps of k" in x for x in lines)
+    assert any(re.match(r" *k\d+ parallel b_o", x) for x in lines)
+
+
+def test_one_seed_learns_from_minibatches_in_tiles() -> None:
+    beside = rl.ppo(rl.CartPole(), over=ot.dims("k")).program.compile(threads=2)
+    schedule = beside.explain(B=8, I=50, T=128, E=4, K=1).schedule
+    assert "parallel row_g" in schedule and "in slices" in schedule and "parallel k" not in schedule

@@ -1,7 +1,8 @@
 """The variants of a compiled program: one for any extents, and one for each class of short ones.
 
 A tile has so many rows that vectors are full. Of a batch of a few rows most of a tile would be
-empty, in memory and in every loop over it: such a program is compiled again for its class of
+empty, in memory and in every loop over it; and one point alone, of a dim whose points are work for
+a worker each, would leave all other workers idle. Such a program is compiled again for its class of
 extents, powers of two, as if they had been given as hints. That takes as long as the first time,
 so it is done where a run is predicted to take a while, when it is first needed.
 
@@ -82,7 +83,7 @@ class Variants:
         except OstinatoError as refused:  # the usual one has a schedule
             why = f"{USUAL}: for {of} there is none, {refused.fact}"
             return Variant(self.usual.executable, self.usual.request, why)
-        why = f"one for {of}: tiles of more rows would be empty for the most part"
+        why = f"one for {of}: tiles of more rows, or workers for them, would have little to do"
         return Variant(made.executable, made.request, why)
 
     def _is_long(self, extents: Mapping[str, int]) -> bool:

@@ -25,6 +25,7 @@ from ostinato.codegen.systems.axes import whole_operands
 from ostinato.codegen.systems.partial_folds import with_fills
 from ostinato.codegen.systems.prepare import pad_outputs
 from ostinato.codegen.systems.tile import Tiled, tile
+from ostinato.codegen.systems.tile_choice import without_lone_points
 from ostinato.codegen.systems.tiled_rows import long_rows
 from ostinato.codegen.target import Target
 from ostinato.pdg.condition import Cond, cond_symbols
@@ -57,6 +58,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
     target, run = options.target, options.passes
     system = run.made("padded outputs", pad_outputs(system))
     system = run.made("whole operands", whole_operands(system))
+    system = without_lone_points(system, target)
     if not options.exact:  # sums of tiles add up in another order
         system = run.optional("tiles of rows", system, long_rows, system, target)
     tiled = run.made("tiles", tile(system, options.widths, options.workers, target))

@@ -170,8 +170,9 @@ class Scheduler:
             tiled = any((set(u.main.result_dims) - done) & self.tiles for u in item.units)
             serial = [d for d in item.options if d not in self.tiles]
             calls = not done and any(u.main.kind == "host" for u in item.units)
+            carrying = [d for d in serial if item.options[d].sign != "any"]
             if (tiled or calls) and serial and not parallel:
-                out.add(serial[0])
+                out.add((carrying or serial)[0])
         return frozenset(out)
 
     def many(self) -> frozenset[Dim]:

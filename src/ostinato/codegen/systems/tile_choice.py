@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt
 
 from ostinato.codegen.ir.partial_sums import GROUPED, ROW, TILES
@@ -23,7 +23,8 @@ class TileChoice:
 
     Each point of such a dim is work for one worker as it is, without a tile: its statements fill
     vectors by themselves, and others, tiled along another dim, have it as a loop. ``short`` gives
-    for dims whose extent is unknown how many points are too few for such tiles.
+    for dims whose extent is unknown how many points are too few: for such tiles, or to be work for
+    workers.
     """
 
     lanes: dict[str, Dim | None]
@@ -50,6 +51,8 @@ def chosen_tiles(
         crossed = any(d in statements[n].dims and d not in carried[n] for n in beside)
         if crossed and d.name not in widths and _fills_vectors(d, own, target):
             points.add(d)
+            if _hinted(d, system.hints) is None:
+                short[d] = 1
             continue
         has_steps = _has_steps(d, own, carried)
         width = widths.get(d.name, 0)
@@ -58,6 +61,28 @@ def chosen_tiles(
             short[d] = _too_few(own, target)
     lanes_left = {name: None if d in points else d for name, d in chosen.items()}
     return TileChoice(lanes_left, found, frozenset(points), short)
+
+
+def without_lone_points(system: System, target: Target) -> System:
+    """Return the system with no lanes along dims that are hinted to have one point.
+
+    Such a point is work as it is, and has none beside it: it is a loop of one step, and everything
+    else is chosen as if it were not there. Where points share operands their tile has one row.
+    """
+    statements = system.statements
+    along: dict[Dim, list[Statement]] = {}
+    for s in statements.values():
+        for d in s.lanes:
+            along.setdefault(d, []).append(s)
+    lone = frozenset(
+        d
+        for d, own in along.items()
+        if _hinted(d, system.hints) == 1 and _fills_vectors(d, own, target)
+    )
+    if not lone:
+        return system
+    changed = {name: replace(s, lanes=s.lanes - lone) for name, s in statements.items()}
+    return replace(system, statements=changed)
 
 
 def _too_few(own: Sequence[Statement], target: Target) -> int:
