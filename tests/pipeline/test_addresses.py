@@ -378,7 +378,7 @@ def test_a_host_call_is_given_no_memory_of_others() -> None:
     view = Calls._view  # pyright: ignore[reportPrivateUsage]
 
     def wrong(self: Calls, of: Any, offset: int, env: Any, way: str) -> Any:
-        return view(self, of, offset - (of.tensor == "x"), env, way)
+        return view(self, of, offset - (of.view.tensor == "x"), env, way)
 
     with mock.patch.object(Calls, "_view", wrong):
         assert caught(lambda: run(**given)).startswith("`x` would be read at element -1")

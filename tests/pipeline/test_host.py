@@ -136,3 +136,18 @@ def test_an_interrupt_ends_a_run_that_calls_python(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, problem = process.communicate(timeout=60)
     assert "KeyboardInterrupt" in problem
+
+
+def test_sizes_that_no_point_decides_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ostinato.runtime.run import callbacks
+
+    asked: list[object] = []
+    usual = callbacks.evaluate
+    monkeypatch.setattr(callbacks, "evaluate", lambda *a: asked.append(a) or usual(*a))
+    run = program(Walk()).compile(threads=1)
+    counts: list[int] = []
+    for steps in (2, 20):
+        asked.clear()
+        run(I=2, B=3, T=steps)
+        counts.append(len(asked))
+    assert counts[0] == counts[1] > 0

@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import ostinato as ot
@@ -50,6 +51,19 @@ def test_a_game_ends_with_what_was_seen_last_and_the_next_one_begins(run: str) -
         assert one["terminated"].ravel().tolist() == [0, 1, 0, 0, 0, 0, 1, 0]
         assert one["truncated"].ravel().tolist() == [0, 0, 0, 0, 1, 0, 0, 0]
         assert set(one["reward"].ravel()) == {2}
+
+
+def test_a_game_may_write_what_is_seen_into_one_array() -> None:
+    class Reusing(Counting):
+        kept = np.zeros(2, np.float32)
+
+        def seen(self) -> npt.NDArray[np.float32]:
+            self.kept[:] = super().seen()
+            return self.kept
+
+    with rl.Gymnasium(Reusing) as env:
+        following = played(env).interpret(B=1, I=2, T=4)["following"]
+    assert following.reshape(8, 2).astype(int).tolist() == row("11 12 21 22 23 31 32 41")
 
 
 def test_a_stream_that_is_left_makes_no_further_call() -> None:

@@ -7,10 +7,10 @@ array, in a type that holds each of them exactly; `Result` says where they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -74,7 +74,7 @@ class HostFunction:
     over: tuple[Dim, ...]
     masks: int = 0
 
-    @property
+    @cached_property
     def lead(self) -> tuple[Expr, ...]:
         return tuple(expr(d.extent) for d in self.over)
 
@@ -93,14 +93,16 @@ class HostFunction:
         args = args[:own]
         named = {d.name: k for d, k in point.items()}
         views = [_readonly(a) for a in args]
+        token = _point.set(named)
         try:
-            with at_point(named):
-                returned = self.fn(*views)
+            returned = self.fn(*views)
         except Exception as failure:
             text = f"{type(failure).__name__}: {failure}".strip(": ")
             fact = f"`{self.name}` failed{_at(named)}: {text}"
             remedy = "The error that it raised is shown above this one."
             raise HostError(fact, remedy, self.where) from failure
+        finally:
+            _point.reset(token)
         try:
             return self._packed(returned, env)
         except _Misfit as misfit:
@@ -142,13 +144,15 @@ class HostFunction:
             raise _Misfit("rows of different lengths", f"an array of {result.dtype}") from None
         symbolic = (*self.lead, *result.shape)
         shape = tuple(max(0, evaluate(size, env)) for size in symbolic)
+        target = np.dtype(result.dtype)
+        if array.shape == shape and array.dtype == target:
+            return array.copy()
         wanted = f"an array of shape {shape} and type {result.dtype}"
         if array.shape != shape:
             declared = show_shape(symbolic)
             known = f" = {declared}" if any(not s.is_const for s in symbolic) else ""
             wanted = f"an array of shape {shape}{known} and type {result.dtype}"
             raise _Misfit(f"an array of shape {array.shape}", wanted)
-        target = np.dtype(result.dtype)
         whole = array.dtype.kind in "iu" and target.kind in "iu"  # the values decide
         if array.dtype.kind not in "biuf" or not (
             whole or np.can_cast(array.dtype, target, "same_kind")
@@ -183,16 +187,6 @@ def _split(array: Array, lead: int, count: int) -> list[Array]:
 def _at(point: Mapping[str, int]) -> str:
     text = ", ".join(f"{d} = {k}" for d, k in point.items())
     return f" at {text}" if text else ""
-
-
-@contextmanager
-def at_point(named: Mapping[str, int]) -> Generator[None]:
-    """Let `current_point` tell a function where it is called."""
-    token = _point.set(named)
-    try:
-        yield
-    finally:
-        _point.reset(token)
 
 
 def current_point() -> dict[str, int]:

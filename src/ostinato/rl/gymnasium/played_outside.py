@@ -173,15 +173,10 @@ class _Outside:
 
     def step(self, action: Array, before: Array) -> Array:
         """Step all games, which ``before`` says have begun; a row of all results for each game."""
-        games, lead, n = self._games, before.shape, prod(self._shape)
+        games, lead = self._games, before.shape
         assert games is not None, "a step before a reset"
         flat = action.reshape(games.count, *action.shape[len(lead) :])
-        seen, fresh, *results = self._watched(games.step, self._to_theirs(flat))
-        rows = np.empty((games.count, 2 * n + 3), np.float32)
-        rows[:, :n] = seen.reshape(games.count, n)
-        rows[:, n : 2 * n] = fresh.reshape(games.count, n)
-        for k, result in enumerate(results):  # reward, terminated, truncated
-            rows[:, 2 * n + k] = result
+        rows: Array = self._watched(games.step, self._to_theirs(flat))
         return rows.reshape(*lead, -1)
 
     def _seen(self, seen: Array, lead: tuple[int, ...]) -> Array:

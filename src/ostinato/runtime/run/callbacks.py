@@ -11,12 +11,13 @@ import ctypes
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.host_functions import HostFunction
-from ostinato.pdg.index import Dim, Expr, Extent, evaluate
+from ostinato.pdg.index import Dim, Extent, dims_of, evaluate
 from ostinato.runtime.run.arrays import Array
 from ostinato.runtime.run.artifact import Call, View
 from ostinato.runtime.run.tensor_bounds import Bounds
@@ -65,9 +66,16 @@ class Calls:
         self._control = control
         if not calls:
             return  # making a callback takes longer than many a run
-        self._calls = {call.number: call for call in calls}
-        self._functions, self._memory, table = functions, memory, memory.table
+        self._memory, table = memory, memory.table
         self._extents: dict[Dim | Extent, int] = {Extent(n): k for n, k in extents.items()}
+        self._calls = {
+            call.number: _Prepared(
+                functions[call.number],
+                call.dims,
+                tuple(_part(view, self._extents) for view in (*call.operands, call.result)),
+            )
+            for call in calls
+        }
         self._words = table[len(table) - words(calls) + 1 :]
         self._callback = _CALLBACK(self._answer)  # kept: C knows its address only
         address = ctypes.cast(self._callback, ctypes.c_void_p).value
@@ -86,30 +94,55 @@ class Calls:
             self._control.words[self._control.stop] = 1
         self.taken_ns += time.perf_counter_ns() - started
 
-    def _run(self, call: Call) -> None:
-        count = len(call.dims)
-        point = dict(zip(call.dims, map(int, self._words[:count]), strict=True))
-        env = self._extents | dict(point.items())
-        offsets = map(int, self._words[count : count + len(call.operands) + 1])
-        views = [
-            self._view(view, offset, env, "written" if view is call.result else "read")
-            for view, offset in zip((*call.operands, call.result), offsets, strict=True)
+    def _run(self, call: _Prepared) -> None:
+        count, own = len(call.dims), len(call.parts)
+        words = self._words[: count + own].tolist()
+        point: dict[Dim, int] = dict(zip(call.dims, words, strict=False))
+        env = self._extents | point
+        pairs = enumerate(zip(call.parts, words[count:], strict=True), 1)
+        *given, result = [
+            self._view(part, offset, env, "written" if k == own else "read")
+            for k, (part, offset) in pairs
         ]
-        views[-1][...] = self._functions[call.number](views[:-1], point, env)
+        result[...] = call.function(given, point, env)
 
-    def _view(self, view: View, offset: int, env: Env, way: str) -> Array:
-        dtype = np.dtype(view.dtype)
-
-        def sizes(of: Sequence[Expr]) -> tuple[int, ...]:
-            return tuple(max(0, evaluate(e, env)) for e in of)
-
-        steps = tuple(k * dtype.itemsize for k in sizes(view.strides))
-        start, shape = offset * dtype.itemsize, sizes(view.shape)
+    def _view(self, part: _Part, offset: int, env: Env, way: str) -> Array:
+        (shape, steps), item = part.sizes or _sizes(part.view, env), part.dtype.itemsize
         if self._memory.bounds is not None:
             last = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
-            size = last + dtype.itemsize if 0 not in shape else 0
-            self._memory.bounds.require(view.tensor, start, size, way)
-        return np.ndarray(shape, dtype, self._memory.arena.data, start, steps)
+            size = last + item if 0 not in shape else 0
+            self._memory.bounds.require(part.view.tensor, offset * item, size, way)
+        return np.ndarray(shape, part.dtype, self._memory.arena.data, offset * item, steps)
+
+
+Sizes = tuple[tuple[int, ...], tuple[int, ...]]  # a shape, and the bytes between neighbours
+
+
+class _Part(NamedTuple):
+    """An operand or the result of a call, with its sizes where no point decides them."""
+
+    view: View
+    dtype: np.dtype[np.generic]
+    sizes: Sizes | None
+
+
+class _Prepared(NamedTuple):
+    """What a run knows of a call before any point."""
+
+    function: HostFunction
+    dims: Sequence[Dim]
+    parts: tuple[_Part, ...]
+
+
+def _part(view: View, extents: Env) -> _Part:
+    varies = any(dims_of(e) for e in (*view.shape, *view.strides))
+    return _Part(view, np.dtype(view.dtype), None if varies else _sizes(view, extents))
+
+
+def _sizes(view: View, env: Env) -> Sizes:
+    shape, strides = ([max(0, evaluate(e, env)) for e in of] for of in (view.shape, view.strides))
+    item = np.dtype(view.dtype).itemsize
+    return tuple(shape), tuple(k * item for k in strides)
 
 
 def words(calls: Sequence[Call]) -> int:
