@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import ostinato as ot
 from ostinato.pdg.errors import HostError
 from ostinato.pdg.functions import Array
+from ostinato.pdg.index import Dim, Expr, Extent, evaluate
 from tests.pipeline.programs import ROOT
 
 i, b, t = ot.dims("i b t")
@@ -139,11 +141,13 @@ def test_an_interrupt_ends_a_run_that_calls_python(tmp_path: Path) -> None:
 
 
 def test_sizes_that_no_point_decides_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ostinato.runtime.run import callbacks
+    asked: list[Expr] = []
 
-    asked: list[object] = []
-    usual = callbacks.evaluate
-    monkeypatch.setattr(callbacks, "evaluate", lambda *a: asked.append(a) or usual(*a))
+    def counted(size: Expr, point: Mapping[Dim | Extent, int]) -> int:
+        asked.append(size)
+        return evaluate(size, point)
+
+    monkeypatch.setattr("ostinato.runtime.run.callbacks.evaluate", counted)
     run = program(Walk()).compile(threads=1)
     counts: list[int] = []
     for steps in (2, 20):

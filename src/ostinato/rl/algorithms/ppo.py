@@ -17,6 +17,7 @@ Number = ot.Tensor | float
 def ppo(
     env: rl.Env[rl.Actions], *, games: Count = 8, steps: Count = 128, iterations: Count = 100,
     epochs: Count = 4, minibatches: Count = 4, hidden: Sequence[Count] = (64, 64),
+    activation: str = "tanh",
     learning_rate: ot.Tensor | NonNegative = 1e-3, anneal: bool = True,
     discount: ot.Tensor | Probability = 0.99, trace: ot.Tensor | Probability = 0.95,
     clip: ot.Tensor | Positive = 0.2, clip_value: bool = False,
@@ -41,7 +42,8 @@ def ppo(
     settings = learning_rate, discount, trace, clip, entropy, value_weight, norm, kl_limit
     each = rl.trainings(over, *settings)
     updates = ot.carried(i, e, m, each=each)
-    actor, critic = rl.Actor(env, hidden, updates), rl.Critic(env, hidden, updates)
+    actor = rl.Actor(env, hidden, updates, activation=activation)
+    critic = rl.Critic(env, hidden, updates, activation=activation)
     acting, judging = actor.at(e=0, m=0), critic.at(e=0, m=0)
     seen = rl.Moments(rl.observed(env), i, each=each) if normalise_observation else None
     played = rl.rollout(env, lambda x: acting(x).sample(), (b, i, t), each=each, moments=seen)
