@@ -71,6 +71,7 @@ def test_trainings_along_a_dimension_are_independent(name: str) -> None:
 LEARNS: dict[str, tuple[str, dict[str, Any], float, float]] = {
     "a2c": ("CartPole-v1", {"iterations": 600}, 100.0, 22.0),
     "dqn": ("CartPole-v1", {"iterations": 2000}, 100.0, 22.0),
+    "dqn, prioritised": ("CartPole-v1", {"iterations": 2000, "prioritised": True}, 100.0, 22.0),
     "evolution": ("CartPole-v1", {"iterations": 40}, 200.0, 22.0),
     "impala": ("CartPole-v1", {"iterations": 600}, 100.0, 22.0),
     "ppo": ("CartPole-v1", {"iterations": 60}, 150.0, 22.0),
@@ -85,8 +86,9 @@ LEARNS: dict[str, tuple[str, dict[str, Any], float, float]] = {
 @pytest.mark.parametrize("name", LEARNS)
 def test_an_algorithm_learns_and_is_the_same_interpreted(name: str) -> None:
     env, settings, bar, random = LEARNS[name]
-    training = algorithms()[name](rl.make(env), **settings)
-    run, (_, extents) = training.program.compile(threads=1), TINY[name]
+    algorithm = name.partition(",")[0]
+    training = algorithms()[algorithm](rl.make(env), **settings)
+    run, (_, extents) = training.program.compile(threads=1), TINY[algorithm]
     expected, tiny = training.program.interpret(**extents), run(**extents)
     for each, x in expected.items():
         np.testing.assert_allclose(tiny[each], x, rtol=1e-3, atol=1e-4)

@@ -50,6 +50,7 @@ from ostinato.rl.gymnasium.to_gymnasium import to_gymnasium, to_gymnasium_vector
 from ostinato.rl.moments import Moments
 from ostinato.rl.normalising import Normalised, scaled_reward
 from ostinato.rl.player import Player, export_onnx
+from ostinato.rl.prioritised import PrioritisedReplay
 from ostinato.rl.returns import advantage, lambda_return, n_step_return, v_trace
 from ostinato.rl.rollout import (
     Rollout,
@@ -105,6 +106,7 @@ __all__ = [
     "Normalised",
     "Pendulum",
     "Player",
+    "PrioritisedReplay",
     "Remembering",
     "Replay",
     "Rollout",

@@ -77,12 +77,23 @@ class Replay:
         ahead: Count = 1,
     ) -> None:
         games, i, t = dims
-        self.dims, self.ahead = dims, ahead
-        self.oldest = maximum(i + 1 - window, 0)
-        first = index(self.oldest) * index(t.size)
+        first = index(maximum(i + 1 - window, 0)) * index(t.size)
         end = index(i + 1) * index(t.size) - (ahead - 1)
-        self.game = random.integers(0, index(games.size), (size,), over=over)
-        self.number = random.integers(first, end, (size,), over=over)
+        game = random.integers(0, index(games.size), (size,), over=over)
+        self._draw(dims, window, ahead, game, random.integers(first, end, (size,), over=over))
+
+    def _draw(
+        self,
+        dims: tuple[Dimension, Dimension, Dimension],
+        window: int,
+        ahead: int,
+        game: Tensor,
+        number: Tensor,
+    ) -> None:
+        """Say which steps are drawn: their games, and their numbers in these."""
+        self.dims, self.ahead = dims, ahead
+        self.oldest = maximum(dims[1] + 1 - window, 0)
+        self.game, self.number = game, number
 
     @property
     def tensors(self) -> dict[str, Tensor]:

@@ -20,16 +20,20 @@ def dqn(
     hidden: Sequence[Count] = (64, 64), learning_rate: ot.Tensor | NonNegative = 5e-4,
     discount: ot.Tensor | Probability = 0.99, decay: ot.Tensor | Probability = 0.99,
     exploration: ot.Tensor | Probability = 0.01, explored: ot.Tensor | Probability = 0.2,
-    double: bool = True, dueling: bool = False, lookahead: Count = 3,
+    double: bool = True, dueling: bool = False, lookahead: Count = 3, prioritised: bool = False,
+    power: ot.Tensor | NonNegative = 0.6, correction: ot.Tensor | Probability = 0.4,
     norm: ot.Tensor | Limit = 10.0, over: Over = (),
 ) -> rl.Training:  # fmt: skip
     """Deep Q-learning, ``double`` or not, ``dueling`` or not, from ``lookahead`` steps.
 
     Every update takes a ``batch`` of steps from the last ``window`` iterations, once ``start`` are
-    over. Random actions fall from all to ``exploration`` in the part ``explored`` of the run.
+    over; ``prioritised``, those whose last error was large are drawn more often, and count less, by
+    a ``correction`` that becomes whole in the run. Random actions fall from all to ``exploration``
+    in the part ``explored`` of the run.
     Source: Mnih et al. 2015, Human-level control through deep reinforcement learning; van Hasselt
     et al. 2016, Deep reinforcement learning with double Q-learning; Wang et al. 2016, Dueling
-    network architectures; the target network is an average, as in Lillicrap et al. 2016.
+    network architectures; Schaul et al. 2016, Prioritized experience replay; the target network is
+    an average, as in Lillicrap et al. 2016.
 
     Errors: ArgumentError for a lookahead of more steps than an iteration has.
 
@@ -41,13 +45,20 @@ def dqn(
     acts_by(env, rl.Discrete, "dqn")
     _check(lookahead, steps)
     (b, i, t), m = ot.dims("b i t"), ot.dim("m", size=updates)
-    each = rl.trainings(over, learning_rate, discount, decay, exploration, explored, norm)
-    values = rl.ActionValues(env, hidden, ot.carried(i, m, each=each), dueling=dueling)
+    each = rl.trainings(
+        over, learning_rate, discount, decay, exploration, explored, norm, power, correction
+    )
+    loops = ot.carried(i, m, each=each)
+    values = rl.ActionValues(env, hidden, loops, dueling=dueling)
     slow = values.map(lambda weight: optim.exponential_average(weight, decay))
     played, rate = explored_games(env, values.at(m=0), (b, i, t), each, exploration, explored)
 
     # The rows of one update, and what they led to.
-    replay = rl.Replay((b, i, t), batch, window=window, over=(*each, i, m), ahead=lookahead)
+    drawn = {"window": window, "ahead": lookahead}
+    priorities: rl.PrioritisedReplay | None = None
+    if prioritised:
+        priorities = rl.PrioritisedReplay((b, i, t), batch, updates=loops, power=power, **drawn)
+    replay = priorities or rl.Replay((b, i, t), batch, over=(*each, i, m), **drawn)
     earned, weight, following = rl.replayed_return(replay, played, lookahead, discount)
     after = slow(following)
     chosen = values(following) if double else after
@@ -55,7 +66,12 @@ def dqn(
 
     # loss = E[(G - Q(s, a))**2]
     value = taken(values(replay(played.observation)), replay(played.action))
-    loss = ((value - ot.stop_gradient(target)) ** 2).mean()
+    error = value - ot.stop_gradient(target)
+    loss = (error**2).mean()
+    if priorities is not None:
+        priorities.learn(error)
+        whole = correction + (1.0 - correction) * i / i.size
+        loss = (priorities.weights(whole) * error**2).mean()
     optimizer = optim.Clipped(optim.Adam(learning_rate), norm=norm)
     optim.Masked(optimizer, ot.index(i) >= start).minimize(loss, values.parameters)
     return trained(
