@@ -22,6 +22,13 @@ def replay() -> rl.Replay:
     return rl.Replay(games.dims, 3, window=2, over=games.dims[1], ahead=3)
 
 
+@cache
+def prioritised() -> rl.PrioritisedReplay:
+    dims = played().dims
+    loops = ot.carried(dims[1], ot.dim("update", size=2))
+    return rl.PrioritisedReplay(dims, 3, window=2, updates=loops)
+
+
 def remembering() -> rl.Remembering:
     return rl.Remembering(rl.CartPole(), 3, (3,))
 
@@ -52,6 +59,12 @@ OF_AGENTS: dict[str, Callable[[Any], object]] = {
     "Replay.over": lambda s: played().dims[1],
     "Replay.window": lambda s: 2,
     "Replay.__call__.x": lambda s: played().reward,
+    "PrioritisedReplay.dims": lambda s: played().dims,
+    "PrioritisedReplay.window": lambda s: 2,
+    "PrioritisedReplay.updates": lambda s: ot.carried(played().dims[1], ot.dims("m")),
+    "PrioritisedReplay.__call__.x": lambda s: played().reward,
+    "PrioritisedReplay.learn.error": lambda s: ot.zeros(3),
+    "PrioritisedReplay.weights.correction": lambda s: 0.5,
     "rl.averaged.dims": lambda s: s.t,
     "averaged.dims": lambda s: s.t,
     "exploring.action": lambda s: ot.constant(1),
@@ -74,6 +87,7 @@ AGENTS: dict[str, Callable[[Any], object]] = {
     "Moments": lambda s: rl.Moments(4, s.i),
     "Normalised": lambda s: rl.Normalised(rl.Actor(rl.CartPole(), (3,)), rl.Moments(4, s.i)),
     "Remembering": lambda s: remembering(),
+    "PrioritisedReplay": lambda s: prioritised(),
     "Replay": lambda s: replay(),
     "SquashedActor": lambda s: rl.SquashedActor(rl.Pendulum(), (3,)),
 }

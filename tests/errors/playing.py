@@ -31,6 +31,8 @@ WRAPPED: dict[str, Callable[[], rl.Env[rl.Actions]]] = {
     "ChannelsFirst": lambda: rl.ChannelsFirst(rl.Breakout()),
     "Gymnasium": lambda: outside(),
     "Lander": rl.Lander,
+    **{"InARow": rl.TicTacToe, "TicTacToe": rl.TicTacToe, "ConnectFour": rl.ConnectFour},
+    "Against": lambda: rl.Against(rl.TicTacToe()),
 }
 
 
@@ -55,6 +57,12 @@ OF_EVALUATION: dict[str, Callable[[Any], object]] = {
     "Wrapper.begun.first": lambda s: rl.CartPole().state,
     "TimeLimit.begun.first": lambda s: rl.CartPole().state,
     "FrameStack.begun.first": lambda s: rl.CartPole().state,
+    "Against.begun.first": lambda s: rl.TicTacToe().state,
+    "Against.env": lambda s: rl.TicTacToe(),
+    "Against.any_move.observation": lambda s: ot.zeros(18),
+    **{f"{name}.legal.observation": lambda s: ot.zeros(18) for name in ("InARow", "TicTacToe")},
+    "ConnectFour.legal.observation": lambda s: ot.zeros(84),
+    "rl.only_legal.legal": lambda s: s.x > 0,
     "Sticky.begun.first": lambda s: rl.Catch().state,
     "Wrapper.restart.following": lambda s: rl.CartPole().state,
     "Gymnasium.restart.following": lambda s: outside().state,

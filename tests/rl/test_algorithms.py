@@ -22,7 +22,7 @@ TINY: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
     "evolution": ({"pairs": 2}, {"I": 2, "T": 12}),
     "impala": ({"lag": 1}, {"B": 2, "I": 3, "T": 4}),
     "ppo": ({"minibatches": 2}, {"B": 2, "I": 2, "T": 4, "E": 2}),
-    "qr_dqn": ({**OFF_POLICY, "quantiles": 3}, {"B": 2, "I": 3, "T": 3}),
+    "qr_dqn": ({**OFF_POLICY, "quantiles": 3, "steps": 3}, {"B": 2, "I": 3, "T": 3}),
     "recurrent_ppo": (
         {"games": 4, "minibatches": 2, "memory": 3}, {"B": 4, "I": 2, "T": 4, "E": 2},
     ),

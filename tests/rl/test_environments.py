@@ -27,6 +27,8 @@ ENVIRONMENTS: dict[str, Callable[[], rl.Env[rl.Actions]]] = {
         "channels first": lambda: rl.ChannelsFirst(rl.Breakout()),
         "lander": rl.Lander,
         "bandit": lambda: rl.Bandit([1.0, 2.0]),
+        "connect four": rl.ConnectFour,
+        "against": lambda: rl.Against(rl.TicTacToe()),
     },
 }
 

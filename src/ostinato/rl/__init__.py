@@ -23,10 +23,11 @@ from ostinato.rl.algorithms.reinforce import reinforce
 from ostinato.rl.algorithms.sac import sac
 from ostinato.rl.algorithms.td3 import td3
 from ostinato.rl.distributions.continuous import Beta, Normal, SquashedNormal
-from ostinato.rl.distributions.discrete import Bernoulli, Categorical, MultiDiscrete
+from ostinato.rl.distributions.discrete import Bernoulli, Categorical, MultiDiscrete, only_legal
 from ostinato.rl.distributions.distribution import Distribution, Sample, log_prob
 from ostinato.rl.drawing.film import frames, write_gif
 from ostinato.rl.environments.acrobot import Acrobot
+from ostinato.rl.environments.against import Against
 from ostinato.rl.environments.asterix import Asterix
 from ostinato.rl.environments.breakout import Breakout
 from ostinato.rl.environments.cartpole import CartPole
@@ -35,6 +36,7 @@ from ostinato.rl.environments.catch import Catch
 from ostinato.rl.environments.environment import Actions, Box, Discrete, Env
 from ostinato.rl.environments.freeway import Freeway
 from ostinato.rl.environments.grid_worlds import CliffWalking, FrozenLake, Taxi
+from ostinato.rl.environments.in_a_row import ConnectFour, InARow, TicTacToe
 from ostinato.rl.environments.lander import Lander
 from ostinato.rl.environments.mountain_car import MountainCar, MountainCarContinuous
 from ostinato.rl.environments.partially_observed import PartiallyObserved
@@ -73,6 +75,7 @@ __all__ = [
     "ActionValues",
     "Actions",
     "Actor",
+    "Against",
     "Asterix",
     "Bandit",
     "Bernoulli",
@@ -84,6 +87,7 @@ __all__ = [
     "Categorical",
     "ChannelsFirst",
     "CliffWalking",
+    "ConnectFour",
     "Critic",
     "DeterministicActor",
     "Discrete",
@@ -96,6 +100,7 @@ __all__ = [
     "Gymnasium",
     "PartiallyObserved",
     "Greedy",
+    "InARow",
     "Lander",
     "MemoryChain",
     "Moments",
@@ -117,6 +122,7 @@ __all__ = [
     "Sticky",
     "Tabular",
     "Taxi",
+    "TicTacToe",
     "TimeLimit",
     "Training",
     "Transitions",
@@ -143,6 +149,7 @@ __all__ = [
     "minibatch",
     "n_step_return",
     "observed",
+    "only_legal",
     "ppo",
     "qr_dqn",
     "recorded",

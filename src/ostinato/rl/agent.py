@@ -17,10 +17,12 @@ from ostinato.nn import init
 from ostinato.nn.cells import GRUCell, LSTMCell
 from ostinato.nn.layers import MLP
 from ostinato.nn.module import Module, parameter
+from ostinato.pdg.errors import ArgumentError
+from ostinato.provenance.place import place
 from ostinato.rl.distributions.continuous import Normal, SquashedNormal
-from ostinato.rl.distributions.discrete import Categorical
+from ostinato.rl.distributions.discrete import Categorical, only_legal
 from ostinato.rl.distributions.distribution import Distribution
-from ostinato.rl.environments.environment import Actions, Box, Discrete, Env
+from ostinato.rl.environments.environment import Actions, Box, Discrete, Env, LimitsActions
 from ostinato.rl.rollout import Rollout, finished, observed
 
 LOWEST, HIGHEST = -5.0, 2.0  # the logarithm of a deviation that is learnt where it is needed
@@ -31,7 +33,10 @@ class Actor(Module):
 
     It is `Categorical` over numbered actions, and `Normal` over real ones, with a standard
     deviation that is learnt and the same everywhere, 1 at first. It begins near uniform, or with
-    means near 0. It reads ``inputs`` numbers (default: as many as an observation has).
+    means near 0. It reads ``inputs`` numbers (default: as many as an observation has). Where the
+    environment has ``legal`` actions it takes no others.
+
+    Errors: ArgumentError for legal actions and other ``inputs``, which do not show them.
 
     Shapes: observation (..., n) -> a distribution over (...).
 
@@ -55,6 +60,10 @@ class Actor(Module):
         name: str = "actor",
     ) -> None:
         actions = env.actions
+        self._legal = env.legal if isinstance(env, LimitsActions) else None
+        if self._legal is not None and inputs is not None:
+            fact = "an actor of legal actions that does not see what the environment shows"
+            raise ArgumentError(fact, "Let it read observations: leave out `inputs`.", place())
         self.log_std: Tensor | None = None
         if isinstance(actions, Discrete):
             outputs = actions.count
@@ -73,7 +82,10 @@ class Actor(Module):
 
     def __call__(self, observation: Tensor) -> Distribution:
         found = self.body(observation)
-        return Categorical(found) if self.log_std is None else Normal(found, self.log_std)
+        if self.log_std is not None:
+            return Normal(found, self.log_std)
+        legal = self._legal
+        return Categorical(found if legal is None else only_legal(found, legal(observation)))
 
 
 class Critic(Module):

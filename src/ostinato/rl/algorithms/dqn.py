@@ -18,9 +18,10 @@ def dqn(
     env: rl.Env[rl.Discrete], *, games: Count = 1, steps: Count = 8, iterations: Count = 12500,
     updates: Count = 1, batch: Count = 128, window: Count = 1250, start: Natural = 125,
     hidden: Sequence[Count] = (64, 64), learning_rate: ot.Tensor | NonNegative = 5e-4,
-    discount: ot.Tensor | Probability = 0.99, decay: ot.Tensor | Probability = 0.99,
-    exploration: ot.Tensor | Probability = 0.01, explored: ot.Tensor | Probability = 0.2,
-    double: bool = True, dueling: bool = False, lookahead: Count = 3, prioritised: bool = False,
+    anneal: bool = False, discount: ot.Tensor | Probability = 0.99,
+    decay: ot.Tensor | Probability = 0.99, exploration: ot.Tensor | Probability = 0.01,
+    explored: ot.Tensor | Probability = 0.2, double: bool = True, dueling: bool = False,
+    lookahead: Count = 3, prioritised: bool = False,
     power: ot.Tensor | NonNegative = 0.6, correction: ot.Tensor | Probability = 0.4,
     norm: ot.Tensor | Limit = 10.0, over: Over = (),
 ) -> rl.Training:  # fmt: skip
@@ -43,7 +44,7 @@ def dqn(
     (100,)
     """
     acts_by(env, rl.Discrete, "dqn")
-    _check(lookahead, steps)
+    can_look(lookahead, steps, "dqn")
     (b, i, t), m = ot.dims("b i t"), ot.dim("m", size=updates)
     each = rl.trainings(
         over, learning_rate, discount, decay, exploration, explored, norm, power, correction
@@ -72,7 +73,8 @@ def dqn(
         priorities.learn(error)
         whole = correction + (1.0 - correction) * i / i.size
         loss = (priorities.weights(whole) * error**2).mean()
-    optimizer = optim.Clipped(optim.Adam(learning_rate), norm=norm)
+    pace = learning_rate * (1.0 - i / i.size) if anneal else learning_rate
+    optimizer = optim.Clipped(optim.Adam(pace), norm=norm)
     optim.Masked(optimizer, ot.index(i) >= start).minimize(loss, values.parameters)
     return trained(
         played, rl.Greedy(values), {"loss": loss.at(m=-1), "exploration": rate}, each=each,
@@ -97,9 +99,13 @@ def explored_games(
     return rl.rollout(env, act, dims, each=each), rate
 
 
-def _check(lookahead: int, steps: int) -> None:
+def can_look(lookahead: int, steps: int, algorithm: str) -> None:
+    """Refuse returns of more steps than an iteration has.
+
+    Errors: ArgumentError.
+    """
     if lookahead > steps:
-        fact = f"`dqn` looks ahead {lookahead} steps, and an iteration has {steps}"
+        fact = f"`{algorithm}` looks ahead {lookahead} steps, and an iteration has {steps}"
         raise ArgumentError(fact, f"Give steps={lookahead}, or more.", place())
 
 

@@ -9,6 +9,7 @@ from ostinato import optim, rl
 from ostinato.language.kinds import Count, Limit, Natural, NonNegative, Positive, Probability
 from ostinato.language.recurrent import Over
 from ostinato.rl.agent import trained
+from ostinato.rl.environments.environment import plays_alone
 
 
 def impala(
@@ -31,6 +32,7 @@ def impala(
     >>> training.train(seed=1)["episode_return"].shape
     (100,)
     """
+    plays_alone(env, "impala")
     b, i, t = ot.dims("b i t")
     each = rl.trainings(over, learning_rate, discount, most, entropy, value_weight, norm)
     updates = ot.carried(i, each=each)

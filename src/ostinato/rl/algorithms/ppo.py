@@ -9,7 +9,10 @@ from ostinato import optim, rl
 from ostinato.language.carry import Carried
 from ostinato.language.kinds import Count, Limit, NonNegative, Positive, Probability
 from ostinato.language.recurrent import Over
+from ostinato.pdg.errors import ArgumentError
+from ostinato.provenance.place import place
 from ostinato.rl.agent import trained
+from ostinato.rl.environments.environment import LimitsActions, takes_turns
 
 Number = ot.Tensor | float
 
@@ -29,7 +32,11 @@ def ppo(
     """Clipped policy gradients: ``epochs`` of shuffled ``minibatches`` of every iteration's steps.
 
     Where an episode is cut, and at the last step, the critic says what would have followed. Once a
-    minibatch has diverged by more than ``kl_limit`` nats an iteration makes no more updates.
+    minibatch has diverged by more than ``kl_limit`` nats an iteration makes no more updates. Where
+    two players take turns both are the policy that learns, and what a later step is worth to one of
+    them is its negative to the other.
+
+    Errors: ArgumentError for scaled observations of an environment whose legal actions they show.
     Source: Schulman et al. 2017, Proximal policy optimization algorithms; Huang et al. 2022, The 37
     implementation details of proximal policy optimization.
 
@@ -38,6 +45,10 @@ def ppo(
     >>> training.train(seed=1)["episode_return"].shape
     (50,)
     """
+    if normalise_observation and isinstance(env, LimitsActions):
+        fact = "scaled observations do not show which actions are legal"
+        raise ArgumentError(fact, "Leave out `normalise_observation`.", place())
+    discount = -discount if takes_turns(env) else discount
     (b, i, e, t), m = ot.dims("b i e t"), ot.dim("m", size=minibatches)
     settings = learning_rate, discount, trace, clip, entropy, value_weight, norm, kl_limit
     each = rl.trainings(over, *settings)

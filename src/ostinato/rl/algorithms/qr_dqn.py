@@ -9,7 +9,7 @@ from ostinato import nn, optim, rl
 from ostinato.language.kinds import Count, Limit, Natural, NonNegative, Probability
 from ostinato.language.recurrent import Over
 from ostinato.rl.agent import trained
-from ostinato.rl.algorithms.dqn import explored_games
+from ostinato.rl.algorithms.dqn import can_look, explored_games
 from ostinato.rl.environments.environment import acts_by
 
 
@@ -45,11 +45,12 @@ def qr_dqn(
     env: rl.Env[rl.Discrete], *, games: Count = 1, steps: Count = 8, iterations: Count = 12500,
     updates: Count = 1, batch: Count = 128, window: Count = 1250, start: Natural = 125,
     quantiles: Count = 16, hidden: Sequence[Count] = (64, 64),
-    learning_rate: ot.Tensor | NonNegative = 5e-4, discount: ot.Tensor | Probability = 0.99,
-    decay: ot.Tensor | Probability = 0.99, exploration: ot.Tensor | Probability = 0.01,
-    explored: ot.Tensor | Probability = 0.2, norm: ot.Tensor | Limit = 10.0, over: Over = (),
+    learning_rate: ot.Tensor | NonNegative = 5e-4, anneal: bool = False,
+    discount: ot.Tensor | Probability = 0.99, decay: ot.Tensor | Probability = 0.99,
+    exploration: ot.Tensor | Probability = 0.01, explored: ot.Tensor | Probability = 0.2,
+    lookahead: Count = 3, norm: ot.Tensor | Limit = 10.0, over: Over = (),
 ) -> rl.Training:  # fmt: skip
-    """Q-learning of ``quantiles`` of the return; the rest is as in `dqn`.
+    """Q-learning of ``quantiles`` of the return; the rest is as in `dqn`, with its errors.
 
     Source: Dabney et al. 2018, Distributional reinforcement learning with quantile regression.
 
@@ -59,6 +60,7 @@ def qr_dqn(
     (100,)
     """
     acts_by(env, rl.Discrete, "qr_dqn")
+    can_look(lookahead, steps, "qr_dqn")
     (b, i, t), m = ot.dims("b i t"), ot.dim("m", size=updates)
     each = rl.trainings(over, learning_rate, discount, decay, exploration, explored, norm)
     network = Quantiles(env, quantiles, hidden, ot.carried(i, m, each=each))
@@ -67,14 +69,15 @@ def qr_dqn(
     played, rate = explored_games(env, acting, (b, i, t), each, exploration, explored)
 
     # The rows of one update, and the quantiles of what they led to.
-    replay = rl.Replay((b, i, t), batch, window=window, over=(*each, i, m))
-    earned, weight, following = rl.replayed_return(replay, played, 1, discount)
+    replay = rl.Replay((b, i, t), batch, window=window, over=(*each, i, m), ahead=lookahead)
+    earned, weight, following = rl.replayed_return(replay, played, lookahead, discount)
     chosen = Means(network)(following).argmax(-1)
     target = earned[..., None] + weight[..., None] * taken(slow(following), chosen)
 
     found = taken(network(replay(played.observation)), replay(played.action))
     loss = quantile_loss(ot.stop_gradient(target), found, quantiles)
-    optimizer = optim.Clipped(optim.Adam(learning_rate), norm=norm)
+    pace = learning_rate * (1.0 - i / i.size) if anneal else learning_rate
+    optimizer = optim.Clipped(optim.Adam(pace), norm=norm)
     optim.Masked(optimizer, ot.index(i) >= start).minimize(loss, network.parameters)
     return trained(
         played, rl.Greedy(Means(network)), {"loss": loss.at(m=-1), "exploration": rate}, each=each,

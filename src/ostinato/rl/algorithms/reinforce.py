@@ -8,6 +8,7 @@ import ostinato as ot
 from ostinato import optim, rl
 from ostinato.language.kinds import Count, NonNegative, Probability
 from ostinato.language.recurrent import Over
+from ostinato.rl.environments.environment import plays_alone
 
 
 def reinforce(
@@ -28,6 +29,7 @@ def reinforce(
     >>> training.train(seed=1)["episode_return"].shape
     (5,)
     """
+    plays_alone(env, "reinforce")
     b, i, t = ot.dims("b i t")
     updates = ot.carried(i, each=(each := rl.trainings(over, learning_rate, discount, entropy)))
     actor, critic = rl.Actor(env, hidden, updates), rl.Critic(env, hidden, updates)

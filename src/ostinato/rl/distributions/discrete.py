@@ -27,6 +27,20 @@ from ostinato.pdg.naming import called
 from ostinato.provenance.place import place
 from ostinato.rl.distributions.distribution import Distribution, Sample
 
+NEVER = -1e9  # the logit of an action that is not legal: its probability is 0
+
+
+def only_legal(logits: Tensor, legal: Tensor) -> Tensor:
+    """Return logits with which no action is drawn that is not legal.
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> logits = rl.only_legal(ot.constant([5.0, 1.0]), ot.constant([False, True]))
+    >>> float(ot.Program(p=ot.exp(rl.Categorical(logits).log_prob(1))).interpret()["p"])
+    1.0
+    """
+    return where(legal, logits, NEVER)
+
 
 def _with_axis(logits: Tensor) -> Tensor:
     if not logits.ndim:

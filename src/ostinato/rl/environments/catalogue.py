@@ -9,6 +9,7 @@ from ostinato.language.kinds import Text
 from ostinato.pdg.errors import ArgumentError, guess
 from ostinato.provenance.place import place
 from ostinato.rl.environments.acrobot import Acrobot
+from ostinato.rl.environments.against import Against
 from ostinato.rl.environments.asterix import Asterix
 from ostinato.rl.environments.breakout import Breakout
 from ostinato.rl.environments.cartpole import CartPole
@@ -16,6 +17,7 @@ from ostinato.rl.environments.catch import Catch
 from ostinato.rl.environments.environment import Actions, Discrete, Env
 from ostinato.rl.environments.freeway import Freeway
 from ostinato.rl.environments.grid_worlds import CliffWalking, FrozenLake, Taxi
+from ostinato.rl.environments.in_a_row import ConnectFour, TicTacToe
 from ostinato.rl.environments.lander import Lander
 from ostinato.rl.environments.mountain_car import MountainCar, MountainCarContinuous
 from ostinato.rl.environments.partially_observed import PartiallyObserved
@@ -35,12 +37,15 @@ def _sticky(game: Callable[[], Env[Discrete]]) -> Env[Discrete]:
 
 MAKERS: Mapping[str, Callable[[], Env[Actions]]] = {
     "Acrobot-v1": Acrobot,
+    "AgainstRandom/ConnectFour": lambda: Against(ConnectFour()),
+    "AgainstRandom/TicTacToe": lambda: Against(TicTacToe()),
     "MaskedCartPole": lambda: PartiallyObserved(CartPole(), (0, 2)),
     "MemoryChain": MemoryChain,
     **{f"MinAtar/{game.__name__}-v1": partial(_sticky, game) for game in _MINATAR},
     "CartPole-v1": CartPole,
     "Catch": Catch,
     "CliffWalking-v1": CliffWalking,
+    "ConnectFour": ConnectFour,
     "FrozenLake-v1": FrozenLake,
     "FrozenLake8x8-v1": partial(FrozenLake, 8),
     "Lander": Lander,
@@ -48,6 +53,7 @@ MAKERS: Mapping[str, Callable[[], Env[Actions]]] = {
     "MountainCarContinuous-v0": MountainCarContinuous,
     "Pendulum-v1": Pendulum,
     "Taxi-v3": Taxi,
+    "TicTacToe": TicTacToe,
 }
 
 

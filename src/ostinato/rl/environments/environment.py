@@ -79,6 +79,7 @@ def acts_by(env: Env[Actions], kind: type[Actions], algorithm: str) -> None:
 
     Errors: ArgumentError.
     """
+    plays_alone(env, algorithm)
     if isinstance(env.actions, kind):
         return
     numbered = "numbered actions, such as rl.CartPole()"
@@ -86,6 +87,33 @@ def acts_by(env: Env[Actions], kind: type[Actions], algorithm: str) -> None:
     wanted, found = (numbered, real) if kind is Discrete else (real, numbered)
     fact = f"`{algorithm}` gets an environment of {found.split(',')[0]}"
     raise ArgumentError(fact, f"Give one of {wanted}.", place())
+
+
+@runtime_checkable
+class LimitsActions(Protocol):
+    """An environment in which not all actions may be taken everywhere."""
+
+    def legal(self, observation: Tensor) -> Tensor:
+        """Return which numbered actions may be taken, by what is seen as a vector of numbers."""
+        ...
+
+
+def takes_turns(env: Env[Actions]) -> bool:
+    """Return whether two players step an environment in turn.
+
+    Each step rewards who makes it, who sees the next state as the other one does.
+    """
+    return bool(getattr(env, "takes_turns", False))
+
+
+def plays_alone(env: Env[Actions], algorithm: str) -> None:
+    """Refuse an environment that two players step in turn.
+
+    Errors: ArgumentError.
+    """
+    if takes_turns(env):
+        fact = f"`{algorithm}` gets a game of two players in turn"
+        raise ArgumentError(fact, "Give rl.Against(game), or train both with rl.ppo.", place())
 
 
 @runtime_checkable

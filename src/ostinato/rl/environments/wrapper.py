@@ -11,7 +11,7 @@ from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.errors import ArgumentError
 from ostinato.provenance.place import place
-from ostinato.rl.environments.environment import A_co, Env, at_each, restarted
+from ostinato.rl.environments.environment import A_co, Env, at_each, restarted, takes_turns
 
 
 class Wrapper(Generic[A_co]):
@@ -23,6 +23,7 @@ class Wrapper(Generic[A_co]):
     def __init__(self, env: Env[A_co]) -> None:
         self.env, self.actions = env, env.actions
         self.observation_shape = env.observation_shape
+        self.takes_turns = takes_turns(env)
 
     @property
     def state(self) -> Record:
