@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import ostinato as ot
@@ -78,3 +79,12 @@ def test_an_order_that_no_nest_of_loops_has() -> None:
     text = refusal(CycleError, program.compile)
     assert text.startswith(f"{where}: no order of ") and "`x`" in text
     assert text.endswith("or split the cases so that no point needs itself.")
+
+
+def test_a_function_of_all_steps_that_its_own_steps_need() -> None:
+    t, b = ot.dims("t b")
+    x = ot.recurrent("x", over=(t, b))
+    x[0, b] = 1.0
+    x[t + 1, b] = 0.5 * x + ot.host(np.tanh, x[t, :].mean(), over=t)
+    text = refusal(CycleError, ot.Program(x=x, mean=x[t, :].mean()).compile)
+    assert "`x` at t = 1, b = 0" in text and "which needs `mean` at t = 1" in text

@@ -296,8 +296,8 @@ def test_a_layout_in_which_tensors_meet_is_refused(shift: int) -> None:
     run = compiled(program, threads=1)
     place = run.executable.layout
 
-    def wrong(extents: Mapping[str, int]) -> Layout:
-        found = place(extents)
+    def wrong(extents: Mapping[str, int], records: int | None = None) -> Layout:
+        found = place(extents, records)
         moved = {n: at - shift if at else shift for n, at in found.offsets.items()}
         return cast(Layout, replace(cast(Any, found), offsets=moved))
 

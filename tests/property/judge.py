@@ -341,7 +341,7 @@ def exact(bench: Bench) -> None:
 
 @check
 def streamed(bench: Bench) -> None:
-    """A stream gives the records of the call."""
+    """A stream gives the records of the call, however few of them have room."""
     artifact = bench.compiled.executable.artifact
     over = sorted({dims[0] for dims in artifact.domains.values() if dims})
     if not over:
@@ -351,7 +351,8 @@ def streamed(bench: Bench) -> None:
     visible = set(bench.program.outputs)
     domains = artifact.domains.items()
     names = [n for n, dims in domains if dims[:1] == (over[0],) and n in visible]
-    with bench.compiled.stream(over[0], seed=bench.trial.seed, **given) as records:
+    keep = (0, 1, 2, "all")[bench.trial.seed % 4]
+    with bench.compiled.stream(over[0], keep=keep, seed=bench.trial.seed, **given) as records:
         for k, record in enumerate(records):
             for name in names:
                 if np.asarray(getattr(record, name)).tobytes() != whole[name][k].tobytes():

@@ -41,11 +41,11 @@ from ostinato.runtime.build.compiling import Team
 from ostinato.runtime.build.piecewise import Making
 from ostinato.runtime.cache import programs
 from ostinato.runtime.run.cores import available_cores
-from ostinato.runtime.run.executor import Bound, Executable
+from ostinato.runtime.run.executor import Bound, Executable, is_live
 from ostinato.runtime.run.explanation import Drawn, Explanation
 from ostinato.runtime.run.paused_stream import PausedStream
 from ostinato.runtime.run.state import Identity, State, arguments_digest
-from ostinato.runtime.run.stream import Stream, is_live
+from ostinato.runtime.run.stream import Stream
 
 if TYPE_CHECKING:
     from ostinato.codegen.target import Target
@@ -105,9 +105,14 @@ class Compiled:
         check_finite: object = False,
         every: object = 0,
         resume: object = None,
+        keep: object = 0,
         **arguments: object,
     ) -> Stream:
         """Run and yield one record per step of the outermost dim, while it runs.
+
+        Finished records wait to be read: at most ``keep`` of them, by default as many as 32 MiB
+        hold. While so many wait, so does the loop. With ``keep="all"`` it never waits, and memory
+        grows with the number of steps.
 
         With ``every`` the stream has a ``state`` after each record. The loop waits after so many
         steps until their records are read, and the state there costs a copy; one in between is
@@ -139,12 +144,17 @@ class Compiled:
         lengths = self._beside.lengths
         steps, given = _pauses(every, resume, where)
         executable = self._at(bound)
+        how = bool(check_finite), lengths
+        records = executable.records(bound.extents, dim, _kept(keep, where))
         if not steps and given is None:
-            return _announced(Stream(executable, dim, bound, bool(check_finite), lengths))
+            if records is None:
+                return _announced(Stream(executable, dim, bound, *how))
+            nothing = Identity(dim, "", "", bound.seed).state({}, 0)
+            return PausedStream(executable, bound, nothing, 0, *how, records)
         try:
             identity = self._identity(dim, bound, is_left=steps == 1 and given is None)
             state = identity.state({}, 0) if given is None else identity.accepted(given)
-            return PausedStream(executable, bound, state, steps, bool(check_finite), lengths)
+            return PausedStream(executable, bound, state, steps, *how, records)
         except (ArgumentError, CheckpointError) as error:
             raise error.at(where) from None
 
@@ -274,6 +284,16 @@ def _pauses(every: object, resume: object, where: str) -> tuple[int, State | Non
         remedy = "Pass the `state` of a stream, or what `ot.load` returns."
         raise ArgumentError(f"`resume` is {shown(resume)}", remedy, where)
     return int(every), resume
+
+
+def _kept(keep: object, where: str) -> int | None:
+    """How many records may wait to be read: 0 for a usual number, None for all."""
+    if isinstance(keep, str) and keep == "all":
+        return None
+    if is_integer(keep) and keep >= 0:
+        return int(keep)
+    remedy = 'Pass a number of records, or "all".'
+    raise ArgumentError(f"`keep` is {shown(keep)}", remedy, where)
 
 
 def _announced(stream: Stream) -> Stream:

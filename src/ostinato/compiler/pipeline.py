@@ -110,9 +110,10 @@ def assemble(
 ) -> Artifact:
     """Run the stages after rewriting, which took ``rewrite_s``."""
     from ostinato.codegen.cost.estimate import predicted
+    from ostinato.codegen.emit.carried_tensors import windows
     from ostinato.codegen.emit.driver import WORDS
     from ostinato.codegen.emit.interface import interface
-    from ostinato.codegen.planning.arena import layout
+    from ostinato.codegen.planning.arena import Streamed, layout
     from ostinato.compiler.kernel_records import Records, shares
     from ostinato.provenance.operations import operations
 
@@ -125,6 +126,7 @@ def assemble(
     source, texts, units = _emitted(plan, options, making)
     serving = shares(optimized.pdg, system, operations(pdg), CostModel(profile))
     _show(optimized, source)
+    most = options.memory_limit * options.spill
     times = {
         "rewrite_s": rewrite_s,
         "schedule_s": planned - rewritten,
@@ -134,7 +136,8 @@ def assemble(
         source=source,
         units=units,
         interface=in_types_of(pdg, interface(plan)),
-        place=partial(layout, plan, most_in_memory=options.memory_limit * options.spill),
+        place=partial(layout, plan, most_in_memory=most),
+        place_stream=Streamed(plan, windows(plan), options.memory_limit, most),
         price=partial(predicted, plan, profile),
         records=Records(plan, profile, serving),
         profiled=partial(_profiled, plan),

@@ -33,7 +33,7 @@ def carried(plan: Plan, shapes: Shapes) -> tuple[Carried, ...]:
     assert loop is not None, "a program without a published loop carries nothing"
     inside = frozenset(calls(loop.body))
     after = frozenset(calls(plan.driver[plan.driver.index(loop) + 1 :]))
-    found = _Reads(plan, loop.span.dim, inside)
+    found = Reads(plan, loop.span.dim, inside)
     written = {name for k in inside for name in plan.accesses[k].writes}
     back: dict[str, int | None] = {}
     for owner in sorted(written):
@@ -60,7 +60,7 @@ def _as_written(c: Carried, shapes: Shapes) -> Carried:
     return replace(c, shape=(*c.shape[:lead], *written), axes=(*c.axes[:lead], *axes))
 
 
-def _names(found: _Reads, owners: Sequence[str]) -> dict[str, str]:
+def _names(found: Reads, owners: Sequence[str]) -> dict[str, str]:
     """Different names for memories; first of those that have one of the user."""
     out: dict[str, str] = {}
     for owner in sorted(owners, key=lambda x: (not found.own(x), x)):
@@ -68,7 +68,33 @@ def _names(found: _Reads, owners: Sequence[str]) -> dict[str, str]:
     return out
 
 
-class _Reads:
+def windows(plan: Plan) -> dict[str, int]:
+    """The tensors of which a stream needs its last steps only, and how far reads look back.
+
+    All that reads and writes them is in the published loop, which writes a step of them in turn,
+    and a step is one stretch of memory.
+    """
+    loop = published_loop(plan)
+    if loop is None or loop.reverse or loop.span.lo != expr(0):
+        return {}
+    inside = frozenset(calls(loop.body))
+    outside = {n for k, x in enumerate(plan.accesses) if k not in inside for n in x.all}
+    written = {name for k in inside for name in plan.accesses[k].writes} - outside
+    found, out = Reads(plan, loop.span.dim, inside), dict[str, int]()
+    for owner in sorted(written & plan.statements.keys()):
+        back = found.back(owner)
+        if back is not None and is_by_step(plan.storage[owner], loop.span.dim):
+            out[owner] = back
+    return out
+
+
+def is_by_step(s: Storage, dim: Dim) -> bool:
+    """Whether all points of a dim are kept, one after the other."""
+    first = next((slot for slot in s.slots if slot.kind != "one"), None)
+    return s.place == "global" and first is not None and (first.dim, first.kind) == (dim, "full")
+
+
+class Reads:
     """How far the reads of a loop look back along its dim."""
 
     def __init__(self, plan: Plan, dim: Dim, inside: frozenset[int]) -> None:

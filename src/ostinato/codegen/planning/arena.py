@@ -5,10 +5,13 @@ Greedy best fit by size times lifetime, in a few orders; where these leave gaps,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ostinato.codegen.loops.expression import ITEM_BYTES
+from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.liveness import Life
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.planning.skyline import SCORES, stacked
@@ -19,6 +22,15 @@ MAPPED = 1 << 16  # bytes: a file is mapped from a multiple on, whatever the pag
 APART = 5  # lines behind a tensor of a page or more: the next would start at the same place
 
 
+class Window(NamedTuple):
+    """The steps of a tensor that have room at a time, the bytes of one, how far reads look back."""
+
+    tensor: str
+    steps: int
+    step_bytes: int
+    back: int
+
+
 @dataclass(frozen=True)
 class Layout:
     """Where every tensor starts, in bytes from the arena's start.
@@ -26,7 +38,7 @@ class Layout:
     Offsets of worker-local tensors are those of worker 0; worker ``k`` adds ``k * local_stride``.
     ``lower_bound_bytes`` is what is in use at once in the fullest phase. ``blocks`` are what shares
     the arena: name, offset, bytes, first and last phase of use. What lies behind ``memory_bytes``
-    is in a file.
+    is in a file. Of tensors with ``windows`` so many steps have room at a time: see `Streamed`.
     """
 
     offsets: dict[str, int]
@@ -35,6 +47,7 @@ class Layout:
     lower_bound_bytes: int
     blocks: tuple[tuple[str, int, int, int, int], ...] = ()
     memory_bytes: int = 0
+    windows: tuple[Window, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +65,21 @@ class _Block:
         return self.life.last
 
 
-def layout(plan: Plan, extents: Mapping[str, int], workers: int, most_in_memory: int = 0) -> Layout:
+def layout(
+    plan: Plan,
+    extents: Mapping[str, int],
+    workers: int,
+    most_in_memory: int = 0,
+    windows: Sequence[Window] = (),
+) -> Layout:
     """Place every tensor of a plan.
 
     With ``most_in_memory`` histories that do not fit into so many bytes lie in a file: their part
     of the arena follows that of all others, from the beginning of a page on.
     """
+    line = plan.target.line_bytes
     sizes = sizes_bytes(plan, extents)
+    sizes |= {w.tensor: _lines(w.steps * w.step_bytes, line) for w in windows}
     local, stride = _local(plan, sizes)
     blocks = [_Block(n, _apart(sizes[n], plan.target), life) for n, life in plan.lives.items()]
     everywhere = Life(0, max((b.life.last for b in blocks), default=0))
@@ -75,7 +96,51 @@ def layout(plan: Plan, extents: Mapping[str, int], workers: int, most_in_memory:
     )
     base = offsets.pop("", 0)
     offsets |= {n: base + at for n, at in local.items()}
-    return Layout(offsets, stride, total, bound, shown, in_memory)
+    return Layout(offsets, stride, total, bound, shown, in_memory, tuple(windows))
+
+
+LEAST = 4  # records: with fewer a stream would mostly wait
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """Places every tensor of a plan for a stream of which some records may wait to be read.
+
+    Of the tensors that look ``backs`` no further there is room for these steps only. With a
+    ``limit`` a usual number of records is one that fits. ``most_in_memory`` is that of `layout`.
+    """
+
+    plan: Plan
+    backs: Mapping[str, int]
+    limit: int
+    most_in_memory: int
+
+    def __call__(
+        self, extents: Mapping[str, int], workers: int, records: int, usual_bytes: int
+    ) -> Layout:
+        """A layout for so many records, or if 0 for as many as some bytes hold."""
+        whole = [_whole(self.plan.storage[name], k, extents) for name, k in self.backs.items()]
+
+        def placed(count: int) -> Layout:
+            found = [w._replace(steps=count + w.back) for w in whole if count + w.back < w.steps]
+            return layout(self.plan, extents, workers, self.most_in_memory, found)
+
+        step_bytes = sum(w.step_bytes for w in whole)
+        longest = max((w.steps for w in whole), default=0)
+        count = records or min(longest, max(LEAST, usual_bytes // max(1, step_bytes)))
+        made = placed(count)
+        if not records and step_bytes and made.memory_bytes > self.limit > 0:
+            made = placed(max(LEAST, count - -(-(made.memory_bytes - self.limit) // step_bytes)))
+        return made
+
+
+def _whole(s: Storage, back: int, extents: Mapping[str, int]) -> Window:
+    """The window of a tensor that has room for all steps."""
+    point: dict[Dim | Extent, int] = {Extent(name): steps for name, steps in extents.items()}
+    shape = [max(0, evaluate(size, point)) for size in s.shape]
+    steps = next(n for n, slot in zip(shape, s.slots, strict=False) if slot.kind != "one")
+    step_bytes = math.prod(shape) // max(1, steps) * ITEM_BYTES[s.dtype]
+    return Window(s.tensor, steps, step_bytes, back)
 
 
 def _in_two(
@@ -125,8 +190,13 @@ def sizes_bytes(plan: Plan, extents: Mapping[str, int]) -> dict[str, int]:
             if size not in known:
                 known[size] = max(0, evaluate(size, point))
             count *= known[size]
-        out[name] = -(-count * ITEM_BYTES[s.dtype] // line) * line
+        out[name] = _lines(count * ITEM_BYTES[s.dtype], line)
     return out
+
+
+def _lines(size: int, line: int) -> int:
+    """Bytes rounded up to whole cache lines."""
+    return -(-size // line) * line
 
 
 def largest(plan: Plan, extents: Mapping[str, int], workers: int) -> tuple[str, int]:

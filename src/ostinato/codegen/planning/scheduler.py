@@ -132,7 +132,7 @@ class _Search:
             apart = split_cases(statements, cases)
             tried.apart |= cases.keys() | (apart.keys() - statements.keys())
             return made("cases apart", needed(apart, outputs))
-        names = found.names - outputs - tried.restricted
+        names = (found.names & statements.keys()) - outputs - tried.restricted
         tried.restricted |= found.names
         fewer = computed_where_read(statements, names, outputs, spans) if names else statements
         if fewer == statements:

@@ -97,7 +97,7 @@ def _read(place: Path, key: str) -> Artifact:
     return artifact
 
 
-LATER = ("units", "place", "price", "records", "profiled", "paused")
+LATER = ("units", "place", "place_stream", "price", "records", "profiled", "paused")
 """Fields of an artifact that hold the plan and its code: called when somebody asks."""
 
 

@@ -54,10 +54,14 @@ def empty_arena(size_bytes: int) -> npt.NDArray[np.uint8]:
 
 
 def stored_view(
-    arena: npt.NDArray[np.uint8], field: InMemory, offset_bytes: int, extents: Mapping[str, int]
+    arena: npt.NDArray[np.uint8],
+    field: InMemory,
+    offset_bytes: int,
+    extents: Mapping[str, int],
+    shape: Sequence[int] | None = None,
 ) -> Array:
-    """The field's memory as an array of its stored shape."""
-    shape = sizes(field.stored, extents)
+    """The field's memory as an array of its stored shape, or of another one."""
+    shape = sizes(field.stored, extents) if shape is None else shape
     dtype = np.dtype(field.dtype)
     count = math.prod(shape) * dtype.itemsize
     return arena[offset_bytes : offset_bytes + count].view(dtype).reshape(shape)

@@ -19,8 +19,10 @@ from ostinato.runtime.run.timing import Profiled
 
 
 class InMemory(Protocol):
-    """What lies in the arena: elements of a type, as a row-major array."""
+    """What lies in the arena: a tensor's elements of a type, as a row-major array."""
 
+    @property
+    def tensor(self) -> str: ...
     @property
     def dtype(self) -> str: ...
     @property
@@ -173,7 +175,8 @@ class Layout(Protocol):
     """Offsets in bytes of every stored tensor for given extents and workers.
 
     ``blocks`` are what shares the arena: name, offset, bytes, first and last phase of use. Of all
-    bytes the first ``memory_bytes`` lie in memory, the others in a file.
+    bytes the first ``memory_bytes`` lie in memory, the others in a file. ``windows`` are tensors of
+    which some steps have room at a time: name, steps, bytes of one, how far reads look back.
     """
 
     @property
@@ -188,9 +191,12 @@ class Layout(Protocol):
     def memory_bytes(self) -> int: ...
     @property
     def blocks(self) -> Sequence[tuple[str, int, int, int, int]]: ...
+    @property
+    def windows(self) -> Sequence[tuple[str, int, int, int]]: ...
 
 
 Place = Callable[[Mapping[str, int], int], Layout]  # extents, workers
+PlaceStream = Callable[[Mapping[str, int], int, int, int], Layout]
 Price = Callable[[Mapping[str, int], int], Mapping[str, float]]  # nanoseconds by what takes them
 
 
@@ -202,6 +208,11 @@ def unpriced(extents: Mapping[str, int], workers: int) -> Mapping[str, float]:
 def unrecorded(extents: Mapping[str, int], workers: int) -> tuple[KernelRecord, ...]:
     """The kernels of an artifact of which nothing is known."""
     return ()
+
+
+def unstreamed(extents: Mapping[str, int], workers: int, records: int, usual_bytes: int) -> Layout:
+    """The layout of an artifact that keeps all records."""
+    raise AssertionError("this program was made without a layout for streams")
 
 
 def unprofiled() -> Profiled:
@@ -239,6 +250,8 @@ class Artifact:
     ``domains`` gives the dims of every output by name, ``shapes`` its whole array's shape,
     ``lines`` the place in the user's program; ``words`` are those that workers share. ``varying``
     gives the shape at a point of every output whose size follows the point: see `longest`.
+    ``place_stream`` finds the layout of a stream, of which some records have room at a time: so
+    many, or if 0 as many as some bytes hold.
     ``constants`` are inputs that the program itself supplies, ``claims`` what every run checks,
     ``price`` what a run is predicted to take, ``profiled`` the driver that stamps time,
     ``records`` what the kernels do in a run, ``paused`` the driver that runs in parts. ``short``
@@ -258,6 +271,7 @@ class Artifact:
     explanation: Explanation = field(default_factory=Explanation)
     claims: tuple[Claim, ...] = ()
     memory_limit: int = 0
+    place_stream: PlaceStream = unstreamed
     price: Price = unpriced
     profiled: Callable[[], Profiled] = unprofiled
     records: Callable[[Mapping[str, int], int], tuple[KernelRecord, ...]] = unrecorded

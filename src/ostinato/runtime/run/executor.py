@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ostinato.pdg.claims import Unseen, failure
+from ostinato.pdg.claims import Claim, Unseen, failure
 from ostinato.pdg.errors import ArgumentError, MemoryLimitError, NonFiniteError, OstinatoError
 from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.limits import require_memory, too_large
@@ -27,7 +27,7 @@ from ostinato.runtime.run.blocking_pool import Workers
 from ostinato.runtime.run.callbacks import Calls, Control, Memory
 from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.explanation import Explanation, MemoryUse
-from ostinato.runtime.run.extent_choices import PREDICTED, Crowd, Placing
+from ostinato.runtime.run.extent_choices import PREDICTED, RECORD_BYTES, Crowd, Placing
 from ostinato.runtime.run.frame import Frame, Outcome, empty_result
 from ostinato.runtime.run.spill_file import spilled_arena
 from ostinato.runtime.run.spinning_pool import Crew
@@ -50,6 +50,22 @@ class Bound:
     inputs: Mapping[str, Array] = field(default_factory=dict[str, Array])
     seed: int = 0
     hosts: Mapping[int, HostFunction] = field(default_factory=dict[int, HostFunction])
+
+
+def fields_over(artifact: Artifact, dim: str) -> list[Field]:
+    """The outputs of which a step of the outermost dim is a record."""
+    return [
+        f
+        for f in artifact.interface.outputs
+        if artifact.domains[f.name][:1] == (dim,) and not f.name.startswith(UNSEEN)
+    ]
+
+
+def is_live(artifact: Artifact, dim: str) -> bool:
+    """Whether records come while the run goes on, out of one outermost loop."""
+    interface = artifact.interface
+    written = (f.name for f in fields_over(artifact, dim))
+    return interface.streamed == dim and interface.late.isdisjoint(written)
 
 
 class Execution:
@@ -153,7 +169,8 @@ class Execution:
 
     def result_at(self, field: Field, step: int) -> Array:
         each = self.frame.outcome[field.name]
-        found = take_step(self.frame.view(field), field, self.bound.extents, step)
+        here = step - self.frame.first(field.tensor)
+        found = take_step(self.frame.view(field), field, self.bound.extents, here)
         return each.cut(found.reshape(each.shape[1:]))
 
 
@@ -184,11 +201,11 @@ class Executable:
         self._measured: tuple[Mapping[str, int], tuple[float, ...]] | None = None
         self.threads, self._follows = threads or available_cores(), not threads
         self.crowd = None if threads else Crowd(artifact.price, directory, key)
-        self._placing = Placing(artifact.place, directory, key)
+        self._placing = Placing(artifact.place, directory, key, artifact.place_stream)
         self.loaded = self.load(directory, making)
         self._free: list[Frame] = []
         self._extents: Mapping[str, int] = {}
-        self._placed: tuple[Mapping[str, int], int, Layout] | None = None
+        self._placed: tuple[Mapping[str, int], int, int | None, Layout] | None = None
         self._counted: tuple[Mapping[str, int], int, int] | None = None
         self._brief: Mapping[str, int] | None = None
 
@@ -212,13 +229,16 @@ class Executable:
         """Whether the last run had these extents and took little time, and calls no Python."""
         return self._brief == extents and not self.artifact.interface.calls
 
-    def layout(self, extents: Mapping[str, int]) -> Layout:
-        """Where every tensor lies; that of the last extents is remembered."""
+    def layout(self, extents: Mapping[str, int], records: int | None = None) -> Layout:
+        """Where every tensor lies; that of the last extents is remembered.
+
+        In a stream ``records`` may wait to be read, 0 for a usual number, None for all.
+        """
         workers, known = self.workers(extents), self._placed
-        if known is None or known[:2] != (extents, workers):
-            placed = self._placing.layout(extents, workers)
-            known = self._placed = (dict(extents), workers, placed)
-        return known[2]
+        if known is None or known[:3] != (extents, workers, records):
+            placed = self._placing.layout(extents, workers, records)
+            known = self._placed = (dict(extents), workers, records, placed)
+        return known[3]
 
     def start(self, bound: Bound, log: Log | None = None, is_awaited: bool = False) -> Execution:
         """Begin a run, which ``is_awaited`` before anything else happens; end it with `finish`.
@@ -228,18 +248,21 @@ class Executable:
         self.require_limit(bound)
         return Execution(self, bound, self.frame(bound.extents), log, is_awaited)
 
-    def require_limit(self, bound: Bound) -> None:
+    def require_limit(self, bound: Bound, records: int | None = None) -> None:
         """Raise MemoryLimitError if a run takes more than the program was compiled for."""
         self._extents = dict(bound.extents)
-        needed, limit = self.layout(bound.extents).memory_bytes, self.artifact.memory_limit
+        needed, limit = self.layout(bound.extents, records).memory_bytes, self.artifact.memory_limit
         if limit and needed > limit:
             at = ", ".join(f"{name}={n}" for name, n in sorted(bound.extents.items()))
             fact = f"the run at {at} takes {needed:,} bytes, more than its limit of {limit:,}"
             raise MemoryLimitError(fact, f"Compile with these extents as hints: hints=dict({at}).")
 
-    def frame(self, extents: Mapping[str, int]) -> Frame:
-        """The frame of an ended run, if it had these extents; else its arena, if that is enough."""
-        layout = self.layout(extents)
+    def frame(self, extents: Mapping[str, int], records: int | None = None) -> Frame:
+        """The frame of an ended run, if it had these extents; else its arena, if that is enough.
+
+        Errors: MemoryLimitError.
+        """
+        layout = self.layout(extents, records)
         try:
             free = self._free.pop()
         except IndexError:
@@ -352,17 +375,42 @@ class Executable:
             each = outcomes[of.name]
             return execution.result(each) if step is None else execution.result_at(each.field, step)
 
-        late = self.artifact.interface.late
+        is_whole = step is None and not execution.frame.records
         out: list[OstinatoError | None] = []
         for claim in self.artifact.claims:
             both = [u for u in (claim.ok, claim.shown) if u is not None]
-            dims = {u.dims[:1] for u in both}
-            streamed = len(dims) == 1 and all(u.dims for u in both)
-            streamed = streamed and both[0].dims[0].name == self.artifact.interface.streamed
-            if step is None or (streamed and late.isdisjoint(u.name for u in both)):
+            if is_whole or self.is_by_record(claim) != (step is None):
                 values = value(both[0]), value(both[-1])
                 out.append(failure(claim, values, execution.bound.extents, step))
         return [error for error in out if error is not None]
+
+    def is_by_record(self, claim: Claim) -> bool:
+        """Whether a claim is checked at every record of a stream."""
+        both = [u for u in (claim.ok, claim.shown) if u is not None]
+        dims = {u.dims[:1] for u in both}
+        streamed = len(dims) == 1 and all(u.dims for u in both)
+        streamed = streamed and both[0].dims[0].name == self.artifact.interface.streamed
+        return streamed and self.artifact.interface.late.isdisjoint(u.name for u in both)
+
+    def records(self, extents: Mapping[str, int], dim: str, wanted: int | None) -> int | None:
+        """The argument of `layout` for a stream: None if all its records have room.
+
+        That is so if they do not come while it runs, or a claim needs those of all steps.
+        """
+        whole, limit = self.layout(extents), self.artifact.memory_limit
+        is_little = whole.total_bytes <= RECORD_BYTES and not 0 < limit < whole.memory_bytes
+        if wanted is None or (not wanted and is_little) or not is_live(self.artifact, dim):
+            return None
+        few = {w[0] for w in self.layout(extents, wanted).windows}
+        of = {f.name: f.tensor for f in self.artifact.interface.outputs}
+        needed = {
+            of[u.name]
+            for claim in self.artifact.claims
+            if not self.is_by_record(claim)
+            for u in (claim.ok, claim.shown)
+            if u is not None
+        }
+        return wanted if few and few.isdisjoint(needed) else None
 
     def shares(self, at: Mapping[str, int]) -> WorkerShares:
         """How runs of some extents are divided over workers, and predicted for several numbers."""
@@ -393,7 +441,9 @@ class Executable:
         layout = self.layout(at)
         tensors = tuple(Stored(*block) for block in layout.blocks)
         used = layout.memory_bytes, layout.lower_bound_bytes
-        use = MemoryUse(*used, dict(at), tensors, layout.total_bytes - layout.memory_bytes)
+        file_bytes = layout.total_bytes - layout.memory_bytes
+        streamed = self.layout(at, self.records(at, self.artifact.interface.streamed, 0))
+        use = MemoryUse(*used, dict(at), tensors, file_bytes, streamed.memory_bytes)
         return replace(explanation, memory=use, cost=cost, records=records)
 
 

@@ -23,7 +23,8 @@ class MemoryUse:
     """Bytes of the arena at some extents: what the plan takes and what no plan can go below.
 
     ``tensors`` is the arena over time; what every worker has of its own is one tensor. The last
-    ``file_bytes`` of the arena lie in a file: they are no part of the peak.
+    ``file_bytes`` of the arena lie in a file: they are no part of the peak. A stream, which keeps
+    some records only, takes ``streamed_bytes``.
     """
 
     predicted_peak_bytes: int = 0
@@ -31,12 +32,15 @@ class MemoryUse:
     extents: Mapping[str, int] = field(default_factory=dict[str, int])
     tensors: tuple[Stored, ...] = ()
     file_bytes: int = 0
+    streamed_bytes: int = 0
 
     def __str__(self) -> str:
         at = ", ".join(f"{name}={n}" for name, n in sorted(self.extents.items())) or "any size"
         peak, bound = f"{self.predicted_peak_bytes:,}", f"{self.lower_bound_bytes:,}"
         file = f"{self.file_bytes:,} bytes in a file, " if self.file_bytes else ""
-        return f"peak {peak} bytes, {file}lower bound {bound} bytes, at {at}"
+        few = 0 < self.streamed_bytes < self.predicted_peak_bytes
+        stream = f", of a stream {self.streamed_bytes:,} bytes" if few else ""
+        return f"peak {peak} bytes{stream}, {file}lower bound {bound} bytes, at {at}"
 
     def table(self) -> str:
         """The largest tensors, one a line: bytes, share of all, phases, and whether in a file."""

@@ -12,11 +12,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ostinato.runtime.disk.sealed import Note
-from ostinato.runtime.run.artifact import Layout, Place, Price
+from ostinato.runtime.run.artifact import Layout, Place, PlaceStream, Price, unstreamed
 
 LAYOUTS = "layouts.json"
+RECORD_BYTES = 1 << 25  # of the records that may wait to be read, if the user does not say
 MOST = 8  # layouts that are kept: the first ones that were asked for
 
 
@@ -30,30 +32,45 @@ class Placed:
     lower_bound_bytes: int
     blocks: tuple[tuple[str, int, int, int, int], ...]
     memory_bytes: int
+    windows: tuple[tuple[str, int, int, int], ...] = ()
 
     @classmethod
     def of(cls, layout: Layout) -> Placed:
         used = layout.total_bytes, layout.lower_bound_bytes
-        blocks = tuple(layout.blocks)
-        return cls(dict(layout.offsets), layout.local_stride, *used, blocks, layout.memory_bytes)
+        blocks, windows = tuple(layout.blocks), tuple((*w,) for w in layout.windows)
+        near = layout.memory_bytes
+        return cls(dict(layout.offsets), layout.local_stride, *used, blocks, near, windows)
 
 
 class Placing:
     """The layouts of one program."""
 
-    def __init__(self, place: Place, directory: Path | None, program: str) -> None:
-        """``place`` finds a layout; ``directory`` is where the program with this key is kept."""
-        self._place, self._note = place, Note(directory, program, LAYOUTS)
+    def __init__(
+        self,
+        place: Place,
+        directory: Path | None,
+        program: str,
+        place_stream: PlaceStream = unstreamed,
+    ) -> None:
+        """Two functions find layouts; ``directory`` is where the program with this key is kept."""
+        self._place, self._place_stream = place, place_stream
+        self._note = Note(directory, program, LAYOUTS)
         self._known: dict[str, Placed] | None = None
 
-    def layout(self, extents: Mapping[str, int], workers: int) -> Layout:
-        """Where every tensor lies."""
+    def layout(
+        self, extents: Mapping[str, int], workers: int, records: int | None = None
+    ) -> Layout:
+        """Where every tensor lies; of a stream ``records`` may wait, 0 for as many as are usual."""
         if self._known is None:
             self._known = self._read()
-        key = " ".join((str(workers), *(f"{name}={n}" for name, n in sorted(extents.items()))))
+        of = str(workers) if records is None else f"{workers} stream={records}"
+        key = " ".join((of, *(f"{name}={n}" for name, n in sorted(extents.items()))))
         found: Layout | None = self._known.get(key)
         if found is None:
-            found = self._place(extents, workers)
+            if records is None:
+                found = self._place(extents, workers)
+            else:
+                found = self._place_stream(extents, workers, records, RECORD_BYTES)
             if len(self._known) < MOST:
                 self._known[key] = Placed.of(found)
                 self._write(self._known)
@@ -65,8 +82,8 @@ class Placing:
             return {}
         try:
             return {
-                str(key): Placed(offsets, stride, total, bound, tuple((*x,) for x in blocks), near)
-                for key, (offsets, stride, total, bound, blocks, near) in json.loads(body).items()
+                str(key): Placed(at, each, whole, bound, _rows(blocks), near, _rows(held))
+                for key, (at, each, whole, bound, blocks, near, held) in json.loads(body).items()
             }
         except (ValueError, AttributeError, TypeError) as failure:
             self._note.refuse(failure)
@@ -75,6 +92,10 @@ class Placing:
     def _write(self, known: Mapping[str, Placed]) -> None:
         rows = {key: [*vars(placed).values()] for key, placed in known.items()}
         self._note.write(json.dumps(rows).encode())
+
+
+def _rows(of: list[list[Any]]) -> tuple[Any, ...]:
+    return tuple((*row,) for row in of)
 
 
 THREADS = "threads.json"

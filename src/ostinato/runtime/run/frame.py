@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.pdg.index import expr
 from ostinato.runtime.build.linking import words as words_of
 from ostinato.runtime.run.arrays import (
     Array,
@@ -35,7 +36,7 @@ from ostinato.runtime.run.result_pool import RESULTS
 from ostinato.runtime.run.tensor_bounds import Bounds, words_before
 
 if TYPE_CHECKING:
-    from ostinato.runtime.run.artifact import Field
+    from ostinato.runtime.run.artifact import Field, InMemory
 
 OWN = 2  # arguments of a driver that differ between workers: which one, of how many
 VARYING = (1, 5)  # the places of those after them that a later run may change: kernels and seed
@@ -87,6 +88,8 @@ class Frame:
         interface = artifact.interface
         places = [layout.offsets[name] // size for name, size in interface.tensors]
         self._places = np.array(places, np.int64)
+        self._windows = {window[0]: window for window in layout.windows}
+        self.step = 0  # windows have room for some steps from this one on
         self._entries: dict[str, list[tuple[int, int]]] = {}
         for k, (name, size) in enumerate(interface.tensors):
             self._entries.setdefault(name, []).append((k, size))
@@ -116,13 +119,40 @@ class Frame:
         self.shared = empty_arena(8 * size).view(np.int64)
         self._rows: npt.NDArray[np.int64] | None = None
 
-    def clear(self) -> None:
-        """Make the shared words those of a run that begins, with every tensor in the arena."""
+    def clear(self, step: int = 0) -> None:
+        """Make the shared words those of a run that begins, with every tensor in the arena.
+
+        Windows begin with what is read after ``step`` steps: see `forward`.
+        """
         self.table[: len(self._places)] = self._places
+        self.step = step
+        for name, _, step_bytes, _ in self._windows.values():
+            for k, size in self._entries[name]:
+                self.table[k] -= self.first(name) * (step_bytes // size)
         if self.bounds is not None:
             self.bounds.clear()
         self.control.fill(0)
         self.shared.fill(0)
+
+    @property
+    def records(self) -> int:
+        """How many steps have room in every window; 0 if there are no windows."""
+        return min((steps - back for _, steps, _, back in self._windows.values()), default=0)
+
+    def first(self, tensor: str) -> int:
+        """The first step of a tensor that is in memory."""
+        return max(0, self.step - self._windows[tensor][3]) if tensor in self._windows else 0
+
+    def forward(self, step: int) -> None:
+        """Move what is read after so many steps to the beginning of its window.
+
+        The table leads there from the next `clear` with this step on.
+        """
+        for name, _, step_bytes, back in self._windows.values():
+            start, first = self.layout.offsets[name], self.first(name)
+            kept = max(first, step - back)
+            whole = self.arena[start : start + (step - first) * step_bytes]
+            whole[: (step - kept) * step_bytes] = whole[(kept - first) * step_bytes :].copy()
 
     def redirect(self, tensor: str, array: Array) -> None:
         """Let compiled code find a tensor in an array of its own."""
@@ -143,9 +173,13 @@ class Frame:
             self._rows[:, OWN + k] = words_of(arguments[k : k + 1])
         return self._rows[:count]
 
-    def view(self, each: Field) -> Array:
-        """A tensor's memory as an array of its stored shape."""
-        return stored_view(self.arena, each, self.layout.offsets[each.tensor], self.extents)
+    def view(self, each: InMemory) -> Array:
+        """A tensor's memory as an array of its stored shape; of a window with its steps only."""
+        shape = sizes(each.stored, self.extents)
+        if each.tensor in self._windows:
+            axis = next(k for k, size in enumerate(each.stored) if size != expr(1))
+            shape = (*shape[:axis], self._windows[each.tensor][1], *shape[axis + 1 :])
+        return stored_view(self.arena, each, self.layout.offsets[each.tensor], self.extents, shape)
 
     @cached_property
     def _elsewhere(self) -> frozenset[str]:
@@ -179,13 +213,19 @@ class Frame:
         return tuple(
             Outcome(
                 each,
-                Exit(self.view(each), each.axes, sizes(each.shape, self.extents)),
+                Exit(self.view(each), each.axes, self._shape(each)),
                 sizes(self.artifact.shapes[each.name], self.extents),
                 self._longest(each.name),
                 each.tensor in self._elsewhere,
             )
             for each in self.artifact.interface.outputs
         )
+
+    def _shape(self, each: Field) -> tuple[int, ...]:
+        """The part of the user's array that is in memory."""
+        whole = sizes(each.shape, self.extents)
+        window = self._windows.get(each.tensor)
+        return whole if window is None else (window[1], *whole[1:])
 
     def _longest(self, name: str) -> tuple[int, ...]:
         whole = sizes(self.artifact.shapes[name], self.extents)

@@ -1,4 +1,7 @@
-"""Streams that give states: the loop waits after some steps, until their records are read."""
+"""Streams whose loop waits after some steps until their records are read.
+
+Memory then has room for a part of the records only, and the state there can be kept.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ from ostinato.runtime.run.stream import Stream
 class PausedStream(Stream):
     """A stream from a state on, of which every ``every``-th step leaves a state.
 
-    The loop waits there until all records before are read. The state after another step is
-    computed again from the last one that was left.
+    The loop waits there until all records before are read, and where so many ``records`` wait as
+    memory has room for. The state after another step is computed again from the last one that was
+    left.
     """
 
     def __init__(
@@ -22,19 +26,23 @@ class PausedStream(Stream):
         program: Executable,
         bound: Bound,
         state: State,
-        every: int,
+        every: int = 0,
         check_finite: bool = False,
         lengths: Mapping[str, str] | None = None,
+        records: int | None = None,
     ) -> None:
-        """Start the run; ``every`` 0 leaves no states."""
-        self._left, self._every = state, every
+        """Start the run; ``every`` 0 leaves no states, ``records`` None keeps all.
+
+        The state of a run that has no identity is none for users.
+        """
+        self._left, self._every, self._records = state, every, records
         super().__init__(program, state.over, bound, check_finite, lengths)
         self._step = self._ready = state.step
 
     @property
     def state(self) -> State:
         """The state after the last record that was read."""
-        if self._left.step == self._step:
+        if self._left.step == self._step and self._left.program:
             return self._left
         if not self._every:
             return super().state
@@ -46,16 +54,17 @@ class PausedStream(Stream):
         return self._left
 
     def _computed_again(self, step: int) -> State:
-        again = PausedExecution(self._program, self._bound, self._left, step)
+        again = PausedExecution(self._program, self._bound, self._left, step, self._records)
         try:
-            again.wait()
+            again.reach(step)
             return again.state(step, self._left)
         finally:
             again.stop()
             self._program.finish(again)
 
     def _begun(self) -> Execution:
-        return PausedExecution(self._program, self._bound, self._left, self._next_pause())
+        goal = self._next_pause()
+        return PausedExecution(self._program, self._bound, self._left, goal, self._records)
 
     def _next_pause(self) -> int:
         """After how many steps the loop waits next: at the end too, and never without states."""
@@ -63,8 +72,8 @@ class PausedStream(Stream):
 
     def _await(self, execution: Execution, step: int) -> int:
         assert isinstance(execution, PausedExecution), "a stream of states runs in parts"
-        if self._every and execution.is_paused(step):
-            if self._left.step != step:
+        if execution.is_due(step):
+            if step == execution.goal and self._left.step != step:
                 self._left = execution.state(step, self._left)
             execution.proceed(self._next_pause() if step < self._count else 0)
         return super()._await(execution, step)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ostinato.pdg.errors import CheckpointError, MissingError, guess
 from ostinato.pdg.functions import Array
-from ostinato.runtime.run.arrays import Exit, sizes, stored_view
+from ostinato.runtime.run.arrays import Exit, sizes
 
 if TYPE_CHECKING:
     from ostinato.runtime.run.artifact import Carried
@@ -130,12 +130,12 @@ class _Stretch(NamedTuple):
 
 def _stretches(c: Carried, frame: Frame, step: int) -> tuple[tuple[int, ...], list[_Stretch]]:
     """The shape of a carried tensor as an array, and where its parts lie."""
-    view = stored_view(frame.arena, c, frame.layout.offsets[c.tensor], frame.extents)
+    view = frame.view(c)
     shape = sizes(c.shape, frame.extents)
     if c.steps is None:
         view = _at_first(view, c.single)
         return shape, [_Stretch(slice(None), Exit(view, c.axes, shape))]
-    slots = view.shape[c.steps]
+    slots, before = view.shape[c.steps], frame.first(c.tensor)
     reach = slots if c.kind == "circular" else step if c.back is None else c.back
     first = max(0, step - reach)
     view = np.moveaxis(view, c.steps, 0)
@@ -145,8 +145,9 @@ def _stretches(c: Carried, frame: Frame, step: int) -> tuple[tuple[int, ...], li
     out: list[_Stretch] = []
     at = first
     while at < step:
-        end = min(step, (at // slots + 1) * slots)
-        part = view[at % slots : at % slots + end - at]
+        here = (at - before) % slots
+        end = min(step, at - here + slots)
+        part = view[here : here + end - at]
         way = Exit(part, axes, (end - at, *shape))
         out.append(_Stretch(slice(at - first, end - first), way))
         at = end

@@ -8,9 +8,14 @@ from types import SimpleNamespace, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ostinato.pdg.errors import ArgumentError
-from ostinato.pdg.node import UNSEEN
-from ostinato.runtime.run.artifact import Artifact, Field
-from ostinato.runtime.run.executor import Bound, Executable, Execution, require_finite
+from ostinato.runtime.run.executor import (
+    Bound,
+    Executable,
+    Execution,
+    fields_over,
+    is_live,
+    require_finite,
+)
 
 if TYPE_CHECKING:
     from ostinato.runtime.run.state import State
@@ -29,22 +34,6 @@ class Record(SimpleNamespace):
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"this record has no `{name}`; it has {', '.join(vars(self))}")
-
-
-def fields_over(artifact: Artifact, dim: str) -> list[Field]:
-    """The outputs of which a step of the outermost dim is a record."""
-    return [
-        f
-        for f in artifact.interface.outputs
-        if artifact.domains[f.name][:1] == (dim,) and not f.name.startswith(UNSEEN)
-    ]
-
-
-def is_live(artifact: Artifact, dim: str) -> bool:
-    """Whether records come while the run goes on, out of one outermost loop."""
-    interface = artifact.interface
-    written = (f.name for f in fields_over(artifact, dim))
-    return interface.streamed == dim and interface.late.isdisjoint(written)
 
 
 class Stream:

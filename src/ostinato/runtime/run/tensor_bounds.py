@@ -62,12 +62,14 @@ class Bounds:
         """
         self._words, self._workers, self._arena = words, workers, arena.ctypes.data
         self._places: list[_Place] = []
+        windows = {name: steps * size for name, steps, size, _ in layout.windows}
         for area, (name, item) in zip(interface.areas, interface.tensors, strict=True):
             assert area.tensor == name, f"{area.tensor} is not the area of {name}"
             first = layout.offsets[name]
             count = math.prod(max(0, n) for n in sizes(area.shape, extents))
+            held = windows.get(name, count * item)
             step = layout.local_stride if area.local else 0
-            self._places.append(_Place(area, first, first + count * item, step, item))
+            self._places.append(_Place(area, first, first + held, step, item))
         self._by_name = {place.area.tensor: place for place in self._places}
         for wrong in self._misplaced(interface, layout, arena.size):
             raise wrong
