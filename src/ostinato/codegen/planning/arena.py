@@ -1,20 +1,22 @@
 """The arena: byte offsets of all tensors for given extents, found in a millisecond at run time.
 
-Greedy best fit by size times lifetime, in a few orders; where these leave gaps, from the bottom up.
+See `ostinato.codegen.planning.skyline` for how they are packed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.liveness import Life
 from ostinato.codegen.planning.planned import Plan
-from ostinato.codegen.planning.skyline import SCORES, stacked
+from ostinato.codegen.planning.skyline import packed
 from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, Extent, evaluate
 
@@ -86,7 +88,7 @@ def layout(
     if stride:
         blocks.append(_Block("", stride * workers, everywhere))
     bound = _lower_bound(blocks)
-    offsets, total = _best(blocks, bound)
+    offsets, total = packed(blocks, bound)
     in_memory = total
     if 0 < most_in_memory < total:
         offsets, in_memory, total, bound = _in_two(plan, blocks, most_in_memory)
@@ -156,13 +158,15 @@ def _in_two(
     histories = _histories(plan)
     leaving = sorted((b for b in blocks if b.name in histories), key=lambda b: (-b.size, b.name))
     staying, gone = list(blocks), list[_Block]()
-    offsets, end = _best(staying, _lower_bound(staying))
+    offsets, end = packed(staying, _lower_bound(staying))
     while end > most and leaving:
         gone.append(leaving.pop(0))
         staying.remove(gone[-1])
-        offsets, end = _best(staying, _lower_bound(staying)) if staying else ({}, 0)
+        bound = _lower_bound(staying)
+        if bound <= most or not leaving:
+            offsets, end = packed(staying, bound)
     behind = -(-end // MAPPED) * MAPPED
-    moved, more = _best(gone, _lower_bound(gone)) if gone else ({}, 0)
+    moved, more = packed(gone, _lower_bound(gone))
     bound = _lower_bound(staying)
     return offsets | {n: behind + at for n, at in moved.items()}, end, behind + more, bound
 
@@ -227,52 +231,10 @@ def _local(plan: Plan, sizes: Mapping[str, int]) -> tuple[dict[str, int], int]:
     return offsets, stride
 
 
-def _lower_bound(blocks: list[_Block]) -> int:
-    starts = {b.life.first for b in blocks}
-    return max(
-        (sum(b.size for b in blocks if b.life.first <= at <= b.life.last) for at in starts),
-        default=0,
-    )
-
-
-_ORDERS: tuple[Callable[[_Block], tuple[int, ...]], ...] = (
-    lambda b: (-b.size * (b.life.last - b.life.first + 1),),
-    lambda b: (-b.size,),
-    lambda b: (b.life.first, -b.size),
-)
-
-
-def _best(blocks: list[_Block], bound: int) -> tuple[dict[str, int], int]:
-    best: tuple[dict[str, int], int] | None = None
-    for order in _ORDERS:
-        found = _placed(sorted(blocks, key=lambda b: (*order(b), b.name)))
-        if best is None or found[1] < best[1]:
-            best = found
-        if best[1] == bound:
-            return best
-    for score in SCORES if blocks else ():
-        best = min(best or ({}, 0), stacked(blocks, score), key=lambda found: found[1])
-    assert best is not None, "there is at least one order"
-    return best
-
-
-def _placed(blocks: list[_Block]) -> tuple[dict[str, int], int]:
-    """Each block in the tightest gap among the blocks in use at the same time."""
-    placed: list[tuple[int, _Block]] = []
-    total = 0
-    for block in blocks:
-        at = _gap(block, sorted((o, b.size) for o, b in placed if b.life.meets(block.life)))
-        placed.append((at, block))
-        total = max(total, at + block.size)
-    return {b.name: o for o, b in placed}, total
-
-
-def _gap(block: _Block, busy: list[tuple[int, int]]) -> int:
-    """The offset of the smallest gap that fits, else the first offset after all."""
-    best, waste, end = -1, -1, 0
-    for offset, size in busy:
-        room = offset - end - block.size
-        if room >= 0 and (waste < 0 or room < waste):
-            best, waste = end, room
-        end = max(end, offset + size)
-    return best if best >= 0 else end
+def _lower_bound(blocks: Sequence[_Block]) -> int:
+    """What is in use at once in the fullest phase."""
+    changes = defaultdict[int, int](int)
+    for b in blocks:
+        changes[b.first] += b.size
+        changes[b.last + 1] -= b.size
+    return max(accumulate(changes[at] for at in sorted(changes)), default=0)
