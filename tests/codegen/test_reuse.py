@@ -7,10 +7,13 @@ import pytest
 from ostinato.codegen.memory.reuse import check_storage, prover
 from ostinato.codegen.memory.storage import Slot, Storage, place_tensors
 from ostinato.codegen.planning.scheduler import Scheduled
+from ostinato.codegen.scheduling.legality import check_schedule
+from ostinato.codegen.systems.partial_folds import with_fills
 from ostinato.codegen.systems.tile import Tiled
 from ostinato.pdg.condition import ALWAYS, at_least
-from ostinato.pdg.index import expr
+from ostinato.pdg.index import Dim, expr
 from tests.codegen.builder import Builder, number
+from tests.codegen.invented import invent
 from tests.codegen.on_cpu import schedule, tile
 
 
@@ -40,3 +43,26 @@ def test_fewer_slots_are_rejected(count: int) -> None:
     slot = Slot(x.slots[0].dim, "one" if count == 1 else "circular", expr(count))
     with pytest.raises(AssertionError, match="x is overwritten before y reads it"):
         check_storage(prover(found.trees), storage | {"x": replace(x, slots=(slot,))}, found.deps)
+
+
+def slots(dim: Dim) -> list[Slot]:
+    """Fewer and more than a window needs."""
+    return [Slot(dim, "one", expr(1)), *(Slot(dim, "circular", expr(n)) for n in (2, 3, 4))]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_the_loops_alone_show_isl_proves(seed: int) -> None:
+    system, _ = invent(seed)
+    outputs = frozenset(system.outputs.values())
+    tiled = tile(system, {"b": 3}, 2)
+    found = schedule(tiled, outputs)
+    storage = place_tensors(found.trees, found.units, found.deps, outputs, tiled.spans)
+    trees = with_fills(found.trees, found.statements)
+    quick, slow = prover(trees), prover(trees, by_isl=True)
+    check_schedule(found.trees, found.units, found.deps, by_isl=True)
+    for dep in (d for d in found.deps if d.tensor in storage):
+        chosen = storage[dep.tensor]
+        for k, slot in enumerate(chosen.slots):
+            for other in slots(slot.dim):
+                tried = replace(chosen, slots=(*chosen.slots[:k], other, *chosen.slots[k + 1 :]))
+                assert slow.is_safe(dep, tried) or not quick.is_evident(dep, tried)

@@ -421,7 +421,9 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
         partial(_planned_ns, options=options),
         options.spill,
     )
-    chosen = PlanOptions(target, options.widths, workers, options.exact, options.passes)
+    chosen = PlanOptions(
+        target, options.widths, workers, options.exact, options.passes, options.verify
+    )
     planned = fitted(system, chosen, room)
     constants: dict[str, Array] = {}
     for argument, name in system.inputs.items():

@@ -43,15 +43,22 @@ from ostinato.pdg.condition import cond_symbols
 
 @dataclass(frozen=True)
 class Prover:
-    """Answers for one schedule; alike questions (all parameters of a program) are asked once."""
+    """Answers for one schedule; alike questions (all parameters of a program) are asked once.
+
+    With ``by_isl`` isl answers also what the loops alone show: none of its answers rests on the
+    argument by which the planner decided.
+    """
 
     when: Mapping[str, Moment]
     fills: Mapping[str, Moment]
+    by_isl: bool = False
     known: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
 
     def is_safe(self, dep: Dep, s: Storage) -> bool:
         """Whether a read finds its value in the given storage."""
-        if all(slot.kind == "full" for slot in s.slots) or self.is_evident(dep, s):
+        if all(slot.kind == "full" for slot in s.slots):
+            return True
+        if not self.by_isl and self.is_evident(dep, s):
             return True
         key = self.question(dep, s)
         if key not in self.known:
@@ -127,14 +134,14 @@ class Prover:
         return dep.relation.then(again) & reading.then(later).then(begin.reverse())
 
 
-def prover(filled: Sequence[Tree]) -> Prover:
+def prover(filled: Sequence[Tree], by_isl: bool = False) -> Prover:
     """A prover for trees with fills."""
     fills = {
         leaf.tensor: Moment(path, time)
         for leaf, path, time in leaves(tuple(filled))
         if isinstance(leaf, Fill)
     }
-    return Prover(moments(filled), fills)
+    return Prover(moments(filled), fills, by_isl)
 
 
 def comes_before(first: Moment, other: Moment) -> bool:

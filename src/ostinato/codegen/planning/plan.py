@@ -21,6 +21,7 @@ from ostinato.codegen.planning.liveness import lifetimes, whole_lives
 from ostinato.codegen.planning.planned import Plan as Plan
 from ostinato.codegen.planning.planned import Port as Port
 from ostinato.codegen.planning.scheduler import Scheduled, schedule
+from ostinato.codegen.scheduling.legality import check_schedule
 from ostinato.codegen.systems.axes import whole_operands
 from ostinato.codegen.systems.partial_folds import with_fills
 from ostinato.codegen.systems.prepare import pad_outputs
@@ -40,7 +41,8 @@ class PlanOptions:
     ``target`` is the kind of machine. ``widths`` maps a dim's name to its tile width where that dim
     is tiled; ``workers`` is the number of threads that tiles should suffice for. ``exact`` lets no
     operation round otherwise than it is written: no product and sum are one operation, no zero
-    changes its sign. ``passes`` says how the passes are run.
+    changes its sign. ``passes`` says how the passes are run. With ``verify`` isl checks
+    the order and the storage of every value, also where the loops alone show them.
     """
 
     target: Target
@@ -48,6 +50,7 @@ class PlanOptions:
     workers: int = 2
     exact: bool = False
     passes: Passes = ALL_PASSES
+    verify: bool = False
 
 
 def plan(system: System, options: PlanOptions) -> Plan:
@@ -65,7 +68,9 @@ def plan(system: System, options: PlanOptions) -> Plan:
     found = schedule(tiled, frozenset(system.outputs.values()), system.hints, target, run)
     held = frozenset(s.name for s in found.statements.values() if s.kind == "input")
     outputs = frozenset(system.outputs.values()) - held
-    trees, storage = _placed(found, tiled, held, outputs, run)
+    if options.verify:
+        check_schedule(found.trees, found.units, found.deps, by_isl=True)
+    trees, storage = _placed(found, tiled, held, outputs, options)
     statements, deps, spans = found.statements, found.deps, tiled.spans
     needed = run.optional("guards", {}, guards, statements, outputs, spans, trees)
     driven = run.made("kernels", drive(trees, statements, storage, deps, target, outputs, run))
@@ -104,10 +109,14 @@ def plan(system: System, options: PlanOptions) -> Plan:
 
 
 def _placed(
-    found: Scheduled, tiled: Tiled, held: frozenset[str], outputs: frozenset[str], run: Passes
+    found: Scheduled,
+    tiled: Tiled,
+    held: frozenset[str],
+    outputs: frozenset[str],
+    options: PlanOptions,
 ) -> tuple[tuple[Tree, ...], dict[str, Storage]]:
     """The trees with fills and without copies that cost nothing, and where every value lives."""
-    statements, deps = found.statements, found.deps
+    statements, deps, run = found.statements, found.deps, options.passes
     storage = {n: input_storage(statements[n]) for n in sorted(held)}
     storage |= place_tensors(found.trees, found.units, deps, outputs, tiled.spans)
     run.made("storage", storage)
@@ -117,7 +126,7 @@ def _placed(
         "fewer slots", storage, tightened, storage, proofs, places, deps, outputs
     )
     storage = {n: replace(s, axes=statements[n].result_axes) for n, s in storage.items()}
-    check_storage(proofs, storage, deps)
+    check_storage(prover(trees, by_isl=True) if options.verify else proofs, storage, deps)
     run.made("proof of storage", storage)
     trees, storage = run.optional(
         "shared places", (trees, storage), coalesced, trees, storage, deps, proofs, outputs
