@@ -62,14 +62,14 @@ def access(
 
     def load(builder: Builder, args: list[Value]) -> Value:
         pointer, offset = args
-        loaded = builder.load(_element(builder, pointer, offset, dtype))
+        loaded = builder.load(element(builder, pointer, offset, dtype))
         _tag(builder, loaded, dtype, (scope, scopes, domain))
         return builder.trunc(loaded, I1) if dtype == "bool" else loaded
 
     def store(builder: Builder, args: list[Value]) -> None:
         pointer, offset, value = args
         kept = builder.zext(value, I8) if dtype == "bool" else value
-        stored = builder.store(kept, _element(builder, pointer, offset, dtype))
+        stored = builder.store(kept, element(builder, pointer, offset, dtype))
         _tag(builder, stored, dtype, (scope, scopes, domain))
 
     return (
@@ -78,7 +78,8 @@ def access(
     )
 
 
-def _element(builder: Builder, pointer: Value, offset: Value, dtype: Dtype) -> Value:
+def element(builder: Builder, pointer: Value, offset: Value, dtype: Dtype) -> Value:
+    """The address of an element, counted from the start of memory."""
     typed = builder.bitcast(pointer, STORED[dtype].as_pointer())
     return builder.gep(typed, offset)
 

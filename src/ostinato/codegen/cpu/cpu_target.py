@@ -71,5 +71,6 @@ CPU = Target(
     module=_module,
     writer=_writer,
     digest=digest,
+    keeps_parts=True,
 )
 """What the processors have in common that programs are compiled for; vectors may be narrower."""

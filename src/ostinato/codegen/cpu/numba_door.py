@@ -45,6 +45,7 @@ TYPES: dict[str, Any] = {
     "float32": _types.float32,
     "float64": _types.float64,
     "void": _types.void,
+    "array": _types.CPointer(_types.uint8),
 }
 
 
@@ -114,7 +115,8 @@ def _module(function: Primitive, kinds: Sequence[Type], freedom: Sequence[str]) 
             b.ret(made)
 
     module = Module(freedom)
-    result = VOID if function.result == "void" else KINDS[function.result]
+    kinds_of_results = {**KINDS, "void": VOID, "array": I8.as_pointer()}
+    result = kinds_of_results[function.result]
     define_function(module, THIS, result, kinds, body, "alwaysinline")
     return module
 

@@ -21,6 +21,7 @@ from ostinato.codegen.cpu.access import (
 from ostinato.codegen.cpu.flags import DRIVER, KERNEL, digest, lanes
 from ostinato.codegen.cpu.matmul import matmul
 from ostinato.codegen.cpu.matmul_frame import living
+from ostinato.codegen.cpu.partials import partials
 from ostinato.codegen.cpu.phase_workers import (
     claim,
     enter,
@@ -83,6 +84,7 @@ __all__ = [
     "normal_f64",
     "np",
     "open_next",
+    "partials",
     "philox_bits",
     "philox_bits_1",
     "philox_bits_2",

@@ -13,7 +13,7 @@ from ostinato.codegen.loops.statements import Block, Body
 from ostinato.pdg.node import Dtype
 
 Argument = Dtype | Literal["array", "indices"]
-Result = Dtype | Literal["void"]
+Result = Dtype | Literal["array", "void"]
 Emit = Callable[[Builder, list[Value]], Value | None]
 
 

@@ -15,29 +15,21 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import prod
 
+from ostinato.codegen.emit.accumulators import Accumulators, Lanes, fold, lanes_of, unit
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_arithmetic import condition, expression
 from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
 from ostinato.codegen.ir.system import Axis, Load, Statement, Value, loads
 from ostinato.codegen.ir.tree import Nest, active
-from ostinato.codegen.loops import calls
-from ostinato.codegen.loops.expression import (
-    FLOATS,
-    SUFFIX,
-    Expression,
-    Name,
-    binary,
-    call,
-    compare,
-)
+from ostinato.codegen.loops.expression import SUFFIX, Constant, Expression, Name, binary, call
 from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.codegen.loops.statements import Binding, Block, Nothing
 from ostinato.codegen.memory.transposed import Transposed, transposed_copies
 from ostinato.codegen.planning.planned import Plan
+from ostinato.codegen.scheduling.leaves import is_long
 from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.functions import POSITIONS, REPEATED, fold_unit
+from ostinato.pdg.functions import POSITIONS
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
-from ostinato.pdg.node import Dtype
 
 FEW = 1 << 14  # elements that take no time, drawn once in a run
 Literals = dict[Dim, Expr]
@@ -100,7 +92,9 @@ class _Clause:
     clause: int
     function: Function
     body: Body = field(init=False)
-    accumulators: dict[Load, str] = field(default_factory=dict[Load, str])
+    todo: list[tuple[Statement, list[Cell]]] = field(init=False)
+    shared: frozenset[Value] = field(init=False)  # values that occur more than once
+    accumulators: Accumulators = field(init=False)
     transposed: dict[str, Transposed] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -119,40 +113,118 @@ class _Clause:
         return found if first[0].size.as_int() % (self.function.slices * SQUARE) == 0 else {}
 
     def write(self, out: Block) -> None:
-        todo = [
+        self.todo = [
             (s, cells(s, s.clauses[self.clause][1], self.body.inner))
             for s in map(self.function.statement, self.nest.moving(self.clause))
         ]
-        if not todo:
+        if not self.todo:
             out.add(Nothing("it is in place"))
             return
-        inside = Block()
-        scope = self.body.scope(inside)
+        self.shared = shared(tuple(c.value for _, group in self.todo for c in group))
+        self.accumulators = Accumulators(self.nest, self.function, self.body, self._lanes())
+        loops = Block()
+        self._level(0, loops)
+        out.extend(self.body.hoisted)
+        out.extend(loops.body)
+
+    def _lanes(self) -> Lanes | None:
+        """How the folds of this clause are kept apart, on a target where one worker folds a row."""
+        if not self.function.plan.target.keeps_parts or not self.nest.axes:
+            return None
+        loops = {*self.loops}
+        folds = [(s, group) for s, group in self.todo if s.kind != "map" and s.reduced & loops]
+        results = sum(
+            (1 + (s.fold in POSITIONS)) * len({c.result() for c in group}) for s, group in folds
+        )
+        axis = self.nest.axes[-1]
+        extent = self._extent(axis)
+        slots = extent.const if extent.is_const else 0
+        if extent != axis.size:
+            slots = self.function.plan.target.together(slots)
+        return lanes_of(self.nest, [s for s, _ in self.todo], results, slots)
+
+    def _level(self, depth: int, out: Block) -> None:
+        """The loops from a depth on: around those that complete a block one over all blocks."""
+        lanes = self.accumulators.lanes
+        if lanes is None or lanes.is_folded or depth != lanes.depth:
+            self._around(depth, out)
+            return
+        first = Name(self.function.names.fresh(f"{self._name(lanes.axis.index)}_first"))
+        size, extent = lanes.axis.size, self._extent(lanes.axis)
+        last, end = binary("+", first, lanes.count), expression(size, self.function.dims)
+        if extent == size and not (size.is_const and size.const % lanes.count == 0):
+            last = call("min", last, end)
+        with out.loop(first.id, 0, end, lanes.count), self.accumulators.block(first, last):
+            self._around(depth, out)
+
+    def _around(self, depth: int, out: Block) -> None:
+        """A loop, with what begins and ends around it."""
+        if depth == len(self.nest.axes):
+            self._inside(out)
+            return
+        axis, lanes = self.nest.axes[depth], self.accumulators.lanes
+        for s, cell in self._complete_after(depth):
+            self.accumulators.start(s, cell.result(), cell.tag(), out)
+        if lanes is not None and lanes.is_folded and axis is lanes.axis:
+            self._in_blocks(lanes, out)
+        else:
+            with ExitStack() as loops:
+                self._open(axis, loops, out)
+                self._level(depth + 1, out)
+        for s, cell in self._complete_after(depth):
+            self.accumulators.finish(s, cell.result(), out)
+
+    def _complete_after(self, depth: int) -> Iterator[tuple[Statement, Cell]]:
+        """The folds whose first loop has a depth, with a cell for each of their results."""
+        for s, group in self.todo:
+            if self.accumulators.depth(s) == depth:
+                for _, run in grouped(group):
+                    yield s, run[0]
+
+    def _in_blocks(self, lanes: Lanes, out: Block) -> None:
+        """The loop over an axis that is folded in lanes: whole blocks of turns, then the rest.
+
+        Where a turn is long, one loop over blocks has the last one too, which may be shorter.
+        """
+        axis, each, stem = lanes.axis, lanes.count, self._name(lanes.axis.index)
+        size = end = expression(axis.size, self.function.dims)
+        first = Name(self.function.names.fresh(f"{stem}_first"))
+        last, is_whole = binary("+", first, each), False
+        if axis.size.is_const:
+            end = Constant(axis.size.const // each * each)
+            is_whole = end == size
+        elif not any(map(is_long, self._values())):
+            end = bind(binary("&", size, -each), f"{stem}_end", self.body.scope(out))
+        else:
+            last, is_whole = call("min", last, size), True
+        with out.loop(first.id, 0, end, each):
+            self._turns((first, last), out)
+        if not is_whole:
+            self._turns((end, size), out)
+
+    def _turns(self, bounds: tuple[Expression, ...], out: Block) -> None:
+        axis = self.nest.axes[-1]
+        with (
+            self.accumulators.block(*bounds),
+            out.loop(self._name(axis.index), *bounds, binding=self._binding(axis)),
+        ):
+            self._inside(out)
+
+    def _values(self) -> Iterator[Value]:
+        return (cell.value for _, group in self.todo for cell in group)
+
+    def _inside(self, out: Block) -> None:
+        """What is done in the innermost loop."""
+        scope = self.body.scope(out)
         scope.few = all(a.size.is_const for a in self.nest.axes) and (
             prod(a.size.as_int() for a in self.nest.axes) <= FEW
         )
-        scope.shared = shared(tuple(c.value for _, group in todo for c in group))
-        before, after = self._accumulators(todo)
-        for statement, group in todo:
+        scope.shared = self.shared
+        for statement, group in self.todo:
             if statement.name in self.transposed:
                 self._transpose(self.transposed[statement.name], group[0], scope)
             else:
                 self._statement(statement, group, scope)
-        self._assemble(out, inside, before, after)
-
-    def _assemble(self, out: Block, inside: Block, before: list[Block], after: list[Block]) -> None:
-        out.extend(self.body.hoisted)
-        with ExitStack() as open_loops:
-            stacks: list[ExitStack] = []
-            for depth, axis in enumerate(self.nest.axes):
-                out.extend(before[depth].body)
-                stack = open_loops.enter_context(ExitStack())
-                self._open(axis, stack, out)
-                stacks.append(stack)
-            out.extend(inside.body)
-            for depth in reversed(range(len(stacks))):
-                stacks[depth].close()
-                out.extend(after[depth].body)
 
     def _open(self, axis: Axis, loops: ExitStack, out: Block) -> None:
         """Open the loop over an axis: of the outermost one in a slice over this worker's part.
@@ -160,7 +232,10 @@ class _Clause:
         Slots of a tile that hold nothing are left out, as far as whole vectors of them do.
         """
         name, extent = self._name(axis.index), self._extent(axis)
-        binding = self._binding(axis)
+        binding, lanes = self._binding(axis), self.accumulators.lanes
+        if lanes is not None and axis is lanes.axis:
+            loops.enter_context(out.loop(name, *self.accumulators.bounds, binding=binding))
+            return
         bounds: tuple[Expression | int, ...] = (expression(extent, self.function.dims),)
         if self.function.slices and axis is self.nest.axes[0]:
             bounds = self.function.slice(axis.size.as_int())
@@ -175,9 +250,14 @@ class _Clause:
         loops.enter_context(out.loop(name, *bounds, binding=binding))
 
     def _binding(self, axis: Axis) -> Binding:
-        """No turn needs another where no statement folds along the axis."""
-        moving = map(self.function.statement, self.nest.moving(self.clause))
-        return "serial" if any(axis.index in s.reduced for s in moving) else "lanes"
+        """No turn needs another where no statement folds along the axis, but in lanes."""
+        lanes = self.accumulators.lanes
+        apart = lanes is not None and axis is lanes.axis
+        waits = any(
+            axis.index in s.reduced and not (apart and self.accumulators.keeps(s))
+            for s, _ in self.todo
+        )
+        return "serial" if waits else "lanes"
 
     def _transpose(self, copy: Transposed, cell: Cell, scope: Scope) -> None:
         """Copy a square."""
@@ -192,62 +272,18 @@ class _Clause:
     def _name(self, dim: Dim) -> str:
         return self.function.dims[dim]
 
-    def _depth(self, statement: Statement) -> int | None:
-        """The depth of the first loop of a fold that is accumulated in a variable, if any."""
-        if statement.kind == "map" or not statement.reduced:
-            return None
-        is_reduced = [d in statement.reduced for d in self.loops]
-        run = len(list(itertools.takewhile(bool, reversed(is_reduced))))
-        innermost = run > 0 and sum(is_reduced) == run
-        return len(self.loops) - run if innermost else None
-
-    def _accumulators(
-        self, todo: list[tuple[Statement, list[Cell]]]
-    ) -> tuple[list[Block], list[Block]]:
-        before = [Block() for _ in self.loops]
-        after = [Block() for _ in self.loops]
-        for statement, group in todo:
-            depth = self._depth(statement)
-            if depth is None:
-                continue
-            for cell in group:
-                result = cell.result()
-                if result not in self.accumulators:
-                    self.accumulators[result] = self.function.names.fresh(cell.tag())
-                    self._accumulate(cell, before[depth], after[depth])
-        return before, after
-
-    def _accumulate(self, cell: Cell, before: Block, after: Block) -> None:
-        """Start an accumulator before its loops and store it after them."""
-        s, result = cell.statement, cell.result()
-        name = self.accumulators[result]
-        start = self._unit(s)
-        if s.name in self.nest.memory:
-            start = self.body.read(result, self.body.scope(before))
-        before.let(name, start)
-        if s.fold in POSITIONS:
-            before.let(f"{name}_best", calls.literal(self._extreme(s), operand(s)))
-        if self.function.storage(s.name).place in ("global", "local"):
-            after.add(self.function.store(s.name, self.body.offset(result), Name(name)))
-
-    def _unit(self, s: Statement) -> Expression:
-        return calls.literal(0 if s.fold in POSITIONS else fold_unit(s.fold, s.dtype), s.dtype)
-
-    def _extreme(self, s: Statement) -> float:
-        return fold_unit(s.fold, operand(s))
-
     def _statement(self, s: Statement, group: list[Cell], scope: Scope) -> None:
         if s.kind == "map" or not s.reduced:
             for cell in group:
                 self._finish(cell, print_value(cell.value, scope), scope)
-        elif self._depth(s) is not None:
+        elif self.accumulators.depth(s) is not None:
             for cell in group:
-                self._combine(cell, self.accumulators[cell.result()], scope)
+                self._combine(cell, self.accumulators.names[cell.result()], scope)
         elif s.name in self.nest.memory:
             for cell in group:
                 offset = self.body.offset(cell.result(), scope)
                 old = self.function.load(s.name, offset)
-                new = self._fold(s, old, print_value(cell.value, scope))
+                new = fold(s, old, print_value(cell.value, scope))
                 scope.out.add(self.function.store(s.name, offset, new))
         else:
             self._small_fold(s, group, scope)
@@ -256,40 +292,25 @@ class _Clause:
         """A fold over unrolled axes only: its copies combine in ascending order."""
         for result, run in grouped(group):
             if s.fold in POSITIONS:
-                name = self.function.names.fresh(run[0].tag())
-                scope.out.let(name, self._unit(s))
-                scope.out.let(f"{name}_best", calls.literal(self._extreme(s), operand(s)))
+                name = self.accumulators.variable(s, run[0].tag(), unit(s), scope.out)
                 for cell in run:
                     self._combine(cell, name, scope)
                 self._finish(run[0], Name(name), scope)
                 continue
             acc = print_value(run[0].value, scope)
             for cell in run[1:]:
-                acc = self._fold(s, acc, print_value(cell.value, scope))
+                acc = fold(s, acc, print_value(cell.value, scope))
             assert result == run[0].result()
             self._finish(run[0], acc, scope)
 
     def _combine(self, cell: Cell, name: str, scope: Scope) -> None:
-        s = cell.statement
+        s, at = cell.statement, Name("none")
         value = print_value(cell.value, scope)
-        if s.fold not in POSITIONS:
-            scope.out.let(name, self._fold(s, Name(name), value))
-            return
-        dtype, best = operand(s), Name(f"{name}_best")
-        value = bind(value, f"{s.name}_value", scope)
-        test = calls.function(POSITIONS[s.fold], dtype, (value, best))
-        if dtype in FLOATS:  # the first NaN wins, as in NumPy
-            first_nan = binary("&", compare("!=", value, value), compare("==", best, best))
-            test = binary("|", test, first_nan)
-        better = bind(test, "better", scope)
-        axis = next(iter(s.reduced))
-        at = expression(cell.literals.get(axis, expr(axis)), self.function.dims)
-        where = call(SUFFIX[s.dtype], at)
-        scope.out.let(best.id, call("where", better, value, best))
-        scope.out.let(name, call("where", better, where, name))
-
-    def _fold(self, s: Statement, left: Expression, right: Expression) -> Expression:
-        return calls.function(REPEATED[s.fold], s.dtype, (left, right))
+        if s.fold in POSITIONS:
+            axis = next(iter(s.reduced))
+            place = expression(cell.literals.get(axis, expr(axis)), self.function.dims)
+            at = call(SUFFIX[s.dtype], place)
+        self.accumulators.combine(s, name, value, at, scope)
 
     def _finish(self, cell: Cell, value: Expression, scope: Scope) -> None:
         """Name a finished value for later statements and store it where memory wants it."""
@@ -307,11 +328,6 @@ def grouped(group: list[Cell]) -> Iterator[tuple[Load, list[Cell]]]:
     for cell in group:
         runs.setdefault(cell.result(), []).append(cell)
     yield from runs.items()
-
-
-def operand(s: Statement) -> Dtype:
-    """The dtype of the values that a fold compares or adds."""
-    return s.clauses[0][1].dtype
 
 
 def extent(axis: Axis, statements: Iterable[Statement], plan: Plan) -> Expr:

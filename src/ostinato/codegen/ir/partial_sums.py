@@ -9,6 +9,8 @@ from __future__ import annotations
 
 UNROLLED = 4  # positions of an axis whose terms add up in turn, as numbers
 COPIES = 16  # of a statement, at most, where several axes are unrolled
+PARTS = 64  # numbers of a fold along a row that are kept apart, at most
+PARTS_OF_ALL = 128  # of all folds of a nest: more leave the registers
 ROW = 16  # numbers of a row that are kept apart while the rows of a matrix add up
 GROUP_ROWS = 512  # of the tiles that add up one after the other in one place, or more
 GROUPED = 1024  # numbers in the partial sums of a tile: fewer cost less than a second loop

@@ -202,6 +202,8 @@ class _Running:
                 return (primitives.Multiplier(spec, memory, tensors, self.lists),)
             case "living", [_]:
                 return (self._living,)
+            case "partials", [str(dtype), int(count)]:
+                return partial(primitives.Partials, dtype, count), _part, _keep_part
             case "argsort", _:
                 return (primitives.argsort(*args),)
             case "shuffle", _:
@@ -334,6 +336,14 @@ def _load(tensor: str, dtype: str, memory: Memory, offset: int) -> Any:
 
 def _store(tensor: str, dtype: str, memory: Memory, offset: int, value: object) -> None:
     memory.write(tensor, offset, dtype, value)
+
+
+def _part(memory: primitives.Partials, lane: int) -> Any:
+    return memory.read(lane)
+
+
+def _keep_part(memory: primitives.Partials, lane: int, value: object) -> None:
+    memory.write(lane, value)
 
 
 def is_integer(x: object) -> bool:

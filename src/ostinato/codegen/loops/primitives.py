@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ostinato.codegen.loops.expression import SUFFIX
-from ostinato.codegen.loops.memory import POISON, Memory, Poison
+from ostinato.codegen.loops.memory import POISON, Memory, Poison, Trap
 from ostinato.pdg import philox
 from ostinato.pdg.axis_functions import along_axis
 from ostinato.pdg.functions import FUNCTIONS
@@ -182,6 +182,29 @@ def search(fn: str) -> Callable[[str, Load], Meaning]:
         return place
 
     return made
+
+
+# ---------------------------------------------------------------- numbers kept apart
+
+
+class Partials:
+    """Numbers of a fold that are kept apart: what was never written is none."""
+
+    def __init__(self, dtype: str, count: int) -> None:
+        """Have room for so many."""
+        self.dtype, self.values = dtype, [POISON] * count
+
+    def read(self, lane: int) -> Any:
+        return self.values[self._place(lane)]
+
+    def write(self, lane: int, value: Any) -> None:
+        poisoned = isinstance(value, Poison)
+        self.values[self._place(lane)] = value if poisoned else _cast(self.dtype, value)
+
+    def _place(self, lane: int) -> int:
+        if not 0 <= lane < len(self.values):
+            raise Trap(f"uses lane {lane} of {len(self.values)}")
+        return int(lane)
 
 
 # ---------------------------------------------------------------- products

@@ -61,12 +61,13 @@ def _work(s: Statement) -> Literal["light", "long", "in order"]:
     loops = long_axes(s)
     if s.dtype in FLOATS and loops and loops[-1].index in s.reduced:
         return "in order"
-    return "long" if any(_is_long(value) for _, value in s.clauses) else "light"
+    return "long" if any(is_long(value) for _, value in s.clauses) else "light"
 
 
-def _is_long(value: Value) -> bool:
+def is_long(value: Value) -> bool:
+    """Whether a value takes long to compute: draws and most elementary functions."""
     is_own = isinstance(value, Draw) or (isinstance(value, Call) and value.fn in LONG)
-    return is_own or any(map(_is_long, children(value)))
+    return is_own or any(map(is_long, children(value)))
 
 
 def _shape(statement: Statement) -> tuple[Expr, ...]:

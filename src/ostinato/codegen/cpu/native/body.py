@@ -10,7 +10,7 @@ from typing import cast as typed
 import numpy as np
 
 from ostinato.codegen.cpu.llvm import Builder, emit_range, internal_function, local_array
-from ostinato.codegen.cpu.llvm_text import I64, Block, Value, i64
+from ostinato.codegen.cpu.llvm_text import I8, I64, Block, Value, i64
 from ostinato.codegen.cpu.native.numbers import (
     Number,
     arithmetic,
@@ -305,7 +305,9 @@ class Writer:
                 case _:
                     flat.append(cast(self.b, self.require_number(given), kind).value)
         made = function.emit(self.b, flat)
-        return None if made is None else Number(function.result, made)
+        if made is None:
+            return None
+        return Memory(made, I8) if function.result == "array" else Number(function.result, made)
 
     def called(self, function: Inner, args: Sequence[Meaning]) -> Meaning:
         """A call of a subroutine, which this module gets with the first one."""
