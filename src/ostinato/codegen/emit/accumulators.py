@@ -20,16 +20,7 @@ from ostinato.codegen.ir.partial_sums import PARTS, PARTS_OF_ALL, ROW
 from ostinato.codegen.ir.system import Axis, Load, Statement
 from ostinato.codegen.ir.tree import Nest
 from ostinato.codegen.loops import calls
-from ostinato.codegen.loops.expression import (
-    FLOATS,
-    Expression,
-    Given,
-    Name,
-    Not,
-    binary,
-    call,
-    compare,
-)
+from ostinato.codegen.loops.expression import FLOATS, Expression, Given, Name, binary, call, compare
 from ostinato.codegen.loops.statements import Block, Definition, Do
 from ostinato.pdg.functions import POSITIONS, REPEATED, fold_unit
 from ostinato.pdg.index import Dim, dims_of
@@ -182,22 +173,25 @@ class Accumulators:
         return name
 
     def _start_lanes(self, s: Statement, result: Load, name: str, out: Block) -> None:
-        assert self.lanes is not None, "an accumulator in lanes"
-        count, starts = self.lanes.count, [(name, s.dtype, unit(s))]
+        starts = [(name, s.dtype, unit(s))]
         if s.fold in POSITIONS:
             starts.append((self.bests[name], operand(s), extreme(s)))
         for each, dtype, _ in starts:
-            made = tuple(f"{kind}_{each}" for kind in ("take", "ld", "st"))
-            self.function.products.append(Definition(made, "partials", (dtype, count)))
-            out.let(each, call("carray", call(made[0]), 1))
+            self._take(each, dtype, out)
         if s.name in self.nest.memory:
             with self.results(out):
                 out.add(put(name, self.lane, self.body.read(result, self.body.scope(out))))
             return
-        lane = self.function.names.fresh("lane")
-        with out.loop(lane, count, binding="lanes"):
+        with self._each_lane(out) as lane:
             for each, _, start in starts:
                 out.add(put(each, lane, start))
+
+    def _take(self, name: str, dtype: Dtype, out: Block) -> None:
+        """Have room for the lanes of a variable."""
+        assert self.lanes is not None, "an accumulator in lanes"
+        made = tuple(f"{kind}_{name}" for kind in ("take", "ld", "st"))
+        self.function.products.append(Definition(made, "partials", (dtype, self.lanes.count)))
+        out.let(name, call("carray", call(made[0]), 1))
 
     # ------------------------------------------------------------ in the loops
 
@@ -249,30 +243,39 @@ class Accumulators:
 
     def _folded(self, s: Statement, name: str, out: Block) -> Expression:
         """Fold the lanes by halves; the first of equals is the one with the least position."""
+        if s.fold not in POSITIONS:
+            return self._halved(name, s.dtype, REPEATED[s.fold], out)
+        dtype, best = operand(s), self.bests[name]
+        all_best = self.function.names.fresh(f"{name}_all")
+        self._take(all_best, dtype, out)
+        with self._each_lane(out) as lane:
+            out.add(put(all_best, lane, get(best, lane)))
+        found = self._halved(all_best, dtype, REPEATED[s.fold.removeprefix("arg")], out)
+        with self._each_lane(out) as lane:
+            value = bind(get(best, lane), f"{s.name}_value", self.body.scope(out))
+            is_best = compare("==", value, found)
+            if dtype in FLOATS:  # the best is a NaN if there is one
+                is_best = binary("|", is_best, compare("!=", value, value))
+            last = calls.literal(2**31 - 1, s.dtype)
+            out.add(put(name, lane, call("where", is_best, get(name, lane), last)))
+        return self._halved(name, s.dtype, "minimum", out)
+
+    def _halved(self, name: str, dtype: Dtype, joins: str, out: Block) -> Expression:
         assert self.lanes is not None, "an accumulator in lanes"
-        lane, half = self.function.names.fresh("lane"), self.lanes.count // 2
+        half = self.lanes.count // 2
         while half:
-            with out.loop(lane, half, binding="lanes"):
-                both = binary("+", lane, half)
-                if s.fold in POSITIONS:
-                    self._better_of(s, name, Name(lane), both, out)
-                else:
-                    out.add(put(name, lane, fold(s, get(name, lane), get(name, both))))
+            with self._each_lane(out, half) as lane:
+                both = get(name, lane), get(name, binary("+", lane, half))
+                out.add(put(name, lane, calls.function(joins, dtype, both)))
             half //= 2
         return get(name, 0)
 
-    def _better_of(
-        self, s: Statement, name: str, one: Expression, other: Expression, out: Block
-    ) -> None:
-        """Leave the better of two lanes in the first."""
-        best, scope = self.bests[name], self.body.scope(out)
-        mine, its = (bind(get(best, x), f"{s.name}_value", scope) for x in (one, other))
-        place, its_place = (bind(get(name, x), f"{s.name}_place", scope) for x in (one, other))
-        as_good = Not(is_better(s, mine, its))
-        earlier = binary("&", as_good, compare("<", its_place, place))
-        better = bind(binary("|", is_better(s, its, mine), earlier), "better", scope)
-        out.add(put(best, one, call("where", better, its, mine)))
-        out.add(put(name, one, call("where", better, its_place, place)))
+    @contextmanager
+    def _each_lane(self, out: Block, count: int = 0) -> Generator[Name]:
+        """A loop over lanes, all of them or the first ones."""
+        assert self.lanes is not None, "an accumulator in lanes"
+        with out.loop("lane", count or self.lanes.count, binding="lanes"):
+            yield Name("lane")
 
 
 # ---------------------------------------------------------------- parts of a fold

@@ -304,7 +304,8 @@ class _Clause:
             self._finish(run[0], acc, scope)
 
     def _combine(self, cell: Cell, name: str, scope: Scope) -> None:
-        s, at = cell.statement, Name("none")
+        s = cell.statement
+        at: Expression = Name("none")
         value = print_value(cell.value, scope)
         if s.fold in POSITIONS:
             axis = next(iter(s.reduced))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
 from ostinato.codegen.ir.extents import Sizes
+from ostinato.codegen.ir.partial_sums import ROW
 from ostinato.codegen.ir.scc import components
 from ostinato.codegen.ir.system import Call, Draw, Statement, Value, children
 from ostinato.codegen.ir.tree import Calling, Leaf, Nest, Sweep
@@ -15,52 +16,70 @@ from ostinato.codegen.scheduling.cluster import Edge, Rules, cluster
 from ostinato.codegen.scheduling.deps import Dep, Unit
 from ostinato.codegen.systems.axes import long_axes, rows
 from ostinato.pdg.condition import Cond
-from ostinato.pdg.functions import FLOATS, FUNCTIONS
+from ostinato.pdg.functions import FLOATS, FUNCTIONS, POSITIONS
 from ostinato.pdg.index import Expr, Extent, dims_of, expr
 
 LONG = frozenset(f.name for f in FUNCTIONS.values() if f.price == "long")
+
+
+Work = Literal["light", "long", "rows", "in order", "blocks"]
+_BOTH: dict[frozenset[Work], Work] = {
+    frozenset(("rows", "long")): "rows",
+    frozenset(("rows", "in order")): "in order",
+    frozenset(("blocks", "long")): "blocks",
+}
+"""What is done in one loop with other work; everything is with light work."""
 
 
 @dataclass(frozen=True)
 class LeafHeader:
     """A nest's loop sizes and clause conditions; a product or sweep is alone in its leaf.
 
-    ``work`` keeps long computations out of loops that add up numbers in order, one at a time.
+    ``work`` keeps long computations out of loops that add up numbers in order, one at a time, and
+    folds of rows out of loops that complete blocks of positions.
     """
 
     sizes: tuple[Expr, ...]
     conds: tuple[Cond, ...]
     alone: str = ""
-    work: Literal["light", "long", "in order"] = "light"
+    work: Work = "light"
 
 
 def _together(a: LeafHeader, b: LeafHeader) -> tuple[LeafHeader, ...]:
     """The header of two nests as one, if they may be one."""
     if a.alone or b.alone or a.sizes != b.sizes or a.conds != b.conds:
         return ()
-    if a.work == b.work or b.work == "light":
-        return (a,)
-    return (b,) if a.work == "light" else ()
+    if a.work == b.work or "light" in (a.work, b.work):
+        return (b,) if a.work == "light" else (a,)
+    both = _BOTH.get(frozenset((a.work, b.work)))
+    return (replace(a, work=both),) if both else ()
 
 
 def is_register_fold(statement: Statement) -> bool:
-    """Whether a fold's reduced indices are a run of innermost loops (or only unrolled axes)."""
+    """Whether a fold's reduced indices are a run of innermost loops (or only unrolled axes).
+
+    Positions are kept for a block of results, whose loop may be inside.
+    """
     reduced = [a.index in statement.reduced for a in long_axes(statement)]
-    trailing = reduced == sorted(reduced)
+    trailing = reduced == sorted(reduced) or statement.fold in POSITIONS
     return trailing and not any(d in statement.reduced for d in statement.dims)
 
 
-def _header(unit: Unit, sizes: Sizes) -> LeafHeader:
+def _header(unit: Unit, sizes: Sizes, keeps_parts: bool) -> LeafHeader:
     s = unit.main
     if s.name in sizes.products or s.kind in ("along", "host"):
         return LeafHeader((), (), s.name)
-    return LeafHeader(_shape(s), tuple(c for c, _ in s.clauses), "", _work(s))
+    return LeafHeader(_shape(s), tuple(c for c, _ in s.clauses), "", _work(s, keeps_parts))
 
 
-def _work(s: Statement) -> Literal["light", "long", "in order"]:
+def _work(s: Statement, keeps_parts: bool) -> Work:
     loops = long_axes(s)
-    if s.dtype in FLOATS and loops and loops[-1].index in s.reduced:
-        return "in order"
+    if loops and loops[-1].index in s.reduced:
+        size = loops[-1].size
+        apart = s.dtype not in FLOATS or (keeps_parts and not (size.is_const and size.const < ROW))
+        return "rows" if apart else "in order"
+    if s.fold in POSITIONS and any(a.index in s.reduced for a in loops):
+        return "blocks"
     return "long" if any(is_long(value) for _, value in s.clauses) else "light"
 
 
@@ -115,8 +134,13 @@ def reads_same_element(dep: Dep, at_any_point: bool = False, every_axis: bool = 
     return matched == len(place)
 
 
-def leaf_nodes(units: Sequence[Unit], deps: Sequence[Dep], sizes: Sizes) -> tuple[Leaf, ...]:
-    """Leaves in an order that respects ``deps``, all of which are at the same point."""
+def leaf_nodes(
+    units: Sequence[Unit], deps: Sequence[Dep], sizes: Sizes, keeps_parts: bool
+) -> tuple[Leaf, ...]:
+    """Leaves in an order that respects ``deps``, all of which are at the same point.
+
+    Where a worker ``keeps_parts`` of a fold apart, it does not add up numbers in order.
+    """
     succ: dict[str, list[str]] = {u.name: [] for u in units}
     for d in deps:
         succ[d.producer.name].append(d.consumer.name)
@@ -133,7 +157,7 @@ def leaf_nodes(units: Sequence[Unit], deps: Sequence[Dep], sizes: Sizes) -> tupl
         lambda header, dep: not header.alone and reads_same_element(dep),
         cache(sizes.elements),
     )
-    groups = cluster([_header(u, sizes) for u in ordered], edges, rules)
+    groups = cluster([_header(u, sizes, keeps_parts) for u in ordered], edges, rules)
     return tuple(_leaf(header, [ordered[k] for k in items], sizes) for header, items in groups)
 
 

@@ -84,7 +84,7 @@ class Scheduler:
         names = {u.name for u in units}
         inside = [d for d in deps if d.consumer.name in names and d.producer.name in names]
         if not isinstance(header, Header):
-            return leaf_nodes(units, inside, self.sizes)
+            return leaf_nodes(units, inside, self.sizes, self.target.keeps_parts)
         kept = [same for d in inside if (same := d.at_same(header.dim)) is not None]
         if header.along is None:
             body = self.trees(units, kept, done | {header.dim})

@@ -29,7 +29,7 @@ def lay_out(statements: Mapping[str, Statement], target: Target) -> dict[str, St
         if s.kind == "along":
             orders[name] = _order(s, few[name] or _is_beside(s, statements, orders))
     out = {name: _ordered(s, statements, orders) for name, s in statements.items()}
-    return {name: _contiguous(s) for name, s in out.items()}
+    return {name: _contiguous(s, target) for name, s in out.items()}
 
 
 def _order(s: Statement, few: bool) -> tuple[int, ...]:
@@ -90,10 +90,15 @@ def _permuted(load: Load, producer: Statement, order: tuple[int, ...]) -> Load:
     return replace(load, axes=axes)
 
 
-def _contiguous(s: Statement) -> Statement:
-    """A fold with a kept axis innermost, where its loads are contiguous along that axis."""
+def _contiguous(s: Statement, target: Target) -> Statement:
+    """A fold with a kept axis innermost, where its loads are contiguous along that axis.
+
+    A position goes with the best value so far, which only lanes keep beside it.
+    """
     own = {a.index for a in s.axes}
-    if s.kind != "fold" or s.fold in POSITIONS or any(dims_of(a.size) & own for a in s.axes):
+    if s.kind != "fold" or any(dims_of(a.size) & own for a in s.axes):
+        return s
+    if s.fold in POSITIONS and not target.keeps_parts:
         return s
     found = [load for _, value in s.clauses for load in loads(value)]
     last = s.result_axes[-1] if s.result_axes else None  # the stored order stays
