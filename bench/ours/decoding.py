@@ -25,5 +25,3 @@ def viterbi() -> ot.Program:
     path[b, -1] = score[b, -1].argmax(0)
     path[b, t] = ways.argmax(0)[path[b, t + 1]]
     return ot.Program(path=path)
-
-

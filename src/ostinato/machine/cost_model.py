@@ -68,6 +68,10 @@ class CostModel:
         profile, work = self.profile, AXIS_FUNCTIONS[fn].work
         if work == "sorted":
             return profile.leaf_ns + profile.order_ns * length * math.log2(1 + length)
+        if work == "selected":
+            some = results * math.log2(1 + length / max(1.0, results))
+            looked_at = profile.fold_ns * length / self.lanes("float32")
+            return profile.leaf_ns + looked_at + profile.order_ns * some
         if work == "in turn":
             return profile.leaf_ns + profile.serial_ns * length
         if work == "searched":

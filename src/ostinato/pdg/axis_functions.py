@@ -16,7 +16,7 @@ from ostinato.pdg.functions import FLOATS, FOLDS, FUNCTIONS, NUMBERS, REPEATED, 
 from ostinato.pdg.node import Dtype
 
 SizeOf = Literal["first", "last", "declared"]
-Work = Literal["running", "exponential", "in turn", "sorted", "searched"]
+Work = Literal["running", "exponential", "in turn", "sorted", "selected", "searched"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class AxisFunction:
 
     A running value ``repeats`` a function of two, from what the fold ``begins`` gives for nothing.
     ``work`` is what takes the time: an operation for every element, an exponential and a logarithm
-    too, a step that waits for the one before, the comparisons of a sort, or those of a search.
+    too, a step that waits for the one before, or the comparisons of a sort, of a search, or of a
+    selection.
     """
 
     name: str
@@ -69,6 +70,13 @@ def _linear(rows: Sequence[Array], size: int) -> Array:
 
 def _argsort(rows: Sequence[Array], size: int) -> Array:
     return np.argsort(rows[0], axis=-1, kind="stable").astype("int32")
+
+
+def _top(rows: Sequence[Array], size: int) -> Array:
+    """The positions of the greatest, in descending order: of equals the first, and NaN first."""
+    (x,) = rows
+    backwards = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+    return np.asarray(x.shape[-1] - 1 - backwards[..., :size], "int32")
 
 
 def _shuffled(rows: Sequence[Array], size: int) -> Array:
@@ -137,6 +145,9 @@ _TABLE = (
     ),
     AxisFunction("linear", "linear_recurrence", 2, NUMBERS, _linear, begins="sum"),
     AxisFunction("argsort", "argsort", 1, NUMBERS, _argsort, positions=True, work="sorted"),
+    AxisFunction(
+        "top", "top_k", 1, NUMBERS, _top, positions=True, size_of="declared", work="selected"
+    ),
     AxisFunction("shuffle", "shuffle", 1, ("int32",), _shuffled, positions=True, work="in turn"),
     _search("left", "searchsorted"),
     _search("right", "searchsorted_right"),

@@ -381,7 +381,8 @@ def along(
 ) -> Node:
     """Return a function of the whole of one axis; operands are padded to equal rank.
 
-    ``size`` is that of the result's axis, where the function leaves it open ("scatter").
+    ``size`` is that of the result's axis, where the function leaves it open ("scatter",
+    and "top", of a row with at least as many elements).
     Errors: DtypeError, ShapeError.
     """
     function = AXIS_FUNCTIONS[fn]

@@ -52,7 +52,7 @@ from ostinato.codegen.cpu.scalar import (
     float16_bits_f32,
     float16_value_u16,
 )
-from ostinato.codegen.cpu.sorting import argsort, searchleft, searchright, shuffle
+from ostinato.codegen.cpu.sorting import argsort, searchleft, searchright, shuffle, top
 from ostinato.codegen.loops.matmul_spec import Matmul, Operand, Step
 
 __all__ = [
@@ -95,6 +95,7 @@ __all__ = [
     "shuffle",
     "rest",
     "store_release",
+    "top",
     "transpose_f32",
     "transpose_f64",
     "uniform_f32",

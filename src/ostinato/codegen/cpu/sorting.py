@@ -10,12 +10,14 @@ from ostinato.codegen.loops.expression import (
     Name,
     Not,
     Tuple,
+    binary,
     call,
     compare,
 )
 from ostinato.codegen.loops.statements import Block, Break, Let
 from ostinato.pdg.node import Dtype
 
+LOOKED_AT = 32  # keys that are compared at once with the least of those chosen
 RUN = 16  # positions that insertion sorts faster than merging
 
 view, x, y, value = map(Name, ("view", "x", "y", "value"))
@@ -25,6 +27,7 @@ choices, choice_step, start, rows, width = map(
     Name, ("choices", "choice_step", "start", "rows", "width")
 )
 first, middle, end, left, right = map(Name, ("first", "middle", "end", "left", "right"))
+most = Name("most")
 
 
 def _taking(*numbers: Name) -> dict[str, Argument]:
@@ -162,6 +165,74 @@ def _key(position: Expression) -> Call:
 
 def _put(place: Expression, position: Given) -> Call:
     return call("put", view, to + place * to_step, position)
+
+
+def top(dtype: Dtype, load: Primitive, out: Primitive, put: Primitive) -> Primitive:
+    """Return ``choose(view, keys, key_step, at, step, count, most)``.
+
+    It writes the positions of the ``most`` greatest keys, in descending order, of equals the first,
+    NaN before everything. The other parameters are those of `argsort`. The chosen ones are kept in
+    order; of the others only blocks are looked through where one comes before the last of them.
+    """
+    before = _comes_before(dtype)
+    calls = {"before": before, "load": load, "out": out, "put": put}
+    k, last, hit = Name("k"), Name("last"), Name("hit")
+    key = call("load", view, keys + k * key_step)
+
+    def consider(block: Block) -> None:
+        block.let("x", key)
+        with block.when(call("before", x, last)):
+            _into_place(block, k, most - 1)
+            block.let("last", _key_at(most - 1))
+
+    @inner("void", _taking(keys, key_step, at, step, count, most), calls)
+    def choose(block: Block) -> None:
+        with block.loop("k", most):
+            block.let("x", key)
+            _into_place(block, k, k)
+        block.let("last", _key_at(most - 1))
+        block.let("end", count - (count - most) % LOOKED_AT)
+        with block.loop("first", most, end, LOOKED_AT):
+            block.let("hit", Constant(False))
+            with block.loop("k", first, first + LOOKED_AT):
+                block.let("hit", binary("|", hit, call("before", key, last)))
+            with block.when(hit), block.loop("k", first, first + LOOKED_AT):
+                consider(block)
+        with block.loop("k", end, count):
+            consider(block)
+
+    return choose
+
+
+def _comes_before(dtype: Dtype) -> Primitive:
+    """The other order of a dtype, NaN before everything."""
+
+    @inner("bool", {"x": dtype, "y": dtype})
+    def before(_: Block) -> Expression:
+        if dtype not in ("float32", "float64"):
+            return y < x
+        is_first = binary("&", compare("!=", x, x), compare("==", y, y))
+        return binary("|", y < x, is_first)
+
+    return before
+
+
+def _key_at(place: Expression) -> Expression:
+    """The key that is kept in a place."""
+    return call("load", view, keys + call("out", view, at + place * step) * key_step)
+
+
+def _into_place(block: Block, position: Expression, place: Expression) -> None:
+    """Put the position of the key ``x`` where it belongs, from a place downwards."""
+    hole = block.let("hole", place)
+    with block.repeat(hole > 0):
+        kept = block.let("kept", call("out", view, at + (hole - 1) * step))
+        block.let("y", call("load", view, keys + kept * key_step))
+        with block.when(Not(call("before", x, y))):
+            block.add(Break())
+        block.do(call("put", view, at + hole * step, kept))
+        block.let("hole", hole - 1)
+    block.do(call("put", view, at + hole * step, position))
 
 
 def shuffle(dtype: Dtype, load: Primitive, out: Primitive, put: Primitive) -> Primitive:

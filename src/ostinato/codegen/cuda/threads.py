@@ -50,7 +50,7 @@ from ostinato.codegen.loops.statements import (
 
 THREAD, THREADS = "thread", "threads"
 BARRIER = Do(Call("block_barrier", ()))
-ROWS = frozenset(("argsort", "shuffle", "searchleft", "searchright"))
+ROWS = frozenset(("argsort", "top", "shuffle", "searchleft", "searchright"))
 """What one thread does for a row: makers of functions of rows."""
 
 

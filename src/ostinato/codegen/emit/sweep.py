@@ -33,6 +33,8 @@ def emit_sweep(leaf: Sweep, function: Function, out: Block) -> None:
     match writer.s.fold:
         case "argsort":
             writer.sort(inside)
+        case "top":
+            writer.top(inside)
         case "shuffle":
             writer.shuffle(inside)
         case "searchleft" | "searchright":
@@ -237,6 +239,17 @@ class _Sweep:
             *(self.body.offset(keys), self.stride(self.operands[0])),
             *(self.body.offset(self.result(expr(0))), self.stride(own)),
             *(self.function.start(beside.tensor), self.size(row)),
+        )
+        out.do(call(name, ARENA, *args))
+
+    def top(self, out: Block) -> None:
+        (keys,) = self.operands
+        first, row = self.first(keys), self.row or self.single()
+        name = self.define("top", first.tensor, self.s.name)
+        args = (
+            *(self.body.offset(first), self.stride(keys)),
+            *(self.body.offset(self.result(expr(0))), self.stride(self.result(expr(row.index)))),
+            *(self.size(walked(self.s, keys)), self.size(row)),
         )
         out.do(call(name, ARENA, *args))
 

@@ -206,6 +206,8 @@ class _Running:
                 return partial(primitives.Partials, dtype, count), _part, _keep_part
             case "argsort", _:
                 return (primitives.argsort(*args),)
+            case "top", _:
+                return (primitives.top(*args),)
             case "shuffle", _:
                 return (primitives.shuffle(*args),)
             case ("searchleft" | "searchright") as fn, _:

@@ -158,6 +158,19 @@ def argsort(_: str, load: Load, get: Load, put: Store, *__: object) -> Meaning:
     return order
 
 
+def top(_: str, load: Load, get: Load, put: Store) -> Meaning:
+    """``top(view, keys, key_step, at, step, count, most)``."""
+
+    def choose(
+        m: Memory, keys: int, key_step: int, at: int, step: int, count: int, most: int
+    ) -> None:
+        row = np.array([load(m, keys + k * key_step) for k in range(count)])
+        for k, place in enumerate(along_axis("top", [row], -1, most)):
+            put(m, at + k * step, place)
+
+    return choose
+
+
 def shuffle(_: str, load: Load, get: Load, put: Store) -> Meaning:
     """``shuffle(view, choices, choice_step, at, step, count)``."""
 

@@ -16,6 +16,7 @@ from ostinato.pdg.index import Expr, Slice, expr, floordiv, product
 from ostinato.pdg.naming import called, sized
 from ostinato.pdg.node import Node
 
+MOST_SELECTED = 128  # of a row: to sort all of it is as fast where more are wanted
 SIDES = {"left": "searchleft", "right": "searchright"}
 
 
@@ -83,7 +84,12 @@ def top(x: Node, count: Expr, axis: int, where: str = "") -> tuple[Node, Node]:
     if (size - count).is_const and not (size - count).const >= 0:
         fact = f"the {count} greatest of {size} elements along axis {axis} of {called(x)}"
         raise ShapeError(fact, f"Ask for at most {size}.", where)
-    first = part(order(x, k, True, where), k, Slice(expr(0), count), where)
+    is_known = (size - count).is_const and count.is_const
+    if is_known and 0 < count.const <= MOST_SELECTED:
+        operand = convert(x, accepted(x.dtype, AXIS_FUNCTIONS["top"].accepts), where=where)
+        first = build.along("top", [operand], k - x.rank, count, where)
+    else:  # whether the axis has so many elements is proved, or checked when the program runs
+        first = part(order(x, k, True, where), k, Slice(expr(0), count), where)
     return take_along(x, first, k, where), first
 
 
