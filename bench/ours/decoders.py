@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 
 import ostinato as ot
-from bench.harness.timing import rates
+from bench.ours.called import called
 from ostinato.language.tensor import Tensor
 
 LEAST = -1e30  # as good as minus infinity, and harmless in differences
-
-
-def called(
-    program: ot.Program, arguments: Mapping[str, object], amount: float, threads: int = 0
-) -> Callable[[], float]:
-    """Return a sampler of calls of a program."""
-    compiled = program.compile(threads=threads)
-
-    def run(iterations: int) -> None:
-        for _ in range(iterations):
-            compiled(**arguments)
-
-    return rates(run, amount)
 
 
 def chain(states: int, batch: int, steps: int) -> dict[str, object]:
@@ -124,7 +111,7 @@ def ctc(classes: int, labels: int, batch: int, steps: int, threads: int = 0) -> 
 
 
 def beams(words: int, width: int) -> ot.Program:
-    """The best sequences of a bigram model: the ``width`` best of all continuations at each step."""
+    """The best sequences of a bigram model: the best continuations at each step are kept."""
     b, t = ot.dims("b t")
     table = ot.log_softmax(ot.input("logits", (words, words)))
     first = ot.input("first", dtype="int32", over=b)

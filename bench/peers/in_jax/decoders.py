@@ -11,21 +11,9 @@ import numpy as np
 from jax import lax
 from jax.nn import log_softmax, logsumexp, softmax
 
-from bench.harness.timing import rates
+from bench.peers.in_jax.called import called
 
 LEAST = -1e30
-
-
-def called(
-    function: Callable[..., object], given: tuple[jax.Array, ...], amount: float
-) -> Callable[[], float]:
-    """Return a sampler of calls of a jitted function."""
-
-    def run(iterations: int) -> None:
-        for _ in range(iterations):
-            jax.block_until_ready(function(*given))
-
-    return rates(run, amount)
 
 
 def chain(states: int, batch: int, steps: int) -> tuple[jax.Array, jax.Array]:

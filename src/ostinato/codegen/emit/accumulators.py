@@ -187,11 +187,8 @@ class Accumulators:
                 out.add(put(each, lane, start))
 
     def _take(self, name: str, dtype: Dtype, out: Block) -> None:
-        """Have room for the lanes of a variable."""
         assert self.lanes is not None, "an accumulator in lanes"
-        made = tuple(f"{kind}_{name}" for kind in ("take", "ld", "st"))
-        self.function.products.append(Definition(made, "partials", (dtype, self.lanes.count)))
-        out.let(name, call("carray", call(made[0]), 1))
+        take(self.function, name, dtype, self.lanes.count, out)
 
     # ------------------------------------------------------------ in the loops
 
@@ -279,6 +276,13 @@ class Accumulators:
 
 
 # ---------------------------------------------------------------- parts of a fold
+
+
+def take(function: Function, name: str, dtype: Dtype, count: int, out: Block) -> None:
+    """Give a variable room for so many numbers that are kept apart."""
+    made = tuple(f"{kind}_{name}" for kind in ("take", "ld", "st"))
+    function.products.append(Definition(made, "partials", (dtype, count)))
+    out.let(name, call("carray", call(made[0]), 1))
 
 
 def get(name: str, lane: Given) -> Expression:

@@ -7,17 +7,27 @@ at once: the processed axis is the outer loop, the innermost one is a vector.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_arithmetic import expression
+from ostinato.codegen.emit.search import Search
 from ostinato.codegen.emit.value import at_literals, bind, print_value, shared
+from ostinato.codegen.ir.partial_sums import PARTS, ROW
 from ostinato.codegen.ir.system import Axis, Load, Statement, Value
 from ostinato.codegen.ir.tree import Sweep
 from ostinato.codegen.ir.values import value_symbols
 from ostinato.codegen.loops import calls
-from ostinato.codegen.loops.expression import Constant, Expression, Logic, Name, call, compare
+from ostinato.codegen.loops.expression import (
+    Constant,
+    Expression,
+    Logic,
+    Name,
+    binary,
+    call,
+    compare,
+)
 from ostinato.codegen.loops.statements import Binding, Block, Definition, Do
 from ostinato.codegen.memory.storage import scratch
 from ostinato.codegen.systems.axes import JUMPING, operands, walked
@@ -266,15 +276,48 @@ class _Sweep:
 
     def search(self, out: Block) -> None:
         ordered, values = self.operands
-        start = self.first(ordered)
-        name = self.define(self.s.fold, start.tensor)
-        size = self.size(walked(self.s, ordered))
-        where = (self.body.offset(start), self.stride(ordered), size)
+        start, size = self.first(ordered), self.size(walked(self.s, ordered))
         row = walked(self.s, values) or self.row or self.single()
+        if self.function.plan.target.keeps_parts and not (
+            row.size.is_const and row.size.const < ROW
+        ):
+            found = Search(self.s.fold, start.dtype, size, self.s.name, self.function)
+            self.search_together(found, start, row, out)
+            return
+        name = self.define(self.s.fold, start.tensor)
+        where = (self.body.offset(start), self.stride(ordered), size)
         with self.loop(row, out):
             value = self.value(values, expr(row.index), out)
-            found = call("i32", call(name, ARENA, *where, value))
-            out.add(self.store(expr(row.index), found))
+            place = call("i32", call(name, ARENA, *where, value))
+            out.add(self.store(expr(row.index), place))
+
+    def search_together(self, search: Search, start: Load, row: Axis, out: Block) -> None:
+        """Search for blocks of values at once."""
+        ordered, values = self.operands
+        index, size = self.function.dims[row.index], self.size(row)
+        first, stride = self.body.offset(start), self.stride(ordered)
+        ends = out.let(self.function.names.fresh(f"{index}_end"), binary("&", size, -PARTS))
+
+        def key(place: Expression) -> Expression:
+            return self.function.load(start.tensor, binary("+", first, binary("*", place, stride)))
+
+        def block(begin: Expression, *bounds: Expression) -> None:
+            def lanes() -> AbstractContextManager[None]:
+                return out.loop(index, *bounds, binding="lanes")
+
+            at = binary("-", index, begin)
+            with lanes():
+                search.start(at, self.value(values, expr(row.index), out), out)
+            search.halve(at, lanes, key, out)
+            with lanes():
+                found = search.last(at, key, self.body.scope(out))
+                out.add(self.store(expr(row.index), found))
+
+        search.take(out)
+        begin = Name(self.function.names.fresh(f"{index}_first"))
+        with out.loop(begin.id, 0, ends, PARTS):
+            block(begin, begin, binary("+", begin, PARTS))
+        block(ends, ends, size)
 
     def define(self, primitive: str, *tensors: str) -> str:
         """Define a primitive over the accesses of this kernel; return its name."""
