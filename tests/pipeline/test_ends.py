@@ -201,3 +201,27 @@ def test_a_loop_of_calls_ends_with_them() -> None:
     state[t + 1] = following
     ot.stop(t, when=following >= 5.0)
     assert any("while any of" in head for head in heads(ot.Program(state=state)))
+
+
+def ranks(size: int = 12) -> ot.Program:
+    """Shares that pages of a ring with few shortcuts pass on, until they hardly change."""
+    t = ot.dims("t")
+    pages = ot.concatenate([ot.arange(size), ot.arange(4)], 0)
+    links = ot.concatenate([(ot.arange(size) + 1) % size, 3 * ot.arange(4)], 0)
+    r = ot.recurrent("r", (size,), over=(t,))
+    r[0] = ot.full((size,), 1 / size)
+    out = ot.scatter_add(1.0, pages, size)
+    later = 0.3 / size + 0.7 * ot.scatter_add(ot.take(r / out, pages, 0), links, size)
+    r[t + 1] = later
+    ot.stop(t, when=abs(later - r).sum() < 1e-3)
+    return ot.Program(last=r.at(t=ot.length(t) - 1), steps=ot.length(t))
+
+
+def test_iterations_end_where_they_have_converged() -> None:
+    program = ranks()
+    (head,) = heads(program)
+    assert "while any of alive" in head
+    expected = program.interpret(T=60)
+    found = program.compile()(T=60)
+    assert found["steps"] == expected["steps"] < 30
+    np.testing.assert_allclose(found["last"], expected["last"], 1e-5)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ostinato.codegen.ir.ending_masks import never_returns
 from ostinato.codegen.ir.system import (
     Call,
     Choice,
@@ -26,7 +27,7 @@ from ostinato.codegen.ir.tree import Kernel, Loop, Tree, computed, leaves
 from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
 from ostinato.pdg.bounds import conjuncts
-from ostinato.pdg.condition import ALWAYS, Cond, equal
+from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.constant import Scalar
 from ostinato.pdg.functions import POSITIONS, fold_unit
 from ostinato.pdg.index import Dim, dims_of, expr
@@ -68,7 +69,7 @@ def early_ends(
     found: dict[Loop, End] = {}
     for mask in masks:
         for dim in mask.result_dims if runs else ():
-            if not facts.never_returns(mask, dim):
+            if not never_returns(statements, mask, dim):
                 continue
             known = [r for r in runs if is_known(mask.name, r.loop, guards)]
             ends = {r: e for r in known if r.loop not in found and (e := facts.end(r, mask, dim))}
@@ -84,9 +85,8 @@ def is_known(mask: str, tree: Tree, guards: Mapping[str, Cond]) -> bool:
 
 def ends_rows(statements: Mapping[str, Statement], dim: Dim) -> bool:
     """Whether a loop over the steps of a dim may end early: some mask along it never returns."""
-    facts = _Facts(statements, {}, frozenset())
     masks = (s for s in statements.values() if s.kind == "map" and s.dtype == "bool")
-    return any(dim in s.result_dims and facts.never_returns(s, dim) for s in masks)
+    return any(dim in s.result_dims and never_returns(statements, s, dim) for s in masks)
 
 
 def _runs(trees: Sequence[Tree], around: frozenset[Dim]) -> Iterator[_Run]:
@@ -112,34 +112,6 @@ class _Facts:
         for s in self.statements.values():
             for load in (x for _, value in s.clauses for x in loads(value)):
                 self.readers[load.tensor].append((s, load))
-
-    # ------------------------------------------------------------ masks
-
-    def never_returns(self, mask: Statement, dim: Dim) -> bool:
-        """Whether a mask is true only where it was true one step earlier."""
-        later = [value for cond, value in mask.clauses if cond != equal(dim, 0)]
-        before = {d: expr(d) - (d == dim) for d in mask.result_dims}
-        at = tuple(before[d] for d in mask.result_dims)
-        return bool(later) and all(self._implies(value, mask.name, at, dim) for value in later)
-
-    def _implies(self, value: Value, mask: str, at: tuple[object, ...], dim: Dim) -> bool:
-        """Whether a value is true only where the mask is, at a point."""
-        match value:
-            case Literal_(x):
-                return not x
-            case Call("and", args):
-                return any(self._implies(a, mask, at, dim) for a in args)
-            case Load(tensor, dims) if tensor == mask:
-                return dims == at and not value.picks
-            case Load(tensor, dims) if not value.picks and dims == at:
-                s = self.statements[tensor]
-                whole = [v for cond, v in s.clauses if cond == ALWAYS]
-                here = tuple(map(expr, s.result_dims))
-                same = s.result_dims == self.statements[mask].result_dims
-                plain = same and s.kind == "map" and len(s.clauses) == len(whole) == 1
-                return plain and self._implies(whole[0], mask, here, dim)
-            case _:
-                return False
 
     def end(self, run: _Run, mask: Statement, dim: Dim) -> End | None:
         """Where a loop can look at a mask, if its memory has what is needed."""
@@ -336,9 +308,12 @@ def _is_here(load: Load, s: Statement) -> bool:
 
 
 def _is_earlier(load: Load, s: Statement, mask: Statement, dim: Dim) -> bool:
-    """Whether a load reads this step or one before it, in the rows of the same tile."""
+    """Whether a load reads this step or one before it, in the rows of the same tile.
+
+    Of such steps it may read elements at computed positions.
+    """
     read = dict(zip(s.result_dims, load.dims, strict=True))
-    if load.picks or dim not in read or not read.keys() >= {*mask.result_dims}:
+    if dim not in read or not read.keys() >= {*mask.result_dims}:
         return False
     back = expr(dim) - read[dim]
     same = all(read[d] == expr(d) for d in mask.result_dims if d != dim)

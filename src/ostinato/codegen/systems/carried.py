@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from ostinato.codegen.ir.ending_masks import never_returns
 from ostinato.codegen.ir.scc import components
 from ostinato.codegen.ir.system import Load, Statement, loads
 from ostinato.pdg.index import Dim, expr
@@ -87,10 +88,36 @@ def serial_dims(
 
     Nested loops, such as minibatches in epochs, count with a fold of any kind. Such loops are the
     outermost ones: what is computed inside them needs no history of the run, and its results can be
-    read while it runs. So nothing is tiled along them.
+    read while it runs. So nothing is tiled along them; nor along those that end for all rows at a
+    step which their own values decide, such as iterations up to convergence: what is computed
+    apart from such a loop would be computed for the steps after its end too.
     """
-    out: set[Dim] = set()
+    out = set(_ending_dims(statements, carried))
     for name, s in statements.items():
         if s.reduced & (s.lanes - carried[name]) or (s.reduced and len(carried[name]) > 1):
             out |= carried[name]
     return frozenset(out)
+
+
+def _ending_dims(
+    statements: Mapping[str, Statement], carried: Mapping[str, frozenset[Dim]]
+) -> Iterator[Dim]:
+    """The dims along which a mask of all rows ends what it is computed from."""
+    for mask in statements.values():
+        if mask.kind == "map" and mask.dtype == "bool" and len(mask.result_dims) == 1:
+            (dim,) = mask.result_dims
+            if dim in carried[mask.name] and never_returns(statements, mask, dim):
+                needed = _needed(statements, mask.name)
+                if any(dim in carried[n] and statements[n].dtype != "bool" for n in needed):
+                    yield dim
+
+
+def _needed(statements: Mapping[str, Statement], name: str) -> frozenset[str]:
+    """What a statement is computed from, itself included."""
+    found, pending = {name}, [name]
+    while pending:
+        values = (value for _, value in statements[pending.pop()].clauses)
+        fresh = {x.tensor for value in values for x in loads(value)} - found
+        found |= fresh
+        pending += sorted(fresh)
+    return frozenset(found)
