@@ -7,7 +7,6 @@ from ostinato.rewrite.registry import every_rule
 
 RULES = (
     "incremental/outer-products",
-    "incremental/queries-last",
     "incremental/query-last",
     "incremental/weighted-scores",
     "incremental/weighted-scores-last",

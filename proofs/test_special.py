@@ -24,7 +24,7 @@ SHARP: dict[str, tuple[Exactness, Exactness]] = {
     "affine/product": ("distributes", "reassociates"),
     "incremental/decaying-sum": ("distributes", "reassociates"),
     "incremental/factor-leaves-first": ("distributes", "reassociates"),
-    "incremental/queries-last": ("distributes", "reassociates"),
+    "matmul/right-first": ("distributes", "reassociates"),
     "incremental/ladder-times-column": ("skips zeros", "distributes"),
     "incremental/masked-product": ("skips zeros", "distributes"),
     "incremental/decay-exp": ("skips zeros", "distributes"),
@@ -53,6 +53,8 @@ NEEDED = {
     "incremental/decay-where": "(bounded g)",
     "affine/mask-after": "(bounded w)",
     "affine/choice-of-product-or-nothing": "(bounded w)",
+    "matmul/left-first": "(filled k)",
+    "matmul/right-first": "(filled q)",
     "algebra/abs-neg": '(!= e "uint32")',
 }
 

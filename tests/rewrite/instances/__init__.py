@@ -9,6 +9,7 @@ from typing import cast
 from tests.rewrite.instances import (
     affine,
     algebra,
+    contraction,
     domain,
     factors,
     fuse,
@@ -50,6 +51,7 @@ _MODULES = (
     factors,
     view,
     matmul,
+    contraction,
     fuse,
     domain,
     algebra,

@@ -51,17 +51,17 @@ def three_keys_and_values(z: Sizes) -> Node:
     return matmul(_tr(keys), values)
 
 
-@fires("incremental/queries-last", idle=("incremental/query-last",))
+@silent("incremental/query-last")
 def query_with_keys_then_values(z: Sizes) -> Node:
     return matmul(matmul(_row(_query(z)), _tr(_keys(z))), _values(z))
 
 
-@fires("incremental/query-last", idle=("incremental/queries-last",))
+@fires("incremental/query-last")
 def keys_with_query_then_values(z: Sizes) -> Node:
     return matmul(_scores(z, _keys(z)), _values(z))
 
 
-@silent("incremental/queries-last", "incremental/query-last")
+@silent("incremental/query-last")
 def scores_that_are_changed_and_three_keys(z: Sizes) -> tuple[Node, ...]:
     keys, values = _fixed(z)
     row = matmul(_row(_query(z)), _tr(_keys(z)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ostinato.pdg.build import const, map_node, moving, part, read, reduce_node, reshape, transpose
+from ostinato.pdg.build import map_node, moving, part, read, reduce_node, reshape, transpose
 from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.node import Broadcast, Node, Read, Transpose, intern
 from tests.rewrite.instances.instance import (
@@ -65,18 +65,6 @@ def value_repeated_to_its_own_shape(z: Sizes) -> Node:
 @silent("view/repeat-same")
 def row_repeated_to_a_matrix(z: Sizes) -> Node:
     return _repeated(tensor("x", (1, z.k), (T,)), z.m + 1)
-
-
-@fires("view/element-of-number")
-def only_element_of_a_number(z: Sizes) -> Node:
-    return part(reshape(tensor("x", (), (T,)), (expr(1),)), -1, expr(0))
-
-
-@silent("view/element-of-number")
-def element_of_a_vector_and_of_a_number_as_a_matrix(z: Sizes) -> tuple[Node, ...]:
-    number = tensor("x", (), (T,))
-    filled = const(2.0, "float32", (expr(z.k),))
-    return part(filled, -1, expr(0)), part(reshape(number, (expr(1), expr(1))), -1, expr(0))
 
 
 @fires("view/element-of-new-axis")

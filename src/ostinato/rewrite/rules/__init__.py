@@ -3,6 +3,7 @@
 from ostinato.rewrite.rules.affine import AFFINE
 from ostinato.rewrite.rules.algebra import ALGEBRA
 from ostinato.rewrite.rules.batched_matmul import MATMUL
+from ostinato.rewrite.rules.contraction import CONTRACTION
 from ostinato.rewrite.rules.deviations import SPREAD
 from ostinato.rewrite.rules.domain import DOMAIN
 from ostinato.rewrite.rules.extreme_positions import PLACES
@@ -41,6 +42,7 @@ FAMILIES = (
     FACTORS,
     VIEW,
     MATMUL,
+    CONTRACTION,
     FUSE,
     DOMAIN,
     ALGEBRA,

@@ -166,7 +166,7 @@ _FOLDS = (
     _rule("reshape-twice", "reshape(reshape(x)) = one reshape",
           reshape(k, h, reshape(r, g, x)), reshape(r, h, x), eq(k, hlen(g))),
     _rule("reshape-same", "reshape(x) to the shape it has = x",
-          reshape(r, h, x), x, eq(r, rank(x)), eq(h, shape(x))),
+          reshape(r, h, x), x, eq(shape(x), shape(LHS))),
 )  # fmt: skip
 
 _FOLD_TWICE = replace(

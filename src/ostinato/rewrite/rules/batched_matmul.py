@@ -13,6 +13,7 @@ d, k, n, p, q, s, w, x, y = variables("d k n p q s w x y")
 def _outer_sum(count: int) -> Rule:
     """A sum of products over all leading axes, as one product whose inner axis is all of them."""
     leading = [Variable(f"n{j}") for j in range(count)]
+    rows_of = [axis(of, count + 2 - j, n) for of in (x, y) for j, n in enumerate(leading)]
     rows: Expression = k
     for size in reversed(leading):
         rows = times(size, rows)
@@ -26,7 +27,7 @@ def _outer_sum(count: int) -> Rule:
             tr(reshape(axes_of, sizes(rows, p), tr(x))),
             reshape(axes_of, sizes(rows, n), y),
         ),
-        when=(axes(x, *leading, p, k), axes(y, *leading, k, n)),
+        when=(*rows_of, axis(x, 2, p), axis(x, 1, k), axis(y, 2, k), axis(y, 1, n)),
         exact="reassociates",
         proof=PROOF,
     )

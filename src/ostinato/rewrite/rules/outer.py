@@ -61,8 +61,6 @@ OUTER: tuple[Rule, ...] = (
     _rule("outer-products", "k[range]^T v[range] = the sum of k[s]^T v[s] over the range",
           _SUM, total(4, sl(d, s, mul(column(a, k), row(c, v)))),
           _WIDTH, axis(v, 1, c), reason=ONE_STEP),
-    _rule("queries-last", "(q k[range]^T) v[range] = q (k[range]^T v[range])",
-          mm(mm(q, tr(_KEYS)), _VALUES), mm(q, _SUM), filled(size(length(s))), _WIDTH, filled(a)),
     _rule("query-last", "(k[range] q) v[range] = q (k[range]^T v[range])",
           mm(reshape(2, sizes(1, n), mm(_KEYS, column(a, q))), _VALUES), mm(row(a, q), _SUM),
           eq(1, rank(q)), eq(n, size(length(s))), filled(n), _WIDTH, filled(a)),

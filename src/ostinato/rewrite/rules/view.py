@@ -27,6 +27,8 @@ _PARTS_OF_MASK = (
     eq(high, ~((1 << p) - 1)),
 )
 
+_RESHAPED = (eq(r, rank(x)), eq(h, shape(LHS)))
+
 VIEW: tuple[Rule, ...] = (
     _law("read-here", "x[d] = x", at(d, a, x), x, eq(a, self(d))),
     _law("read-invariant", "x[d = anything] = x where x does not depend on d",
@@ -60,11 +62,17 @@ VIEW: tuple[Rule, ...] = (
          mv(i, j, mv(k, p, x)), mv(k, p, mv(i, j, x)), i <= j, j < k, k <= p, reason=ORDERS),
     _law("repeat-same", "x repeated to the shape it has = x",
          bcast(h, x), x, eq(h, shape(x)), eq(n, rank(x)), eq(n, hlen(h))),
-    _law("element-of-number", "the only element of a number with an axis = the number",
-         part(1, 0, reshape(0, h, x)), x, eq(0, rank(x)), eq(1, hlen(h))),
     _law("element-of-new-axis", "the only element along a new axis = the value without it",
          part(k, 0, reshape(r, sizes(1, then=h), x)), reshape(r, h, x), eq(k, 1 + hlen(h))),
     _law("transpose-twice", "A.T.T = A", tr(tr(x)), x),
+    _law("transpose-row", "a matrix of one row transposed = its elements as a column",
+         tr(x), reshape(r, h, x), axis(x, 2, 1), *_RESHAPED),
+    _law("transpose-column", "a matrix of one column transposed = its elements as a row",
+         tr(x), reshape(r, h, x), axis(x, 1, 1), *_RESHAPED),
+    _law("only-element", "the only element along an axis = the value without the axis",
+         part(k, 0, x), reshape(r, h, x), axis(x, k, 1), *_RESHAPED),
+    _law("element-of-transposed", "A.T[i] of an axis in front = A[i].T",
+         part(k, a, tr(x)), tr(part(k, a, x)), 2 < k),
     _law("fold-of-moved", "a fold over a moved axis folds it where it was",
          red(f, m, mv(k, p, x)), red(f, m & low | (m & mid) << 1 | (m & high | 1 << (k - 1)), x),
          k <= p, ne(0, m & (1 << (p - 1))), *_PARTS_OF_MASK, ne(f, "argmax"), ne(f, "argmin"),
