@@ -55,6 +55,12 @@ PASSES: tuple[Pass, ...] = (
     ),
     # --- rewriting
     Pass(
+        "repeated parts", "rewrite.load.folded_rows.folded",
+        "Keeps one copy of each part that repeats, such as a layer, for rules to see.",
+        needs="rows",
+        gives="what rules learn of a copy is true of the others, with other names",
+    ),
+    Pass(
         "rules", "rewrite.engine.saturate.saturate",
         "Applies rules until nothing new is learnt, or the budget ends.",
         needs="rows",

@@ -25,6 +25,8 @@ from ostinato.rewrite.extract.export import EGraph, export
 from ostinato.rewrite.extract.pricing import VIEWS, Cost, Pricing
 from ostinato.rewrite.extract.rebuild import Rebuilt, rebuild
 from ostinato.rewrite.extract.sizes import Sizes
+from ostinato.rewrite.extract.unfolded import unfolded
+from ostinato.rewrite.load.folded_rows import folded, whole
 from ostinato.rewrite.load.program_rows import load
 from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.registry import RuleSet, every_rule
@@ -219,13 +221,16 @@ def _saturated(loaded: Loaded, chosen: RewriteOptions, clock: _Clock) -> tuple[E
 
     Errors: OptionError for a rule that is not well formed.
     """
-    filled = {name for name, rows in loaded.rows.items() if rows}
+    plain = whole(loaded)
+    part = chosen.passes.optional("repeated parts", plain, folded, loaded)
+    clock.lap("fold")
+    filled = {name for name, rows in part.rows.items() if rows}
     families = {r.name: r.family for r in chosen.rules}
     with _well_formed(chosen.rules), Session(program(chosen.rules.rules, filled)) as engine:
-        engine.insert(loaded.rows)
+        engine.insert(part.rows)
         saturation = saturate(engine, chosen.budget, families)
         clock.lap("saturate")
-        graph = export(engine, loaded)
+        graph = unfolded(export(engine, loaded), part)
         clock.lap("export")
     return graph, saturation
 
