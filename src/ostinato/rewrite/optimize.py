@@ -24,9 +24,9 @@ from ostinato.rewrite.extract.choose import Extractor, NoTerm, Selection
 from ostinato.rewrite.extract.export import EGraph, export
 from ostinato.rewrite.extract.pricing import VIEWS, Cost, Pricing
 from ostinato.rewrite.extract.rebuild import Rebuilt, rebuild
+from ostinato.rewrite.extract.short_program import Differs, ShortProgram
 from ostinato.rewrite.extract.sizes import Sizes
-from ostinato.rewrite.extract.unfolded import unfolded
-from ostinato.rewrite.load.folded_rows import folded, whole
+from ostinato.rewrite.load.folded_rows import Folded, folded, whole
 from ostinato.rewrite.load.program_rows import load
 from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.registry import RuleSet, every_rule
@@ -148,15 +148,25 @@ class Rewriting:
         self._clock.lap("declare")
         self._loaded = loading.value()
         self._clock.lap("load")
-        self._graph, self._saturation = _saturated(self._loaded, options, self._clock)
+        self._folded = options.passes.optional(
+            "repeated parts", whole(self._loaded), folded, self._loaded
+        )
+        self._clock.lap("fold")
+        self._seen, self._saturation = _saturated(self._loaded, self._folded, options, self._clock)
+        self._choose_from(is_short=True)
         if options.rules:
-            options.passes.made("rules", self._graph)
-        self._sizes = Sizes(self._graph, self._loaded, options.hints)
+            options.passes.made("rules", self._short.graph)
+
+    def _choose_from(self, is_short: bool) -> None:
+        """Choose terms of few copies of each part that repeats, or of all."""
+        self._short = ShortProgram(self._seen, self._folded, self._loaded, is_short)
+        self._clock.lap("unfold")
+        self._sizes = Sizes(self._short.graph, self._short.loaded, self._options.hints)
         self._clock.lap("sizes")
 
     def longest_row(self) -> float:
         """The bytes of the longest scores that could be computed in tiles, or 0."""
-        return Pricing(self._graph, self._sizes, self._options.profile).longest_row()
+        return Pricing(self._short.graph, self._sizes, self._options.profile).longest_row()
 
     def is_tiled(self, form: Optimized) -> bool:
         """Whether a form computes long ranges in tiles."""
@@ -166,18 +176,34 @@ class Rewriting:
 
     def best(self, prices_by: Prices | None = None) -> Optimized:
         """The cheapest form, by the prices of the options or by others."""
-        graph, loaded, clock = self._graph, self._loaded, self._clock
         make = prices_by or self._options.pricing
-        pricing = make(graph, self._sizes, self._options.profile)
+        try:
+            return self._best(make)
+        except Differs:
+            self._choose_from(is_short=False)
+            return self._best(make)
+
+    def _best(self, make: Prices) -> Optimized:
+        """The cheapest form.
+
+        Errors: Differs if copies of a part have to be looked at one by one.
+        """
+        short, clock, profile = self._short, self._clock, self._options.profile
+        pricing = make(short.graph, self._sizes, profile)
         run, report = self._options.passes, self._report(pricing)
         steps = 0 if "local search" in run.without else self._options.budget.steps
-        extractor = Extractor(graph, loaded, pricing, steps)
+        extractor = Extractor(short.graph, short.loaded, pricing, steps)
         try:
-            after = run.made("choice", _cheapest(extractor, graph, loaded, self._sizes))
+            chosen = _cheapest(extractor, short.graph, short.loaded, self._sizes)
         except NoTerm as problem:
-            return Optimized(loaded.pdg, {}, replace(report, left=str(problem)))
+            return Optimized(self._loaded.pdg, {}, replace(report, left=str(problem)))
+        graph, after = short.expanded(chosen)
+        after = run.made("choice", after)
         clock.lap("extract")
-        rebuilt = run.made("chosen program", rebuild(after, graph, loaded))
+        rebuilt = run.made("chosen program", rebuild(after, graph, self._loaded))
+        if graph is not short.graph:
+            pricing = make(graph, Sizes(graph, self._loaded, self._options.hints), profile)
+            after = _priced(after, pricing)
         clock.lap("rebuild")
         prices = _prices(after, rebuilt, pricing)
         report = replace(
@@ -191,17 +217,18 @@ class Rewriting:
             search="" if after.is_searched else f"the budget of {steps} steps was reached",
             left=after.left,
         )
-        return Optimized(rebuilt.pdg, rebuilt.batched, report, Evidence(loaded, graph, after))
+        return Optimized(rebuilt.pdg, rebuilt.batched, report, Evidence(self._loaded, graph, after))
 
     def _report(self, pricing: Pricing) -> Report:
         """What is known before a form is chosen."""
-        cost = _written(self._graph, self._loaded, pricing)
+        short = self._short
+        cost = _written(short, pricing)
         rules, matches = self._options.rules, self._saturation.matches
         fired = {r.name: matches.get(r.name, 0) for r in rules}
         return Report(
             rules=fired, origins={}, before=cost, after=cost, price_before=cost.total,
-            price_after=cost.total, saturation=self._saturation, enodes=self._graph.count(),
-            classes=len(self._graph.classes), seconds=self._clock.laps,
+            price_after=cost.total, saturation=self._saturation, enodes=self._seen.count(),
+            classes=len(self._seen.classes), seconds=self._clock.laps,
             unproved=_unproved(r for r in rules if fired[r.name]),
         )  # fmt: skip
 
@@ -216,21 +243,20 @@ def _unproved(fired: Iterable[Rule]) -> tuple[str, ...]:
     )
 
 
-def _saturated(loaded: Loaded, chosen: RewriteOptions, clock: _Clock) -> tuple[EGraph, Saturation]:
-    """Everything the rules make of a program.
+def _saturated(
+    loaded: Loaded, part: Folded, chosen: RewriteOptions, clock: _Clock
+) -> tuple[EGraph, Saturation]:
+    """Everything the rules make of a program, or of one copy of each part of it.
 
     Errors: OptionError for a rule that is not well formed.
     """
-    plain = whole(loaded)
-    part = chosen.passes.optional("repeated parts", plain, folded, loaded)
-    clock.lap("fold")
     filled = {name for name, rows in part.rows.items() if rows}
     families = {r.name: r.family for r in chosen.rules}
     with _well_formed(chosen.rules), Session(program(chosen.rules.rules, filled)) as engine:
         engine.insert(part.rows)
         saturation = saturate(engine, chosen.budget, families)
         clock.lap("saturate")
-        graph = unfolded(export(engine, loaded), part)
+        graph = export(engine, loaded)
         clock.lap("export")
     return graph, saturation
 
@@ -305,14 +331,27 @@ def _needed(graph: EGraph, loaded: Loaded) -> dict[str, list[int]]:
     return {n: twins for n, twins in loaded.twins.items() if twins[0] not in graph.closed}
 
 
-def _written(graph: EGraph, loaded: Loaded, pricing: Pricing) -> Cost:
+def _written(short: ShortProgram, pricing: Pricing) -> Cost:
     """The cost of the program as it was written."""
-    total = Cost()
+    total, graph = Cost(), short.graph
     for op in SIGNATURE:
-        for row in loaded.rows.get(f"raw_{op}", ()) if op not in VIEWS else ():
-            enode = graph.written(op, row)
-            total = total + pricing.cost(graph.node_class[int(row[0])], enode)
+        for row in short.loaded.rows.get(f"raw_{op}", ()) if op not in VIEWS else ():
+            number = int(row[0])
+            cost = pricing.cost(graph.node_class[number], graph.written(op, row))
+            for _ in range(short.times(number)):
+                total = total + cost
     return total
+
+
+def _priced(selection: Selection, pricing: Pricing) -> Selection:
+    """A selection with its price and cost."""
+    cost, price = Cost(), 0.0
+    roots = [*selection.outputs, *selection.definitions.values()]
+    for number in selection.terms.reachable(roots):
+        item = selection.terms.items[number]
+        cost = cost + pricing.cost(item.cls, item.enode)
+        price += pricing.price(item.cls, item.enode)
+    return replace(selection, price=price, cost=cost)
 
 
 def _origins(selection: Selection, rebuilt: Rebuilt, graph: EGraph) -> dict[Node, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""A saturated e-graph with all copies of parts of which the engine has seen one.
+"""A saturated e-graph with further copies of parts of which the engine has seen one.
 
 Every class that is made of the leaves of a part has a class in each other copy of it, with the
 names of that copy. Leaves without a meaning are then united with what they stand for, and classes
@@ -7,8 +7,9 @@ whose operands became equal with each other.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from ostinato.rewrite.engine.egglog_session import Cell
 from ostinato.rewrite.extract.export import EGraph, ENode
@@ -16,90 +17,140 @@ from ostinato.rewrite.load.folded_rows import Copy, Folded
 from ostinato.rewrite.terms.signature import SIGNATURE
 
 _TERMS = {op: tuple(k for k, c in enumerate(s) if c == "T") for op, s in SIGNATURE.items()}
+Keep = Callable[[int, ENode], bool]
 
 
-def unfolded(graph: EGraph, folded: Folded) -> EGraph:
-    """The e-graph of the whole program."""
-    return _Unfolding(graph, folded).graph() if folded.parts else graph
+class Place(NamedTuple):
+    """A class in one copy of a part; the first copy is the one that the engine has seen.
+
+    The number of a class is that of the saturated e-graph. ``part`` is -1 outside of all parts.
+    """
+
+    part: int
+    copy: int
+    cls: int
 
 
-class _Unfolding:
-    def __init__(self, graph: EGraph, folded: Folded) -> None:
-        self._given, self._folded = graph, folded
-        self._classes = {c: list(nodes) for c, nodes in graph.classes.items()}
-        self._dom, self._dtype = dict(graph.dom), dict(graph.dtype)
-        self._nodes, self._definitions = dict(graph.node_class), dict(graph.definitions)
-        self._origins, self._closed = dict(graph.origins), set(graph.closed)
-        used = (graph.classes, graph.shapes, graph.shape_class.values())
+@dataclass(frozen=True)
+class Scope:
+    """Which classes of a saturated e-graph belong to a part.
+
+    Those ``inside`` are made of its leaves and of what no part has; of the latter alone are those
+    that all copies share.
+    """
+
+    inside: frozenset[int]
+    shared: frozenset[int]
+    leaves: frozenset[int]
+    recurrences: frozenset[int]
+
+    def moves(self, cls: int) -> bool:
+        """Whether a class is another one in each copy."""
+        return cls in self.inside and cls not in self.shared
+
+    def has(self, e: ENode) -> bool:
+        """Whether an operator is made of what belongs to the part."""
+        return self.inside.issuperset(e.kids) and _is_among(e, self.leaves, self.recurrences)
+
+
+def scopes(graph: EGraph, folded: Folded) -> tuple[Scope, ...]:
+    """The classes of every part."""
+    if not folded.parts:
+        return ()
+    shared = frozenset(_made_of(graph, folded.leaves, folded.recurrences))
+    out: list[Scope] = []
+    for copies in folded.parts:
+        own = {*copies[0].leaves, *map(folded.number, copies[0].operands)}
+        leaves, recurrences = folded.leaves | own, folded.recurrences | copies[0].recurrences.keys()
+        inside = frozenset(_made_of(graph, leaves, recurrences))
+        out.append(Scope(inside, shared, leaves, recurrences))
+    return tuple(out)
+
+
+@dataclass
+class Unfolded:
+    """An e-graph with some copies of each part.
+
+    ``sources`` says where an e-node comes from, ``united`` which e-nodes became one, by their class
+    and operator in the saturated e-graph; ``members`` the places of a class.
+    """
+
+    graph: EGraph
+    sources: dict[tuple[int, ENode], list[tuple[Place, ENode]]]
+    united: set[tuple[int, ENode]]
+    members: dict[int, list[Place]]
+    classes: dict[Place, int]
+
+
+@dataclass
+class Unfolding:
+    """Adds copies to a saturated e-graph.
+
+    ``stands`` gives the node that an operand is, by part and copy (part -1 outside of all);
+    ``keep`` chooses e-nodes by their class in the saturated e-graph.
+    """
+
+    given: EGraph
+    folded: Folded
+    scopes: tuple[Scope, ...]
+    stands: Callable[[int, int, int], int]
+    keep: Keep
+    _classes: dict[int, list[tuple[ENode, Place, ENode]]] = field(
+        default_factory=dict[int, list[tuple[ENode, Place, ENode]]]
+    )
+    _places: dict[Place, int] = field(default_factory=dict[Place, int])
+    _into: dict[int, int] = field(default_factory=dict[int, int])  # a class -> that it became
+    _united: set[tuple[int, ENode]] = field(default_factory=set[tuple[int, ENode]])
+
+    def __post_init__(self) -> None:
+        given = self.given
+        self._dom, self._dtype = dict(given.dom), dict(given.dtype)
+        self._nodes, self._definitions = dict(given.node_class), dict(given.definitions)
+        self._origins, self._closed = dict(given.origins), set(given.closed)
+        used = (given.classes, given.shapes, given.shape_class.values())
         self._next = 1 + max(max(each, default=0) for each in used)
-        self._into: dict[int, int] = {}  # a class that was united with another -> that one
+        for cls, enodes in given.classes.items():
+            place = self._first(cls)
+            kept = [e for e in enodes if self.keep(cls, e) and not self._is_meaningless(e)]
+            self._classes[cls] = [(e, place, e) for e in kept]
+            self._places[place] = cls
 
-    def graph(self) -> EGraph:
-        folded, stands = self._folded, list[tuple[int, int]]()
-        fixed = self._made_of(folded.leaves, folded.recurrences)
-        for leaf, node in folded.operands.items():
-            stands.append((self._nodes[leaf], node))
-        for copies in folded.parts:
-            leaves = {*copies[0].leaves, *map(folded.number, copies[0].operands)}
-            recurrences = copies[0].recurrences.keys() | folded.recurrences
-            inside = self._made_of(folded.leaves | leaves, recurrences)
-            for copy in copies:
-                stands += self._add(copy, inside, fixed)
-        for leaf in folded.operands:
+    def _first(self, cls: int) -> Place:
+        """The place of a class that the engine has seen."""
+        part = next((k for k, scope in enumerate(self.scopes) if scope.moves(cls)), -1)
+        return Place(part, 0, cls)
+
+    def of(self, kept: Callable[[int], Container[int]]) -> Unfolded:
+        """The e-graph with the copies of each part that are kept; copy 0 always is."""
+        classes = self.given.node_class
+        pairs = [(classes[o], self.stands(-1, 0, n)) for o, n in self.folded.operands.items()]
+        for part, copies in enumerate(self.folded.parts):
+            for number, copy in enumerate(copies, 1):
+                if number in kept(part):
+                    pairs += self._add(part, number, copy)
+        for leaf in self.folded.operands:
             del self._nodes[leaf]
-        for cls in {self._given.node_class[leaf] for leaf in folded.operands}:
-            self._classes[cls] = [e for e in self._classes[cls] if not self._is_meaningless(e)]
-        self._unite([(cls, self._nodes[node]) for cls, node in stands])
+        self._unite([(cls, self._nodes[node]) for cls, node in pairs])
         return self._whole()
 
-    def _is_meaningless(self, enode: ENode) -> bool:
-        return enode.op == "leaf" and int(enode.fields[0]) >= self._folded.first_leaf
+    def _is_meaningless(self, e: ENode) -> bool:
+        return e.op == "leaf" and int(e.fields[0]) >= self.folded.first_leaf
 
-    def _made_of(self, leaves: Container[int], recurrences: Container[int]) -> set[int]:
-        """Classes with a term of which all leaves, calls and recurrences are among these."""
-        out, ready = set[int](), list[int]()
-        readers: dict[int, list[tuple[int, list[int]]]] = {}
-        for cls, enodes in self._given.classes.items():
-            for e in enodes:
-                if not _is_among(e, leaves, recurrences):
-                    continue
-                kids = set(e.kids)
-                if not kids:
-                    ready.append(cls)
-                left = [len(kids)]
-                for kid in kids:
-                    readers.setdefault(kid, []).append((cls, left))
-        while ready:
-            cls = ready.pop()
-            if cls in out:
-                continue
-            out.add(cls)
-            for reader, left in readers.get(cls, ()):
-                left[0] -= 1
-                if not left[0]:
-                    ready.append(reader)
-        return out
-
-    def _add(self, copy: Copy, inside: set[int], fixed: set[int]) -> list[tuple[int, int]]:
-        """Classes of a copy; returns its classes of leaves without a meaning, and their nodes.
-
-        What is made of nothing that moves is the same in all copies.
-        """
-        given, folded = self._given, self._folded
-        numbered = enumerate(sorted(inside - fixed), self._next)
-        of = {cls: number for number, cls in numbered}
+    def _add(self, part: int, number: int, copy: Copy) -> list[tuple[int, int]]:
+        """Classes of a copy; returns its classes of leaves without a meaning, and their nodes."""
+        given, scope = self.given, self.scopes[part]
+        moving = sorted(scope.inside - scope.shared)
+        of = dict(zip(moving, range(self._next, self._next + len(moving)), strict=True))
         self._next += len(of)
-        leaves = {*copy.leaves, *map(folded.number, copy.operands)} | folded.leaves
-        recurrences = copy.recurrences.keys() | folded.recurrences
         for cls, mine in of.items():
-            self._dom[mine] = given.dom[cls]
-            self._dtype[mine] = given.dtype[cls]
+            self._dom[mine], self._dtype[mine] = given.dom[cls], given.dtype[cls]
+            place = Place(part, number, cls)
+            self._places[place] = mine
             made = self._classes.setdefault(mine, [])
             for e in given.classes[cls]:
-                if inside.issuperset(e.kids) and _is_among(e, leaves, recurrences):
+                if scope.has(e) and self.keep(cls, e) and not self._is_meaningless(e):
                     renamed = _renamed(e, copy, of)
-                    if not self._is_meaningless(renamed):
-                        made.append(renamed)
+                    made.append((renamed, place, e))
                     if why := given.origins.get((e.op, e.fields)):
                         self._origins[renamed.op, renamed.fields] = why
         for one, other in copy.nodes.items():
@@ -110,7 +161,7 @@ class _Unfolding:
                 self._definitions[copy.recurrences[rec], case] = of.get(cls, cls)
         self._closed |= {other for one, other in copy.recurrences.items() if one in given.closed}
         operands = ((given.node_class[leaf], node) for leaf, node in copy.operands.items())
-        return [(of.get(cls, cls), node) for cls, node in operands]
+        return [(of.get(cls, cls), self.stands(part, number, node)) for cls, node in operands]
 
     def _root(self, cls: int) -> int:
         while cls in self._into:
@@ -119,13 +170,13 @@ class _Unfolding:
 
     def _unite(self, pairs: list[tuple[int, int]]) -> None:
         """Unite classes, and those that thereby get the same operator of the same operands."""
-        known: dict[tuple[str, tuple[Cell, ...]], int] = {}
-        readers: dict[int, list[tuple[int, ENode]]] = {}
+        known: dict[tuple[str, tuple[Cell, ...]], tuple[int, Place, ENode]] = {}
+        readers: dict[int, list[tuple[int, ENode, Place, ENode]]] = {}
         for cls, enodes in self._classes.items():
-            for e in enodes:
-                known[e.op, e.fields] = cls
+            for e, place, source in enodes:
+                known[e.op, e.fields] = (cls, place, source)
                 for kid in set(e.kids):
-                    readers.setdefault(kid, []).append((cls, e))
+                    readers.setdefault(kid, []).append((cls, e, place, source))
         while pairs:
             one, other = map(self._root, pairs.pop())
             if one == other:
@@ -135,8 +186,10 @@ class _Unfolding:
             self._dom[kept] &= self._dom.pop(gone)
             moved = readers.pop(gone, [])
             readers.setdefault(kept, []).extend(moved)
-            for cls, e in moved:
-                same = known.setdefault((e.op, self._fields(e)), cls)
+            for cls, e, place, source in moved:
+                same, its, alike = known.setdefault((e.op, self._fields(e)), (cls, place, source))
+                if same != cls or its != place:
+                    self._united |= {(its.cls, alike), (place.cls, source)}
                 pairs.append((same, cls))
 
     def _fields(self, e: ENode) -> tuple[Cell, ...]:
@@ -145,22 +198,23 @@ class _Unfolding:
             fields[k] = self._root(int(fields[k]))
         return tuple(fields)
 
-    def _whole(self) -> EGraph:
+    def _whole(self) -> Unfolded:
         """The e-graph with the classes that are left."""
         root, classes = self._root, dict[int, dict[ENode, None]]()
+        sources: dict[tuple[int, ENode], list[tuple[Place, ENode]]] = {}
         for cls, enodes in self._classes.items():
-            mine = classes.setdefault(root(cls), {})
-            for e in enodes:
+            at = root(cls)
+            mine = classes.setdefault(at, {})
+            for e, place, source in enodes:
                 if any(kid in self._into for kid in e.kids):
-                    fields = self._fields(e)
-                    kids = tuple([int(fields[k]) for k in _TERMS[e.op]])
-                    why = self._origins.get((e.op, e.fields))
-                    e = ENode(e.op, fields, kids)
-                    if why:
-                        self._origins.setdefault((e.op, fields), why)
+                    e = self._moved(e)
                 mine[e] = None
-        return replace(
-            self._given,
+                sources.setdefault((at, e), []).append((place, source))
+        members: dict[int, list[Place]] = {}
+        for place, cls in self._places.items():
+            members.setdefault(root(cls), []).append(place)
+        graph = replace(
+            self.given,
             classes={c: tuple(nodes) for c, nodes in classes.items()},
             dom={c: self._dom[c] for c in classes},
             dtype={c: self._dtype[c] for c in classes},
@@ -169,6 +223,42 @@ class _Unfolding:
             origins=self._origins,
             closed=frozenset(self._closed),
         )
+        places = {place: root(cls) for place, cls in self._places.items()}
+        return Unfolded(graph, sources, self._united, members, places)
+
+    def _moved(self, e: ENode) -> ENode:
+        """An operator with the classes that its operands became."""
+        fields = self._fields(e)
+        why = self._origins.get((e.op, e.fields))
+        if why:
+            self._origins.setdefault((e.op, fields), why)
+        return ENode(e.op, fields, tuple([int(fields[k]) for k in _TERMS[e.op]]))
+
+
+def _made_of(graph: EGraph, leaves: Container[int], recurrences: Container[int]) -> set[int]:
+    """Classes with a term of which all leaves, calls and recurrences are among these."""
+    out, ready = set[int](), list[int]()
+    readers: dict[int, list[tuple[int, list[int]]]] = {}
+    for cls, enodes in graph.classes.items():
+        for e in enodes:
+            if not _is_among(e, leaves, recurrences):
+                continue
+            kids = set(e.kids)
+            if not kids:
+                ready.append(cls)
+            left = [len(kids)]
+            for kid in kids:
+                readers.setdefault(kid, []).append((cls, left))
+    while ready:
+        cls = ready.pop()
+        if cls in out:
+            continue
+        out.add(cls)
+        for reader, left in readers.get(cls, ()):
+            left[0] -= 1
+            if not left[0]:
+                ready.append(reader)
+    return out
 
 
 def _is_among(e: ENode, leaves: Container[int], recurrences: Container[int]) -> bool:
