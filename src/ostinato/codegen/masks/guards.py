@@ -113,9 +113,14 @@ class _Guards:
         """
         found: dict[str, Cond] = {}
         inner = _Guards(self.statements, self.spans, self.leaf_of, self.asks, found)
+        members = frozenset(group)
         outside = {
-            n: [a for a in self.asks[n] if self.leaf_of[a[0].name] not in group] for n in group
+            n: [a for a in self.asks[n] if self.leaf_of[a[0].name] not in members] for n in group
         }
+        read_by: dict[str, dict[str, None]] = {}  # a leaf -> those of the group that it asks
+        for n in group:
+            for reader, _, _ in self.asks[n]:
+                read_by.setdefault(self.leaf_of[reader.name], {})[n] = None
         todo = [name for name in group if outside[name]]
         while todo:
             name = todo.pop()
@@ -126,10 +131,8 @@ class _Guards:
             wanted = reduce(_common, parts[::-1])
             if found.get(name) != wanted:
                 found[name] = wanted
-                sources = dict.fromkeys(
-                    n for n in group for r, _, _ in self.asks[n] if self.leaf_of[r.name] == name
-                )
-                todo += [source for source in sources if source not in todo]
+                waiting = frozenset(todo)
+                todo += [source for source in read_by.get(name, ()) if source not in waiting]
         return found
 
 

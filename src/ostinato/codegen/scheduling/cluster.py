@@ -9,13 +9,13 @@ and elementwise fusion are both this function, with other headers.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from ostinato.codegen.scheduling.deps import Dep
 
-H = TypeVar("H")
+H = TypeVar("H", bound=Hashable)
 ROUNDS = 20  # local moves converge in two or three rounds; the limit only guards against cycles
 
 
@@ -56,6 +56,7 @@ class _Clusters(Generic[H]):
         self.before: list[list[Edge]] = [[] for _ in range(count)]
         self.after: list[list[Edge]] = [[] for _ in range(count)]
         self.users: dict[str, list[Edge]] = {}
+        self.mergers: dict[tuple[H, H], Sequence[H]] = {}
         for edge in self.edges:
             self.before[edge.target].append(edge)
             self.after[edge.source].append(edge)
@@ -77,8 +78,14 @@ class _Clusters(Generic[H]):
     def joined(self, item: int, group: int) -> H | None:
         """The group's header with the item in it, or None if it does not fit."""
         old = self.group_headers[group]
+        pair = old, self.headers[item]
+        merged = self.mergers.get(pair)
+        if merged is None:
+            merged = self.mergers[pair] = self.rules.merge(*pair)
+        if not merged:
+            return None
         touched = self.touching(item, group)
-        for header in self.rules.merge(old, self.headers[item]):
+        for header in merged:
             deps = touched if header == old else [*touched, *self.inside(group)]
             if all(self.rules.allows(header, d) for d in deps):
                 return header

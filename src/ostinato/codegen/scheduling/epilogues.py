@@ -44,6 +44,13 @@ class _Joining:
     )
     around: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
+    def __post_init__(self) -> None:
+        self.rank = {name: k for k, name in enumerate(self.statements)}
+        self.readers: dict[str, list[str]] = {name: [] for name in self.statements}
+        for s in self.statements.values():
+            for tensor in {x.tensor for _, value in s.clauses for x in loads(value)}:
+                self.readers[tensor].append(s.name)
+
     def run(self) -> None:
         for name in list(self.products):
             if not self.products[name].accumulate:
@@ -51,12 +58,12 @@ class _Joining:
                     pass
 
     def alike(self, name: str) -> list[Statement]:
-        """Maps over the steps of a product."""
+        """Maps over the steps of a product that read it, or what has joined it."""
         main = self.statements[name]
+        names = {reader for member in self.members(name) for reader in self.readers[member]}
+        found = (self.statements[reader] for reader in sorted(names, key=self.rank.__getitem__))
         return [
-            s
-            for s in self.statements.values()
-            if s.kind == "map" and s.dtype == main.dtype and s.dims == main.dims
+            s for s in found if s.kind == "map" and s.dtype == main.dtype and s.dims == main.dims
         ]
 
     def try_join(self, name: str, s: Statement) -> bool:
