@@ -56,7 +56,10 @@ class _Clusters(Generic[H]):
         self.before: list[list[Edge]] = [[] for _ in range(count)]
         self.after: list[list[Edge]] = [[] for _ in range(count)]
         self.users: dict[str, list[Edge]] = {}
-        self.mergers: dict[tuple[H, H], Sequence[H]] = {}
+        self.numbers: dict[H, int] = {}  # headers are compared often
+        self.kinds = [self.number(header) for header in self.headers]
+        self.group_kinds: list[int] = []
+        self.fitting: dict[int, list[bool]] = {kind: [] for kind in self.kinds}
         for edge in self.edges:
             self.before[edge.target].append(edge)
             self.after[edge.source].append(edge)
@@ -78,31 +81,42 @@ class _Clusters(Generic[H]):
     def joined(self, item: int, group: int) -> H | None:
         """The group's header with the item in it, or None if it does not fit."""
         old = self.group_headers[group]
-        pair = old, self.headers[item]
-        merged = self.mergers.get(pair)
-        if merged is None:
-            merged = self.mergers[pair] = self.rules.merge(*pair)
-        if not merged:
-            return None
         touched = self.touching(item, group)
-        for header in merged:
+        for header in self.rules.merge(old, self.headers[item]):
             deps = touched if header == old else [*touched, *self.inside(group)]
             if all(self.rules.allows(header, d) for d in deps):
                 return header
         return None
 
+    def number(self, header: H) -> int:
+        return self.numbers.setdefault(header, len(self.numbers))
+
+    def head(self, group: int, header: H) -> None:
+        """Give a group another header."""
+        self.group_headers[group] = header
+        self.group_kinds[group] = self.number(header)
+
+    def fit(self, item: int, groups: range) -> list[int]:
+        """The groups whose header may be merged with that of an item."""
+        kinds, fits = self.group_kinds, self.fitting[self.kinds[item]]
+        if len(fits) < len(self.numbers):
+            headers = list(self.numbers)[len(fits) :]
+            fits += [bool(self.rules.merge(header, self.headers[item])) for header in headers]
+        return [group for group in groups if fits[kinds[group]]]
+
     def place(self, item: int) -> None:
         """Join the first group that fits at or after all producers, or open a group."""
         first = max((self.at[e.source] for e in self.before[item]), default=0)
-        for group in range(first, len(self.members)):
+        for group in self.fit(item, range(first, len(self.members))):
             header = self.joined(item, group)
             if header is not None:
                 self.members[group].append(item)
-                self.group_headers[group] = header
+                self.head(group, header)
                 self.at[item] = group
                 return
         self.members.append([item])
         self.group_headers.append(self.headers[item])
+        self.group_kinds.append(self.kinds[item])
         self.at[item] = len(self.members) - 1
 
     def crossing(self, tensors: set[str]) -> float:
@@ -117,7 +131,8 @@ class _Clusters(Generic[H]):
         here = self.at[item]
         low = max((self.at[e.source] for e in self.before[item]), default=0)
         high = min((self.at[e.target] for e in self.after[item]), default=len(self.members) - 1)
-        others = [g for g in range(low, high + 1) if g != here and self.members[g]]
+        near = self.fit(item, range(low, high + 1))
+        others = [g for g in near if g != here and self.members[g]]
         if not others:
             return False
         tensors = {e.dep.tensor for e in (*self.before[item], *self.after[item])}
@@ -133,7 +148,7 @@ class _Clusters(Generic[H]):
             if after < now or (after == now and group > here and self.after[item]):
                 self.members[here].remove(item)
                 self.members[group].append(item)
-                self.group_headers[group] = header
+                self.head(group, header)
                 return True
             self.at[item] = here
         return False
@@ -163,7 +178,7 @@ class _Clusters(Generic[H]):
             self.at[item] = target
         self.members[target] += self.members[source]
         self.members[source] = []
-        self.group_headers[target] = header
+        self.head(target, header)
 
     def drain(self, a: int, b: int) -> bool:
         """Move what no group before ``b`` needs there from group ``a``, if less crosses then.
@@ -183,7 +198,7 @@ class _Clusters(Generic[H]):
                 if self.crossing(tensors) < now:
                     self.members[a] = [i for i in self.members[a] if i not in there]
                     self.members[b] += going
-                    self.group_headers[b] = header
+                    self.head(b, header)
                     return True
                 self.at |= dict.fromkeys(going, a)
         return False
