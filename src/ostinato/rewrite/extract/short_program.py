@@ -44,9 +44,12 @@ class ShortProgram:
         self._scopes = scopes(given, folded)
         self._counts = [1 + len(copies) for copies in folded.parts]
         self._owners = dict(self._owned())
-        self._short = self._unfolding(lambda cls, e: True, self._standing).of(self._kept)
-        self.graph = self._short.graph
-        self.loaded = self._short_loaded() if self.is_shorter else loaded
+        self.graph, self.loaded = given, loaded
+        if folded.parts:
+            self._short = self._unfolding(lambda cls, e: True, self._standing).of(self._kept)
+            self.graph = self._short.graph
+        if self.is_shorter:
+            self.loaded = self._short_loaded()
 
     @property
     def is_shorter(self) -> bool:

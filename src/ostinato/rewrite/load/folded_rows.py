@@ -61,7 +61,7 @@ class Folded:
 
 def whole(loaded: Loaded) -> Folded:
     """The rows of a program as they are."""
-    return Folded(loaded.rows, 0, 0)
+    return Folded(loaded.rows, loaded.count, len(loaded.tables.leaves))
 
 
 def folded(loaded: Loaded) -> Folded:
@@ -165,7 +165,7 @@ class _Folding:
 
     def __init__(self, loaded: Loaded, names: Names, parts: Sequence[Part]) -> None:
         self._loaded, self._names, self._parts = loaded, names, parts
-        self._first, self._first_leaf = 1 + max(names.operations), len(loaded.tables.leaves)
+        self._first, self._first_leaf = loaded.count, len(loaded.tables.leaves)
         self._made = 0  # leaves without a meaning
         self._rows: dict[str, list[Row]] = {}
         self._operands: dict[int, int] = {}

@@ -318,6 +318,11 @@ class Loaded:
     def row(self, relation: str, *cells: int | str) -> None:
         self.rows.setdefault(relation, []).append(cells)
 
+    @property
+    def count(self) -> int:
+        """How many ids nodes have."""
+        return self._fresh
+
     def fresh(self) -> int:
         self._fresh += 1
         return self._fresh - 1
