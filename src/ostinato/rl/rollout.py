@@ -15,8 +15,9 @@ from ostinato.language.record import Record
 from ostinato.language.recurrent import Over, as_dims
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.build import order
+from ostinato.pdg.errors import ArgumentError
 from ostinato.provenance.place import place
-from ostinato.rl.environments.environment import Actions, Box, Env, restarted
+from ostinato.rl.environments.environment import Actions, Box, Env, LimitsActions, restarted
 from ostinato.rl.moments import Moments
 
 
@@ -66,6 +67,8 @@ def rollout(
     is played independently. With ``moments`` what an agent sees is scaled by them, and they learn
     of what was seen.
 
+    Errors: ArgumentError for moments where what is seen says which actions are legal.
+
     >>> import ostinato as ot
     >>> from ostinato import rl
     >>> b, i, t = ot.dims("b i t")
@@ -77,6 +80,9 @@ def rollout(
     >>> bool(found["longest"] > 30)
     True
     """
+    if moments is not None and isinstance(env, LimitsActions):
+        fact = "scaled observations do not show which actions are legal"
+        raise ArgumentError(fact, "Leave out `normalise_observation`, or `moments`.", place())
     b, i, t = dims
     games = (*_dims(each), b)
     state = carry("state", env.reset(over=games), over=(i, t), each=games)

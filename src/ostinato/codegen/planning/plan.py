@@ -60,8 +60,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
     """
     target, run = options.target, options.passes
     system = run.made("padded outputs", pad_outputs(system))
-    system = run.made("whole operands", whole_operands(system))
-    system = without_lone_points(system, target)
+    system = without_lone_points(run.made("whole operands", whole_operands(system)), target)
     if not options.exact:  # sums of tiles add up in another order
         system = run.optional("tiles of rows", system, long_rows, system, target)
     tiled = run.made("tiles", tile(system, options.widths, options.workers, target))

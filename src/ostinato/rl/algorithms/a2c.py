@@ -32,7 +32,7 @@ def a2c(
     >>> training.train(seed=1)["episode_return"].shape
     (100,)
     """
-    plays_alone(env, "a2c")
+    plays_alone(env, "`a2c`")
     b, i, t = ot.dims("b i t")
     each = rl.trainings(over, learning_rate, discount, trace, entropy, value_weight, norm)
     updates = ot.carried(i, each=each)

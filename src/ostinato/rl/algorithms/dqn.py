@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import ostinato as ot
 from ostinato import optim, rl
+from ostinato.language.carry import Carried
 from ostinato.language.kinds import Count, Limit, Natural, NonNegative, Probability
 from ostinato.language.recurrent import Over
 from ostinato.pdg.errors import ArgumentError
@@ -21,9 +22,8 @@ def dqn(
     anneal: bool = False, discount: ot.Tensor | Probability = 0.99,
     decay: ot.Tensor | Probability = 0.99, exploration: ot.Tensor | Probability = 0.01,
     explored: ot.Tensor | Probability = 0.2, double: bool = True, dueling: bool = False,
-    lookahead: Count = 3, prioritised: bool = False,
-    power: ot.Tensor | NonNegative = 0.6, correction: ot.Tensor | Probability = 0.4,
-    norm: ot.Tensor | Limit = 10.0, over: Over = (),
+    lookahead: Count = 3, prioritised: bool = False, power: ot.Tensor | NonNegative = 0.6,
+    correction: ot.Tensor | Probability = 0.4, norm: ot.Tensor | Limit = 10.0, over: Over = (),
 ) -> rl.Training:  # fmt: skip
     """Deep Q-learning, ``double`` or not, ``dueling`` or not, from ``lookahead`` steps.
 
@@ -43,44 +43,54 @@ def dqn(
     >>> training.train(seed=1)["episode_return"].shape
     (100,)
     """
-    acts_by(env, rl.Discrete, "dqn")
-    can_look(lookahead, steps, "dqn")
+    can_learn(env, lookahead, steps, "dqn")
     (b, i, t), m = ot.dims("b i t"), ot.dim("m", size=updates)
-    each = rl.trainings(
-        over, learning_rate, discount, decay, exploration, explored, norm, power, correction
-    )
-    loops = ot.carried(i, m, each=each)
+    settings = learning_rate, discount, decay, exploration, explored, norm, power, correction
+    loops = ot.carried(i, m, each=(each := rl.trainings(over, *settings)))
     values = rl.ActionValues(env, hidden, loops, dueling=dueling)
     slow = values.map(lambda weight: optim.exponential_average(weight, decay))
     played, rate = explored_games(env, values.at(m=0), (b, i, t), each, exploration, explored)
-
-    # The rows of one update, and what they led to.
-    drawn = {"window": window, "ahead": lookahead}
-    priorities: rl.PrioritisedReplay | None = None
-    if prioritised:
-        priorities = rl.PrioritisedReplay((b, i, t), batch, updates=loops, power=power, **drawn)
-    replay = priorities or rl.Replay((b, i, t), batch, over=(*each, i, m), **drawn)
+    replay = replay_of(played, batch, window, loops, lookahead, power if prioritised else None)
     earned, weight, following = rl.replayed_return(replay, played, lookahead, discount)
-    after = slow(following)
-    chosen = values(following) if double else after
-    target = earned + weight * taken(after, chosen.argmax(-1))
-
-    # loss = E[(G - Q(s, a))**2]
-    value = taken(values(replay(played.observation)), replay(played.action))
-    error = value - ot.stop_gradient(target)
-    loss = (error**2).mean()
-    if priorities is not None:
-        priorities.learn(error)
-        whole = correction + (1.0 - correction) * i / i.size
-        loss = (priorities.weights(whole) * error**2).mean()
-    pace = learning_rate * (1.0 - i / i.size) if anneal else learning_rate
-    optimizer = optim.Clipped(optim.Adam(pace), norm=norm)
-    optim.Masked(optimizer, ot.index(i) >= start).minimize(loss, values.parameters)
+    chosen = (values if double else slow)(following).argmax(-1)
+    target = ot.stop_gradient(earned + weight * taken(slow(following), chosen))
+    error = taken(values(replay(played.observation)), replay(played.action)) - target
+    loss = (counted(replay, error, correction) * error**2).mean()
+    learner(learning_rate, anneal, i, start, norm).minimize(loss, values.parameters)
     return trained(
         played, rl.Greedy(values), {"loss": loss.at(m=-1), "exploration": rate}, each=each,
         networks={"values": values, "slow": slow}, tensors={**replay.tensors, "loss": loss},
         B=games, I=iterations, T=steps,
     )  # fmt: skip
+
+
+def replay_of(
+    games: rl.Rollout, size: int, window: int, loops: Carried, ahead: int,
+    power: ot.Tensor | float | None,
+) -> rl.Replay:  # fmt: skip
+    """Return draws for every update: all steps alike, or by ``power`` of their last errors."""
+    if power is None:
+        return rl.Replay(games.dims, size, window=window, over=loops, ahead=ahead)
+    return rl.PrioritisedReplay(
+        games.dims, size, window=window, updates=loops, ahead=ahead, power=power
+    )
+
+
+def counted(replay: rl.Replay, error: ot.Tensor, correction: ot.Tensor | float) -> ot.Tensor:
+    """Return how much each drawn step counts, after a replay by errors has learnt of them."""
+    if not isinstance(replay, rl.PrioritisedReplay):
+        return ot.constant(1.0)
+    replay.learn(error)
+    _, i, _ = replay.dims
+    return replay.weights(correction + (1.0 - correction) * i / i.size)
+
+
+def learner(
+    rate: ot.Tensor | float, anneal: bool, i: ot.Dimension, start: int, norm: ot.Tensor | float
+) -> optim.Optimizer:
+    """Return the optimizer of updates from replay, which are made once ``start`` are over."""
+    pace = rate * (1.0 - i / i.size) if anneal else rate
+    return optim.Masked(optim.Clipped(optim.Adam(pace), norm=norm), ot.index(i) >= start)
 
 
 def explored_games(
@@ -99,11 +109,12 @@ def explored_games(
     return rl.rollout(env, act, dims, each=each), rate
 
 
-def can_look(lookahead: int, steps: int, algorithm: str) -> None:
-    """Refuse returns of more steps than an iteration has.
+def can_learn(env: rl.Env[rl.Discrete], lookahead: int, steps: int, algorithm: str) -> None:
+    """Refuse other actions than numbers, and returns of more steps than an iteration has.
 
     Errors: ArgumentError.
     """
+    acts_by(env, rl.Discrete, algorithm)
     if lookahead > steps:
         fact = f"`{algorithm}` looks ahead {lookahead} steps, and an iteration has {steps}"
         raise ArgumentError(fact, f"Give steps={lookahead}, or more.", place())

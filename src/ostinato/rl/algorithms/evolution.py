@@ -9,7 +9,6 @@ from ostinato import optim, rl
 from ostinato.language.kinds import Count, NonNegative, Positive
 from ostinato.language.recurrent import Over
 from ostinato.rl.algorithms.reinforce import episodes_of
-from ostinato.rl.environments.environment import plays_alone
 
 
 def evolution(
@@ -31,7 +30,6 @@ def evolution(
     >>> training.train(seed=1)["episode_return"].shape
     (5,)
     """
-    plays_alone(env, "evolution")
     b, s = ot.dim("b", size=pairs), ot.dim("s", size=2)
     i, t = ot.dims("i t")
     each = rl.trainings(over, learning_rate, std)

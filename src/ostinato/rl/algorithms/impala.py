@@ -32,10 +32,10 @@ def impala(
     >>> training.train(seed=1)["episode_return"].shape
     (100,)
     """
-    plays_alone(env, "impala")
+    plays_alone(env, "`impala`")
     b, i, t = ot.dims("b i t")
-    each = rl.trainings(over, learning_rate, discount, most, entropy, value_weight, norm)
-    updates = ot.carried(i, each=each)
+    settings = learning_rate, discount, most, entropy, value_weight, norm
+    updates = ot.carried(i, each=(each := rl.trainings(over, *settings)))
     actor, critic = rl.Actor(env, hidden, updates), rl.Critic(env, hidden, updates)
     older = actor.at(i=ot.maximum(i - lag, 0))
 
@@ -55,9 +55,8 @@ def impala(
     variety = rl.averaged(policy.entropy(), b, t)
     loss = policy_loss + value_weight * value_loss - entropy * variety
     rate = learning_rate * (1.0 - i / i.size) if anneal else learning_rate
-    parameters = (*actor.parameters, *critic.parameters)
-    optim.Clipped(optim.Adam(rate, eps=1e-5), norm=norm).minimize(loss, parameters)
-
+    optimizer = optim.Clipped(optim.Adam(rate, eps=1e-5), norm=norm)
+    optimizer.minimize(loss, (*actor.parameters, *critic.parameters))
     told = {"policy_loss": policy_loss, "value_loss": value_loss, "entropy": variety}
     return trained(
         played, actor, told, each=each, networks={"actor": actor, "critic": critic},

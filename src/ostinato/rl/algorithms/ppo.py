@@ -9,10 +9,8 @@ from ostinato import optim, rl
 from ostinato.language.carry import Carried
 from ostinato.language.kinds import Count, Limit, NonNegative, Positive, Probability
 from ostinato.language.recurrent import Over
-from ostinato.pdg.errors import ArgumentError
-from ostinato.provenance.place import place
 from ostinato.rl.agent import trained
-from ostinato.rl.environments.environment import LimitsActions, takes_turns
+from ostinato.rl.environments.environment import takes_turns
 
 Number = ot.Tensor | float
 
@@ -20,8 +18,7 @@ Number = ot.Tensor | float
 def ppo(
     env: rl.Env[rl.Actions], *, games: Count = 8, steps: Count = 128, iterations: Count = 100,
     epochs: Count = 4, minibatches: Count = 4, hidden: Sequence[Count] = (64, 64),
-    activation: str = "tanh",
-    learning_rate: ot.Tensor | NonNegative = 1e-3, anneal: bool = True,
+    activation: str = "tanh", learning_rate: ot.Tensor | NonNegative = 1e-3, anneal: bool = True,
     discount: ot.Tensor | Probability = 0.99, trace: ot.Tensor | Probability = 0.95,
     clip: ot.Tensor | Positive = 0.2, clip_value: bool = False,
     entropy: ot.Tensor | NonNegative = 0.01, value_weight: ot.Tensor | NonNegative = 0.5,
@@ -33,10 +30,7 @@ def ppo(
 
     Where an episode is cut, and at the last step, the critic says what would have followed. Once a
     minibatch has diverged by more than ``kl_limit`` nats an iteration makes no more updates. Where
-    two players take turns both are the policy that learns, and what a later step is worth to one of
-    them is its negative to the other.
-
-    Errors: ArgumentError for scaled observations of an environment whose legal actions they show.
+    two players take turns, a later step is worth to one what it costs the other: both learn.
     Source: Schulman et al. 2017, Proximal policy optimization algorithms; Huang et al. 2022, The 37
     implementation details of proximal policy optimization.
 
@@ -45,30 +39,23 @@ def ppo(
     >>> training.train(seed=1)["episode_return"].shape
     (50,)
     """
-    if normalise_observation and isinstance(env, LimitsActions):
-        fact = "scaled observations do not show which actions are legal"
-        raise ArgumentError(fact, "Leave out `normalise_observation`.", place())
-    discount = -discount if takes_turns(env) else discount
     (b, i, e, t), m = ot.dims("b i e t"), ot.dim("m", size=minibatches)
     settings = learning_rate, discount, trace, clip, entropy, value_weight, norm, kl_limit
-    each = rl.trainings(over, *settings)
-    updates = ot.carried(i, e, m, each=each)
+    updates = ot.carried(i, e, m, each=(each := rl.trainings(over, *settings)))
     actor = rl.Actor(env, hidden, updates, activation=activation)
     critic = rl.Critic(env, hidden, updates, activation=activation)
     acting, judging = actor.at(e=0, m=0), critic.at(e=0, m=0)
     seen = rl.Moments(rl.observed(env), i, each=each) if normalise_observation else None
     played = rl.rollout(env, lambda x: acting(x).sample(), (b, i, t), each=each, moments=seen)
     reward = rl.scaled_reward(played, discount, each=each) if normalise_reward else played.reward
-    before = judged(played, reward, judging, discount, trace)
+    before = judged(played, reward, judging, -discount if takes_turns(env) else discount, trace)
     rows = rl.minibatch((b, t), m, minibatches, over=(*each, i, e))
     x = {name: tensor.at(**rows) for name, tensor in before.items()}
     policy, value = actor(x["observation"]), critic(x["observation"])
     told = losses(policy, value, x, clip, clip_value, normalise_advantage)
     loss = told["policy_loss"] + value_weight * told["value_loss"] - entropy * told["entropy"]
     rate = learning_rate * (1.0 - i / i.size) if anneal else learning_rate
-    optimizer: optim.Optimizer = optim.Clipped(optim.Adam(rate, eps=1e-5), norm=norm)
-    if kl_limit is not None:
-        optimizer = optim.Masked(optimizer, near(told["divergence"], kl_limit, updates))
+    optimizer = held(optim.Clipped(optim.Adam(rate, eps=1e-5), norm=norm), told, kl_limit, updates)
     optimizer.minimize(loss, (*actor.parameters, *critic.parameters))
     last = {name: tensor.at(e=-1, m=-1) for name, tensor in told.items()}
     chosen = {f"rows_{name}": positions for name, positions in rows.items()}
@@ -113,6 +100,18 @@ def losses(
         "policy_loss": -kept.mean(), "value_loss": error.mean(),
         "entropy": policy.entropy().mean(), "divergence": (ratio - 1.0 - log_ratio).mean(),
     }  # fmt: skip
+
+
+def held(
+    optimizer: optim.Optimizer,
+    told: Mapping[str, ot.Tensor],
+    limit: Number | None,
+    updates: Carried,
+) -> optim.Optimizer:
+    """Return an optimizer that rests while an iteration has diverged by more than a limit."""
+    if limit is None:
+        return optimizer
+    return optim.Masked(optimizer, near(told["divergence"], limit, updates))
 
 
 def near(divergence: ot.Tensor, limit: Number, updates: Carried) -> ot.Tensor:

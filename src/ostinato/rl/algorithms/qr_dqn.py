@@ -9,8 +9,7 @@ from ostinato import nn, optim, rl
 from ostinato.language.kinds import Count, Limit, Natural, NonNegative, Probability
 from ostinato.language.recurrent import Over
 from ostinato.rl.agent import trained
-from ostinato.rl.algorithms.dqn import can_look, explored_games
-from ostinato.rl.environments.environment import acts_by
+from ostinato.rl.algorithms.dqn import can_learn, explored_games, learner
 
 
 class Quantiles(nn.Module):
@@ -59,8 +58,7 @@ def qr_dqn(
     >>> training.train(seed=1)["episode_return"].shape
     (100,)
     """
-    acts_by(env, rl.Discrete, "qr_dqn")
-    can_look(lookahead, steps, "qr_dqn")
+    can_learn(env, lookahead, steps, "qr_dqn")
     (b, i, t), m = ot.dims("b i t"), ot.dim("m", size=updates)
     each = rl.trainings(over, learning_rate, discount, decay, exploration, explored, norm)
     network = Quantiles(env, quantiles, hidden, ot.carried(i, m, each=each))
@@ -76,9 +74,7 @@ def qr_dqn(
 
     found = taken(network(replay(played.observation)), replay(played.action))
     loss = quantile_loss(ot.stop_gradient(target), found, quantiles)
-    pace = learning_rate * (1.0 - i / i.size) if anneal else learning_rate
-    optimizer = optim.Clipped(optim.Adam(pace), norm=norm)
-    optim.Masked(optimizer, ot.index(i) >= start).minimize(loss, network.parameters)
+    learner(learning_rate, anneal, i, start, norm).minimize(loss, network.parameters)
     return trained(
         played, rl.Greedy(Means(network)), {"loss": loss.at(m=-1), "exploration": rate}, each=each,
         networks={"quantiles": network, "slow": slow}, tensors={**replay.tensors, "loss": loss},

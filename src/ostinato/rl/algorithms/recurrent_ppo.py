@@ -36,7 +36,7 @@ def recurrent_ppo(
     >>> training.train(seed=1)["episode_return"].shape
     (10,)
     """
-    plays_alone(env, "recurrent_ppo")
+    plays_alone(env, "`recurrent_ppo`")
     _check(games, minibatches)
     (b, i, e, t), m = ot.dims("b i e t"), ot.dim("m", size=minibatches)
     each = rl.trainings(over, learning_rate, discount, trace, clip, entropy, value_weight, norm)

@@ -29,7 +29,6 @@ def reinforce(
     >>> training.train(seed=1)["episode_return"].shape
     (5,)
     """
-    plays_alone(env, "reinforce")
     b, i, t = ot.dims("b i t")
     updates = ot.carried(i, each=(each := rl.trainings(over, learning_rate, discount, entropy)))
     actor, critic = rl.Actor(env, hidden, updates), rl.Critic(env, hidden, updates)
@@ -68,7 +67,11 @@ def episodes_of(
     env: rl.Env[rl.Actions], act: Callable[[ot.Tensor], ot.Tensor], games: Sequence[ot.Dimension],
     i: ot.Dimension, t: ot.Dimension,
 ) -> ot.Record:  # fmt: skip
-    """Return what happened at every step of whole episodes, which end."""
+    """Return what happened at every step of whole episodes, which end.
+
+    Errors: ArgumentError for a game of two players.
+    """
+    plays_alone(env, "an algorithm of whole episodes")
     state = ot.recurrent("state", like=env.state, over=(*games, i, t))
     seen = rl.seen(env, state)
     action = act(seen)

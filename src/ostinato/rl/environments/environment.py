@@ -79,7 +79,7 @@ def acts_by(env: Env[Actions], kind: type[Actions], algorithm: str) -> None:
 
     Errors: ArgumentError.
     """
-    plays_alone(env, algorithm)
+    plays_alone(env, f"`{algorithm}`")
     if isinstance(env.actions, kind):
         return
     numbered = "numbered actions, such as rl.CartPole()"
@@ -106,13 +106,13 @@ def takes_turns(env: Env[Actions]) -> bool:
     return bool(getattr(env, "takes_turns", False))
 
 
-def plays_alone(env: Env[Actions], algorithm: str) -> None:
+def plays_alone(env: Env[Actions], who: str) -> None:
     """Refuse an environment that two players step in turn.
 
     Errors: ArgumentError.
     """
     if takes_turns(env):
-        fact = f"`{algorithm}` gets a game of two players in turn"
+        fact = f"{who} gets a game of two players in turn"
         raise ArgumentError(fact, "Give rl.Against(game), or train both with rl.ppo.", place())
 
 
