@@ -63,7 +63,8 @@ TASKS = (
     Task("dqn", "Acrobot-v1", 200_000, -100.0),
     Task(
         "qr_dqn", "CartPole-v1", 200_000, 475.0,
-        {"hidden": (128, 128), "learning_rate": 2.5e-4, "decay": 0.995, "explored": 0.1},
+        {"steps": 64, "updates": 16, "window": 1600, "start": 16, "hidden": (128, 128),
+         "learning_rate": 1e-3, "anneal": True, "norm": 1.0},
     ),
     Task("sac", "Pendulum-v1", 20_000, -200.0, episodes=20, quick=True),
     Task("td3", "Pendulum-v1", 20_000, -200.0, episodes=20),

@@ -49,6 +49,13 @@ OF_AGENTS: dict[str, Callable[[Any], object]] = {
     },
     "ActionCritic.__call__.action": lambda s: ot.zeros(1),
     "Greedy.values": lambda s: rl.ActionValues(rl.CartPole(), (3,)),
+    "NormalisedRemembering.network": lambda s: remembering(),
+    "NormalisedRemembering.moments": lambda s: rl.Moments(4, s.i),
+    **{
+        f"NormalisedRemembering.{n}.memory": lambda s: remembering().nothing
+        for n in ("remember", "policy")
+    },
+    "NormalisedRemembering.remember.observation": lambda s: ot.zeros(4),
     "Moments.i": lambda s: s.i,
     "Moments.__call__.x": lambda s: ot.zeros(4),
     "Moments.learn.x": lambda s: ot.zeros(4) + ot.index(s.t),
@@ -87,6 +94,7 @@ AGENTS: dict[str, Callable[[Any], object]] = {
     "Moments": lambda s: rl.Moments(4, s.i),
     "Normalised": lambda s: rl.Normalised(rl.Actor(rl.CartPole(), (3,)), rl.Moments(4, s.i)),
     "Remembering": lambda s: remembering(),
+    "NormalisedRemembering": lambda s: rl.NormalisedRemembering(remembering(), rl.Moments(4, s.i)),
     "PrioritisedReplay": lambda s: prioritised(),
     "Replay": lambda s: replay(),
     "SquashedActor": lambda s: rl.SquashedActor(rl.Pendulum(), (3,)),

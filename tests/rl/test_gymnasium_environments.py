@@ -66,6 +66,20 @@ def test_a_game_may_write_what_is_seen_into_one_array() -> None:
     assert following.reshape(8, 2).astype(int).tolist() == row("11 12 21 22 23 31 32 41")
 
 
+@pytest.mark.parametrize("algorithm", [rl.reinforce, rl.evolution])
+def test_whole_episodes_begin_anew_in_every_iteration(algorithm: Callable[..., Any]) -> None:
+    """An odd episode ends after 2 steps; the even one that Gymnasium begins then is not played."""
+    with rl.Gymnasium(Counting) as env:
+        training = algorithm(env, hidden=[2])
+        runs = training.program.interpret, training.program.compile()
+        for run in runs:
+            before = Counting.calls
+            found = run(**{**training.arguments, "I": 3, "T": 9})
+            games = int(found["episodes"][0])
+            assert found["episode_length"].tolist() == [2.0] * 3
+            assert Counting.calls - before == 3 * 2 * games
+
+
 def test_a_stream_that_is_left_makes_no_further_call() -> None:
     Counting.calls = 0
     with rl.Gymnasium(Counting) as env:

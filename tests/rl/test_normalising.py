@@ -55,3 +55,19 @@ def test_an_iteration_of_ppo_ends_with_the_first_minibatch_that_diverged(
     # The first minibatch of an iteration has not diverged, and the second has.
     expected = [True] * 11 if moving == 6 else [True, *[False] * 5, True, *[False] * 4]
     assert changes.tolist() == expected
+
+
+def test_a_policy_with_a_memory_keeps_how_what_it_sees_is_scaled() -> None:
+    """What is seen is far from 0, so that unscaled it would tell the policy nothing."""
+
+    class Far(rl.Wrapper[rl.Discrete]):
+        def observe(self, state: ot.Record) -> ot.Tensor:
+            return 1000.0 + 0.1 * super().observe(state)
+
+    env = Far(rl.MemoryChain(3))
+    training = rl.recurrent_ppo(env, iterations=60, memory=8)
+    weights = rl.learnt(training, seed=0)
+    moments = {name for name in weights if name.startswith("moments.")}
+    assert moments == {"moments.mean", "moments.variance", "moments.count"}
+    played = rl.evaluate(env, training.policy, weights, episodes=200)
+    assert played.mean_return > 0.95

@@ -50,7 +50,7 @@ from ostinato.rl.evaluation import Episodes, evaluate, filmed, learnt, recorded
 from ostinato.rl.gymnasium.played_outside import Gymnasium
 from ostinato.rl.gymnasium.to_gymnasium import to_gymnasium, to_gymnasium_vector
 from ostinato.rl.moments import Moments
-from ostinato.rl.normalising import Normalised, scaled_reward
+from ostinato.rl.normalising import Normalised, NormalisedRemembering, scaled_reward
 from ostinato.rl.player import Player, export_onnx
 from ostinato.rl.prioritised import PrioritisedReplay
 from ostinato.rl.returns import advantage, lambda_return, n_step_return, v_trace
@@ -109,6 +109,7 @@ __all__ = [
     "MultiDiscrete",
     "Normal",
     "Normalised",
+    "NormalisedRemembering",
     "Pendulum",
     "Player",
     "PrioritisedReplay",

@@ -6,10 +6,11 @@ from ostinato.language.carry import carry
 from ostinato.language.functions.basic import clip, where
 from ostinato.language.functions.elementary import rsqrt
 from ostinato.language.kinds import Finite, Limit
+from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor
 from ostinato.nn.module import Module
-from ostinato.rl.agent import Actor
+from ostinato.rl.agent import Actor, Remembering
 from ostinato.rl.distributions.distribution import Distribution
 from ostinato.rl.moments import EPS, Moments
 from ostinato.rl.rollout import Rollout, trainings
@@ -35,6 +36,38 @@ class Normalised(Module):
 
     def __call__(self, observation: Tensor) -> Distribution:
         return self.network(self.moments(observation))
+
+
+class NormalisedRemembering(Module):
+    """An agent with a memory that sees what `Normalised` networks see.
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> i, t = ot.dims("i t")
+    >>> env, updates = rl.make("MaskedCartPole"), ot.carried(i)
+    >>> agent = rl.Remembering(env, 16, [8], updates)
+    >>> policy = rl.NormalisedRemembering(agent, rl.Moments(2, i))
+    >>> memory = policy.remember(ot.input("seen", shape=(2,), over=t), policy.nothing)
+    >>> policy.policy(memory).sample()
+    <action: int32[] over (i, t)>
+    """
+
+    def __init__(self, network: Remembering, moments: Moments) -> None:
+        self.network = network
+        self.moments = moments
+
+    @property
+    def nothing(self) -> Record:
+        """The memory before the first step of an episode."""
+        return self.network.nothing
+
+    def remember(self, observation: Tensor, memory: Record) -> Record:
+        """Return the memory after a step."""
+        return self.network.remember(self.moments(observation), memory)
+
+    def policy(self, memory: Record) -> Distribution:
+        """Return a distribution over actions."""
+        return self.network.policy(memory)
 
 
 def scaled_reward(

@@ -58,8 +58,9 @@ def recurrent_ppo(
     rate = learning_rate * (1.0 - i / i.size) if anneal else learning_rate
     optim.Clipped(optim.Adam(rate, eps=1e-5), norm=norm).minimize(loss, agent.parameters)
     last = {name: tensor.at(e=-1, m=-1) for name, tensor in told.items()}
+    policy = agent if seen is None else rl.NormalisedRemembering(agent, seen)
     return trained(
-        played, agent, last, each=each, networks={"agent": agent},
+        played, policy, last, each=each, networks={"agent": agent},
         tensors={**before, "divergence": told["divergence"], "loss": loss},
         B=games, I=iterations, T=steps, E=epochs,
     )  # fmt: skip

@@ -8,7 +8,7 @@ import ostinato as ot
 from ostinato import optim, rl
 from ostinato.language.kinds import Count, NonNegative, Probability
 from ostinato.language.recurrent import Over
-from ostinato.rl.environments.environment import plays_alone
+from ostinato.rl.environments.environment import begun, plays_alone
 
 
 def reinforce(
@@ -72,11 +72,12 @@ def episodes_of(
     Errors: ArgumentError for a game of two players.
     """
     plays_alone(env, "an algorithm of whole episodes")
+    first = begun(env, games, i)
     state = ot.recurrent("state", like=env.state, over=(*games, i, t))
     seen = rl.seen(env, state)
     action = act(seen)
     following, reward, terminated, truncated = env.step(state, rl.allowed(env, action))
-    state[(*games, i, 0)] = env.reset(over=(*games, i))
+    state[(*games, i, 0)] = first
     state[(*games, i, t + 1)] = following
     ot.stop(t, when=terminated | truncated)
     return ot.Record(

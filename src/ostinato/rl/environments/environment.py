@@ -125,6 +125,23 @@ class Restarts(Protocol):
         ...
 
 
+@runtime_checkable
+class PlaysTogether(Protocol):
+    """An environment whose games are stepped together, whatever loops begin them anew."""
+
+    def begin(self, games: Over, over: Over) -> Record:
+        """Return first states of all ``games``, begun anew at every point of ``over``."""
+        ...
+
+
+def begun(env: Env[Actions], games: Over, over: Over) -> Record:
+    """Return first states of games that begin at every point of ``over``."""
+    if isinstance(env, PlaysTogether):
+        return env.begin(games, over)
+    where = place()
+    return env.reset((*as_dims(games, where), *as_dims(over, where)))
+
+
 def restarted(env: Env[Actions], following: Record, over: Over) -> Record:
     """Return first states at every point of ``over``, for where episodes ended with a step."""
     return env.restart(following, over) if isinstance(env, Restarts) else env.reset(over)

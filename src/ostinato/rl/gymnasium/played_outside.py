@@ -115,9 +115,13 @@ class Gymnasium:
 
     def reset(self, over: Over) -> Record:
         """Begin the games at all points of ``over``, which are stepped together from then on."""
-        dims = as_dims(over, place())
-        self._together = tuple(map(Dimension, dims))
-        seeds = random.integers(0, SEEDS, over=self._together)
+        return self.begin(over, ())
+
+    def begin(self, games: Over, over: Over) -> Record:
+        """Begin the games, which are stepped together, anew at every point of ``over``."""
+        together, loops = as_dims(games, place()), as_dims(over, place())
+        self._together = tuple(map(Dimension, together))
+        seeds = random.integers(0, SEEDS, over=(*together, *loops))
         seen = host(
             self._outside.reset, seeds, shape=self.observation_shape, over=self._together,
             effects=f"gymnasium {self.name}", name=f"reset {self.name}",
