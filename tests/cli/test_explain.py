@@ -26,8 +26,9 @@ def place(tmp_path: Path) -> str:
 
 def test_the_explanation_is_text_json_and_a_page(place: str, tmp_path: Path) -> None:
     console = Console(file=StringIO(), width=200)
-    written = Written(tmp_path / "explain.json", tmp_path / "explain.html")
+    written = Written(tmp_path / "explain.json", tmp_path / "explain.html", limits=True)
     explain(place, ["factor=3"], written, console)
+    assert "== limits of memory ==" in console.file.getvalue()  # type: ignore[attr-defined]
     found = json.loads((tmp_path / "explain.json").read_text())
     assert found.keys() >= {"rules", "kernels", "schedule", "source", "memory", "cost"}
     page = (tmp_path / "explain.html").read_text()

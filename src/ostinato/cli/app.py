@@ -242,13 +242,17 @@ def explain(
         Path | None, typer.Option(metavar="FILE", help="Also write one HTML page.")
     ] = None,
     certificate: Certificate = None,
+    limits: Annotated[
+        bool, typer.Option("--limits", help="Also say what limits of memory cost.")
+    ] = False,
 ) -> None:
     """Compile a program and show rules, schedule, memory, cost and kernels."""
     from ostinato.cli.as_json import console_beside
     from ostinato.cli.explain import Written
     from ostinato.cli.explain import explain as explain_program
 
-    explain_program(place, settings or (), Written(json, html, certificate), console_beside(json))
+    written = Written(json, html, certificate, limits)
+    explain_program(place, settings or (), written, console_beside(json))
 
 
 @app.command()

@@ -16,11 +16,12 @@ from ostinato.language.dims import is_integer
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The files that the explanation goes to, besides the terminal."""
+    """The files that the explanation goes to, besides the terminal; with ``limits`` it has more."""
 
     json: Path | None = None
     html: Path | None = None
     certificate: Path | None = None
+    limits: bool = False
 
 
 def explain(place: str, settings: Iterable[str], written: Written, console: Console) -> None:
@@ -31,6 +32,9 @@ def explain(place: str, settings: Iterable[str], written: Written, console: Cons
     extents = {n: size for n, size in given.items() if n in program.extents and is_integer(size)}
     explanation = program.compile(certificate=written.certificate).explain(**extents)
     console.print(str(explanation), markup=False, highlight=False, soft_wrap=True)
+    curve = explanation.memory.curve() if written.limits else None
+    if curve is not None:
+        console.print(f"\n== limits of memory ==\n{curve.table()}", markup=False, soft_wrap=True)
     write_json(written.json, explanation.data())
     if written.html is not None:
-        explanation.to_html(written.html)
+        explanation.to_html(written.html, curve)

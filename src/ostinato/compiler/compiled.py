@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ostinato.codegen.target import Target
     from ostinato.language.dims import Dimension
     from ostinato.report.measured_run import RunProfile
+    from ostinato.report.memory_curve import MemoryCurve
     from ostinato.rewrite.registry import RuleSet
 
 LARGE = 200  # nodes: a smaller program is compiled before another process has started
@@ -129,34 +130,35 @@ class Compiled:
         >>> x[b, i + 1] = x / 2 + 1.0 / (i + 1)
         >>> run = ot.Program(mean=x[:, i].mean()).compile()
         >>> records = run.stream(i, every=2, I=4, B=3)
-        >>> whole = [(record.mean, records.state) for record in records]
-        >>> state = whole[1][1]
-        >>> state
-        <state after 2 steps of i: 1 arrays>
-        >>> [record.mean for record in run.stream(i, resume=state, I=4, B=3)] == [
-        ...     mean for mean, _ in whole[2:]
-        ... ]
+        >>> [_, (_, state), *rest] = [(record.mean, records.state) for record in records]
+        >>> again = run.stream(i, resume=state, I=4, B=3)
+        >>> [record.mean for record in again] == [mean for mean, _ in rest]
         True
         """
         where = calling_place()
         bound = self._streamed(over, arguments, where)
         dim = over if isinstance(over, str) else over.name
-        lengths = self._beside.lengths
         steps, given = _pauses(every, resume, where)
         executable = self._at(bound)
-        how = bool(check_finite), lengths
+        how = bool(check_finite), self._beside.lengths
         records = executable.records(bound.extents, dim, _kept(keep, where))
-        if not steps and given is None:
-            if records is None:
-                return _announced(Stream(executable, dim, bound, *how))
-            nothing = Identity(dim, "", "", bound.seed).state({}, 0)
-            return PausedStream(executable, bound, nothing, 0, *how, records)
+        if not steps and given is None and records is None:
+            return _announced(Stream(executable, dim, bound, *how))
         try:
-            identity = self._identity(dim, bound, is_left=steps == 1 and given is None)
-            state = identity.state({}, 0) if given is None else identity.accepted(given)
+            state = self._begun(dim, bound, steps, given)
             return PausedStream(executable, bound, state, steps, *how, records)
         except (ArgumentError, CheckpointError) as error:
             raise error.at(where) from None
+
+    def _begun(self, dim: str, bound: Bound, steps: int, given: State | None) -> State:
+        """The state that a stream begins with; of one that leaves none it has no identity.
+
+        Errors: ArgumentError; CheckpointError.
+        """
+        if not steps and given is None:
+            return Identity(dim, "", "", bound.seed).state({}, 0)
+        identity = self._identity(dim, bound, is_left=steps == 1 and given is None)
+        return identity.state({}, 0) if given is None else identity.accepted(given)
 
     def _identity(self, dim: str, bound: Bound, is_left: bool) -> Identity:
         """What a run is a run of, whose loop may only be left after every step, or entered too.
@@ -241,7 +243,9 @@ class Compiled:
         taken = self._variants.at(sizes) if sizes else self._variants.last
         found = taken.executable.explain(sizes)
         why = taken.why if self.executable.artifact.short else ""
-        return replace(found, title=title, variant=why, draw=partial(_drawn, taken.request))
+        memory = replace(found.memory, curve=partial(_curve, taken.request, found.memory.extents))
+        drawing = partial(_drawn, taken.request)
+        return replace(found, title=title, variant=why, memory=memory, draw=drawing)
 
     def certificate(self, path: str | Path) -> None:
         """Write down what rewriting and scheduling did, as a file that ``ostinato verify`` checks.
@@ -385,6 +389,12 @@ def _drawn(request: Request) -> Drawn:
     from ostinato.compiler.drawings import drawn
 
     return drawn(request)
+
+
+def _curve(request: Request, extents: Mapping[str, int]) -> MemoryCurve:
+    from ostinato.compiler.limit_costs import memory_curve
+
+    return memory_curve(request, extents)
 
 
 def _key(pdg: Pdg, rules: RuleSet | None, options: Options) -> str:

@@ -121,12 +121,14 @@ HALVINGS = 3  # between a price that is too low and one that is enough
 class Taken:
     """What a form takes: bytes of its arena, nanoseconds by its schedule.
 
-    ``largest`` says which tensor takes most of the bytes, and how many.
+    ``largest`` says which tensor takes most of the bytes, and how many; ``ways`` what was done to
+    keep less.
     """
 
     bytes: int
     ns: float
     largest: str = ""
+    ways: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,12 @@ def fitting(forms: Rewriting, room: Room) -> Optimized:
     fact = f"no form of the program fits in {room.limit:,} bytes at {at or 'any size'}"
     fact += f": {least.largest}" if least.largest else ""
     raise MemoryLimitError(fact, f"Pass memory_limit={least.bytes} or more, or smaller extents.")
+
+
+def smallest(forms: Rewriting, room: Room) -> Taken:
+    """What the form takes that takes the fewest bytes of those that a limit would try."""
+    tried = [room.taken(forms.best()), *(taken for taken, _ in _scarce(forms, room))]
+    return min(tried, key=lambda taken: taken.bytes)
 
 
 def _scarce(forms: Rewriting, room: Room) -> Iterator[tuple[Taken, Optimized]]:

@@ -30,7 +30,7 @@ from ostinato.pdg.pass_record import with_added
 from ostinato.runtime.build.compiling import short_turns
 from ostinato.runtime.build.piecewise import Making
 from ostinato.runtime.run.arrays import tile_counts
-from ostinato.runtime.run.artifact import Artifact, Units, Words
+from ostinato.runtime.run.artifact import Artifact, Place, PlaceStream, Units, Words
 from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.explanation import Explanation
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ostinato.codegen.loops.statements import Function
     from ostinato.codegen.planning.planned import Plan
     from ostinato.compiler.forms import Taken
-    from ostinato.rewrite.optimize import Optimized
+    from ostinato.rewrite.optimize import Optimized, Rewriting
     from ostinato.rewrite.registry import RuleSet
 
 REWRITING = "ostinato.rewrite.optimize"
@@ -110,10 +110,8 @@ def assemble(
 ) -> Artifact:
     """Run the stages after rewriting, which took ``rewrite_s``."""
     from ostinato.codegen.cost.estimate import predicted
-    from ostinato.codegen.emit.carried_tensors import windows
     from ostinato.codegen.emit.driver import WORDS
     from ostinato.codegen.emit.interface import interface
-    from ostinato.codegen.planning.arena import Streamed, layout
     from ostinato.compiler.kernel_records import Records, shares
     from ostinato.provenance.operations import operations
 
@@ -126,7 +124,7 @@ def assemble(
     source, texts, units = _emitted(plan, options, making)
     serving = shares(optimized.pdg, system, operations(pdg), CostModel(profile))
     _show(optimized, source)
-    most = options.memory_limit * options.spill
+    place, place_stream = _places(plan, options)
     times = {
         "rewrite_s": rewrite_s,
         "schedule_s": planned - rewritten,
@@ -136,8 +134,8 @@ def assemble(
         source=source,
         units=units,
         interface=in_types_of(pdg, interface(plan)),
-        place=partial(layout, plan, most_in_memory=most),
-        place_stream=Streamed(plan, windows(plan), options.memory_limit, most),
+        place=place,
+        place_stream=place_stream,
         price=partial(predicted, plan, profile),
         records=Records(plan, profile, serving),
         profiled=partial(_profiled, plan),
@@ -152,6 +150,16 @@ def assemble(
         explanation=_explanation(optimized, plan, source, texts, times, profile),
         short={d.extent.name: n for d, n in plan.short.items() if isinstance(d.extent, Extent)},
     )
+
+
+def _places(plan: Plan, options: Options) -> tuple[Place, PlaceStream]:
+    """What finds the places of all tensors for a call, and for a stream."""
+    from ostinato.codegen.emit.carried_tensors import windows
+    from ostinato.codegen.planning.arena import Streamed, layout
+
+    most = options.memory_limit * options.spill
+    whole = partial(layout, plan, most_in_memory=most)
+    return whole, Streamed(plan, windows(plan), options.memory_limit, most)
 
 
 def _show(optimized: Optimized, source: str) -> None:
@@ -284,8 +292,8 @@ def _require_defined(optimized: Optimized, given: Pdg) -> None:
     check(optimized.pdg, given.minimum_extents, is_rewritten=True)
 
 
-def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
-    """The form of a program that is predicted to be the fastest."""
+def rewriting(pdg: Pdg, rules: RuleSet | None, options: Options) -> Rewriting:
+    """The forms of a program."""
     from ostinato.rewrite.optimize import RewriteOptions, Rewriting
     from ostinato.rewrite.registry import every_rule
 
@@ -294,11 +302,16 @@ def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
     passes, profile = options.passes, options.profile or Profile()
     later = partial(_import_stages, options)
     asked = RewriteOptions(chosen, options.hints, profile=profile, meanwhile=later, passes=passes)
-    forms = Rewriting(pdg, asked)
+    return Rewriting(pdg, asked)
+
+
+def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
+    """The form of a program that is predicted to be the fastest."""
+    forms, passes = rewriting(pdg, rules, options), options.passes
     if options.memory_limit:
         from ostinato.compiler.forms import Room, fitting
 
-        takes = partial(_taken, options=options, known=[])
+        takes = partial(taken, options=options, known=[])
         optimized = fitting(forms, Room(options.memory_limit, options.hints, takes))
     elif set(signature(pdg).extents) - options.hints.keys():
         optimized = forms.best()  # a form that is fast at one size only would be a gamble
@@ -326,13 +339,18 @@ def _planned_ns(plan: Plan, extents: Mapping[str, int], options: Options) -> flo
     return estimate(plan, options.profile or Profile(), extents, workers).total
 
 
-def _taken(optimized: Optimized, options: Options, known: list[tuple[Pdg, Taken]]) -> Taken:
+Known = list[tuple[Pdg, "Taken"]]
+
+
+def taken(optimized: Optimized, options: Options, known: Known | None = None) -> Taken:
     """The arena and the time of a form at the hinted extents; prices often choose a known one."""
-    for pdg, taken in known:
+    for pdg, found in known or ():
         if pdg == optimized.pdg:
-            return taken
-    known.append((optimized.pdg, _taken_anew(optimized, options)))
-    return known[-1][1]
+            return found
+    found = _taken_anew(optimized, options)
+    if known is not None:
+        known.append((optimized.pdg, found))
+    return found
 
 
 def _taken_anew(optimized: Optimized, options: Options) -> Taken:
@@ -347,7 +365,7 @@ def _taken_anew(optimized: Optimized, options: Options) -> Taken:
     s = plan.statements[name]
     kind = "the argument " if s.kind == "input" else ""
     told = f"{kind}`{s.label or name}`{f' ({s.where})' if s.where else ''} alone takes {size:,}"
-    return Taken(total, _planned_ns(plan, options.hints, options), told)
+    return Taken(total, _planned_ns(plan, options.hints, options), told, plan.changes)
 
 
 def _predicted_ns(optimized: Optimized, options: Options, extents: Mapping[str, int]) -> float:

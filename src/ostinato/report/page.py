@@ -10,6 +10,7 @@ from importlib import resources
 
 from ostinato.report.graph import Graph
 from ostinato.report.kernels import KernelRecord, kernels_table
+from ostinato.report.memory_curve import MemoryCurve
 from ostinato.report.memory_map import Stored, memory_chart, memory_table
 
 
@@ -21,7 +22,7 @@ class Page:
     - ``graphs``: the program at several stages; ``rules``: name -> times fired;
     - ``kernels``: the loop IR of each function, as text;
     - ``records``: what the kernels serve, do and take;
-    - ``stored``: the arena, with its ``total_bytes``.
+    - ``stored``: the arena, with its ``total_bytes``; ``curve``: what limits of it cost.
     """
 
     title: str
@@ -35,6 +36,7 @@ class Page:
     records: Sequence[KernelRecord] = ()
     stored: Sequence[Stored] = ()
     total_bytes: int = 0
+    curve: MemoryCurve = MemoryCurve()
     cost: Mapping[str, str] = field(default_factory=dict[str, str])
     source: str = ""
 
@@ -50,6 +52,7 @@ def page(made: Page) -> str:
         "Time": kernels_table(made.records),
         "Kernels": "".join(map(_kernel, made.kernels)),
         "Memory": _memory(made.stored, made.total_bytes),
+        "Limits": made.curve.to_svg() + _text(made.curve.table()),
         "Cost": _pairs(made.cost),
         "Source": _text(made.source),
     }

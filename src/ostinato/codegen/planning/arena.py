@@ -204,10 +204,16 @@ def _lines(size: int, line: int) -> int:
 
 
 def largest(plan: Plan, extents: Mapping[str, int], workers: int) -> tuple[str, int]:
-    """The tensor that takes most memory, with the bytes of all its copies."""
+    """The tensor that takes most memory when most is in use, with the bytes of all its copies."""
     sizes = sizes_bytes(plan, extents)
-    copies = {n: workers if plan.storage[n].place == "local" else 1 for n in sizes}
-    total = {n: size * copies[n] for n, size in sizes.items() if n in plan.statements}
+    phases = {life.first for life in plan.lives.values()}
+
+    def used(phase: int) -> dict[str, int]:
+        return {n: sizes[n] for n, x in plan.lives.items() if x.first <= phase <= x.last}
+
+    fullest = max(map(used, phases), key=lambda at: sum(at.values()), default=dict[str, int]())
+    own = {n: k * workers for n, k in sizes.items() if plan.storage[n].place == "local"}
+    total = {n: k for n, k in (fullest | own).items() if n in plan.statements}
     name = max(total, key=lambda n: (total[n], n))
     return name, total[name]
 

@@ -67,8 +67,6 @@ def plan(system: System, options: PlanOptions) -> Plan:
     found = schedule(tiled, frozenset(system.outputs.values()), system.hints, target, run)
     held = frozenset(s.name for s in found.statements.values() if s.kind == "input")
     outputs = frozenset(system.outputs.values()) - held
-    if options.verify:
-        check_schedule(found.trees, found.units, found.deps, by_isl=True)
     trees, storage = _placed(found, tiled, held, outputs, options)
     statements, deps, spans = found.statements, found.deps, tiled.spans
     needed = run.optional("guards", {}, guards, statements, outputs, spans, trees)
@@ -116,6 +114,8 @@ def _placed(
 ) -> tuple[tuple[Tree, ...], dict[str, Storage]]:
     """The trees with fills and without copies that cost nothing, and where every value lives."""
     statements, deps, run = found.statements, found.deps, options.passes
+    if options.verify:
+        check_schedule(found.trees, found.units, deps, by_isl=True)
     storage = {n: input_storage(statements[n]) for n in sorted(held)}
     storage |= place_tensors(found.trees, found.units, deps, outputs, tiled.spans)
     run.made("storage", storage)

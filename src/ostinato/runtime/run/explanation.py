@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ostinato.report.kernels import KernelRecord, kernels_text
+from ostinato.report.memory_curve import MemoryCurve
 from ostinato.report.memory_map import Stored
 from ostinato.report.worker_times import WorkerShares
 
@@ -24,7 +25,8 @@ class MemoryUse:
 
     ``tensors`` is the arena over time; what every worker has of its own is one tensor. The last
     ``file_bytes`` of the arena lie in a file: they are no part of the peak. A stream, which keeps
-    some records only, takes ``streamed_bytes``.
+    some records only, takes ``streamed_bytes``. ``curve`` plans the program again for several
+    limits, which takes as long as to compile it for each, and says what they cost.
     """
 
     predicted_peak_bytes: int = 0
@@ -33,6 +35,7 @@ class MemoryUse:
     tensors: tuple[Stored, ...] = ()
     file_bytes: int = 0
     streamed_bytes: int = 0
+    curve: Callable[[], MemoryCurve] = field(default=MemoryCurve, compare=False, repr=False)
 
     def __str__(self) -> str:
         at = ", ".join(f"{name}={n}" for name, n in sorted(self.extents.items())) or "any size"
@@ -40,7 +43,20 @@ class MemoryUse:
         file = f"{self.file_bytes:,} bytes in a file, " if self.file_bytes else ""
         few = 0 < self.streamed_bytes < self.predicted_peak_bytes
         stream = f", of a stream {self.streamed_bytes:,} bytes" if few else ""
-        return f"peak {peak} bytes{stream}, {file}lower bound {bound} bytes, at {at}"
+        most = f", most of it `{self.fullest[0].name}`" if self.fullest else ""
+        return f"peak {peak} bytes{stream}, {file}lower bound {bound} bytes{most}, at {at}"
+
+    @property
+    def fullest(self) -> tuple[Stored, ...]:
+        """What is in use when most is, the largest first: it makes the lower bound."""
+        inside = [s for s in self.tensors if s.offset < self.predicted_peak_bytes]
+
+        def used(phase: int) -> tuple[Stored, ...]:
+            return tuple(s for s in inside if s.first <= phase <= s.last)
+
+        phases = {s.first for s in inside}
+        found = max(map(used, phases), key=lambda at: sum(s.size for s in at), default=())
+        return tuple(sorted(found, key=lambda s: (-s.size, s.name)))
 
     def table(self) -> str:
         """The largest tensors, one a line: bytes, share of all, phases, and whether in a file."""
@@ -116,8 +132,8 @@ class Explanation:
         """Return everything but the drawings as plain data, for JSON."""
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.compare}
 
-    def to_html(self, path: str | Path) -> None:
-        """Write one page that needs no other file and no network.
+    def to_html(self, path: str | Path, curve: MemoryCurve | None = None) -> None:
+        """Write one page that needs no other file and no network, with a curve if one is given.
 
         It has the equations, the program before and after rewriting as drawings whose boxes tell
         their lines, rules and cost, and the parts that `str` shows.
@@ -137,6 +153,7 @@ class Explanation:
             kernels=self.kernels,
             stored=self.memory.tensors,
             total_bytes=self.memory.predicted_peak_bytes,
+            curve=curve or MemoryCurve(),
             cost={name: f"{value:g}" for name, value in self.cost.items()},
             source=self.source,
         )
@@ -159,4 +176,6 @@ def _plain(value: object) -> object:
         return [_plain(each) for each in cast(tuple[object, ...], value)]
     if isinstance(value, KernelRecord):
         return value.data()
-    return asdict(value) if isinstance(value, MemoryUse | WorkerShares) else value
+    if isinstance(value, MemoryUse):
+        return {name: of for name, of in asdict(value).items() if name != "curve"}
+    return asdict(value) if isinstance(value, WorkerShares) else value
