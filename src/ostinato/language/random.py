@@ -10,6 +10,7 @@ import itertools
 
 from ostinato.language.array.dtypes import DtypeName, accepted, check_dtype, common_dtype
 from ostinato.language.dims import IndexExpression
+from ostinato.language.functions.along import cumsum
 from ostinato.language.functions.basic import abs as absolute
 from ostinato.language.functions.basic import (
     broadcast_to,
@@ -40,6 +41,7 @@ from ostinato.pdg.node import Dtype, Random
 from ostinato.provenance.place import place
 
 ROUNDS = 8  # proposals of one gamma draw
+FEW_PLACES = 32  # of a categorical draw, whose sums are written out
 Parameters = tuple[Tensor | float, ...]
 _HALF_STEP: dict[str, float] = {"float32": 2.0**-25, "float64": 2.0**-54}
 _streams = itertools.count()  # Program renumbers: a draw does not depend on other programs
@@ -115,11 +117,18 @@ def categorical(logits: Tensor) -> Tensor:
     bits = Random("uniform", next(_streams))
     drawn = random_node(bits, lead, p.dtype, p.node.domain, place())
     u = Tensor(drawn, frozenset())
-    # Place k is passed if u >= p[0] + ... + p[k]; the last sum is 1 up to rounding, and left out.
+    return (u[..., None] >= _passed(p, size)).sum(-1)
+
+
+def _passed(p: Tensor, size: Expr) -> Tensor:
+    """Sums up to each place but the last, whose sum is 1 up to rounding: it is passed from there on.
+
+    Of a few places they are sums that are written out, of many a running sum.
+    """
+    if not size.is_const or size.const > FEW_PLACES:
+        return cumsum(p, axis=-1)[..., :-1]
     position, bound = _positions(size), _positions(size - 1)
-    included = bound[:, None] >= position
-    cumulative = where(included, p[..., None, :], 0.0).sum(-1)
-    return (u[..., None] >= cumulative).sum(-1)
+    return where(bound[:, None] >= position, p[..., None, :], 0.0).sum(-1)
 
 
 def _open_uniform(
