@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from bench.harness.timing import rates
+from ostinato.codegen.cpu.numba_door import njit
 
 MATCH, MISMATCH, GAP = 3, -2, 2
 Texts = npt.NDArray[np.int32]
 
 
-@numba.njit  # type: ignore[untyped-decorator]  # Numba has no types
+@njit()
 def edits(one: Texts, two: Texts) -> Texts:
     out = np.zeros(len(one), np.int32)
     for b in range(len(one)):
@@ -29,7 +29,7 @@ def edits(one: Texts, two: Texts) -> Texts:
     return out
 
 
-@numba.njit  # type: ignore[untyped-decorator]  # Numba has no types
+@njit()
 def scores(one: Texts, two: Texts) -> Texts:
     out = np.zeros(len(one), np.int32)
     for b in range(len(one)):
