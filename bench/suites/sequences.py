@@ -107,7 +107,7 @@ SUITE = Suite(
     text=(
         "Decoders: best paths of a hidden Markov model, the probabilities of its states in\n"
         "logarithms or as scaled products, the loss of connectionist temporal classification\n"
-        "with its gradient, beams of a bigram model. Alignments: edit distances and Smith-Waterman\n"
+        "with its gradient, beams of a bigram model. Alignments: edit distances, Smith-Waterman\n"
         "scores. Filters: Kalman's on four states, and particles with systematic resampling.\n"
         "Rows: what is found along the last axis, places in an order, draws of one of many words.\n"
         "A call takes arrays and returns results; JAX's arrays are on its device before, time\n"

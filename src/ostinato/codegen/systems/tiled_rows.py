@@ -69,7 +69,7 @@ def long_rows(system: System, target: Target) -> System:
     taken = {d.name for s in system.statements.values() for d in s.dims}
     families = [f for leader, f in members.items() if leader not in fixed]
     worth = _Worth(system, target)
-    for family in sorted(families, key=lambda f: -worth.rows(f)):
+    for family in sorted(families, key=lambda f: (-worth.work_ns(f), -worth.rows(f))):
         if worth.is_given(family):
             name = fresh("row", taken)
             taken.add(name)
@@ -155,15 +155,20 @@ class _Worth:
 
     def employs(self, family: Sequence[_Place]) -> bool:
         """Whether the rows are much work, for which nothing else gives tiles to threads."""
+        for name, _ in family:
+            if self.statements[name].lanes - self.carried[name] - self.serial:
+                return False
+        is_long = self.rows(family) >= 2 * self.target.tiles.usual
+        return is_long and self.work_ns(family) >= REFERENCE.profile.joining_ns
+
+    def work_ns(self, family: Sequence[_Place]) -> float:
+        """What computing the statements of a family takes."""
         time = 0.0
         for name, _ in family:
             s = self.statements[name]
-            if s.lanes - self.carried[name] - self.serial:
-                return False
             points = math.prod(self.size(a.pad) for a in s.axes)
             time += points * point_ns(s, points)
-        is_long = self.rows(family) >= 2 * self.target.tiles.usual
-        return is_long and time >= REFERENCE.profile.joining_ns
+        return time
 
 
 def _axis(s: Statement, index: Dim) -> Axis:
