@@ -38,12 +38,26 @@ def smoothed() -> ot.Program:
     return ot.Program(h=h, n=n // 4, total=h[: t + 1].sum(0))
 
 
+def selected() -> ot.Program:
+    """Folds in lanes, of rows and of columns; the greatest of a row, and places in an order."""
+    t = ot.dims("t")
+    x = ot.input("x", over=t)[:]
+    rows = x + ot.arange(20).cast("float32")[:, None]
+    found = ot.searchsorted(ot.sort(x), ot.sin(x))
+    best, place = ot.top_k(ot.constant(np.cos(np.arange(90.0))), 5)
+    return ot.Program(
+        total=ot.exp(rows).sum(1), last=rows.argmin(1), column=rows.argmax(0), found=found,
+        best=best, place=place,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("name", ["trained", "smoothed"])
+@pytest.mark.parametrize("name", ["trained", "smoothed", "selected"])
 def test_both_compute_the_same_bits(name: str, exact: bool) -> None:
     made: dict[str, tuple[Callable[[], ot.Program], dict[str, Any]]] = {
         "trained": (trained, {"I": 3}),
         "smoothed": (smoothed, {"x": np.sin(np.arange(37.0, dtype=np.float32))}),
+        "selected": (selected, {"x": np.sin(np.arange(137.0, dtype=np.float32))}),
     }
     program, arguments = made[name]
     run = program().compile(exact=exact)
