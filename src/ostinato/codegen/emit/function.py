@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import keyword
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -25,7 +26,7 @@ from ostinato.codegen.loops.expression import (
 from ostinato.codegen.loops.statements import Block, Definition, Do, Let
 from ostinato.codegen.memory.storage import Slot, Storage
 from ostinato.codegen.planning.planned import Plan
-from ostinato.pdg.index import Atom, Dim, Expr, Extent, dims_of, expr
+from ostinato.pdg.index import Atom, Dim, Expr, Extent, FloorDiv, Mod, dims_of, expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,27 @@ def _affine(at: Expr, stride: Expr, inner: frozenset[Dim], names: IndexNames) ->
 
 def _term(atom: Atom) -> Expr:
     return Expr(((atom, 1),), 0)
+
+
+def rejoined(
+    storage: Storage, load: Load
+) -> tuple[tuple[Expr, ...], tuple[Expr, ...], list[tuple[Expr, Expr]]]:
+    """The indices of a load, but for positions that are cut into a tile and the place in it.
+
+    Where tiles lie one after the other, such a position counts by itself: the last of the results
+    are positions with their strides.
+    """
+    dims, axes, whole = list(load.dims), list(load.axes), list[tuple[Expr, Expr]]()
+    tiles, places = storage.strides[: len(dims)], storage.strides[len(dims) :]
+    for (k, place), (i, slot) in itertools.product(enumerate(axes), enumerate(storage.slots)):
+        atom = place.terms[0][0] if len(place.terms) == 1 else None
+        if not isinstance(atom, Mod) or place != _term(atom) or slot.kind != "full" or load.clamp:
+            continue
+        tile = (FloorDiv(atom.of, atom.by), 1)
+        if tile in dims[i].terms and tiles[i] == places[k] * atom.by:
+            dims[i], axes[k] = dims[i] - _term(tile[0]), expr(0)
+            whole.append((atom.of, places[k]))
+    return tuple(dims), tuple(axes), whole
 
 
 def axis_parts(
@@ -272,8 +294,11 @@ class Body:
         """The summands of a load's offset."""
         storage = self.function.storage(load.tensor)
         inner = self.inner | {pick.axis.index for pick in load.picks}
-        out = slot_parts(storage, load.dims, inner, names, load.clamp)
-        out.extend(axis_parts(storage, load.axes, names, load.clamp))
+        dims, axes, whole = rejoined(storage, load)
+        out = slot_parts(storage, dims, inner, names, load.clamp)
+        out.extend(axis_parts(storage, axes, names, load.clamp))
+        for position, stride in whole:
+            out.extend(_affine(position, stride, inner, names))
         return out
 
     def offset(self, load: Load, scope: Scope | None = None) -> Expression:
