@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 import ostinato as ot
 
@@ -97,3 +98,21 @@ def test_a_pointer_is_chased() -> None:
     x[t + 1] = y.at(s=x)
     found = ot.Program(x=x).interpret(y=[3, 0, 1, 2], T=6)["x"]
     assert found.tolist() == [0, 3, 2, 1, 0, 3]
+
+
+@pytest.mark.parametrize(("down", "right"), [(1, 0), (-1, 1), (0, -1), (2, 1)])
+def test_positions_go_round(down: int, right: int) -> None:
+    i, j = ot.dims("i j")
+    x = ot.input("x", over=(i, j))
+    program = ot.Program(y=x[(i + down) % i.size, (j + right) % j.size])
+    for grid in (np.arange(12.0).reshape(4, 3), np.arange(2.0).reshape(2, 1)):
+        expected = np.roll(grid, (-down, -right), (0, 1))
+        assert np.array_equal(program.interpret(x=grid)["y"], expected)
+        assert np.array_equal(program.compile()(x=grid)["y"], expected)
+
+
+def test_a_step_that_goes_round_at_most_once_is_a_choice_of_known_ones() -> None:
+    t = ot.dims("t")
+    x = ot.input("x", over=t)
+    assert "mod" not in str(ot.Program(y=x[(t + 1) % t.size] + x[(t - 1) % t.size]))
+    assert "mod" in str(ot.Program(y=x[(t + 2) % t.size]))

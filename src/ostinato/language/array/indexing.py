@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
 from ostinato.language.array.movement import broadcast_together, expand, part, take, transpose
-from ostinato.language.dims import Condition, check_index, is_integer, lift
+from ostinato.language.dims import Condition, IndexExpression, check_index, is_integer, lift
 from ostinato.language.shown import is_a, shown
 from ostinato.pdg import build
+from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.build import ONE
+from ostinato.pdg.condition import ALWAYS, Cond, at_least
 from ostinato.pdg.errors import DomainError, DtypeError, ShapeError
 from ostinato.pdg.index import Dim, Expr, ExprLike, Index, Slice, expr, product
 from ostinato.pdg.naming import called
-from ostinato.pdg.node import Node
+from ostinato.pdg.node import Affine, Map, Node
 
 T = TypeVar("T")
 
@@ -40,8 +42,19 @@ def read_at(
     """Return ``x`` at positions of its dimensions, and how many axes they prepend.
 
     Slices prepend theirs first, then computed steps, which broadcast together. A computed step
-    stays inside its window: by default the whole dimension.
+    stays inside its window: by default the whole dimension. One that is known but for going round
+    the dimension once is a choice between known positions.
     """
+    for dim, item in given.items():
+        if isinstance(item, Node) and dim not in windows and (found := _going_round(item, dim)):
+            near, *others = (
+                (cond, read_at(x, {**given, dim: IndexExpression(at)}, windows, where))
+                for cond, at in found
+            )
+            out, leading = near[1]
+            for cond, (far, _) in others:
+                out = build.case(cond, far, out, where)
+            return out, leading
     steps = {d: item for d, item in given.items() if isinstance(item, Node)}
     plain = {d: position(item, d, x, where) for d, item in given.items() if d not in steps}
     slices = sum(isinstance(at, Slice) for at in plain.values())
@@ -61,6 +74,23 @@ def read_at(
         out = build.gather(out, there, axis - out.rank, where, (dim, window))
     kept = (*out.shape[:slices], *shape, *out.shape[slices + len(steps) :])
     return build.reshape(out, kept, where=where), slices + len(shape)
+
+
+def _going_round(item: Node, dim: Dim) -> list[tuple[Cond, Expr]]:
+    """The position ``e % extent``, where ``e`` is less than a round outside: ``e`` first.
+
+    After it the positions that stand for it beyond either end, each with its condition.
+    """
+    match item.op, [arg.op for arg in item.args]:
+        case Map("mod"), [Affine(of), Affine(by)] if by == expr(dim.extent):
+            last = by - 1
+            if not (is_never_negative(of + by) and is_never_negative(last + by - of)):
+                return []
+            before = [] if is_never_negative(of) else [(at_least(-1, of), of + by)]
+            behind = [] if is_never_negative(last - of) else [(at_least(of, by), of - by)]
+            return [(ALWAYS, of), *before, *behind]
+        case _:
+            return []
 
 
 def by_dimension(
