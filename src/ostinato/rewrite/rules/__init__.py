@@ -3,7 +3,6 @@
 from ostinato.rewrite.rules.affine import AFFINE
 from ostinato.rewrite.rules.algebra import ALGEBRA
 from ostinato.rewrite.rules.batched_matmul import MATMUL
-from ostinato.rewrite.rules.contraction import CONTRACTION
 from ostinato.rewrite.rules.deviations import SPREAD
 from ostinato.rewrite.rules.domain import DOMAIN
 from ostinato.rewrite.rules.extreme_positions import PLACES
@@ -17,6 +16,7 @@ from ostinato.rewrite.rules.outer import OUTER
 from ostinato.rewrite.rules.ramps import RAMPS
 from ostinato.rewrite.rules.ranges import RANGES
 from ostinato.rewrite.rules.sliding import SLIDING
+from ostinato.rewrite.rules.sums_of_products import CONTRACTION
 from ostinato.rewrite.rules.tiles import TILES
 from ostinato.rewrite.rules.vectorize import VECTORIZE
 from ostinato.rewrite.rules.view import VIEW
