@@ -78,6 +78,11 @@ def rows_times_a_vector(z: Sizes) -> Node:
     return _summed((z.m, z.k), (1, z.k), -1)
 
 
+@fires("matmul/matrix-by-vector")
+def rows_in_front_of_a_batch_times_vectors(z: Sizes) -> Node:
+    return _summed((z.m, z.n, z.k), (1, z.n, z.k), -1)
+
+
 @fires("matmul/matrix-by-vector-last")
 def vector_times_rows(z: Sizes) -> Node:
     return _summed((1, z.k), (z.m, z.k), -1)
@@ -86,6 +91,11 @@ def vector_times_rows(z: Sizes) -> Node:
 @fires("matmul/vector-by-matrix")
 def columns_times_a_vector(z: Sizes) -> Node:
     return _summed((z.k, z.n), (z.k, 1), -2)
+
+
+@fires("matmul/vector-by-matrix")
+def columns_behind_a_batch_times_vectors(z: Sizes) -> Node:
+    return _summed((z.k, z.m, z.n), (z.k, z.m, 1), -3)
 
 
 @fires("matmul/vector-by-matrix-last")

@@ -35,7 +35,7 @@ def _lacks(of: Variable, where: Operand, other: Variable, size_there: Variable) 
     return axis(of, where, 1), axis(other, where, size_there), ne(size_there, size(1))
 
 
-def _both(where: int) -> tuple[Fact, ...]:
+def _both(where: Operand) -> tuple[Fact, ...]:
     """Both have the summed axis."""
     return axis(x, where, k), axis(y, where, k)
 
@@ -55,12 +55,14 @@ def _products() -> Iterator[Rule]:
         right = mv(1, j - 1, mv(2, i - 1, mm(_ROWS, _COLUMNS)))
         facts = (*_both(1), *_CONTRACTED, 1 < j, j < i)
         yield _made(f"contraction{order}", law, total(1, product), right, *facts)
-        law, right = "sum(x y) over the last axis = x times y as a column", mm(x, tr(y))
-        facts = (*_both(1), *_lacks(y, 2, x, n), *_FLOATS)
-        yield _made(f"matrix-by-vector{order}", law, total(1, product), part(1, 0, right), *facts)
-        law, right = "sum(x y) over axis -2 = y as a row times x", mm(tr(y), x)
-        facts = (*_both(2), *_lacks(y, 1, x, n), *_FLOATS)
-        yield _made(f"vector-by-matrix{order}", law, total(2, product), part(2, 0, right), *facts)
+        law = "sum(x y) over the last axis = X times y as a column, put back in place"
+        right = part(1, 0, mm(mv(i, 2, x), tr(mv(i, 2, y))))
+        facts = (*_both(1), *_lacks(y, i, x, n), 1 < i, *_FLOATS)
+        yield _made(f"matrix-by-vector{order}", law, total(1, product), mv(1, i - 1, right), *facts)
+        law = "sum(y x) over an axis in front = y as a row times X"
+        right = part(2, 0, mm(tr(mv(p, 2, y)), mv(p, 2, x)))
+        facts = (eq(m, 1 << (p - 1)), 1 < p, *_both(p), *_lacks(y, 1, x, n), *_FLOATS)
+        yield _made(f"vector-by-matrix{order}", law, total(m, product), right, *facts)
 
 
 def _same_at_all_points() -> Iterator[Rule]:

@@ -1,0 +1,68 @@
+"""However a product of matrices is spelled, it is one, and as accurate as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato.pdg.text.printer import show
+from ostinato.rewrite.optimize import RewriteOptions, optimize
+
+N = 48
+A, B = (ot.input(name, (N, N)) for name in "ab")
+SPELLINGS: dict[str, Callable[[], ot.Tensor]] = {
+    "columns last": lambda: (A[:, :, None] * B[None]).sum(1),
+    "columns first": lambda: (B[None] * A[:, :, None]).sum(1),
+    "summed axis last": lambda: (A[:, None, :] * B.T[None]).sum(-1),
+    "summed axis first": lambda: (A.T[:, :, None] * B[:, None, :]).sum(0),
+    "einsum": lambda: ot.einsum("ij,jk->ik", A, B),
+    "vectors": lambda: ot.stack([(A * B.T[k]).sum(-1) for k in range(2)], -1),
+}
+
+
+def rewritten(y: ot.Tensor, **hints: int) -> str:
+    return show(optimize(ot.Program(y=y).pdg, RewriteOptions(hints=hints)).pdg)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_sum_of_products_is_a_product_of_matrices(spelling: str) -> None:
+    y = SPELLINGS[spelling]()
+    found = rewritten(y)
+    assert "@" in found and "sum(" not in found
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((N, N)).astype(np.float32) for _ in "ab")
+    result = ot.Program(y=y).compile()(a=a, b=b)["y"]
+    expected = a.astype(float) @ b.astype(float)
+    np.testing.assert_allclose(result, expected[:, : result.shape[1]], 1e-4, 1e-4)
+
+
+def test_gradients_of_a_sum_of_products_are_products() -> None:
+    y = (SPELLINGS["columns last"]() ** 2.0).sum()
+    assert rewritten(ot.grad(y, A)).count("@") == 2
+
+
+def test_sums_over_dimensions_are_products_too() -> None:
+    i, k, j = ot.dims("i k j")
+    a, b = ot.input("a", over=(i, k)), ot.input("b", over=(k, j))
+    found = rewritten((a[i, :] * b[:, j]).sum(0), I=N, K=N, J=N)
+    assert "@" in found and "sum(" not in found
+
+
+def test_a_batch_between_the_axes_stays_in_front() -> None:
+    keys, query = ot.input("keys", (N, 4, N)), ot.input("query", (4, N))
+    found = rewritten((keys * query).sum(-1))
+    assert "@" in found and "sum(" not in found
+
+
+def test_a_chain_ends_with_the_vector_wherever_that_stands() -> None:
+    v = ot.input("v", (N, 1))
+    assert rewritten(A @ B @ v).startswith("y = a @ (b @ v)")
+    assert rewritten(v.T @ (A @ B)).startswith("y = (transpose(v, -1 -2) @ a) @ b")
+
+
+def test_integers_are_summed_exactly() -> None:
+    a, b = (ot.input(name, (N, N), dtype="int32") for name in "ab")
+    assert "@" not in rewritten((a[:, :, None] * b[None]).sum(1))
