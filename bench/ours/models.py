@@ -26,9 +26,7 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """A language model of some blocks, with learnt positions up to ``steps``."""
 
-    def __init__(
-        self, layers: int, size: int, heads: int, steps: int, over: ot.Dimension
-    ) -> None:
+    def __init__(self, layers: int, size: int, heads: int, steps: int, over: ot.Dimension) -> None:
         self.words = nn.Embedding(WORDS, size, over, name="words")
         self.places = nn.Embedding(steps, size, over, name="places")
         self.blocks = [Block(size, heads, over, f"block{k}") for k in range(layers)]

@@ -59,6 +59,7 @@ PASSES: tuple[Pass, ...] = (
         "Keeps one copy of each part that repeats, such as a layer, for rules to see.",
         needs="rows",
         gives="what rules learn of a copy is true of the others, with other names",
+        necessary="deep programs would take hundreds of thousands of rows",
     ),
     Pass(
         "rules", "rewrite.engine.saturate.saturate",

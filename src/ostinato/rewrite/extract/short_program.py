@@ -173,7 +173,9 @@ class ShortProgram:
                     for first, other in copy.recurrences.items():
                         yield copies[0].recurrences[first], other
 
-    def roots(self, full: EGraph, chosen: Selection) -> tuple[list[int], dict[tuple[int, int], int]]:
+    def roots(
+        self, full: EGraph, chosen: Selection
+    ) -> tuple[list[int], dict[tuple[int, int], int]]:
         """The classes of the outputs, and of the definitions of recurrences in use."""
         ids = self._whole.ids
         outputs = [full.node_class[ids[node]] for _, node in self._whole.pdg.outputs]

@@ -5,13 +5,13 @@ need to see one copy of a part only, whose operands from outside are leaves with
 they learn is true of every other copy, with other names. `ostinato.rewrite.extract.unfolded` writes
 the names in.
 
-A part is folded where renaming takes each fact about it, and each definition of its recurrences, to
-one of the program. An operand is left as it is where all copies share it, and it depends on no copy.
+A part is folded where renaming takes each fact about it, and each definition of its recurrences,
+to one of the program. An operand is left as it is where all copies share it, and it depends on no
+copy.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -69,8 +69,8 @@ def folded(loaded: Loaded) -> Folded:
     names = names_of(loaded.rows)
     if len(names.operations) < 2 * LEAST_SAVED:
         return whole(loaded)
-    parts = repeated_parts(loaded, names)
-    parts = tuple(part for part in parts if _is_alike(loaded, names, part))
+    found = (_alike(loaded, names, part) for part in repeated_parts(loaded, names))
+    parts = tuple(part for part in found if len(part) > 1)
     if sum(sum(map(len, part[1:])) for part in parts) < LEAST_SAVED:
         return whole(loaded)
     return _Folding(loaded, names, parts).folded()
@@ -122,19 +122,66 @@ def _is_typed(names: Names, nodes: Sequence[int]) -> bool:
     return known >= {"raw_dtype", "raw_facts"}
 
 
-def _is_alike(loaded: Loaded, names: Names, part: Part) -> bool:
+def _alike(loaded: Loaded, names: Names, part: Part) -> Part:
+    """The copies of a part that have in common what is known of them.
+
+    What is known of a recurrence is its equations: it is an operand if they are not in the part.
+    """
+    middle = part[len(part) // 2]
+    roots: dict[int, set[int]] = {}
+    for rec, _, root in loaded.rows.get("raw_define", ()):
+        roots.setdefault(int(rec), set()).add(int(root))
+    place = [{node: k for k, node in enumerate(copy)} for copy in part]
+
+    def is_whole(k: int) -> bool:
+        """Whether the equations of what copies have here are in the copy, or shared by all."""
+        found = [names.operations[copy[k]] for copy in part]
+        if found[0].op != "rec":
+            return True
+        inside = [
+            {at.get(n, -n - 1) for n in roots.get(x.leaf, ())}
+            for at, x in zip(place, found, strict=True)
+        ]
+        return all(each == inside[0] for each in inside)
+
+    kept = [k for k in range(len(middle)) if is_whole(k)]
+    copies = [tuple(copy[k] for k in kept) for copy in part]
+    middle = copies[len(copies) // 2]
+    alike = [copy for copy in copies if copy is middle or _is_alike(loaded, names, middle, copy)]
+    if all(copy is alike[0] or _is_alike(loaded, names, alike[0], copy) for copy in alike):
+        return tuple(alike)
+    return ()
+
+
+def _is_alike(loaded: Loaded, names: Names, one: Sequence[int], other: Sequence[int]) -> bool:
     """Whether renaming takes what is known of several things of a copy to what is known."""
-    if any(not _is_typed(names, slot) for slot in _slots(names, part)):
+    if any(not _is_typed(names, slot) for slot in _slots(names, (tuple(one), tuple(other)))):
         return False
-    known = set(names.others)
-    for copy in part[1:]:
-        renaming = _Renaming(loaded, names, part[0], copy)
-        if not renaming.is_possible:
+    renaming = _Renaming(loaded, names, one, other)
+    if not renaming.is_possible or not _is_carried_alike(loaded, renaming):
+        return False
+    for relation, row in names.others:
+        if relation == "raw_define" and int(row[0]) not in renaming.recurrences:
+            continue  # says what another recurrence is, and nothing of what it is made of
+        if renaming.moves(relation, row):
+            if (relation, renaming.row(relation, row)) not in names.others:
+                return False
+    return True
+
+
+def _is_carried_alike(loaded: Loaded, renaming: _Renaming) -> bool:
+    """Whether loops carry the recurrences of both copies alike: a term may be legal in both."""
+    recs = loaded.tables.recs
+    name = {recs[r].name: recs[other].name for r, other in renaming.recurrences.items()}
+    for (mine, case), chain in loaded.chains.items():
+        if mine not in name:
+            continue
+        its = loaded.chains.get((name[mine], case), ())
+        if [(c.dim, c.sign) for c in chain] != [(c.dim, c.sign) for c in its]:
             return False
-        for relation, row in names.others:
-            if relation == "raw_define" and int(row[0]) not in renaming.recurrences:
-                continue  # says what another recurrence is, and nothing of what it is made of
-            if renaming.moves(relation, row) and (relation, renaming.row(relation, row)) not in known:
+        for c, d in zip(chain, its, strict=True):
+            renamed = {(name.get(n, n), k) for n, k in c.group}
+            if d.group not in (c.group, renamed):
                 return False
     return True
 
@@ -156,7 +203,7 @@ def _common(names: Names, nodes: Sequence[int]) -> list[Fact]:
 
 
 _MASKS: Mapping[str, Callable[[int, int], int]] = {
-    "raw_facts": operator.or_, "raw_want": operator.or_, "raw_free": operator.and_,
+    "raw_facts": int.__or__, "raw_want": int.__or__, "raw_free": int.__and__,
 }  # fmt: skip
 
 
@@ -272,8 +319,8 @@ class _Folding:
             if any(row[k] in gone for k in recurrences):
                 continue
             dropped = [k for k in terms if row[k] in self._dropped]
-            if dropped and (len(dropped) == len(terms) and not is_operation):
-                continue
+            if dropped and len(dropped) == len(terms) and not (is_operation or recurrences):
+                continue  # as true of the first copy
             cells = list(row)
             for k in dropped:
                 cells[k] = self._standing(int(row[k]))

@@ -8,7 +8,7 @@ and in the optimizer, has a run of its own each; runs whose copies refer to each
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,7 +19,8 @@ from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.relations import RELATIONS
 from ostinato.rewrite.terms.signature import SIGNATURE
 
-LEAST = 8  # rows of a part: smaller ones cost as much to tell apart as to rewrite
+MANY = 8  # copies, of which one may be left as it is
+LEAST = 4  # nodes of a part: even smaller ones are no layers
 Fact = tuple[str, int, Row]  # a relation, the place of the node in its rows, and the other cells
 Part = tuple[tuple[int, ...], ...]  # its copies: numbers of nodes, in the same order in each
 
@@ -44,7 +45,7 @@ class Names:
 
     operations: dict[int, Operation] = field(default_factory=dict[int, Operation])
     facts: dict[int, list[Fact]] = field(default_factory=dict[int, list[Fact]])
-    others: list[tuple[str, Row]] = field(default_factory=list[tuple[str, Row]])
+    others: dict[tuple[str, Row], None] = field(default_factory=dict[tuple[str, Row], None])
 
 
 def kinds_of(relation: str) -> tuple[str, ...]:
@@ -84,7 +85,7 @@ def names_of(rows: Mapping[str, Sequence[Row]]) -> Names:
                 said = relation, at, (*row[:at], *row[at + 1 :])
                 out.facts.setdefault(int(row[at]), []).append(said)
         elif terms or moved:
-            out.others += [(relation, row) for row in table]
+            out.others.update({(relation, tuple(row)): None for row in table})
     return out
 
 
@@ -93,8 +94,22 @@ def repeated_parts(loaded: Loaded, names: Names) -> tuple[Part, ...]:
     order = _order(loaded, names)
     known: dict[object, int] = {}
     tokens = [known.setdefault(_token(names, k), len(known)) for k in order]
-    runs = [[tuple(order[k] for k in copy) for copy in run] for run in _runs(np.array(tokens))]
-    return tuple(sorted(_joined(runs, names), key=lambda part: -sum(map(len, part))))
+    pairs = _pairs(loaded, names)
+    runs = [_cut(run, order, pairs) for run in _runs(np.array(tokens))]
+    return tuple(sorted(_joined(runs, pairs), key=lambda part: -sum(map(len, part))))
+
+
+def _pairs(loaded: Loaded, names: Names) -> list[tuple[int, int]]:
+    """Nodes and their operands; recurrences and their equations, and these with each other."""
+    out = [(node, kid) for node, x in names.operations.items() for kid in x.kids]
+    node_of = {x.leaf: node for node, x in names.operations.items() if x.op == "rec"}
+    equations: dict[int, list[int]] = {}
+    for rec, _, root in loaded.rows.get("raw_define", ()):
+        equations.setdefault(int(rec), []).append(int(root))
+    for rec, roots in equations.items():
+        out += zip(roots, roots[1:], strict=False)
+        out += [(node_of[rec], root) for root in roots if rec in node_of]
+    return out
 
 
 def _order(loaded: Loaded, names: Names) -> list[int]:
@@ -128,55 +143,101 @@ def _token(names: Names, node: int) -> object:
     return operation.op, operation.fields, len(operation.kids), tuple(facts)
 
 
-def _runs(tokens: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[list[range]]:
-    """Places at which copies of one part follow each other, chosen to cover the most."""
+def _runs(tokens: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[tuple[int, range]]:
+    """Periods, and where they reign, chosen to cover the most."""
     found: list[tuple[int, int, int, int]] = []
     for period in range(LEAST, len(tokens) // 2 + 1):
         equal = np.concatenate(([False], tokens[period:] == tokens[:-period], [False]))
         edges = np.flatnonzero(equal[1:] != equal[:-1])
         for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            copies = (end - begin) // period + 1
-            if copies > 1:
-                found.append((-(copies - 1) * period, period, begin, end + period))
-    out: list[list[range]] = []
-    taken: list[tuple[int, int]] = []
+            if end - begin >= period:
+                saved = (end - begin) // period * period
+                found.append((-saved, period, begin, end + period))
+    out: list[tuple[int, range]] = []
     for _, period, begin, end in sorted(found):
-        if any(begin < stop and start < end for start, stop in taken):
-            continue
-        taken.append((begin, end))
-        last = end - (end - begin) % period
-        out.append([range(k, k + period) for k in range(begin, last, period)])
+        if all(end <= taken.start or taken.stop <= begin for _, taken in out):
+            out.append((period, range(begin, end)))
     return out
 
 
-def _joined(runs: Sequence[Sequence[tuple[int, ...]]], names: Names) -> list[Part]:
+def _cut(
+    run: tuple[int, range], order: Sequence[int], pairs: Sequence[tuple[int, int]]
+) -> list[tuple[int, ...]]:
+    """The copies of a run, which begin where the fewest nodes refer to those before.
+
+    That may leave out one copy of many.
+    """
+    period, places = run
+    at = {order[k]: k - places.start for k in places}
+    crossing = np.zeros(period, dtype=np.int64)
+    for one, other in pairs:
+        low, high = sorted((at.get(one, -1), at.get(other, -1)))
+        if 0 <= low and high - low < period:
+            crossing[[k % period for k in range(low + 1, high + 1)]] += 1
+    spare = len(places) % period
+    most = period if len(places) > MANY * period else spare + 1
+    begin = min(range(most), key=lambda k: (int(crossing[k % period]), k > spare, k))
+    last = len(places) - period + 1
+    return [
+        tuple(order[places.start + k + n] for n in range(period))
+        for k in range(begin, last, period)
+    ]
+
+
+def _joined(
+    runs: Sequence[Sequence[tuple[int, ...]]], pairs: Sequence[tuple[int, int]]
+) -> list[Part]:
     """Runs whose copies refer to each other, copy by copy, as one part."""
-    place = {node: (r, k) for r, run in enumerate(runs) for k, copy in enumerate(run) for node in copy}
+    place = {
+        node: (r, k) for r, run in enumerate(runs) for k, copy in enumerate(run) for node in copy
+    }
     links: dict[tuple[int, int], Counter[tuple[int, int]]] = {}
-    for node, (run, copy) in place.items():
-        for kid in names.operations[node].kids:
-            other, at = place.get(kid, (run, 0))
-            if other != run:
+    for node, kid in pairs:
+        if node in place and kid in place:
+            (run, copy), (other, at) = place[node], place[kid]
+            if run != other:
                 votes = links.setdefault((run, other), Counter())
                 votes.update([(1, copy - at), (-1, copy + at)])
     out: list[Part] = []
-    for numbers in _numbered(len(runs), links):
-        copies = [
-            {sign * k + shift: copy for k, copy in enumerate(runs[run])}
-            for run, (sign, shift) in sorted(numbers.items())
-        ]
-        common = sorted(set.intersection(*map(set, copies)))
-        if len(common) > 1:
-            out.append(tuple(sum((each[k] for each in copies), ()) for k in common))
-        else:
-            out += [tuple(runs[run]) for run in sorted(numbers)]
+    free = set(range(len(runs)))
+    while free:
+        numbers = _numbered(min(free), free, links)
+        part, used = _largest(
+            {
+                run: {sign * k + shift: copy for k, copy in enumerate(runs[run])}
+                for run, (sign, shift) in numbers.items()
+            }
+        )
+        out.append(part)
+        free -= used
     return out
 
 
+def _largest(copies: Mapping[int, Mapping[int, tuple[int, ...]]]) -> tuple[Part, set[int]]:
+    """The copies of some runs by number, as one part, and these runs: what saves most.
+
+    Runs may have fewer copies in common than each has by itself.
+    """
+    order = iter(sorted(copies, key=lambda run: (-sum(map(len, copies[run].values())), run)))
+    used = [next(order)]
+    common = sorted(copies[used[0]])
+
+    def saved(runs: Sequence[int], numbers: Sequence[int]) -> int:
+        return (len(numbers) - 1) * sum(len(next(iter(copies[run].values()))) for run in runs)
+
+    for run in order:
+        shared = [k for k in common if k in copies[run]]
+        apart = saved(used, common) + saved([run], list(copies[run]))
+        if 5 * saved([*used, run], shared) >= 4 * apart:
+            used.append(run)
+            common = shared
+    return tuple(sum((copies[run][k] for run in used), ()) for k in common), set(used)
+
+
 def _numbered(
-    count: int, links: Mapping[tuple[int, int], Counter[tuple[int, int]]]
-) -> list[dict[int, tuple[int, int]]]:
-    """Groups of runs that refer to each other: ``sign * k + shift`` is the number of copy ``k``.
+    first: int, free: Collection[int], links: Mapping[tuple[int, int], Counter[tuple[int, int]]]
+) -> dict[int, tuple[int, int]]:
+    """Free runs that refer to each other: ``sign * k + shift`` is the number of copy ``k``.
 
     A reader's copy ``k`` reads copy ``k - offset`` of another run, or ``offset - k``; the strongest
     references decide.
@@ -184,24 +245,19 @@ def _numbered(
     strongest: list[tuple[int, tuple[int, int], tuple[int, int]]] = []
     for pair, votes in links.items():
         move, times = min(votes.items(), key=lambda vote: (-vote[1], vote[0]))
-        strongest.append((-times, pair, move))
+        if pair[0] in free and pair[1] in free:
+            strongest.append((-times, pair, move))
     strongest.sort()
-    groups: list[dict[int, tuple[int, int]]] = []
-    free = set(range(count))
-    while free:
-        group = {min(free): (1, 0)}
-        groups.append(group)
-        while True:
-            free -= group.keys()
-            near = ((p, m) for _, p, m in strongest if (p[0] in group) != (p[1] in group))
-            found = next(near, None)
-            if found is None:
-                break
-            (reader, read), (slope, offset) = found
-            if reader in group:
-                sign, shift = group[reader]
-                group[read] = sign * slope, shift + sign * offset
-            else:
-                sign, shift = group[read]
-                group[reader] = sign * slope, shift - sign * slope * offset
-    return groups
+    group = {first: (1, 0)}
+    while True:
+        near = ((p, m) for _, p, m in strongest if (p[0] in group) != (p[1] in group))
+        found = next(near, None)
+        if found is None:
+            return group
+        (reader, read), (slope, offset) = found
+        if reader in group:
+            sign, shift = group[reader]
+            group[read] = sign * slope, shift + sign * offset
+        else:
+            sign, shift = group[read]
+            group[reader] = sign * slope, shift - sign * slope * offset

@@ -1,0 +1,95 @@
+"""Parts of a program that occur several times: rules see one copy of each."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato import nn, optim
+from ostinato.compiler.passes import PASSES
+from ostinato.pdg.half_storage import encoded
+from ostinato.pdg.pass_record import Passes
+from ostinato.rewrite.load.folded_rows import folded
+from ostinato.rewrite.load.program_rows import load
+from ostinato.rewrite.optimize import Optimized, RewriteOptions, optimize
+
+PASS = "repeated parts"
+HINTS = {"B": 64, "I": 10}
+
+
+def deep(layers: int, *, clips: bool = False) -> ot.Program:
+    """A perceptron of many layers in training by Adam."""
+    b, i = ot.dims("b i")
+    model = nn.MLP(4, [4] * layers, 4, over=i)
+    x, y = ot.input("x", (4,), over=b), ot.input("y", (4,), over=b)
+    loss = ((model(x) - y) ** 2)[:, i].mean()
+    step = optim.Adam(1e-2)
+    model.update(optim.Clipped(step, norm=1.0) if clips else step, loss)
+    return ot.Program(loss=loss)
+
+
+def scaled(layers: int) -> ot.Program:
+    """Layers that each have another factor, read the layer before last, and share one bias."""
+    b, t = ot.dims("b t")
+    bias = ot.input("bias", (3,))
+    x = before = ot.input("x", (3,), over=(b, t))
+    for k in range(layers):
+        weight = ot.input(f"w{k}", (3, 3))
+        inner = ot.tanh(x @ weight + bias) * (1.0 + k / 100)
+        near = inner[b, : t + 1].mean(0) + ot.sigmoid(inner) * ot.exp(-(inner**2))
+        gate = ot.softmax(near * 2.0 + before)
+        x, before = x + gate * near - ot.cos(inner - 1.0) / (1.0 + near**2), x
+    return ot.Program(y=x)
+
+
+def rewritten(program: ot.Program, *without: str) -> Optimized:
+    options = RewriteOptions(hints=HINTS, passes=Passes(frozenset(without)))
+    return optimize(encoded(program.pdg), options)
+
+
+def is_folded(program: ot.Program) -> bool:
+    return bool(folded(load(encoded(program.pdg))).parts)
+
+
+@cache
+def rows_of(layers: int) -> int:
+    return rewritten(deep(layers)).report.saturation.rows[-1]
+
+
+def test_rules_see_as_much_of_a_deep_network_as_of_a_shallow_one() -> None:
+    assert rows_of(32) < 1.2 * rows_of(24)
+    assert rows_of(24) < rewritten(deep(24), PASS).report.saturation.rows[-1] / 2
+
+
+@pytest.mark.parametrize("clips", [False, True])
+def test_a_deep_network_learns_what_the_interpreter_says(clips: bool) -> None:
+    program, rng = deep(12, clips=clips), np.random.default_rng(0)
+    assert is_folded(program)
+    x, y = rng.normal(size=(2, 5, 4)).astype("float32")
+    expected = program.interpret(I=3, x=x, y=y)["loss"]
+    found = program.compile()(I=3, x=x, y=y)["loss"]
+    np.testing.assert_allclose(found, expected, 1e-4, 1e-6)
+
+
+def test_copies_with_other_constants_keep_their_own() -> None:
+    program, rng = scaled(14), np.random.default_rng(0)
+    given = {f"w{k}": rng.normal(size=(3, 3)).astype("float32") for k in range(14)}
+    given |= {"bias": np.ones(3, "float32"), "x": rng.normal(size=(2, 4, 3)).astype("float32")}
+    assert is_folded(program)
+    found = program.compile()(**given)["y"]
+    np.testing.assert_allclose(found, program.interpret(**given)["y"], 1e-4, 1e-5)
+
+
+def test_the_form_of_a_deep_network_is_as_cheap_as_without_the_pass() -> None:
+    with_it, without = (rewritten(deep(16), *names).report for names in ((), (PASS,)))
+    assert abs(with_it.price_before / without.price_before - 1) < 1e-9
+    assert with_it.price_after < 1.02 * without.price_after
+
+
+def test_a_small_program_is_rewritten_as_it_is() -> None:
+    loaded = load(encoded(deep(2).pdg))
+    is_same = folded(loaded).rows is loaded.rows
+    assert is_same and PASS in [each.name for each in PASSES]
