@@ -2,6 +2,7 @@
 # The stamps remember what is installed, so a second run starts at once.
 
 PYTHON := .venv/bin/python
+unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each would compile the package
 .DEFAULT_GOAL := help
 
 .PHONY: help demo test lint types check fuzz coverage mutate mutants pythons bench peers clean

@@ -122,7 +122,8 @@ def _others(tree: Tree) -> Iterator[Tree]:
 def notices(changed: Changed) -> str:
     """Who notices a changed analysis, and how; "" if nobody does.
 
-    First programs as they are written, without rules, are asked, then what rules make of them.
+    First programs as they are written, without rules, are asked, then what rules make of them,
+    those first whose rules ask for what the analysis concludes.
     """
     words = set(re.findall(r"\((\w+)", changed.before))
     ops = words & SIGNATURE.keys()
@@ -130,7 +131,10 @@ def notices(changed: Changed) -> str:
     for instance in by_operators():
         if ops | loaded <= _written(instance) and (found := _told(as_written, instance, changed)):
             return found
-    for instance in by_rules():
+    actions = _tree(changed.before)[2]
+    assert isinstance(actions, tuple), f"{changed.before} is no rule"
+    concluded = {h for action in actions for h in heads(action) if h.isidentifier()} - {"set"}
+    for instance in sorted(by_rules(), key=lambda i: not concluded & _asked(i)):
         if (not ops or ops & _operators(instance)) and (found := _told(noticed, instance, changed)):
             return found
     return ""
@@ -182,6 +186,13 @@ def _operators(instance: Instance) -> frozenset[str]:
     rules = [every_rule()[name] for name in (*instance.fires, *instance.beside)]
     made = {h for r in rules for side in (r.left, r.right) for h in heads(side.tree)}
     return _written(instance) | made
+
+
+@cache
+def _asked(instance: Instance) -> frozenset[str]:
+    """The relations that the rules of an instance ask for."""
+    rules = [every_rule()[name] for name in (*instance.fires, *instance.idle)]
+    return frozenset(head for r in rules for fact in r.when for head in heads(fact.tree))
 
 
 @cache

@@ -329,9 +329,10 @@ def equivalent(mutant: Mutant) -> str:
     return why_equivalent(mutant.base, mutant.change, mutant.rule)
 
 
-def every_mutant() -> list[Mutant]:
+@cache
+def every_mutant() -> tuple[Mutant, ...]:
     """All mutants of all rules, in the order of the table."""
-    return [mutant for rule in every_rule() for mutant in mutants(rule)]
+    return tuple(mutant for rule in every_rule() for mutant in mutants(rule))
 
 
 def part_of(text: str, part: int, parts: int) -> bool:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ostinato.rewrite import terms
-from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.registry import every_rule
 from ostinato.rewrite.relations.sexpr import words
 from ostinato.rewrite.terms import (
     NIL,
-    Expression,
     Variable,
     axis,
     dom,
@@ -31,10 +29,10 @@ NAMES = {name: of for name, of in vars(terms).items() if not name.startswith("_"
 _INFIX = {"+", "-", "*", "&", "|", "<<", ">>", "not-i64"}
 
 
-@pytest.mark.parametrize("head", sorted(HEADS.keys() - _INFIX))
-def test_every_operator_and_every_relation_has_a_name(head: str) -> None:
-    constructor = NAMES[python_name(head)]
-    assert getattr(constructor, "head", head) == head
+def test_every_operator_and_every_relation_has_a_name() -> None:
+    for head in HEADS.keys() - _INFIX:
+        constructor = NAMES[python_name(head)]
+        assert getattr(constructor, "head", head) == head
 
 
 def test_every_comparison_has_a_name() -> None:
@@ -63,9 +61,10 @@ def test_terms_that_print_alike_are_one() -> None:
     assert eq(1, K) != eq(1.0, K)
 
 
-@pytest.mark.parametrize("rule", list(every_rule()), ids=lambda rule: rule.name)
-def test_what_a_rule_shows_makes_it_again(rule: Rule) -> None:
-    forms: list[Expression | Fact] = [rule.left, rule.right, *rule.when, *rule.also]
+def test_what_rules_show_makes_them_again() -> None:
+    forms: set[Expression | Fact] = set()
+    for rule in every_rule():
+        forms |= {rule.left, rule.right, *rule.when, *rule.also}
     for form in forms:
         letters = {word: Variable(word) for word in words(form.tree) if word not in NAMES}
         assert eval(repr(form), {**NAMES, **letters}) == form

@@ -6,7 +6,6 @@ from a certificate. Those that say nothing a rule relies on (``live``) may hold 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -186,9 +185,13 @@ def _box(numbers: Numbers) -> list[Row]:
 def _halves(numbers: Numbers) -> list[Row]:
     """Slices that follow each other from 0 on, after their sizes."""
     parts = [s for s in numbers.slices() if s.step == 1]
+    begun = [s for s in parts if s.lo == expr(0)]
+    following: dict[Expr, list[Slice]] = {}
+    for part in parts:  # by where they begin: pairs of all parts are far too many to look through
+        following.setdefault(part.lo, []).append(part)
     out: list[Row] = []
-    for first, last in itertools.product(parts, repeat=2):
-        if first.lo == expr(0) and last.lo == first.hi:
+    for first in begun:
+        for last in following.get(first.hi, ()):
             sizes = first.size, last.size, first.size + last.size
             out.append((*map(numbers.of, sizes), numbers.of(first), numbers.of(last)))
     return out
