@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import cast
 
 import numpy as np
 
@@ -24,18 +23,11 @@ from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.index import Dim, Extent, dims_of, evaluate
 from ostinato.pdg.interpret import Interpreter, junk
 from ostinato.pdg.node import Node, Pdg
-from ostinato.rewrite.engine.egglog_session import (
-    Cell,
-    Engine,
-    EngineError,
-    Program,
-    Session,
-    Table,
-)
+from ostinato.rewrite.engine.egglog_session import Cell, EngineError, Program, Session
 from ostinato.rewrite.engine.language import GATES, is_open, program, rule_text
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.engine.saturate import Budget, saturate
-from ostinato.rewrite.extract.export import EGraph, export
+from ostinato.rewrite.extract.export import EXPORTED, EGraph, export
 from ostinato.rewrite.load.program_rows import load
 from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.prove.instance_reading import Reading, numbered
@@ -212,9 +204,9 @@ def _run(instance: Instance, base: tuple[str, ...]) -> tuple[Mapping[str, int], 
     with Session(Program(base, texts, (), base)) as engine:
         engine.insert(loaded.rows)
         done = saturate(engine, Budget(5), {r.name: r.family for r in rules})
-        kept = _Kept(engine)
-        graph = export(cast(Engine, kept), loaded)
-    return done.matches, graph, {n: {int(i[0]): o for i, o in kept.read[n].rows} for n in FACTS}
+        tables = engine.tables(tuple(dict.fromkeys((*EXPORTED, *FACTS))))
+    known = {n: {int(i[0]): o for i, o in tables[n].rows} for n in FACTS}
+    return done.matches, export(tables, loaded), known
 
 
 @cache
@@ -239,18 +231,6 @@ def _base(changed: Changed | None) -> tuple[str, ...]:
     """The program of the engine with one analysis changed."""
     texts = (changed.after if changed and c == changed.before else c for c in program(()).base)
     return tuple(filter(None, texts))
-
-
-class _Kept:
-    """The tables of an engine, all read at once: classes have other numbers each time."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.read: Mapping[str, Table] = {}
-
-    def tables(self, names: Iterable[str]) -> Mapping[str, Table]:
-        self.read = self._engine.tables([*dict.fromkeys((*names, *FACTS))])
-        return self.read
 
 
 def unknown(graph: EGraph, loaded: Loaded, known: Known) -> str:

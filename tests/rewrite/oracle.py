@@ -22,7 +22,7 @@ from ostinato.rewrite.engine.egglog_session import Session
 from ostinato.rewrite.engine.language import program
 from ostinato.rewrite.engine.saturate import saturate
 from ostinato.rewrite.extract.choose import Extractor, Selection
-from ostinato.rewrite.extract.export import EGraph, ENode, export
+from ostinato.rewrite.extract.export import EXPORTED, EGraph, ENode, export
 from ostinato.rewrite.extract.legal_terms import Context, Limit
 from ostinato.rewrite.extract.pricing import Pricing
 from ostinato.rewrite.extract.sizes import Sizes
@@ -61,7 +61,7 @@ def problem(pdg: Pdg, options: RewriteOptions) -> Problem:
     with Session(program(options.rules.rules)) as engine:
         engine.insert(loaded.rows)
         saturate(engine, options.budget, {})
-        graph = export(engine, loaded)
+        graph = export(engine.tables(EXPORTED), loaded)
     sizes = Sizes(graph, loaded, options.hints)
     return Problem(graph, loaded, Pricing(graph, sizes, options.profile), sizes)
 

@@ -9,6 +9,7 @@ from ostinato.rewrite.registry import every_rule
 from ostinato.rewrite.relations.sexpr import words
 from ostinato.rewrite.terms import (
     NIL,
+    Expression,
     Variable,
     axis,
     dom,

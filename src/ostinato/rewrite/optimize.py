@@ -18,10 +18,11 @@ from ostinato.pdg.node import Node, Pdg
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
 from ostinato.rewrite.engine.egglog_session import EngineError, Session
 from ostinato.rewrite.engine.language import program
+from ostinato.rewrite.engine.remembered import saturated
 from ostinato.rewrite.engine.rule import Rule
-from ostinato.rewrite.engine.saturate import Budget, Saturation, saturate
+from ostinato.rewrite.engine.saturate import Budget, Saturation
 from ostinato.rewrite.extract.choose import Extractor, NoTerm, Selection
-from ostinato.rewrite.extract.export import EGraph, export
+from ostinato.rewrite.extract.export import EXPORTED, EGraph, export
 from ostinato.rewrite.extract.pricing import VIEWS, Cost, Pricing
 from ostinato.rewrite.extract.rebuild import Rebuilt, rebuild
 from ostinato.rewrite.extract.short_program import Differs, ShortProgram
@@ -252,13 +253,13 @@ def _saturated(
     """
     filled = {name for name, rows in part.rows.items() if rows}
     families = {r.name: r.family for r in chosen.rules}
-    with _well_formed(chosen.rules), Session(program(chosen.rules.rules, filled)) as engine:
-        engine.insert(part.rows)
-        saturation = saturate(engine, chosen.budget, families)
-        clock.lap("saturate")
-        graph = export(engine, loaded)
-        clock.lap("export")
-    return graph, saturation
+    commands = program(chosen.rules.rules, filled)
+    with _well_formed(chosen.rules):
+        tables, found = saturated(commands, part.rows, chosen.budget, families, EXPORTED)
+    clock.lap("saturate")
+    graph = export(tables, loaded)
+    clock.lap("export")
+    return graph, found
 
 
 @contextmanager

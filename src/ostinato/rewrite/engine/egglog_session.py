@@ -118,8 +118,7 @@ class Engine:
 
         Errors: OptionError where no temporary file can be written.
         """
-        texts = {name: "".join(map(_line, table)) for name, table in rows.items()}
-        filled = {name: text for name, text in texts.items() if text}
+        filled = texts_of(rows)
         places = _places()
         for place in places:
             try:
@@ -190,6 +189,12 @@ def _places() -> tuple[Path | None, ...]:
     if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK | os.X_OK):
         return MEMORY, None
     return (None,)
+
+
+def texts_of(rows: Mapping[str, Iterable[Row]]) -> dict[str, str]:
+    """Relations as egglog reads them, but for those without rows."""
+    texts = {name: "".join(map(_line, table)) for name, table in rows.items()}
+    return {name: text for name, text in texts.items() if text}
 
 
 def _line(row: Row) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ostinato.pdg.index import Expr, expr, product, substitute
-from ostinato.rewrite.engine.egglog_session import Cell, Engine, Row, Table
+from ostinato.rewrite.engine.egglog_session import Cell, Row, Table
 from ostinato.rewrite.load.tables import Loaded, Tables
 from ostinato.rewrite.terms.signature import SIGNATURE
 
@@ -51,21 +51,8 @@ class EGraph:
         return sum(map(len, self.classes.values()))
 
 
-def export(engine: Engine, loaded: Loaded) -> EGraph:
+def export(tables: Mapping[str, Table], loaded: Loaded) -> EGraph:
     """Everything extraction needs, in a deterministic order."""
-    notes = [f"why_{op}" for op in SIGNATURE]
-    names = [
-        *SIGNATURE,
-        *notes,
-        "dom",
-        "node",
-        "hnode",
-        "define",
-        *SHAPES,
-        "dtype",
-        "closed",
-    ]
-    tables = engine.tables(names)
     classes: dict[int, list[ENode]] = {}
     for op, letters in SIGNATURE.items():
         at = [k for k, letter in enumerate(letters) if letter == "T"]
@@ -135,3 +122,8 @@ def sizes_of(tables: Mapping[str, Table], ids: Tables) -> dict[int, Expr]:
 
 _COMPUTED = {"times": 2, "plus": 2, "wider": 2, "size_at": 1}  # from so many sizes
 SHAPES = ("size", *_COMPUTED, "nil", "cons")  # the tables that say what sizes and shapes are
+EXPORTED = (
+    *SIGNATURE,
+    *(f"why_{op}" for op in SIGNATURE),
+    *("dom", "node", "hnode", "define", *SHAPES, "dtype", "closed"),
+)  # the tables that an export is made of

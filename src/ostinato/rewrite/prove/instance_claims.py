@@ -22,7 +22,7 @@ from ostinato.rewrite.engine.egglog_session import Session
 from ostinato.rewrite.engine.language import program
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.engine.saturate import Budget, saturate
-from ostinato.rewrite.extract.export import EGraph, export
+from ostinato.rewrite.extract.export import EXPORTED, EGraph, export
 from ostinato.rewrite.load.program_rows import load
 from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.prove.instance_reading import Reading, numbered
@@ -51,7 +51,7 @@ def run(rules: Sequence[Rule], pdg: Pdg, rounds: int = 5) -> Saturated:
     with Session(program(tuple(rules))) as engine:
         engine.insert(loaded.rows)
         done = saturate(engine, Budget(rounds), {rule.name: rule.family for rule in rules})
-        return Saturated(pdg, loaded, export(engine, loaded), done.matches)
+        return Saturated(pdg, loaded, export(engine.tables(EXPORTED), loaded), done.matches)
 
 
 class Judge(Interpreter):
