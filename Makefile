@@ -68,4 +68,4 @@ clean:  ## remove the environment, caches and runs
 
 .venv/.installed-%: pyproject.toml .ci/venv .ci/constraints.txt
 	.ci/venv $*
-	@touch $@
+	@touch $@ $(if $(filter dev,$*),.venv/.installed-test)  # which it includes
