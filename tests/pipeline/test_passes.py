@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ from ostinato.compiler.options import Options, options_from
 from ostinato.compiler.passes import PASSES
 from ostinato.compiler.pipeline import build
 from ostinato.pdg.errors import OptionError
+from ostinato.pdg.functions import Array
 from ostinato.pdg.pass_record import Passes
 from tests.codegen.builder import Builder
 from tests.codegen.test_delay import second_order
@@ -97,26 +101,45 @@ def test_what_is_left_out_is_explained_and_no_cached_program_has_it() -> None:
     assert usual.executable.artifact.source != other.executable.artifact.source
 
 
-def equal_to_the_interpreter(made: Switched, *without: str) -> Compiled:
-    program = made.make()
-    given = made.arguments(program)
-    expected = program.interpret(**given)
-    compiled = program.compile(threads=2, without=without, **made.options)
-    for name, value in compiled(**given).items():
-        np.testing.assert_allclose(value, expected[name], 1e-3, 1e-5, err_msg=name)
+@cache
+def judged(name: str) -> tuple[ot.Program, dict[str, Any], dict[str, Array]]:
+    """A program, arguments, and what the interpreter gives with them."""
+    program = PROGRAMS[name].make()
+    given = PROGRAMS[name].arguments(program)
+    return program, given, program.interpret(**given)
+
+
+@cache
+def usual(name: str) -> tuple[str, str]:
+    """The source and the schedule of a program with all optimisations."""
+    found = judged(name)[0].compile(threads=2, **PROGRAMS[name].options).explain()
+    return found.source, found.schedule
+
+
+def equal_to_the_interpreter(name: str, options: Mapping[str, Any], *without: str) -> Compiled:
+    program, given, expected = judged(name)
+    compiled = program.compile(threads=2, without=without, **options)
+    for output, value in compiled(**given).items():
+        np.testing.assert_allclose(value, expected[output], 1e-3, 1e-5, err_msg=output)
     return compiled
 
 
-@pytest.mark.parametrize("name", OPTIMISATIONS)
+def together(program: str) -> pytest.MarkDecorator:
+    """Tests of one program run in one process, which makes and interprets it once."""
+    return pytest.mark.xdist_group(f"passes of {program}")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=together(OTHERWISE[name])) for name in OPTIMISATIONS]
+)
 def test_without_an_optimisation_code_is_other_and_results_are_right(name: str) -> None:
-    made = PROGRAMS[OTHERWISE[name]]
-    usual = made.make().compile(threads=2, **made.options).explain()
-    found = equal_to_the_interpreter(
-        made.with_more_memory() if name == "segments" else made, name
-    ).explain()
-    assert (found.source, found.schedule) != (usual.source, usual.schedule)
+    of = OTHERWISE[name]
+    made = PROGRAMS[of].with_more_memory() if name == "segments" else PROGRAMS[of]
+    found = equal_to_the_interpreter(of, made.options, name).explain()
+    assert (found.source, found.schedule) != usual(of)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=together(n)) for n in PROGRAMS])
 def test_without_any_optimisation_results_are_right(name: str) -> None:
-    equal_to_the_interpreter(PROGRAMS[name].with_more_memory(), *OPTIMISATIONS)
+    options = PROGRAMS[name].with_more_memory().options
+    equal_to_the_interpreter(name, options, *OPTIMISATIONS)
