@@ -15,7 +15,6 @@ from ostinato.machine.profile import Profile
 from ostinato.pdg.functions import Array
 
 Change = Callable[[Tensor], Tensor]
-STEPS = "I"  # the extent of the loop whose steps are timed
 VECTOR = 2048  # float32 elements that stay in the smallest level
 FEW = 16  # elements: one vector
 HISTORY = 256  # steps of a history that stays in the smallest level

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeGuard
 
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import Cond, cond_symbols
@@ -459,8 +458,3 @@ def host(op: Host, args: Sequence[Node], like: Node) -> Node:
     """Return a call of a host function with other operands; everything else as in ``like``."""
     key = (op, tuple(args), like.domain, like.shape, like.dtype)
     return intern(key, like.origin)
-
-
-def is_slice(index: Index) -> TypeGuard[Slice]:
-    """Whether an index of a read is a slice."""
-    return isinstance(index, Slice)

@@ -43,7 +43,6 @@ from ostinato.codegen.loops.statements import (
 BLOCK, BLOCKS = "block", "blocks"
 GRID_BARRIER = Do(Call("grid_barrier", ()))
 COUNTED = frozenset(("phase", "ended"))  # what workers of a CPU count
-SHARED = ("tid", "nt", "bar", "kernels")  # what they share
 LOCAL, KEY = "local", "key"  # where a block's own memory begins; the key of all draws
 
 

@@ -121,10 +121,6 @@ class Set:
         """The first point in the order of ``dims``, for each value of the extents."""
         return Set(self.dims, self.raw.lexmin())
 
-    def lexmax(self) -> Set:
-        """The last point in the order of ``dims``, for each value of the extents."""
-        return Set(self.dims, self.raw.lexmax())
-
     def first(self, bounds: LowerBounds | None = None) -> Sample | None:
         """A point to show: smallest extents, then first in the order of ``dims``."""
         raw = least(self.raw, bounds or {})
