@@ -52,7 +52,7 @@ def _curve(
     returns = found["episode_return"].astype(np.float64)
     episodes = found["episodes"].astype(np.float64)
     means = mean_of_last(returns, episodes, task.episodes)
-    played = np.arange(1, len(returns) + 1) * per_record
+    played: Numbers = np.arange(1.0, len(returns) + 1.0, dtype=np.float64) * per_record
     if task.algorithm in ("reinforce", "evolution"):  # whose episodes may be shorter than all steps
         played = np.cumsum(found["episode_length"].astype(np.float64) * episodes)
     points: Numbers = np.arange(1.0, POINTS + 1.0, dtype=np.float64) * (played[-1] / POINTS)
