@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import operator
 import random
@@ -34,6 +35,8 @@ from ostinato.rewrite.prove.normal import exact
 from ostinato.rewrite.prove.typed import OUTSIDE
 
 _TRIES = 40
+_FEW = 4
+_FAR = 1e-3
 _MOST_STEPS = 64
 
 
@@ -43,6 +46,17 @@ def difference(left: Value, right: Value) -> str | None:
         if not math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9):
             return f"differs at {model.chosen()}: {a:.6g} and {b:.6g}"
     return None
+
+
+def are_apart(left: Value, right: Value) -> bool:
+    """Whether one of a few examples tells two values apart, by far more than rounding does.
+
+    Looking costs next to nothing beside trying to prove that they are equal.
+    """
+    for _, a, b in itertools.islice(_pairs(left, right, False), _FEW):
+        if math.isfinite(a - b) and not math.isclose(a, b, rel_tol=_FAR, abs_tol=_FAR):
+            return True
+    return False
 
 
 def rounding(left: Value, right: Value, signed: bool) -> str | None:

@@ -21,7 +21,7 @@ from ostinato.rewrite.prove.facts import about_orders, assume, known_inside, sit
 from ostinato.rewrite.prove.general import generalized
 from ostinato.rewrite.prove.induction import by_induction, by_steps, one_step, telescoped
 from ostinato.rewrite.prove.integers import Poly, Var, poly
-from ostinato.rewrite.prove.model import difference, rounding
+from ostinato.rewrite.prove.model import are_apart, difference, rounding
 from ostinato.rewrite.prove.normal import exact, real, signless
 from ostinato.rewrite.prove.range_folds import (
     Form,
@@ -396,7 +396,8 @@ def _in_parts(form: Form, left: Value, right: Value) -> str:
         return "ranges cut where they end"
     if by_cases(a, b):
         return "cases of truth values"
-    return "identities of functions" if equal_scalars(left, right) else ""
+    is_identity = not are_apart(left, right) and equal_scalars(left, right)
+    return "identities of functions" if is_identity else ""
 
 
 def _apart(value: Value) -> Value:
