@@ -99,9 +99,11 @@ def discounts() -> ot.Program:
     x, g = ot.input("x", over=t), ot.input("g", over=t)
     coming = x[t : ot.minimum(t + 300, t.size)]
     ahead = ot.arange(t.size)[None, :] - ot.arange(t.size)[:, None]
+    lasting = ot.cumprod(ot.where(ahead < 0, g[:][:, None], 1.0), 0)
     return ot.Program(
         window=(0.9 ** ot.arange(coming.shape[0]).cast("float32") * coming).sum(0),
         matrix=ot.triu(0.9 ** ahead.cast("float32")) @ x[:],
+        lasting=ot.tril(lasting) @ x[:],
         chain=x + (ot.cumprod(g[t : t.size - 1], 0) * x[t + 1 :]).sum(0),
     )
 

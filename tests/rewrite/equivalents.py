@@ -234,12 +234,6 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "where an axis of size 1 of one operand repeats as it does on the left side.",
     ),
     Equivalent(
-        r"incremental/chained-.*", r"without \(= \(shape x\) \(shape g\)\)",
-        "x and g have equally many axes, and the left side multiplies them, so where sizes differ "
-        "one of them is 1 and repeats. The linear recurrence repeats it in the same way, and the "
-        "law is about one element.",
-    ),
-    Equivalent(
         r"incremental/column-of-quotients", r"without \((= 1 \(rank y\)|= n \(size .*)\)",
         "The reshape makes a column of n elements of them, as the axis of a has, whatever n is; "
         "element number i of it is a[i] / y[0] on both sides, and y has one axis as a has.",

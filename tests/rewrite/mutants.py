@@ -117,8 +117,8 @@ def _of_claims(rule: Rule) -> Iterator[tuple[str, Rule]]:
 _OTHER = (
     *(("prefix", "suffix"), ("until", "from"), ("always_until", "always_from")),
     *(("before", "after"), ("exactly", "rounded"), ("unit", "zero")),
-    *(("facing", "beyond"), ("holds_low", "holds_high"), ("rest", "shortened")),
-    *(("scaled", "gone"), ("clear", "some"), ("rungs", "ladder")),
+    *(("rows", "columns"), ("holds_low", "holds_high"), ("rest", "shortened")),
+    *(("scaled", "gone"), ("clear", "some")),
 )
 _RELATION = {**dict(_OTHER), **{b: a for a, b in _OTHER}}
 _NAMES = (

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ostinato.certificate.index_facts import Numbers, whole
+from ostinato.certificate.matrix_facts import line_rows
 from ostinato.pdg import isl
 from ostinato.pdg.build import const, map_node
 from ostinato.pdg.condition import Compare, Cond, Every, at_least, equal, every, negation, some
@@ -207,8 +208,8 @@ def _vectors(nodes: Sequence[Node]) -> Iterator[_Vector]:
 
 def position_rows(nodes: dict[Node, int], numbers: Numbers, add: Add) -> dict[str, list[Row]]:
     """All rows about positions; ``add`` gives nodes that laws need numbers."""
+    out = line_rows(nodes, numbers, add)
     vectors = list(_vectors(list(nodes)))
-    out: dict[str, list[Row]] = {}
     for v in vectors:
         if not isinstance(v.element, Expr):
             _masks(v, v.element, nodes, numbers, add, out)

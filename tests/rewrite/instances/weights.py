@@ -83,7 +83,19 @@ def _of_others(factor: Node) -> Node:
     return _sum(_map("mul", _map("pow", factor, age), ranged(_numbers(), 0, T)))
 
 
-def _sums_of_sums(z: Sizes, last: bool, weights: Node) -> Node:
+def _from_here(weights: Node, last: bool) -> Node:
+    """A step, and the weighted sum of what follows."""
+    here, behind = _numbers(), ranged(_numbers(), expr(T) + 1, _T)
+    total = _sum(_map("mul", *((behind, weights) if last else (weights, behind))))
+    return _map("add", *((total, here) if last else (here, total)))
+
+
+def _numbers_and(weights: Node) -> Node:
+    """A step, and the weighted sum from that on."""
+    return _map("add", _numbers(), _sum(_map("mul", weights, _Y)))
+
+
+def _sums_of_sums(last: bool, weights: Node) -> Node:
     sums = along("sum", [_map("mul", _POWERS, _Y)], -1)
     return _sum(_map("mul", *((sums, weights) if last else (weights, sums))))
 
@@ -125,19 +137,19 @@ _MADE: dict[str, tuple[Make, Make]] = {
         lambda z: (_map("add", AGE, LATER), _map("sub", AGE, LATER)),
         lambda z: _map("add", AGE, _X),
     ),
-    "ramp-moved": (lambda z: _map("sub", AGE, _TWO), lambda z: _map("add", AGE, _MOVING)),
+    "ramp-moved": (
+        lambda z: (_map("sub", AGE, _TWO), _map("add", _TWO, AGE)),
+        lambda z: (_map("add", AGE, _MOVING), _map("sub", _TWO, AGE)),
+    ),
     "ramp-below": (lambda z: _map("sub", _TWO, AGE), lambda z: _map("sub", _MOVING, AGE)),
-    "ramp-moved-first": (lambda z: _map("add", _TWO, AGE), lambda z: _map("add", _MOVING, AGE)),
     "ramp-scaled": (
-        lambda z: (_map("mul", AGE, _TWO), _map("div", AGE, _ANY)),
-        lambda z: (_map("mul", AGE, _MOVING), _map("mul", LATER, _TWO)),
+        lambda z: (_map("mul", AGE, _TWO), _map("mul", _TWO, AGE), _map("div", AGE, _ANY)),
+        lambda z: (_map("mul", AGE, _MOVING), _map("mul", LATER, _TWO), _map("div", _ANY, AGE)),
     ),
-    "ramp-scaled-first": (
-        lambda z: _map("mul", _TWO, AGE),
-        lambda z: (_map("mul", _MOVING, AGE), _map("mul", _TWO, LATER)),
+    "ramp-moved-scaled": (
+        lambda z: (_map("div", LATER, _TWO), _map("mul", _TWO, LATER)),
+        lambda z: (_map("div", LATER, _ANY), _map("mul", _ANY, LATER), _map("div", _TWO, LATER)),
     ),
-    "ramp-moved-scaled": (lambda z: _map("div", LATER, _TWO), lambda z: _map("div", LATER, _ANY)),
-    "ramp-scaled-moved": (lambda z: _map("mul", _TWO, LATER), lambda z: _map("mul", _ANY, LATER)),
     "decay-exp": (
         lambda z: _map("exp", _map("neg", AGE)),
         lambda z: (_map("exp", _map("add", AGE, _FAR)), _map("exp", _X)),
@@ -156,20 +168,20 @@ _MADE: dict[str, tuple[Make, Make]] = {
         lambda z: (_map("mul", POWER, _X), _map("add", POWER, POWER)),
     ),
     "decay-scaled": (
-        lambda z: (_map("mul", POWER, _TWO), _map("div", POWER, _ANY)),
-        lambda z: (_map("mul", POWER, _MOVING), _map("mul", _TWO, POWER)),
+        lambda z: (_map("mul", POWER, _TWO), _map("mul", _TWO, POWER), _map("div", POWER, _ANY)),
+        lambda z: (_map("mul", POWER, _MOVING), _map("div", _TWO, POWER)),
     ),
-    "decay-scaled-first": (
-        lambda z: (_map("mul", _TWO, POWER), _map("div", _TWO, POWER)),
-        lambda z: (_map("mul", _MOVING, POWER), _map("mul", POWER, _TWO)),
+    "decay-inverse": (
+        lambda z: _map("div", _TWO, POWER),
+        lambda z: (_map("div", _MOVING, POWER), _map("div", POWER, _TWO)),
     ),
     "decay-of-values": (
-        lambda z: (_map("mul", POWER, _X), _map("div", POWER, _X)),
-        lambda z: (_map("mul", _X, POWER), _map("add", POWER, _X)),
+        lambda z: (_map("mul", POWER, _X), _map("mul", _X, POWER), _map("div", POWER, _X)),
+        lambda z: (_map("div", _X, POWER), _map("add", POWER, _X)),
     ),
-    "decay-of-values-first": (
-        lambda z: (_map("mul", _X, POWER), _map("div", _X, POWER)),
-        lambda z: (_map("mul", POWER, _X), _map("sub", _X, POWER)),
+    "decay-inverse-of-values": (
+        lambda z: _map("div", _X, POWER),
+        lambda z: (_map("div", POWER, _X), _map("sub", _X, POWER)),
     ),
     "decay-column": (lambda z: _column(POWER), lambda z: (_row(POWER), _column(_X))),
     "decay-where": (
@@ -196,13 +208,14 @@ _MADE: dict[str, tuple[Make, Make]] = {
         lambda z: _of_others(_number(0.9)),
         lambda z: (_of_others(_MOVING), _sum(POWER)),
     ),
-    **{
-        f"decaying-sums{'-last' * last}": (
-            partial(_sums_of_sums, last=last, weights=_OTHERS),
-            partial(_sums_of_sums, last=last, weights=_map("pow", _MOVING, COUNT)),
-        )
-        for last in (False, True)
-    },
+    "decaying-sum-from-here": (
+        lambda z: (_from_here(_chain(0, -1), False), _from_here(_chain(0, -1), True)),
+        lambda z: (_from_here(_map("exp", _chain(0, -1)), False), _numbers_and(_chain(0, 0))),
+    ),
+    "decaying-sums": (
+        lambda z: (_sums_of_sums(False, _OTHERS), _sums_of_sums(True, _OTHERS)),
+        lambda z: _sums_of_sums(False, _map("pow", _MOVING, COUNT)),
+    ),
     **{
         f"decaying-products{'-last' * last}": (
             partial(_products, last=last, factor=_number(0.9)),

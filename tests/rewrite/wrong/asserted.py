@@ -12,7 +12,7 @@ from tests.rewrite.wrong.record import Seeded
 from tests.rewrite.wrong.world import Point, World, along
 
 a, b, c, d, e, g, h, i, k, l, m, n, q = variables("a b c d e g h i k l m n q")  # noqa: E741
-r, s, w, x, y, z = variables("r s w x y z")
+r, s, u, w, x, y, z = variables("r s u w x y z")
 
 BEFORE: dict[str, Tree] = {
     "r'": ("at", "d", "i", ("rec", "r")),
@@ -108,29 +108,19 @@ _LINES = (
                           conditions={"c": lambda p: True}, recurrences={"r": 2.0})),
 )  # fmt: skip
 
+_ROWS = World(
+    {"d": 0}, {"d": 3}, {"y": LAG, "u": along("d", *([[n] for n in row] for row in LAG))},
+    {"s": lambda p: range(3)},
+)  # fmt: skip
 _MATRICES = (
-    _asserted("lag-of-negated", "ahead becomes behind", neg(y), lag(x, d, b),
-              lag(y, d, b), world=World({"d": 0}, {"d": 3}, {"y": LAG}, numbers={"b": 1})),
-    _asserted("lag-of-transposed", "rows become columns", tr(y), lag(x, d, b), lag(y, d, b),
-              world=World({"d": 0}, {"d": 3}, {"y": LAG}, numbers={"b": 1})),
-    _asserted("beyond-by-ge", "0 is not beyond", map2("ge", y, z), beyond(x, d, b),
-              lag(y, d, b), eq(0.0, value(z)),
-              world=World({"d": 0}, {"d": 3}, {"y": LAG, "z": [[0.0]]}, numbers={"b": 1})),
-    _asserted("facing-by-gt", "0 is facing", map2("gt", y, z), facing(x, d, b), lag(y, d, b),
-              eq(0.0, value(z)),
-              world=World({"d": 0}, {"d": 3}, {"y": LAG, "z": [[0.0]]}, numbers={"b": 1})),
-    _asserted("facing-by-le", "what is at most 0 faces the other way", map2("le", y, z),
-              facing(x, d, b), lag(y, d, b), eq(0.0, value(z)),
-              world=World({"d": 0}, {"d": 3}, {"y": LAG, "z": [[0.0]]}, numbers={"b": 1})),
-    _asserted("not-facing-is-facing", "what does not face is behind", map1("not", y),
-              beyond(x, d, b), facing(y, d, b),
-              world=World({"d": 0}, {"d": 3},
-                          {"y": [[v >= 0 for v in row] for row in LAG]}, numbers={"b": 1})),
-    _asserted("sum-of-ladders", "a sum of products is no product", add(y, w),
-              ladder(x, d, b, add(g, h)), ladder(y, d, b, g), ladder(w, d, b, h),
-              world=None),
-    _asserted("transposed-ladder", "rows become columns", tr(y), ladder(x, d, b, g),
-              ladder(y, d, b, g), world=None),
+    _asserted("rows-of-transposed", "rows become columns", tr(y), rows(x, d, s, u),
+              rows(y, d, s, u), eq(s, full(d)), world=_ROWS),
+    _asserted("rows-of-negated", "the rows are negated too", neg(y), rows(x, d, s, u),
+              rows(y, d, s, u), eq(s, full(d)), world=_ROWS),
+    _asserted("rows-as-columns", "the rows of a matrix are not its columns", neg(neg(y)),
+              columns(x, d, s, u), rows(y, d, s, u), eq(s, full(d)), world=_ROWS),
+    _asserted("difference-in-either-order", "the order of a difference matters", sub(y, w),
+              either("sub", x, w, y), world=World(tensors={"y": 1.0, "w": 2.0})),
 )  # fmt: skip
 
 _SHAPES = (

@@ -175,8 +175,13 @@ def _related(world: World, op: str, fields: Sequence[Tree]) -> bool:
             return _defines(world, names[0], fields[2])
         case (("scaled" | "affine"), [r, *_]):
             return all(is_line(world, r, fields[1:], p) for p in world.box())
-        case (("lag" | "facing" | "beyond"), [m, d, _]):
-            return _is_triangle(world, op, m, (world.dim(d), fields[2]))
+        case (("rows" | "columns"), [m, d, _, y]):
+            return _has_lines(world, op, m, (world.dim(d), y))
+        case "either", _:
+            _, z, *operands = fields
+            return np.array_equal(
+                *(world.value(t, world.point) for t in (z, ("map2", fields[0], *operands)))
+            )
         case (("growing" | "live"), [_]):
             return True
         case _:
@@ -205,11 +210,9 @@ def _defines(world: World, rec: str, term: Tree) -> bool:
     )
 
 
-def _is_triangle(world: World, what: str, x: str, along: tuple[str, Tree]) -> bool:
-    """Whether a matrix says how far columns are ahead of rows, or behind them."""
-    dim, flag = along
-    steps = np.arange(world.extents[dim])
-    ahead = steps[None, :] - steps[:, None]
-    lag = ahead if world.number(flag) else -ahead
-    wanted = {"lag": lag, "facing": lag >= 0, "beyond": lag > 0}[what]
-    return np.array_equal(world.value(x, world.point), wanted)
+def _has_lines(world: World, what: str, x: str, lines: tuple[str, Tree]) -> bool:
+    """Whether a matrix has lines, each of which is given as a column."""
+    dim, line = lines
+    points = ({**world.point, dim: k} for k in range(world.extents[dim]))
+    found = np.stack([world.value(line, p)[:, 0] for p in points])
+    return np.array_equal(world.value(x, world.point), found if what == "rows" else found.T)

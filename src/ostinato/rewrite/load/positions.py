@@ -65,7 +65,7 @@ class Counted:
     def rows(self, nodes: Sequence[Node]) -> Iterator[Row]:
         """Of nodes, operands first, the vectors among those."""
         for node in nodes:
-            if not self._is_counted(node):
+            if not self.has(node):
                 continue
             long = [k - node.rank for k, size in enumerate(node.shape) if size != ONE]
             if len(long) == 1:
@@ -76,7 +76,8 @@ class Counted:
                     found = element(found, -1, expr(0))
                 yield Row(node, long[0], place, found)
 
-    def _is_counted(self, node: Node) -> bool:
+    def has(self, node: Node) -> bool:
+        """Whether a node is one of them."""
         if node not in self._known:
             match node.op:
                 case Affine() | Iota():
@@ -84,7 +85,7 @@ class Counted:
                 case Const(values):
                     found = uniform(values)
                 case Map() | Read() | Reshape() | Transpose() | Broadcast() | Part():
-                    found = all(map(self._is_counted, node.args))
+                    found = all(map(self.has, node.args))
                 case _:
                     found = False
             self._known[node] = found

@@ -47,6 +47,7 @@ from ostinato.rewrite.load.dependence import Reaches, contained, reaches
 from ostinato.rewrite.load.joined_products import add_joins, find_joins
 from ostinato.rewrite.load.known_prefix import split_prefixes
 from ostinato.rewrite.load.mask_ranges import add_masks
+from ostinato.rewrite.load.matrix_lines import add_lines
 from ostinato.rewrite.load.merged_cases import batched_cases
 from ostinato.rewrite.load.orders import order_rows
 from ostinato.rewrite.load.point_choices import add_choices
@@ -91,6 +92,7 @@ def load(pdg: Pdg, passes: Passes = ALL_PASSES) -> Loaded:
     _load_program(loaded)
     add_distances(loaded, partial(_load_node, loaded))
     add_positions(loaded, partial(_load_node, loaded))
+    add_lines(loaded, partial(_load_node, loaded))
     _load_units(loaded)
     add_masks(loaded, partial(_load_node, loaded))
     add_lags(loaded, partial(_load_node, loaded))

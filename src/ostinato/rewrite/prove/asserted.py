@@ -1,7 +1,7 @@
 """What the facts mean that a rule may assert (`also`), and whether they follow from what it asks.
 
-- ``set (shape x) h``: x has the shape h. ``equal x y``, and the facts that name a matrix
-  (``lag``, ``facing``, ``beyond``, ``rungs``, ``ladder``, ``centre``): x is that value.
+- ``set (shape x) h``: x has the shape h. ``equal x y``, and the facts that say what a value is
+  (``centre``, ``ramp``, ``decay``): x is that value.
 - ``scaled r y g``: ``y = g x'``, ``affine r y g a``: ``y = a + g x'``, where ``x'`` is the
   recurrence r one step before and neither g nor a reads r.
 - ``define q k x``: x is what the case k of the recurrence q is defined by.
@@ -60,13 +60,14 @@ def check(found: Law) -> None:
 
 def _check_constants(found: Law) -> None:
     """Refuse a number of a type of which nothing says that it is that of another value."""
+    made = (found.rule.right.tree, *(fact.tree for fact in found.rule.also))
     for about in rows(fact.tree for fact in found.rule.when):
         for number in about.claims(Scalar):
             e, name = about.cells["e"], about[number.column]
             if (
                 isinstance(e, str)
                 and not e.startswith('"')  # a type that the rule names: every engine knows it
-                and name in words(found.rule.right.tree)
+                and any(name in words(tree) for tree in made)
                 and not any(_of_type(found, e))
             ):
                 raise Unfounded(f"{about}: nothing says that a value has this type")

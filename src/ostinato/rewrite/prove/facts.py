@@ -309,6 +309,9 @@ def _assume_kept(setting: Setting, mask: str, axis: str, parts: list[str]) -> No
     place, shape = setting.numbers[axis], setting.shapes[mask]
     if not 1 <= place <= len(shape):
         raise Impossible(f"axis {place} of {len(shape)}")
+    setting.masks[mask] = place, tuple(parts)
+    if any(setting.known.get(part, ("",))[0] in STEPS for part in parts):
+        return  # where they begin and end is said by another fact
     sizes = [Size(f"{parts[-1]} after")]
     before = ""
     for part in parts:
@@ -320,7 +323,6 @@ def _assume_kept(setting: Setting, mask: str, axis: str, parts: list[str]) -> No
     while sizes:
         whole = Size(f"{mask} whole", fixed=Fixed("plus", "", (sizes.pop(), whole)))
     setting.unify(shape[-place], whole)
-    setting.masks[mask] = place, tuple(parts)
 
 
 def _assume_values(setting: Setting, row: Row, claim: Claim) -> None:

@@ -252,11 +252,16 @@ def never_negative(p: Poly) -> bool:
 
 
 def _bound_by_others(p: Poly) -> dict[Var, Poly] | None:
-    """The greatest value of a variable that is subtracted, which others in a polynomial bound."""
+    """The greatest value of a variable that is subtracted, which others in a polynomial bound.
+
+    It bounds no other one: those would change with it.
+    """
+    sizes = [v.size for v in p.variables() if v.size is not None]
+    bounds = {v for size in sizes for v in size.variables()}
     for monomial, k in p.terms:
         match monomial:
             case (Var(_, Poly() as size) as v,) if k < 0 and size.variables() & p.variables():
-                if sum(v in m for m, _ in p.terms) == 1:
+                if v not in bounds and sum(v in m for m, _ in p.terms) == 1:
                     return {v: size - 1}
             case _:
                 pass

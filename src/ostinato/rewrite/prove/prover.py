@@ -373,7 +373,8 @@ def _directly(form: Form, left: Value, right: Value) -> str:
         return "normal form"
     if equal_in_segments(left, right, form):
         return "ranges cut where they end"
-    if key(form(segmented(left))) == key(form(right)):
+    cut = segmented(left)
+    if key(form(cut)) == key(form(right)) or equal_in_segments(cut, right, form):
         return "ranges cut where they end"
     if form is not real:
         return ""
@@ -402,7 +403,7 @@ def _in_parts(form: Form, left: Value, right: Value) -> str:
 
 def _apart(value: Value) -> Value:
     """The value with guarded folds cut, and products over ranges taken apart."""
-    return spread(computed(restricted(value)))
+    return spread(computed(restricted(segmented(value))))
 
 
 def _at(meaning: Meaning, sides: tuple[Tree, Tree], element: Element) -> tuple[Value, Value]:
@@ -415,14 +416,6 @@ def _element(meaning: Meaning, sides: tuple[Tree, Tree], ranged: bool) -> Elemen
     """A position in the shape of a term, of which nothing, or its range, is known."""
     setting, a = meaning.setting, meaning.of(sides[0])
     point = setting.point()
-    match sides[1]:
-        case ("rungs", dim, flag, *_):  # of one side of a matrix nothing is said
-            extent = setting.extent(meaning.dim(dim))
-            first = Var("e0", extent)
-            last = poly(first) + Var("lag", extent - poly(first))
-            return (poly(first), last) if meaning.number(flag) else (last, poly(first))
-        case _:
-            pass
     at: list[Poly] = []
     match sides[1]:
         case ("decay", _, part, *_):  # the factor of a lag, of which there are not less than 0

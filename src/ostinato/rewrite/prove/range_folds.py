@@ -63,19 +63,31 @@ def segmented(value: Value) -> Value:
     Parts in which nothing is folded but what the fold of nothing gives are left out.
     """
     match value:
+        case Fold(fn, (v,), Choice() as body) if (side := _side(v, body)) is not None:
+            return segmented(Fold(fn, (v,), side))
         case Fold(fn, (v,), body) if (cut := _changes(v, body)) is not None and v.size is not None:
             at, yes, no = cut
             low, high = Var(f"{v.name}l", at), Var(f"{v.name}h", v.size - at)
             parts = [(low, rename(yes, {v: poly(low)})), (high, rename(no, {v: at + high}))]
-            unit = unit_of(fn)
+            unit = unit_of(fn.removeprefix("scan "))
             kept = [segmented(Fold(fn, (w,), x)) for w, x in parts if x != unit]
             kept = [x for x in kept if x != unit]
-            join = REPEATED[fn]
+            join = REPEATED[fn.removeprefix("scan ")]
             return functools.reduce(lambda a, b: Call(join, (a, b)), kept) if kept else unit
         case Call(fn, args):
             return Call(fn, tuple(map(segmented, args)))
         case _:
             return value
+
+
+def _side(v: Var, body: Choice) -> Value | None:
+    """The side of a choice between positions that all positions take, if they do."""
+    match body:
+        case Choice(Less(a, b), yes, no) if v.size is not None and v not in (b - a + v).variables():
+            at = b - a + v
+            return yes if never_negative(at - v.size) else no if never_negative(-at) else None
+        case _:
+            return None
 
 
 def _changes(v: Var, body: Value) -> tuple[Poly, Value, Value] | None:

@@ -9,7 +9,7 @@ from ostinato.rewrite.relations import RELATIONS
 from ostinato.rewrite.relations.meanings import Equal
 from ostinato.rewrite.relations.relation import Kind
 from ostinato.rewrite.relations.row import row
-from ostinato.rewrite.relations.sexpr import Tree, heads, show
+from ostinato.rewrite.relations.sexpr import Tree, heads
 from ostinato.rewrite.terms.signature import SIGNATURE
 
 
@@ -22,7 +22,7 @@ def equations(fact: Tree, before: Mapping[str, Tree]) -> tuple[Tree, ...]:
     claims = found.claims(Equal) if found is not None else []
     if found is None or not claims:
         return (fact,)
-    more: dict[str, Tree] = {"other": f"{show(found.cells['x'])} elsewhere"}
+    more: dict[str, Tree] = {}
     if "r" in found.cells:
         more["r'"] = before.get(found["r"], f"{found['r']}'")
     return tuple(("equal", found.cells[c.column], found.term(c.term, more)) for c in claims)

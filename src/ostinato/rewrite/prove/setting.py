@@ -398,7 +398,9 @@ class Setting:
 
     def kept(self, part: str, point: Point) -> tuple[Poly, Poly]:
         """The first position of a part that a mask keeps, and the one behind the last."""
-        before = self.known[part][1]
+        name, before = self.known[part]
+        if name in STEPS:
+            return STEPS[name].ends(poly(0), point[before], self.extent(before))
         first = self.size(self.sizes[f"{part} before"], point)
         if before:
             first = first + self.kept(before, point)[1]

@@ -27,7 +27,6 @@ from ostinato.rewrite.prove.integers import Poly, is_less, never_negative, poly
 from ostinato.rewrite.prove.normal import unit_of
 from ostinato.rewrite.prove.ranges_and_lags import is_kept, mean, progression
 from ostinato.rewrite.prove.reading import PROGRESSIONS
-from ostinato.rewrite.prove.said import FIELDS
 from ostinato.rewrite.prove.setting import (
     CUT,
     STEPS,
@@ -130,49 +129,8 @@ class Meaning:
                 return mean(self, *fields)
             case _ if op in PROGRESSIONS:
                 return progression(self, str(op), *fields)
-            case _ if FIELDS.get(str(op), ())[:2] == ("dimension", "flag"):
-                return self._triangle(
-                    str(op), self.dim(fields[0]), self.number(fields[1]), fields[2:]
-                )
             case _:
                 raise Unsupported(f"the operator {op}")
-
-    def _triangle(self, what: str, dim: str, flag: int, factor: Sequence[Tree]) -> Tensor:
-        """A matrix over steps: how far a column is ahead of (flag 0: behind) the row, or its like.
-
-        Where that is not negative, or positive; or the product of a factor over the steps from the
-        row to before the column, where that is not negative (elsewhere anything, or 0).
-        """
-        size = Size(dim, fixed=Fixed("extent", dim))
-        if flag not in (0, 1):
-            raise Misfit(f"{flag} says neither ahead nor behind")
-        base = self.of(factor[0]) if factor else None
-        if base is not None and base.rank:
-            raise Impossible("a factor that is no number")
-        zero = Number(Fraction(0))
-
-        def product(point: Point, row: Poly, lag: Poly) -> Value:
-            assert base is not None, f"{what} has a factor"
-            step = self.setting.fresh(lag)
-            there = point.moved(dim, row + step if flag else row - step)
-            return Fold("scan prod", (step,), base.at(there, ()))
-
-        def at(point: Point, element: Element) -> Value:
-            lag = element[1] - element[0] if flag else element[0] - element[1]
-            if what == "lag":
-                return Number(lag)
-            test = Call("ge", (Number(lag - 1 if what == "beyond" else lag), zero))
-            if what in ("facing", "beyond"):
-                return test
-            inner = product(point, element[0], lag)
-            if what == "ladder":
-                return Call("where", (test, inner, zero))
-            if never_negative(lag):
-                return inner
-            anything = Leaf(str(factor[1]), point.without(set()), element)
-            return Call("where", (test, inner, anything))
-
-        return Tensor((size, size), at)
 
     def text(self, tree: Tree) -> str:
         """The name of a function."""

@@ -24,29 +24,19 @@ from ostinato.rewrite.relations.meanings import (
 from ostinato.rewrite.relations.relation import Kind, Relation
 
 _MASK: dict[str, Kind] = {"m": "mask"}
-_TRIANGLE: dict[str, Kind] = {"x": "term", "d": "dimension", "f": "flag"}
 _JOINS: dict[str, Kind] = {"f": "fold", "g": "function"}
 
 
-def _triangle(name: str, words: str, *factors: str, **more: Kind) -> Relation:
-    """A matrix over two steps of a dimension, which rules make of counts alone."""
-    return Relation(
-        name, {**_TRIANGLE, **more}, words, (Equal("x", (name, "d", "f", *factors)),),
-        topic="triangular matrices", made="rules", gate=True, opened_by="counts",
-    )  # fmt: skip
-
-
+_LINES: dict[str, Kind] = {"x": "term", "d": "dimension", "s": "slice", "y": "term"}
+_BY_ROWS = ("sl", "d", "s", ("part", 1, 0, "y"))
 MATRICES = (
-    _triangle("lag", "{x}[i, j] is the lag j - i over {d}, or i - j unless {f}"),
-    _triangle("facing", "{x} says where the lag over {d} (by {f}) is at least 0"),
-    _triangle("beyond", "{x} says where the lag over {d} (by {f}) is at least 1"),
-    _triangle(
-        "rungs", "{x} is the product of {g} over the lag in {d} (by {f}), where that is at least 0",
-        "g", "other", g="term",
+    Relation(
+        "rows", _LINES, "the row of {x} at every point of {d}, of which {s} are all, is {y}",
+        (Equal("x", _BY_ROWS),), topic="matrices of weights", gate=True,
     ),
-    _triangle(
-        "ladder", "{x} is the product of {g} over the lag in {d} (by {f}), else 0",
-        "g", g="term",
+    Relation(
+        "columns", _LINES, "the column of {x} at every point of {d}, of which {s} are all, is {y}",
+        (Equal("x", ("tr", _BY_ROWS)),), topic="matrices of weights", gate=True,
     ),
 )  # fmt: skip
 
@@ -148,6 +138,12 @@ NUMBERS = (
     Relation(
         "rounded", _JOINS, "the fold {f} repeats {g}, which rounds",
         (Repeats("f", "g", rounds=True),), topic="folds",
+    ),
+    Relation(
+        "either", {"f": "function", "z": "term", "x": "term", "y": "term"},
+        "{z} is {f} of {x} and {y}, in either order where that is the same",
+        (Equal("z", ("map2", "f", "x", "y")),),
+        topic="orders of operands", made="analysis",
     ),
     Relation("real_cast", {"f": "function"}, "{f} casts to floats", (Cast("f"),), topic="types"),
     Relation(

@@ -11,9 +11,9 @@ from ostinato.rewrite.rules.fuse import FUSE
 from ostinato.rewrite.rules.history import HISTORY
 from ostinato.rewrite.rules.incremental import INCREMENTAL
 from ostinato.rewrite.rules.masks import MASKS
+from ostinato.rewrite.rules.matrices import MATRICES
 from ostinato.rewrite.rules.online import ONLINE
 from ostinato.rewrite.rules.outer import OUTER
-from ostinato.rewrite.rules.ramps import RAMPS
 from ostinato.rewrite.rules.ranges import RANGES
 from ostinato.rewrite.rules.sliding import SLIDING
 from ostinato.rewrite.rules.sums_of_products import CONTRACTION
@@ -34,7 +34,7 @@ FAMILIES = (
     TILES,
     WEIGHTED,
     SPREAD,
-    RAMPS,
+    MATRICES,
     OUTER,
     WEIGHTS,
     MASKS,

@@ -14,6 +14,7 @@ u more than its definition.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ostinato.rewrite.engine.rule import Exactness, Rule
 from ostinato.rewrite.rules.phrases import *
@@ -30,7 +31,7 @@ p, q, r, s, t, u, v, w, x, y, z = variables("p q r s t u v w x y z")
 def _seen(
     name: str,
     law: str,
-    term: Term,
+    term: Expression,
     concluded: Fact,
     *when: Fact,
     exact: Exactness = "reassociates",
@@ -42,7 +43,7 @@ def _seen(
         reason=SEEN,
         left=x,
         right=x,
-        when=(eq(x, term), *when),
+        when=(*(() if term is x else (eq(x, term),)), *when),
         also=(concluded,),
         exact=exact,
         proof=PROOF,
@@ -58,7 +59,7 @@ _ALIKE = (eq(shape(u), NIL),)
 _NUMBERS = (not_in(d, dom(g)), not_in(d, dom(u)))
 
 
-def _ramp(name: str, law: str, term: Term, g: Expression, u: Expression, *when: Fact) -> Rule:
+def _ramp(name: str, law: str, term: Expression, g: Expression, u: Expression, *when: Fact) -> Rule:
     exact: Exactness = "distributes" if "scaled" in name else "reassociates"
     return _seen(f"ramp-{name}", law, term, ramp(x, d, s, g, u), *when, exact=exact)
 
@@ -66,7 +67,7 @@ def _ramp(name: str, law: str, term: Term, g: Expression, u: Expression, *when: 
 def _decay(
     name: str,
     law: str,
-    term: Term,
+    term: Expression,
     g: Expression,
     u: Expression,
     *when: Fact,
@@ -89,23 +90,18 @@ def _ramps() -> Iterator[Rule]:
     yield _ramp("sum", law, map2(f, y, w), map2(f, g, h), map2(f, u, v), *both)
     law = "(u + g k) + w = (u + w) + g k, and so for differences"
     known = (_RAMP, adds(f), *_STEADY)
-    yield _ramp("moved", law, map2(f, y, w), g, map2(f, u, _W), *known)
+    yield _ramp("moved", law, x, g, map2(f, u, _W), either(f, x, y, w), *known)
     law = "w - (u + g k) = (w - u) + (-g) k"
     yield _ramp("below", law, sub(w, y), neg(g), sub(_W, u), _RAMP, *_STEADY)
-    law = "w + (u + g k) = (w + u) + g k"
-    yield _ramp("moved-first", law, add(w, y), g, add(_W, u), _RAMP, *_STEADY)
 
 
 def _scaled() -> Iterator[Rule]:
     """Multiples of what rises evenly; what begins with 0 does so afterwards."""
-    times, first = (_RAMP, scales(f), *_STEADY), (_RAMP, *_STEADY)
-    begins, other = eq(0.0, value(u)), bounded(w)
+    times = (either(f, x, y, w), _RAMP, scales(f), *_STEADY)
     law = "(g k) w = (g w) k, and so for quotients"
-    yield _ramp("scaled", law, map2(f, y, w), map2(f, g, _W), u, *times, begins, *_ALIKE)
-    yield _ramp("scaled-first", law, mul(w, y), mul(_W, g), u, *first, begins, *_ALIKE)
+    yield _ramp("scaled", law, x, map2(f, g, _W), u, *times, eq(0.0, value(u)), *_ALIKE)
     law = "(u + g k) w = u w + (g w) k, and so for quotients"
-    yield _ramp("moved-scaled", law, map2(f, y, w), map2(f, g, _W), map2(f, u, _W), *times, other)
-    yield _ramp("scaled-moved", law, mul(w, y), mul(_W, g), mul(_W, u), *first, other)
+    yield _ramp("moved-scaled", law, x, map2(f, g, _W), map2(f, u, _W), *times, bounded(w))
 
 
 def _decays() -> Iterator[Rule]:
@@ -134,20 +130,22 @@ def _decays() -> Iterator[Rule]:
 
 def _beside() -> Iterator[Rule]:
     """Products with numbers, and with what is said of an element alone."""
+    one = (eq(k, rank(x)), unit(e, z), eq(i, k - 1), ones(i, o))
+    inverse = div(reshape(0, o, z), g)
     law = "w x and x / w step by the factor of x, for what does not change"
     scaled = (_DECAY, scales(f), *_STEADY)
-    yield _decay("scaled", law, map2(f, y, w), g, map2(f, u, _W), *scaled)
-    one = (unit(e, z), eq(i, k - 1), ones(i, o))
-    factor = map2(f, reshape(0, o, z), g)
-    facts = (*scaled, eq(e, dtype(w)), *one)
-    yield _decay("scaled-first", law, map2(f, w, y), factor, map2(f, _W, u), *facts)
-    law = "w x[s] steps by the factor of w"
-    there = at(d, a, v)
-    known = (_DECAY, enters(d, s, a, b), scales(f), is_in(d, dom(v)), not_in(d, sdom(v)))
-    yield _decay("of-values", law, map2(f, y, sl(d, s, v)), g, map2(f, u, there), *known)
-    more = (eq(k, rank(x)), eq(e, dtype(v)), *one)
-    left = map2(f, sl(d, s, v), y)
-    yield _decay("of-values-first", law, left, factor, map2(f, there, u), *known, *more)
+    yield _decay("scaled", law, x, g, map2(f, u, _W), either(f, x, y, w), *scaled)
+    law = "w / x steps by 1 over the factor of x, for what does not change"
+    quotient = (_DECAY, *_STEADY, eq(e, dtype(w)), *one)
+    yield _decay("inverse", law, div(w, y), inverse, div(_W, u), *quotient)
+    law = "w x[s] and w / x[s] step by the factor of w"
+    there, values = at(d, a, v), eq(t, sl(d, s, v))
+    known = (_DECAY, enters(d, s, a, b), is_in(d, dom(v)), not_in(d, sdom(v)))
+    either_way = (either(f, x, y, t), values, scales(f))
+    yield _decay("of-values", law, x, g, map2(f, u, there), *known, *either_way)
+    law = "x[s] / w steps by 1 over the factor of w"
+    quotient = (*known, eq(e, dtype(v)), *one)
+    yield _decay("inverse-of-values", law, div(sl(d, s, v), y), inverse, div(there, u), *quotient)
 
 
 def _views() -> Iterator[Rule]:
@@ -189,42 +187,46 @@ def _sums() -> Iterator[Rule]:
     factor, added = case(q, bcast(h, g), nothing), case(c, bcast(h, u), nothing)
     facts = (*some, eq(i, k - 1), ones(i, o))
     yield _sum("decaying-sum-of-others", law, factor, added, *facts)
+    law = "x and the sum of what steps by g behind it, with g x first, = y where y = x + g y"
+    whole = (either("add", x, v, total(m, y)), either("mul", u, g, at(d, a, v)), rest(d, s))
+    known = (*whole, is_in(d, dom(v)), not_in(d, sdom(v)))
+    yield replace(_sum("decaying-sum-from-here", law, g, v, *known), left=x)
 
 
 def _chains() -> Iterator[Rule]:
     """Products of factors along the way: each step multiplies by one more."""
-    so_far = along1("prod", k, i, sl(d, s, g))
     alone = (eq(k, 1 + rank(g)), not_in(d, sdom(g)))
+
+    def chain(name: str, law: str, term: Term, u: Expression, *when: Fact) -> Rule:
+        return _decay(f"chain{name}", law, term, g, u, *alone, *when, exact="reassociates")
+
     law = "g[d] ... g[s] is g[d] times what it is for the step after"
-    coming = (*alone, suffix(d, s))
-    yield _decay("chain", law, so_far, g, g, *coming, eq(i, length(s)), exact="reassociates")
-    law = "g[d] ... g[s - 1] is g[d] times what it is for the step after"
+    so_far = along1("prod", k, i, sl(d, s, g))
+    yield chain("", law, so_far, g, suffix(d, s), eq(i, length(s)))
+    law = "g[d] ... g[s - 1] is g[d] times what it is for the step after, behind d"
     earlier, before = along1("prod", k, i, sl(d, q, g)), (shortened(d, q), eq(i, length(q)))
-    known = (*alone, rest(d, s), *before)
-    yield _decay("chain-before", law, earlier, g, g, *known, exact="reassociates")
-    first = reshape(0, h, z)
+    yield chain("-before", law, earlier, g, rest(d, s), *before)
+    law = "g[d] ... g[s - 1], which is 1 at d, is g[d] times what it is for the step after"
     one = (eq(1.0, value(y)), axis(y, k, 1), eq(k, rank(y)), eq(e, dtype(y)), unit(e, z))
-    facts = (*coming, *before, *one, ones(o, h), eq(o, k - 1))
-    yield _decay("chain-from-one", law, cat(k, y, earlier), g, first, *facts, exact="reassociates")
+    known = (suffix(d, s), *before, *one, ones(o, h), eq(o, k - 1))
+    yield chain("-from-one", law, cat(k, y, earlier), reshape(0, h, z), *known)
 
 
 def _summed() -> Iterator[Rule]:
     """Sums of sums, and of products of vectors."""
     law = "sum_n w[n] sum_{k <= n} y[k] = z where z[d] = u[d] sum_n w[n] + g[d] h[d] z[d + 1]"
     number = (_DECAY, _OTHER_DECAY, suffix(d, s), eq(1, rank(y)), eq(1, rank(w)), eq(i, length(s)))
-    right = lin(d, 1, mul(g, h), mul(u, total(1, w)))
-    for order, product in in_both_orders(w, along1("sum", 1, i, y)):
-        yield Rule(
-            name=f"incremental/decaying-sums{order}",
-            law=law,
-            reason=ONE_STEP,
-            left=total(1, product),
-            right=right,
-            when=number,
-            exact="distributes",
-            valid="inside the box",
-            proof=PROOF,
-        )
+    yield Rule(
+        name="incremental/decaying-sums",
+        law=law,
+        reason=ONE_STEP,
+        left=total(1, x),
+        right=lin(d, 1, mul(g, h), mul(u, total(1, w))),
+        when=(either("mul", x, w, along1("sum", 1, i, y)), *number),
+        exact="distributes",
+        valid="inside the box",
+        proof=PROOF,
+    )
     law = "sum_s y[s]^T v[s], y steps by g, = S where S = u^T v + g S one step before"
     there, vectors = at(d, a, v), (eq(2, rank(y)), eq(1, rank(v)), axis(v, 1, n), axis(y, 1, m))
     known = (_DECAY, _ENTERS, eq(a, self(d)), *vectors, eq(1, rank(g)), axis(g, 1, 1))

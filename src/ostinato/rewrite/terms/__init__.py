@@ -108,10 +108,11 @@ known, indicator, both, pins, only = relations("known indicator both pins only")
 holds_low, holds_high, inside, want = relations("holds_low holds_high inside want")
 neighbour, body, batch, define, live = relations("neighbour body batch define live")
 closed, clear, some, gone, scaled = relations("closed clear some gone scaled")
-affine, factor, lag, facing, beyond = relations("affine factor lag facing beyond")
-rungs, ladder, centre, unit, zero = relations("rungs ladder centre unit zero")
+affine, factor, rows, columns = relations("affine factor rows columns")
+centre, unit, zero = relations("centre unit zero")
 empty, bounded, exactly, rounded = relations("empty bounded exactly rounded")
 real_cast, arithmetic, axis, ones = relations("real_cast arithmetic axis ones")
+either = relations("either")[0]
 filled, raw_filled, keeps_type, makes = relations("filled raw_filled keeps_type makes")
 
 
