@@ -7,12 +7,11 @@ from proofs.verdicts import decided
 from ostinato.rewrite.registry import every_rule
 
 RULES = (
+    "algebra/factor",
     "algebra/mul-one",
-    "algebra/one-mul",
     "algebra/div-one",
     "algebra/sub-zero",
     "algebra/add-zero",
-    "algebra/zero-add",
     "algebra/zero-sub",
     "algebra/pow-one",
     "algebra/power-of-power",
@@ -21,7 +20,6 @@ RULES = (
     "algebra/neg-neg",
     "algebra/not-not",
     "algebra/add-neg",
-    "algebra/neg-add",
     "algebra/sub-neg",
     "algebra/neg-sub",
     "algebra/max-same",
@@ -33,8 +31,6 @@ RULES = (
     "algebra/transpose-product",
     "algebra/product-of-transposes",
     "algebra/sum-of-products",
-    "algebra/factor-left",
-    "algebra/factor-right",
     "algebra/sum-of-negated",
     "algebra/reshape-twice",
     "algebra/reshape-same",
@@ -48,9 +44,6 @@ RULES = (
     "algebra/product-of-scaled",
     "algebra/product-with-scaled",
     "algebra/sum-of-scaled",
-    "algebra/scaled-sum",
-    "algebra/factor-first-last",
-    "algebra/factor-last-first",
 )
 
 BOUNDED = ("algebra/fold-twice",)  # every mask of a few axes

@@ -54,7 +54,6 @@ RULES = (
     "incremental/looked-up",
     "incremental/positions",
     "incremental/positions-of-range",
-    "incremental/positions-of-range-last",
     "incremental/repeated",
     "incremental/repeated-behind-an-axis",
 )

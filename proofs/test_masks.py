@@ -12,9 +12,7 @@ RULES = (
     "incremental/masked-folds-rounded",
     "incremental/opposite-mask",
     "incremental/masked-number",
-    "incremental/masked-number-last",
     "incremental/masked-product",
-    "incremental/masked-product-last",
     "incremental/counts-in-part",
 )
 

@@ -9,9 +9,7 @@ RULES = (
     "incremental/outer-products",
     "incremental/query-last",
     "incremental/weighted-scores",
-    "incremental/weighted-scores-last",
     "incremental/weighted-query",
-    "incremental/weighted-query-last",
 )
 
 

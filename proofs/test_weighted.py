@@ -8,9 +8,7 @@ from ostinato.rewrite.registry import every_rule
 
 RULES = (
     "incremental/discounted-window",
-    "incremental/discounted-window-last",
     "incremental/discounted-window-lengthened",
-    "incremental/discounted-window-lengthened-last",
     "incremental/masked-row",
     "incremental/masked-column",
 )

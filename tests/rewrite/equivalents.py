@@ -381,10 +381,6 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         asks_of_the_tile,
     ),
     Equivalent(
-        r"incremental/sum-of-quotients", r"without \(= n \(size \(length s\)\)\)",
-        "n is the size of the axis of a that is summed, whatever it is the length of.",
-    ),
-    Equivalent(
         r"incremental/weights-beside", r"without \(axis y 1 \(size n\)\)",
         "The first of the reshaped axes has size z before and after and stays. How long the last "
         "one of y is is not used.",

@@ -166,9 +166,10 @@ def _undefined(tree: Tree) -> bool:
 
 def adds_undefined(rule: Rule, _: str) -> bool:
     """Whether ``a + (m - m)`` became ``a - (m - m)``, or ``a`` became the left side."""
-    match every_rule()[rule.name].right.tree, rule.right.tree:
+    found = law(rule)  # names of parts replaced by what they name
+    match law(every_rule()[rule.name]).right, found.right:
         case ("map2", '"add"', a, u), ("map2", sign, b, v):
-            is_left = sign == '"add"' and _in_order(b) == _in_order(rule.left.tree)
+            is_left = sign == '"add"' and _in_order(b) == _in_order(found.left)
             return _undefined(u) and u == v and (is_left or (sign == '"sub"' and a == b))
         case _:
             return False

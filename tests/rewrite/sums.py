@@ -109,6 +109,10 @@ MASKED: dict[str, Callable[[Any, Any, Any], Any]] = {
     "the greatest of a window": lambda s, t, x: ot.where(abs(t - s) < 8, x, MINUS).max(0),
     "blocks": lambda s, t, x: ot.where(s // 8 == t // 8, x, 0.0).sum(0),
     "a discount": lambda s, t, x: ot.where(s <= t, ot.exp((s - t) / 5.0) * x, 0.0).sum(0),
+    "a masked softmax": lambda s, t, x: (ot.softmax(ot.where(s <= t, x, MINUS), 0) * x).sum(0),
+    "a masked softmax to come": lambda s, t, x: (x * ot.softmax(ot.where(s < t, MINUS, x), 0)).sum(
+        0
+    ),
     "a masked discount": lambda s, t, x: (
         ot.where(s < t, 0.9 ** (t - s).cast("float32"), 0.0) * x
     ).sum(0),
@@ -121,9 +125,6 @@ GAPS: dict[str, Callable[[], ot.Program]] = {
     ),
     "from the half on": lambda: whole(
         lambda s, t, x: ot.where((2 * s >= t) & (s <= t), x, 0.0).sum(0)
-    ),
-    "a masked softmax": lambda: whole(
-        lambda s, t, x: (ot.softmax(ot.where(s <= t, x, MINUS), 0) * x).sum(0)
     ),
     "the last of a softmax": lambda: past(lambda k, x, t: ot.softmax(x, 0)[-1]),
     "the last of a sort": lambda: past(lambda k, x, t: ot.sort(x, 0)[-1]),

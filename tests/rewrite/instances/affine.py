@@ -119,10 +119,19 @@ def _beside_itself(step: Step) -> Step:
     return lambda z, before: _map("mul", step(z, _map("mul", before, before)), before)
 
 
+# The law of which a step is another order of operands, or another function.
+_FORM_OF = {
+    "product-of-scaled": "product-scaled", "product-of": "product", "quotient": "product",
+    "quotient-scaled": "product-scaled", "plus-ray": "ray-plus", "plus-line": "line-plus",
+    "line-minus": "line-plus", "difference-rays-scaled": "sum-rays-scaled",
+    "difference-line-ray": "sum-line-ray", "difference-lines": "sum-lines",
+}  # fmt: skip
+
+
 def _followed() -> tuple[Instance, ...]:
     out: list[Instance] = []
     for name, step in _steps().items():
-        rule = f"affine/{name}"
+        rule = f"affine/{_FORM_OF.get(name, name)}"
         build = partial(_backwards, step=step)
         out.append(Instance(f"{name} of what follows", build, (rule,), (), FOLLOWED))
         build = partial(_forwards, step=step)

@@ -182,20 +182,16 @@ LAWS: dict[str, tuple[Built, Built]] = {
         lambda z: _map("add", matmul(_x(z), _w(z)), matmul(_row(z), _w(z))),
     ),
     "sum-of-scaled": (
-        lambda z: reduce_node("sum", _map("mul", _x(z), _column(z)), [-1]),
-        lambda z: reduce_node("sum", _map("mul", _x(z), _column(z)), [-2]),
-    ),
-    "scaled-sum": (
         lambda z: reduce_node("sum", _map("mul", _row(z), _x(z)), [-2]),
-        lambda z: reduce_node("max", _map("mul", _row(z), _x(z)), [-2]),
+        lambda z: reduce_node("sum", _map("mul", _x(z), _column(z)), [-2]),
     ),
     "factor-first-last": (
         lambda z: _map("add", _map("mul", _x(z), _y(z)), _map("mul", _row(z), _x(z))),
-        lambda z: _map("add", _map("mul", _y(z), _x(z)), _map("mul", _x(z), _row(z))),
+        lambda z: _map("sub", _map("mul", _x(z), _y(z)), _map("mul", _row(z), _x(z))),
     ),
     "factor-last-first": (
         lambda z: _map("add", _map("mul", _y(z), _x(z)), _map("mul", _x(z), _row(z))),
-        lambda z: _map("add", _map("mul", _x(z), _y(z)), _map("mul", _row(z), _x(z))),
+        lambda z: _map("sub", _map("mul", _y(z), _x(z)), _map("mul", _x(z), _row(z))),
     ),
     "fold-twice": (
         lambda z: reduce_node("max", reduce_node("max", _x(z), [-2]), [-1]),
@@ -203,11 +199,11 @@ LAWS: dict[str, tuple[Built, Built]] = {
     ),
     "factor-left": (
         lambda z: _map("add", _map("mul", _x(z), _y(z)), _map("mul", _x(z), _row(z))),
-        lambda z: _map("add", _map("mul", _y(z), _x(z)), _map("mul", _x(z), _row(z))),
+        lambda z: _map("add", _map("mul", _x(z), _x(z)), _map("mul", _row(z), _y(z))),
     ),
     "factor-right": (
         lambda z: _map("add", _map("mul", _y(z), _x(z)), _map("mul", _row(z), _x(z))),
-        lambda z: _map("add", _map("mul", _x(z), _y(z)), _map("mul", _row(z), _x(z))),
+        lambda z: _map("add", _map("div", _y(z), _x(z)), _map("div", _row(z), _x(z))),
     ),
     "sum-of-negated": (
         lambda z: reduce_node("sum", _neg(_x(z)), [-1]),
@@ -224,9 +220,17 @@ LAWS: dict[str, tuple[Built, Built]] = {
 }
 
 
+# The law of which something is another order of operands.
+_ORDER_OF = {
+    "one-mul": "mul-one", "zero-add": "add-zero", "neg-add": "add-neg",
+    "factor-first-last": "factor", "factor-last-first": "factor", "factor-left": "factor",
+    "factor-right": "factor",
+}  # fmt: skip
+
+
 def _instances(name: str) -> tuple[Instance, Instance]:
     built, near = LAWS[name]
-    rule = f"algebra/{name}"
+    rule = f"algebra/{_ORDER_OF.get(name, name)}"
     return (
         Instance(name, lambda z: program(built(z)), (rule,)),
         Instance(f"not {name}", lambda z: program(near(z)), idle=(rule,)),

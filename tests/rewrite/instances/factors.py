@@ -13,8 +13,8 @@ from tests.rewrite.instances.instance import B, Instance, Sizes, T, at, program,
 
 Factor = Callable[[Sizes], Node]
 
-_STEP = ("affine/neighbour-scaled", "affine/product-of-scaled", "affine/factor")
-_PLUS = (*_STEP, "affine/plus-ray")
+_STEP = ("affine/neighbour-scaled", "affine/product-scaled", "affine/factor")
+_PLUS = (*_STEP, "affine/ray-plus")
 _DEEPER = (*_STEP, "affine/factors")
 _PLACES = ("last", "first", "start", "rest")
 _ADDED = (*_PLUS, "affine/term", "affine/factors")
@@ -111,8 +111,7 @@ def _added(z: Sizes, term: Factor) -> Pdg:
 
 def _common(place: str, fn: str) -> list[Instance]:
     """A choice between two values with a common part, in a step; and almost one, or in none."""
-    of = {"add": "-of-sum", "sub": "-of-difference"} if place in ("start", "rest") else {}
-    rule = f"affine/common-{place}{of.get(fn, '')}"
+    rule = f"affine/common-{place}"
     right = partial(_chosen, place=place, fn=fn, apart=False)
     wrong = partial(_chosen, place=place, fn=fn, apart=True)
     name = f"{place} of {fn}"
@@ -162,7 +161,7 @@ def _infinite() -> list[Instance]:
             f"{name} {side} of what may be infinite",
             partial(_stepped, factor=_times(mask, first, _row)),
             (),
-            (f"affine/{name}-{side}",),
+            (f"affine/{name}",),
             _DEEPER,
         )
         for name, mask in masks.items()
@@ -175,10 +174,17 @@ def _masked_sum(z: Sizes) -> Pdg:
     return _recurrence(z, _map("mul", _mask(z), _map("add", _row(z, "y"), _next(z))))
 
 
+def _rule(form: str) -> str:
+    """The rule about a form, in either order of operands."""
+    for side in ("-after", "-before"):
+        form = form.removesuffix(side).replace(f"product{side}-", "product-around-")
+    return form
+
+
 def _instances() -> tuple[Instance, ...]:
     out: list[Instance] = []
     for name, (right, wrong) in _forms().items():
-        rule = f"affine/{name}"
+        rule = f"affine/{_rule(name)}"
         stepped = partial(_stepped, factor=right)
         out.append(Instance(f"{name} of a step", stepped, (rule,), (), _DEEPER))
         other = partial(_stepped, factor=wrong)
@@ -190,15 +196,15 @@ def _instances() -> tuple[Instance, ...]:
     out += _infinite()
     for side, first in (("after", True), ("before", False)):
         counted = partial(_stepped, factor=_times(partial(_mask, dtype="int32"), first))
-        rule = f"affine/unmask-{side}"
+        rule = "affine/unmask"
         out.append(Instance(f"1 - count {side} of a step", counted, (), (rule,), _DEEPER))
         alone = partial(_beside_a_step, factor=_times(_mask, first))
         out.append(Instance(f"unmask-{side} beside a step", alone, (), (rule,), _DEEPER))
     inner = partial(_stepped, factor=_times(_times(_mask, True), True, _row))
-    out.append(Instance("mask in a second operand", inner, ("affine/unmask-after",), (), _DEEPER))
-    line = ("affine/neighbour-scaled", "affine/plus-ray", "affine/product-of")
+    out.append(Instance("mask in a second operand", inner, ("affine/unmask",), (), _DEEPER))
+    line = ("affine/neighbour-scaled", "affine/ray-plus", "affine/product")
     noted = (*line, "affine/factor-of-sum")
-    out.append(Instance("masked sum", _masked_sum, ("affine/unmask-before",), (), noted))
+    out.append(Instance("masked sum", _masked_sum, ("affine/unmask",), (), noted))
     product = _times(_row, True, _row)
     for rule, fn, beside in (
         ("affine/factor", "mul", _STEP),

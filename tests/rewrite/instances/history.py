@@ -372,6 +372,6 @@ POSITIONS = tuple(
         (rule,) if off else (),
     )
     for last in (False, True)
-    for rule in [f"incremental/positions-of-range{'-last' * last}"]
+    for rule in ["incremental/positions-of-range"]
     for off in (0, 1)
 )

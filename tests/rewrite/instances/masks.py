@@ -86,8 +86,8 @@ MASKS = tuple(
     Instance(
         f"{name}{' of something else' * (not is_it)}",
         partial(_program, make=make),
-        (f"incremental/{name}",) if is_it else (),
-        () if is_it else (f"incremental/{name}",),
+        (f"incremental/{name.removesuffix('-last')}",) if is_it else (),
+        () if is_it else (f"incremental/{name.removesuffix('-last')}",),
         ("incremental/masked-fold-rounded", "incremental/tile-of-range"),
     )
     for name, pair in _MADE.items()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
-from ostinato.pdg.build import ONE, const, map_node, matmul, reduce_node, reshape
-from ostinato.pdg.index import ExprLike, expr
+from ostinato.pdg.build import ONE, affine, const, iota, map_node, matmul, reduce_node, reshape
+from ostinato.pdg.index import ExprLike, expr, minimum
 from ostinato.pdg.node import Node, Pdg
 from tests.rewrite.instances.incremental import ranged
 from tests.rewrite.instances.instance import Instance, Sizes, T, program, tensor
@@ -21,9 +22,9 @@ def _mul(a: Node, b: Node, swapped: bool = False) -> Node:
     return map_node("mul", [b, a] if swapped else [a, b])
 
 
-def _powers(part: Range, shape: tuple[int, ...], guarded: bool, fold: str = "max") -> Node:
-    """``exp`` of a range of numbers, shifted by their greatest."""
-    x = ranged(tensor("x", shape, (T,)), *part)
+def _powers(part: Range | None, shape: tuple[int, ...], guarded: bool, fold: str = "max") -> Node:
+    """``exp`` of a range of numbers, or of some rows, shifted by their greatest."""
+    x = _values("x", part, shape)
     most = reduce_node(fold, x, [-x.rank])
     shift = reshape(most, (ONE, *most.shape))
     if guarded:
@@ -32,21 +33,27 @@ def _powers(part: Range, shape: tuple[int, ...], guarded: bool, fold: str = "max
     return map_node("exp", [map_node("sub", [x, shift])])
 
 
+def _values(name: str, part: Range | None, shape: tuple[int, ...]) -> Node:
+    return tensor(name, (2, *shape), (T,)) if part is None else ranged(
+        tensor(name, shape, (T,)), *part
+    )  # fmt: skip
+
+
 def _total(terms: Node) -> Node:
     return reduce_node("sum", terms, [-terms.rank])
 
 
-def _alone(z: Sizes, part: Range, guarded: bool, fold: str = "max") -> Pdg:
+def _alone(z: Sizes, part: Range | None, guarded: bool, fold: str = "max") -> Pdg:
     return program(_total(_powers(part, (z.k,), guarded, fold)))
 
 
-def _rows(z: Sizes, part: Range, guarded: bool, swapped: bool, fold: str = "max") -> Pdg:
-    values = ranged(tensor("v", (z.k,), (T,)), *part)
+def _rows(z: Sizes, part: Range | None, guarded: bool, swapped: bool, fold: str = "max") -> Pdg:
+    values = _values("v", part, (z.k,))
     return program(_total(_mul(_powers(part, (z.k,), guarded, fold), values, swapped)))
 
 
-def _vectors(z: Sizes, part: Range, guarded: bool, swapped: bool, fold: str = "max") -> Pdg:
-    values = ranged(tensor("v", (z.k,), (T,)), *part)
+def _vectors(z: Sizes, part: Range | None, guarded: bool, swapped: bool, fold: str = "max") -> Pdg:
+    values = _values("v", part, (z.k,))
     powers = _powers(part, (), guarded, fold)
     return program(_total(_mul(reshape(powers, (values.shape[0], ONE)), values, swapped)))
 
@@ -56,13 +63,6 @@ STEPS: _Forms = {
     "sum-of-powers": partial(_alone, guarded=True),
     "softmax-sum": partial(_rows, guarded=True, swapped=False),
     "softmax-sum-of-vectors": partial(_vectors, guarded=True, swapped=False),
-}
-GUARDS: _Forms = {
-    "safe-sum-of-powers": partial(_alone, guarded=False),
-    "safe-softmax-sum": partial(_rows, guarded=False, swapped=False),
-    "safe-softmax-sum-swapped": partial(_rows, guarded=False, swapped=True),
-    "safe-softmax-sum-of-vectors": partial(_vectors, guarded=False, swapped=False),
-    "safe-softmax-sum-of-vectors-swapped": partial(_vectors, guarded=False, swapped=True),
 }
 
 
@@ -83,10 +83,71 @@ def _on_both_sides(name: str, build: Callable[..., Pdg]) -> tuple[Instance, ...]
     )
 
 
-POWERS = tuple(
+POWERS = tuple(found for name, build in STEPS.items() for found in _on_both_sides(name, build))
+_WINDOW: Range = (expr(T), minimum(expr(T) + 9, T.extent))
+_GUARDS: dict[str, tuple[Callable[..., Pdg], ...]] = {
+    "safe-sum-of-powers": (_alone,),
+    "safe-softmax-sum": tuple(partial(_rows, swapped=swapped) for swapped in (False, True)),
+    "safe-softmax-sum-of-vectors": tuple(
+        partial(_vectors, swapped=swapped) for swapped in (False, True)
+    ),
+}
+
+
+def _beside_a_range(build: Callable[..., Pdg], z: Sizes) -> Pdg:
+    """The same of rows, in a program that has ranges too."""
+    history = ranged(tensor("o", (), (T,)), *_SO_FAR)
+    return Pdg((*build(z, part=None).outputs, ("history", history)), {})
+
+
+def _guard(rule: str, k: int, build: Callable[..., Pdg]) -> tuple[Instance, ...]:
+    """It fires for ranges that have elements, and for no other shift than the greatest."""
+    name, raw = f"{rule}{' swapped' * k}", partial(build, guarded=False)
+    rules = (f"incremental/{rule}",)
+    return (
+        *(
+            Instance(f"{name} {part}", partial(raw, part=part), rules)
+            for part in (_SO_FAR, _WINDOW)
+        ),
+        Instance(f"{name} before", partial(raw, part=_BEFORE), idle=rules),
+        Instance(f"{name} of three", partial(raw, part=(0, 3)), idle=rules),
+        Instance(f"{name} of rows", partial(_beside_a_range, raw), idle=rules),
+        Instance(f"{name} with another shift", partial(raw, part=_SO_FAR, fold="min"), idle=rules),
+    )
+
+
+GUARDS = tuple(
     found
-    for name, build in (*STEPS.items(), *GUARDS.items())
-    for found in _on_both_sides(name, build)
+    for name, builds in _GUARDS.items()
+    for k, build in enumerate(builds)
+    for found in _guard(name, k, build)
+)
+
+
+def _masked(z: Sizes, nothing: float, guarded: bool = True) -> Pdg:
+    """Powers of scores under a mask, shifted by a number."""
+    steps = expr(T.extent)
+    mask = map_node("le", [iota(steps), affine(T)])
+    scores = map_node("where", [mask, ranged(tensor("x", (), (T,)), 0, steps), _number(nothing)])
+    shift = reshape(reduce_node("max", scores, [-1]), (ONE,))
+    if guarded:
+        shift = map_node("where", [map_node("isfinite", [shift]), shift, _number(0.0)])
+    return program(map_node("exp", [map_node("sub", [scores, shift])]))
+
+
+def _number(value: float) -> Node:
+    return const([value], "float32", (ONE,))
+
+
+_UNDER = ("incremental/power-under-mask",)
+MASKED = (
+    Instance("powers under a mask", partial(_masked, nothing=-math.inf), _UNDER),
+    Instance("powers under a mask of zeros", partial(_masked, nothing=0.0), idle=_UNDER),
+    Instance(
+        "powers under a mask with an infinite shift",
+        partial(_masked, nothing=-math.inf, guarded=False),
+        idle=_UNDER,
+    ),
 )
 
 
@@ -102,14 +163,14 @@ def _div(a: Node, b: Node) -> Node:
 
 _Terms = Callable[[Node, Node, Node], Node]
 _FACTORS: dict[str, _Terms] = {
-    "sum-of-quotients": lambda a, _, y: _div(a, y),
-    "quotient-leaves-first": lambda a, b, y: _mul(_div(a, y), b),
-    "quotient-leaves-last": lambda a, b, y: _mul(b, _div(a, y)),
-    "factor-leaves-first": lambda a, b, y: _mul(_mul(y, a), b),
-    "factor-leaves-second": lambda a, b, y: _mul(_mul(a, y), b),
-    "factor-leaves-third": lambda a, b, y: _mul(b, _mul(y, a)),
-    "factor-leaves-fourth": lambda a, b, y: _mul(b, _mul(a, y)),
+    "quotient first": lambda a, b, y: _mul(_div(a, y), b),
+    "quotient last": lambda a, b, y: _mul(b, _div(a, y)),
+    "factor first": lambda a, b, y: _mul(_mul(y, a), b),
+    "factor second": lambda a, b, y: _mul(_mul(a, y), b),
+    "factor third": lambda a, b, y: _mul(b, _mul(y, a)),
+    "factor last": lambda a, b, y: _mul(b, _mul(a, y)),
 }
+_LEAVES = ("incremental/factor-leaves",)
 
 
 def _sum_of(z: Sizes, terms: _Terms, part: Range) -> Pdg:
@@ -127,20 +188,14 @@ FACTORS = tuple(
     found
     for name, terms in _FACTORS.items()
     for found in (
+        Instance(f"{name} of a range", partial(_sum_of, terms=terms, part=_SO_FAR), _LEAVES),
         Instance(
-            f"{name} of a range",
-            partial(_sum_of, terms=terms, part=_SO_FAR),
-            (f"incremental/{name}",),
-        ),
-        Instance(
-            f"{name} of three steps",
-            partial(_sum_of, terms=terms, part=(0, 3)),
-            idle=(f"incremental/{name}",),
+            f"{name} of three steps", partial(_sum_of, terms=terms, part=(0, 3)), idle=_LEAVES
         ),
         Instance(
             f"{name} that varies along the range",
             partial(_sum_of_ranges, terms=terms),
-            idle=(f"incremental/{name}",),
+            idle=_LEAVES,
         ),
     )
 )

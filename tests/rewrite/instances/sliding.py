@@ -8,7 +8,7 @@ from functools import partial
 from ostinato.pdg.index import Expr, expr, maximum, minimum
 from ostinato.pdg.node import Pdg
 from tests.rewrite.instances.instance import Instance, T
-from tests.rewrite.instances.online import GUARDS, STEPS
+from tests.rewrite.instances.online import STEPS
 
 _HERE, _END = expr(T), expr(T.extent)
 _Window = tuple[Expr, Expr]
@@ -36,7 +36,6 @@ def _about(name: str, build: Callable[..., Pdg], fits: _Window, other: _Window) 
     ]
 
 
-_THREE = _past(3)  # so few are no two windows
 SLIDING = tuple(
     found
     for name, build in STEPS.items()
@@ -45,7 +44,4 @@ SLIDING = tuple(
         ("-lengthened", _coming(5), _past(4)),
     )
     for found in _about(f"{name}{suffix}", build, fits, other)
-)
-GUARDED = tuple(
-    found for name, build in GUARDS.items() for found in _about(name, build, _coming(4), _THREE)
 )

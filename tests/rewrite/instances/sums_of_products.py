@@ -26,7 +26,7 @@ def columns_before_the_summed_axis(z: Sizes) -> Node:
     return _summed((z.m, 1, z.k), (1, z.n, z.k), -1)
 
 
-@fires("matmul/contraction-last")
+@fires("matmul/contraction")
 def columns_first(z: Sizes) -> Node:
     return _summed((1, z.n, z.k), (z.m, 1, z.k), -1)
 
@@ -38,7 +38,6 @@ def rows_and_columns_apart(z: Sizes) -> Node:
 
 @silent(
     "matmul/contraction",
-    "matmul/contraction-last",
     "matmul/sum-over-rows",
     "matmul/one-sum-after-the-other",
 )
@@ -83,7 +82,7 @@ def rows_in_front_of_a_batch_times_vectors(z: Sizes) -> Node:
     return _summed((z.m, z.n, z.k), (1, z.n, z.k), -1)
 
 
-@fires("matmul/matrix-by-vector-last")
+@fires("matmul/matrix-by-vector")
 def vector_times_rows(z: Sizes) -> Node:
     return _summed((1, z.k), (z.m, z.k), -1)
 
@@ -98,19 +97,12 @@ def columns_behind_a_batch_times_vectors(z: Sizes) -> Node:
     return _summed((z.k, z.m, z.n), (z.k, z.m, 1), -3)
 
 
-@fires("matmul/vector-by-matrix-last")
+@fires("matmul/vector-by-matrix")
 def vector_times_columns(z: Sizes) -> Node:
     return _summed((z.k, 1), (z.k, z.n), -2)
 
 
-_VECTORS = tuple(
-    f"matmul/{law}{order}"
-    for law in ("matrix-by-vector", "vector-by-matrix")
-    for order in ("", "-last")
-)
-
-
-@silent(*_VECTORS)
+@silent("matmul/matrix-by-vector", "matmul/vector-by-matrix")
 def products_of_equal_shapes_and_with_a_factor(z: Sizes) -> tuple[Node, ...]:
     whole = (z.m, z.k)
     return _summed(whole, whole, -1), _summed(whole, (z.m, 1), -1), _summed(whole, (1, z.k), -2)
@@ -127,12 +119,12 @@ def vector_of_all_points_times_rows(z: Sizes) -> Node:
     return _repeated(tensor("w", (1, z.k)), z, 1)
 
 
-@fires("matmul/same-at-all-points-last")
+@fires("matmul/same-at-all-points")
 def rows_times_a_vector_of_all_points(z: Sizes) -> Node:
     return _repeated(tensor("w", (1, z.k)), z, -1)
 
 
-@silent("matmul/same-at-all-points", "matmul/same-at-all-points-last")
+@silent("matmul/same-at-all-points")
 def vectors_of_each_point_or_numbers(z: Sizes) -> tuple[Node, ...]:
     each, number = tensor("w", (1, z.k), (T,)), tensor("u", (1, 1))
     return tuple(_repeated(x, z, order) for x in (each, number) for order in (1, -1))

@@ -61,13 +61,14 @@ def _discounted_window(z: Sizes, steps: int, past: bool, last: bool, moving: boo
 
 DISCOUNTED_WINDOWS = tuple(
     Instance(
-        f"{name} of {steps} steps{' past' * past}{' with a moving factor' * moving}",
+        f"{name} of {steps} steps{' last' * last}{' past' * past}"
+        f"{' with a moving factor' * moving}",
         partial(_discounted_window, steps=steps, past=past, last=last, moving=moving),
         () if past or moving else (name,),
         (name,) if past or moving else (),
     )
     for kind, steps in (("", 6), ("-lengthened", 7))
     for last in (False, True)
-    for name in [f"incremental/discounted-window{kind}{'-last' * last}"]
+    for name in [f"incremental/discounted-window{kind}"]
     for past, moving in ((False, False), (True, False), (False, True))
 )

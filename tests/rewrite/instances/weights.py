@@ -148,7 +148,10 @@ _MADE: dict[str, tuple[Make, Make]] = {
     ),
     "ramp-moved-scaled": (
         lambda z: (_map("div", LATER, _TWO), _map("mul", _TWO, LATER)),
-        lambda z: (_map("div", LATER, _ANY), _map("mul", _ANY, LATER), _map("div", _TWO, LATER)),
+        lambda z: (
+            *(_map("div", LATER, _ANY), _map("mul", _ANY, LATER), _map("div", _TWO, LATER)),
+            _map("mul", LATER, _real(tensor("b", (1,), (T,), "bool"))),
+        ),
     ),
     "decay-exp": (
         lambda z: _map("exp", _map("neg", AGE)),
@@ -268,14 +271,14 @@ def _scored(z: Sizes, name: str, last: bool, change: str = "") -> Pdg:
 
 SCORES = tuple(
     Instance(
-        f"weighted {name}{' changed' * bool(change)}",
+        f"weighted {name}{' last' * last}{' changed' * bool(change)}",
         partial(_scored, name=name, last=last, change=change),
         () if change else (rule,),
         (rule,) if change else (),
     )
     for name in ("scores", "query")
     for last in (False, True)
-    for rule in [f"incremental/weighted-{name}{'-last' * last}"]
+    for rule in [f"incremental/weighted-{name}"]
     for change in ("", "exp")
 )
 

@@ -36,7 +36,7 @@ from ostinato.pdg.node import (
 )
 from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.relations import saying
-from ostinato.rewrite.relations.meanings import Among, Steps
+from ostinato.rewrite.relations.meanings import Steps
 
 _INT32 = Interval(-(2**31), 2**31 - 1)
 
@@ -226,8 +226,6 @@ def _add_ranges(loaded: Loaded, ranges: Sequence[Range]) -> None:
 
 def _add_numbers(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
     """Which numbers are above 0, and the number 0 of every float type."""
-    for name, claim in saying(Among).items():
-        loaded.rows[name] = [(fn,) for fn in claim.names]
     for node in list(loaded.ids):
         if isinstance(node.op, Const) and all(0 < value < inf for value in node.op.values):
             loaded.row("raw_positive", loaded.ids[node])

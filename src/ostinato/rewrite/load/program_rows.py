@@ -61,6 +61,8 @@ from ostinato.rewrite.load.range_rows import (
     tile_rows,
 )
 from ostinato.rewrite.load.tables import Loaded, Recurrence, Tables, nest_order, rows
+from ostinato.rewrite.relations import saying
+from ostinato.rewrite.relations.meanings import Among
 
 Change = Callable[[Pdg, Mapping[Node, Reaches], Mapping[Vertex, Chain]], Pdg]
 CHANGES: dict[str, Change] = {"merged cases": batched_cases, "known prefixes": split_prefixes}
@@ -152,11 +154,13 @@ def _load_node(loaded: Loaded, node: Node) -> None:
 
 
 def _load_units(loaded: Loaded) -> None:
-    """The number one of every type that occurs, and shapes of axes of size 1 for every rank.
+    """Kinds of functions, the number one of every type, and shapes of axes of size 1.
 
     Every dimension may become one more axis.
     """
     nodes = list(loaded.ids)
+    for name, claim in saying(Among).items():
+        loaded.rows[name] = [(fn,) for fn in claim.names]
     for dtype in NUMBERS:
         if all(n.dtype != dtype for n in nodes):
             continue

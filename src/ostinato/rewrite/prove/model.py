@@ -15,7 +15,7 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from ostinato.pdg.functions import COMPARED, FUNCTIONS, REPEATED
+from ostinato.pdg.functions import COMPARED, FUNCTIONS, REPEATED, fold_unit
 from ostinato.pdg.functions import FOLDS as TABLE
 from ostinato.rewrite.prove.application import (
     Call,
@@ -159,6 +159,8 @@ class Model:
                 if 0 <= self.value(here) < self.value(size):
                     return self.value(of)
                 return self._real(key(exact(value)))
+            case Call(fn, ()) if fn.startswith("unit "):
+                return float(fold_unit(fn.removeprefix("unit "), "float64"))
             case Call(fn, args):
                 return self._call(fn, [self.value(a) for a in args])
             case Fold(fn, over, body):

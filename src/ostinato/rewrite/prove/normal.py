@@ -46,6 +46,9 @@ def height(value: Value) -> int:
     return inner + isinstance(value, Fold | Recursion)
 
 
+_LEAST = Call("unit max", ())  # minus infinity
+
+
 def unit_of(fn: str) -> Value:
     """What a fold of nothing gives."""
     return {"sum": ZERO, "prod": ONE}.get(fn, Call(f"unit {fn}", ()))
@@ -341,7 +344,9 @@ def _ring_call(fn: str, args: tuple[Value, ...]) -> Ring:
 
 
 def _exponential(exponent: Ring) -> Ring:
-    """A product with a factor for each term of the exponent."""
+    """A product with a factor for each term of the exponent; 0 where that is least of all."""
+    if any(factors == (_LEAST,) and k > 0 for factors, k in exponent.values()):
+        return {}
     out = term((), Fraction(1))
     for factors, k in exponent.values():
         count = abs(k.numerator) if k.denominator == 1 else 1

@@ -63,6 +63,8 @@ def segmented(value: Value) -> Value:
     Parts in which nothing is folded but what the fold of nothing gives are left out.
     """
     match value:
+        case Fold(fn, (v,), Call() as body) if isinstance(lifted := _lifted(body), Choice):
+            return segmented(Fold(fn, (v,), lifted))
         case Fold(fn, (v,), Choice() as body) if (side := _side(v, body)) is not None:
             return segmented(Fold(fn, (v,), side))
         case Fold(fn, (v,), body) if (cut := _changes(v, body)) is not None and v.size is not None:
@@ -76,6 +78,20 @@ def segmented(value: Value) -> Value:
             return functools.reduce(lambda a, b: Call(join, (a, b)), kept) if kept else unit
         case Call(fn, args):
             return Call(fn, tuple(map(segmented, args)))
+        case _:
+            return value
+
+
+def _lifted(value: Value) -> Value:
+    """A function of a choice as a choice of the function."""
+    match value:
+        case Call(fn, args):
+            inner = tuple(map(_lifted, args))
+            for k, a in enumerate(inner):
+                if isinstance(a, Choice):
+                    yes, no = ((*inner[:k], side, *inner[k + 1 :]) for side in (a.yes, a.no))
+                    return Choice(a.test, _lifted(Call(fn, yes)), _lifted(Call(fn, no)))
+            return value
         case _:
             return value
 

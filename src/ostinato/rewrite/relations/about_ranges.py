@@ -124,6 +124,10 @@ KEPT = (
         "{c} holds exactly at the positions {s}, and behind these {q}, of axis -{k}",
         (Keeps(("s", "q")),), topic="ranges of masks", gate=True, inside=True,
     ),
+    Relation(
+        "long", {"n": "index"}, "{n} is the length of a range that follows the point, or is cut",
+        topic="ranges", made="analysis",
+    ),
     Relation("kept", {"s": "slice"}, "{s} is what a mask keeps", topic="ranges of masks"),
     Relation(
         "opposite", {"x": "term", "y": "term"}, "{y} holds where {x} does not",

@@ -145,6 +145,10 @@ NUMBERS = (
         (Equal("z", ("map2", "f", "x", "y")),),
         topic="orders of operands", made="analysis",
     ),
+    Relation(
+        "eased", {"x": "term"}, "{x} is over a range that follows the point, or under a mask",
+        topic="ranges", made="analysis",
+    ),
     Relation("real_cast", {"f": "function"}, "{f} casts to floats", (Cast("f"),), topic="types"),
     Relation(
         "arithmetic", {"f": "function"}, "{f} keeps the type of its operands", (KeepsType("f"),),

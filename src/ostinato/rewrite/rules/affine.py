@@ -18,7 +18,7 @@ from ostinato.rewrite.terms import *
 STEP = "Follows what a step does to the value of the step before."
 PROOF = "proofs/test_affine.py"
 
-a, b, c, d, e, g, h, i, n, o, r, s = variables("a b c d e g h i n o r s")
+a, b, c, d, e, f, g, h, i, n, o, r, s = variables("a b c d e f g h i n o r s")
 u, w, x, y, z = variables("u w x y z")
 
 _ONE, _NOTHING = reshape(0, o, u), reshape(0, o, z)
@@ -29,15 +29,13 @@ _LINE_2, _RAY_2 = affine(r, w, h, b), scaled(r, w, h)
 _FREE = clear(r, w)
 
 _KEPT: dict[Exactness, str] = {
-    "exact": r"neighbour-scaled|neg-scaled|ray-(plus|minus)|(plus|minus)-ray|"
-    "case-rays-scaled|case-lines",
+    "exact": "neighbour-scaled|neg-scaled|ray-plus|ray-minus|minus-ray|case-rays-scaled|case-lines",
     "zero signs": "neg|case-ray-line|case-line-ray",
-    "reassociates": r"(product|product-of|quotient)-scaled|line-(plus|minus)|(plus|minus)-line|"
-    "where-.*",
+    "reassociates": "product-scaled|line-plus|minus-line|where-.*",
 }
 
 
-def _step(name: str, law: str, term: Term, concluded: Fact, *when: Fact) -> Rule:
+def _step(name: str, law: str, term: Expression, concluded: Fact, *when: Fact) -> Rule:
     """What is known of operands of a term says what the term is."""
     kept: list[Exactness] = [e for e, names in _KEPT.items() if re.fullmatch(names, name)]
     exact: Exactness = kept[0] if kept else "distributes"
@@ -47,18 +45,20 @@ def _step(name: str, law: str, term: Term, concluded: Fact, *when: Fact) -> Rule
         reason=STEP,
         left=x,
         right=x,
-        when=(eq(x, term), *when),
+        when=(*(() if term is x else (eq(x, term),)), *when),
         also=(concluded,),
         exact=exact,
         proof=PROOF,
     )
 
 
-def _scaled(name: str, law: str, term: Term, g: Expression, *when: Fact) -> Rule:
+def _scaled(name: str, law: str, term: Expression, g: Expression, *when: Fact) -> Rule:
     return _step(f"{name}-scaled", law, term, scaled(r, x, g), *when)
 
 
-def _affine(name: str, law: str, term: Term, g: Expression, a: Expression, *when: Fact) -> Rule:
+def _affine(
+    name: str, law: str, term: Expression, g: Expression, a: Expression, *when: Fact
+) -> Rule:
     return _step(name, law, term, affine(r, x, g, a), *when)
 
 
@@ -69,46 +69,42 @@ _ONE_OPERAND = (
 )
 
 
-def _times(name: str, shown: str, applied: Callable[[Expression], Term]) -> Iterator[Rule]:
+def _times() -> Iterator[Rule]:
     """A product with, or a quotient by, a value that does not read the recurrence."""
-    law = f"{shown} is a multiple of x' if y is"
-    yield _scaled(name, law, applied(y), applied(g), _RAY, _FREE)
-    law = f"{shown} is affine in x' if y is"
-    yield _affine(name, law, applied(y), applied(g), applied(a), _LINE, _FREE)
+    known = (either(f, x, y, w), scales(f), _FREE)
+    law = "y w, and y / w, is a multiple of x' if y is"
+    yield _scaled("product", law, x, map2(f, g, w), _RAY, *known)
+    law = "y w, and y / w, is affine in x' if y is"
+    yield _affine("product", law, x, map2(f, g, w), map2(f, a, w), _LINE, *known)
 
 
-_PRODUCTS = (
-    *_times("product", "y * w", lambda y: mul(y, w)),
-    *_times("product-of", "w * y", lambda y: mul(w, y)),
-    *_times("quotient", "y / w", lambda y: div(y, w)),
-)
-
-
-def _sums(word: str, op: Callable[..., Term]) -> Iterator[Rule]:
+def _sums() -> Iterator[Rule]:
     """A sum with, or a difference from, a value that does not read the recurrence."""
+    law = "g x' + w is affine in x'"
+    yield _affine("ray-plus", law, x, g, w, _RAY, _FREE, either("add", x, y, w))
+    law = "g x' - w is affine in x'"
+    yield _affine("ray-minus", law, sub(y, w), g, neg(w), _RAY, _FREE)
+    law = "w - g x' is affine in x'"
+    yield _affine("minus-ray", law, sub(w, y), neg(g), w, _RAY, _FREE)
+    law, known = "(a + g x') + w is affine in x', and so for differences", either(f, x, y, w)
+    yield _affine("line-plus", law, x, g, map2(f, a, w), _LINE, _FREE, known, adds(f))
+    law = "w - (a + g x') is affine in x'"
+    yield _affine("minus-line", law, sub(w, y), neg(g), sub(w, a), _LINE, _FREE)
 
-    def opposite(x: Expression) -> Expression:
-        return x if op is add else neg(x)
 
-    law = f"a value that is affine in x' {word} one without x' is affine in x'"
-    yield _affine(f"ray-{word}", law, op(y, w), g, opposite(w), _RAY, _FREE)
-    yield _affine(f"line-{word}", law, op(y, w), g, op(a, w), _LINE, _FREE)
-    law = f"a value without x' {word} one that is affine in x' is affine in x'"
-    yield _affine(f"{word}-ray", law, op(w, y), opposite(g), w, _RAY, _FREE)
-    yield _affine(f"{word}-line", law, op(w, y), opposite(g), op(w, a), _LINE, _FREE)
-
-
-def _both(name: str, fn: str, op: Callable[..., Term]) -> Iterator[Rule]:
+def _both() -> Iterator[Rule]:
     """Sums and differences of two values that both read the recurrence."""
-    term, factor = op(y, w), op(g, h)
-    law = f"{fn} of two multiples of x'"
-    yield _scaled(f"{name}-rays", law, term, factor, _RAY, _RAY_2)
-    law, second = f"{fn} of a multiple of x' and an affine value", b if op is add else neg(b)
-    yield _affine(f"{name}-ray-line", law, term, factor, second, _RAY, _LINE_2)
-    law = f"{fn} of an affine value and a multiple of x'"
-    yield _affine(f"{name}-line-ray", law, term, factor, a, _LINE, _RAY_2)
-    law = f"{fn} of two values that are affine in x'"
-    yield _affine(f"{name}-lines", law, term, factor, op(a, b), _LINE, _LINE_2)
+    term, factor, known = map2(f, y, w), map2(f, g, h), adds(f)
+    law = "g x' + h x' = (g + h) x', and so for differences"
+    yield _scaled("sum-rays", law, term, factor, _RAY, _RAY_2, known)
+    law = "g x' + (b + h x') = b + (g + h) x'"
+    yield _affine("sum-ray-line", law, add(y, w), add(g, h), b, _RAY, _LINE_2)
+    law = "g x' - (b + h x') = -b + (g - h) x'"
+    yield _affine("difference-ray-line", law, sub(y, w), sub(g, h), neg(b), _RAY, _LINE_2)
+    law = "(a + g x') + h x' = a + (g + h) x', and so for differences"
+    yield _affine("sum-line-ray", law, term, factor, a, _LINE, _RAY_2, known)
+    law = "(a + g x') + (b + h x') = (a + b) + (g + h) x', and so for differences"
+    yield _affine("sum-lines", law, term, factor, map2(f, a, b), _LINE, _LINE_2, known)
 
 
 def _chosen(first: Expression, second: Expression) -> Term:
@@ -170,11 +166,9 @@ def _closed(name: str, known: Fact, start: Term, *when: Fact) -> Rule:
 
 AFFINE: tuple[Rule, ...] = (
     *_ONE_OPERAND,
-    *_PRODUCTS,
-    *_sums("plus", add),
-    *_sums("minus", sub),
-    *_both("sum", "add", add),
-    *_both("difference", "sub", sub),
+    *_times(),
+    *_sums(),
+    *_both(),
     *_CHOICES,
     _closed("line", _LINE, _chosen(s, a)),
     _closed("ray", _RAY, _chosen(s, _NOTHING), *_ZERO),

@@ -17,7 +17,7 @@ FEWER = "An operator that changes nothing need not run."
 PROOF = "proofs/test_algebra.py"
 MASKS = f"unproved: it computes with masks of axes; {PROOF} decides every mask of 5 axes"
 
-c, e, f, g, h, k, m, n, r, s, w, x, y, z = variables("c e f g h k m n r s w x y z")
+c, e, f, g, h, k, m, n, r, s, v, w, x, y, z = variables("c e f g h k m n r s v w x y z")
 
 _SAME = eq(shape(x), shape(LHS))
 _FILLED = filled(n)
@@ -47,12 +47,10 @@ def _rule(
 
 _TWO_BESIDE = add(reshape(0, h, w), reshape(0, h, w))  # with axes of size 1 only
 _NEUTRAL = (
-    _rule("mul-one", "x * 1 = x", mul(x, y), x, *_ONE),
-    _rule("one-mul", "1 * x = x", mul(y, x), x, *_ONE),
+    _rule("mul-one", "x * 1 = x", z, x, either("mul", z, x, y), *_ONE),
     _rule("div-one", "x / 1 = x", div(x, y), x, *_ONE),
     _rule("sub-zero", "x - 0 = x", sub(x, y), x, *_ZERO, exact="zero signs"),
-    _rule("add-zero", "x + 0 = x", add(x, y), x, *_ZERO, exact="zero signs"),
-    _rule("zero-add", "0 + x = x", add(y, x), x, *_ZERO, exact="zero signs"),
+    _rule("add-zero", "x + 0 = x", z, x, either("add", z, x, y), *_ZERO, exact="zero signs"),
     _rule("zero-sub", "0 - x = -x", sub(y, x), neg(x), *_ZERO, exact="zero signs"),
     _rule("pow-one", "x ** 1 = x", power(x, y), x, *_ONE, exact="reassociates"),
     _rule(
@@ -88,8 +86,7 @@ def _not(condition: Expression) -> Term:
 _CANCEL = (
     _rule("neg-neg", "-(-x) = x", neg(neg(x)), x),
     _rule("not-not", "not not x = x", _not(_not(x)), x),
-    _rule("add-neg", "x + -y = x - y", add(x, neg(y)), sub(x, y)),
-    _rule("neg-add", "-x + y = y - x", add(neg(x), y), sub(y, x)),
+    _rule("add-neg", "x + -y = x - y", z, sub(x, y), either("add", z, x, neg(y))),
     _rule("sub-neg", "x - -y = x + y", sub(x, neg(y)), add(x, y)),
     _rule("neg-sub", "-(x - y) = y - x", neg(sub(x, y)), sub(y, x), exact="zero signs"),
     _rule("max-same", "max(x, x) = x", map2("maximum", x, x), x),
@@ -134,33 +131,13 @@ _MATRIX = (
 )  # fmt: skip
 
 
-def _factored(name: str, law: str, left: Term, right: Term) -> Rule:
-    return _rule(name, law, add(left, right), mul(x, add(y, z)), exact="distributes")
-
-
-def _free_factor(name: str, law: str, product: Term) -> Rule:
-    """A factor that is the same along the summed axis is multiplied once, after the sum."""
-    return _rule(
-        name,
-        law,
-        total(m, product),
-        mul(total(m, x), part(k, 0, y)),
-        axis(y, k, 1),
-        axis(x, k, n),
-        _FILLED,
-        eq(m, 1 << (k - 1)),
-        exact="distributes",
-    )
-
-
 _FOLDS = (
-    _free_factor("sum-of-scaled", "sum(x y) = sum(x) y where y has size 1 there", mul(x, y)),
-    _free_factor("scaled-sum", "sum(y x) = sum(x) y where y has size 1 there", mul(y, x)),
-    _factored("factor-first-last", "a b + c a = a (b + c)", mul(x, y), mul(z, x)),
-    _factored("factor-last-first", "b a + a c = a (b + c)", mul(y, x), mul(x, z)),
-    _factored("factor-left", "a b + a c = a (b + c)", mul(x, y), mul(x, z)),
-    _rule("factor-right", "b a + c a = (b + c) a",
-          add(mul(y, x), mul(z, x)), mul(add(y, z), x), exact="distributes"),
+    _rule("sum-of-scaled", "sum(x y) = sum(x) y, and so for x / y, where y has size 1 there",
+          total(m, z), map2(f, total(m, x), part(k, 0, y)),
+          either(f, z, x, y), scales(f), axis(y, k, 1), axis(x, k, n), _FILLED,
+          eq(m, 1 << (k - 1)), exact="distributes"),
+    _rule("factor", "a b + a c = a (b + c)", add(v, w), mul(x, add(y, z)),
+          either("mul", v, x, y), either("mul", w, x, z), exact="distributes"),
     _rule("sum-of-negated", "sum(-x) = -sum(x)",
           total(m, neg(x)), neg(total(m, x)), exact="zero signs"),
     _rule("reshape-twice", "reshape(reshape(x)) = one reshape",

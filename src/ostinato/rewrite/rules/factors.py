@@ -41,26 +41,26 @@ def _noted(name: str, law: str, phase: Phase, *when: Fact, of: tuple[Variable, .
     )
 
 
-def _form(name: str, law: str, left: Term, right: Term, *when: Fact) -> Rule:
+def _form(name: str, law: str, found: Fact, right: Term, *when: Fact) -> Rule:
+    """A factor in one form; ``found`` says what it is."""
     return Rule(
         name=f"affine/{name}",
         law=law,
         reason=ONE_FORM,
-        left=left,
+        left=x,
         right=right,
-        when=(eq(x, left), factor(e, x), *when),
+        when=(found, factor(e, x), *when),
         exact="reassociates",
         proof=PROOF,
     )
 
 
-def _masked(name: str, shown: str, mask: Term, right: Term, *more: Fact) -> Iterator[Rule]:
+def _masked(name: str, shown: str, mask: Term, right: Term, *more: Fact) -> Rule:
     """A truth value as a number, or one minus it, times a value on either side."""
     chosen = "w, 0" if right.fields[2] == w else "0, w"
-    law = f"w times {shown}, in any order, = where(b, {chosen})"
+    law = f"w times {shown} = where(b, {chosen})"
     facts = (eq("bool", dtype(b)), real_cast(f), *_ZERO, _BOUNDED, *more)
-    yield _form(f"{name}-after", law, mul(w, mask), right, *facts)
-    yield _form(f"{name}-before", law, mul(mask, w), right, *facts)
+    return _form(name, law, either("mul", x, w, mask), right, *facts)
 
 
 def _or_nothing(x: Expression) -> Term:
@@ -71,43 +71,34 @@ def _of_nothing(x: Expression) -> Term:
     return where(c, z, x)
 
 
-def _arounds() -> Iterator[Rule]:
+def _around(name: str, law: str, choice: Callable[[Expression], Term]) -> Rule:
     """A product with a choice between a value and nothing is a choice between products."""
-    law = "w where(c, y, 0) = where(c, w y, 0), with operands in any order"
-    sides = (("of-nothing", _of_nothing), ("or-nothing", _or_nothing))
-    for place, choice in sides:
-        name = f"product-before-choice-{place}"
-        yield _form(name, law, mul(w, choice(y)), choice(mul(w, y)), _NO_VALUE, _BOUNDED)
-    for place, choice in sides:
-        name = f"product-after-choice-{place}"
-        yield _form(name, law, mul(choice(y), w), choice(mul(y, w)), _NO_VALUE, _BOUNDED)
+    found = either("mul", x, w, choice(y))
+    return _form(f"product-around-{name}", law, found, choice(mul(w, y)), _NO_VALUE, _BOUNDED)
 
 
-def _inside(name: str, choice: Callable[[Expression], Term]) -> Rule:
+def _inside(name: str, law: str, choice: Callable[[Expression], Term]) -> Rule:
     """A choice between a product and nothing is a product with such a choice."""
-    law = "where(c, w y, 0) = w where(c, y, 0), with operands in any order"
-    return _form(name, law, choice(mul(w, y)), mul(w, choice(y)), _NO_VALUE, _BOUNDED)
-
-
-def _common(name: str, law: str, sides: tuple[Expression, ...], right: Term, *when: Fact) -> Rule:
-    """A choice between two values with a common part."""
-    return _form(f"common-{name}", law, where(c, *sides), right, *when)
+    found = eq(x, choice(mul(w, y)))
+    return _form(f"choice-of-{name}", law, found, mul(w, choice(y)), _NO_VALUE, _BOUNDED)
 
 
 def _commons() -> Iterator[Rule]:
     """Choices between values with a common part ``w``."""
-    either = where(c, y, v)
+    chosen = where(c, y, v)
     law = "where(c, f(y, w), f(v, w)) = f(where(c, y, v), w)"
-    yield _common("last", law, (map2(f, y, w), map2(f, v, w)), map2(f, either, w))
+    sides = where(c, map2(f, y, w), map2(f, v, w))
+    yield _form("common-last", law, eq(x, sides), map2(f, chosen, w))
     law = "where(c, f(w, y), f(w, v)) = f(w, where(c, y, v))"
-    yield _common("first", law, (map2(f, w, y), map2(f, w, v)), map2(f, w, either))
-    for word, op in (("sum", add), ("difference", sub)):
-        law = f"where(c, w, {word} of w and y) = {word} of w and where(c, 0, y)"
-        right = op(w, where(c, _NOTHING, y))
-        yield _common(f"start-of-{word}", law, (w, op(w, y)), right, *_ZERO)
-        law = f"where(c, {word} of w and y, w) = {word} of w and where(c, y, 0)"
-        right = op(w, where(c, y, _NOTHING))
-        yield _common(f"rest-of-{word}", law, (op(w, y), w), right, *_ZERO)
+    sides = where(c, map2(f, w, y), map2(f, w, v))
+    yield _form("common-first", law, eq(x, sides), map2(f, w, chosen))
+    known = (either(f, u, w, y), adds(f), *_ZERO)
+    law = "where(c, w, w + y) = w + where(c, 0, y), and so for differences"
+    yield _form("common-start", law, eq(x, where(c, w, u)),
+                map2(f, w, where(c, _NOTHING, y)), *known)  # fmt: skip
+    law = "where(c, w + y, w) = w + where(c, y, 0), and so for differences"
+    yield _form("common-rest", law, eq(x, where(c, u, w)),
+                map2(f, w, where(c, y, _NOTHING)), *known)  # fmt: skip
 
 
 _TYPE = eq(e, dtype(y))
@@ -120,10 +111,11 @@ FACTORS: tuple[Rule, ...] = (
            "spread", eq(x, map2(f, y, w)), factor(e, x), arithmetic(f), of=(y, w)),
     _noted("term", "what is added to a multiple of the step before has factors",
            "seed", affine(r, y, g, x), _TYPE),
-    *_masked("mask", "b", _TRUTH, where(b, w, _NOTHING)),
-    *_masked("unmask", "1 - b", sub(u, _TRUTH), where(b, _NOTHING, w), *_ONE),
-    *_arounds(),
-    _inside("choice-of-nothing-or-product", _of_nothing),
-    _inside("choice-of-product-or-nothing", _or_nothing),
+    _masked("mask", "b", _TRUTH, where(b, w, _NOTHING)),
+    _masked("unmask", "1 - b", sub(u, _TRUTH), where(b, _NOTHING, w), *_ONE),
+    _around("choice-of-nothing", "w where(c, 0, y) = where(c, 0, w y)", _of_nothing),
+    _around("choice-or-nothing", "w where(c, y, 0) = where(c, w y, 0)", _or_nothing),
+    _inside("nothing-or-product", "where(c, 0, w y) = w where(c, 0, y)", _of_nothing),
+    _inside("product-or-nothing", "where(c, w y, 0) = w where(c, y, 0)", _or_nothing),
     *_commons(),
 )  # fmt: skip

@@ -245,17 +245,20 @@ _POSITIONS = (
         when=(from_zero(d, s), counts(c, length(s)), here(a, d)),
         proof=PROOF,
     ),
-    *(
-        Rule(
-            name=f"incremental/positions-of-range{order}",
-            law="lo + 0, lo + 1, ..., hi - 1 = d for d in lo..hi",
-            reason=COUNTED,
-            left=steps,
-            right=sl(d, s, leaf(a)),
-            when=(starts(d, s, e), counts(c, length(s)), here(a, d), ones(1, h)),
-            proof=PROOF,
-        )
-        for order, steps in (("", add(_START, leaf(c))), ("-last", add(leaf(c), _START)))
+    Rule(
+        name="incremental/positions-of-range",
+        law="lo + 0, lo + 1, ..., hi - 1 = d for d in lo..hi",
+        reason=COUNTED,
+        left=x,
+        right=sl(d, s, leaf(a)),
+        when=(
+            either("add", x, _START, leaf(c)),
+            starts(d, s, e),
+            counts(c, length(s)),
+            here(a, d),
+            ones(1, h),
+        ),
+        proof=PROOF,
     ),
     *(
         Rule(

@@ -27,7 +27,7 @@ _ONE_RANGE, _TWO_RANGES = keeps(c, k, s), keeps_both(c, k, s, q)
 def _rule(
     name: str,
     law: str,
-    left: Term,
+    left: Expression,
     right: Term,
     *when: Fact,
     exact: Exactness = "exact",
@@ -36,7 +36,7 @@ def _rule(
     return Rule(
         name=f"incremental/{name}",
         law=law,
-        reason=KEPT if left.head == "red" else ONE_FORM,
+        reason=KEPT if isinstance(left, Term) and left.head == "red" else ONE_FORM,
         left=left,
         right=right,
         when=when,
@@ -73,17 +73,16 @@ def _forms() -> Iterator[Rule]:
     yield _rule("opposite-mask", law, where(c, x, y), where(b, y, x), opposite(c, b))
     law = "x[s] times 1 where s is in a range, else 0, = where(s is in the range, x[s], 0)"
     number = (real_cast(f), eq(e, dtype(x)), zero(e, z), eq(n, rank(x)), ones(n, o))
-    for order, left in in_both_orders(map1(f, c), x):
-        yield _masked(f"number{order}", law, left, where(c, x, reshape(0, o, z)), *number)
+    found = either("mul", y, map1(f, c), x)
+    yield _masked("number", law, where(c, x, reshape(0, o, z)), found, *number)
     law = "where(s is in a range, w, 0) x[s] = where(s is in the range, w x[s], 0)"
-    for order, left in in_both_orders(where(c, w, z), x):
-        inner = mul(*((x, w) if order else (w, x)))
-        yield _masked(f"product{order}", law, left, where(c, inner, z), eq(0.0, value(z)))
+    found = either("mul", y, where(c, w, z), x)
+    yield _masked("product", law, where(c, mul(w, x), z), found, eq(0.0, value(z)))
 
 
-def _masked(name: str, law: str, left: Term, right: Term, *when: Fact) -> Rule:
+def _masked(name: str, law: str, right: Term, *when: Fact) -> Rule:
     """A mask that multiplies, as a choice around the product."""
-    return _rule(f"masked-{name}", law, left, right, _ONE_RANGE, *when, exact="skips zeros",
+    return _rule(f"masked-{name}", law, y, right, _ONE_RANGE, *when, exact="skips zeros",
                  valid="inside the box")  # fmt: skip
 
 

@@ -21,8 +21,8 @@ OUTSIDE = "What is the same along the range is applied once, after the sum."
 SAFE = "A recurrence needs a factor that is a number at every step."
 PROOF = "proofs/test_online.py"
 
-a, b, c, d, e, h, k, m, n, o, p, q, r, s = variables("a b c d e h k m n o p q r s")
-u, v, w, x, y, z = variables("u v w x y z")
+a, b, c, d, e, f, h, i, k, l, m, n, o = variables("a b c d e f h i k l m n o")  # noqa: E741
+p, q, r, s, u, v, w, x, y, z = variables("p q r s u v w x y z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,6 @@ class _Side:
         return case(k, power, bcast(h, reshape(0, o, u)))
 
     @property
-    def undefined(self) -> Term:
-        return sub(self.most, self.most)
-
-    @property
     def facts(self) -> tuple[Fact, ...]:
         return (
             self.range(d, s),
@@ -78,12 +74,8 @@ _ROWS = (eq(r, rank(v)), eq(m, 1 << rank(v)))
 _VECTORS = (eq(0, r), eq(1, rank(v)), eq(n, size(length(s))), eq(m, 1 << rank(v)))
 
 
-def _powers(shift: Expression) -> Term:
-    return exp(sub(sl(d, s, x), shift))
-
-
-_POWERS, _SLICE = _powers(q), sl(d, s, v)
-_SHIFTED, _GUARDED = _powers(finite(q, y)), _powers(finite(q, reshape(0, o, z)))
+_SLICE = sl(d, s, v)
+_SHIFTED = exp(sub(sl(d, s, x), finite(q, y)))
 
 
 def _step(name: str, side: _Side, left: Term, gain: Term, term: Term, *when: Fact) -> Rule:
@@ -112,50 +104,52 @@ def _steps(side: _Side) -> Iterator[Rule]:
     yield _step("softmax-sum-of-vectors", side, left, gains, terms, *_VECTORS)
 
 
-def _safe(name: str, side: _Side, left: Term, right: Term, undefined: Term, *when: Fact) -> Rule:
+_MOST = most(l, x)
+_SHIFT_OF_ALL = reshape(r, sizes(1, then=h), _MOST)
+_SAFE = finite(_SHIFT_OF_ALL, reshape(0, p, z))
+_RAW, _GUARDED = exp(sub(x, _SHIFT_OF_ALL)), exp(sub(x, _SAFE))
+
+
+def _safe(
+    name: str, law: str, powers: Expression, right: Term, undefined: Term, *when: Fact
+) -> Rule:
     """The sum with 0 instead of an infinite shift, and NaN where that was infinite."""
+    known = (eased(x), eq(c, rank(x)), eq(r, c - 1), eq(l, 1 << r), axis(x, c, n), filled(n))
+    zeros = (eq(h, shape(_MOST)), eq(e, dtype(x)), zero(e, z), ones(c, p))
     return Rule(
-        name=f"incremental/{name}{side.suffix}",
-        law="sum_s exp(x[s] - m) v[s], m the greatest of the range, = the same with 0 for "
-        "an infinite m, + (m - m)",
+        name=f"incremental/safe-{name}",
+        law=f"{law}, m the greatest x, = the same with 0 for an infinite m, + (m - m)",
         reason=SAFE,
-        left=total(m, left),
+        left=total(m, powers),
         right=add(total(m, right), undefined),
-        when=(*side.facts, ones(p, o), eq(p, 1 + r), *when),
+        when=(*known, *zeros, *when),
         exact="reassociates",
         valid="inside the box",
         proof=PROOF,
     )
 
 
-def _guarded(side: _Side) -> Iterator[Rule]:
-    undefined, orders = side.undefined, ("", "-swapped")
-    yield _safe("safe-sum-of-powers", side, _POWERS, _GUARDED, undefined, _ALONE)
-    for name, powers, guarded, nothing, when in (
-        ("softmax-sum", _POWERS, _GUARDED, undefined, _ROWS),
-        (
-            "softmax-sum-of-vectors",
-            column(n, _POWERS),
-            column(n, _GUARDED),
-            beside(undefined),
-            _VECTORS,
-        ),
-    ):
-        for order, (_, left) in zip(orders, in_both_orders(powers, _SLICE), strict=True):
-            right = mul(guarded, _SLICE)
-            yield _safe(f"safe-{name}{order}", side, left, right, nothing, *when)
+def _guarded() -> Iterator[Rule]:
+    undefined = sub(_MOST, _MOST)
+    yield _safe("sum-of-powers", "sum_s exp(x[s] - m)", _RAW, _GUARDED, undefined, eq(m, l))
+    times = (either("mul", w, _RAW, v), eq(m, l), axis(v, c, n), eq(c, rank(v)))
+    yield _safe("softmax-sum", "sum_s exp(x[s] - m) v[s]", w, mul(_GUARDED, v), undefined, *times)
+    law, guarded = "sum_s exp(x[s] - m) v[s] with vectors", mul(column(n, _GUARDED), v)
+    vectors = (either("mul", w, column(n, _RAW), v), eq(0, r), eq(2, rank(v)), eq(m, 2))
+    yield _safe("softmax-sum-of-vectors", law, w, guarded, beside(undefined), *vectors)
 
 
-def _leaves(name: str, op: str, left: Term, inner: Expression) -> Rule:
+def _masked() -> Rule:
+    shift = finite(w, reshape(0, p, z))
+    nothing = (eq(c, rank(x)), ones(c, o), ones(c, p), eq(e, dtype(x)), zero(e, z))
     return Rule(
-        name=f"incremental/{name}",
-        law=f"sum_s of terms with a factor ({op}) that is the same for all s of a growing range "
-        "= the sum without it, with the factor",
-        reason=OUTSIDE,
-        left=total(m, left),
-        right=map2(op, total(m, inner), part(k, 0, y)),
-        when=(axis(y, k, 1), axis(a, k, n), *_RANGE, eq(m, 1 << (k - 1)), filled(n)),
-        exact="distributes",
+        name="incremental/power-under-mask",
+        law="exp(where(s is kept, x[s], -inf) - m) = where(s is kept, exp(x[s] - m), 0)",
+        reason="A score of minus infinity is a weight of nothing.",
+        left=exp(sub(where(a, x, reshape(0, o, u)), shift)),
+        right=where(a, exp(sub(x, shift)), reshape(0, p, z)),
+        when=(keeps(a, k, s), empty("max", e, u), *nothing),
+        exact="reassociates",
         valid="inside the box",
         proof=PROOF,
     )
@@ -163,14 +157,23 @@ def _leaves(name: str, op: str, left: Term, inner: Expression) -> Rule:
 
 _QUOTIENT = div(a, y)
 ONLINE: tuple[Rule, ...] = (
-    *(rule for side in (_PAST, _COMING) for rule in (*_steps(side), *_guarded(side))),
-    _leaves("sum-of-quotients", "div", _QUOTIENT, a),
-    _leaves("quotient-leaves-first", "div", mul(_QUOTIENT, b), mul(a, b)),
-    _leaves("quotient-leaves-last", "div", mul(b, _QUOTIENT), mul(b, a)),
-    _leaves("factor-leaves-first", "mul", mul(mul(y, a), b), mul(a, b)),
-    _leaves("factor-leaves-second", "mul", mul(mul(a, y), b), mul(a, b)),
-    _leaves("factor-leaves-third", "mul", mul(b, mul(y, a)), mul(a, b)),
-    _leaves("factor-leaves-fourth", "mul", mul(b, mul(a, y)), mul(a, b)),
+    *(rule for side in (_PAST, _COMING) for rule in _steps(side)),
+    *_guarded(),
+    _masked(),
+    Rule(
+        name="incremental/factor-leaves",
+        law="sum_s of a[s] y b[s], or of a[s] / y b[s], = y sum_s of a[s] b[s], or that over y",
+        reason=OUTSIDE,
+        left=total(m, w),
+        right=map2(f, total(m, mul(a, b)), part(k, 0, y)),
+        when=(
+            *(long(i), either("mul", w, v, b), either(f, v, a, y), scales(f), axis(y, k, 1)),
+            *(axis(a, k, n), axis(b, k, n), eq(n, size(i)), eq(m, 1 << (k - 1)), filled(n)),
+        ),
+        exact="distributes",
+        valid="inside the box",
+        proof=PROOF,
+    ),
     Rule(
         name="incremental/column-of-quotients",
         law="the quotients of a growing range as a column = the range as a column, divided",

@@ -16,7 +16,7 @@ from ostinato.rewrite.terms import *
 ONE_STEP = "A running sum of outer products takes one of them per point."
 FIRST = "Keys and values of all steps meet in a matrix that does not grow."
 
-a, c, d, k, n, q, s, v, w = variables("a c d k n q s v w")
+a, c, d, k, n, q, s, v, w, x = variables("a c d k n q s v w x")
 
 _KEYS, _VALUES = sl(d, s, k), sl(d, s, v)
 _VECTORS = (growing(s), eq(1, rank(k)), eq(1, rank(v)), is_in(d, dom(k)))
@@ -47,14 +47,14 @@ def _weighted() -> Iterator[Rule]:
     state, also = mm(tr(weighted), _VALUES), (assign(shape(weighted), sizes(n, a)),)
     some = (eq(1, rank(w)), axis(w, 1, n), filled(n), _WIDTH, filled(a))
     known = (eq(n, size(length(s))), *some)
-    for order, product in in_both_orders(row(n, w), mm(q, tr(_KEYS))):
-        left, right = mm(product, _VALUES), mm(q, state)
-        yield replace(_rule(f"weighted-scores{order}", law, left, right, *known), also=also)
-    scores = reshape(2, sizes(n), mm(_KEYS, column(a, q)))
-    for order, product in in_both_orders(w, scores):
-        left, right = mm(row(n, product), _VALUES), mm(row(a, q), state)
-        rule = _rule(f"weighted-query{order}", law, left, right, *known, eq(1, rank(q)))
-        yield replace(rule, also=also)
+    scores = either("mul", x, row(n, w), mm(q, tr(_KEYS)))
+    rule = _rule("weighted-scores", law, mm(x, _VALUES), mm(q, state), scores, *known)
+    yield replace(rule, also=also)
+    law = "(w (k[range] q)) v[range] = q ((w k[range])^T v[range])"
+    scores = either("mul", x, w, reshape(2, sizes(n), mm(_KEYS, column(a, q))))
+    left, right = mm(row(n, x), _VALUES), mm(row(a, q), state)
+    rule = _rule("weighted-query", law, left, right, scores, *known, eq(1, rank(q)))
+    yield replace(rule, also=also)
 
 
 OUTER: tuple[Rule, ...] = (

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 
 from ostinato.rewrite.terms import *
 
 total, most = partial(red, "sum"), partial(red, "max")
-
-
-def in_both_orders(weights: Expression, x: Expression) -> Iterator[tuple[str, Term]]:
-    """A product in both orders, each with what is added to the name of its rule."""
-    yield "", mul(weights, x)
-    yield "-last", mul(x, weights)
 
 
 def finite(number: Expression, nothing: Expression) -> Term:

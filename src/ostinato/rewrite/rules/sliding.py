@@ -16,7 +16,6 @@ from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
 
 HALVES = "A long window takes a few steps: it is two windows of half the length."
-SAFE = "Windows are joined by factors that have to be numbers."
 PROOF = "proofs/test_online.py"
 
 a, c, d, e, h, i, j, k, m, o, p, q, r, s = variables("a c d e h i j k m o p q r s")
@@ -124,36 +123,6 @@ def _joined(each: _Sum) -> Iterator[Rule]:
     yield _rule(f"{each.name}-lengthened", each.of(s), each.lengthened, more, *each.when)
 
 
-def _safe(name: str, left: Term, right: Term, undefined: Term, *when: Fact) -> Rule:
-    """The sum with 0 instead of an infinite shift, and NaN where that was infinite."""
-    return Rule(
-        name=f"incremental/sliding-safe-{name}",
-        law="sum_s exp(x[s] - m) v[s], m the greatest of the window, = the same with 0 for "
-        "an infinite m, + (m - m)",
-        reason=SAFE,
-        left=total(m, left),
-        right=add(total(m, right), undefined),
-        when=(overlapping(d, s, p, a, c), *_HISTORY, ones(w, q), eq(w, 1 + r), *when),
-        exact="reassociates",
-        valid="inside the box",
-        proof=PROOF,
-    )
-
-
-def _guards() -> Iterator[Rule]:
-    raw = exp(sub(sl(d, s, x), _as_row(s)))
-    guarded = exp(sub(sl(d, s, x), finite(_as_row(s), reshape(0, q, z))))
-    undefined, history = sub(_most(s), _most(s)), sl(d, s, v)
-    yield _safe(_ALONE.name, raw, guarded, undefined, *_ALONE.when)
-    for each in (_ROWS, _VECTORS):
-        when = [fact for fact in each.when if fact != eq(np, length(p))]
-        first, last = each.terms(s, raw), mul(history, each.column(s, raw))
-        sides = each.terms(s, guarded), each.number(undefined)
-        yield _safe(each.name, first, *sides, *when)
-        yield _safe(f"{each.name}-swapped", last, *sides, *when)
-
-
 SLIDING: tuple[Rule, ...] = (
     *(rule for each in (_ALONE, _ROWS, _VECTORS) for rule in _joined(each)),
-    *_guards(),
 )

@@ -49,32 +49,31 @@ _made = partial(_law, reason=PRODUCT, exact="reassociates")
 
 
 def _products() -> Iterator[Rule]:
-    """Sums of products that are a product of matrices or of a vector, the factors in any order."""
-    for order, product in in_both_orders(x, y):
-        law = "sum(x y) over the last axis = X Y, put back in place"
-        right = mv(1, j - 1, mv(2, i - 1, mm(_ROWS, _COLUMNS)))
-        facts = (*_both(1), *_CONTRACTED, 1 < j, j < i)
-        yield _made(f"contraction{order}", law, total(1, product), right, *facts)
-        law = "sum(x y) over the last axis = X times y as a column, put back in place"
-        right = part(1, 0, mm(mv(i, 2, x), tr(mv(i, 2, y))))
-        facts = (*_both(1), *_lacks(y, i, x, n), 1 < i, *_FLOATS)
-        yield _made(f"matrix-by-vector{order}", law, total(1, product), mv(1, i - 1, right), *facts)
-        law = "sum(y x) over an axis in front = y as a row times X"
-        right = part(2, 0, mm(tr(mv(p, 2, y)), mv(p, 2, x)))
-        facts = (eq(m, 1 << (p - 1)), 1 < p, *_both(p), *_lacks(y, 1, x, n), *_FLOATS)
-        yield _made(f"vector-by-matrix{order}", law, total(m, product), right, *facts)
+    """Sums of products that are a product of matrices or of a vector."""
+    found = either("mul", z, x, y)
+    law = "sum(x y) over the last axis = X Y, put back in place"
+    right = mv(1, j - 1, mv(2, i - 1, mm(_ROWS, _COLUMNS)))
+    facts = (found, *_both(1), *_CONTRACTED, 1 < j, j < i)
+    yield _made("contraction", law, total(1, z), right, *facts)
+    law = "sum(x y) over the last axis = X times y as a column, put back in place"
+    right = mv(1, i - 1, part(1, 0, mm(mv(i, 2, x), tr(mv(i, 2, y)))))
+    facts = (found, *_both(1), *_lacks(y, i, x, n), 1 < i, *_FLOATS)
+    yield _made("matrix-by-vector", law, total(1, z), right, *facts)
+    law = "sum(y x) over an axis in front = y as a row times X"
+    right = part(2, 0, mm(tr(mv(p, 2, y)), mv(p, 2, x)))
+    facts = (found, eq(m, 1 << (p - 1)), 1 < p, *_both(p), *_lacks(y, 1, x, n), *_FLOATS)
+    yield _made("vector-by-matrix", law, total(m, z), right, *facts)
 
 
-def _same_at_all_points() -> Iterator[Rule]:
+def _same_at_all_points() -> Rule:
     """What does not depend on a dimension has size 1 along its axis in a product."""
     law = "sum(slice(d, x) y) = sum(x y) where x is free of d"
     vector = (axis(x, 1, k), ne(k, size(1)))
     of_all = (axis(y, r + 1, n), eq(n, size(length(s))))
-    facts = (not_in(d, dom(x)), eq(r, rank(x)), eq(h, shape(x)), *vector, *of_all, *_FLOATS)
-    whole = in_both_orders(sl(d, s, x), y)
-    once = in_both_orders(reshape(r, sizes(1, then=h), x), y)
-    for (order, left), (_, right) in zip(whole, once, strict=True):
-        yield _law(f"same-at-all-points{order}", law, total(m, left), total(m, right), *facts)
+    found = either("mul", z, sl(d, s, x), y)
+    facts = (found, not_in(d, dom(x)), eq(r, rank(x)), eq(h, shape(x)), *vector, *of_all, *_FLOATS)
+    once = mul(reshape(r, sizes(1, then=h), x), y)
+    return _law("same-at-all-points", law, total(m, z), total(m, once), *facts)
 
 
 _LENGTHS = (axis(x, 1, k), axis(y, 1, q), filled(k), filled(q))
@@ -93,7 +92,7 @@ CONTRACTION: tuple[Rule, ...] = (
          total(m, mul(x, y)), total(1, mul(mv(p, 1, x), mv(p, 1, y))),
          axis(x, p, k), 2 < p, eq(m, 1 << (p - 1)), *_CONTRACTED),
     *_products(),
-    *_same_at_all_points(),
+    _same_at_all_points(),
     _law("shared-rows", "x Y for all rows of x = one product, where Y has size 1 in front",
          mm(x, y),
          reshape(2, sizes(n, p, q), mm(reshape(3, sizes(times(n, p), k), x), part(3, 0, y))),

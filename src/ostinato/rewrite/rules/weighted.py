@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
@@ -45,39 +43,43 @@ _DOUBLED = case(c, _BOTH, _HALF)
 _ONE_MORE = add(_BOTH, _discounted(add(_OWN, _THERE), at(d, i, x)))
 
 
-def _windows(name: str, relation: Fact, right: Term) -> Iterator[Rule]:
-    """Discounted sums of windows that begin at the point, with the weights first or last."""
-    for order, weighted in in_both_orders(power(g, map1(f, k)), sl(d, s, x)):
-        yield Rule(
-            name=f"incremental/{name}{order}",
-            law="the discounted sum of a window = that of its first half + g^w times the other's",
-            reason=HALVES,
-            left=total(1, weighted),
-            right=right,
-            when=(
-                relation,
-                begins(d, s),
-                counter(s, k),
-                counter(p, q),
-                tally(p, t),
-                real_cast(f),
-                _NUMBER,
-                eq(1, rank(g)),
-                axis(g, 1, 1),
-                not_in(d, dom(g)),
-                is_in(d, dom(x)),
-            ),
-            exact="distributes",
-            valid="inside the box",
-            proof=PROOF,
-        )
+def _windows(name: str, law: str, relation: Fact, right: Term) -> Rule:
+    """Discounted sums of windows that begin at the point."""
+    return Rule(
+        name=f"incremental/{name}",
+        law=law,
+        reason=HALVES,
+        left=total(1, y),
+        right=right,
+        when=(
+            relation,
+            either("mul", y, power(g, map1(f, k)), sl(d, s, x)),
+            begins(d, s),
+            counter(s, k),
+            counter(p, q),
+            tally(p, t),
+            real_cast(f),
+            _NUMBER,
+            eq(1, rank(g)),
+            axis(g, 1, 1),
+            not_in(d, dom(g)),
+            is_in(d, dom(x)),
+        ),
+        exact="distributes",
+        valid="inside the box",
+        proof=PROOF,
+    )
 
 
 _MASK = where(c, w, z)
 _MORE = lengthened(d, s, p, a, c, i, j)
 WEIGHTED: tuple[Rule, ...] = (
-    *_windows("discounted-window", doubled(d, s, p, a, c), _DOUBLED),
-    *_windows("discounted-window-lengthened", _MORE, case(j, _ONE_MORE, _DOUBLED)),
+    _windows("discounted-window",
+             "the discounted sum of a window = that of its first half + g^w times the other's",
+             doubled(d, s, p, a, c), _DOUBLED),
+    _windows("discounted-window-lengthened",
+             "the discounted sum of a window = those of its halves, and of one element more",
+             _MORE, case(j, _ONE_MORE, _DOUBLED)),
     _masked("masked-row", _MASK, y, y),
     _masked("masked-column", x, _MASK, x),
 )  # fmt: skip

@@ -55,12 +55,11 @@ _DECAY, _OTHER_DECAY = decay(y, d, s, g, u), decay(w, d, s, h, v)
 _ENTERS = enters(d, s, a, f)
 _STEADY = (eq(k, rank(w)), axis(w, k, 1), not_in(d, dom(w)))  # the same for all steps and points
 _W = part(k, 0, w)
-_ALIKE = (eq(shape(u), NIL),)
 _NUMBERS = (not_in(d, dom(g)), not_in(d, dom(u)))
 
 
 def _ramp(name: str, law: str, term: Expression, g: Expression, u: Expression, *when: Fact) -> Rule:
-    exact: Exactness = "distributes" if "scaled" in name else "reassociates"
+    exact: Exactness = "distributes" if name == "moved-scaled" else "reassociates"
     return _seen(f"ramp-{name}", law, term, ramp(x, d, s, g, u), *when, exact=exact)
 
 
@@ -99,7 +98,7 @@ def _scaled() -> Iterator[Rule]:
     """Multiples of what rises evenly; what begins with 0 does so afterwards."""
     times = (either(f, x, y, w), _RAMP, scales(f), *_STEADY)
     law = "(g k) w = (g w) k, and so for quotients"
-    yield _ramp("scaled", law, x, map2(f, g, _W), u, *times, eq(0.0, value(u)), *_ALIKE)
+    yield _ramp("scaled", law, x, map2(f, g, _W), u, *times, eq(0.0, value(u)))
     law = "(u + g k) w = u w + (g w) k, and so for quotients"
     yield _ramp("moved-scaled", law, x, map2(f, g, _W), map2(f, u, _W), *times, bounded(w))
 

@@ -112,7 +112,7 @@ affine, factor, rows, columns = relations("affine factor rows columns")
 centre, unit, zero = relations("centre unit zero")
 empty, bounded, exactly, rounded = relations("empty bounded exactly rounded")
 real_cast, arithmetic, axis, ones = relations("real_cast arithmetic axis ones")
-either = relations("either")[0]
+either, eased, long = relations("either eased long")
 filled, raw_filled, keeps_type, makes = relations("filled raw_filled keeps_type makes")
 
 
