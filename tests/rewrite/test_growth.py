@@ -39,6 +39,9 @@ def test_a_budget_that_ends_early_is_noticed() -> None:
     report = optimize(programs.rollout(), RewriteOptions(budget=Budget(rounds=2))).report
     assert not report.saturation.complete
     assert report.saturation.stopped == "the budget of 2 rounds was reached"
+    looked = optimize(programs.rollout(), RewriteOptions(budget=Budget(visits=9))).report
+    assert looked.saturation.stopped == "the budget of 9 visits was reached"
+    assert len(looked.saturation.rows) == 1 and not looked.saturation.complete
 
 
 def test_a_graph_that_would_outgrow_its_budget_stops_before() -> None:

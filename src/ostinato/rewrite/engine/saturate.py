@@ -18,13 +18,13 @@ ROOM = 50_000  # rows that any program may have
 class Budget:
     """Bounds of a saturation and of an extraction; reaching one is reported, never silent.
 
-    Rounds, rows and steps decide alike in every process; the time is a safety net far above them.
+    They count work, so they decide alike in every process and on every machine.
     """
 
     rounds: int = 200  # what deeper networks need grows with their depth
     rows: int = 400_000  # e-nodes, analyses and notes together
     growth: int = 8  # rows for each of the program's own, beside `ROOM`; few programs need 5
-    seconds: float = 60.0
+    visits: int = 40_000_000  # rows in front of rules, over all runs: 10 to 60 s
     steps: int = STEPS  # places that local search visits, per nest of loops
 
 
@@ -53,7 +53,7 @@ def saturate(engine: Engine, budget: Budget, families: Mapping[str, str]) -> Sat
     has no rows, and never will have any, are left out: no range that grows, no law of histories.
     """
     done = Saturation()
-    begin = time.perf_counter()
+    begin, visits = time.perf_counter(), 0
     engine.run("load")
     engine.execute(opening("can_fire", engine.filled))
     _analyse(engine)
@@ -74,8 +74,9 @@ def saturate(engine: Engine, budget: Budget, families: Mapping[str, str]) -> Sat
         if len(done.rows) > 1 and done.rows[-1] ** 2 > most * done.rows[-2]:
             done.stopped = f"the budget of {most} rows would not last for another round"
             break
-        if done.seconds > budget.seconds:
-            done.stopped = f"the budget of {budget.seconds:g} s was reached"
+        visits += len(rounds) * done.rows[-1]
+        if visits > budget.visits:
+            done.stopped = f"the budget of {budget.visits} visits was reached"
             break
     else:
         done.stopped = f"the budget of {budget.rounds} rounds was reached"
