@@ -121,7 +121,7 @@ def categorical(logits: Tensor) -> Tensor:
 
 
 def _passed(p: Tensor, size: Expr) -> Tensor:
-    """Sums up to each place but the last, whose sum is 1 up to rounding: it is passed from there on.
+    """Sums up to each place but the last: its sum is 1 up to rounding, so it is always passed.
 
     Of a few places they are sums that are written out, of many a running sum.
     """
