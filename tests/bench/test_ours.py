@@ -3,7 +3,8 @@ import pytest
 
 from bench.handwritten.multiply_adds import CHAINS, LANES, chained, peak_flops
 from bench.ours.compiled import possible
-from bench.ours.memory import gradient
+from bench.ours.memory import gradient, peak
+from bench.ours.outside import program
 from bench.ours.peak import update
 from ostinato.compiler.results import Results
 from ostinato.report.kernels import KernelRecord
@@ -34,3 +35,12 @@ def test_a_limit_takes_a_part_of_the_memory_and_tells_what_it_costs() -> None:
     usual, limited = (gradient(4, 2, 100, percent)() for percent in (100, 15))
     assert limited["peak_bytes"] <= 0.15 * usual["peak_bytes"] and usual["again"] == 0
     assert limited["again"] >= limited["again_at_least"] > 0 and limited["steps/s"] > 0
+
+
+def test_returns_of_one_step_keep_images_of_one_step() -> None:
+    def taken(lookahead: int, steps: int) -> int:
+        extents = {"B": 4, "T": steps, "I": 2}
+        return peak(program(48, 8, lookahead).compile(hints=extents), extents)
+
+    assert taken(1, 1000) < taken(1, 10) + 40_000  # rewards and numbers, no images
+    assert taken(0, 1000) > 4 * 1000 * 48 * 4

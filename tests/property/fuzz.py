@@ -26,7 +26,7 @@ LIMIT_S = 300.0  # one trial, its shrinking included
 QUICK_LIMIT_S = 120.0
 RETIRES_AFTER = 150  # trials of one process: machine code is never unloaded
 QUICK_RETIRES_AFTER = 400
-CHECKED = "addresses of compiled code, or loop IR, which is interpreted and not compiled"
+CHECKED = "addresses of compiled code; loop IR, which is interpreted; or ways to take less memory"
 MALLOC = {"MALLOC_CHECK_": "3", "MALLOC_PERTURB_": "165"}  # glibc checks its heap, and fills it
 MALLOC_DEBUG = "libc_malloc_debug.so.0"  # where glibc from 2.34 on keeps these checks
 
@@ -182,7 +182,9 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, default=Path("runs/fuzz"))
     parser.add_argument("--quick", action="store_true", help="two judges, one compilation each")
     parser.add_argument("--malloc-check", action="store_true", help="glibc checks the heap")
-    parser.add_argument("--checks", choices=("", "addresses", "loops"), default="", help=CHECKED)
+    parser.add_argument(
+        "--checks", choices=("", "addresses", "loops", "memory"), default="", help=CHECKED
+    )
     return parser.parse_args(arguments)
 
 
@@ -209,7 +211,7 @@ def require_checks(watched: str) -> None:
     """
     import ostinato as ot
 
-    if watched not in ("", "loops"):
+    if watched not in ("", "loops", "memory"):
         ot.Program(y=ot.input("x") * 2.0).compile(checks=watched)
 
 

@@ -69,7 +69,7 @@ class Trial:
     special: bool = False  # some arguments are NaN, infinite, signed zeros, extreme integers
     exact: bool = False  # compiled with ``exact=True``
     rules: str = "all"
-    watched: str = ""  # the checks of the compiled code: "steps" or "addresses"
+    watched: str = ""  # the checks of compiled code, or "loops" or "memory"
     left_out: tuple[str, ...] = ()  # optimisations of the compiler
     memory: float = 0.0  # the share of its usual memory that it may take; 0: no limit
 

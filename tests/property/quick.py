@@ -34,6 +34,7 @@ from tests.property.definition import Definition
 from tests.property.exactness import is_bounded, is_rounded, reached
 from tests.property.judge import EXTENTS, Bench, Disagreement, Trial, some_passes, within
 from tests.property.programs import Recipe, invent
+from tests.property.sparing import in_little_memory
 from tests.property.tolerance import differences, distance, sensitivity, unlike
 from tests.property.unsettled import Unsettled
 
@@ -149,7 +150,7 @@ class QuickBench(Bench):
         """What the trial says of the compilation."""
         trial = self.trial
         chosen: dict[str, Any] = {**self.options, "exact": trial.exact, "rules": self.rule_set()}
-        if trial.watched not in ("", "loops"):
+        if trial.watched not in ("", "loops", "memory"):
             chosen["checks"] = trial.watched if trial.watched != "steps" else True
         return chosen
 
@@ -210,6 +211,8 @@ def quick(trial: Trial) -> QuickBench:
     Errors: Refused; Disagreement; whatever the compiler raises.
     """
     bench = _built(trial)
+    if trial.watched == "memory":
+        return _sparing(bench)
     told = [bench.settled(given) for given in map(bench.given, trial.extents)]
     what, results = "compiled", list[dict[str, Array] | None]()
     try:
@@ -226,6 +229,20 @@ def quick(trial: Trial) -> QuickBench:
     for each, found in zip(told, results, strict=True):
         if found is not None:
             bench.compare(what, found, each.expected, each.exact(trial.exact), each.given)
+    return bench
+
+
+def _sparing(bench: QuickBench) -> QuickBench:
+    """The program, whose bits do not depend on the memory that it may take.
+
+    Errors: Refused; Disagreement.
+    """
+    try:
+        in_little_memory(bench, {**bench.options, "rules": bench.rule_set()})
+    except OstinatoError as error:
+        if any(TABLE[step.op].kind == "huge constants" for step in bench.trial.recipe.steps):
+            raise Refused(type(error).__name__) from error
+        raise
     return bench
 
 

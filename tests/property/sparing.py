@@ -1,0 +1,76 @@
+"""Ways to take less memory: each, and all together, gives the bits of the usual plan."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ostinato.compiler.compiled import Compiled
+from ostinato.pdg.functions import Array
+from tests.property.judge import Bench, Disagreement, within
+
+WAYS: Mapping[str, dict[str, Any]] = {
+    "computing again": {"without": ("segments",)},
+    "segments": {"without": ("computing again",)},
+    "a file": {"spill": True, "without": ("computing again", "segments")},
+    "all ways": {"spill": True},
+}
+SHARES = (0.0, 0.0, 0.3, 0.6, 0.9)  # of the usual peak
+
+
+def in_little_memory(bench: Bench, options: Mapping[str, Any]) -> None:
+    """Run a program in two ways at random limits, and read it as a stream of few records.
+
+    Errors: Disagreement.
+    """
+    chance = random.Random(bench.trial.seed)
+    given = bench.given(bench.trial.extents[0])
+    at = {name: given[name] for name in bench.program.extents if name in given}
+    checks = chance.choice((False, False, "addresses"))
+    base = {**options, "exact": True, "checks": checks, "hints": at}
+    usual = bench.program.compile(**base)
+    expected = bench.run(usual, given)
+    peak = usual.explain(**at).memory.predicted_peak_bytes
+    for name in chance.sample(sorted(WAYS), 2):
+        way = WAYS[name]
+        limit = 1 + int(chance.choice(SHARES) * peak)
+        without = *options.get("without", ()), *way.get("without", ())
+        made = within(limit, bench.program, **{**base, **way, "without": without})
+        require_same(f"{name} within {limit} bytes", bench.run(made, given), expected)
+        require_bytes(name, made, at)
+    require_records(usual, bench, given, chance.randint(1, 3), expected)
+
+
+def require_same(what: str, found: Mapping[str, Array], expected: Mapping[str, Array]) -> None:
+    wrong = [n for n, value in expected.items() if found[n].tobytes() != value.tobytes()]
+    if wrong:
+        raise Disagreement(f"{what} changes bits of {', '.join(sorted(wrong))}")
+
+
+def require_bytes(what: str, made: Compiled, at: Mapping[str, int]) -> None:
+    """The memory of the last run is what was predicted, and no more than the limit."""
+    use, executable = made.explain(**at).memory, made.executable
+    limit, frame = executable.artifact.memory_limit, executable.frame(dict(at))
+    taken = frame.arena.size - use.file_bytes
+    whole = frame.layout.total_bytes - use.file_bytes
+    if use.predicted_peak_bytes > limit or taken > whole or whole > limit + 2**16:
+        fact = f"takes {taken} bytes and predicts {use.predicted_peak_bytes}, of {limit}"
+        raise Disagreement(f"{what} {fact}")
+
+
+def require_records(
+    made: Compiled, bench: Bench, given: Mapping[str, Any], keep: int, expected: Mapping[str, Array]
+) -> None:
+    """A stream of which few records have room has the records of the call."""
+    domains = made.executable.artifact.domains
+    over = sorted({dims[0] for n, dims in domains.items() if dims and n in expected})
+    for dim in over[:1]:
+        names = [n for n in expected if domains[n][:1] == (dim,)]
+        with made.stream(dim, keep=keep, seed=bench.trial.seed, **given) as records:
+            for k, record in enumerate(records):
+                found = {n: np.asarray(getattr(record, n)) for n in names}
+                whole = {n: expected[n][k] for n in names}
+                require_same(f"record {k} of a stream that keeps {keep}", found, whole)
