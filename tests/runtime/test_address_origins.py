@@ -43,3 +43,29 @@ def test_lanes_that_count_from_one_chosen_address_have_its_bounds() -> None:
     kernel = text.partition("ret void")[0]
     assert kernel.count("call ptr @checked.place") == 2  # a lane each
     assert kernel.count("= phi i64") == 4  # the other one, and three bounds
+
+
+CHOSEN = """define void @ostinato.entry.k0(ptr %memory, ptr %table, i64 %local, <2 x i1> %test) {
+entry:
+  %second = getelementptr i64, ptr %table, i64 1
+  %x = load i64, ptr %table
+  %y = load i64, ptr %second
+  %x.base = getelementptr i8, ptr %memory, i64 %x
+  %y.base = getelementptr i8, ptr %memory, i64 %y
+  %xs.0 = insertelement <2 x ptr> poison, ptr %x.base, i64 0
+  %xs = insertelement <2 x ptr> %xs.0, ptr %x.base, i64 1
+  %ys.0 = insertelement <2 x ptr> poison, ptr %y.base, i64 0
+  %ys = insertelement <2 x ptr> %ys.0, ptr %y.base, i64 1
+  %both = select <2 x i1> %test, <2 x ptr> %xs, <2 x ptr> %ys
+  %one = extractelement <2 x ptr> %both, i64 1
+  %got = load double, ptr %one, align 8
+  ret void
+}
+"""
+
+
+def test_an_address_out_of_a_vector_of_chosen_ones_has_the_bounds_of_its_lane() -> None:
+    text = checked(CHOSEN)
+    llvm.parse_assembly(text).verify()
+    assert text.count("= select <2 x i1> %test, <2 x i64>") == 3  # the bounds, as the addresses
+    assert text.partition("ret void")[0].count("= extractelement <2 x i64>") == 3

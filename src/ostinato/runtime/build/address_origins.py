@@ -172,6 +172,15 @@ class Origins:
                 made = f"  {name} = select {test}, i64 {x}, i64 {y}"
                 self.before.setdefault(value, []).append(made)
             return names
+        if op == "extractelement":
+            names = self.chosen[value] = self.three()
+            vector, at = parts_of(rest)
+            lanes = int(vector[1:].split()[0])
+            rows = self.of_lanes(vector.split()[-1], lanes, line)
+            for name, row in zip(names, rows, strict=True):
+                made = f"  {name} = extractelement <{lanes} x i64> {row}, {at}"
+                self.before.setdefault(value, []).append(made)
+            return names
         _, more = self.through(value)
         begun = [x for x in more if self.roots(x)]
         if len(begun) != 1:
