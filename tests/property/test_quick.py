@@ -17,11 +17,12 @@ from ostinato.certificate.machine import Emission
 from ostinato.codegen.loops.memory import Trap
 from ostinato.pdg.errors import ArgumentError, OptionError
 from tests.codegen.loops.test_interpreter import without_stores
-from tests.property import fuzz, worker
+from tests.property import fuzz, sparing, worker
 from tests.property.constructs import TABLE, TAME
 from tests.property.judge import Disagreement, Trial
 from tests.property.programs import Recipe, Step
 from tests.property.quick import FEW_POINTS, QuickBench, Refused, quick, quick_trial_of, sizes
+from tests.property.sparing import require_same
 from tests.property.worker import Mode, Outcome, crashed, outcome
 
 LINE = Recipe((((0,), ()),), (Step("tanh"),), 1, 1, wild=True)
@@ -76,6 +77,19 @@ def test_checks_must_refuse_a_position_that_is_clamped(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(QuickBench, "run", unchecked)
     with pytest.raises(Disagreement, match="outside its axis passes the checks"):
+        quick(trial)
+
+
+def test_little_memory_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    warnings.simplefilter("ignore")
+    trial = line(Step("running_sum"), Step("tanh", a=1), watched="memory")
+    assert quick(trial).trial == trial
+
+    def wrong(what: str, found: dict[str, object], expected: dict[str, object]) -> None:
+        require_same(what, {n: -np.asarray(v) for n, v in found.items()}, expected)
+
+    monkeypatch.setattr(sparing, "require_same", wrong)
+    with pytest.raises(Disagreement, match="changes bits of y0"):
         quick(trial)
 
 
