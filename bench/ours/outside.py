@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import ostinato as ot
@@ -21,9 +22,8 @@ def program(pixels: int, hidden: int, lookahead: int) -> ot.Program:
     policy = rl.Categorical(logits=logits)
     action = policy.sample()
     kinds = ((pixels,), "float32"), ((), "float32")
-    made = ot.host(
-        lambda chosen: shown(chosen, pixels), action, shape=kinds, over=b, effects="game"
-    )
+    step = partial(shown, pixels=pixels)
+    made = ot.host(step, action, shape=kinds, over=b, effects="game", name="game")
     assert isinstance(made, tuple), "two results are declared"
     following, reward = made
     seen[i, b, 0] = 0.0
@@ -34,8 +34,8 @@ def program(pixels: int, hidden: int, lookahead: int) -> ot.Program:
     else:
         gain = rl.lambda_return(reward, after, no, no, t, discount=DISCOUNT, trace=1.0)
     gain = ot.stop_gradient(gain) - value
-    step = 0.5 * gain**2 - policy.log_prob(action) * ot.stop_gradient(gain)
-    loss = step[i, :, :].mean()
+    each = 0.5 * gain**2 - policy.log_prob(action) * ot.stop_gradient(gain)
+    loss = each[i, :, :].mean()
     model.update(optim.SGD(RATE), loss)
     return ot.Program(loss=loss)
 

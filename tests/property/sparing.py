@@ -30,7 +30,7 @@ def in_little_memory(bench: Bench, options: Mapping[str, Any]) -> None:
     given = bench.given(bench.trial.extents[0])
     at = {name: given[name] for name in bench.program.extents if name in given}
     checks = chance.choice((False, False, "addresses"))
-    base = {**options, "exact": True, "checks": checks, "hints": at}
+    base: dict[str, Any] = {**options, "exact": True, "checks": checks, "hints": at}
     usual = bench.program.compile(**base)
     expected = bench.run(usual, given)
     peak = usual.explain(**at).memory.predicted_peak_bytes

@@ -16,6 +16,7 @@ import ostinato as ot
 from ostinato.certificate.machine import Emission
 from ostinato.codegen.loops.memory import Trap
 from ostinato.pdg.errors import ArgumentError, OptionError
+from ostinato.pdg.functions import Array
 from tests.codegen.loops.test_interpreter import without_stores
 from tests.property import fuzz, sparing, worker
 from tests.property.constructs import TABLE, TAME
@@ -85,7 +86,7 @@ def test_little_memory_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     trial = line(Step("running_sum"), Step("tanh", a=1), watched="memory")
     assert quick(trial).trial == trial
 
-    def wrong(what: str, found: dict[str, object], expected: dict[str, object]) -> None:
+    def wrong(what: str, found: dict[str, Array], expected: dict[str, Array]) -> None:
         require_same(what, {n: -np.asarray(v) for n, v in found.items()}, expected)
 
     monkeypatch.setattr(sparing, "require_same", wrong)

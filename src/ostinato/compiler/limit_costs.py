@@ -38,7 +38,7 @@ def memory_curve(request: Request, extents: Mapping[str, int]) -> MemoryCurve:
         limit = int(usual.bytes * ratio**k)
         try:
             found = room(limit).taken(fitting(forms, room(limit)))
-        except MemoryLimitError:  # what is found for a limit is no larger than it, or refused
+        except MemoryLimitError:  # prices between may find no form; the least one stands below
             continue
         if found.bytes < points[-1].peak_bytes:
             points.append(_point(limit, found))
