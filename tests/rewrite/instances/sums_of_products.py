@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ostinato.pdg.build import map_node, matmul, part, reduce_node, transpose
+from ostinato.pdg.functions import INTS
 from ostinato.pdg.index import ExprLike, expr
 from ostinato.pdg.node import Dtype, Node
 from tests.rewrite.instances.instance import B, Sizes, T, all_of, fires, silent, tensor
@@ -102,10 +103,37 @@ def vector_times_columns(z: Sizes) -> Node:
     return _summed((z.k, 1), (z.k, z.n), -2)
 
 
-@silent("matmul/matrix-by-vector", "matmul/vector-by-matrix")
+_VECTORS = ("matmul/matrix-by-vector", "matmul/vector-by-matrix")
+_MATRICES = ("matmul/contraction",)
+
+
+@silent(*_VECTORS)
 def products_of_equal_shapes_and_with_a_factor(z: Sizes) -> tuple[Node, ...]:
-    whole = (z.m, z.k)
-    return _summed(whole, whole, -1), _summed(whole, (z.m, 1), -1), _summed(whole, (1, z.k), -2)
+    whole, rows = (z.m, z.k), (z.k, z.m, 1)
+    sums = (_summed(whole, whole, -1), _summed(whole, (z.m, 1), -1), _summed(whole, (1, z.k), -2))
+    return *sums, _summed(rows, rows, -3)
+
+
+@silent(*_VECTORS, *_MATRICES)
+def sums_of_products_of_integers(z: Sizes) -> tuple[Node, ...]:
+    shapes = (
+        ((z.m, z.k), (1, z.k), -1),
+        ((z.k, z.n), (z.k, 1), -2),
+        ((z.m, 1, z.k), (1, z.n, z.k), -1),
+    )
+    return tuple(_summed(*s, dtype=dtype) for s in shapes for dtype in INTS)
+
+
+@silent(*_MATRICES)
+def one_row_or_one_column(z: Sizes) -> tuple[Node, ...]:
+    row, column, rows, columns = (1, 1, z.k), (1, 1, z.k), (z.m, 1, z.k), (1, z.n, z.k)
+    pairs = (row, columns), (columns, row), (rows, column), (column, rows)
+    return tuple(_summed(x, y, -1) for x, y in pairs)
+
+
+@silent(*_VECTORS)
+def one_row_times_a_vector(z: Sizes) -> tuple[Node, ...]:
+    return _summed((1, z.k), (1, z.k), -1), _summed((z.k, 1), (z.k, 1), -2)
 
 
 def _repeated(x: Node, z: Sizes, order: int) -> Node:
@@ -136,8 +164,9 @@ def rows_of_a_batch_times_a_matrix_with_an_axis(z: Sizes) -> Node:
 
 
 @silent("matmul/shared-rows")
-def each_of_a_batch_times_its_matrix(z: Sizes) -> Node:
-    return matmul(tensor("x", (z.n, z.m, z.k), (T,)), tensor("w", (z.n, z.k, z.n)))
+def each_of_a_batch_times_its_matrix(z: Sizes) -> tuple[Node, ...]:
+    alone = matmul(tensor("y", (1, z.m, z.k), (T,)), tensor("v", (1, z.k, z.n)))
+    return alone, matmul(tensor("x", (z.n, z.m, z.k), (T,)), tensor("w", (z.n, z.k, z.n)))
 
 
 def _chain(z: Sizes, left: bool) -> Node:
