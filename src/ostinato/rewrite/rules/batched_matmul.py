@@ -11,9 +11,14 @@ d, k, n, p, q, s, w, x, y = variables("d k n p q s w x y")
 
 
 def _outer_sum(count: int) -> Rule:
-    """A sum of products over all leading axes, as one product whose inner axis is all of them."""
+    """A sum of products over leading axes, as one product whose inner axis is all of them.
+
+    Of one axis, others may stand in front; of several, none, so that few readings decide the law.
+    """
     leading = [Variable(f"n{j}") for j in range(count)]
-    rows_of = [axis(of, count + 2 - j, n) for of in (x, y) for j, n in enumerate(leading)]
+    whole = axes(x, *leading, p, k), axes(y, *leading, k, n)
+    last = [axis(of, j, a) for of, sizes_of in ((x, (k, p)), (y, (n, k)))
+            for j, a in enumerate((*sizes_of, *leading), 1)]  # fmt: skip
     rows: Expression = k
     for size in reversed(leading):
         rows = times(size, rows)
@@ -27,7 +32,7 @@ def _outer_sum(count: int) -> Rule:
             tr(reshape(axes_of, sizes(rows, p), tr(x))),
             reshape(axes_of, sizes(rows, n), y),
         ),
-        when=(*rows_of, axis(x, 2, p), axis(x, 1, k), axis(y, 2, k), axis(y, 1, n)),
+        when=tuple(last) if count == 1 else whole,
         exact="reassociates",
         proof=PROOF,
     )
