@@ -23,8 +23,8 @@ CHAIN = "The order in which a chain is multiplied decides how much work it is."
 PROOF = "proofs/test_contractions.py"
 MASKS = f"unproved: it computes with masks of axes; {PROOF} decides every mask of 5 axes"
 
-d, e, g, h, i, j, k, m, n, p = variables("d e g h i j k m n p")
-q, r, s, w, x, y, z = variables("q r s w x y z")
+d, e, h, i, j, k, m, n, p = variables("d e h i j k m n p")
+q, r, s, x, y, z = variables("q r s x y z")
 
 _law = Family("matmul/", PROOF, ONE_FORM)
 _FLOATS = (eq(e, dtype(x)), ne(e, "int32"), ne(e, "int64"), ne(e, "uint32"))
@@ -43,8 +43,6 @@ def _both(where: Operand) -> tuple[Fact, ...]:
 _CONTRACTED = (*_lacks(y, i, x, n), *_lacks(x, j, y, q), *_FLOATS)
 _ROWS = mv(i - 1, 2, part(j, 0, x))
 _COLUMNS = tr(mv(j, 2, part(i, 0, y)))
-
-
 _made = partial(_law, reason=PRODUCT, exact="reassociates")
 
 
