@@ -121,9 +121,10 @@ def categorical(logits: Tensor) -> Tensor:
 
 
 def _passed(p: Tensor, size: Expr) -> Tensor:
-    """Sums up to each place but the last: its sum is 1 up to rounding, so it is always passed.
+    """Return the sums up to each place but the last, whose sum is 1 up to rounding.
 
-    Of a few places they are sums that are written out, of many a running sum.
+    A draw lies behind the places whose sums it has passed. A few sums are written out; of many
+    places there is a running sum.
     """
     if not size.is_const or size.const > FEW_PLACES:
         return cumsum(p, axis=-1)[..., :-1]

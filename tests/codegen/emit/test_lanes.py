@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -99,9 +99,12 @@ def test_a_row_is_not_sorted_for_a_few_of_its_elements() -> None:
     assert "argsort" not in source
 
 
-@pytest.mark.parametrize("side", ["left", "right"])
+SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
+
+
+@pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("many", [3, 64, 130])
-def test_many_values_are_searched_for_together(side: str, many: int) -> None:
+def test_many_values_are_searched_for_together(side: Literal["left", "right"], many: int) -> None:
     rng = np.random.default_rng(many)
     sought = rng.integers(-9, 9, many).astype("float32")
     sought[0] = np.nan
@@ -112,3 +115,10 @@ def test_many_values_are_searched_for_together(side: str, many: int) -> None:
         row = np.sort(rng.integers(-9, 9, size)).astype("float32")
         expected = np.searchsorted(row, sought, side)
         assert np.array_equal(run(x=row, sought=sought)["at"], expected)
+
+
+def test_an_exact_program_adds_up_a_row_in_order() -> None:
+    x = np.random.default_rng(0).normal(size=(4, 999)).astype("float32")
+    program = ot.Program(total=ot.input("x", x.shape).sum(1))
+    found = program.compile(threads=1, exact=True)(x=x)["total"]
+    assert np.array_equal(found, np.cumsum(x, axis=1, dtype="float32")[:, -1])

@@ -97,16 +97,20 @@ class Vector:
         return self.builder.select(self.builder.fcmp_ordered(">", x, above), above, x)
 
     def minimum(self, x: Value, y: Value) -> Value:
-        return self._extreme("minimum", x, y)
+        return self._extreme("minimum", "<=", x, y)
 
     def maximum(self, x: Value, y: Value) -> Value:
-        return self._extreme("maximum", x, y)
+        return self._extreme("maximum", ">=", x, y)
 
-    def _extreme(self, name: str, x: Value, y: Value) -> Value:
-        """NaN where one of them is; of 0.0 and -0.0 either, which spares two instructions."""
-        args = [self.type, self.type]
-        function = declare(self.builder, f"llvm.{name}.{self.suffix}", self.type, args)
-        return self.builder.call(function, [x, y], fastmath=("nsz",))
+    def _extreme(self, name: str, op: Compare, x: Value, y: Value) -> Value:
+        """NaN where one of them is; of equals the first, or either where zeros have no sign."""
+        if "nsz" in self.builder.module.freedom:
+            args = [self.type, self.type]
+            function = declare(self.builder, f"llvm.{name}.{self.suffix}", self.type, args)
+            return self.builder.call(function, [x, y], fastmath=("nsz",))
+        is_nan = self.builder.fcmp_unordered("uno", x, x)
+        first = self.builder.or_(self.builder.fcmp_ordered(op, x, y), is_nan)
+        return self.builder.select(first, x, y)
 
     def load(self, pointer: Value) -> Value:
         """Load consecutive elements, aligned to one element only."""

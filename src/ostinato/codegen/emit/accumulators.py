@@ -22,7 +22,7 @@ from ostinato.codegen.ir.tree import Nest
 from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import FLOATS, Expression, Given, Name, binary, call, compare
 from ostinato.codegen.loops.statements import Block, Definition, Do
-from ostinato.pdg.functions import POSITIONS, REPEATED, fold_unit
+from ostinato.pdg.functions import FOLDS, POSITIONS, REPEATED, fold_unit
 from ostinato.pdg.index import Dim, dims_of
 from ostinato.pdg.node import Dtype
 
@@ -33,13 +33,15 @@ BLOCK = 256  # results that are kept while a fold runs, where a row has more tha
 class Lanes:
     """How folds of a nest are kept apart: in ``count`` numbers along its innermost axis.
 
-    The axis is ``folded``, or has results: the loops from ``depth`` on then complete a block.
+    The axis is ``folded``, or has results: the loops from ``depth`` on then complete a block. An
+    ``exact`` program adds up its rows in order, as every target does.
     """
 
     axis: Axis
     count: int
     depth: int
     folded: frozenset[Dim]
+    exact: bool = False
 
     @property
     def is_folded(self) -> bool:
@@ -47,16 +49,20 @@ class Lanes:
 
     def keep(self, s: Statement) -> bool:
         """Whether a statement of the nest accumulates in lanes."""
-        apart = is_kept_apart(s) or not self.is_folded
+        apart = is_kept_apart(s, self.exact) or not self.is_folded
         return s.kind != "map" and apart and bool(s.reduced & self.folded)
 
 
-def is_kept_apart(s: Statement) -> bool:
+def is_kept_apart(s: Statement, exact: bool) -> bool:
     """Whether lanes are worth it: LLVM keeps whole numbers apart, whose order nobody sees."""
-    return s.kind != "map" and (s.dtype in FLOATS or s.fold in POSITIONS)
+    if s.kind == "map" or (exact and FOLDS[s.fold].rounds):
+        return False
+    return s.dtype in FLOATS or s.fold in POSITIONS
 
 
-def lanes_of(nest: Nest, statements: Sequence[Statement], results: int, slots: int) -> Lanes | None:
+def lanes_of(
+    nest: Nest, statements: Sequence[Statement], results: int, slots: int, exact: bool
+) -> Lanes | None:
     """The lanes of a nest whose folds have so many ``results`` at a point, if they are worth it.
 
     ``slots`` are the turns of the innermost loop that belong together, 0 if that is not known.
@@ -65,7 +71,7 @@ def lanes_of(nest: Nest, statements: Sequence[Statement], results: int, slots: i
     if not folds:
         return None
     if any(nest.axes[-1].index in s.reduced for s in folds):
-        return _along(nest, folds, results)
+        return _along(nest, folds, results, exact)
     return _across(nest, folds, slots)
 
 
@@ -74,17 +80,18 @@ def folded_loops(s: Statement, nest: Nest) -> list[int]:
     return [k for k, a in enumerate(nest.axes) if a.index in s.reduced]
 
 
-def _along(nest: Nest, folds: list[Statement], results: int) -> Lanes | None:
+def _along(nest: Nest, folds: list[Statement], results: int, exact: bool) -> Lanes | None:
     axis, count = nest.axes[-1], PARTS
     mine = [s for s in folds if axis.index in s.reduced]
-    if not any(map(is_kept_apart, mine)) or any(s.name in nest.memory for s in mine):
+    apart = any(is_kept_apart(s, exact) for s in mine)
+    if not apart or any(s.name in nest.memory for s in mine):
         return None
     if axis.size.is_const and axis.size.const < ROW:
         return None
     longest = axis.size.const if axis.size.is_const else PARTS
     while count > ROW and (count > longest or count * results > PARTS_OF_ALL):
         count //= 2
-    return Lanes(axis, count, len(nest.axes) - 1, frozenset({axis.index}))
+    return Lanes(axis, count, len(nest.axes) - 1, frozenset({axis.index}), exact)
 
 
 def _across(nest: Nest, folds: list[Statement], slots: int) -> Lanes | None:

@@ -141,7 +141,8 @@ class _Clause:
         slots = extent.const if extent.is_const else 0
         if extent != axis.size:
             slots = self.function.plan.target.together(slots)
-        return lanes_of(self.nest, [s for s, _ in self.todo], results, slots)
+        moving = [s for s, _ in self.todo]
+        return lanes_of(self.nest, moving, results, slots, self.function.plan.exact)
 
     def _level(self, depth: int, out: Block) -> None:
         """The loops from a depth on: around those that complete a block one over all blocks."""
