@@ -18,7 +18,9 @@ Texts = npt.NDArray[np.int32]
 def edits(one: Texts, two: Texts) -> Texts:
     out = np.zeros(len(one), np.int32)
     for b in range(len(one)):
-        row = np.arange(two.shape[1] + 1).astype(np.int32)
+        row = np.zeros(two.shape[1] + 1, np.int32)
+        for j in range(len(row)):
+            row[j] = j
         for i in range(one.shape[1]):
             slant, row[0] = row[0], i + 1
             for j in range(two.shape[1]):

@@ -180,7 +180,7 @@ class Accumulators:
         return name
 
     def _start_lanes(self, s: Statement, result: Load, name: str, out: Block) -> None:
-        starts = [(name, s.dtype, unit(s))]
+        starts: list[tuple[str, Dtype, Expression]] = [(name, s.dtype, unit(s))]
         if s.fold in POSITIONS:
             starts.append((self.bests[name], operand(s), extreme(s)))
         for each, dtype, _ in starts:
