@@ -23,7 +23,6 @@ def program() -> ot.Program:
     [
         (Budget(rounds=1), "the budget of 1 rounds was reached"),
         (Budget(rows=10), "the budget of 10 rows was reached"),
-        (Budget(seconds=0.0), "the budget of 0 s was reached"),
         (Budget(steps=1), "the budget of 1 steps was reached"),
     ],
     ids=str,
