@@ -23,7 +23,7 @@ from ostinato.rewrite.optimize import RewriteOptions, optimize
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ppo_cartpole.py"
 LAYERS = (0, 2, 5)  # hidden layers of actor and critic: about 500, 1,000 and 1,500 nodes
-STAGES = ("load", "saturate", "export", "sizes", "extract", "rebuild")
+STAGES = ("load", "fold", "saturate", "export", "unfold", "sizes", "extract", "rebuild")
 
 
 @dataclass(frozen=True)
