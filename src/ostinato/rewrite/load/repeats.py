@@ -176,7 +176,8 @@ def _cut(
             crossing[[k % period for k in range(low + 1, high + 1)]] += 1
     spare = len(places) % period
     most = period if len(places) > MANY * period else spare + 1
-    begin = min(range(most), key=lambda k: (int(crossing[k % period]), k > spare, k))
+    enough = 2 * int(crossing.min()) + LEAST  # among few, the place where the run begins is best
+    begin = min(range(most), key=lambda k: (int(crossing[k]) > enough, k > spare, k))
     last = len(places) - period + 1
     return [
         tuple(order[places.start + k + n] for n in range(period))
