@@ -40,16 +40,20 @@ def length(x: Array) -> float:
     return math.sqrt(float((x * x).sum()))
 
 
+def array(of: object) -> Array:
+    return np.asarray(of)
+
+
 def nesterov(w: Array, g: Array, s: State, k: int) -> Array:
     g = g + 0.1 * w
     s["v"] = 0.9 * s["v"] + g
-    return np.asarray(w - 0.01 * (g + 0.9 * s["v"]))
+    return array(w - 0.01 * (g + 0.9 * s["v"]))
 
 
 def direction(g: Array, s: State, k: int) -> Array:
     s["m"], s["v"] = 0.9 * s["m"] + 0.1 * g, 0.99 * s["v"] + 0.01 * g * g
     mean, variance = s["m"] / (1 - 0.9**k), s["v"] / (1 - 0.99**k)
-    return np.asarray(mean / (np.sqrt(variance) + 1e-6))
+    return array(mean / (np.sqrt(variance) + 1e-6))
 
 
 def adam(w: Array, g: Array, s: State, k: int) -> Array:
@@ -67,24 +71,24 @@ def lamb(w: Array, g: Array, s: State, k: int) -> Array:
 
 def rmsprop(w: Array, g: Array, s: State, k: int) -> Array:
     s["v"] = 0.9 * s["v"] + 0.1 * g * g
-    return np.asarray(w - 0.1 * g / (np.sqrt(s["v"]) + 1e-3))
+    return array(w - 0.1 * g / (np.sqrt(s["v"]) + 1e-3))
 
 
 def centered(w: Array, g: Array, s: State, k: int) -> Array:
     s["v"], s["m"] = 0.9 * s["v"] + 0.1 * g * g, 0.9 * s["m"] + 0.1 * g
     s["u"] = 0.5 * s.get("u", 0) + g / (np.sqrt(s["v"] - s["m"] ** 2) + 1e-3)
-    return np.asarray(w - 0.1 * s["u"])
+    return array(w - 0.1 * s["u"])
 
 
 def adagrad(w: Array, g: Array, s: State, k: int) -> Array:
     s["v"] = s["v"] + g * g
-    return np.asarray(w - 0.5 / (1 + (k - 1) * 0.1) * g / (np.sqrt(0.5 + s["v"]) + 1e-3))
+    return array(w - 0.5 / (1 + (k - 1) * 0.1) * g / (np.sqrt(0.5 + s["v"]) + 1e-3))
 
 
 def lion(w: Array, g: Array, s: State, k: int) -> Array:
     moved = np.sign(0.9 * s["m"] + 0.1 * g)
     s["m"] = 0.99 * s["m"] + 0.01 * g
-    return np.asarray(w * (1 - 0.1 * 0.2) - 0.1 * moved)
+    return array(w * (1 - 0.1 * 0.2) - 0.1 * moved)
 
 
 BETAS = (0.9, 0.99)

@@ -26,13 +26,13 @@ class Counting(gymnasium.Env[Seen, Any]):
         self.episode, self.count = self.episode + 1, 0
         return self.seen(), {}
 
-    def step(self, action: Any) -> tuple[Seen, float, bool, bool, dict[str, Any]]:
+    def step(self, action: object) -> tuple[Seen, float, bool, bool, dict[str, Any]]:
         Counting.calls += 1
         self.count += 1
         if Counting.calls == self.fails_at:
             raise RuntimeError("the cable is out")
         odd = self.episode % 2 == 1
-        reward = float(np.sum(action))
+        reward = float(np.asarray(action).sum())
         return self.seen(), reward, odd and self.count == 2, not odd and self.count == 3, {}
 
     def seen(self) -> Seen:

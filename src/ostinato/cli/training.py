@@ -182,7 +182,8 @@ def row_of(experiment: Experiment, record: Record, wall_s: float, columns: Itera
 
 def output(record: Record, name: str) -> npt.NDArray[np.floating]:
     """Return one output of a record as an array."""
-    return np.asarray(getattr(record, name))
+    given: object = getattr(record, name)
+    return np.asarray(given)
 
 
 @contextmanager

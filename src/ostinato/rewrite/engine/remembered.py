@@ -50,10 +50,8 @@ def saturated(
     return tables, done
 
 
-def _key(commands: Program, *told: object) -> str:
+def _key(commands: Program, rows: Mapping[str, Iterable[Row]], *others: object) -> str:
     """A digest of all that an engine is told, as it is written."""
-    rows, *others = told
-    assert isinstance(rows, Mapping), "rows are by relation"
     found = hashlib.sha256()
     for group in (commands.base, commands.rules, *commands.gated):
         found.update("\0".join(group).encode())
