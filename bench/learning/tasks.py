@@ -64,7 +64,7 @@ TASKS = (
     Task(
         "qr_dqn", "CartPole-v1", 200_000, 475.0,
         {"steps": 64, "updates": 16, "window": 1600, "start": 16, "hidden": (128, 128),
-         "learning_rate": 1e-3, "anneal": True, "norm": 1.0},
+         "anneal": True},
     ),
     Task("sac", "Pendulum-v1", 20_000, -200.0, episodes=20, quick=True),
     Task("td3", "Pendulum-v1", 20_000, -200.0, episodes=20),

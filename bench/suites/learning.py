@@ -20,6 +20,7 @@ SUITE = Suite(
                 Entry("ostinato", "bench.ours.compiled:ppo_learning"),
                 Entry("handwritten", "bench.handwritten.ppo:learning"),
                 Entry("jax", "bench.peers.in_jax.ppo:learning", "jax"),
+                Entry("jax_tuned", "bench.peers.in_jax.ppo_tuned:learning", "jax"),
                 Entry("cleanrl", "bench.peers.in_torch.cleanrl:learning", "torch"),
                 Entry("sb3", "bench.peers.in_torch.sb3:learning", "torch"),
             ),

@@ -79,5 +79,21 @@ def test_the_jax_peer_learns() -> None:
     assert training.run(12) > 60
 
 
+@pytest.mark.parametrize(("name", "steps", "bar"), [("dqn", 8000, 40.0), ("sac", 4000, -900.0)])
+def test_the_jax_peers_learn_from_replay(name: str, steps: int, bar: float) -> None:
+    pytest.importorskip("jax", reason="JAX is an optional peer")
+    found = importlib.import_module(f"bench.peers.in_jax.{name}").returns(64, 32, steps, 1)
+    assert np.mean(found[-5:]) > bar > np.mean(found[:5])
+
+
+def test_the_tuned_jax_peer_shuffles_without_a_sort() -> None:
+    jax = pytest.importorskip("jax", reason="JAX is an optional peer")
+    order = importlib.import_module("bench.peers.in_jax.ppo_tuned").order
+    for count in (2, 64, 2048):
+        found = np.asarray(order(jax.random.key(1), count))
+        assert sorted(found.tolist()) == list(range(count))
+    assert (found != np.asarray(order(jax.random.key(2), count))).mean() > 0.9
+
+
 def test_the_numpy_peer_learns() -> None:
     assert Reinforce(Setup(steps=200)).run(12) > 60

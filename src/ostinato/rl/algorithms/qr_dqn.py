@@ -44,10 +44,10 @@ def qr_dqn(
     env: rl.Env[rl.Discrete], *, games: Count = 1, steps: Count = 8, iterations: Count = 12500,
     updates: Count = 1, batch: Count = 128, window: Count = 1250, start: Natural = 125,
     quantiles: Count = 16, hidden: Sequence[Count] = (64, 64),
-    learning_rate: ot.Tensor | NonNegative = 5e-4, anneal: bool = False,
+    learning_rate: ot.Tensor | NonNegative = 1e-3, anneal: bool = False,
     discount: ot.Tensor | Probability = 0.99, decay: ot.Tensor | Probability = 0.99,
     exploration: ot.Tensor | Probability = 0.01, explored: ot.Tensor | Probability = 0.2,
-    lookahead: Count = 3, norm: ot.Tensor | Limit = 10.0, over: Over = (),
+    lookahead: Count = 3, norm: ot.Tensor | Limit = 1.0, over: Over = (),
 ) -> rl.Training:  # fmt: skip
     """Q-learning of ``quantiles`` of the return; the rest is as in `dqn`, with its errors.
 

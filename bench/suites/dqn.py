@@ -1,0 +1,40 @@
+"""DQN on CartPole, one game: a step and an update after the other."""
+
+from bench.harness.suite import Case, Entry, Suite, Target
+
+UNIT = "env_steps/s"
+
+SUITE = Suite(
+    name="dqn",
+    title="DQN on CartPole, one game",
+    text=(
+        "Double DQN: a step of one game, then an update of an MLP from a batch of the last 10,000\n"
+        "steps, again and again. *jax* is one compiled program, with everything in one loop.\n"
+        "*return* is the mean length of a game in the last fifth of a training."
+    ),
+    cases=(
+        *(
+            Case(
+                "dqn",
+                {"batch": batch, "hidden": hidden},
+                UNIT,
+                (
+                    Entry("ostinato", "bench.ours.off_policy:dqn"),
+                    Entry("jax", "bench.peers.in_jax.dqn:sampler", "jax"),
+                ),
+            )
+            for batch, hidden in ((128, 64), (256, 256))
+        ),
+        Case(
+            "dqn_learning",
+            {"batch": 128, "hidden": 64, "steps": 30_000},
+            "return",
+            (
+                Entry("ostinato", "bench.ours.off_policy:dqn_learning"),
+                Entry("jax", "bench.peers.in_jax.dqn:learning", "jax"),
+            ),
+            warm_up=False,
+        ),
+    ),
+    targets=(Target("jax", 1.5, 2.0, UNIT),),
+)
