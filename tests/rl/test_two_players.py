@@ -85,6 +85,9 @@ def test_a_policy_that_played_both_sides_beats_one_that_moves_at_random() -> Non
     played = rl.evaluate(rl.Against(game), training.policy, weights, episodes=1000, seed=2)
     # at random each side wins 43 of 100 games
     assert (played.returns > 0).mean() > 0.7 and (played.returns < 0).mean() < 0.02
+    itself = rl.Against(game, training.policy.with_weights(weights))
+    mirrored = rl.evaluate(itself, training.policy, weights, episodes=500, greedy=False)
+    assert abs(mirrored.mean_return) < 0.1
 
 
 def first_free(seen: ot.Tensor) -> ot.Tensor:
@@ -119,6 +122,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "an opponent in CartPole": (
         lambda: rl.Against(rl.CartPole()),
         "an opponent in `CartPole`, which one plays alone\n  Give a game of two",
+    ),
+    "an opponent with a memory": (
+        lambda: rl.Against(rl.TicTacToe(), rl.Remembering(rl.CartPole(), 3, (3,))),
+        "an opponent with a memory, for which a game has no place\n  Give one that decides",
     ),
     "a row that is too long": (
         lambda: rl.InARow(3, 4, 5),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol, cast, runtime_checkable
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 from ostinato.language.record import Record
 from ostinato.language.shown import shown
@@ -35,7 +36,11 @@ def remembered(policy: Module) -> Record:
 
 
 def chosen(
-    policy: Module, observation: Tensor, memory: Record, *, greedy: bool
+    policy: Module | Callable[[Tensor], object],
+    observation: Tensor,
+    memory: Record,
+    *,
+    greedy: bool,
 ) -> tuple[Tensor, Record]:
     """Return an action, the best or a drawn one, and the memory after it.
 
@@ -45,7 +50,7 @@ def chosen(
         memory = policy.remember(observation, memory)
         found: object = policy.policy(memory)
     elif callable(policy):
-        found = cast(object, policy(observation))
+        found = policy(observation)
     else:
         raise ArgumentError(f"{shown(policy)} cannot be called", "Give it __call__.", place())
     if isinstance(found, Distribution):

@@ -9,8 +9,10 @@ from ostinato.language.functions.basic import where, zeros
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor
+from ostinato.nn.module import Module
 from ostinato.pdg.errors import ArgumentError
 from ostinato.provenance.place import place
+from ostinato.rl.acting import Remembers, chosen
 from ostinato.rl.distributions.discrete import Categorical, only_legal
 from ostinato.rl.distributions.distribution import Distribution
 from ostinato.rl.environments.environment import Discrete, Env, LimitsActions, takes_turns
@@ -25,7 +27,7 @@ class Against(Wrapper[Discrete]):
     one it makes any legal move. Who begins is drawn. The reward is what the agent gets, less what
     the opponent gets.
 
-    Errors: ArgumentError for a game of one player.
+    Errors: ArgumentError for a game of one player, and for an opponent with a memory.
 
     >>> import ostinato as ot
     >>> from ostinato import rl
@@ -38,15 +40,20 @@ class Against(Wrapper[Discrete]):
     """
 
     def __init__(
-        self, env: Env[Discrete], opponent: Callable[[Tensor], Distribution | Tensor] | None = None
+        self,
+        env: Env[Discrete],
+        opponent: Module | Callable[[Tensor], Distribution | Tensor] | None = None,
     ) -> None:
         super().__init__(env)
         if not takes_turns(env) or not isinstance(env, LimitsActions):
             fact = f"an opponent in `{type(env).__name__}`, which one plays alone"
             raise ArgumentError(fact, "Give a game of two, such as rl.TicTacToe().", place())
+        if isinstance(opponent, Remembers):
+            fact = "an opponent with a memory, for which a game has no place"
+            raise ArgumentError(fact, "Give one that decides by what it sees.", place())
         self.takes_turns = False
         self.legal = env.legal
-        self._opponent = opponent or self.any_move
+        self._opponent = self.any_move if opponent is None else opponent
 
     def any_move(self, observation: Tensor) -> Categorical:
         """Return equal probabilities of all legal actions."""
@@ -68,5 +75,4 @@ class Against(Wrapper[Discrete]):
         return where(goes_on, replied, after), reward, ends[0], ends[1]
 
     def _reply(self, state: Record) -> Tensor:
-        found = self._opponent(seen(self.env, state))
-        return found.sample() if isinstance(found, Distribution) else found
+        return chosen(self._opponent, seen(self.env, state), Record(), greedy=False)[0]
