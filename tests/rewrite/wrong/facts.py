@@ -179,9 +179,8 @@ def _related(world: World, op: str, fields: Sequence[Tree]) -> bool:
             return _has_lines(world, op, m, (world.dim(d), y))
         case "either", _:
             _, z, *operands = fields
-            return np.array_equal(
-                *(world.value(t, world.point) for t in (z, ("map2", fields[0], *operands)))
-            )
+            applied = world.value(("map2", fields[0], *operands), world.point)
+            return np.array_equal(world.value(z, world.point), applied)
         case (("growing" | "live"), [_]):
             return True
         case _:

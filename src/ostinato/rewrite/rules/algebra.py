@@ -2,7 +2,7 @@
 
 ``value(x)`` is the number that fills a constant. Facts about the shape of the left side say that no
 operand repeats: ``x * 1`` is ``x`` only where the one does not lengthen an axis. No law commutes or
-regroups without a bound; where both orders of operands matter there are two laws.
+regroups without a bound; where both orders of operands matter a law asks for ``either``.
 """
 
 from __future__ import annotations
