@@ -124,15 +124,17 @@ GUARDS = tuple(
 )
 
 
-def _masked(z: Sizes, nothing: float, guarded: bool = True) -> Pdg:
+def _masked(z: Sizes, nothing: float, guarded: bool = True, of_data: bool = False) -> Pdg:
     """Powers of scores under a mask, shifted by a number."""
     steps = expr(T.extent)
-    mask = map_node("le", [iota(steps), affine(T)])
+    so_far = map_node("le", [iota(steps), affine(T)])
+    mask = ranged(tensor("c", (), (T,), "bool"), 0, steps) if of_data else so_far
     scores = map_node("where", [mask, ranged(tensor("x", (), (T,)), 0, steps), _number(nothing)])
     shift = reshape(reduce_node("max", scores, [-1]), (ONE,))
     if guarded:
         shift = map_node("where", [map_node("isfinite", [shift]), shift, _number(0.0)])
-    return program(map_node("exp", [map_node("sub", [scores, shift])]))
+    powers = map_node("exp", [map_node("sub", [scores, shift])])
+    return program(powers, so_far) if of_data else program(powers)
 
 
 def _number(value: float) -> Node:
@@ -142,6 +144,11 @@ def _number(value: float) -> Node:
 _UNDER = ("incremental/power-under-mask",)
 MASKED = (
     Instance("powers under a mask", partial(_masked, nothing=-math.inf), _UNDER),
+    Instance(
+        "powers under a mask of data",
+        partial(_masked, nothing=-math.inf, of_data=True),
+        idle=_UNDER,
+    ),
     Instance("powers under a mask of zeros", partial(_masked, nothing=0.0), idle=_UNDER),
     Instance(
         "powers under a mask with an infinite shift",
