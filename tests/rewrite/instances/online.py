@@ -184,6 +184,12 @@ def _sum_of(z: Sizes, terms: _Terms, part: Range) -> Pdg:
     return program(_total(terms(*_terms(z, part))))
 
 
+def _sum_of_rows(z: Sizes, part: None = None) -> Pdg:
+    """A sum over an axis that no range has."""
+    a, b, y = (tensor(name, (rows, z.k)) for name, rows in (("a", 2), ("b", 2), ("y", 1)))
+    return program(_total(_mul(_mul(a, y), b)))
+
+
 def _sum_of_ranges(z: Sizes, terms: _Terms) -> Pdg:
     """The same where the factor is a range too, and along the other axis."""
     a, b, _ = _terms(z, _SO_FAR)
@@ -205,6 +211,13 @@ FACTORS = tuple(
             idle=_LEAVES,
         ),
     )
+)
+
+
+ROWS = (
+    Instance(
+        "a factor of rows beside a range", partial(_beside_a_range, _sum_of_rows), idle=_LEAVES
+    ),
 )
 
 

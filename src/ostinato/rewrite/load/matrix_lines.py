@@ -32,12 +32,13 @@ from ostinato.rewrite.load.positions import Counted
 from ostinato.rewrite.load.tables import Loaded
 
 _SIDES = (("raw_rows", -2), ("raw_columns", -1))
+_ACROSS = {"raw_rows": "raw_columns", "raw_columns": "raw_rows"}
 
 
 def add_lines(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
-    """Rows for matrices of weights in products: on the left by rows, on the right by columns.
+    """Rows for matrices of weights in products: their rows and their columns, where these are known.
 
-    By the other lines where a running product goes across them.
+    Where a running product goes across the lines, those of its mask along it are said too.
     """
     whole = {expr(d.extent): d for d in loaded.tables.dims}
     products = [n for n in loaded.ids if isinstance(n.op, Matmul) and n.rank == 2]
@@ -56,7 +57,7 @@ def _add_line(
     if line is None or not lines.is_of_positions:
         return
     for across, of in lines.across.items():
-        _row(loaded, add_node, _SIDES[1 if relation == "raw_rows" else 0][0], lines.dim, across, of)
+        _row(loaded, add_node, _ACROSS[relation], lines.dim, across, of)
     _row(loaded, add_node, relation, lines.dim, matrix, line)
 
 
