@@ -36,14 +36,13 @@ _ACROSS = {"raw_rows": "raw_columns", "raw_columns": "raw_rows"}
 
 
 def add_lines(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
-    """Rows for matrices of weights in products: their rows and their columns, where these are known.
+    """Rows for matrices of weights in products: their rows and columns, where these are known.
 
     Where a running product goes across the lines, those of its mask along it are said too.
     """
     whole = {expr(d.extent): d for d in loaded.tables.dims}
     products = [n for n in loaded.ids if isinstance(n.op, Matmul) and n.rank == 2]
-    operands = {(x, k) for n in products for k, x in enumerate(n.args) if x.rank == 2}
-    for matrix in (n for n in list(loaded.ids) if (n, 0) in operands or (n, 1) in operands):
+    for matrix in dict.fromkeys(x for n in products for x in n.args):
         for relation, axis in _SIDES:
             dim = whole.get(matrix.shape[axis])
             if dim is not None and dim not in matrix.domain:
