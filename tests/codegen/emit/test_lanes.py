@@ -12,6 +12,7 @@ import pytest
 import ostinato as ot
 
 SIZES = (1, 5, 16, 63, 64, 65, 200)  # around the blocks of a row
+SHAPES = {"rows": (3, 70), "columns": (70, 20)}
 COLUMNS = 40  # results that are kept while a fold runs
 
 
@@ -28,7 +29,23 @@ def along_steps() -> ot.Program:
         logsumexp=ot.logsumexp(row, 0),
         columns=column.argmax(0),
         highest=column.max(0),
+        any=(row > 3).any(0),
+        all=(row > -6).all(0),
+        truths=(column > 3).any(0),
     )
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "uint32", "float32", "float64"])
+def test_every_type_has_lanes(dtype: Any) -> None:
+    rows, columns = ot.input("rows", (3, 70), dtype), ot.input("columns", (70, 20), dtype)
+    folds = ("sum", "max", "min", "argmax", "argmin", *(("any", "all") if dtype == "bool" else ()))
+    outputs = {f"{fold}_of_rows": getattr(rows, fold)(-1) for fold in folds}
+    outputs |= {f"{fold}_of_columns": getattr(columns, fold)(0) for fold in folds}
+    program, rng = ot.Program(**outputs), np.random.default_rng(0)
+    given = {n: rng.integers(0, 3, s).astype(dtype) for n, s in SHAPES.items()}
+    meant, found = program.interpret(**given), program.compile(threads=1)(**given)
+    for name in meant:
+        np.testing.assert_allclose(found[name], meant[name], rtol=1e-5, err_msg=name)
 
 
 def drawn(size: int) -> dict[str, npt.NDArray[Any]]:

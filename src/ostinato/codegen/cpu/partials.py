@@ -2,7 +2,7 @@
 
 from ostinato.codegen.cpu.access import element
 from ostinato.codegen.cpu.llvm import Builder
-from ostinato.codegen.cpu.llvm_text import I8, Value
+from ostinato.codegen.cpu.llvm_text import I1, I8, Value
 from ostinato.codegen.cpu.primitive import Primitive, primitive
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.pdg.node import Dtype
@@ -28,11 +28,12 @@ def partials(dtype: Dtype, count: int) -> tuple[Primitive, Primitive, Primitive]
         pointer, lane = args
         loaded = builder.load(element(builder, pointer, lane, dtype))
         loaded.align = ITEM_BYTES[dtype]
-        return loaded
+        return builder.trunc(loaded, I1) if dtype == "bool" else loaded
 
     def store(builder: Builder, args: list[Value]) -> None:
         pointer, lane, value = args
-        builder.store(value, element(builder, pointer, lane, dtype)).align = ITEM_BYTES[dtype]
+        kept = builder.zext(value, I8) if dtype == "bool" else value
+        builder.store(kept, element(builder, pointer, lane, dtype)).align = ITEM_BYTES[dtype]
 
     words = -(-count * ITEM_BYTES[dtype] // WORD_BYTES)
     return (
