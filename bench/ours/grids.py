@@ -70,7 +70,9 @@ def _gray_scott(near: Neighbour, u: ot.Tensor, v: ot.Tensor) -> tuple[ot.Tensor,
     return u + 0.16 * spread_u - made + 0.06 * (1 - u), v + 0.08 * spread_v + made - 0.122 * v
 
 
-STEPS = {"life": ("c", "int32", _life), "heat": ("x", "float32", _heat),
+Step = Callable[..., tuple[ot.Tensor, ...]]
+STEPS: dict[str, tuple[str, str, Step]] = {
+    "life": ("c", "int32", _life), "heat": ("x", "float32", _heat),
          "gray_scott": ("uv", "float32", _gray_scott)}  # fmt: skip
 
 

@@ -46,6 +46,7 @@ class Nothing:
     calls: tuple[Any, ...] = ()
     areas: tuple[Any, ...] = ()
     together: tuple[tuple[str, ...], ...] = ()
+    windows: tuple[Any, ...] = ()
     offsets: dict[str, int] = {}
     local_stride = 0
     total_bytes = 0

@@ -25,6 +25,7 @@ class Layout:
     lower_bound_bytes: int
     memory_bytes: int
     blocks: tuple[tuple[str, int, int, int, int], ...] = ()
+    windows: tuple[tuple[str, int, int, int], ...] = ()
 
 
 def layout(plan: Plan, extents: Mapping[str, int], workers: int) -> Layout:
