@@ -94,10 +94,10 @@ _GUARDS: dict[str, tuple[Callable[..., Pdg], ...]] = {
 }
 
 
-def _beside_a_range(build: Callable[..., Pdg], z: Sizes) -> Pdg:
+def _beside_a_range(build: Callable[..., Pdg], z: Sizes, part: Range | None = None) -> Pdg:
     """The same of rows, in a program that has ranges too."""
     history = ranged(tensor("o", (), (T,)), *_SO_FAR)
-    return Pdg((*build(z, part=None).outputs, ("history", history)), {})
+    return Pdg((*build(z, part=part).outputs, ("history", history)), {})
 
 
 def _guard(rule: str, k: int, build: Callable[..., Pdg]) -> tuple[Instance, ...]:
@@ -110,7 +110,7 @@ def _guard(rule: str, k: int, build: Callable[..., Pdg]) -> tuple[Instance, ...]
             for part in (_SO_FAR, _WINDOW)
         ),
         Instance(f"{name} before", partial(raw, part=_BEFORE), idle=rules),
-        Instance(f"{name} of three", partial(raw, part=(0, 3)), idle=rules),
+        Instance(f"{name} of three", partial(_beside_a_range, raw, part=(0, 3)), idle=rules),
         Instance(f"{name} of rows", partial(_beside_a_range, raw), idle=rules),
         Instance(f"{name} with another shift", partial(raw, part=_SO_FAR, fold="min"), idle=rules),
     )
@@ -134,7 +134,7 @@ def _masked(z: Sizes, nothing: float, guarded: bool = True, of_data: bool = Fals
     if guarded:
         shift = map_node("where", [map_node("isfinite", [shift]), shift, _number(0.0)])
     powers = map_node("exp", [map_node("sub", [scores, shift])])
-    return program(powers, so_far) if of_data else program(powers)
+    return program(powers, so_far) if of_data else program(_total(powers))
 
 
 def _number(value: float) -> Node:
@@ -153,7 +153,8 @@ MASKED = (
     Instance(
         "powers under a mask with an infinite shift",
         partial(_masked, nothing=-math.inf, guarded=False),
-        idle=_UNDER,
+        ("incremental/safe-sum-of-powers",),
+        _UNDER,
     ),
 )
 
@@ -184,7 +185,7 @@ def _sum_of(z: Sizes, terms: _Terms, part: Range) -> Pdg:
     return program(_total(terms(*_terms(z, part))))
 
 
-def _sum_of_rows(z: Sizes, part: None = None) -> Pdg:
+def _sum_of_rows(z: Sizes, part: Range | None = None) -> Pdg:
     """A sum over an axis that no range has."""
     a, b, y = (tensor(name, (rows, z.k)) for name, rows in (("a", 2), ("b", 2), ("y", 1)))
     return program(_total(_mul(_mul(a, y), b)))
