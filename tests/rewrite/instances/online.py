@@ -134,7 +134,7 @@ def _masked(z: Sizes, nothing: float, guarded: bool = True, of_data: bool = Fals
     if guarded:
         shift = map_node("where", [map_node("isfinite", [shift]), shift, _number(0.0)])
     powers = map_node("exp", [map_node("sub", [scores, shift])])
-    return program(powers, so_far) if of_data else program(_total(powers))
+    return program(_total(powers), *((so_far,) if of_data else ()))
 
 
 def _number(value: float) -> Node:
@@ -148,6 +148,11 @@ MASKED = (
         "powers under a mask of data",
         partial(_masked, nothing=-math.inf, of_data=True),
         idle=_UNDER,
+    ),
+    Instance(
+        "powers under a mask of data with an infinite shift",
+        partial(_masked, nothing=-math.inf, guarded=False, of_data=True),
+        idle=("incremental/safe-sum-of-powers",),
     ),
     Instance("powers under a mask of zeros", partial(_masked, nothing=0.0), idle=_UNDER),
     Instance(
