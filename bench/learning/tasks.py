@@ -45,7 +45,7 @@ TASKS = (
     Task("ppo", "Catch", 50_000, 0.95, {"steps": 32}, quick=True),
     Task(
         "ppo", "MinAtar/Breakout-v1", 5_000_000, 15.0,
-        {"games": 64, "minibatches": 8, "learning_rate": 5e-3, "activation": "relu"},
+        {"games": 64, "minibatches": 8, "learning_rate": 2.5e-3, "activation": "relu"},
     ),
     Task("ppo", "MaskedCartPole", 200_000, None, FEW_STEPS),
     Task("recurrent_ppo", "MaskedCartPole", 200_000, 475.0),
