@@ -25,7 +25,7 @@ lint: .venv/.installed-dev  ## ruff: lint and formatting
 
 types: .venv/.installed-dev  ## mypy and pyright, both strict
 	.venv/bin/mypy
-	.venv/bin/pyright
+	.venv/bin/pyright --pythonpath $(PYTHON)
 
 check: lint types test  ## everything CI checks
 

@@ -14,4 +14,4 @@ def shown(action: npt.NDArray[np.int32], pixels: int) -> tuple[Frames, Frames]:
     """Return the next image of every game, brighter after action 1, and the rewards."""
     chosen = np.asarray(action)[:, None].astype(np.float32)
     light = np.linspace(0.0, 1.0, pixels, dtype=np.float32)
-    return light + np.float32(0.1) * chosen, (chosen[:, 0] == 1).astype(np.float32)
+    return np.add(light, 0.1 * chosen, dtype=np.float32), (chosen[:, 0] == 1).astype(np.float32)

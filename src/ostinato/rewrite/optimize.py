@@ -68,6 +68,8 @@ class Report:
     - ``switches``: choices that local search changed after the tree program, in so many ``steps``;
     - ``search``: why local search ended before it had tried everything; empty if it did not;
     - ``left``: what was left as it was written, and why; empty if nothing was;
+    - ``apart``: whether terms were chosen for every copy of a part that repeats, since those of
+      few copies do not serve all;
     - ``unproved``: the rules that fired, are no rules of the compiler and have no proof.
     """
 
@@ -84,6 +86,7 @@ class Report:
     search: str = ""
     prices: dict[Node, float] = field(default_factory=dict[Node, float])
     left: str = ""
+    apart: bool = False
     unproved: tuple[str, ...] = ()
     classes: int = 0
     steps: int = 0
@@ -96,7 +99,8 @@ class Report:
         summary = f"{self.enodes} e-nodes; {self.saturation}\n{gain}; {times}"
         left = [f"left as written: {self.left}"] if self.left else []
         cut = [f"local search: {self.search}"] if self.search else []
-        return "\n".join([*lines, summary, *cut, *left])
+        apart = ["repeated parts: terms chosen for every copy"] if self.apart else []
+        return "\n".join([*lines, summary, *cut, *apart, *left])
 
 
 @dataclass(frozen=True)
@@ -161,6 +165,7 @@ class Rewriting:
     def _choose_from(self, is_short: bool) -> None:
         """Choose terms of few copies of each part that repeats, or of all."""
         self._short = ShortProgram(self._seen, self._folded, self._loaded, is_short)
+        self._apart = not is_short
         self._clock.lap("unfold")
         self._sizes = Sizes(self._short.graph, self._short.loaded, self._options.hints)
         self._clock.lap("sizes")
@@ -229,7 +234,7 @@ class Rewriting:
         return Report(
             rules=fired, origins={}, before=cost, after=cost, price_before=cost.total,
             price_after=cost.total, saturation=self._saturation, enodes=self._seen.count(),
-            classes=len(self._seen.classes), seconds=self._clock.laps,
+            classes=len(self._seen.classes), seconds=self._clock.laps, apart=self._apart,
             unproved=_unproved(r for r in rules if fired[r.name]),
         )  # fmt: skip
 
