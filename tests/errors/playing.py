@@ -65,6 +65,7 @@ OF_EVALUATION: dict[str, Callable[[Any], object]] = {
     "rl.only_legal.legal": lambda s: s.x > 0,
     "Sticky.begun.first": lambda s: rl.Catch().state,
     "Wrapper.restart.following": lambda s: rl.CartPole().state,
+    "Gymnasium.begin.games": lambda s: s.b,
     "Gymnasium.restart.following": lambda s: outside().state,
     "Gymnasium.name": lambda s: "CartPole-v1",
     "Gymnasium.settings": lambda s: 7,

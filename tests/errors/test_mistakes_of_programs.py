@@ -140,8 +140,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         lambda: recurrent().__setitem__(0, ot.input("z", over=b)),
         errors.EquationError,
         "`s` is over `t`, but the right side depends on `b`\n"
-        "  Add the dimension to `over`, or reduce it: x[:].sum(0) folds all its "
-        "steps.",
+        "  Add `b` to `over`, or reduce: x[:].sum(0) folds all steps.",
     ),
     "a program without outputs": (
         lambda: ot.Program(),

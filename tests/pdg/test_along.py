@@ -109,7 +109,8 @@ def test_results_have_the_inferred_type(fn: str, dtype: Dtype) -> None:
     if dtype not in function.accepts:
         return
     x, v = tensor("x", 3, dtype=dtype), tensor("v", 3, dtype="int32" if fn == "scatter" else dtype)
-    node = build.along(fn, [x, v][: function.arity], -1, expr(3) if fn == "scatter" else None)
+    size = expr(3) if function.size_of == "declared" else None
+    node = build.along(fn, [x, v][: function.arity], -1, size)
     rows = {"x": np.array([1, 2, 3], dtype), "v": np.array([1, 0, 1], v.dtype)}
     assert value(node, **rows).dtype == node.dtype
 

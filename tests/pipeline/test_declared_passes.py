@@ -25,6 +25,7 @@ PARTS = {  # functions that are a part of passes
     "codegen.scheduling.demanded_points.copied_where_read": "demanded points",
     "codegen.systems.matmul_form.as_folds": "products",
     "codegen.systems.prepare.needed": "tiles",
+    "codegen.systems.tile_choice.without_lone_points": "tiles",
     "codegen.systems.split.with_cases": "cases apart",
     "codegen.systems.value_numbering.joined": "computing again",
     "codegen.systems.value_numbering.merged": "value numbering",

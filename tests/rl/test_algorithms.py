@@ -58,7 +58,7 @@ def test_trainings_along_a_dimension_are_independent(name: str) -> None:
     rate = ot.input("rate", over=ot.dim("choice", size=2))
     env = rl.make(takes(algorithm)[-1])
     training = algorithm(env, hidden=(3,), learning_rate=rate, **settings)
-    weight = training.policy.parameters[-2]
+    weight = [each for each in training.policy.parameters if each.ndim == 2][-1]
     assert isinstance(weight, ot.Carry)
     outputs = {"first": weight.initial, "last": weight.final}
     found = ot.Program(**outputs).interpret(**extents, rate=[0.0, 0.1])

@@ -191,7 +191,7 @@ def _axes(
     indices = [*(slot.dim for slot in storage.slots), *(a.index for a in storage.axes)]
     sizes = [*(x.extent for x in storage.slots), *(_rows(a.size, a.pad) for a in storage.axes)]
     place = {indices[k]: number for number, k in enumerate(left)}
-    ranks = (*(-1 for _ in storage.slots), *plan.ranks.get(s.name, (-1,) * len(storage.axes)))
+    ranks = plan.ranks.get(s.name, {})
     groups: list[tuple[int, tuple[int, ...], Expr]] = []
     done: set[int] = set()
     for number, k in enumerate(left):
@@ -201,7 +201,8 @@ def _axes(
         group = tuple(place[p] for p in pieces if p in place)
         is_whole = 0 < len(group) == len(pieces)
         made = group if is_whole else (number,)
-        groups.append((ranks[k], made, expr(dim.extent) if is_whole else sizes[k]))
+        size = expr(dim.extent) if is_whole else sizes[k]
+        groups.append((ranks.get(dim, -1), made, size))
         done.update(made)
     groups.sort(key=lambda found: found[0])
     return tuple(made for _, made, _ in groups), tuple(size for _, _, size in groups)

@@ -246,7 +246,8 @@ class System:
     dims in order, then its result axes. ``constants`` are the row-major values of input statements
     that no argument fills. ``hints`` are typical extents for cost decisions only. ``segments``
     gives what stands for a dim that an output was asked over: two indices, the more significant one
-    first, which may have become segments in turn.
+    first, which may have become segments in turn. ``axis_of`` is the axis that a dim of rows was,
+    by statement and dim.
     """
 
     statements: dict[str, Statement]
@@ -256,6 +257,7 @@ class System:
     hints: dict[str, int] = field(default_factory=dict[str, int])  # extent name -> steps
     nodes: dict[str, Node] = field(default_factory=dict[str, Node])  # what statements compute
     segments: dict[Dim, tuple[Dim, Dim]] = field(default_factory=dict[Dim, tuple[Dim, Dim]])
+    axis_of: dict[tuple[str, Dim], Dim] = field(default_factory=dict[tuple[str, Dim], Dim])
 
     def reads(self, name: str) -> tuple[Load, ...]:
         """All loads of a statement, in clause order."""

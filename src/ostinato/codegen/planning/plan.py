@@ -61,6 +61,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
     target, run = options.target, options.passes
     system = run.made("padded outputs", pad_outputs(system))
     system = without_lone_points(run.made("whole operands", whole_operands(system)), target)
+    given = system
     if not options.exact:  # sums of tiles add up in another order
         system = run.optional("tiles of rows", system, long_rows, system, target)
     tiled = run.made("tiles", tile(system, options.widths, options.workers, target))
@@ -98,7 +99,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
         same=found.same,
         ends=ends,
         living=run.optional("dead rows", {}, dead_rows, *facts, ends, outputs, needed),
-        ranks={n: _ranks(s, system.statements.get(n)) for n, s in found.placed.items()},
+        ranks={n: _ranks(given.statements[n], system.axis_of) for n in given.statements},
         begun=run.optional("first products", {}, beginnings, *facts, needed, ends),
         without=run.without,
     )
@@ -174,10 +175,11 @@ def _asked(dims: tuple[Dim, ...], pieces: Mapping[Dim, tuple[Dim, ...]]) -> tupl
     return dims
 
 
-def _ranks(stored: Statement, given: Statement | None) -> tuple[int, ...]:
-    """Which axis of the lowered statement each stored one is."""
-    order = [a.index for a in given.result_axes] if given else []
-    return tuple(order.index(a.index) if a.index in order else -1 for a in stored.result_axes)
+def _ranks(given: Statement, axis_of: Mapping[tuple[str, Dim], Dim]) -> dict[Dim, int]:
+    """Which axis of the lowered statement an index is, or a dim of rows."""
+    ranks = {a.index: k for k, a in enumerate(given.result_axes)}
+    rows = {d: index for (name, d), index in axis_of.items() if name == given.name}
+    return {**ranks, **{d: ranks[index] for d, index in rows.items() if index in ranks}}
 
 
 def _extents(

@@ -44,8 +44,8 @@ class Plan:
     ``living`` the products that pass over dead rows before that, by the mask of their rows;
     ``begun`` the products that need no zeros to add to, by the loop whose first turn begins them.
     ``tiles`` gives the indices of every tiled dim, the most significant first, ``short`` how many
-    points of a dim are too few for its tiles. ``ranks`` say of each axis of a stored tensor which
-    it was before axes were laid out, -1 for a place in a tile.
+    points of a dim are too few for its tiles. ``ranks`` say of the axes of a tensor, and of dims of
+    rows, in which order they were before axes were laid out.
     With ``checked`` its kernels compare every address with bounds. Emission leaves out the passes
     named in ``without``.
     """
@@ -70,7 +70,7 @@ class Plan:
     ends: dict[Loop, End] = field(default_factory=dict[Loop, End])
     living: dict[str, Load] = field(default_factory=dict[str, Load])
     begun: dict[str, Loop] = field(default_factory=dict[str, Loop])
-    ranks: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    ranks: Mapping[str, Mapping[Dim, int]] = field(default_factory=dict[str, Mapping[Dim, int]])
     checked: bool = False
     without: frozenset[str] = frozenset()
 

@@ -205,4 +205,6 @@ def _with_dim(system: System, family: Sequence[_Place], name: str) -> System:
             reduced=frozenset(reduced),
         )
 
-    return replace(system, statements={n: changed(s) for n, s in system.statements.items()})
+    statements = {n: changed(s) for n, s in system.statements.items()}
+    axis_of = {(statement, dim): index for statement, index in at.items()}
+    return replace(system, statements=statements, axis_of=system.axis_of | axis_of)
