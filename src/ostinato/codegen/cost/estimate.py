@@ -215,7 +215,7 @@ class _Walk:
     def __init__(self, plan: Plan, profile: Profile, workers: int) -> None:
         self.plan, self.profile, self.workers = plan, profile, workers
         self.cost = CostModel(profile)
-        self.leaves = Leaves(plan.statements, plan.storage, self.cost)
+        self.leaves = Leaves(plan.statements, plan.storage, self.cost, plan.keeps_parts)
         self.barrier_ns = self.cost.meeting_ns(workers)
         self.needed = Needed(plan.guards)
         self.kernels: dict[str, float] = {}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from ostinato.codegen.ir.partial_sums import ROW
 from ostinato.codegen.ir.system import (
     Axis,
     Call,
@@ -82,6 +83,7 @@ class Leaves:
     statements: Mapping[str, Statement]
     storage: Mapping[str, Storage]
     cost: CostModel
+    keeps_parts: bool = False  # rows of floats are added up in lanes
     near: frozenset[str] = frozenset()  # tensors that the same kernel computes
     _sizes: dict[str, float] = field(default_factory=dict[str, float])
 
@@ -117,12 +119,19 @@ class Leaves:
         work = _Row(self, point, inner, length, leaf.axes[:-1])
         loops = {a.index for a in leaf.axes}
         work.transposed = bool(transposed_copies(leaf, clause, self.statements, self.storage))
-        work.in_order = any(in_order(self.statements[name], inner) for name in leaf.statements)
+        work.in_order = inner is not None and any(
+            self.in_order(self.statements[name], leaf.axes[-1]) for name in leaf.statements
+        )
         for name in moving:
             work.statement(self.statements[name], clause, loops, name in leaf.memory)
         if not leaf.axes:  # numbers are moved one by one
             return len(moving) * self.cost.profile.point_ns + work.time
         return starts * (self.start(leaf.axes, work.in_order) + work.time)
+
+    def in_order(self, s: Statement, inner: Axis) -> bool:
+        """Whether a statement adds up floats along an axis one after the other."""
+        is_apart = self.keeps_parts and not (inner.size.is_const and inner.size.as_int() < ROW)
+        return inner.index in s.reduced and s.dtype in FLOATS and not is_apart
 
     def start(self, axes: Sequence[Axis], in_order: bool) -> float:
         """Starting an innermost loop: less without vectors, or if it becomes straight code."""
@@ -226,7 +235,7 @@ class _Row:
 
     def fold(self, s: Statement) -> None:
         profile = self.leaves.cost.profile
-        if self.inner in s.reduced:
+        if self.inner in s.reduced and self.in_order:
             self.time += self.length * profile.fold_ns
         else:
             self.time += self.steps(s.dtype) * profile.step_ns
@@ -294,11 +303,6 @@ class _Row:
                 return True
             case _:
                 return any(map(self.varies, children(value)))
-
-
-def in_order(s: Statement, inner: Dim | None) -> bool:
-    """Whether a statement accumulates floats along an axis, which rounds in one order only."""
-    return inner in s.reduced and s.dtype in FLOATS
 
 
 def _is_next(at: Expr, index: Dim | None) -> bool:

@@ -102,7 +102,7 @@ class _Walk:
     def __init__(self, plan: Plan, profile: Profile, workers: int) -> None:
         self.plan, self.profile, self.workers = plan, profile, workers
         self.cost = CostModel(profile)
-        self.leaves = Leaves(plan.statements, plan.storage, self.cost)
+        self.leaves = Leaves(plan.statements, plan.storage, self.cost, plan.keeps_parts)
         self.needed = Needed(plan.guards)
         self.kernels = [KernelWork() for _ in plan.kernels]
 
