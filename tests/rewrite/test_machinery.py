@@ -19,7 +19,7 @@ from tests.rewrite.machinery import (
 )
 from tests.rewrite.mutants import part_of
 
-SAMPLE = [changed for changed in changed_analyses() if part_of(str(changed), 0, 32)]
+SAMPLE = [changed for changed in changed_analyses() if part_of(str(changed), 0, 48)]
 
 
 @pytest.mark.parametrize("gate", GATES)

@@ -19,7 +19,7 @@ from tests.rewrite.test_improve import graph_price
 
 SHARE = 1.02  # of the optimum: what local search may cost
 SECONDS = 120.0  # the largest program takes a tenth of it
-SLOW = ("reinforce",)  # see bench/rewriting/oracle.py
+SLOW = ("reinforce", "softmax_over_the_past")  # see bench/rewriting/oracle.py
 ROUNDING = 1 + 1e-4  # the solver ignores prices of views, of which there may be hundreds
 HINTS: tuple[dict[str, int], ...] = ({}, {"B": 4, "T": 512, "I": 100})
 
