@@ -49,7 +49,7 @@ def test_after_ctrl_c_nothing_is_lost_and_a_run_goes_on(interrupted: Path, whole
 def test_a_killed_run_loses_at_most_the_work_since_its_last_checkpoint(
     tmp_path: Path, whole: Path
 ) -> None:
-    assert killed(tmp_path, 3, ITERATIONS, random.Random(1)) >= 1
+    assert killed(tmp_path, 3, ITERATIONS, random.Random(2)) >= 1
     finished(tmp_path, "--resume", "run")
     assert rows_of(tmp_path / "run") == rows_of(whole)
 

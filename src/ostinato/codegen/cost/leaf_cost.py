@@ -178,13 +178,14 @@ class Leaves:
         """Moving elements of a tensor between registers and the level that holds all of it.
 
         Elements that are moved ``again`` so often come from the nearest level after the first time,
-        and those that the same kernel has computed from the second at most.
+        and those that the same kernel has computed, a tile at a time, from the second at most. What
+        a worker keeps for itself is all of a tile already.
         """
         storage, nearest = self.storage[tensor], self.cost.profile.byte_ns[0]
         if storage.place == "register":
             return 0.0
         rate = self.cost.move_ns(self.bytes(storage, point))
-        if tensor in self.near:
+        if tensor in self.near and storage.place != "local":
             rate = min(rate, self.cost.profile.byte_ns[1])
         return elements * ITEM_BYTES[storage.dtype] * (nearest + (rate - nearest) / again)
 

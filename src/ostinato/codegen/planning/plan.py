@@ -75,8 +75,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
     whole = [k for k in driven.kernels if not k.sliced]
     places = statements, storage, outputs
     ends = run.optional("early exits", {}, early_ends, whole, *places, needed)
-    alive = (driven, storage, deps, held, outputs)
-    facts = (driven.kernels, statements, storage)
+    alive, facts = (driven, storage, deps, held, outputs), (driven.kernels, statements, storage)
     made = Plan(
         statements,
         storage,
