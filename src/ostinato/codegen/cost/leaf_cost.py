@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from ostinato.codegen.ir.partial_sums import ROW
+from ostinato.codegen.ir.partial_sums import is_short_row
 from ostinato.codegen.ir.system import (
     Axis,
     Call,
@@ -130,7 +130,7 @@ class Leaves:
 
     def in_order(self, s: Statement, inner: Axis) -> bool:
         """Whether a statement adds up floats along an axis one after the other."""
-        is_apart = self.keeps_parts and not (inner.size.is_const and inner.size.as_int() < ROW)
+        is_apart = self.keeps_parts and not is_short_row(inner.size)
         return inner.index in s.reduced and s.dtype in FLOATS and not is_apart
 
     def start(self, axes: Sequence[Axis], in_order: bool) -> float:

@@ -2,6 +2,9 @@
 
 Products that are rounded before something is added to them, and sums that are rounded once, are
 said: NVVM joins a plain product and sum as it likes.
+
+Numba finds what a name is on the device by the function that bears it; such a function says what it
+means and is never run, so it raises NotImplementedError.
 """
 
 from __future__ import annotations

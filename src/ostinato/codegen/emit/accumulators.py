@@ -16,7 +16,7 @@ from itertools import takewhile
 
 from ostinato.codegen.emit.function import Body, Function
 from ostinato.codegen.emit.value import Scope, bind
-from ostinato.codegen.ir.partial_sums import PARTS, PARTS_OF_ALL, ROW
+from ostinato.codegen.ir.partial_sums import PARTS, PARTS_OF_ALL, ROW, is_short_row
 from ostinato.codegen.ir.system import Axis, Load, Statement
 from ostinato.codegen.ir.tree import Nest
 from ostinato.codegen.loops import calls
@@ -86,7 +86,7 @@ def _along(nest: Nest, folds: list[Statement], results: int, exact: bool) -> Lan
     apart = any(is_kept_apart(s, exact) for s in mine)
     if not apart or any(s.name in nest.memory for s in mine):
         return None
-    if axis.size.is_const and axis.size.const < ROW:
+    if is_short_row(axis.size):
         return None
     longest = axis.size.const if axis.size.is_const else PARTS
     while count > ROW and (count > longest or count * results > PARTS_OF_ALL):

@@ -14,7 +14,7 @@ from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.emit.search import Search
 from ostinato.codegen.emit.value import at_literals, bind, print_value, shared
-from ostinato.codegen.ir.partial_sums import PARTS, ROW
+from ostinato.codegen.ir.partial_sums import PARTS, is_short_row
 from ostinato.codegen.ir.system import Axis, Load, Statement, Value
 from ostinato.codegen.ir.tree import Sweep
 from ostinato.codegen.ir.values import value_symbols
@@ -278,9 +278,7 @@ class _Sweep:
         ordered, values = self.operands
         start, size = self.first(ordered), self.size(walked(self.s, ordered))
         row = walked(self.s, values) or self.row or self.single()
-        if self.function.plan.target.keeps_parts and not (
-            row.size.is_const and row.size.const < ROW
-        ):
+        if self.function.plan.target.keeps_parts and not is_short_row(row.size):
             found = Search(self.s.fold, start.dtype, size, self.s.name, self.function)
             self.search_together(found, start, row, out)
             return

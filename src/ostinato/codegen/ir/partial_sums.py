@@ -7,6 +7,8 @@ round sums over tiles otherwise too: a target prefers widths, and a user may set
 
 from __future__ import annotations
 
+from ostinato.pdg.index import Expr
+
 UNROLLED = 4  # positions of an axis whose terms add up in turn, as numbers
 COPIES = 16  # of a statement, at most, where several axes are unrolled
 PARTS = 64  # numbers of a fold along a row that are kept apart, at most
@@ -16,6 +18,11 @@ GROUP_ROWS = 512  # of the tiles that add up one after the other in one place, o
 GROUPED = 1024  # numbers in the partial sums of a tile: fewer cost less than a second loop
 ROWS = 8  # of a slice of a matrix, as far as there are not too many slices or too few
 TILES = 4  # that a dim of constant extent has at least
+
+
+def is_short_row(size: Expr) -> bool:
+    """Whether a row is known to have fewer numbers than are kept apart."""
+    return size.is_const and size.const < ROW
 
 
 def slices_of(rows: int) -> int:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Literal
 
 from ostinato.codegen.ir.extents import Sizes
-from ostinato.codegen.ir.partial_sums import ROW
+from ostinato.codegen.ir.partial_sums import is_short_row
 from ostinato.codegen.ir.scc import components
 from ostinato.codegen.ir.system import Call, Draw, Statement, Value, children
 from ostinato.codegen.ir.tree import Calling, Leaf, Nest, Sweep
@@ -76,7 +76,7 @@ def _work(s: Statement, keeps_parts: bool) -> Work:
     loops = long_axes(s)
     if loops and loops[-1].index in s.reduced:
         size = loops[-1].size
-        apart = s.dtype not in FLOATS or (keeps_parts and not (size.is_const and size.const < ROW))
+        apart = s.dtype not in FLOATS or (keeps_parts and not is_short_row(size))
         return "rows" if apart else "in order"
     if s.fold in POSITIONS and any(a.index in s.reduced for a in loops):
         return "blocks"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ostinato.codegen.ir.partial_sums import ROW, slices_of
+from ostinato.codegen.ir.partial_sums import is_short_row, slices_of
 from ostinato.codegen.ir.system import Axis, Load, Statement, fresh
 from ostinato.codegen.ir.tree import Contraction, Fill, Leaf, Loop, Nest, Path, Tree, leaves
 from ostinato.codegen.ir.values import Rewrite
@@ -49,7 +49,7 @@ def _matrix(s: Statement) -> tuple[Axis, Axis] | None:
     if s.kind != "fold" or s.dtype not in FLOATS or s.fold in POSITIONS or len(last) < 2:
         return None
     row, lane = last
-    whole = lane.size == lane.pad and (not lane.size.is_const or lane.size.const >= ROW)
+    whole = lane.size == lane.pad and not is_short_row(lane.size)
     return (row, lane) if {row.index, lane.index} <= s.reduced and whole else None
 
 
