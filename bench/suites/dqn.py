@@ -9,7 +9,8 @@ SUITE = Suite(
     title="DQN on CartPole, one game",
     text=(
         "Double DQN: a step of one game, then an update of an MLP from a batch of the last 10,000\n"
-        "steps, again and again. *jax* is one compiled program, with everything in one loop.\n"
+        "steps, again and again. *jax* is one compiled program, with everything in one loop;\n"
+        "*torch* a script in CleanRL's style, with Gymnasium's game and updates in eager mode.\n"
         "*return* is the mean length of a game in the last fifth of a training."
     ),
     cases=(
@@ -21,6 +22,7 @@ SUITE = Suite(
                 (
                     Entry("ostinato", "bench.ours.off_policy:dqn"),
                     Entry("jax", "bench.peers.in_jax.dqn:sampler", "jax"),
+                    Entry("torch", "bench.peers.in_torch.off_policy:dqn", "torch"),
                 ),
             )
             for batch, hidden in ((128, 64), (256, 256))
@@ -32,9 +34,10 @@ SUITE = Suite(
             (
                 Entry("ostinato", "bench.ours.off_policy:dqn_learning"),
                 Entry("jax", "bench.peers.in_jax.dqn:learning", "jax"),
+                Entry("torch", "bench.peers.in_torch.off_policy:dqn_learning", "torch"),
             ),
             warm_up=False,
         ),
     ),
-    targets=(Target("jax", 1.5, 2.0, UNIT),),
+    targets=(Target("jax", 1.5, 2.0, UNIT), Target("torch", 5.0, 10.0, UNIT)),
 )

@@ -9,7 +9,8 @@ SUITE = Suite(
     title="SAC on Pendulum, one game",
     text=(
         "Soft actor-critic with two critics and a learnt temperature: a step of one game, then an\n"
-        "update from a batch of the last 20,000 steps. *jax* is one program, all in one loop.\n"
+        "update from a batch of the last 20,000 steps. *jax* is one program, all in one loop;\n"
+        "*torch* a script in CleanRL's style, with Gymnasium's game and updates in eager mode.\n"
         "*return* is the mean return of a game in the last fifth of a training."
     ),
     cases=(
@@ -21,6 +22,7 @@ SUITE = Suite(
                 (
                     Entry("ostinato", "bench.ours.off_policy:sac"),
                     Entry("jax", "bench.peers.in_jax.sac:sampler", "jax"),
+                    Entry("torch", "bench.peers.in_torch.off_policy:sac", "torch"),
                 ),
             )
             for batch, hidden in ((128, 64), (256, 256))
@@ -32,9 +34,10 @@ SUITE = Suite(
             (
                 Entry("ostinato", "bench.ours.off_policy:sac_learning"),
                 Entry("jax", "bench.peers.in_jax.sac:learning", "jax"),
+                Entry("torch", "bench.peers.in_torch.off_policy:sac_learning", "torch"),
             ),
             warm_up=False,
         ),
     ),
-    targets=(Target("jax", 1.5, 2.0, UNIT),),
+    targets=(Target("jax", 1.5, 2.0, UNIT), Target("torch", 5.0, 10.0, UNIT)),
 )

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+import ostinato as ot
 from ostinato import rl
 from ostinato.pdg.errors import ArgumentError
 from ostinato.rl.gymnasium.to_gymnasium import Autoreset
@@ -25,6 +26,23 @@ def test_an_adapter_passes_gymnasiums_checker(name: str) -> None:
         warnings.filterwarnings("error", module="gymnasium")
         warnings.filterwarnings("ignore", ".*(infinity|Box|registered|spec).*")
         check_env(rl.to_gymnasium(rl.make(name), render_mode="rgb_array"))
+
+
+def test_several_numbers_at_once_are_a_space_of_gymnasiums() -> None:
+    class Both(rl.Wrapper[rl.Actions]):
+        def __init__(self) -> None:
+            super().__init__(rl.Bandit([0.0, 1.0, 10.0, 11.0], std=0.0))
+            self.actions = rl.Discretes((2, 2))
+
+        def step(
+            self, state: ot.Record, action: ot.Tensor
+        ) -> tuple[ot.Record, ot.Tensor, ot.Tensor, ot.Tensor]:
+            return self.env.step(state, 2 * action[..., 0] + action[..., 1])
+
+    env = rl.to_gymnasium(Both())
+    assert env.action_space == gymnasium.spaces.MultiDiscrete([2, 2])
+    env.reset(seed=0)
+    assert env.step(np.array([1, 0]))[1] == 10.0
 
 
 def test_every_step_of_a_vector_is_gymnasiums() -> None:

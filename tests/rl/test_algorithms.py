@@ -13,7 +13,7 @@ from ostinato import rl
 from ostinato.cli.train import algorithms
 from ostinato.pdg.errors import ArgumentError
 
-NUMBERS, BOARD, VECTORS = "FrozenLake-v1", "Catch", "Pendulum-v1"
+NUMBERS, BOARD, VECTORS, SEVERAL = "FrozenLake-v1", "Catch", "Pendulum-v1", "two feet"
 OFF_POLICY: dict[str, Any] = {"batch": 3, "start": 1, "updates": 2}
 # The smallest settings, and the extents with which the interpreter is quick.
 TINY: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
@@ -32,11 +32,30 @@ TINY: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
 }  # fmt: skip
 
 
+class TwoFeet(rl.Wrapper[rl.Actions]):
+    """A game of four actions, said by two numbers."""
+
+    def __init__(self, env: rl.Env[rl.Actions]) -> None:
+        super().__init__(env)
+        self.actions = rl.Discretes((2, 2))
+
+    def step(
+        self, state: ot.Record, action: ot.Tensor
+    ) -> tuple[ot.Record, ot.Tensor, ot.Tensor, ot.Tensor]:
+        return self.env.step(state, 2 * action[..., 0] + action[..., 1])
+
+
+def made(name: str) -> rl.Env[rl.Actions]:
+    return TwoFeet(rl.make("CliffWalking-v1")) if name == SEVERAL else rl.make(name)
+
+
 def takes(algorithm: Callable[..., rl.Training]) -> list[str]:
     """Environments of each kind that an algorithm says it takes."""
     kind = get_type_hints(algorithm)["env"].__args__[0]
     numbered, real = [NUMBERS, BOARD], [VECTORS]
-    return numbered if kind is rl.Discrete else real if kind is rl.Box else numbered + real
+    if kind is rl.Discrete or kind is rl.Box:
+        return numbered if kind is rl.Discrete else real
+    return [*numbered, SEVERAL, *real]
 
 
 EVERYWHERE = [(n, env) for n, algorithm in algorithms().items() for env in takes(algorithm)]
@@ -45,7 +64,7 @@ EVERYWHERE = [(n, env) for n, algorithm in algorithms().items() for env in takes
 @pytest.mark.parametrize(("name", "env"), EVERYWHERE, ids=map(" on ".join, EVERYWHERE))
 def test_an_algorithm_runs_on_every_kind_of_environment_that_it_takes(name: str, env: str) -> None:
     settings, extents = TINY[name]
-    training = algorithms()[name](rl.make(env), hidden=(3,), **settings)
+    training = algorithms()[name](made(env), hidden=(3,), **settings)
     found = training.program.interpret(**extents)
     assert {"episode_return", "episode_length"} <= found.keys()
     assert all(x.shape == (extents["I"],) and np.isfinite(x).all() for x in found.values())
@@ -100,11 +119,15 @@ def test_an_algorithm_learns_and_is_the_same_interpreted(name: str) -> None:
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "real actions": (
         lambda: rl.dqn(rl.Pendulum()),  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
-        "`dqn` gets an environment of actions that are vectors\n  Give one of numbered",
+        "`dqn` gets an environment of actions that are real vectors\n  Give one of numbered",
     ),
     "numbered actions": (
         lambda: rl.sac(rl.CartPole()),  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
         "`sac` gets an environment of numbered actions\n  Give one of actions that",
+    ),
+    "several numbers at once": (
+        lambda: rl.dqn(TwoFeet(rl.CartPole())),  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+        "`dqn` gets an environment of actions of several numbers\n  Give one of numbered actions",
     ),
     "a lookahead over iterations": (
         lambda: rl.dqn(rl.CartPole(), steps=2, lookahead=3),

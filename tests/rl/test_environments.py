@@ -37,6 +37,8 @@ def actions(env: rl.Env[rl.Actions], over: tuple[ot.Dimension, ...]) -> ot.Tenso
     match env.actions:
         case rl.Discrete(count):
             return ot.random.integers(0, count, over=over)
+        case rl.Discretes(sizes):
+            return ot.stack([ot.random.integers(0, n, over=over) for n in sizes], -1)
         case rl.Box(size, low, high):
             return ot.random.uniform((size,), low, high, over=over)
 

@@ -21,6 +21,16 @@ b, i, t = ot.dims("b i t")
 SIZES = {"B": 2, "I": 2, "T": 4}
 
 
+def none(actions: rl.Actions) -> Callable[[ot.Tensor], ot.Tensor]:
+    """What an agent does that always takes the action 0."""
+
+    def act(seen: ot.Tensor) -> ot.Tensor:
+        zero = (0 * seen[..., 0]).cast(actions.dtype)
+        return ot.stack([zero] * actions.shape[0], -1) if actions.shape else zero
+
+    return act
+
+
 def played(env: rl.Gymnasium) -> ot.Program:
     """What happens in games of action 2."""
     games = rl.rollout(env, lambda seen: (0 * seen[..., 0]).cast("int32") + 2, (b, i, t))
@@ -118,6 +128,9 @@ def test_another_number_of_games_than_was_said_is_refused() -> None:
 spaces: Any = gymnasium.spaces
 ACTIONS: dict[str, tuple[Any, rl.Actions, float]] = {
     "numbers from 5": (spaces.Discrete(3, start=5), rl.Discrete(3), 5.0),
+    "several numbers": (spaces.MultiDiscrete([3, 2]), rl.Discretes((3, 2)), 0.0),
+    "from 4 and 1": (spaces.MultiDiscrete([3, 2], start=[4, 1]), rl.Discretes((3, 2)), 5.0),
+    "switches": (spaces.MultiBinary((1, 3)), rl.Discretes((2, 2, 2)), 0.0),
     "vectors": (spaces.Box(-2.0, 2.0, (3,)), rl.Box(3, -2.0, 2.0), 0.0),
     "stretched": (spaces.Box(np.array([0.0, 2.0]), np.array([4.0, 4.0])), rl.Box(2, -1, 1), 5.0),
 }
@@ -128,23 +141,16 @@ def test_actions_are_those_of_the_space(name: str) -> None:
     space, actions, reward = ACTIONS[name]
     env = rl.Gymnasium(lambda: Counting(space))
     assert env.actions == actions
-    shape, dtype = (
-        ((), "int32") if isinstance(actions, rl.Discrete) else ((actions.size,), "float32")
-    )
 
-    def act(seen: ot.Tensor) -> ot.Tensor:
-        none = (0 * seen[..., 0]).cast(dtype)
-        return none if not shape else ot.stack([none] * shape[0], -1)
-
-    played = rl.rollout(env, act, (b, i, t))
+    played = rl.rollout(env, none(env.actions), (b, i, t))
     found = ot.Program(reward=played.reward).interpret(B=1, I=1, T=1)
     assert found["reward"].ravel().tolist() == [reward]  # of the action 0: the sum of what is said
 
 
 def test_actions_that_are_neither_are_refused() -> None:
-    several = lambda: Counting(spaces.MultiDiscrete([2, 2]))  # noqa: E731
-    with pytest.raises(ArgumentError, match=r"`<lambda>` has actions MultiDiscrete.*\n  Wrap it"):
-        rl.Gymnasium(several)
+    text = lambda: Counting(spaces.Text(3))  # noqa: E731
+    with pytest.raises(ArgumentError, match=r"`<lambda>` has actions Text.*\n  Wrap it"):
+        rl.Gymnasium(text)
     with pytest.raises(ArgumentError, match="`Walk-v7` cannot be made: NameNotFound.*\n  Give"):
         rl.make("gymnasium:Walk-v7")
     with pytest.raises(ArgumentError, match="a step of `Counting`, whose games did not begin"):
@@ -172,13 +178,7 @@ def test_other_environments_play_where_they_are_installed(name: str) -> None:
     if name == "EnvPool":
         pytest.importorskip("envpool", reason="EnvPool is not installed")
 
-    def act(seen: ot.Tensor) -> ot.Tensor:
-        none = 0 * seen[..., 0]
-        if isinstance(env.actions, rl.Discrete):
-            return none.cast("int32")
-        return ot.stack([none] * env.actions.size, -1)
-
-    played = rl.rollout(env, act, (b, i, t))
+    played = rl.rollout(env, none(env.actions), (b, i, t))
     found = ot.Program(seen=played.observation, **rl.finished(played)).compile()(B=3, I=2, T=70)
     assert found["seen"].shape == (3, 2, 70, *SEEN[name])
     assert np.isfinite(found["seen"]).all() and found["seen"].std() > 0

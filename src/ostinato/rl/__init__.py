@@ -33,7 +33,7 @@ from ostinato.rl.environments.breakout import Breakout
 from ostinato.rl.environments.cartpole import CartPole
 from ostinato.rl.environments.catalogue import make
 from ostinato.rl.environments.catch import Catch
-from ostinato.rl.environments.environment import Actions, Box, Discrete, Env
+from ostinato.rl.environments.environment import Actions, Box, Discrete, Discretes, Env
 from ostinato.rl.environments.freeway import Freeway
 from ostinato.rl.environments.grid_worlds import CliffWalking, FrozenLake, Taxi
 from ostinato.rl.environments.in_a_row import ConnectFour, InARow, TicTacToe
@@ -91,6 +91,7 @@ __all__ = [
     "Critic",
     "DeterministicActor",
     "Discrete",
+    "Discretes",
     "Distribution",
     "Env",
     "Episodes",

@@ -20,9 +20,16 @@ from ostinato.nn.module import Module, parameter
 from ostinato.pdg.errors import ArgumentError
 from ostinato.provenance.place import place
 from ostinato.rl.distributions.continuous import Normal, SquashedNormal
-from ostinato.rl.distributions.discrete import Categorical, only_legal
+from ostinato.rl.distributions.discrete import Categorical, MultiDiscrete, only_legal
 from ostinato.rl.distributions.distribution import Distribution
-from ostinato.rl.environments.environment import Actions, Box, Discrete, Env, LimitsActions
+from ostinato.rl.environments.environment import (
+    Actions,
+    Box,
+    Discrete,
+    Discretes,
+    Env,
+    LimitsActions,
+)
 from ostinato.rl.rollout import Rollout, finished, observed
 
 LOWEST, HIGHEST = -5.0, 2.0  # the logarithm of a deviation that is learnt where it is needed
@@ -31,10 +38,10 @@ LOWEST, HIGHEST = -5.0, 2.0  # the logarithm of a deviation that is learnt where
 class Actor(Module):
     """A network from what an agent sees to a distribution over its actions.
 
-    It is `Categorical` over numbered actions, and `Normal` over real ones, with a standard
-    deviation that is learnt and the same everywhere, 1 at first. It begins near uniform, or with
-    means near 0. It reads ``inputs`` numbers (default: as many as an observation has). Where the
-    environment has ``legal`` actions it takes no others.
+    It is `Categorical` over numbered actions, `MultiDiscrete` over several numbers at once, and
+    `Normal` over real ones, with a standard deviation that is learnt and the same everywhere, 1 at
+    first. It begins near uniform, or with means near 0. It reads ``inputs`` numbers (default: as
+    many as an observation has). Where the environment has ``legal`` actions it takes no others.
 
     Errors: ArgumentError for legal actions and other ``inputs``, which do not show them.
 
@@ -65,8 +72,11 @@ class Actor(Module):
             fact = "an actor of legal actions that does not see what the environment shows"
             raise ArgumentError(fact, "Let it read observations: leave out `inputs`.", place())
         self.log_std: Tensor | None = None
+        self._sizes = actions.sizes if isinstance(actions, Discretes) else None
         if isinstance(actions, Discrete):
             outputs = actions.count
+        elif isinstance(actions, Discretes):
+            outputs = sum(actions.sizes)
         else:
             outputs = actions.size
             self.log_std = parameter(f"{name}_log_std", (outputs,), init.zeros, over)
@@ -84,6 +94,8 @@ class Actor(Module):
         found = self.body(observation)
         if self.log_std is not None:
             return Normal(found, self.log_std)
+        if self._sizes is not None:
+            return MultiDiscrete(found, self._sizes)
         legal = self._legal
         return Categorical(found if legal is None else only_legal(found, legal(observation)))
 

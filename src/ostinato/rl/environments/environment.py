@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 from ostinato.language.array.dtypes import DtypeName, check_dtype
 from ostinato.language.dims import Dimension
@@ -23,19 +24,46 @@ from ostinato.provenance.place import place
 class Discrete:
     """Actions 0, 1, ..., ``count - 1``: int32 numbers."""
 
+    kind: ClassVar[str] = "numbered actions"
+    dtype: ClassVar[DtypeName] = "int32"
+    shape: ClassVar[tuple[int, ...]] = ()
     count: Count
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """Actions that are vectors of ``size`` numbers from ``low`` to ``high``."""
+class Discretes:
+    """Actions of several int32 numbers at once: number k is 0, 1, ..., ``sizes[k] - 1``.
 
+    >>> from ostinato import rl
+    >>> rl.Discretes([3, 2]).shape
+    (2,)
+    """
+
+    kind: ClassVar[str] = "actions of several numbers"
+    dtype: ClassVar[DtypeName] = "int32"
+    sizes: Sequence[Count]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.sizes),)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Actions that are vectors of ``size`` float32 numbers from ``low`` to ``high``."""
+
+    kind: ClassVar[str] = "actions that are real vectors"
+    dtype: ClassVar[DtypeName] = "float32"
     size: Count
     low: Finite
     high: Finite
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.size,)
 
-Actions = Discrete | Box
+
+Actions = Discrete | Discretes | Box
 A_co = TypeVar("A_co", bound=Actions, covariant=True)
 
 
@@ -74,7 +102,7 @@ class Env(Protocol[A_co]):
         ...
 
 
-def acts_by(env: Env[Actions], kind: type[Actions], algorithm: str) -> None:
+def acts_by(env: Env[Actions], kind: type[Discrete | Box], algorithm: str) -> None:
     """Refuse an environment whose actions an algorithm cannot choose.
 
     Errors: ArgumentError.
@@ -82,11 +110,9 @@ def acts_by(env: Env[Actions], kind: type[Actions], algorithm: str) -> None:
     plays_alone(env, f"`{algorithm}`")
     if isinstance(env.actions, kind):
         return
-    numbered = "numbered actions, such as rl.CartPole()"
-    real = "actions that are vectors, such as rl.Pendulum()"
-    wanted, found = (numbered, real) if kind is Discrete else (real, numbered)
-    fact = f"`{algorithm}` gets an environment of {found.split(',')[0]}"
-    raise ArgumentError(fact, f"Give one of {wanted}.", place())
+    example = "rl.CartPole()" if kind is Discrete else "rl.Pendulum()"
+    fact = f"`{algorithm}` gets an environment of {env.actions.kind}"
+    raise ArgumentError(fact, f"Give one of {kind.kind}, such as {example}.", place())
 
 
 @runtime_checkable

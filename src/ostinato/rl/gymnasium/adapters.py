@@ -17,7 +17,7 @@ from ostinato.pdg.errors import ArgumentError
 from ostinato.pdg.functions import Array
 from ostinato.rl.drawing.canvas import Picture
 from ostinato.rl.drawing.film import frames
-from ostinato.rl.environments.environment import Actions, Discrete, Env
+from ostinato.rl.environments.environment import Actions, Discrete, Discretes, Env
 from ostinato.rl.gymnasium.stepped import Seen, Stepped
 
 SEEDS = 2**63
@@ -34,12 +34,14 @@ def space_of(actions: Actions) -> Space:
     """Return the space of actions."""
     if isinstance(actions, Discrete):
         return spaces.Discrete(actions.count)
+    if isinstance(actions, Discretes):
+        return spaces.MultiDiscrete(list(actions.sizes))
     return spaces.Box(actions.low, actions.high, (actions.size,), np.float32)
 
 
 def ours(env: Env[Actions], action: Any) -> Array:
     """Return actions in our types."""
-    return np.asarray(action, np.int32 if isinstance(env.actions, Discrete) else np.float32)
+    return np.asarray(action, env.actions.dtype)
 
 
 class SingleGame(gymnasium.Env[Array, Any]):

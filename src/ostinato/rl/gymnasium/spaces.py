@@ -13,7 +13,7 @@ import numpy as np
 
 from ostinato.pdg.errors import ArgumentError, OptionError
 from ostinato.pdg.functions import Array
-from ostinato.rl.environments.environment import Actions, Box, Discrete
+from ostinato.rl.environments.environment import Actions, Box, Discrete, Discretes
 
 
 def package(name: str, extra: str) -> Any:
@@ -40,17 +40,28 @@ def action_space(space: Any, name: str) -> ActionSpace:
 
     Vectors whose bounds differ from element to element are chosen from -1 to 1, and stretched.
 
-    Errors: ArgumentError for another space than numbered actions and bounded vectors.
+    Errors: ArgumentError for another space than numbers, one or several, and bounded vectors.
     """
     spaces = package("gymnasium.spaces", "gym")
     if isinstance(space, spaces.Discrete):
         start, dtype = int(space.start), space.dtype
         return ActionSpace(Discrete(int(space.n)), lambda a: (a + start).astype(dtype))
+    if isinstance(space, spaces.MultiDiscrete | spaces.MultiBinary):
+        return _numbers(space)
     if isinstance(space, spaces.Box) and np.isfinite([space.low, space.high]).all():
         return _vectors(space)
     fact = f"`{name}` has actions {space}"
     remedy = "Wrap it so that they are numbered, or vectors with bounds (gymnasium.wrappers)."
     raise ArgumentError(fact, remedy)
+
+
+def _numbers(space: Any) -> ActionSpace:
+    """Several numbers at once, each from its own start; switches are numbers 0 and 1."""
+    shape: tuple[int, ...] = space.shape
+    counts: Array = getattr(space, "nvec", np.full(shape, 2))
+    start: Array = np.asarray(getattr(space, "start", 0))
+    actions = Discretes(tuple(int(n) for n in counts.flat))
+    return ActionSpace(actions, lambda a: (a.reshape(-1, *shape) + start).astype(space.dtype))
 
 
 def _vectors(space: Any) -> ActionSpace:

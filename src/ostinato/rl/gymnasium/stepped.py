@@ -13,7 +13,7 @@ from ostinato.language.record import Record
 from ostinato.language.recurrent import input
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.functions import Array
-from ostinato.rl.environments.environment import Actions, Discrete, Env
+from ostinato.rl.environments.environment import Actions, Env
 
 State = Mapping[str, Array]
 
@@ -43,10 +43,7 @@ class Stepped:
         state = {
             n: input(f"state_{n}", x.shape, x.dtype, over=game) for n, x in self._kinds.items()
         }
-        if isinstance(actions, Discrete):
-            action = input("action", (), "int32", over=game)
-        else:
-            action = input("action", (actions.size,), over=game)
+        action = input("action", actions.shape, actions.dtype, over=game)
         first = env.reset(over=game)
         following, reward, terminated, truncated = env.step(Record(**state), action)
         told = {"reward": reward, "terminated": terminated, "truncated": truncated}
