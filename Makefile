@@ -5,7 +5,7 @@ PYTHON := .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each would compile the package
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types check fuzz coverage mutate mutants pythons bench peers clean
+.PHONY: help demo test lint types check fuzz coverage mutate mutants pythons bench peers gpu clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,12 +48,13 @@ mutate: .venv/.installed-dev  ## change the interpreter and the index algebra: d
 mutants: .venv/.installed-test  ## change every rewrite rule: do proofs and instances refuse it?
 	$(PYTHON) -m tests.rewrite.mutants
 
-SUITES ?= $(patsubst bench/suites/%.py,%,$(wildcard bench/suites/[a-z]*.py))
+SUITES ?= $(filter-out cuda,$(patsubst bench/suites/%.py,%,$(wildcard bench/suites/[a-z]*.py)))
 bench: .venv/.installed-plot  ## the tables of bench/RESULTS.md, beside the peers that are installed
 	set -e; for suite in $(SUITES); do \
 		.venv/bin/ostinato bench $$suite --markdown bench/RESULTS.md; done
 
-PEERS ?= $(patsubst bench/peers/requirements-%.txt,%,$(wildcard bench/peers/requirements-*.txt))
+PEERS ?= $(filter-out %_on_cuda,\
+	$(patsubst bench/peers/requirements-%.txt,%,$(wildcard bench/peers/requirements-*.txt)))
 peers: .venv/.installed-plot $(PEERS:%=.venv-peers/%/.installed)  ## the peers of the benchmarks
 
 .venv-peers/%/.installed: bench/peers/requirements-%.txt
@@ -61,6 +62,13 @@ peers: .venv/.installed-plot $(PEERS:%=.venv-peers/%/.installed)  ## the peers o
 	if command -v uv >/dev/null; then uv pip install --quiet --python $(@D)/bin/python -r $<; \
 		else $(@D)/bin/python -m pip install --quiet -r $<; fi
 	@touch $@
+
+CUDA ?= 12
+gpu: .venv/.installed-test .venv-peers/jax_on_cuda/.installed  ## on a machine with a GPU (CUDA=12 or 13): its tests, its table
+	.ci/venv test,plot,cuda$(CUDA)
+	.venv/bin/ostinato doctor
+	$(PYTHON) -m pytest -q -m gpu tests/cuda
+	.venv/bin/ostinato bench cuda --rounds 3 --markdown bench/RESULTS.md
 
 clean:  ## remove the environment, caches and runs
 	rm -rf .venv .venv-peers .venv-pythons build dist runs mutants .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info

@@ -68,7 +68,8 @@ def required(name: str) -> tuple[str, ...]:
     """Return the packages that a peer's requirements file pins, without their versions."""
     lines = (REQUIREMENTS / f"requirements-{name}.txt").read_text().splitlines()
     texts = [line.partition("#")[0].strip() for line in lines]
-    return tuple(text.partition("==")[0] for text in texts if text and not text.startswith("-"))
+    names = (text.partition("==")[0] for text in texts if text and not text.startswith("-"))
+    return tuple(name.partition("[")[0] for name in names)  # jax-cuda12-plugin[with-cuda]
 
 
 def versions(python: str, packages: tuple[str, ...]) -> dict[str, str]:

@@ -59,7 +59,7 @@ class Served:
         self.cores = 0.0  # that the last sample had on average
 
     def __call__(self) -> Sample:
-        """Return one sample; RuntimeError if the process has ended."""
+        """Return one sample; ChildProcessError if the process has ended."""
         assert self._process.stdin is not None and self._process.stdout is not None, "pipes are set"
         try:
             self._process.stdin.write("\n")
@@ -68,7 +68,7 @@ class Served:
             pass  # it has ended: the answer below is empty
         answer = self._process.stdout.readline()
         if not answer:
-            raise RuntimeError(f"the process that runs {self._name} has ended: see above")
+            raise ChildProcessError(f"the process that runs {self._name} has ended: see above")
         sample: Sample
         sample, self.cores = json.loads(answer)
         return sample

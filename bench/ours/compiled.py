@@ -17,11 +17,15 @@ Run = Callable[[int], Results]
 
 
 def compiled_run(
-    example: str, threads: int = 0, settings: tuple[str, ...] = (), **extents: int
+    example: str,
+    threads: int = 0,
+    settings: tuple[str, ...] = (),
+    target: str = "cpu",
+    **extents: int,
 ) -> Run:
     """Return a function that runs so many iterations of an example, from a fresh start."""
     experiment = load_experiment(str(EXAMPLES / example), settings)
-    compiled = experiment.program.compile(threads=threads)
+    compiled = experiment.program.compile(threads=threads, target=target)
     arguments = {**experiment.arguments, **extents}
 
     def run(iterations: int) -> Results:
@@ -30,13 +34,15 @@ def compiled_run(
     return run
 
 
-def ppo(envs: int, steps: int, threads: int = 0) -> Callable[[], float]:
-    run = compiled_run("ppo_cartpole.py", threads, PPO, B=envs, T=steps, E=4)
+def ppo(envs: int, steps: int, threads: int = 0, target: str = "cpu") -> Callable[[], float]:
+    run = compiled_run("ppo_cartpole.py", threads, PPO, target, B=envs, T=steps, E=4)
     return rates(possible(run, 500), envs * steps)
 
 
-def reinforce(episodes: int, steps: int, threads: int = 0) -> Callable[[], float]:
-    run = compiled_run("reinforce_cartpole.py", threads, B=episodes, T=steps)
+def reinforce(
+    episodes: int, steps: int, threads: int = 0, target: str = "cpu"
+) -> Callable[[], float]:
+    run = compiled_run("reinforce_cartpole.py", threads, target=target, B=episodes, T=steps)
     return rates(possible(run, steps), episodes * steps)
 
 

@@ -32,16 +32,16 @@ def pendulum_program() -> ot.Program:
     return simulator(env, lambda over: ot.random.uniform((1,), low, high, over=over))
 
 
-def cartpole(envs: int, steps: int) -> Callable[[], float]:
-    return speed(cartpole_program(), envs, steps)
+def cartpole(envs: int, steps: int, target: str = "cpu") -> Callable[[], float]:
+    return speed(cartpole_program(), envs, steps, target)
 
 
 def pendulums(envs: int, steps: int) -> Callable[[], float]:
     return speed(pendulum_program(), envs, steps)
 
 
-def speed(program: ot.Program, envs: int, steps: int) -> Callable[[], float]:
-    compiled = program.compile()
+def speed(program: ot.Program, envs: int, steps: int, target: str = "cpu") -> Callable[[], float]:
+    compiled = program.compile(target=target)
 
     def run(iterations: int) -> None:
         for seed in range(iterations):

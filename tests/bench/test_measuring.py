@@ -63,7 +63,7 @@ def test_what_a_program_prints_is_no_answer() -> None:
 
 def test_a_process_that_ends_is_an_error_with_its_name() -> None:
     with Served(sys.executable, f"{PROGRAMS}:failing", {}) as served:
-        with pytest.raises(RuntimeError, match="failing has ended"):
+        with pytest.raises(ChildProcessError, match="failing has ended"):
             served()
 
 

@@ -24,7 +24,7 @@ def run_suite(suite: str, options: Mapping[str, Any], console: Console) -> bool:
 
     Returns whether nothing got worse, which only comparing finds out.
     Errors: OptionError outside a checkout of the repository, for an unknown suite or size, for a
-    file that is not there, and for a plot without matplotlib.
+    file that is not there, a program that fails, and for a plot without matplotlib.
     """
     command = load_command(FOLDER)
     known = [*command.known(), COMPARE]
@@ -34,7 +34,7 @@ def run_suite(suite: str, options: Mapping[str, Any], console: Console) -> bool:
         if suite == COMPARE:
             return bool(command.compare(options["json"], console))
         command.run(suite, command.Request(**options), console)
-    except (ValueError, FileNotFoundError) as error:
+    except (ValueError, FileNotFoundError, ChildProcessError) as error:
         raise OptionError(f"{error}.", "See bench/README.md.") from error
     except ModuleNotFoundError as error:
         if error.name != "matplotlib":
