@@ -1,11 +1,14 @@
 """Forms of products, copies, epilogues, axis order."""
 
+from dataclasses import replace
+
+from ostinato.codegen.planning import plan as planning
 from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, Cases, call, number
 from tests.codegen.compare import assert_right, contraction
-from tests.codegen.on_cpu import plan
+from tests.codegen.on_cpu import options, plan
 from tests.codegen.programs import reinforce
 
 SIZES = {"B": 7, "T": 3}
@@ -39,6 +42,12 @@ def test_few_columns_are_dots_into_a_layout_with_rows_innermost() -> None:
     leaf = contraction(planned, "z")
     assert leaf.form == "dots"
     assert [str(a.index) for a in planned.statements["z"].result_axes] == ["a", "b_i"]
+
+
+def test_an_exact_product_adds_its_terms_in_order() -> None:
+    p = layer("a h", "a")
+    planned = planning.plan(p.system(), replace(options(), exact=True))
+    assert contraction(planned, "z").form != "dots"
 
 
 def test_a_product_that_is_no_product_of_loads_is_a_fold() -> None:

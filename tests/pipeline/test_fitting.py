@@ -42,6 +42,13 @@ def test_a_fast_form_that_is_too_large_is_not_taken(forms: Rewriting) -> None:
     assert Planner(large, large, small, large).chosen(forms) == 2
 
 
+def test_no_other_form_is_tried_where_it_would_add_up_in_another_order(forms: Rewriting) -> None:
+    planner = Planner(Taken(LIMIT + 1, 1.0))
+    with pytest.raises(MemoryLimitError):
+        fitting(forms, Room(LIMIT, {}, planner, keeps_form=True))
+    assert len(planner.seen) == 1
+
+
 def test_the_least_memory_that_was_found_is_told(forms: Rewriting) -> None:
     sizes = range(LIMIT + 10, LIMIT, -1)
     planner = Planner(*(Taken(size, 1.0) for size in sizes))

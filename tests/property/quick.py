@@ -42,6 +42,8 @@ EXTENT = (1, 1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 11, 16, 17, 19, 31, 33, 37, 67)
 MOST_POINTS = 120  # of all dims together, so that both judges are quick
 FEW_POINTS = 40  # the same where the loop IR is interpreted
 SALTS = 8  # other roundings that are tried before a difference is one
+FAR = ("recurrences", "nested loops", "products", "attention", "gradients", "whole axes", "slices")
+KEPT = tuple(name for name, each in TABLE.items() if each.kind in FAR)  # what later loops read
 RULES = ("all", "all", "all", "none", "exact", "no vectorize", "some")
 
 
@@ -275,8 +277,10 @@ def _built(trial: Trial) -> QuickBench:
 def quick_trial_of(seed: int, watched: str = "", recipe: Recipe | None = None) -> Trial:
     """The quick trial of a seed: a small program and the options of one compilation."""
     chance = random.Random(seed + 1)
-    recipe = recipe or invent(seed, chance.choice((1, 2, 3, 3, 4)), wild=True)
-    if chance.random() < 0.75:  # gradients take several times as long
+    preferring = KEPT if watched == "memory" else ()
+    recipe = recipe or invent(seed, chance.choice((1, 2, 3, 3, 4)), preferring, wild=True)
+    values = 0.4 if preferring else 0.75  # a gradient reads again what an output does not
+    if chance.random() < values:  # gradients take several times as long
         recipe = replace(recipe, mode="values")
     special = chance.random() < 0.35
     trial = Trial(

@@ -27,7 +27,7 @@ def in_little_memory(bench: Bench, options: Mapping[str, Any]) -> None:
     Errors: Disagreement.
     """
     chance = random.Random(bench.trial.seed)
-    given = bench.given(bench.trial.extents[0])
+    given = bench.given(chance.choice(bench.trial.extents))
     at = {name: given[name] for name in bench.program.extents if name in given}
     checks = chance.choice((False, False, "addresses"))
     base: dict[str, Any] = {**options, "exact": True, "checks": checks, "hints": at}

@@ -8,7 +8,8 @@ Only where the sizes are given: the fastest form at a few dozen may be the slowe
 Under a limit of memory, forms differ in what they keep for a later loop and what they compute
 again. A price per kept byte, added to the predicted time, moves the choice from time to memory. The
 cheapest form may fit too once its schedule computes values again. Of all forms found that fit, the
-one whose schedule takes least time is taken.
+one whose schedule takes least time is taken. Another form has other tiles, and adds up in another
+order: an exact program with such sums has its cheapest form within any limit.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from functools import partial
 
 from ostinato.machine.profile import Profile
 from ostinato.pdg.errors import MemoryLimitError, OstinatoError
-from ostinato.pdg.node import Pdg
+from ostinato.pdg.functions import FLOATS, FOLDS
+from ostinato.pdg.node import Along, Matmul, Node, Pdg, Reduce
 from ostinato.rewrite.extract.export import EGraph, ENode
 from ostinato.rewrite.extract.pricing import Pricing
 from ostinato.rewrite.extract.sizes import Sizes
@@ -133,11 +135,28 @@ class Taken:
 
 @dataclass(frozen=True)
 class Room:
-    """Bytes that a program may take at some extents, and what a form of it takes there."""
+    """Bytes that a program may take at some extents, and what a form of it takes there.
+
+    Where it ``keeps_form``, no other form than the cheapest one is tried.
+    """
 
     limit: int
     extents: Mapping[str, int]
     taken: Callable[[Optimized], Taken]
+    keeps_form: bool = False
+
+
+def has_free_order(node: Node) -> bool:
+    """Whether a value is made of floats that a form may add up, or multiply, in any order."""
+    if node.dtype not in FLOATS:
+        return False
+    match node.op:
+        case Reduce(fn):
+            return FOLDS[fn].rounds
+        case Along(fn):
+            return fn == "logsumexp"
+        case op:
+            return isinstance(op, Matmul)
 
 
 class Scarce(Pricing):
@@ -164,7 +183,7 @@ def fitting(forms: Rewriting, room: Room) -> Optimized:
     taken = room.taken(cheapest)
     if taken.bytes <= room.limit:
         return cheapest  # what is computed again is the same; another form would round otherwise
-    tried = [(taken, cheapest), *_scarce(forms, room)]
+    tried = [(taken, cheapest), *_others_within(forms, room)]
     fits = [(taken.ns, k) for k, (taken, _) in enumerate(tried) if taken.bytes <= room.limit]
     if fits:
         return tried[min(fits)[1]][1]
@@ -177,14 +196,14 @@ def fitting(forms: Rewriting, room: Room) -> Optimized:
 
 def smallest(forms: Rewriting, room: Room) -> Taken:
     """What the form takes that takes the fewest bytes of those that a limit would try."""
-    tried = [room.taken(forms.best()), *(taken for taken, _ in _scarce(forms, room))]
+    tried = [room.taken(forms.best()), *(taken for taken, _ in _others_within(forms, room))]
     return min(tried, key=lambda taken: taken.bytes)
 
 
-def _scarce(forms: Rewriting, room: Room) -> Iterator[tuple[Taken, Optimized]]:
+def _others_within(forms: Rewriting, room: Room) -> Iterator[tuple[Taken, Optimized]]:
     """Forms at higher and higher prices until one fits, then at prices between."""
     below = 0.0
-    for price in PRICES:
+    for price in () if room.keeps_form else PRICES:
         found = forms.best(partial(Scarce, price))
         taken = room.taken(found)
         yield taken, found

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 from ostinato.compiler.forms import Room, Taken, fitting, smallest
 from ostinato.compiler.options import Request, typical_extents
-from ostinato.compiler.pipeline import optimize_pdg, rewriting, taken
+from ostinato.compiler.pipeline import optimize_pdg, rewriting, room_of, taken
 from ostinato.pdg.errors import MemoryLimitError
 from ostinato.pdg.half_storage import encoded
 from ostinato.report.memory_curve import LimitCost, MemoryCurve
@@ -28,8 +27,7 @@ def memory_curve(request: Request, extents: Mapping[str, int]) -> MemoryCurve:
     forms = rewriting(given, request.rules, plain)
 
     def room(limit: int) -> Room:
-        options = replace(plain, memory_limit=limit)
-        return Room(limit, options.hints, partial(taken, options=options, known=[]))
+        return room_of(given, replace(plain, memory_limit=limit))
 
     least = smallest(forms, room(1))
     points = [_point(usual.bytes, usual)]

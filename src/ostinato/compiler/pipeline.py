@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ostinato.codegen.ir.system import System
     from ostinato.codegen.loops.statements import Function
     from ostinato.codegen.planning.planned import Plan
-    from ostinato.compiler.forms import Taken
+    from ostinato.compiler.forms import Room, Taken
     from ostinato.rewrite.optimize import Optimized, Rewriting
     from ostinato.rewrite.registry import RuleSet
 
@@ -309,10 +309,9 @@ def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
     """The form of a program that is predicted to be the fastest."""
     forms, passes = rewriting(pdg, rules, options), options.passes
     if options.memory_limit:
-        from ostinato.compiler.forms import Room, fitting
+        from ostinato.compiler.forms import fitting
 
-        takes = partial(taken, options=options, known=[])
-        optimized = fitting(forms, Room(options.memory_limit, options.hints, takes))
+        optimized = fitting(forms, room_of(pdg, options))
     elif set(signature(pdg).extents) - options.hints.keys():
         optimized = forms.best()  # a form that is fast at one size only would be a gamble
     elif options.by_extents or "forms" in passes.without:
@@ -329,6 +328,15 @@ def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
 
         verify(optimized.pdg)
     return optimized
+
+
+def room_of(pdg: Pdg, options: Options) -> Room:
+    """The memory that the forms of a program may take."""
+    from ostinato.compiler.forms import Room, has_free_order
+
+    takes = partial(taken, options=options, known=[])
+    keeps_form = options.exact and any(map(has_free_order, pdg.nodes()))
+    return Room(options.memory_limit, options.hints, takes, keeps_form)
 
 
 def _planned_ns(plan: Plan, extents: Mapping[str, int], options: Options) -> float:

@@ -65,7 +65,8 @@ def plan(system: System, options: PlanOptions) -> Plan:
     if not options.exact:  # sums of tiles add up in another order
         system = run.optional("tiles of rows", system, long_rows, system, target)
     tiled = run.made("tiles", tile(system, options.widths, options.workers, target))
-    found = schedule(tiled, frozenset(system.outputs.values()), system.hints, target, run)
+    wanted = frozenset(system.outputs.values())
+    found = schedule(tiled, wanted, system.hints, target, run, options.exact)
     held = frozenset(s.name for s in found.statements.values() if s.kind == "input")
     outputs = frozenset(system.outputs.values()) - held
     trees, storage = _placed(found, tiled, held, outputs, options)

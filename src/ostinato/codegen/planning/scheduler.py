@@ -57,14 +57,16 @@ def schedule(
     hints: Mapping[str, int],
     target: Target,
     passes: Passes = ALL_PASSES,
+    exact: bool = False,
 ) -> Scheduled:
     """Order all statements, and prove the order; of equal ones in the same loops one is left.
 
-    Only then work leaves loops over steps: before, what is computed twice would.
+    Only then work leaves loops over steps: before, what is computed twice would. Sums of ``exact``
+    products add their terms one after the other.
 
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
-    search = _Search(tiled, outputs, hints, target, passes)
+    search = _Search(tiled, outputs, hints, target, passes, exact)
     spreads = "hoisted steps" not in passes.without
     statements = passes.made("normal form", prepare(tiled.statements, passes))
     found = search.ordered(statements)
@@ -99,6 +101,7 @@ class _Search:
     hints: Mapping[str, int]
     target: Target
     passes: Passes
+    exact: bool
 
     def ordered(self, statements: dict[str, Statement], spreads: bool = False) -> Scheduled:
         """Order statements.
@@ -152,7 +155,7 @@ class _Search:
         split = run.made("partial folds", split_folds(split, tiled.tiles, run))
         sizes = Sizes(split, self.hints)
         split, products = run.optional(
-            "products", (as_folds(split), {}), find_products, split, sizes, run
+            "products", (as_folds(split), {}), find_products, split, sizes, run, self.exact
         )
         split = run.optional(
             "masked sums", split, masked_sums, split, products, self.outputs, target

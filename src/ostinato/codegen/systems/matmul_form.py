@@ -2,7 +2,8 @@
 
 "broadcast" wants the columns of the second operand contiguous, "dots" both contracted axes; what
 fits neither is computed from a transposed copy of its second operand (scheduling hoists the copy to
-where the operand is constant).
+where the operand is constant). Sums of dots add up in lanes. Others add their terms in ascending
+order: so do all products of an exact program, however its operands lie.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class _Matmuls:
     statements: dict[str, Statement]
     sizes: Sizes
     may_copy: bool
+    exact: bool
     products: dict[str, Contraction] = field(default_factory=dict[str, Contraction])
     copies: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
 
@@ -60,7 +62,8 @@ class _Matmuls:
         """How the operands lie; a product without columns is a column of dots."""
         if r.n is not None and is_contiguous(r.right, r.n):
             return "broadcast"
-        if is_contiguous(r.left, r.k) and is_contiguous(r.right, r.k):
+        are_rows = is_contiguous(r.left, r.k) and is_contiguous(r.right, r.k)
+        if are_rows and not self.exact:
             return "dots"
         return "plain"
 
@@ -150,11 +153,14 @@ def as_folds(statements: Mapping[str, Statement]) -> dict[str, Statement]:
 
 
 def find_products(
-    statements: Mapping[str, Statement], sizes: Sizes, passes: Passes = ALL_PASSES
+    statements: Mapping[str, Statement],
+    sizes: Sizes,
+    passes: Passes = ALL_PASSES,
+    exact: bool = False,
 ) -> tuple[dict[str, Statement], dict[str, Contraction]]:
     """Every matmul as a product (its loads in order left, right) or else as a fold."""
     copies = "transposed copies" not in passes.without
-    state = _Matmuls(dict(statements), sizes, copies)
+    state = _Matmuls(dict(statements), sizes, copies, exact)
     state.run()
     return state.statements, state.products
 
