@@ -11,6 +11,7 @@ import numpy as np
 from ostinato.compiler.compiled import Compiled
 from ostinato.pdg.functions import Array
 from tests.property.judge import Bench, Disagreement, within
+from tests.property.tolerance import unlike
 
 WAYS: Mapping[str, dict[str, Any]] = {
     "computing again": {"without": ("segments",)},
@@ -45,9 +46,9 @@ def in_little_memory(bench: Bench, options: Mapping[str, Any]) -> None:
 
 
 def require_same(what: str, found: Mapping[str, Array], expected: Mapping[str, Array]) -> None:
-    wrong = [n for n, value in expected.items() if found[n].tobytes() != value.tobytes()]
+    wrong = unlike(found, expected, sorted(expected))
     if wrong:
-        raise Disagreement(f"{what} changes bits of {', '.join(sorted(wrong))}")
+        raise Disagreement(f"{what} changes bits: {'; '.join(wrong)}")
 
 
 def require_bytes(what: str, made: Compiled, at: Mapping[str, int]) -> None:
