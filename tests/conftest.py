@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 from proofs.verdicts import decided, share
 
+from ostinato.compiler.options import WITHOUT
 from ostinato.runtime.build.source_module import Kept, Loaded, load_module
 from tests.extensions import forgotten
 from tests.property.poison import PoisonedPool, poisoned
@@ -81,6 +82,24 @@ def verdicts_are_shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         if "PYTEST_XDIST_WORKER" in os.environ:
             share(tmp_path_factory.getbasetemp().parent / "verdicts")
         patch.setattr("ostinato.certificate.rule_proofs.prove", decided)
+        yield
+
+
+# Tests of these folders and files are about machine code as users get it. Others take code that
+# is not optimised, which takes a tenth of the time to make. ``OSTINATO_WITHOUT= make test`` has
+# all programs optimised.
+OPTIMISED = {
+    "codegen", "cuda", "pipeline", "property", "regression", "runtime",
+    "test_compiled_too.py", "test_composed_accuracy.py", "test_readme.py",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True, scope="module")
+def machine_code_is_made_fast(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leave out the optimisation of machine code where it is not what tests are about."""
+    with pytest.MonkeyPatch.context() as patch:
+        if WITHOUT not in os.environ and OPTIMISED.isdisjoint(request.path.parts):
+            patch.setenv(WITHOUT, "LLVM passes")
         yield
 
 

@@ -148,4 +148,5 @@ OTHERWISE: Mapping[str, str] = {
     "work of one worker": "spread",
     "padding of tiles": "judged",
     "squares": "turned",
+    "LLVM passes": "two cases",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -49,6 +50,9 @@ def target_of(name: str) -> Target:
 
 MOST_THREADS = 1024
 LARGEST_SIZE = 2**31 - 1  # of a hint and of a tile
+
+WITHOUT = "OSTINATO_WITHOUT"
+"""The variable with the passes that every compilation leaves out, between commas."""
 
 CHECKS = ("values", "addresses")
 """What a run may check: computed steps, positions and conditions; every access of memory."""
@@ -126,17 +130,24 @@ def _without(given: object) -> tuple[str, ...]:
     """
     several = isinstance(given, list | tuple | set | frozenset)
     names = [*cast(Iterable[object], given)] if several else [given]
+    always = [name.strip() for name in os.environ.get(WITHOUT, "").split(",") if name.strip()]
     known = [each.name for each in every_pass() if each.is_optimisation]
+    for told, asked in (("without", names), (WITHOUT, always)):
+        for name in asked:
+            _require_optimisation(name, told, known)
+    return tuple(each for each in known if each in names or each in always)
+
+
+def _require_optimisation(name: object, told: str, known: Sequence[str]) -> None:
+    """Refuse to leave out what is no pass, or is necessary."""
+    if name in known:
+        return
     reasons = {each.name: each.necessary for each in every_pass()}
-    for name in names:
-        if name not in known:
-            reason = reasons.get(name) if isinstance(name, str) else None
-            fact = f"`without` names {shown(name)}, which is no pass of the compiler"
-            if reason:
-                fact = f"`without` names {shown(name)}, which is necessary: {reason}"
-            remedy = f"{guess(str(name), known)}Optimisations: {', '.join(known)}."
-            raise OptionError(fact, remedy)
-    return tuple(each for each in known if each in names)
+    reason = reasons.get(name) if isinstance(name, str) else None
+    fact = f"`{told}` names {shown(name)}, which is no pass of the compiler"
+    if reason:
+        fact = f"`{told}` names {shown(name)}, which is necessary: {reason}"
+    raise OptionError(fact, f"{guess(str(name), known)}Optimisations: {', '.join(known)}.")
 
 
 def _checks(given: object) -> bool | tuple[str, ...]:

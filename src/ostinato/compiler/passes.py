@@ -418,6 +418,13 @@ PASSES: tuple[Pass, ...] = (
         gives="machine code is found by the digest of its unit",
         necessary="the processor runs machine code",
     ),
+    Pass(
+        "LLVM passes", "runtime.build.optimise.optimised",
+        "Makes machine code for a CPU that is fast; without, code that is made fast.",
+        needs="units of LLVM",
+        gives="units that compute the same, with vectors and unrolled loops",
+        within="LLVM",
+    ),
 )  # fmt: skip
 
 

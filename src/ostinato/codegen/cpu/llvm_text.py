@@ -264,17 +264,17 @@ class Part:
 class Module:
     """A module under construction; its floats have the ``freedom`` of all kernels, or none.
 
-    ``parts`` are the functions that are modules of their own, which several modules may share. The
-    addresses of a ``checked`` module meet the bounds that `ostinato.runtime.build.addresses` knows.
+    ``parts`` are the functions that are modules of their own, which several modules may share.
+    ``marks`` say how `ostinato.runtime.build.optimise` compiles it and its parts.
     """
 
     def __init__(
         self,
         freedom: Sequence[str] = (),
         parts: dict[str, Part] | None = None,
-        checked: bool = False,
+        marks: Sequence[str] = (),
     ) -> None:
-        self.freedom, self.checked = frozenset(freedom), checked
+        self.freedom, self.marks = frozenset(freedom), tuple(marks)
         self.parts = {} if parts is None else parts
         self.free = "".join(f"{flag} " for flag in sorted(freedom))
         self.globals: dict[str, Function] = {}
@@ -307,7 +307,7 @@ class Module:
         """
         key = f"{self.free}{name}"
         if key not in self.parts:
-            inner = Module(sorted(self.freedom), self.parts, self.checked)
+            inner = Module(sorted(self.freedom), self.parts, self.marks)
             write(inner)
             self.parts[key] = Part.of(str(inner))
         return self.parts[key].symbol
@@ -315,7 +315,7 @@ class Module:
     def __str__(self) -> str:
         nodes = (f"{number} = !{{{text}}}" for text, number in self.nodes.items())
         head = f'target triple = "{_triple()}"\n'
-        marks = ("!ostinato.checked = !{}", "") if self.checked else ("",)
+        marks = (*(f"!ostinato.{mark} = !{{}}" for mark in self.marks), "")
         functions = (each.text() for each in self.globals.values())
         return "\n".join((head, *self._data(), *functions, *nodes, *marks))
 

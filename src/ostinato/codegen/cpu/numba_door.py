@@ -176,12 +176,12 @@ class Linked(Protocol):
 
 
 def kernel(
-    integers: int, exact: bool = False, checked: bool = False
+    integers: int, exact: bool = False, checked: bool = False, plain: bool = False
 ) -> Callable[[Callable[..., None]], Linked]:
     """Compile ``f(memory, table, *integers)``: two addresses, then as many int64 numbers.
 
     ``memory`` points to bytes and ``table`` to int64 numbers. An ``exact`` kernel has no freedom
-    of floats.
+    of floats. Numba optimises a ``plain`` one like others.
     Errors: OptionError for a ``checked`` kernel, whose addresses Numba cannot check.
     """
     if checked:

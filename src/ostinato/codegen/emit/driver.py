@@ -116,7 +116,10 @@ def emit_driver(
         out.do(call("begin", LOG, OWN))
     (kind or Driver)(plan, names, out, stamps).whole()
     about = "Every worker runs this, and claims items of each phase; `rest` waits for its end."
-    return Function(ENTRY, tuple(types.items()), out.body, remarks=(about,), is_driver=True)
+    return Function(
+        ENTRY, tuple(types.items()), out.body, remarks=(about,), is_driver=True,
+        plain="LLVM passes" in plan.without,
+    )  # fmt: skip
 
 
 def published_loop(plan: Plan) -> DriverLoop | None:

@@ -121,6 +121,7 @@ def emit_kernel(plan: Plan, kernel: Kernel, number: int, reserved: frozenset[str
         remarks=tuple(describe(kernel, plan)),
         exact=plan.exact,
         checked=plan.checked,
+        plain="LLVM passes" in plan.without,
     )
 
 

@@ -128,7 +128,7 @@ def _decorator(of: Function) -> Iterable[str]:
         kinds = (f'    "{kind}",  {comment(name)}' for name, kind in of.parameters)
         return ["@driver(", *kinds, ")"]
     integers = sum(kind == "int64" for _, kind in of.parameters)
-    told = "".join(f", {word}=True" for word in ("exact", "checked") if getattr(of, word))
+    told = "".join(f", {word}=True" for word in ("exact", "checked", "plain") if getattr(of, word))
     return [f"@kernel({integers}{told})"]
 
 

@@ -131,6 +131,7 @@ class Function:
     is_driver: bool = False
     exact: bool = False
     checked: bool = False
+    plain: bool = False  # its machine code is not optimised
 
 
 @dataclass

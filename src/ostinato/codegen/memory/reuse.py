@@ -63,7 +63,7 @@ class Prover:
         key = self.question(dep, s)
         if key not in self.known:
             orders = orders_of(self.times(dep)) if s.place == "global" else (False,)
-            self.known[key] = all(self.overwrites(dep, s, o).is_empty() for o in orders)
+            self.known[key] = all(self.keeps(dep, s, o) for o in orders)
         return self.known[key]
 
     def is_evident(self, dep: Dep, s: Storage) -> bool:
@@ -116,22 +116,44 @@ class Prover:
             ranked([m.time for m in self.times(dep)]),
         )
 
-    def overwrites(self, dep: Dep, s: Storage, turned: bool) -> Relation:
-        """Reading points and other points of the slot, written between first write and read.
+    def keeps(self, dep: Dep, s: Storage, turned: bool) -> bool:
+        """Whether no other point of the slot is written between first write and read.
 
         Workers take the tiles of a parallel loop in any order: of two tiles either may be first, so
         what all workers share has to be safe in the order of tiles and, ``turned``, against it.
+        Five relations decide; plans of one program within limits of memory ask much the same.
         """
-        from ostinato.pdg import isl
-
         begun, written, read = self.times(dep)
         length = max(len(m.time) for m in (begun, written, read))
-        later = isl.lex_later(length)
         begin = schedule_map(dep.producer.dims, begun, length, turned)
         end = schedule_map(dep.producer.dims, written, length, turned)
         reading = schedule_map(dep.consumer.dims, read, length, turned)
-        again = same_slot(dep, s) & begin.then(later.reverse()).then(end.reverse())
-        return dep.relation.then(again) & reading.then(later).then(begin.reverse())
+        asked = dep.relation, same_slot(dep, s), begin, end, reading
+        key = tuple(each.key for each in asked)
+        if key not in _KEPT:
+            if len(_KEPT) == MOST_KEPT:
+                _KEPT.clear()
+            _KEPT[key] = overwritten(*asked).is_empty()
+        return _KEPT[key]
+
+
+MOST_KEPT = 10_000
+_KEPT: dict[Hashable, bool] = {}
+
+
+def overwritten(
+    reads: Relation, same: Relation, begin: Relation, end: Relation, reading: Relation
+) -> Relation:
+    """Reading points and other points of the slot, written between first write and read.
+
+    ``reads`` leads from a reading point to what it reads, ``same`` to the others of its slot,
+    ``begin``, ``end`` and ``reading`` from points to times.
+    """
+    from ostinato.pdg import isl
+
+    later = isl.lex_later(len(begin.outs))
+    again = same & begin.then(later.reverse()).then(end.reverse())
+    return reads.then(again) & reading.then(later).then(begin.reverse())
 
 
 def prover(filled: Sequence[Tree], by_isl: bool = False) -> Prover:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,6 +21,11 @@ class Relation:
     ins: Dims
     outs: Dims
     raw: islpy.Map
+
+    @property
+    def key(self) -> Hashable:
+        """What relations share that hold the same pairs, whatever their dims are called."""
+        return self.raw
 
     def _with(self, raw: islpy.Map) -> Relation:
         return Relation(self.ins, self.outs, raw)

@@ -14,11 +14,12 @@ from typing import Any, BinaryIO
 
 EFFORT = 2
 MARK = "!ostinato.checked = !{}"  # a line of a module whose addresses are to be checked
+PLAIN = "!ostinato.plain = !{}"  # a line of one whose code is made fast, rather than fast
 
 _llvm: Any = importlib.import_module("llvmlite.binding")
 
 
-def target_machine() -> Any:
+def target_machine(effort: int = EFFORT) -> Any:
     """A code generator for this processor, as just-in-time compilation needs it.
 
     It belongs to the engine that is made with it, and ends with that.
@@ -29,7 +30,7 @@ def target_machine() -> Any:
     return target.create_target_machine(
         cpu=_llvm.get_host_cpu_name(),
         features=_llvm.get_host_cpu_features().flatten(),
-        opt=EFFORT,
+        opt=effort,
         reloc="static" if target.name.startswith("x86") else "default",
         codemodel="jitdefault",
         jit=True,
@@ -37,9 +38,17 @@ def target_machine() -> Any:
 
 
 @cache
-def code_generator() -> Any:
-    """The one that makes object files."""
-    return target_machine()
+def code_generator(effort: int = EFFORT) -> Any:
+    """The one that makes object files with an effort."""
+    return target_machine(effort)
+
+
+def plain(text: str) -> Any:
+    """An LLVM module whose functions are only inlined where they have to be."""
+    module = _parsed(text)
+    needed = _passes(0, vectors=False)
+    needed.getModulePassManager().run(module, needed)
+    return module
 
 
 def optimised(text: str) -> Any:
@@ -47,10 +56,7 @@ def optimised(text: str) -> Any:
 
     A cheap round comes first, as Numba has it: the vectoriser sees loops that end with their test.
     """
-    machine = code_generator()
-    module = _llvm.parse_assembly(text)
-    module.data_layout = str(machine.target_data)
-    module.verify()
+    module = _parsed(text)
     cheap = _passes(0, vectors=False)
     manager = cheap.getModulePassManager()
     manager.add_loop_rotate_pass()
@@ -61,6 +67,13 @@ def optimised(text: str) -> Any:
     full.getModulePassManager().run(module, full)
     if "alwaysinline" in text:
         _join_forms(module)
+    return module
+
+
+def _parsed(text: str) -> Any:
+    module = _llvm.parse_assembly(text)
+    module.data_layout = str(code_generator().target_data)
+    module.verify()
     return module
 
 
@@ -83,12 +96,13 @@ def _passes(effort: int, vectors: bool) -> Any:
 
 def machine_code(text: str) -> bytes:
     """The object file of an LLVM module; what is marked checks the addresses that it uses."""
-    module = optimised(text)
+    is_plain = PLAIN in text
+    module = plain(text) if is_plain else optimised(text)
     if MARK in text:
         adding = importlib.import_module("ostinato.runtime.build.addresses")
         module = _llvm.parse_assembly(adding.checked(str(module)))
         module.verify()
-    made: bytes = code_generator().emit_object(module)
+    made: bytes = (code_generator(0) if is_plain else code_generator()).emit_object(module)
     return made
 
 

@@ -103,6 +103,8 @@ def mark(out: Block) -> None:
 
 SYMBOL = "ostinato.entry"
 """The name of the one function that a unit exports."""
+MARKS = ("checked", "plain")
+"""What a function says of how it is compiled, which its module says too."""
 
 
 NAMES: dict[str, object] = {
@@ -155,7 +157,8 @@ def written(function: Function, parts: dict[str, Part] | None = None) -> str:
         writer.body(function.body)
 
     kinds = [_ARGUMENTS[kind] for _, kind in function.parameters]
-    module = Module(() if function.exact else FASTMATH, parts, function.checked)
+    marks = [mark for mark in MARKS if getattr(function, mark)]
+    module = Module(() if function.exact else FASTMATH, parts, marks)
     define(module, SYMBOL, VOID, kinds, body)
     return str(module)
 
