@@ -27,6 +27,7 @@ RULES = (
     "algebra/where-same",
     "algebra/where-not",
     "algebra/case-same",
+    "algebra/case-always",
     "algebra/stop-gradient",
     "algebra/transpose-product",
     "algebra/product-of-transposes",

@@ -7,12 +7,8 @@ from proofs.verdicts import decided
 from ostinato.rewrite.registry import every_rule
 
 RULES = (
-    "incremental/prefix-sum",
-    "incremental/prefix-prod",
-    "incremental/prefix-max",
-    "incremental/prefix-min",
-    "incremental/prefix-any",
-    "incremental/prefix-all",
+    "incremental/prefix",
+    "incremental/suffix",
     "incremental/suffix-sum",
 )
 

@@ -163,13 +163,12 @@ def test_a_range_from_the_start_or_to_the_end_is_read_where_it_has_elements(edge
     tables.id(Slice(expr(0), edge))
     tables.id(Slice(edge, end))
     found = range_rows(tables, len(tables.attributes))
-    for name in ("always_until", "until", "always_from", "from"):
-        for _, part, to, *conds in found.get(name, ()):
-            index = tables.expr(int(to))
-            assert index == (edge - 1 if "until" in name else edge)
-            exists = condition_set((T, K), every(*(tables.condition(int(c)) for c in conds)))
-            place = steps(equal(K, index))
-            assert (place & range_of(tables.index(int(part)))).is_equal((place & exists).assume())
+    for _, number, other, to, cond in found.get("moved", ()):
+        part, whole = tables.index(int(number)), tables.index(int(other))
+        assert isinstance(whole, Slice)
+        there = range_of(elsewhere(whole, tables.expr(int(to))))
+        exists = condition_set((T, K), tables.condition(int(cond)))
+        assert range_of(part).is_equal(there & exists)
 
 
 def test_a_condition_that_pins_a_dimension_holds_at_that_index_only() -> None:

@@ -8,8 +8,6 @@ from ostinato.rewrite.registry import every_rule
 RULES = (
     "incremental/masked-fold",
     "incremental/masked-folds",
-    "incremental/masked-fold-rounded",
-    "incremental/masked-folds-rounded",
     "incremental/opposite-mask",
     "incremental/masked-number",
     "incremental/masked-product",

@@ -6,20 +6,10 @@ from proofs.verdicts import decided
 from ostinato.rewrite.registry import every_rule
 
 RULES = (
-    "incremental/suffix",
-    "incremental/suffix-rounded",
-    "incremental/always-until",
-    "incremental/always-until-rounded",
-    "incremental/until",
-    "incremental/until-rounded",
-    "incremental/always-from",
-    "incremental/always-from-rounded",
-    "incremental/from",
-    "incremental/from-rounded",
-    "incremental/window-doubled-rounded",
+    "incremental/range-elsewhere",
+    "incremental/window-doubled",
     "incremental/window-overlapping",
-    "incremental/window-lengthened-rounded",
-    "incremental/window-elsewhere",
+    "incremental/window-lengthened",
 )
 
 

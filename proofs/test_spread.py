@@ -15,11 +15,7 @@ RULES = (
     "incremental/centre-of-number",
     "incremental/spread-so-far",
     "incremental/spread-to-come",
-    "incremental/spread-until",
-    "incremental/spread-always-until",
-    "incremental/spread-from",
-    "incremental/spread-always-from",
-    "incremental/spread-window-elsewhere",
+    "incremental/spread-elsewhere",
     "incremental/spread-window-doubled",
     "incremental/spread-window-lengthened",
 )

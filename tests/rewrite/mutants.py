@@ -81,7 +81,9 @@ def _of_sides(rule: Rule) -> Iterator[tuple[str, Rule]]:
     Of the left side, a letter that occurs twice becomes two letters, and an operator is left out
     where the law has no facts.
     """
-    free = _SYMMETRIC | {"g" for fact in rule.when if fact.head in ("exactly", "rounded")}
+    free = _SYMMETRIC | {
+        "g" for fact in rule.when if fact.head in ("repeats", "exactly", "rounded")
+    }
     for side, tree in (("left", rule.left.tree), ("right", rule.right.tree)):
         found = itertools.chain(_moved(tree), _exchanged(tree, free))
         fewer = _left_out(tree) if side == "right" or not rule.when else ()
@@ -115,7 +117,7 @@ def _of_claims(rule: Rule) -> Iterator[tuple[str, Rule]]:
 
 
 _OTHER = (
-    *(("prefix", "suffix"), ("until", "from"), ("always_until", "always_from")),
+    ("prefix", "suffix"),
     *(("before", "after"), ("exactly", "rounded"), ("unit", "zero")),
     *(("rows", "columns"), ("holds_low", "holds_high"), ("rest", "shortened")),
     *(("scaled", "gone"), ("clear", "some")),

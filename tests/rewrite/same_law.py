@@ -262,15 +262,6 @@ def _has_elements(fact: Tree) -> Iterator[Tree]:
             pass
 
 
-def reads_beyond_the_box(rule: Rule, _: str) -> bool:
-    """Whether only the choice between a fold at another point and that of nothing was left out."""
-    match every_rule()[rule.name].right.tree:
-        case ("case", "c", there, ("bcast", _, _)):
-            return rule.right.tree == there
-        case _:
-            return False
-
-
 def counts_equal_windows(rule: Rule, _: str) -> bool:
     """Whether only the count of one of two whole windows became that of the other one."""
 

@@ -101,7 +101,7 @@ def test_a_rule_says_its_facts_in_words() -> None:
         == "q is s read at d = a, a constant further"
     )
     assert in_words(("=", 0, ("&", "d", ("dom", "x")))) == ""
-    assert "s is 0 : d + 1" in str(every_rule()["incremental/prefix-sum"])
+    assert "s is 0 : d + 1" in str(every_rule()["incremental/prefix"])
 
 
 def test_nothing_else_lists_relations() -> None:

@@ -272,7 +272,7 @@ def _read_rule(data: Plain, k: int) -> Rule:
     values: dict[str, object] = {}
     try:
         for name, value in found.items():
-            if name in ("when", "also"):
+            if name in ("when", "also", "bits"):
                 values[name] = tuple(read_fact(text(v, what)) for v in items(value, what))
             else:
                 said = text(value, what)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.pdg.bounds import is_never_negative
-from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some, cond_symbols
+from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every, Negation, Some, cond_symbols
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.relations import saying
@@ -261,6 +261,7 @@ _CUTS: dict[str, Callable[[Numbers], list[Row]]] = {
 _PLAIN: dict[str, Callable[[Numbers], list[Row]]] = {
     **{name: _equal_to(steps) for name, steps in saying(Steps).items()},
     **{name: _around(moves.others) for name, moves in saying(Moves).items()},
+    "everywhere": lambda numbers: [(k,) for a, k in numbers.known.items() if a == ALWAYS],
     "self": lambda numbers: [(numbers.bit(d), numbers.of(expr(d))) for d in numbers.dims],
     "length": lambda numbers: [(numbers.of(s), numbers.of(s.size)) for s in numbers.slices()],
     "growing": lambda numbers: [(numbers.of(s),) for s in numbers.slices() if mentioned(s)],

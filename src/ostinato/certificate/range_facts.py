@@ -17,49 +17,23 @@ from ostinato.pdg.index import Dim, Expr, Extremum, Slice, dims_of, expr, maximu
 from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.relations import saying
-from ostinato.rewrite.relations.meanings import Beside, Joined, Run
+from ostinato.rewrite.relations.meanings import Beside, Elsewhere, Joined
 
 
-def from_the_start(certain: bool) -> Callable[[Numbers], list[Row]]:
-    """Ranges ``0 : a + 1``, with a, and with when they have elements unless that is certain."""
-
-    def rows(numbers: Numbers) -> list[Row]:
-        out: list[Row] = []
-        for part in numbers.slices():
-            if part.lo == expr(0) and part.step == 1 and mentioned(part):
-                last = part.hi - 1
-                conds = _where(certain, last, at_least(last, 0))
-                for dim in numbers.dims if conds is not None else ():
-                    cells = (part, last, *(conds or ()))
-                    out.append((numbers.bit(dim), *map(numbers.of, cells)))
-        return out
-
-    return rows
-
-
-def to_the_end(certain: bool) -> Callable[[Numbers], list[Row]]:
-    """Ranges ``a : D``, with a, and with when they have elements unless that is certain."""
-
-    def rows(numbers: Numbers) -> list[Row]:
-        out: list[Row] = []
-        for part in numbers.slices():
-            for dim in numbers.dims:
-                if part.hi == expr(dim.extent) and part.step == 1 and mentioned(part):
-                    last = expr(dim.extent) - 1
-                    conds = _where(certain, last - part.lo, at_least(last, part.lo))
-                    if conds is not None:
-                        cells = (part, part.lo, *conds)
-                        out.append((numbers.bit(dim), *map(numbers.of, cells)))
-        return out
-
-    return rows
-
-
-def _where(certain: bool, spare: Expr, cond: Cond) -> tuple[Cond, ...] | None:
-    """The condition to name; None if this range is of the other kind."""
-    if is_never_negative(spare) != certain:
-        return None
-    return () if certain else (cond,)
+def _moved(numbers: Numbers) -> list[Row]:
+    """Ranges that are another one at another point, and when they have elements."""
+    out: list[Row] = []
+    for part in numbers.slices():
+        for dim in numbers.dims if part.step == 1 and mentioned(part) else ():
+            last, ends = expr(dim.extent) - 1, list[tuple[Slice, Expr, Expr]]()
+            if part.lo == expr(0):
+                ends.append((Slice(expr(0), expr(dim) + 1), part.hi - 1, part.hi - 1))
+            if part.hi == last + 1:
+                ends.append((Slice(expr(dim), last + 1), part.lo, last - part.lo))
+            for other, there, spare in ends:
+                cond = ALWAYS if is_never_negative(spare) else at_least(spare, 0)
+                out.append((numbers.bit(dim), *map(numbers.of, (part, other, there, cond))))
+    return [*out, *made_of("moved")(numbers)]
 
 
 @dataclass(frozen=True)
@@ -257,9 +231,6 @@ RANGES: Ranges = {
     "piece": _pieces,
     "final": _final,
     **{name: (_before if c.by < 0 else _after) for name, c in saying(Beside).items()},
-    **{
-        name: (from_the_start if run.side == "start" else to_the_end)(run.certain)
-        for name, run in saying(Run).items()
-    },
+    **dict.fromkeys(saying(Elsewhere), _moved),
     **{name: made_of(joined.how) for name, joined in saying(Joined).items()},
 }

@@ -75,7 +75,8 @@ def check_rules(rules: Sequence[Rule], table: RuleSet) -> str:
     if len({rule.name for rule in rules}) < len(rules):
         raise Unproved("a rule is named twice")
     for rule in rules:
-        if known.get(rule.name, rule) != rule:
+        found = known.get(rule.name, rule)
+        if rule not in (found, found.to_the_bit):
             raise Unproved(f"the rule `{rule.name}` is not the one of the table")
     check_texts(rules)
     _check_names(rules, known)

@@ -73,8 +73,9 @@ class RuleSet:
         return self.without(*dropped)
 
     def exact(self) -> Self:
-        """The rules that keep every bit of every result, the signs of zeros included."""
-        return replace(self, rules=tuple(rule for rule in self.rules if rule.exact == "exact"))
+        """The rules as far as they keep every bit of every result, signs of zeros included."""
+        kept = (rule.to_the_bit for rule in self.rules)
+        return replace(self, rules=tuple(rule for rule in kept if rule is not None))
 
     def add(
         self, *rules: Rule, fires: Sequence[HasGraph] = (), idle: Sequence[HasGraph] = ()

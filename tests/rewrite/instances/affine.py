@@ -18,7 +18,8 @@ from tests.rewrite.instances.instance import B, Instance, Sizes, T, at, tensor
 
 Step = Callable[[Sizes, Node], Node]
 
-FOLLOWED = ("affine/neighbour-scaled", "affine/ray-plus")
+FOLLOWED = ("affine/neighbour-scaled", "affine/line-of-ray", "affine/line-plus")
+_MULTIPLES = FOLLOWED[:2]
 _LAST = equal(T, expr(T.extent) - 1)
 
 
@@ -92,6 +93,7 @@ def _steps() -> dict[str, Step]:
     add, sub, mul, div = map(_named, ("add", "sub", "mul", "div"))
     out: dict[str, Step] = {
         "neighbour-scaled": _ray,
+        "line-of-ray": _ray,
         "neg-scaled": _negated(_ray),
         "neg": _negated(_line),
         "product-scaled": _with(mul, _ray, _free),
@@ -119,25 +121,35 @@ def _beside_itself(step: Step) -> Step:
     return lambda z, before: _map("mul", step(z, _map("mul", before, before)), before)
 
 
-# The law of which a step is another order of operands, or another function.
-_FORM_OF = {
-    "product-of-scaled": "product-scaled", "product-of": "product", "quotient": "product",
-    "quotient-scaled": "product-scaled", "plus-ray": "ray-plus", "plus-line": "line-plus",
-    "line-minus": "line-plus", "difference-rays-scaled": "sum-rays-scaled",
-    "difference-line-ray": "sum-line-ray", "difference-lines": "sum-lines",
-}  # fmt: skip
+def _law_of(name: str) -> str:
+    """The law of which a step is another order of operands, or another function."""
+    match name.removesuffix("-scaled").split("-"):
+        case ["product" | "quotient", *_]:
+            return "product-scaled" if name.endswith("-scaled") else "product"
+        case ["plus", _] | ["ray" | "line", "plus" | "minus"]:
+            return "line-plus"
+        case ["minus", _]:
+            return "minus-line"
+        case ["sum" | "difference", *_]:
+            return "sum-lines"
+        case ["case", *_]:
+            return "case-lines"
+        case ["where", _, _]:
+            return "where-lines"
+        case _:
+            return name
 
 
 def _followed() -> tuple[Instance, ...]:
     out: list[Instance] = []
     for name, step in _steps().items():
-        rule = f"affine/{_FORM_OF.get(name, name)}"
+        rule = f"affine/{_law_of(name)}"
         build = partial(_backwards, step=step)
         out.append(Instance(f"{name} of what follows", build, (rule,), (), FOLLOWED))
         build = partial(_forwards, step=step)
         out.append(Instance(f"{name} of what was before", build, (rule,), (), FOLLOWED))
         build = partial(_backwards, step=_tanh(step))
-        idle = (rule,) if name != "neighbour-scaled" else ()
+        idle = (rule,) if rule not in _MULTIPLES else ()
         out.append(Instance(f"{name} of a hyperbolic tangent", build, (), idle, FOLLOWED))
         build = partial(_backwards, step=_beside_itself(step))
         out.append(Instance(f"{name} of a square", build, (), idle, FOLLOWED))
@@ -166,8 +178,7 @@ def _closings() -> tuple[Instance, ...]:
     out: list[Instance] = []
     beside = FOLLOWED
     for name, step in (("line", _line), ("ray", _ray)):
-        plain = f"affine/{name}"
-        both = (plain,)
+        both = ("affine/line",)
         for cond, fires in ((_LAST, both), (_EARLIER, ())):
             program = partial(_backwards, step=step, cond=cond)
             idle = () if fires else both
@@ -178,8 +189,8 @@ def _closings() -> tuple[Instance, ...]:
         out.append(Instance(f"square of a {name}", squares, (), both, beside))
         nowhere = partial(_backwards, step=step, cond=_ELSEWHERE)
         out.append(Instance(f"{name} without a start", nowhere, (), both, beside))
-        neighbour = "affine/neighbour-scaled"
-        out.append(Instance(f"{name} of two steps ahead", _two_back, (), (*both, neighbour)))
+        idle = (*both, *_MULTIPLES)
+        out.append(Instance(f"{name} of two steps ahead", _two_back, (), idle))
     return tuple(out)
 
 

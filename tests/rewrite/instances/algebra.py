@@ -15,7 +15,7 @@ from ostinato.pdg.build import (
     reshape,
     transpose,
 )
-from ostinato.pdg.condition import at_least
+from ostinato.pdg.condition import ALWAYS, at_least
 from ostinato.pdg.index import expr
 from ostinato.pdg.node import Dtype, Node, Pdg, Read, Reshape, intern
 from tests.rewrite.instances.instance import (
@@ -145,6 +145,10 @@ LAWS: dict[str, tuple[Built, Built]] = {
     "where-not": (
         lambda z: _map("where", _map("not", _bool(z)), _x(z), _y(z)),
         lambda z: _map("where", _bool(z), _x(z), _y(z)),
+    ),
+    "case-always": (
+        lambda z: case(ALWAYS, _x(z), _y(z)),
+        lambda z: case(at_least(T, 1), _x(z), _y(z)),
     ),
     "case-same": (
         lambda z: case(at_least(T, 1), _x(z), _x(z)),

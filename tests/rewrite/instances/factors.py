@@ -13,8 +13,11 @@ from tests.rewrite.instances.instance import B, Instance, Sizes, T, at, program,
 
 Factor = Callable[[Sizes], Node]
 
-_STEP = ("affine/neighbour-scaled", "affine/product-scaled", "affine/factor")
-_PLUS = (*_STEP, "affine/ray-plus")
+_STEP = (
+    *("affine/neighbour-scaled", "affine/product-scaled", "affine/line-of-ray"),
+    "affine/factor",
+)
+_PLUS = (*_STEP, "affine/line-plus")
 _DEEPER = (*_STEP, "affine/factors")
 _PLACES = ("last", "first", "start", "rest")
 _ADDED = (*_PLUS, "affine/term", "affine/factors")
@@ -202,13 +205,11 @@ def _instances() -> tuple[Instance, ...]:
         out.append(Instance(f"unmask-{side} beside a step", alone, (), (rule,), _DEEPER))
     inner = partial(_stepped, factor=_times(_times(_mask, True), True, _row))
     out.append(Instance("mask in a second operand", inner, ("affine/unmask",), (), _DEEPER))
-    line = ("affine/neighbour-scaled", "affine/ray-plus", "affine/product")
-    noted = (*line, "affine/factor-of-sum")
+    noted = (*_PLUS, "affine/product")
     out.append(Instance("masked sum", _masked_sum, ("affine/unmask",), (), noted))
     product = _times(_row, True, _row)
     for rule, fn, beside in (
         ("affine/factor", "mul", _STEP),
-        ("affine/factor-of-sum", "add", _PLUS),
         ("affine/factors", "mul", _DEEPER),
         ("affine/term", "add", _ADDED),
     ):

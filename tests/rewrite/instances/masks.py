@@ -53,9 +53,9 @@ def _times(mask: Node, last: bool, nothing: Node | None = None) -> Node:
 Pair = tuple[Callable[[], Node], Callable[[], Node]]
 _MADE: dict[str, Pair] = {
     "masked-fold": (lambda: _folded("max", _SO_FAR), lambda: _folded("max", _DATA)),
-    "masked-fold-rounded": (lambda: _folded("sum", _SO_FAR), lambda: _folded("sum", _SO_FAR, 1.0)),
+    "masked-fold of a sum": (lambda: _folded("sum", _SO_FAR), lambda: _folded("sum", _SO_FAR, 1.0)),
     "masked-folds": (lambda: _folded("min", _OTHERS), lambda: _folded("min", _SO_FAR)),
-    "masked-folds-rounded": (lambda: _folded("prod", _OTHERS), lambda: _folded("prod", _DATA)),
+    "masked-folds of a product": (lambda: _folded("prod", _OTHERS), lambda: _folded("prod", _DATA)),
     "opposite-mask": (
         lambda: _map("where", _LATER, _ZERO, _all()),
         lambda: _map("where", _DATA, _ZERO, _all()),
@@ -78,6 +78,10 @@ _MADE: dict[str, Pair] = {
 }
 
 
+def _rule_of(name: str) -> str:
+    return name.partition(" ")[0].removesuffix("-last")
+
+
 def _program(z: Sizes, make: Callable[[], Node]) -> Pdg:
     return program(make(), affine(T))
 
@@ -86,9 +90,9 @@ MASKS = tuple(
     Instance(
         f"{name}{' of something else' * (not is_it)}",
         partial(_program, make=make),
-        (f"incremental/{name.removesuffix('-last')}",) if is_it else (),
-        () if is_it else (f"incremental/{name.removesuffix('-last')}",),
-        ("incremental/masked-fold-rounded", "incremental/tile-of-range"),
+        (f"incremental/{_rule_of(name)}",) if is_it else (),
+        () if is_it else (f"incremental/{_rule_of(name)}",),
+        ("incremental/masked-fold", "incremental/tile-of-range"),
     )
     for name, pair in _MADE.items()
     for is_it, make in zip((True, False), pair, strict=True)

@@ -69,7 +69,7 @@ STEPS: _Forms = {
 def _on_both_sides(name: str, build: Callable[..., Pdg]) -> tuple[Instance, ...]:
     """The rule of each side fires there only, and for no other shift than the greatest."""
     here, there = f"incremental/{name}", f"incremental/{name}-to-come"
-    folds = ("incremental/prefix-max", "incremental/suffix")
+    folds = ("incremental/prefix", "incremental/suffix")
     return (
         Instance(f"{name} so far", partial(build, part=_SO_FAR), (here,), (there,), folds),
         Instance(f"{name} to come", partial(build, part=_TO_COME), (there,), (here,), folds),
@@ -78,7 +78,7 @@ def _on_both_sides(name: str, build: Callable[..., Pdg]) -> tuple[Instance, ...]
             f"{name} with another shift",
             partial(build, part=_SO_FAR, fold="min"),
             idle=(here, there),
-            beside=(*folds, "incremental/prefix-min"),
+            beside=(*folds, "incremental/prefix"),
         ),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ostinato.pdg.build import map_node, reduce_node
-from ostinato.pdg.index import Expr, ExprLike, expr, maximum, minimum
+from ostinato.pdg.index import ExprLike, expr, maximum, minimum
 from ostinato.pdg.node import Node, Pdg
 from tests.rewrite.instances.incremental import ranged, rows
 from tests.rewrite.instances.instance import Instance, Sizes, T, program, tensor
@@ -41,23 +41,22 @@ def _coming(steps: int) -> Range:
     return _HERE, minimum(_HERE + steps, _END)
 
 
-_GROUPS = {"": ("max", "any"), "-rounded": ("sum", "prod")}
-_SHAPES: dict[str, tuple[Range, ...]] = {
-    "suffix": ((_HERE, _END),),
-    "always-until": ((0, _HERE // 2 + 1), (0, minimum(_HERE + 2, _END))),
-    "until": ((0, _HERE), (0, _HERE - 1)),
-    "always-from": ((maximum(_HERE - 1, 0), _END),),
-    "from": ((_HERE + 1, _END), (_HERE + 2, _END)),
+_EXACT, _ROUNDED, _ALL = ("max", "any"), ("sum", "prod"), ("max", "any", "sum", "prod")
+_SHAPES: dict[str, tuple[tuple[Range, ...], tuple[str, ...]]] = {
+    "prefix": (((0, _HERE + 1),), ("sum", "prod", "max", "min", "any", "all")),
+    "suffix": (((_HERE, _END),), _ALL),
+    "range-elsewhere": (
+        (
+            *((0, _HERE // 2 + 1), (0, minimum(_HERE + 2, _END)), (0, _HERE), (0, _HERE - 1)),
+            *((maximum(_HERE - 1, 0), _END), (_HERE + 1, _END), (_HERE + 2, _END)),
+            *((maximum(_HERE - 3, 0), _HERE - 1), (_HERE + 1, minimum(_HERE + 3, _END))),
+        ),
+        _ALL,
+    ),
+    "window-overlapping": ((_past(4), _past(5), _coming(7)), _EXACT),
+    "window-doubled": ((_past(4), _coming(6)), _ROUNDED),
+    "window-lengthened": ((_past(5), _coming(7)), _ROUNDED),
 }
-_ONE_GROUP: dict[str, tuple[tuple[Range, ...], str]] = {
-    "window-overlapping": ((_past(4), _past(5), _coming(7)), ""),
-    "window-doubled-rounded": ((_past(4), _coming(6)), "-rounded"),
-    "window-lengthened-rounded": ((_past(5), _coming(7)), "-rounded"),
-}
-_ELSEWHERE: tuple[Range, ...] = (
-    (maximum(_HERE - 3, 0), _HERE - 1),
-    (_HERE + 1, minimum(_HERE + 3, _END)),
-)
 _BESIDE: Range = (_HERE + 1, minimum(_HERE + 2, _END))  # one step is no window
 
 
@@ -66,9 +65,10 @@ def _named(rule: str, part: Range, folds: tuple[str, ...]) -> str:
     return f"{' and '.join(folds)} of {lo} to {hi} by {rule}"
 
 
-def _pair(rule: str, parts: tuple[Range, ...], group: str) -> tuple[Instance, ...]:
-    name, folds = f"incremental/{rule}", _GROUPS[group]
-    other = _GROUPS["" if group else "-rounded"]
+def _every(rule: str, parts: tuple[Range, ...], folds: tuple[str, ...]) -> tuple[Instance, ...]:
+    """Instances where a law fires; folds, values and ranges of which it says nothing."""
+    name = f"incremental/{rule}"
+    other = {_EXACT: _ROUNDED, _ROUNDED: _EXACT}.get(folds, ())
     fires = tuple(
         Instance(_named(rule, p, folds), partial(_folds, folds=folds, part=p), (name,))
         for p in parts
@@ -77,52 +77,11 @@ def _pair(rule: str, parts: tuple[Range, ...], group: str) -> tuple[Instance, ..
     apart = partial(_folds, folds=folds, part=_BESIDE)
     return (
         *fires,
-        Instance(f"{_named(rule, parts[0], other)} of the other group", beside, idle=(name,)),
+        Instance(f"{_named(rule, parts[0], other)} and others", beside, idle=(name,)),
         Instance(f"{_named(rule, _BESIDE, folds)} beside it", apart, idle=(name,)),
     )
 
 
-WINDOWS = (
-    *(
-        found
-        for rule, parts in _SHAPES.items()
-        for group in _GROUPS
-        for found in _pair(f"{rule}{group}", parts, group)
-    ),
-    *(found for rule, (parts, group) in _ONE_GROUP.items() for found in _pair(rule, parts, group)),
-    *(
-        Instance(
-            _named("elsewhere", part, ("max", "sum")),
-            partial(_folds, folds=("max", "sum"), part=part),
-            ("incremental/window-elsewhere",),
-        )
-        for part in _ELSEWHERE
-    ),
-    Instance(
-        "windows at the point",
-        partial(_others, folds=("max", "sum"), part=_past(2)),
-        idle=("incremental/window-elsewhere",),
-    ),
-)
-
-
-def _prefixed(z: Sizes, fold: str, end: Expr) -> Pdg:
-    return program(_folded(z, fold, (0, end)))
-
-
-PREFIXES = tuple(
-    found
-    for fold in ("any", "all")
-    for found in (
-        Instance(
-            f"{fold} so far",
-            partial(_prefixed, fold=fold, end=_HERE + 1),
-            (f"incremental/prefix-{fold}",),
-        ),
-        Instance(
-            f"{fold} before",
-            partial(_prefixed, fold=fold, end=_HERE),
-            idle=(f"incremental/prefix-{fold}",),
-        ),
-    )
+RANGES = tuple(
+    found for rule, (parts, folds) in _SHAPES.items() for found in _every(rule, parts, folds)
 )

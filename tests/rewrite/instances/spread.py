@@ -98,11 +98,11 @@ def a_sum_over_another_count(z: Sizes) -> tuple[Node, ...]:
 _SHAPES: dict[str, tuple[Range, ...]] = {
     "so-far": (_SO_FAR,),
     "to-come": (_TO_COME,),
-    "until": ((0, _HERE), (0, _HERE - 1)),
-    "always-until": ((0, _HERE // 2 + 1),),
-    "from": ((_HERE + 1, _END),),
-    "always-from": ((maximum(_HERE - 1, 0), _END),),
-    "window-elsewhere": ((maximum(_HERE - 3, 0), _HERE), (_HERE + 1, minimum(_HERE + 4, _END))),
+    "elsewhere": (
+        *((0, _HERE), (0, _HERE - 1), (0, _HERE // 2 + 1), (_HERE + 1, _END)),
+        *((maximum(_HERE - 1, 0), _END), (maximum(_HERE - 3, 0), _HERE)),
+        (_HERE + 1, minimum(_HERE + 4, _END)),
+    ),
     "window-doubled": ((maximum(_HERE - 3, 0), _HERE + 1), (_HERE, minimum(_HERE + 6, _END))),
     "window-lengthened": ((maximum(_HERE - 4, 0), _HERE + 1), (_HERE, minimum(_HERE + 7, _END))),
 }

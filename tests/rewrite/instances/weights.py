@@ -119,9 +119,7 @@ def _triangle(exponent: Node) -> Node:
     return _sum(_map("where", mask, _map("pow", _number(0.9), exponent), _ZERO))
 
 
-_MASKS = tuple(
-    f"incremental/{name}" for name in ("masked-fold-rounded", "tile-of-map1", "tile-of-map2-cs")
-)
+_MASKS = tuple(f"incremental/{name}" for name in ("masked-fold", "tile-of-map1", "tile-of-map2-cs"))
 _LATER_ONES = _coming(_numbers()), ranged(_numbers(), expr(T) + 1, _T)
 _ALIVE = _past(_numbers("b", "bool"))
 

@@ -8,8 +8,8 @@ from ostinato.rewrite.terms import *
 from tests.rewrite.wrong.record import Seeded
 from tests.rewrite.wrong.world import Point, Ranges, World
 
-a, c, d, e, f, g, h, k, m, r, s, u, x = variables("a c d e f g h k m r s u x")
-y, z = variables("y z")
+a, c, d, e, f, g, h, k, m, q, r, s = variables("a c d e f g h k m q r s")
+u, x, y, z = variables("u x y z")
 
 X = np.asarray(3.0, "float32")
 VARIES = (eq(m, 1 << rank(x)), is_in(d, dom(x)))
@@ -30,6 +30,14 @@ def _from(p: Point) -> range:
     return range(p["t"] + 2, 4)
 
 
+def _so_far(p: Point) -> range:
+    return range(p["d"] + 1)
+
+
+def _to_come(p: Point) -> range:
+    return range(p["d"], 4)
+
+
 def _empty(tensors: dict[str, object]) -> World:
     """A range of d before step t, at the first t: it has no elements."""
     ranges: Ranges = {"s": lambda p: range(p["t"])}
@@ -41,7 +49,7 @@ def _read(side: str, group: str, fold: str, joined: str) -> World:
     ends = side == "until"
     return World(
         {"t": 0 if ends else 3, "d": 0}, {"t": 4, "d": 4}, {"x": _values},
-        {"s": _until if ends else _from},
+        {"s": _until if ends else _from, "q": _so_far if ends else _to_come},
         {"a": (lambda p: p["t"] - 2) if ends else (lambda p: p["t"] + 2)},
         {"c": (lambda p: p["t"] >= 2) if ends else (lambda p: p["t"] < 2)},
         texts={"f": fold, "g": joined},
@@ -51,36 +59,37 @@ def _read(side: str, group: str, fold: str, joined: str) -> World:
 _READS = tuple(
     Seeded(f"{side}-without-elements-{group.head}", "a range without elements ends outside the box",
            red(f, m, sl(d, s, x)), at(d, a, running(f, d, x)),
-           (part(d, s, a, c), group(f, g), *VARIES), _read(side, group.head, fold, joined),
+           (moved(d, s, q, a, c), of_all(d, q), group(f, g), *VARIES),
+           _read(side, group.head, fold, joined),
            exact="exact" if group == exactly else "reassociates")
-    for side, part, running in (("until", until, scan), ("from", from_, back))
+    for side, of_all, running in (("until", prefix, scan), ("from", suffix, back))
     for group, fold, joined in ((exactly, "max", "maximum"), (rounded, "sum", "add"))
 )  # fmt: skip
 
 _FALLBACKS = (
     Seeded("until-else-value", "the fold of nothing is not the value here",
            red(f, m, sl(d, s, x)), case(c, at(d, a, scan(f, d, x)), x),
-           (until(d, s, a, c), exactly(f, g), *VARIES, not_in(d, sdom(x))),
+           (moved(d, s, q, a, c), prefix(d, q), exactly(f, g), *VARIES, not_in(d, sdom(x))),
            _read("until", "exactly", "max", "maximum")),
     Seeded("until-else-first", "the fold of nothing is not the first value",
            red("sum", m, sl(d, s, x)), case(c, at(d, a, scan("sum", d, x)), at(d, 0, x)),
-           (until(d, s, a, c), *VARIES, not_in(d, sdom(x))),
+           (moved(d, s, q, a, c), prefix(d, q), *VARIES, not_in(d, sdom(x))),
            _read("until", "rounded", "sum", "add"), exact="reassociates", shown=False),
     Seeded("until-else-one", "a sum of nothing is 0", red("sum", m, sl(d, s, x)),
            case(c, at(d, a, scan("sum", d, x)), u),
-           (until(d, s, a, c), *VARIES, eq(0, rank(x)), unit(dtype(x), u)),
-           World({"t": 0, "d": 0}, {"t": 4, "d": 4}, {"x": _values, "u": 1.0}, {"s": _until},
-                 {"a": lambda p: p["t"] - 2}, {"c": lambda p: p["t"] >= 2}), exact="reassociates"),
+           (moved(d, s, q, a, c), prefix(d, q), *VARIES, eq(0, rank(x)), unit(dtype(x), u)),
+           World({"t": 0, "d": 0}, {"t": 4, "d": 4}, {"x": _values, "u": 1.0},
+                 {"s": _until, "q": _so_far}, {"a": lambda p: p["t"] - 2}, {"c": lambda p: p["t"] >= 2}), exact="reassociates"),
     Seeded("until-else-zero", "a product of nothing is 1", red("prod", m, sl(d, s, x)),
            case(c, at(d, a, scan("prod", d, x)), z),
-           (until(d, s, a, c), *VARIES, eq(0, rank(x)), zero(dtype(x), z)),
-           World({"t": 0, "d": 0}, {"t": 4, "d": 4}, {"x": _values, "z": 0.0}, {"s": _until},
-                 {"a": lambda p: p["t"] - 2}, {"c": lambda p: p["t"] >= 2}), exact="reassociates"),
+           (moved(d, s, q, a, c), prefix(d, q), *VARIES, eq(0, rank(x)), zero(dtype(x), z)),
+           World({"t": 0, "d": 0}, {"t": 4, "d": 4}, {"x": _values, "z": 0.0},
+                 {"s": _until, "q": _so_far}, {"a": lambda p: p["t"] - 2}, {"c": lambda p: p["t"] >= 2}), exact="reassociates"),
     Seeded("until-greatest-else-zero", "the greatest of nothing is -inf",
            red("max", m, sl(d, s, x)), case(c, at(d, a, scan("max", d, x)), z),
-           (until(d, s, a, c), *VARIES, eq(0, rank(x)), zero(dtype(x), z)),
-           World({"t": 0, "d": 0}, {"t": 4, "d": 4}, {"x": _values, "z": 0.0}, {"s": _until},
-                 {"a": lambda p: p["t"] - 2}, {"c": lambda p: p["t"] >= 2})),
+           (moved(d, s, q, a, c), prefix(d, q), *VARIES, eq(0, rank(x)), zero(dtype(x), z)),
+           World({"t": 0, "d": 0}, {"t": 4, "d": 4}, {"x": _values, "z": 0.0},
+                 {"s": _until, "q": _so_far}, {"a": lambda p: p["t"] - 2}, {"c": lambda p: p["t"] >= 2})),
 )  # fmt: skip
 
 

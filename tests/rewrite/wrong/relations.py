@@ -34,31 +34,15 @@ def about_ranges(world: World, op: str, names: Sequence[str]) -> bool:
             return all(part(p).start == 0 for p in points)
         case (("within" | "box"), [_, _]):
             return all(0 <= k < extent for p in points for k in part(p))
-        case (("until" | "always_until"), [_, _, a, *conds]):
-            ends = [world.indices[a](p) for p in points]
-            sure = all(
-                list(part(p)) == list(range(e + 1)) for p, e in zip(points, ends, strict=True)
-            )
-            return sure and _as_said(world, conds, [e >= 0 for e in ends])
-        case (("from" | "always_from"), [_, _, a, *conds]):
-            ends = [world.indices[a](p) for p in points]
-            sure = all(
-                list(part(p)) == list(range(e, extent)) for p, e in zip(points, ends, strict=True)
-            )
-            return sure and _as_said(world, conds, [e < extent for e in ends])
         case _:
             return _about_points(world, op, names)
-
-
-def _as_said(world: World, conds: Sequence[str], held: Sequence[bool]) -> bool:
-    """Whether the conditions hold where they should; everywhere, if there is none."""
-    said = [[world.conditions[c](p) for p in world.box()] for c in conds]
-    return all(found == list(held) for found in said) if said else all(held)
 
 
 def _about_points(world: World, op: str, names: Sequence[str]) -> bool:
     points = list(world.box())
     match op, names:
+        case "everywhere", [c]:
+            return all(map(world.conditions[c], points))
         case "both", [c, a, b]:
             conditions = world.conditions
             return all(conditions[c](p) == (conditions[a](p) and conditions[b](p)) for p in points)

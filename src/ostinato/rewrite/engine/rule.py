@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Literal, cast
+from dataclasses import dataclass, fields, replace
+from typing import Literal, Self, cast
 
 from ostinato.rewrite.relations.row import in_words
 from ostinato.rewrite.terms.term import Expression, Fact
@@ -42,6 +42,7 @@ class Rule:
       something else hold there only.
     - ``proof``: a file under ``proofs/``, or ``unproved: why``; of a rule that a user adds, empty
       (the prover decides it then) or ``unproved: why`` to use it all the same.
+    - ``bits``: further facts where it keeps every bit, such as that a fold does not round.
     - ``phase``: laws that only pass a term on to the operands ``spread``: they run by themselves
       until nothing is left to do, between the rounds of all laws. ``seed`` asks for new terms.
 
@@ -65,6 +66,7 @@ class Rule:
     valid: Validity = "everywhere"
     proof: str = ""
     phase: Phase = "rewrite"
+    bits: tuple[Fact, ...] = ()
 
     def __hash__(self) -> int:
         # every compilation asks for the hashes of all rules, which have many facts
@@ -78,6 +80,15 @@ class Rule:
     def is_proved(self) -> bool:
         """Whether a proof for all sizes is there."""
         return bool(self.proof) and not self.proof.startswith(UNPROVED)
+
+    @property
+    def to_the_bit(self) -> Self | None:
+        """The law as far as it keeps every bit; None if it never does."""
+        if self.exact == "exact":
+            return self
+        if not self.bits:
+            return None
+        return replace(self, when=(*self.when, *self.bits), exact="exact", bits=())
 
     def __str__(self) -> str:
         facts = "".join(f"\n  when  {fact!r}{_said(fact)}" for fact in self.when)

@@ -1,8 +1,8 @@
 """Ranges that follow the point, as rows: how a fold over one is made of folds over simpler ones.
 
-A range from the start to any index is read off the running fold, and so is one to the end. Windows
-of constant length that end at the point (*past*), or begin there (*coming*), are joined from two of
-about half the length; windows beside the point are such windows at other points.
+A range from the start to any index is that of all steps so far at the index, and so is one to the
+end. Windows of constant length that end at the point (*past*), or begin there (*coming*), are
+joined from two of about half the length; windows beside it are such windows at other points.
 
 Laws of variances need the counts of ranges that no equation names: those that begin where others
 begin, and the parts of windows. Ranges over which a softmax is taken, and that may be long, get
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.build import affine, const, iota
-from ostinato.pdg.condition import Cond, at_least
+from ostinato.pdg.condition import ALWAYS, Cond, at_least
 from ostinato.pdg.functions import FLOATS, POSITIONS, REPEATED, fold_unit
 from ostinato.pdg.index import (
     Dim,
@@ -34,10 +34,9 @@ from ostinato.pdg.node import Dtype, Iota, Map, Node, Pdg, Read, Reduce, postord
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.tables import Tables
 from ostinato.rewrite.relations import RELATIONS, saying
-from ostinato.rewrite.relations.meanings import Beside, Repeats, Run, Steps
+from ostinato.rewrite.relations.meanings import Beside, Repeats, Steps
 
 _NAMED = {name: steps for name, steps in saying(Steps).items() if RELATIONS[name].value is None}
-_MAY_BE_EMPTY = [name for name, run in saying(Run).items() if not run.certain]
 
 
 def range_rows(tables: Tables, count: int) -> dict[str, list[Row]]:
@@ -60,7 +59,7 @@ def constants_of_ranges(
         (n.op.fn, n.dtype): None for n in nodes if isinstance(n.op, Reduce)
     }
     beside = list(saying(Beside))
-    if any(rows.get(relation) for relation in (*_MAY_BE_EMPTY, "moved")):
+    if rows.get("moved"):
         for fn, dtype in reductions:
             if fn in REPEATED:
                 yield "raw_empty", (fn, dtype), const(fold_unit(fn, dtype), dtype)
@@ -78,6 +77,7 @@ class _Ranges:
     tables: Tables
     rows: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
     _windows: set[tuple[Dim, int, bool]] = field(default_factory=set[tuple[Dim, int, bool]])
+    _known: set[int] = field(default_factory=set[int])
 
     def _row(self, relation: str, dim: Dim, *cells: int | Slice | Cond | Expr) -> None:
         ids = (c if isinstance(c, int) else self.tables.id(c) for c in cells)
@@ -85,6 +85,9 @@ class _Ranges:
 
     def of(self, number: int, part: Slice) -> None:
         """Rows of one slice, over every dimension that it may range over."""
+        if number in self._known:
+            return
+        self._known.add(number)
         for dim in self.tables.dims:
             here, end = expr(dim), expr(dim.extent)
             ends = part.lo, part.hi
@@ -98,15 +101,17 @@ class _Ranges:
             elif named and part.lo != here + 1 and part.hi != here:
                 continue
             elif part.lo == expr(0) and dims_of(part.hi):
-                certain = is_never_negative(part.hi - 1)
-                conds = () if certain else (at_least(part.hi, 1),)
-                self._row("always_until" if certain else "until", dim, number, part.hi - 1, *conds)
+                self._moved(dim, number, Slice(expr(0), here + 1), part.hi - 1, part.hi - 1)
             elif part.hi == end and dims_of(part.lo):
-                certain = is_never_negative(end - 1 - part.lo)
-                conds = () if certain else (at_least(end - 1, part.lo),)
-                self._row("always_from" if certain else "from", dim, number, part.lo, *conds)
+                self._moved(dim, number, Slice(here, end), part.lo, end - 1 - part.lo)
             elif (found := next(_window_of(part, dim), None)) is not None:
                 self._window(dim, number, *found)
+
+    def _moved(self, dim: Dim, number: int, other: Slice, there: Expr, spare: Expr) -> None:
+        """A range that is another one at an index, where ``spare`` is not negative."""
+        cond = ALWAYS if is_never_negative(spare) else at_least(spare, 0)
+        self._row("moved", dim, number, other, there, cond)
+        self.of(self.tables.id(other), other)
 
     def _window(self, dim: Dim, number: int, first: int, behind: int) -> None:
         """A window of the points ``d + first`` to ``d + behind - 1``."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from ostinato.pdg.bounds import is_never_negative
-from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some, cond_symbols
+from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every, Negation, Some, cond_symbols
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.pdg.node import Affine, Iota, Node, Pdg
 from ostinato.rewrite.engine.egglog_session import Row
@@ -152,6 +152,7 @@ def rows(tables: Tables, more: More | None = None) -> dict[str, list[Row]]:
         "makes": [(fn, made) for fn, made in result_types().items() if made],
         "shifted": shifts,
         "both": both,
+        "everywhere": [(k,) for k, a in enumerate(tables.attributes) if a == ALWAYS],
         "pins": _pin_rows(tables),
         "holds_low": low,
         "holds_high": high,

@@ -45,6 +45,7 @@ from ostinato.rewrite.relations.meanings import (
     Cut,
     Defined,
     Depends,
+    Elsewhere,
     Entering,
     Filled,
     Finite,
@@ -58,7 +59,6 @@ from ostinato.rewrite.relations.meanings import (
     Neighbour,
     Positive,
     Repeats,
-    Run,
     Scalar,
     Section,
     SomeWhere,
@@ -90,7 +90,7 @@ def situations(found: Law, setting: Setting) -> Iterator[Setting]:
         setting.totals[whole] = poly(Var(whole, None, True, int(setting.inside)))
     if ranges := gaining(found):
         yield from _gaining(found, ranges, setting)
-    elif about := _saying(found, Run, Beside, Joined):
+    elif about := _saying(found, Elsewhere, Beside, Joined):
         yield from cases(about, setting)
     elif order := _saying(found, Moves):
         yield from _orders(order, setting)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -111,7 +111,19 @@ class Open(Exception):
 
 
 def prove(rule: Rule) -> Verdict:
-    """Decide one rule."""
+    """Decide one rule, and whether it keeps every bit where it says so."""
+    verdict, exact = _proved(rule), rule.to_the_bit if rule.bits else None
+    if exact is None or verdict.outcome not in ("proved", "bounded"):
+        return verdict
+    further = _proved(exact)
+    if further.outcome != verdict.outcome:
+        return replace(further, why=f"as it keeps every bit: {further.why}")
+    methods = tuple(m for m in METHODS if m in {*verdict.methods, *further.methods})
+    return replace(verdict, readings=verdict.readings + further.readings, methods=methods)
+
+
+def _proved(rule: Rule) -> Verdict:
+    """Decide a rule as it says in general."""
     found = law(rule)
     count, seen = 0, set[tuple[object, ...]]()
     try:

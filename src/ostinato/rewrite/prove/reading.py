@@ -335,10 +335,9 @@ def functions_of(found: Law, name: str) -> list[str]:
                 return list(among.names)
     if name not in found.folds:
         return [name]
-    for asked in found.rows:
-        for claim in asked.claims(Repeats):
-            if asked[claim.fold] == name:
-                return list(claim.pairs)
+    pairs = [c.pairs for row in found.rows for c in row.claims(Repeats) if row[c.fold] == name]
+    if pairs:
+        return [fold for fold in pairs[0] if all(fold in others for others in pairs)]
     barred = {f[2] for f in found.facts if isinstance(f, tuple) and f[:2] == ("!=", name)}
     return [fn for fn in FOLDS if f'"{fn}"' not in barred]
 

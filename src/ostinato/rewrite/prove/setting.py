@@ -122,8 +122,8 @@ class Setting:
     - ``truths``: tensors of truth values; ``bounded``: without infinities and NaN; ``filled``:
       sizes that are at least 1; ``values``: tensors filled with a number;
     - ``places``, ``extents``: coordinates and extents of which more is known, ``spans``: ranges
-      that follow the point, ``offsets`` and ``indices``: indices at a distance from it, or given,
-      and ``decided``: conditions, where a proof goes case by case;
+      that follow the point, ``offsets``: indices at a distance from it, and ``decided``:
+      conditions, where a proof goes case by case;
     - ``bodies``: the definitions of recurrences; ``is_first``: whether the point is the first
       step of one, where a proof goes case by case;
     - ``orders``: permutations, where a proof goes order by order;
@@ -152,7 +152,6 @@ class Setting:
     extents: dict[str, Poly] = field(default_factory=dict[str, Poly])
     spans: dict[str, Span] = field(default_factory=dict[str, Span])
     offsets: dict[str, Poly] = field(default_factory=dict[str, Poly])
-    indices: dict[str, Poly] = field(default_factory=dict[str, Poly])
     decided: dict[str, bool] = field(default_factory=dict[str, bool])
     totals: dict[str, Poly] = field(default_factory=dict[str, Poly])
     above_zero: set[str] = field(default_factory=set[str])
@@ -359,6 +358,10 @@ class Setting:
                 return poly(Clip(self.totals[whole] - point[dim] * WIDTH, WIDTH))
             case ("piece", _, of):
                 return self.length(of, point)
+            case ("elsewhere", dim, of, index, cond):
+                self._only_here(point)
+                there = point.moved(dim, self.index(index, point))
+                return self.length(of, there) if self.decided[cond] else poly(0)
             case ("cut", part):
                 lo, hi = self._cut(name, part, point)
                 return hi - lo
@@ -387,9 +390,6 @@ class Setting:
                 return self.extent(dim) - 1
             case ("offset", dim):
                 return point[dim] + self.offsets[name]
-            case ("given", _):
-                self._only_here(point)
-                return self.indices[name]
             case (("next step" | "step before") as what, dim):
                 return point[dim] + (1 if what == "next step" else -1)
             case _:
@@ -463,6 +463,8 @@ class Setting:
                 return point[dim] * WIDTH + i
             case ("piece", base, of):
                 return self.element(base, point, self.element(of, point, i))
+            case ("elsewhere", dim, of, index, _):
+                return self.element(of, point.moved(dim, self.index(index, point)), i)
             case ("span", dim):
                 return self._span(name, point, dim)[0] + i
             case ("kept", _):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
 from ostinato.rewrite.prove.setting import Setting, Span
-from ostinato.rewrite.relations.meanings import Beside, Claim, Joined, Run
+from ostinato.rewrite.relations.meanings import Beside, Claim, Elsewhere, Joined
 from ostinato.rewrite.relations.row import Row
 
 _STEP, _MORE, _SPARE, _AT = (
@@ -22,13 +22,12 @@ _STEP, _MORE, _SPARE, _AT = (
 
 @dataclass
 class _Case:
-    """What is known in one case: the point, the extent, spans, indices and conditions."""
+    """What is known in one case: the point, the extent, spans, distances and conditions."""
 
     place: Poly | None = None
     extent: Poly | None = None
     spans: dict[str, Span] = field(default_factory=dict[str, Span])
     offsets: dict[str, Poly] = field(default_factory=dict[str, Poly])
-    indices: dict[str, Poly] = field(default_factory=dict[str, Poly])
     holds: dict[str, bool] = field(default_factory=dict[str, bool])
 
 
@@ -36,15 +35,16 @@ def cases(row: Row, setting: Setting) -> Iterator[Setting]:
     """The settings of all cases of the relation that a law names."""
     (claim,), (dim, *names) = row.relation.says, map(str, row.cells.values())
     place = setting.dims[dim]
+    if isinstance(claim, Elsewhere):
+        yield from _elsewhere(setting, place, *names)
+        return
     for case in _cases(claim, names):
         found = deepcopy(setting)
         for name in case.spans:
             found.known[name] = ("span", place)
         for name in case.offsets:
             found.known[name] = ("offset", place)
-        for name in case.indices:
-            found.known[name] = ("given", place)
-        found.spans, found.offsets, found.indices = case.spans, case.offsets, case.indices
+        found.spans, found.offsets = case.spans, case.offsets
         found.decided = case.holds
         if case.place is not None:
             found.places[place] = case.place
@@ -55,25 +55,12 @@ def cases(row: Row, setting: Setting) -> Iterator[Setting]:
 
 def _cases(claim: Claim, names: list[str]) -> Iterator[_Case]:
     match claim, names:
-        case Run("start"), [s, a, *conds]:
-            for last in (_STEP - 1, -_STEP):
-                holds = last == _STEP - 1
-                if holds or conds:
-                    spans = {s: Span(poly(0), last + 1, True, True)}
-                    behind = _STEP + _MORE - 1 if holds else _MORE
-                    yield _Case(None, behind, spans, {}, {a: last}, dict.fromkeys(conds, holds))
-        case Run("end"), [s, a, *conds]:
-            for end in (_AT + _STEP, _AT - _STEP + 1):
-                holds = end == _AT + _STEP
-                if holds or conds:
-                    spans = {s: Span(_AT, end, True, True)}
-                    yield _Case(None, end, spans, {}, {a: _AT}, dict.fromkeys(conds, holds))
         case Beside(-1), [b, k]:
-            yield _Case(poly(0), _MORE, {}, {b: poly(-1)}, {}, {k: False})
-            yield _Case(_STEP, _STEP + _MORE, {}, {b: poly(-1)}, {}, {k: True})
+            yield _Case(poly(0), _MORE, {}, {b: poly(-1)}, {k: False})
+            yield _Case(_STEP, _STEP + _MORE, {}, {b: poly(-1)}, {k: True})
         case Beside(1), [b, k]:
-            yield _Case(_AT - 1, _AT, {}, {b: poly(1)}, {}, {k: False})
-            yield _Case(_AT - 1, _AT + _STEP, {}, {b: poly(1)}, {}, {k: True})
+            yield _Case(_AT - 1, _AT, {}, {b: poly(1)}, {k: False})
+            yield _Case(_AT - 1, _AT + _STEP, {}, {b: poly(1)}, {k: True})
         case Joined(how), _:
             for past in (True, False):
                 yield from _halves(how, names, past)
@@ -90,39 +77,42 @@ def _halves(how: str, names: list[str], past: bool) -> Iterator[_Case]:
             parts = [(h - _STEP, h, h), (g + _STEP - 1, g, g), (h + h + _STEP - 2, h, h)]
         case "lengthened":
             parts = [(h - _STEP, h, h), (g + _STEP - 1, g, g), (h + h + _STEP - 1, h, h)]
-        case "overlapping":
+        case _:  # overlapping
             parts = [(h - _STEP, h, h + w - 1), (h + _STEP - 1, h, h + _STEP + _SPARE - 1)]
             wide = g + w - 1
             parts += [(wide + _STEP - 1, g, wide), (h + w - 1 + h + _STEP - 1, h, h + w - 1)]
-        case _:  # moved
-            parts = [(_STEP - 1, h, _STEP + _MORE - 1), (w + _STEP - 1, h, w), (-_STEP, h, w)]
     for far, by, length in parts:
-        yield _half(how == "moved", names, past, (far, by, length))
+        yield _half(names, past, (far, by, length))
 
 
-def _half(beside: bool, names: list[str], past: bool, numbers: tuple[Poly, Poly, Poly]) -> _Case:
-    """One case: the point is ``far`` from the end, the other window ``by`` further, if it is.
+def _elsewhere(
+    setting: Setting, place: str, part: str, other: str, index: str, cond: str
+) -> Iterator[Setting]:
+    """The range is the other one at the index, or it is empty."""
+    for holds in (True, False):
+        found = deepcopy(setting)
+        found.known[part] = ("elsewhere", place, other, index, cond)
+        found.decided = {cond: holds}
+        yield found
 
-    ``beside``: ``far`` is that of the other window's point.
-    """
+
+def _half(names: list[str], past: bool, numbers: tuple[Poly, Poly, Poly]) -> _Case:
+    """One case: the point is ``far`` from the end, the other window ``by`` further, if it is."""
     (far, by, length), (s, p, a, c, *more) = numbers, names
-    here = far + by if beside else far
-    place = here if past else _AT - 1
-    first, whole = (by, length) if beside else (poly(0), by + length)
-    offsets, holds = {a: by}, {c: _is_sure(far if beside else far - by)}
+    place = far if past else _AT - 1
+    whole = by + length
+    offsets, holds = {a: by}, {c: _is_sure(far - by)}
     if more:
         offsets[more[0]], whole = whole, whole + 1
         holds[more[1]] = _is_sure(far - by - length)
-    spans = {s: _window(first, whole, past), p: _window(poly(0), length, past)}
+    spans = {s: _window(whole, past), p: _window(length, past)}
     signed = {name: -by if past else by for name, by in offsets.items()}
-    return _Case(place, None if past else place + 1 + here, spans, signed, {}, holds)
+    return _Case(place, None if past else place + 1 + far, spans, signed, holds)
 
 
-def _window(first: Poly, steps: Poly, past: bool) -> Span:
-    """The window of so many steps, the nearest of which is ``first`` away from the point."""
-    if past:
-        return Span(-first - steps + 1, -first + 1, False, True)
-    return Span(first, first + steps, True, False)
+def _window(steps: Poly, past: bool) -> Span:
+    """The window of so many steps at the point."""
+    return Span(-steps + 1, poly(1), False, True) if past else Span(poly(0), steps, True, False)
 
 
 def _is_sure(p: Poly) -> bool:

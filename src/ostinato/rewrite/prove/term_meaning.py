@@ -310,6 +310,8 @@ class Meaning:
         match self.setting.known.get(name):
             case ("both", first, second):
                 return self._where(first, point, lambda: self._where(second, point, yes, no), no)
+            case ("always",):
+                return yes()
             case ("later", dim):
                 return self.choose(Less(poly(0), point[dim]), yes, no)
             case (("has" | "had") as when, part):

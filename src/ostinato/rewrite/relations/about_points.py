@@ -28,6 +28,10 @@ _MULTIPLE = ("map2", '"mul"', "g", "r'")  # of the recurrence one step before
 
 CONDITIONS = (
     Relation(
+        "everywhere", {"c": "condition"}, "{c} holds at all points", (Known("c", "always"),),
+        topic="conditions", gate=True,
+    ),
+    Relation(
         "known", {"x": "term", "c": "condition", "d": "dimension", "s": "slice"},
         "{x} is chosen where {c}, which is on the first steps {s} of {d}",
         (Known("s", "start", ("d",)), Steady("s")), gate=True,

@@ -10,13 +10,13 @@ from ostinato.rewrite.relations.meanings import (
     START,
     Begins,
     Beside,
+    Elsewhere,
     Entering,
     Equal,
     Joined,
     Keeps,
     Known,
     Moves,
-    Run,
     Section,
     SomeWhere,
     Steady,
@@ -27,7 +27,6 @@ from ostinato.rewrite.relations.relation import Kind, Relation
 
 _MOST_AXES = 64
 _RANGE: dict[str, Kind] = {"d": "dimension", "s": "slice"}
-_RUN: dict[str, Kind] = {**_RANGE, "a": "index"}
 _COND: dict[str, Kind] = {"c": "condition"}
 _WINDOW: dict[str, Kind] = {**_RANGE, "p": "slice", "a": "index", **_COND}
 _ORDER: dict[str, Kind] = {"o": "order", "p": "axis", "q": "axis"}
@@ -59,24 +58,8 @@ WINDOWS = (
         (Joined("lengthened"),), topic="ranges", gate=True, inside=True,
     ),
     Relation(
-        "moved", _WINDOW, "the window {s} is {p} at {d} = {a}, where {c}, and else empty",
-        (Joined("moved"),), topic="ranges", gate=True, inside=True,
-    ),
-    Relation(
-        "until", {**_RUN, **_COND}, "{s} is 0 : {a} + 1, with elements where {c}",
-        (Run("start", certain=False),), topic="ranges", gate=True, inside=True,
-    ),
-    Relation(
-        "always_until", _RUN, "{s} is 0 : {a} + 1, and has elements",
-        (Run("start", certain=True),), topic="ranges", gate=True, inside=True,
-    ),
-    Relation(
-        "from", {**_RUN, **_COND}, "{s} is {a} : the end of {d}, with elements where {c}",
-        (Run("end", certain=False),), topic="ranges", gate=True, inside=True,
-    ),
-    Relation(
-        "always_from", _RUN, "{s} is {a} : the end of {d}, and has elements",
-        (Run("end", certain=True),), topic="ranges", gate=True, inside=True,
+        "moved", _WINDOW, "the range {s} is {p} at {d} = {a}, where {c}, and else empty",
+        (Elsewhere(),), topic="ranges", gate=True, inside=True,
     ),
     Relation(
         "tally", {"s": "slice", "x": "term"}, "{x} is the number of steps of {s}",

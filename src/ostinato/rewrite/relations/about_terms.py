@@ -131,6 +131,7 @@ NUMBERS = (
         "bound", {"x": "term"}, "{x} is between -{m} and {m}", (), {"m": "real"}, merge="old",
         made="analysis",
     ),
+    Relation("repeats", _JOINS, "the fold {f} repeats {g}", (Repeats("f", "g"),), topic="folds"),
     Relation(
         "exactly", _JOINS, "the fold {f} repeats {g}, which does not round",
         (Repeats("f", "g", rounds=False),), topic="folds",

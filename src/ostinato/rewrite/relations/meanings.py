@@ -228,15 +228,17 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """The function that a fold repeats, with or without rounding."""
+    """The function that a fold repeats; ``rounds``: only with, or only without, rounding."""
 
     fold: str
     function: str
-    rounds: bool
+    rounds: bool | None = None
 
     @property
     def pairs(self) -> dict[str, str]:
         """All folds of this kind, each with its function."""
+        if self.rounds is None:
+            return ROUNDED | EXACT
         return ROUNDED if self.rounds else EXACT
 
 
@@ -254,14 +256,8 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A range that begins at 0, or ends with the dimension; ``certain`` if it always has elements.
-
-    Proved in the cases that it has elements and, unless that is certain, that it has none.
-    """
-
-    side: Literal["start", "end"]
-    certain: bool
+class Elsewhere:
+    """A range that is another one at another point, or empty: the two cases of a proof."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,9 +274,9 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A window that is made of shorter ones, or of one at another point."""
+    """A window that is made of shorter ones."""
 
-    how: Literal["moved", "doubled", "overlapping", "lengthened"]
+    how: Literal["doubled", "overlapping", "lengthened"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +331,6 @@ class Closed:
 Claim = (
     Steps | Known | Steady | Cut | Filled | Scalar | Equal | Defined | Clear | Finite
     | AboveZero | Moderate | Unwrapped | Among | Keeps | Entering | SomeWhere | Positive
-    | KeepsType | Typed | Cast | Repeats | Apart | Neighbour | Run | Begins | Beside | Joined
+    | KeepsType | Typed | Cast | Repeats | Apart | Neighbour | Elsewhere | Begins | Beside | Joined
     | Moves | Tiles | Section | FirstStep | Depends | Measured | Wish | Definition | Closed
 )  # fmt: skip

@@ -9,7 +9,6 @@ from ostinato.rewrite.rules.extreme_positions import PLACES
 from ostinato.rewrite.rules.factors import FACTORS
 from ostinato.rewrite.rules.fuse import FUSE
 from ostinato.rewrite.rules.history import HISTORY
-from ostinato.rewrite.rules.incremental import INCREMENTAL
 from ostinato.rewrite.rules.masks import MASKS
 from ostinato.rewrite.rules.matrices import MATRICES
 from ostinato.rewrite.rules.online import ONLINE
@@ -25,7 +24,6 @@ from ostinato.rewrite.rules.weights import WEIGHTS
 
 FAMILIES = (
     VECTORIZE,
-    INCREMENTAL,
     HISTORY,
     RANGES,
     PLACES,

@@ -93,6 +93,8 @@ _CANCEL = (
     _rule("min-same", "min(x, x) = x", map2("minimum", x, x), x),
     _rule("where-same", "where(c, x, x) = x", where(c, x, x), x, _SAME),
     _rule("where-not", "where(not c, x, y) = where(c, y, x)", where(_not(c), x, y), where(c, y, x)),
+    _rule("case-always", "x where a condition that always holds does, else y, is x",
+          case(c, x, y), x, everywhere(c)),
     _rule("case-same", "x where any condition holds, else x, is x", case(c, x, x), x),
     _rule("stop-gradient", "stop_gradient(x) = x once gradients are taken",
           map1("stop_gradient", x), x),

@@ -104,16 +104,6 @@ def _step(name: str, near: str, running: Operator, relation: Asking, neighbour: 
     )
 
 
-def _elsewhere(name: str, law: str, relation: Fact, *where: Fact) -> Rule:
-    """The same as over slice q at another point a; zero for no steps, where c does not hold."""
-    there = at(d, a, _of_half())
-    if relation.fields[-1] != c:
-        return _rule(name, law, there, relation, *where, *_TALLY)
-    nothing = bcast(h, reshape(0, o, u))
-    known = (*where, *_TALLY, eq(e, dtype(LHS)), zero(e, u))
-    return _rule(name, law, case(c, there, nothing), relation, *known)
-
-
 def _of_half() -> Term:
     """The sum of products over slice q with its own means."""
     return _products(q, _row(_mean(_sum(q, x), _OWN)), _row(_mean(_sum(q, z), _OWN)))
@@ -155,23 +145,10 @@ SPREAD: tuple[Rule, ...] = (
     _centre("of-number", reshape(0, sizes(1, then=h), div(_sum(s, x), n)), eq(0, rank(x))),
     _step("so-far", "came before", scan, prefix, before),
     _step("to-come", "follows", back, suffix, after),
-    *(
-        _elsewhere(
-            name,
-            f"the same over all {side} another point is that at that point",
-            relation,
-            of_all(d, q),
-        )
-        for name, side, relation, of_all in (
-            ("until", "until", until(d, s, a, c), prefix),
-            ("always-until", "until", always_until(d, s, a), prefix),
-            ("from", "from", from_(d, s, a, c), suffix),
-            ("always-from", "from", always_from(d, s, a), suffix),
-        )
-    ),
-    _elsewhere("window-elsewhere",
-               "the same over a window beside the point is that of one at another point",
-               moved(d, s, q, a, c)),
+    _rule("elsewhere",
+          "the same over a range that is q at another point is that over q there, or 0 of nothing",
+          case(c, at(d, a, _of_half()), bcast(h, reshape(0, o, u))),
+          moved(d, s, q, a, c), *_TALLY, eq(e, dtype(LHS)), zero(e, u)),
     _rule("window-doubled",
           "the same for a window is that of its halves, and of the distances of their means",
           case(c, _parts(n), _of_half()), doubled(d, s, q, a, c), *_TALLY, reason=HALVES,

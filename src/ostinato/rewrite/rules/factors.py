@@ -105,8 +105,7 @@ _TYPE = eq(e, dtype(y))
 _STEP = "what multiplies the step before is a factor"
 _ONE = (eq(1.0, value(u)), eq(o, shape(u)))
 FACTORS: tuple[Rule, ...] = (
-    _noted("factor", _STEP, "seed", scaled(r, y, x), _TYPE),
-    _noted("factor-of-sum", _STEP, "seed", affine(r, y, x, a), _TYPE),
+    _noted("factor", _STEP, "seed", affine(r, y, x, a), _TYPE),
     _noted("factors", "both operands of a product or a sum are factors",
            "spread", eq(x, map2(f, y, w)), factor(e, x), arithmetic(f), of=(y, w)),
     _noted("term", "what is added to a multiple of the step before has factors",

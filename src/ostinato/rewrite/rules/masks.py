@@ -9,6 +9,7 @@ a history is a range of it, of which other laws make running folds.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from ostinato.rewrite.engine.rule import Exactness, Rule, Validity
 from ostinato.rewrite.rules.phrases import *
@@ -32,6 +33,7 @@ def _rule(
     *when: Fact,
     exact: Exactness = "exact",
     valid: Validity = "everywhere",
+    bits: tuple[Fact, ...] = (),
 ) -> Rule:
     return Rule(
         name=f"incremental/{name}",
@@ -43,28 +45,27 @@ def _rule(
         exact=exact,
         valid=valid,
         proof=PROOF,
+        bits=bits,
     )
 
 
 def _folds() -> Iterator[Rule]:
     """Folds with what a fold of nothing gives in place of what a mask leaves out."""
-    left, masked = red(f, m, w), eq(w, where(c, y, reshape(0, o, u)))
+    left, choice = red(f, m, w), eq(w, where(c, y, reshape(0, o, u)))
     known = (
-        *(masked, empty(f, e, u), eq(n, rank(y)), ones(n, o), eq(shape(w), shape(y))),
+        *(choice, empty(f, e, u), eq(n, rank(y)), ones(n, o), eq(shape(w), shape(y))),
         *(axis(y, k, h), axis(c, k, h), eq(m, 1 << (k - 1))),
     )
     parts = [red(f, m, cut(k, part, y)) for part in (s, q)]
-    kinds: tuple[tuple[Fact, str, Exactness, Exactness], ...] = (
-        (exactly(f, g), "", "exact", "exact"),
-        (rounded(f, g), "-rounded", "zero signs", "reassociates"),
+    masked = partial(_rule, valid="inside the box", bits=(exactly(f, g),))
+    law, facts = (
+        "fold(where(s is in a range, x[s], nothing)) = fold(x[range])",
+        (repeats(f, g), *known),
     )
-    for group, suffix, alone, exact in kinds:
-        law, facts = "fold(where(s is in a range, x[s], nothing)) = fold(x[range])", (group, *known)
-        yield _rule(f"masked-fold{suffix}", law, left, parts[0], _ONE_RANGE, *facts, exact=alone,
-                    valid="inside the box")  # fmt: skip
-        law = "the same for a mask of two ranges is the fold of both"
-        yield _rule(f"masked-folds{suffix}", law, left, map2(g, *parts), _TWO_RANGES, *facts,
-                    exact=exact, valid="inside the box")  # fmt: skip
+    yield masked("masked-fold", law, left, parts[0], _ONE_RANGE, *facts, exact="zero signs")
+    law = "the same for a mask of two ranges is the fold of both"
+    yield masked("masked-folds", law, left, map2(g, *parts), _TWO_RANGES, *facts,
+                 exact="reassociates")  # fmt: skip
 
 
 def _forms() -> Iterator[Rule]:

@@ -1,84 +1,91 @@
 """Incremental: folds over ranges that follow the point, made of running folds and shorter windows.
 
-``until(d, s, a, c)``: slice s ends behind index a, where it has elements (c holds); ``from_``: it
-begins at a. Windows of constant length are joined from two of half the length: about ``2 log2 w``
-steps for each point, whatever overlaps counts once, and nothing is ever taken back out of a sum.
-``exactly(f, g)`` and ``rounded(f, g)``: folding with f is applying g again and again.
+``prefix(d, s)``: slice s is ``0 : d + 1``; ``suffix(d, s)``: it is ``d : D``. A fold over a range
+of length n at each of n points is n^2 / 2 steps; the scan is n. ``moved(d, s, q, a, c)``: slice s
+is q at index a, where it has elements (c holds). Windows of constant length are joined from two of
+half the length: about ``2 log2 w`` steps for each point, whatever overlaps counts once, and nothing
+is ever taken back out of a sum. ``repeats(f, g)``: folding with f is applying g again and again,
+which rounds or does not.
 """
 
 from __future__ import annotations
 
 from ostinato.rewrite.engine.rule import Exactness, Rule
+from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
 
-RUNNING = "One running fold serves every range that begins where it begins."
+ONE_STEP = "One step per point instead of one pass over the whole range."
+ELSEWHERE = "One running fold serves every range that begins where it begins."
 HALVES = "A long window takes a few steps: it is two windows of half the length."
+FOLDS = "proofs/test_incremental.py"
 
 a, c, d, e, f, g, h, i, j, k, m, p = variables("a c d e f g h i j k m p")
 q, r, s, u, x = variables("q r s u x")
 
-_GROUPS: tuple[tuple[Fact, str, Exactness], ...] = (
-    (exactly(f, g), "", "exact"),
-    (rounded(f, g), "-rounded", "reassociates"),
-)
+_LEADING = (eq(m, 1 << rank(x)), is_in(d, dom(x)))
 
 
 def _range(
-    name: str, law: str, relation: Fact, right: Term, *when: Fact, reason: str = RUNNING
-) -> tuple[Rule, ...]:
-    """A law about folds over a range, for folds that round and for those that do not."""
-    return tuple(
-        Rule(
-            name=f"incremental/{name}{suffix}",
-            law=law,
-            reason=reason,
-            left=red(f, m, sl(d, s, x)),
-            right=right,
-            when=(relation, group, eq(m, 1 << rank(x)), is_in(d, dom(x)), *when),
-            exact="zero signs" if relation.head == "overlapping" else exact,
-            valid="inside the box",
-            proof="proofs/test_ranges.py",
-        )
-        for group, suffix, exact in _GROUPS
+    name: str,
+    law: str,
+    right: Term,
+    relation: Fact,
+    *when: Fact,
+    reason: str = HALVES,
+    exact: Exactness = "exact",
+    bits: tuple[Fact, ...] = (),
+) -> Rule:
+    """A law about a fold over a range."""
+    return Rule(
+        name=f"incremental/{name}",
+        law=law,
+        reason=reason,
+        left=red(f, m, sl(d, s, x)),
+        right=right,
+        when=(relation, *_LEADING, *when),
+        exact=exact,
+        valid="inside the box",
+        proof=FOLDS if reason is ONE_STEP else "proofs/test_ranges.py",
+        bits=bits,
     )
 
 
-def _where_some(there: Term) -> Term:
-    """What a range with elements is, which it has where c holds, else the fold of nothing."""
-    return case(c, there, bcast(h, reshape(0, k, u)))
+def _running(name: str, law: str, right: Term, relation: Fact) -> Rule:
+    """A fold over all that was seen, or is to come, of which those that do not round are exact."""
+    return _range(name, law, right, relation, repeats(f, g), reason=ONE_STEP,
+                  exact="reassociates", bits=(exactly(f, g),))  # fmt: skip
 
 
 _NOTHING = (eq(e, dtype(LHS)), empty(f, e, u), eq(h, shape(LHS)), eq(r, rank(LHS)), ones(r, k))
-_SO_FAR, _TO_COME = at(d, a, scan(f, d, x)), at(d, a, back(f, d, x))
 _HALF = red(f, m, sl(d, p, x))
 _DOUBLED = case(c, map2(g, _HALF, at(d, a, _HALF)), _HALF)
 
 RANGES: tuple[Rule, ...] = (
-    *_range("suffix", "fold(x[d : D]) = scan(fold, x, d) from D - 1 backwards",
-            suffix(d, s), back(f, d, x)),
-    *_range("always-until", "fold(x[0 : a + 1]) = scan(fold, x)[d = a] where a >= 0",
-            always_until(d, s, a), _SO_FAR),
-    *_range("until",
-            "fold(x[0 : a + 1]) = scan(fold, x)[d = a] where a >= 0, else the fold of nothing",
-            until(d, s, a, c), _where_some(_SO_FAR), *_NOTHING),
-    *_range("always-from", "fold(x[a : D]) = scan(fold, x) backwards, at d = a, where a < D",
-            always_from(d, s, a), _TO_COME),
-    *_range(
-        "from",
-        "fold(x[a : D]) = scan(fold, x) backwards, at d = a, where a < D, else the fold of nothing",
-        from_(d, s, a, c),
-        _where_some(_TO_COME),
-        *_NOTHING,
+    _running("prefix", "fold(x[0 : d + 1]) = scan(fold, x, d)", scan(f, d, x), prefix(d, s)),
+    _running("suffix", "fold(x[d : D]) = scan(fold, x, d) from D - 1 backwards", back(f, d, x),
+             suffix(d, s)),
+    Rule(
+        name="incremental/suffix-sum",
+        law="sum(x[d : D]) = y where y[d] = x[d] + y[d + 1]",
+        reason=ONE_STEP,
+        left=total(m, sl(d, s, x)),
+        right=lin(d, 1, reshape(0, h, u), x),
+        when=(suffix(d, s), _LEADING[0], eq(r, rank(x)), unit(dtype(x), u), ones(r, h)),
+        exact="reassociates",
+        valid="inside the box",
+        proof=FOLDS,
     ),
+    _range("range-elsewhere",
+           "fold(x[s]) = fold(x[q]) at a, where the range s is q at a, else the fold of nothing",
+           case(c, at(d, a, red(f, m, sl(d, q, x))), bcast(h, reshape(0, k, u))),
+           moved(d, s, q, a, c), repeats(f, g), *_NOTHING, reason=ELSEWHERE),
     _range("window-doubled", "a window of 2 w steps is one of w steps and another next to it",
-           doubled(d, s, p, a, c), _DOUBLED, reason=HALVES)[1],
+           _DOUBLED, doubled(d, s, p, a, c), rounded(f, g), exact="reassociates"),
     _range("window-overlapping",
            "the greatest of a window is that of two shorter windows that cover it",
-           overlapping(d, s, p, a, c), _DOUBLED, reason=HALVES)[0],
+           _DOUBLED, overlapping(d, s, p, a, c), exactly(f, g), exact="zero signs"),
     _range("window-lengthened",
            "a window of 2 w + 1 steps is one of w steps, another next to it, and one element more",
-           lengthened(d, s, p, a, c, i, j), case(j, map2(g, _DOUBLED, at(d, i, x)), _DOUBLED),
-           reason=HALVES)[1],
-    _range("window-elsewhere", "a window beside the point is one that touches a point beside it",
-           moved(d, s, q, a, c), _where_some(at(d, a, red(f, m, sl(d, q, x)))), *_NOTHING)[0],
+           case(j, map2(g, _DOUBLED, at(d, i, x)), _DOUBLED),
+           lengthened(d, s, p, a, c, i, j), rounded(f, g), exact="reassociates"),
 )  # fmt: skip
