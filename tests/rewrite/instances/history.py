@@ -41,8 +41,9 @@ from tests.rewrite.instances.instance import (
 Past = Callable[[Node], Node]
 
 IN_PLACE = "incremental/slice-in-place"
-COLUMNS = ("incremental/transpose-moves-2", IN_PLACE)
-TURNED = ("incremental/permute-alone", IN_PLACE)
+KNOWN = ("incremental/range", "incremental/beside-a-range", IN_PLACE)
+COLUMNS = ("incremental/transpose-moves-2", *KNOWN)
+TURNED = ("incremental/permute-alone", *KNOWN)
 _FUNCTION = {1: "tanh", 2: "mul", 3: "where"}
 
 
@@ -61,11 +62,14 @@ def _until(past: Past) -> Expr:
 
 
 def _both(
-    name: str, build: Callable[[Sizes, Past], Node], beside: tuple[str, ...] = (IN_PLACE,)
+    name: str,
+    build: Callable[[Sizes, Past], Node],
+    beside: tuple[str, ...] = KNOWN,
+    of: str = "",
 ) -> tuple[Instance, Instance]:
     """A rule fires for what is so far, and not for a range that does not grow."""
     rule = f"incremental/{name}"
-    words = name.replace("-", " ")
+    words = f"{name.replace('-', ' ')}{of}"
 
     def whole(z: Sizes, past: Past) -> Pdg:
         return program(build(z, past))
@@ -98,7 +102,9 @@ TOGETHER = tuple(
     instance
     for arity in (1, 2, 3)
     for kinds, sliced in _kinds(arity)
-    for instance in _both(f"together-map{arity}-{kinds}", partial(_together, sliced=sliced))
+    for instance in _both(
+        f"together-map{arity}", partial(_together, sliced=sliced), of=f" {kinds}"
+    )
 )
 
 
@@ -127,12 +133,12 @@ PAIRS = tuple(
     instance
     for op, of, beside in (
         ("mm", matmul, ()),
-        ("gather", _rows_of, ("incremental/transpose-inside", "incremental/together-map1-s")),
+        ("gather", _rows_of, ("incremental/transpose-inside", "incremental/together-map1")),
         ("along2", _recurrence_of, ("incremental/transpose-inside",)),
     )
     for kinds, sliced in _kinds(2)
     for instance in _both(
-        f"together-{op}-{kinds}", partial(_pair, sliced=sliced, of=of), (IN_PLACE, *beside)
+        f"together-{op}", partial(_pair, sliced=sliced, of=of), (*KNOWN, *beside), f" {kinds}"
     )
 )
 
@@ -263,10 +269,12 @@ def _repeated(z: Sizes, past: Past, front: tuple[int, ...]) -> Node:
 
 
 AXES = (
-    *_both("together-along1-s", lambda z, past: along("sum", [_matrices(z, past)], -1)),
-    *_both("together-cat-ss", _joined),
-    *_both("together-cut-s", _halves),
+    *_both("together-along1", lambda z, past: along("sum", [_matrices(z, past)], -1)),
+    *_both("together-cat", _joined),
+    *_both("together-cut", _halves),
     *_both("slice-in-place", _matrices, ()),
+    *_both("range", _matrices),
+    *_both("beside-a-range", partial(_together, sliced=(True, False))),
     *_both("reshape-inside", _reshaped),
     *_both("reshape-behind", _heads),
     *(
@@ -302,7 +310,7 @@ AXES = (
 )
 
 
-@silent("incremental/together-map2-sc", "incremental/together-map2-cs", beside=(IN_PLACE,))
+@silent("incremental/together-map2", "incremental/beside-a-range", beside=KNOWN)
 def ranges_times_a_weight_per_point(z: Sizes) -> tuple[Node, ...]:
     weights = map_node("cast", [reshape(iota(expr(T) + 1), (expr(T) + 1, expr(1)))], "float32")
     moving = tensor("c", (1, z.k), (T,))
@@ -329,21 +337,21 @@ def range_reshaped_with_other_axes(z: Sizes) -> Node:
     return reshape(past, (past.shape[1] * z.m, past.shape[2]))
 
 
-@silent("incremental/together-along1-s", "incremental/together-cut-s", beside=(IN_PLACE,))
+@silent("incremental/together-along1", "incremental/together-cut", beside=KNOWN)
 def functions_of_the_range_itself(z: Sizes) -> tuple[Node, ...]:
     past = until_now(rows(z))
     half = part(past, -1, Slice(expr(0), expr(T) % 2))
     return along("sum", [past], -2), half
 
 
-@silent("incremental/projection", "incremental/looked-up", beside=(IN_PLACE,))
+@silent("incremental/projection", "incremental/looked-up", beside=KNOWN)
 def histories_and_moving_tables(z: Sizes) -> tuple[Node, ...]:
     moving = matmul(until_now(rows(z)), tensor("w", (z.k, z.n), (T,)))
     places = until_now(tensor("i", (), (T,), "int32"))
     return moving, gather(tensor("u", (z.m,), (T,)), places, -1)
 
 
-@silent("incremental/read-inside", beside=(IN_PLACE,))
+@silent("incremental/read-inside", beside=KNOWN)
 def history_read_where_another_one_ends(z: Sizes) -> Node:
     past = read(tensor("x", (z.k,), (B, T)), [(T, span(0, expr(B) + 1))])
     return at(past, B, expr(B) - 1)

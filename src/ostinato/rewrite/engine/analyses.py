@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import permutations
 
 from ostinato.rewrite.terms.signature import SIGNATURE
 
@@ -198,11 +199,20 @@ def _of_operator(op: str) -> list[str]:
         _rule(f"dom/{op}", f"{term} (= v {_dimensions(op)})", "(set (dom l) v)"),
         _rule(f"shape/{op}", f"{term} {shapes}{asks}", f"(set (shape l) {known.shape})"),
         *_types(op, term, terms[known.like]),
+        *_operands(op, term, terms if "repeated" in known.shape else []),
     ]
     if known.moves:
         out.append(_rule(f"value/{op}", f"{term} (= v (value {terms[0]}))", "(set (value l) v)"))
         out.append(_rule(f"bounded/{op}", f"{term} (bounded {terms[0]})", "(bounded l)"))
     return out
+
+
+def _operands(op: str, term: str, terms: list[str]) -> list[str]:
+    """What stands beside a range, which may be the same at all points of it."""
+    return [
+        _rule(f"operands/{op}-{x}-{y}", f"{term} (= v (ranged {x} d s p)) (axis {y} p (size 1))", f"(operands {x} {y})")
+        for x, y in permutations(terms, 2)
+    ]
 
 
 def _rule(name: str, facts: str, action: str) -> str:

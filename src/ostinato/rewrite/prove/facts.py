@@ -63,6 +63,7 @@ from ostinato.rewrite.relations.meanings import (
     Section,
     SomeWhere,
     Steady,
+    SteadyIf,
     Steps,
     Tiles,
     Unwrapped,
@@ -218,6 +219,9 @@ def assume(found: Law, setting: Setting, meaning: Meaning) -> None:
     for about in rows(fact.tree for fact in found.rule.when):
         for unwrapped in about.claims(Unwrapped):
             setting.unwrapped |= {about[column] for column in unwrapped.columns}
+        for steady in about.claims(SteadyIf):
+            if meaning.number(about.cells[steady.flag]):
+                _avoid(setting, "dom", about[steady.column], about.cells[steady.dimension])
     _shape_recurrences(found, setting)
     for name, value in defined_numbers(found):
         setting.numbers[name] = meaning.number(value)

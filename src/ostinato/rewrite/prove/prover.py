@@ -234,6 +234,10 @@ def _claims(found: Law, setting: Setting) -> Iterator[tuple[Tree, Tree]]:
         yield found.left, found.right
     for fact in found.also:
         match fact:
+            case ("equal", term, ("ranged", dim, _, _, flag, x) as meant):
+                yield term, meant
+                if Meaning(setting, {}).number(flag):
+                    yield x, ("at", dim, "any index", x)
             case ("equal", term, meant):
                 yield term, meant
             case ("define", str(name), number, term):

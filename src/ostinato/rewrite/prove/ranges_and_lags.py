@@ -14,6 +14,7 @@ from ostinato.rewrite.prove.term_operators import (
     broadcast,
     equal_ranks,
     length_of,
+    permuted,
     thin,
 )
 from ostinato.rewrite.relations.sexpr import Tree
@@ -35,6 +36,16 @@ def mean(terms: Terms, dim: Tree, part: Tree, x: Tree) -> Tensor:
         (one(), *total.shape),
         lambda point, at: Call("div", (total.at(point, at[1:]), steps.at(point, ()))),
     )
+
+
+def ranged(terms: Terms, dim: Tree, part: Tree, axis: int, is_same: bool, x: Tree) -> Tensor:
+    """A value at all points of a range along an axis, or one element there, the same for all."""
+    place = terms.of(x).rank + 1
+    if not is_same:
+        return permuted(terms.setting, terms.of(("sl", dim, part, x)), place, axis)
+    inner = terms.of(x)
+    alone = Tensor((one(), *inner.shape), lambda point, at: inner.at(point, at[1:]))
+    return permuted(terms.setting, alone, place, axis)
 
 
 def progression(terms: Terms, what: str, dim: Tree, part: Tree, g: Tree, u: Tree) -> Tensor:

@@ -25,7 +25,7 @@ from ostinato.rewrite.prove.application import (
 )
 from ostinato.rewrite.prove.integers import Poly, is_less, never_negative, poly
 from ostinato.rewrite.prove.normal import unit_of
-from ostinato.rewrite.prove.ranges_and_lags import is_kept, mean, progression
+from ostinato.rewrite.prove.ranges_and_lags import is_kept, mean, progression, ranged
 from ostinato.rewrite.prove.reading import PROGRESSIONS
 from ostinato.rewrite.prove.setting import (
     CUT,
@@ -127,6 +127,9 @@ class Meaning:
                 return Tensor((), lambda at, _: Number(self.setting.length(str(fields[0]), at)))
             case "mean":
                 return mean(self, *fields)
+            case "ranged":
+                dim, part, axis, flag, x = fields
+                return ranged(self, dim, part, self.number(axis), bool(self.number(flag)), x)
             case _ if op in PROGRESSIONS:
                 return progression(self, str(op), *fields)
             case _:

@@ -20,13 +20,16 @@ from ostinato.rewrite.relations.meanings import (
     Section,
     SomeWhere,
     Steady,
+    SteadyIf,
     Steps,
     Tiles,
+    Wish,
 )  # fmt: skip
 from ostinato.rewrite.relations.relation import Kind, Relation
 
 _MOST_AXES = 64
 _RANGE: dict[str, Kind] = {"d": "dimension", "s": "slice"}
+_RANGE_AT: dict[str, Kind] = {"y": "term", **_RANGE, "p": "axis"}
 _COND: dict[str, Kind] = {"c": "condition"}
 _WINDOW: dict[str, Kind] = {**_RANGE, "p": "slice", "a": "index", **_COND}
 _ORDER: dict[str, Kind] = {"o": "order", "p": "axis", "q": "axis"}
@@ -165,6 +168,20 @@ FOLLOWING = (
     ),
     Relation(
         "growing", {"s": "slice"}, "an end of {s} follows the point", topic="ranges", gate=True,
+    ),
+)  # fmt: skip
+HELD = (
+    Relation(
+        "ranged",
+        {**_RANGE_AT, "f": "flag", "x": "term"},
+        "along axis -{p}, {y} has {x} at all points of {d} in {s}, or one element for all if {f}",
+        (Equal("y", ("ranged", "d", "s", "p", "f", "x")), SteadyIf("x", "d", "f")),
+        topic="ranges", made="rules", gate=True, opened_by="growing", keyed=4, joined="element",
+        merge="old",
+    ),
+    Relation(
+        "operands", {"x": "term", "y": "term"}, "one operator has {x} and {y} as operands",
+        (Wish(),), made="analysis",
     ),
 )  # fmt: skip
 COUNTED = (

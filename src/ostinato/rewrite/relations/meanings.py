@@ -273,6 +273,15 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
+class SteadyIf:
+    """A term that does not depend on a dimension where a flag is set."""
+
+    column: str
+    dimension: str
+    flag: str
+
+
+@dataclass(frozen=True, slots=True)
 class Joined:
     """A window that is made of shorter ones."""
 
@@ -332,5 +341,5 @@ Claim = (
     Steps | Known | Steady | Cut | Filled | Scalar | Equal | Defined | Clear | Finite
     | AboveZero | Moderate | Unwrapped | Among | Keeps | Entering | SomeWhere | Positive
     | KeepsType | Typed | Cast | Repeats | Apart | Neighbour | Elsewhere | Begins | Beside | Joined
-    | Moves | Tiles | Section | FirstStep | Depends | Measured | Wish | Definition | Closed
+    | SteadyIf | Moves | Tiles | Section | FirstStep | Depends | Measured | Wish | Definition | Closed
 )  # fmt: skip

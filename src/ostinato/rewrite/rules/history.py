@@ -4,11 +4,11 @@
 range is done to every point instead, and the range holds the results: a history that is kept. The
 axis of the range may stand anywhere: axis ``-p`` of ``mv(k, p, sl(d, s, x))``, with the rank ``k``.
 Axis ``-a`` of that is axis ``-i`` of an element, one less where the range stands behind it.
+``ranged(y, d, s, p, f, x)``: y is such a range of x, or, with the flag f, what has one element there
+that is the same at all points: operators repeat it.
 """
 
 from __future__ import annotations
-
-from itertools import product
 
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.terms import *
@@ -39,6 +39,21 @@ _INSIDE = (ne(a, p), eq(i, a - 1 - ((a - p) >> 63)))
 _BESIDE = p - 1 - ((p - a) >> 63)  # the place of the range once axis -a is gone
 
 
+def _seen(name: str, law: str, of: Variable, concluded: Fact, *when: Fact) -> Rule:
+    """What is a range, which is known before laws of ranges run."""
+    return Rule(
+        name=f"incremental/{name}",
+        law=law,
+        reason="A range is known as one, however it came about.",
+        left=of,
+        right=of,
+        when=when,
+        also=(concluded,),
+        proof=PROOF,
+        phase="spread",
+    )
+
+
 def _rule(name: str, law: str, left: Term, right: Term, *when: Fact, proof: str = PROOF) -> Rule:
     return Rule(
         name=f"incremental/{name}",
@@ -51,60 +66,59 @@ def _rule(name: str, law: str, left: Term, right: Term, *when: Fact, proof: str 
     )
 
 
-Fields = tuple[Variable, ...]
+_N = size(length(s))
 
 
 def _together(
     op: Operator,
-    fields: tuple[Fields, Fields],
+    law: str,
     names: tuple[Variable, ...],
-    sliced: tuple[bool, ...],
+    fields: tuple[Expression, ...] = (),
+    inner: tuple[Expression, ...] = (),
     *when: Fact,
 ) -> Rule:
-    """A function of the elements of growing ranges and of values that are the same at all points.
+    """An operator of ranges is the range of the operator.
 
-    ``fields``: those of the operator on ranges, and on one element of each; ``names``: the
-    operands, slices first asked for ``x``.
+    ``fields``: those of the operator on ranges; ``inner``: on one element of each.
     """
-    # Two ranges beside a constant stand in front: pairs of all ranges would take long to match.
-    at_p = k if len(names) == 3 and sum(sliced) == 2 else p
-    operands = list(zip(names, sliced, strict=True))
-    facts: list[Fact] = []
-    for name, is_slice in operands:
-        alike = (not_in(d, dom(name)), eq(k, rank(name)), axis(name, at_p, 1))
-        facts += (_inner(name),) if is_slice else alike
-    kinds = "".join("s" if is_slice else "c" for is_slice in sliced)
-    inner = (name if is_slice else part(at_p, 0, name) for name, is_slice in operands)
+    elements = tuple(Variable(f"{name}0") for name in names)
+    about = (ranged(y, d, s, p, Variable(f"{y}1"), x)
+             for y, x in zip(names, elements, strict=True))  # fmt: skip
     return Rule(
-        name=f"incremental/together-{op.head}-{kinds}",
-        law="f(x[lo:hi], y[lo:hi], c) = f(x, y, c)[lo:hi]",
+        name=f"incremental/together-{op.head}",
+        law=law,
         reason=ONCE,
-        left=op(*fields[0], *(_held(x, p=at_p) if is_slice else x for x, is_slice in operands)),
-        right=_held(op(*fields[1], *inner), p=at_p),
-        when=(growing(s), eq(k, 1 + rank(names[sliced.index(True)])), *facts, *when),
+        left=op(*fields, *names),
+        right=_held(op(*inner, *elements)),
+        when=(*about, eq(k, rank(LHS)), eq(n, length(s)), axis(LHS, p, size(n)), *when),
         proof=PROOF,
     )
 
 
-def _all_together(
-    op: Operator, fields: tuple[Fields, Fields], names: tuple[Variable, ...], *when: Fact
-) -> tuple[Rule, ...]:
-    kinds = [k for k in product((True, False), repeat=len(names)) if any(k)]
-    return tuple(_together(op, fields, names, kind, *when) for kind in kinds)
-
-
-_ALONG = (*_INSIDE, not_in(d, mask(n)))
+_ALONG = (*_INSIDE, not_in(d, mask(m)))
 _ELEMENTWISE = (
-    *_all_together(map1, ((f,), (f,)), (x,)),
-    *_all_together(map2, ((f,), (f,)), (x, y)),
-    *_all_together(map3, ((f,), (f,)), (x, y, z)),
-    *_all_together(mm, ((), ()), (x, y), 2 < p),
-    *_all_together(gather, ((a,), (i,)), (x, y), *_INSIDE),
-    *_all_together(along1, ((f, a, n), (f, i, n)), (x,), *_ALONG),
-    *_all_together(along2, ((f, a, n), (f, i, n)), (x, y), *_ALONG),
-    _together(cat, ((a,), (i,)), (x, y), (True, True), *_INSIDE),
-    _together(cut, ((a, j), (i, j)), (x,), (True,), *_INSIDE, not_in(d, mask(j))),
-)
+    _seen("range", "x[lo:hi] is a range of x", y, ranged(y, d, s, p, 0, x),
+          eq(y, _X), *_RANGE),
+    _seen("beside-a-range", "what has one element beside a range, the same for all points, is one",
+          w, ranged(w, d, s, p, 1, part(p, 0, w)),
+          operands(y, w), ranged(y, d, s, p, 0, x), eq(k, rank(w)), axis(w, p, 1),
+          not_in(d, dom(w))),
+    _together(map1, "f(x[lo:hi]) = f(x)[lo:hi]", (y,), (f,), (f,)),
+    _together(map2, "f(x[lo:hi], y[lo:hi]) = f(x, y)[lo:hi]", (y, w), (f,), (f,)),
+    _together(map3, "f(x[lo:hi], y[lo:hi], z[lo:hi]) = f(x, y, z)[lo:hi]", (y, w, v), (f,), (f,)),
+    _together(mm, "x[lo:hi] @ y[lo:hi], the range in front, = (x @ y)[lo:hi]", (y, w), (), (),
+              2 < p),
+    _together(gather, "the elements of x[lo:hi] at places y[lo:hi] = those of x at y, [lo:hi]",
+              (y, w), (a,), (i,), *_INSIDE),
+    _together(along1, "f along another axis of x[lo:hi] = f(x)[lo:hi]",
+              (y,), (f, a, m), (f, i, m), *_ALONG),
+    _together(along2, "f along another axis of x[lo:hi] and y[lo:hi] = f(x, y)[lo:hi]",
+              (y, w), (f, a, m), (f, i, m), *_ALONG),
+    _together(cat, "x[lo:hi] and y[lo:hi] joined along another axis = joined(x, y)[lo:hi]",
+              (y, w), (a,), (i,), *_INSIDE),
+    _together(cut, "a part along another axis of x[lo:hi] = the part of x[lo:hi]",
+              (y,), (a, j), (i, j), *_INSIDE, not_in(d, mask(j))),
+)  # fmt: skip
 
 
 def _fronts(before: tuple[Operand, ...], after: tuple[Operand, ...]) -> Rule:

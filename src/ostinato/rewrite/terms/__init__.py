@@ -97,6 +97,7 @@ doubled, overlapping, lengthened, moved = relations("doubled overlapping lengthe
 prefix, suffix, growing, shortened, but_last = relations("prefix suffix growing shortened but_last")
 rest, begins, from_zero, starts, follows = relations("rest begins from_zero starts follows")
 within, box, start, before, after = relations("within box start before after")
+ranged, operands = relations("ranged operands")
 tally, counter, counts, here = relations("tally counter counts here")
 earlier, enters, some_where = relations("earlier enters some_where")
 keeps, keeps_both, opposite, kept = relations("keeps keeps_both opposite kept")
