@@ -44,6 +44,12 @@ def test_vectorised_axis_is_the_dimension_again() -> None:
     assert s.dims == (b, t) and s.lanes == {b} and s.reduced == {b}
 
 
+def test_an_axis_beside_one_that_a_reshape_cuts_stays_the_dimension() -> None:
+    y = build.reshape(whole(floats("x", 6), b), (B, expr(2), expr(3)))
+    s = only(lowered(build.reduce_node("sum", y, (-3,))), "fold")
+    assert s.lanes == {b} and s.reduced == {b} and len(s.result_axes) == 2
+
+
 def test_transposed_read_is_an_index() -> None:
     y = build.map_node("tanh", [build.transpose(floats("x", 2, 3), (-1, -2))])
     s = only(lowered(y), "map")

@@ -115,6 +115,18 @@ def test_few_rows_stay_an_axis() -> None:
     assert has_rows(squares(8192)) and not has_rows(squares(128))
 
 
+def test_few_rows_that_are_much_work_each_are_for_several_workers() -> None:
+    x, w = ot.input("x", (8, 16, 24, 24)), ot.input("w", (16, 16, 3, 3))
+    assert "parallel row_o = 0 .. 3" in str(planned(ot.Program(y=ot.conv2d(x, w)), threads=8))
+
+
+@pytest.mark.parametrize(("width", "rows"), [(2048, 4), (16, 8)])
+def test_two_workers_have_a_tile_each_of_eight_points_of_much_work(width: int, rows: int) -> None:
+    x, w = ot.input("x", (64,), over=ot.dims("b")), ot.input("w", (64, width))
+    plan = planned(ot.Program(y=ot.exp(x @ w).sum(-1)), hints={"B": 8})
+    assert f"parallel b_o = 0 .. (B+{rows - 1}) // {rows}-1" in str(plan)
+
+
 def test_exact_programs_add_in_the_order_they_are_written() -> None:
     assert not has_rows(squares(8192), exact=True)
 

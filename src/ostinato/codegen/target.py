@@ -39,7 +39,8 @@ class Tiles:
 
     usual: int  # with layers of 64 numbers they stay in the nearest cache
     narrow: int  # where a row is at most a vector, so that loops are long enough to pay
-    narrowest: int
+    narrowest: int  # where rows fill no vectors by themselves
+    block: int  # rows of a product that are in registers at a time
     beside: tuple[tuple[int, int], ...]  # numbers in a matrix, rows that read it
     beside_more: int  # rows beside a matrix that is in no near cache
     adding: int  # rows of a tile that adds once to sums of matrices, if there are enough

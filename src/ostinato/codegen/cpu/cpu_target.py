@@ -57,6 +57,7 @@ CPU = Target(
         usual=32,
         narrow=128,
         narrowest=8,
+        block=4,
         beside=((1 << 14, 32), (1 << 16, 64)),
         beside_more=128,
         adding=64,

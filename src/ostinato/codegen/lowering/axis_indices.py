@@ -8,7 +8,7 @@ that ``vec(x, b)`` has the index ``b`` again and movement dissolves into index e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -93,9 +93,9 @@ def respell(digits: Digits, sizes: Sequence[Expr]) -> Digits | None:
 
 
 def match_products(
-    fine: Sequence[Expr], coarse: Sequence[Expr]
+    fine: Sequence[Expr], coarse: Sequence[Expr], whole: bool = True
 ) -> list[tuple[tuple[int, ...], Expr]] | None:
-    """Consecutive runs of ``fine`` whose products are the sizes ``coarse``, or None."""
+    """Runs of ``fine``, all of it if ``whole``, with the products ``coarse``, or None."""
     out: list[tuple[tuple[int, ...], Expr]] = []
     k = 0
     for size in coarse:
@@ -106,7 +106,7 @@ def match_products(
             run.append(k)
             k += 1
         out.append((tuple(run), size))
-    return out if k == len(fine) else None
+    return out if k == len(fine) or not whole else None
 
 
 def plain(shape: Sequence[Expr]) -> Structure:
@@ -143,14 +143,25 @@ def _read(at: Sequence[tuple[Dim, object]], inner: Structure) -> Structure:
 
 
 def _reshaped(op: Reshape, inner: Structure) -> Structure:
-    """Merged axes keep their components; split axes must match a run of them."""
+    """Merged axes keep their components; split axes keep those that a run of them matches."""
     keep, old = inner[: len(inner) - op.rank], inner[len(inner) - op.rank :]
-    flat = [c for position in old for c in position]
-    groups = match_products([c.size for c in flat], [s for s in op.shape if s != ONE])
-    if groups is None:
-        return (*keep, *plain(op.shape))
-    runs = iter(tuple(flat[k] for k in run) for run, _ in groups)
+    flat = tuple(c for position in old for c in position)
+    runs = iter(_runs(flat, [s for s in op.shape if s != ONE]))
     return (*keep, *(() if s == ONE else next(runs) for s in op.shape))
+
+
+def _runs(flat: Position, sizes: Sequence[Expr]) -> Iterator[Position]:
+    """The components that make each size; a plain one where components are cut into sizes."""
+    if not sizes:
+        return
+    for many in range(1, len(sizes) + 1):
+        found = match_products([c.size for c in flat], [product(sizes[:many])], whole=False)
+        if found is not None:
+            run = found[0][0]
+            yield from [flat[: len(run)]] if many == 1 else plain(sizes[:many])
+            yield from _runs(flat[len(run) :], sizes[many:])
+            return
+    yield from plain(sizes)
 
 
 def _sized(structure: Structure, shape: Sequence[Expr]) -> Structure:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isqrt
+from math import isqrt, prod
 
 from ostinato.codegen.ir.partial_sums import GROUPED, ROW, TILES
-from ostinato.codegen.ir.system import Load, Statement, System, loads
+from ostinato.codegen.ir.system import Axis, Load, Statement, System, loads
 from ostinato.codegen.systems.carried import carried_dims, serial_dims
 from ostinato.codegen.target import Target
 from ostinato.machine.profile import TYPICAL_EXTENT
@@ -95,19 +95,33 @@ def _too_few(own: Sequence[Statement], target: Target) -> int:
 
 def _fills_vectors(dim: Dim, own: Sequence[Statement], target: Target) -> bool:
     """Whether a point of a dim is enough work, and gains nothing from other points beside it."""
+    return _is_much(own, target) and not any(dim in _sharing(s, target) for s in own)
+
+
+def _is_much(own: Sequence[Statement], target: Target) -> bool:
+    """Whether a point is enough work for a worker, in rows that fill vectors."""
     rows = [_row(s) for s in own]
     vectors = sum(-(-row // target.lanes) for row in rows)
-    is_much = sum(rows) >= max(target.alone_elements, ALONE * vectors * target.lanes)
-    return is_much and not any(dim in _sharing(s) for s in own)
+    return sum(rows) >= max(target.alone_elements, ALONE * vectors * target.lanes)
 
 
-def _sharing(s: Statement) -> frozenset[Dim]:
-    """The dims whose points share an operand of a product, or add up in it."""
+def _sharing(s: Statement, target: Target) -> frozenset[Dim]:
+    """The dims whose points share an operand of a product, or add up in it.
+
+    A point that has a whole block of rows for the operand by itself gains nothing from others.
+    """
     if s.kind != "matmul":
         return frozenset()
     loaded = [x for _, value in s.clauses for x in loads(value)]
-    own = {d for d in s.dims if any(d not in _dims_of(x) for x in loaded)}
+    once = [x for x in loaded if _rows_beside(s, x) < target.tiles.block]
+    own = {d for d in s.dims if any(d not in _dims_of(x) for x in once)}
     return frozenset(own | (s.reduced & {*s.dims}))
+
+
+def _rows_beside(s: Statement, load: Load) -> int:
+    """The rows of a product at a point that read the same elements of an operand."""
+    read = frozenset[Dim]().union(*map(dims_of, load.axes))
+    return prod(_length(a) for a in s.result_axes if a.index not in read)
 
 
 def _dims_of(load: Load) -> frozenset[Dim]:
@@ -149,7 +163,7 @@ def _chosen(
         return _fills_vectors(dim, own, target)
 
     chosen: dict[str, Dim | None] = dict.fromkeys(lanes)
-    sharing = {name: _sharing(statements[name]) & found for name, found in lanes.items()}
+    sharing = {name: _sharing(statements[name], target) & found for name, found in lanes.items()}
     left = {name for name, found in lanes.items() if found}
     while left:
         votes = Counter(d for name in left for d in lanes[name])
@@ -214,7 +228,20 @@ def _width(
         return max(tiles.usual, beside)
     lines = sum(_row(s) for s in own if dim not in s.reduced)
     widest = max(widest, balanced_width(steps, lines, sums(dim, own), workers, target))
-    return default_width(steps, workers, widest, tiles.narrowest)
+    return default_width(steps, workers, widest, _narrowest(dim, own, steps, target))
+
+
+def _narrowest(dim: Dim, own: Sequence[Statement], steps: int, target: Target) -> int:
+    """The rows that a tile has at least.
+
+    Points that are much work need no others to fill vectors. Of those that share operands a block
+    of a product has some, but two workers have a tile each.
+    """
+    if not _is_much(own, target):
+        return target.tiles.narrowest
+    if not any(dim in _sharing(s, target) for s in own):
+        return 1
+    return max(1, min(target.tiles.block, -(-steps // 2)))
 
 
 def _is_narrow(own: Sequence[Statement], target: Target) -> bool:
@@ -223,11 +250,11 @@ def _is_narrow(own: Sequence[Statement], target: Target) -> bool:
 
 def _row(s: Statement, without: frozenset[Dim] = frozenset()) -> int:
     """The numbers that a row of a statement holds; a run-time size counts as many."""
-    count = 1
-    for axis in s.axes:
-        if axis.index not in without:
-            count *= axis.pad.const if axis.pad.is_const else ROW + 1
-    return count
+    return prod(_length(axis) for axis in s.axes if axis.index not in without)
+
+
+def _length(axis: Axis) -> int:
+    return axis.pad.const if axis.pad.is_const else ROW + 1
 
 
 def balanced_width(steps: int, line: int, sums: int, workers: int, target: Target) -> int:

@@ -154,12 +154,16 @@ class _Worth:
         return rows >= LONG and is_far and line * rows > 2 * tiles
 
     def employs(self, family: Sequence[_Place]) -> bool:
-        """Whether the rows are much work, for which nothing else gives tiles to threads."""
+        """Whether the rows are much work, for which nothing else gives tiles to threads.
+
+        There are many, or each of a few tiles is much.
+        """
         for name, _ in family:
             if self.statements[name].lanes - self.carried[name] - self.serial:
                 return False
-        is_long = self.rows(family) >= 2 * self.target.tiles.usual
-        return is_long and self.work_ns(family) >= REFERENCE.profile.joining_ns
+        rows, work = self.rows(family), self.work_ns(family)
+        tiles = 1 if rows >= 2 * self.target.tiles.usual else TILES
+        return rows > 1 and work >= tiles * REFERENCE.profile.joining_ns
 
     def work_ns(self, family: Sequence[_Place]) -> float:
         """What computing the statements of a family takes."""
