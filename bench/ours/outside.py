@@ -41,11 +41,15 @@ def program(pixels: int, hidden: int, lookahead: int) -> ot.Program:
 
 
 def reinforce(
-    pixels: int, hidden: int, episodes: int, steps: int, lookahead: int
+    pixels: int, hidden: int, episodes: int, steps: int, lookahead: int, limit_mib: int = 0
 ) -> Callable[[], dict[str, float]]:
-    """Return a sampler of steps of the game in a second, and of bytes of the peak."""
+    """Return a sampler of steps of the game in a second, and of bytes of the peak.
+
+    With ``limit_mib`` the program fits into so many MiB.
+    """
     extents: dict[str, Any] = {"B": episodes, "T": steps, "I": UPDATES}
-    compiled = program(pixels, hidden, lookahead).compile(hints=extents)
+    asked = program(pixels, hidden, lookahead)
+    compiled = asked.compile(hints=extents, memory_limit=limit_mib << 20)
 
     def sample() -> dict[str, float]:
         begun = time.perf_counter()

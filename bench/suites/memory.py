@@ -7,15 +7,16 @@ UNIT = "steps/s"
 OURS, JAX = "bench.ours.outside:reinforce", "bench.peers.in_jax.outside:reinforce"
 
 
-def images(name: str, lookahead: int, *forms: str) -> Case:
+def images(name: str, lookahead: int, *forms: str, limit_mib: int = 0) -> Case:
     """REINFORCE on images of 64 by 64 from a Python function, by returns of so many steps."""
+    limits = (Entry("ostinato", OURS, "", "limit", {"limit_mib": limit_mib}),) if limit_mib else ()
     peers = (Entry("jax", JAX, "jax", form, {"form": form}) for form in forms)
     size = {"pixels": 3 * 64 * 64, "hidden": 64, "episodes": 64, "steps": 1000}
     return Case(
         f"reinforce_{name}",
         {**size, "lookahead": lookahead},
         "env_steps/s",
-        (Entry("ostinato", OURS), *peers),
+        (Entry("ostinato", OURS), *limits, *peers),
     )
 
 
@@ -28,7 +29,8 @@ SUITE = Suite(
         "computed again, *again_at_least* how often any scheme would that keeps as many states\n"
         "(Griewank and Walther): 0 where single values are computed again, or nothing.\n"
         "Images come from a Python function and cannot be computed again: returns of one step\n"
-        "need those of a step, where gradients are added up while the game runs; JAX's programs\n"
+        "need those of a step, where gradients are added up while the game runs, and returns of\n"
+        "eight those of eight, where a limit makes them late; JAX's programs\n"
         "store all, with and without `jax.checkpoint` around a step of the loss, or are written\n"
         "so that they add up gradients. Its peak is XLA's own account."
     ),
@@ -51,7 +53,7 @@ SUITE = Suite(
     )
     + (
         images("monte_carlo", 0, "plain", "checkpoint"),
-        images("8_step", 8, "plain"),
+        images("8_step", 8, "plain", limit_mib=128),
         images("1_step", 1, "one step", "plain"),
     ),
     targets=tuple(

@@ -235,3 +235,25 @@ def test_exact_sums_are_not_taken_in_another_form_to_fit() -> None:
     usual = program.compile(hints=sizes, exact=True).explain(**sizes).memory.predicted_peak_bytes
     with pytest.raises(MemoryLimitError, match=f"memory_limit={usual} or more"):
         program.compile(hints=sizes, exact=True, memory_limit=usual - 1)
+
+
+def test_of_images_from_outside_as_many_are_kept_as_returns_have_steps() -> None:
+    b, t = ot.dims("b t")
+
+    def camera(push: Any) -> Any:
+        return np.outer(push, np.arange(64.0)).astype("float32")
+
+    pushed, w = ot.random.uniform(over=(b, t)), ot.input("w", (64,))
+    value = ot.tanh(ot.host(camera, pushed, shape=(64,), over=b) @ w)
+    gain = value.at(t=t + 3)
+    for k in (1, 2):
+        gain = gain + value.at(t=t + k)
+    gain = ot.where(t + 3 < t.size, gain, 0.0)
+    program = ot.Program(slope=ot.grad(ot.square(gain - value)[:, :].mean(), w))
+    sizes, given = {"B": 4, "T": 200}, np.random.default_rng(0).normal(size=64) / 8
+    usual = program.compile(hints=sizes)
+    limit = usual.explain(**sizes).memory.predicted_peak_bytes // 20
+    run = program.compile(hints=sizes, memory_limit=limit)
+    assert "runs 3 steps of `t` later" in run.explain().schedule
+    found, expected = (f(w=given, seed=1, **sizes)["slope"] for f in (run, usual))
+    np.testing.assert_allclose(found, expected, 1e-4, 1e-6)

@@ -89,6 +89,16 @@ def past() -> ot.Program:
     return ot.Program(slope=ot.grad((r * r)[:].sum(), x))
 
 
+def looking_ahead() -> ot.Program:
+    """Draws and what they are three steps later, of which nothing is asked for but a sum."""
+    b, t = ot.dims("b t")
+    level = ot.recurrent("level", (8,), over=(b, t))
+    level[b, 0] = ot.zeros(8)
+    level[b, t + 1] = 0.5 * level + ot.random.uniform((8,), over=(b, t))
+    later = ot.where(t + 3 < t.size, level.at(t=t + 3), 0.0)
+    return ot.Program(total=(level * later)[:, :].sum((0, 1)))
+
+
 def survivors() -> ot.Program:
     """What living episodes give."""
     s, goes_on = episodes()
@@ -111,6 +121,9 @@ PROGRAMS: Mapping[str, Switched] = {
     "ragged": Switched(ragged, {"B": 5, "T": 12, "I": 2}),
     "trained": Switched(trained, HINTS, {"hints": HINTS, "memory_limit": 400_000}),
     "in little memory": Switched(trained, HINTS, {"hints": HINTS, "memory_limit": 120_000}),
+    "looking ahead": Switched(
+        looking_ahead, {"B": 3, "T": 90}, {"hints": {"B": 3, "T": 90}, "memory_limit": 9_000}
+    ),
     "prefix": Switched(prefix, {"T": 5}),
     "past": Switched(past, {"T": 6}),
     "carried": Switched(carried, {"I": 2, "E": 2, "M": 3, "T": 5}),
@@ -134,6 +147,7 @@ OTHERWISE: Mapping[str, str] = {
     "epilogues": "descent",
     "late updates": "carried",
     "computing again": "trained",
+    "late readers": "looking ahead",
     "segments": "in little memory",
     "value numbering": "judged",
     "hoisted steps": "judged",

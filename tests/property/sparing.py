@@ -14,9 +14,10 @@ from tests.property.judge import Bench, Disagreement, within
 from tests.property.tolerance import unlike
 
 WAYS: Mapping[str, dict[str, Any]] = {
-    "computing again": {"without": ("segments",)},
-    "segments": {"without": ("computing again",)},
-    "a file": {"spill": True, "without": ("computing again", "segments")},
+    "computing again": {"without": ("late readers", "segments")},
+    "late readers": {"without": ("computing again", "segments")},
+    "segments": {"without": ("computing again", "late readers")},
+    "a file": {"spill": True, "without": ("computing again", "late readers", "segments")},
     "all ways": {"spill": True},
 }
 SHARES = (0.0, 0.0, 0.3, 0.6, 0.9)  # of the usual peak

@@ -377,6 +377,12 @@ PASSES: tuple[Pass, ...] = (
         gives="values that are computed again are the same",
     ),
     Pass(
+        "late readers", "codegen.planning.retimed.retimed",
+        "Under a limit of memory: runs what looks ahead later, in the loop of what it reads.",
+        needs="a plan that takes too much",
+        gives="all but a loop of a few steps reads steps that are over",
+    ),
+    Pass(
         "segments", "codegen.planning.segments.in_segments",
         "Under a limit of memory: keeps the starts of segments of a loop, and plans again.",
         needs="a plan that takes too much, whatever else is computed again",

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from ostinato.codegen.ir.tree import Fill, Loop, Time, Tree, leaves
+from ostinato.codegen.ir.tree import Fill, Loop, Nest, Time, Tree, leaves
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.scheduling.legality import Moment, moments, schedule_map, shared_loops
@@ -246,11 +246,12 @@ class _Tightener:
 
     def fewer(self, s: Storage, place: int, loop: Loop, readers: Sequence[Dep]) -> Storage:
         slot = s.slots[place]
-        reach = [_reach(d, loop) for d in readers]
-        farthest = max((r for r in reach if r is not None), default=0)
+        windows = [self.window(d, loop) for d in readers]
+        pairs = zip(readers, windows, strict=True)
+        reach = [self.reach(d, loop) if window is None else 0 for d, window in pairs]
+        farthest, window = max(r or 0 for r in reach), max(w or 0 for w in windows)
         if None in reach or any(self.reads_all(d, loop) for d in readers):
             return s
-        window = max(self.window(d, loop) for d in readers)
         counts = {window} if window > farthest + 1 else {max(farthest, 1), farthest + 1}
         for count in sorted(counts):
             if count > MOST_SLOTS or (slot.kind == "circular" and count >= slot.extent.as_int()):
@@ -261,15 +262,28 @@ class _Tightener:
                 return proposed
         return s
 
-    def window(self, d: Dep, loop: Loop) -> int:
-        """How many of the last steps a later loop reads, where a condition says it; else 0."""
+    def window(self, d: Dep, loop: Loop) -> int | None:
+        """How many of the last steps a later loop reads, where that is plain.
+
+        A condition says it, or an index that counts from the end on.
+        """
         if any(each.dim == loop.dim for each in shared_loops(d, self.proofs.when)):
-            return 0
-        if _index(d, loop.dim) != expr(loop.dim):
-            return 0
+            return None
+        index = _index(d, loop.dim)
+        if index != expr(loop.dim):
+            return None if self.is_by_strides(d, loop) else _last_steps(loop.span.hi - index)
         bounds = (c.of for c in conjuncts(d.cond) if isinstance(c, Compare) and c.kind == "ge")
         gaps = (of - loop.dim + loop.span.hi for of in bounds)
-        return max((gap.const for gap in gaps if gap.is_const), default=0)
+        return max((gap.const for gap in gaps if gap.is_const), default=0) or None
+
+    def is_by_strides(self, d: Dep, loop: Loop) -> bool:
+        """Whether a reader takes several steps at once, by strides that a window has not."""
+        leaf = self.sites[d.reader.name].leaf
+        return not isinstance(leaf, Nest) and runs_with_axis(d, loop.dim)
+
+    def reach(self, d: Dep, loop: Loop) -> int | None:
+        """How many steps back a reader looks: none if it reads the last step; None: anywhere."""
+        return None if self.is_by_strides(d, loop) else _reach(d, loop)
 
     def reads_all(self, d: Dep, loop: Loop) -> bool:
         """Whether a reader takes every step, one by one, after the loop has ended.
@@ -283,15 +297,18 @@ class _Tightener:
 
 
 def _reach(d: Dep, loop: Loop) -> int | None:
-    """How many steps back a reader looks: none if it reads the last step; None: anywhere."""
-    if runs_with_axis(d, loop.dim):
-        return None
     index = _index(d, loop.dim)
     if index == loop.span.lo if loop.reverse else index + 1 in _ends(d, loop):
         return 0
     lo, hi = d.gap(loop.dim)
     near, far = (lo, hi) if not loop.reverse else mirrored(lo, hi)
     return None if near is None or near < 0 else far
+
+
+def _last_steps(left: Expr) -> int | None:
+    """The most steps that are left at an index, if dims that run from 0 on alone lessen them."""
+    few = all(isinstance(atom, Dim) and k < 0 for atom, k in left.terms)
+    return max(0, left.const) if few and left.terms else None
 
 
 def _ends(d: Dep, loop: Loop) -> tuple[Expr, ...]:

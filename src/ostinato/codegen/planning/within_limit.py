@@ -23,6 +23,7 @@ from ostinato.codegen.planning.rematerialise import (
     again,
     is_read_by_step,
 )
+from ostinato.codegen.planning.retimed import retimed
 from ostinato.codegen.planning.segmented_plan import Search, told
 from ostinato.codegen.planning.step_by_step import step_by_step
 from ostinato.codegen.systems.value_numbering import joined
@@ -95,6 +96,11 @@ def fitted(system: System, options: PlanOptions, room: Room) -> Plan:
     if not room.limit or (room.holds(changed) and is_cheap):
         return changed
     best = min(usual, changed, key=room.rank)
+    best = options.passes.optional(
+        "late readers", best, _with_late_readers, best, system, usual, options, room
+    )
+    if room.holds(best) and room.ns(best) <= CHEAP * room.ns(usual):
+        return best
     return options.passes.optional(
         "segments", best, _in_segments, best, system, usual, options, room
     )
@@ -117,6 +123,26 @@ def _lighter(system: System, usual: Plan, options: PlanOptions, room: Room) -> P
         else:
             few = middle
     return most
+
+
+def _with_late_readers(
+    best: Plan, system: System, usual: Plan, options: PlanOptions, room: Room
+) -> Plan:
+    """The best plan, or a better one in which what looks ahead runs later, in the same loop."""
+    extents = room.extents(usual)
+    found = kept(usual, extents, room.workers_of(usual, extents))
+    plans = [best]
+    for dim in sorted({d for k in found for d in k.dims}, key=lambda d: d.serial):
+        with suppress(Unavailable, CycleError):
+            made = retimed(system, dim, options.exact)
+            line = f"what looks ahead runs {made.steps} steps of `{dim}` later, in the same loop"
+            late = plan(made.system, options)
+            tried = (
+                [late] if room.holds(late) else [late, _lighter(made.system, late, options, room)]
+            )
+            changed = (replace(each, changes=(line, *each.changes)) for each in tried)
+            plans += [_based(each, made.origins) for each in changed]
+    return min(plans, key=room.rank)
 
 
 def _in_segments(best: Plan, system: System, usual: Plan, options: PlanOptions, room: Room) -> Plan:
