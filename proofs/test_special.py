@@ -16,7 +16,7 @@ from ostinato.rewrite.rules.online import ONLINE
 
 # Laws that keep what their class promises, and not what the class before it does.
 SHARP: dict[str, tuple[Exactness, Exactness]] = {
-    "algebra/add-zero": ("zero signs", "exact"),
+    "algebra/plus-zero": ("zero signs", "exact"),
     "algebra/neg-sub": ("zero signs", "exact"),
     "incremental/window-overlapping": ("zero signs", "exact"),
     "algebra/factor": ("distributes", "reassociates"),

@@ -9,8 +9,7 @@ from ostinato.rewrite.registry import every_rule
 RULES = (
     "incremental/discounted-window",
     "incremental/discounted-window-lengthened",
-    "incremental/masked-row",
-    "incremental/masked-column",
+    "incremental/row-times-column",
 )
 
 

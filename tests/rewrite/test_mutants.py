@@ -73,7 +73,7 @@ def test_what_a_rule_asserts_is_changed() -> None:
 
 
 def test_stronger_claims_and_other_relations_are_made() -> None:
-    assert "claims exact" in changes("algebra/add-zero")
+    assert "claims exact" in changes("algebra/plus-zero")
     assert "claims everywhere" in changes("incremental/suffix-sum")
     assert "(prefix d s) -> (suffix d s)" in changes("incremental/prefix")
 

@@ -224,9 +224,14 @@ LAWS: dict[str, tuple[Built, Built]] = {
 }
 
 
-# The law of which something is another order of operands.
+# The law of which something is another order of operands, or another function.
 _ORDER_OF = {
-    "one-mul": "mul-one", "zero-add": "add-zero", "neg-add": "add-neg",
+    "mul-one": "times-one", "one-mul": "times-one", "div-one": "times-one",
+    "add-zero": "plus-zero", "zero-add": "plus-zero", "sub-zero": "plus-zero",
+    "max-same": "repeated-same", "min-same": "repeated-same", "neg-add": "add-neg",
+    "truth-as-int32-as-float32": "truth-as-numbers",
+    "truth-as-int32-as-float64": "truth-as-numbers",
+    "truth-as-float32-as-int32": "truth-as-numbers",
     "factor-first-last": "factor", "factor-last-first": "factor", "factor-left": "factor",
     "factor-right": "factor",
 }  # fmt: skip
@@ -263,7 +268,7 @@ ALGEBRA = (
     Instance(
         "values times moved ones",
         _moved_ones,
-        ("algebra/mul-one",),
+        ("algebra/times-one",),
         beside=("view/read-invariant",),
     ),
 )

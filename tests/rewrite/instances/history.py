@@ -42,7 +42,7 @@ Past = Callable[[Node], Node]
 
 IN_PLACE = "incremental/slice-in-place"
 KNOWN = ("incremental/range", "incremental/beside-a-range", IN_PLACE)
-COLUMNS = ("incremental/transpose-moves-2", *KNOWN)
+COLUMNS = ("incremental/transpose-moves", *KNOWN)
 TURNED = ("incremental/permute-alone", *KNOWN)
 _FUNCTION = {1: "tanh", 2: "mul", 3: "where"}
 
@@ -102,9 +102,7 @@ TOGETHER = tuple(
     instance
     for arity in (1, 2, 3)
     for kinds, sliced in _kinds(arity)
-    for instance in _both(
-        f"together-map{arity}", partial(_together, sliced=sliced), of=f" {kinds}"
-    )
+    for instance in _both(f"together-map{arity}", partial(_together, sliced=sliced), of=f" {kinds}")
 )
 
 
@@ -290,8 +288,8 @@ AXES = (
     *_both("part-inside", _element),
     *_both("read-inside", _elsewhere),
     *_both("transpose-inside", _transposed),
-    *_both("transpose-moves-1", _columns_back, COLUMNS),
-    *_both("transpose-moves-2", _columns),
+    *_both("transpose-moves", _columns_back, of=" back"),
+    *_both("transpose-moves", _columns),
     *_both("permute", _permuted),
     *_both("permute-pair", _permuted_pair),
     *_both("permute-alone", _moved),

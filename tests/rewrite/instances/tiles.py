@@ -16,7 +16,7 @@ from tests.rewrite.instances.instance import B, Instance, Sizes, T, all_of, prog
 Past = Callable[[Node], Node]
 Rows = Callable[[Sizes, Past], Node]
 MAX = "incremental/max-in-tiles"
-_BEHIND = "incremental/tile-of-part-behind"
+_BEHIND = "incremental/tile-of-part"
 
 
 def _powers(x: Node, fold: str = "max") -> Node:
@@ -110,7 +110,9 @@ FOLDS = (
 )
 
 
-def _tile_of(rule: str, rows: Rows, beside: tuple[str, ...] = ()) -> tuple[Instance, ...]:
+def _tile_of(
+    rule: str, rows: Rows, beside: tuple[str, ...] = (), of: str = ""
+) -> tuple[Instance, ...]:
     """The rule fires on rows of a range that grows, and not on rows of two steps."""
     name = f"incremental/tile-of-{rule}"
 
@@ -119,8 +121,12 @@ def _tile_of(rule: str, rows: Rows, beside: tuple[str, ...] = ()) -> tuple[Insta
 
     also = (MAX, *beside)
     return (
-        Instance(f"tile of {rule}", partial(build, past=until_now), (name,), beside=also),
-        Instance(f"no tile of {rule}", partial(build, past=two_points), (), (name,), also),
+        Instance(
+            f"tile of {rule} {of}".strip(), partial(build, past=until_now), (name,), beside=also
+        ),
+        Instance(
+            f"no tile of {rule} {of}".strip(), partial(build, past=two_points), (), (name,), also
+        ),
     )
 
 
@@ -163,17 +169,17 @@ def _rows_of_all(z: Sizes, past: Past) -> Node:
     return all_of(past(tensor("a", (), (B, T))), B)
 
 
+def _kinds(long: tuple[bool, ...]) -> str:
+    return "".join("s" if is_long else "c" for is_long in long)
+
+
+_PARTS = ("incremental/tile-of-operand", "incremental/tile-of-one-element")
 ELEMENTWISE = tuple(
     found
     for count in _FUNCTION
     for long in product((True, False), repeat=count)
     if any(long)
-    for found in _tile_of(
-        "map1"
-        if count == 1
-        else f"map{count}-{''.join('s' if is_long else 'c' for is_long in long)}",
-        partial(_mapped, long=long),
-    )
+    for found in _tile_of(f"map{count}", partial(_mapped, long=long), _PARTS, _kinds(long))
 )
 INWARDS = (
     *_tile_of("columns", _scores),
@@ -194,7 +200,9 @@ INWARDS = (
     *_tile_of("reshaped", lambda z, past: _first(_first(_wide(z, past))), (_BEHIND,)),
     *_tile_of("row", _row),
     *_tile_of("row-of-rows", _block),
-    *_tile_of("part-behind", lambda z, past: _first(_vectors(z, past))),
-    *_tile_of("part-in-front", lambda z, past: part(_columns(z, past), -2, expr(0))),
+    *_tile_of("part", lambda z, past: _first(_vectors(z, past)), of="behind"),
+    *_tile_of("part", lambda z, past: part(_columns(z, past), -2, expr(0)), of="in front"),
+    *_tile_of("operand", partial(_mapped, long=(True, False))),
+    *_tile_of("one-element", partial(_mapped, long=(True, False))),
     *_tile_of("folded", lambda z, past: reduce_node("sum", _vectors(z, past), [-1])),
 )

@@ -33,20 +33,15 @@ def _product(z: Sizes, is_masked: tuple[bool, bool]) -> Node:
     return matmul(reshape(x, (expr(1), expr(z.k))), reshape(y, (expr(z.k), expr(1))))
 
 
-@fires("incremental/masked-row", idle=("incremental/masked-column",))
-def masked_row_times_column(z: Sizes) -> Node:
-    return _product(z, (True, False))
+@fires("incremental/row-times-column")
+def rows_times_columns(z: Sizes) -> tuple[Node, ...]:
+    return tuple(_product(z, masked) for masked in ((True, False), (False, True), (False, False)))
 
 
-@fires("incremental/masked-column", idle=("incremental/masked-row",))
-def row_times_masked_column(z: Sizes) -> Node:
-    return _product(z, (False, True))
-
-
-@silent("incremental/masked-row", "incremental/masked-column")
-def products_without_a_mask_and_with_a_matrix(z: Sizes) -> tuple[Node, ...]:
+@silent("incremental/row-times-column")
+def products_with_a_matrix(z: Sizes) -> Node:
     row = reshape(tensor("y", (z.k,), (T,)), (expr(1), expr(z.k)))
-    return _product(z, (False, False)), matmul(row, tensor("w", (z.k, z.n + 1)))
+    return matmul(row, tensor("w", (z.k, z.n + 1)))
 
 
 def _discounted_window(z: Sizes, steps: int, past: bool, last: bool, moving: bool) -> Pdg:

@@ -119,7 +119,13 @@ def _triangle(exponent: Node) -> Node:
     return _sum(_map("where", mask, _map("pow", _number(0.9), exponent), _ZERO))
 
 
-_MASKS = tuple(f"incremental/{name}" for name in ("masked-fold", "tile-of-map1", "tile-of-map2-cs"))
+_MASKS = tuple(
+    f"incremental/{name}"
+    for name in (
+        *("masked-fold", "tile-of-map1", "tile-of-map2"),
+        *("tile-of-operand", "tile-of-one-element"),
+    )
+)
 _LATER_ONES = _coming(_numbers()), ranged(_numbers(), expr(T) + 1, _T)
 _ALIVE = _past(_numbers("b", "bool"))
 
@@ -303,4 +309,4 @@ POWERS = tuple(
     for base in (_TWO, _ANY)
 )
 
-UNDEFINED = (Instance("nothing by nothing", _undefined, (), ("algebra/div-one",)),)
+UNDEFINED = (Instance("nothing by nothing", _undefined, (), ("algebra/times-one",)),)

@@ -200,6 +200,7 @@ def _of_operator(op: str) -> list[str]:
         _rule(f"shape/{op}", f"{term} {shapes}{asks}", f"(set (shape l) {known.shape})"),
         *_types(op, term, terms[known.like]),
         *_operands(op, term, terms if "repeated" in known.shape else []),
+        *_asked(op, term, terms if op in ("map2", "map3") else []),
     ]
     if known.moves:
         out.append(_rule(f"value/{op}", f"{term} (= v (value {terms[0]}))", "(set (value l) v)"))
@@ -210,9 +211,16 @@ def _of_operator(op: str) -> list[str]:
 def _operands(op: str, term: str, terms: list[str]) -> list[str]:
     """What stands beside a range, which may be the same at all points of it."""
     return [
-        _rule(f"operands/{op}-{x}-{y}", f"{term} (= v (ranged {x} d s p)) (axis {y} p (size 1))", f"(operands {x} {y})")
+        _rule(f"operands/{op}-{x}-{y}", f"{term} {range_of} {one}", f"(operands {x} {y})")
         for x, y in permutations(terms, 2)
+        for range_of, one in [(f"(= v (ranged {x} d s p))", f"(axis {y} p (size 1))")]
     ]
+
+
+def _asked(op: str, term: str, terms: list[str]) -> list[str]:
+    """The part of each operand that the part of a result is computed from."""
+    part = "(section n p) (= c (cut k p l))"
+    return [_rule(f"asked/{op}-{x}", f"{part} {term}", f"(asked {x} k p)") for x in terms]
 
 
 def _rule(name: str, facts: str, action: str) -> str:

@@ -129,13 +129,13 @@ def _apart(term: Operand, seen: set[str], alike: list[str]) -> str:
 
 
 def _fields_of(head: str) -> str:
-    return {"inner": "DAT", "ranged": "TDAN"}.get(head) or SIGNATURE.get(head, "")
+    return {"inner": "DAT", "ranged": "TDAN", "pieces": "TNAA"}.get(head) or SIGNATURE.get(head, "")
 
 
 def _apart_in(fact: Fact, seen: set[str], alike: list[str]) -> str:
     """The same for a fact about the one inner value of a range, or what a term is along one."""
     match fact:
-        case Fact("=", (left, Term("inner" | "ranged") as right)):
+        case Fact("=", (left, Term("inner" | "ranged" | "pieces") as right)):
             return f"(= {written(left)} {_apart(right, seen, alike)})"
         case _:
             return str(fact)

@@ -47,8 +47,10 @@ from ostinato.rewrite.relations.meanings import (
     Depends,
     Elsewhere,
     Entering,
+    Equal,
     Filled,
     Finite,
+    Fits,
     FirstStep,
     Joined,
     Keeps,
@@ -219,6 +221,8 @@ def assume(found: Law, setting: Setting, meaning: Meaning) -> None:
     for about in rows(fact.tree for fact in found.rule.when):
         for unwrapped in about.claims(Unwrapped):
             setting.unwrapped |= {about[column] for column in unwrapped.columns}
+        for equal in about.claims(Equal) if about.claims(Fits) else ():
+            meaning.of(about.term(equal.term))
         for steady in about.claims(SteadyIf):
             if meaning.number(about.cells[steady.flag]):
                 _avoid(setting, "dom", about[steady.column], about.cells[steady.dimension])

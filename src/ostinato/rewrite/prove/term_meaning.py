@@ -127,6 +127,8 @@ class Meaning:
                 return Tensor((), lambda at, _: Number(self.setting.length(str(fields[0]), at)))
             case "mean":
                 return mean(self, *fields)
+            case "piece_of":
+                return self._piece(*fields)
             case "ranged":
                 dim, part, axis, flag, x = fields
                 return ranged(self, dim, part, self.number(axis), bool(self.number(flag)), x)
@@ -134,6 +136,13 @@ class Meaning:
                 return progression(self, str(op), *fields)
             case _:
                 raise Unsupported(f"the operator {op}")
+
+    def _piece(self, x: Tree, axis: Tree, part: Tree, whole: Tree, flag: Tree) -> Tensor:
+        """The part of a value as long as the whole of it, or a value that has one element there."""
+        found, is_one = self.of(x), bool(self.number(flag))
+        length = one() if is_one else self.one_size(("size", whole))
+        self.setting.unify(found.shape[place_of(self.number(axis), found)], length)
+        return found if is_one else self.of(("cut", axis, part, x))
 
     def text(self, tree: Tree) -> str:
         """The name of a function."""

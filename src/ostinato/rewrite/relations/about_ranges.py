@@ -13,6 +13,7 @@ from ostinato.rewrite.relations.meanings import (
     Elsewhere,
     Entering,
     Equal,
+    Fits,
     Joined,
     Keeps,
     Known,
@@ -178,6 +179,19 @@ HELD = (
         (Equal("y", ("ranged", "d", "s", "p", "f", "x")), SteadyIf("x", "d", "f")),
         topic="ranges", made="rules", gate=True, opened_by="growing", keyed=4, joined="element",
         merge="old",
+    ),
+    Relation(
+        "pieces",
+        {"x": "term", "k": "axis", "p": "slice", "n": "index", "f": "flag", "y": "term"},
+        "{y} is the part {p} of {x}, which has size {n} along axis -{k}, or {x}, if {f}: size 1",
+        (Equal("y", ("piece_of", "x", "k", "p", "n", "f")), Fits()),
+        topic="ranges", made="rules", gate=True, opened_by="section", keyed=4, joined="share",
+        merge="old",
+    ),
+    Relation(
+        "asked", {"x": "term", "k": "axis", "p": "slice"},
+        "the part {p} along axis -{k} is asked of what is computed from {x}", (Wish(),),
+        made="analysis",
     ),
     Relation(
         "operands", {"x": "term", "y": "term"}, "one operator has {x} and {y} as operands",

@@ -282,6 +282,11 @@ class SteadyIf:
 
 
 @dataclass(frozen=True, slots=True)
+class Fits:
+    """The term of an equation has a meaning, which says sizes of what it is made of."""
+
+
+@dataclass(frozen=True, slots=True)
 class Joined:
     """A window that is made of shorter ones."""
 
@@ -341,5 +346,5 @@ Claim = (
     Steps | Known | Steady | Cut | Filled | Scalar | Equal | Defined | Clear | Finite
     | AboveZero | Moderate | Unwrapped | Among | Keeps | Entering | SomeWhere | Positive
     | KeepsType | Typed | Cast | Repeats | Apart | Neighbour | Elsewhere | Begins | Beside | Joined
-    | SteadyIf | Moves | Tiles | Section | FirstStep | Depends | Measured | Wish | Definition | Closed
+    | SteadyIf | Fits | Moves | Tiles | Section | FirstStep | Depends | Measured | Wish | Definition | Closed
 )  # fmt: skip

@@ -47,10 +47,17 @@ def _rule(
 
 _TWO_BESIDE = add(reshape(0, h, w), reshape(0, h, w))  # with axes of size 1 only
 _NEUTRAL = (
-    _rule("mul-one", "x * 1 = x", z, x, either("mul", z, x, y), *_ONE),
-    _rule("div-one", "x / 1 = x", div(x, y), x, *_ONE),
-    _rule("sub-zero", "x - 0 = x", sub(x, y), x, *_ZERO, exact="zero signs"),
-    _rule("add-zero", "x + 0 = x", z, x, either("add", z, x, y), *_ZERO, exact="zero signs"),
+    _rule("times-one", "x * 1 = x, and x / 1 = x", z, x, either(f, z, x, y), scales(f), *_ONE),
+    _rule(
+        "plus-zero",
+        "x + 0 = x, and x - 0 = x",
+        z,
+        x,
+        either(f, z, x, y),
+        adds(f),
+        *_ZERO,
+        exact="zero signs",
+    ),
     _rule("zero-sub", "0 - x = -x", sub(y, x), neg(x), *_ZERO, exact="zero signs"),
     _rule("pow-one", "x ** 1 = x", power(x, y), x, *_ONE, exact="reassociates"),
     _rule(
@@ -89,8 +96,8 @@ _CANCEL = (
     _rule("add-neg", "x + -y = x - y", z, sub(x, y), either("add", z, x, neg(y))),
     _rule("sub-neg", "x - -y = x + y", sub(x, neg(y)), add(x, y)),
     _rule("neg-sub", "-(x - y) = y - x", neg(sub(x, y)), sub(y, x), exact="zero signs"),
-    _rule("max-same", "max(x, x) = x", map2("maximum", x, x), x),
-    _rule("min-same", "min(x, x) = x", map2("minimum", x, x), x),
+    _rule("repeated-same", "max(x, x) = x, and so for what other folds that do not round repeat",
+          map2(g, x, x), x, exactly(f, g)),
     _rule("where-same", "where(c, x, x) = x", where(c, x, x), x, _SAME),
     _rule("where-not", "where(not c, x, y) = where(c, y, x)", where(_not(c), x, y), where(c, y, x)),
     _rule("case-always", "x where a condition that always holds does, else y, is x",
@@ -111,13 +118,8 @@ _FUNCTIONS = (
     _rule("abs-abs", "abs(abs(x)) = abs(x)", _abs(_abs(x)), _abs(x)),
     _rule("neg-times-neg", "-x * -y = x y", mul(neg(x), neg(y)), mul(x, y)),
     _rule("log-of-exp", "log(exp(x)) = x", map1("log", exp(x)), x, exact="reassociates"),
-    *(
-        _rule(f"truth-as-{inner}-as-{outer}",
-              f"a truth value as {inner} as {outer} = the truth value as {outer}",
-              map1(f"cast:{outer}", map1(f"cast:{inner}", x)), map1(f"cast:{outer}", x),
-              eq("bool", dtype(x)))
-        for inner, outer in (("int32", "float32"), ("int32", "float64"), ("float32", "int32"))
-    ),
+    _rule("truth-as-numbers", "a truth value as a number as one of another type is that at once",
+          map1(f, map1(g, x)), map1(f, x), casts(f), casts(g), eq("bool", dtype(x))),
 )  # fmt: skip
 
 _SCALE = (axes(s, 1, 1), axis(x, 1, n), _FILLED)

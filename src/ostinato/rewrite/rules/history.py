@@ -182,11 +182,8 @@ _AXES = (
             ("-alone", x, around_alone(a, p, q)),
         )
     ),
-    *(
-        _rule(f"transpose-moves-{own}", "x[lo:hi].T = x[lo:hi] with the range at the other axis",
-              tr(_held(x, p=own)), _held(x, p=other))
-        for own, other in ((1, 2), (2, 1))
-    ),
+    _rule("transpose-moves", "x[lo:hi].T = x[lo:hi] with the range at the other axis",
+          tr(_X), _held(x, p=q), p < 3, eq(q, 3 - p)),
 )  # fmt: skip
 
 _FOLDS = (

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from itertools import product
 
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.rules.phrases import *
@@ -160,30 +159,41 @@ def _inwards(name: str, law: str, left: Term, right: Term, *when: Fact, axis: Op
     )
 
 
-def _elementwise(op: Operator, names: tuple[Variable, ...], long: tuple[bool, ...]) -> Rule:
+def _elementwise(op: Operator, law: str, names: tuple[Variable, ...]) -> Rule:
     """A function of operands of which some are as long as the range, and others have one element.
 
     Whatever has one element along the axis stays.
     """
-    operands = list(zip(names, long, strict=True))
-    return _inwards(
-        f"{op.head}-{''.join('s' if is_long else 'c' for is_long in long)}",
-        "f(x, y, c)[tile] = f(x[tile], y[tile], c)",
-        op(f, *names),
-        op(f, *(cut(k, p, name) if is_long else name for name, is_long in operands)),
-        *(axis(name, k, size(n) if is_long else 1) for name, is_long in operands),
+    of, parts = op(f, *names), [Variable(f"{name}0") for name in names]
+    facts = (
+        pieces(x, k, p, n, Variable(f"{x}1"), part) for x, part in zip(names, parts, strict=True)
+    )
+    return _inwards(op.head, law, z, op(f, *parts), eq(z, of), *facts, axis(z, k, size(n)))
+
+
+def _asked(name: str, law: str, part: Expression, length: Operand, flag: int) -> Rule:
+    """What a part of an operand is, where one is asked for."""
+    return Rule(
+        name=f"incremental/tile-of-{name}",
+        law=law,
+        reason=INWARDS,
+        left=x,
+        right=x,
+        when=(asked_of(x, k, p), section(n, p), axis(x, k, length)),
+        also=(pieces(x, k, p, n, flag, part),),
+        proof=PROOF,
+        phase="spread",
     )
 
 
 _LONG = (eq(l, length(p)), axis(x, 1, size(n)))
 _INWARDS = (
     _inwards("map1", "f(x)[tile] = f(x[tile])", map1(f, x), map1(f, cut(k, p, x))),
-    *(
-        _elementwise(op, names, long)
-        for op, names in ((map2, (x, y)), (map3, (x, y, w)))
-        for long in product((True, False), repeat=len(names))
-        if any(long)
-    ),
+    _asked("operand", "the tile of an operand as long as the range is a part of it",
+           cut(k, p, x), size(n), 0),
+    _asked("one-element", "what has one element for all of the range is its own tile", x, 1, 1),
+    _elementwise(map2, "f(x, y)[tile] = f(x[tile], y[tile])", (x, y)),
+    _elementwise(map3, "f(x, y, w)[tile] = f(x[tile], y[tile], w[tile])", (x, y, w)),
     _inwards("columns", "(x @ y)[.., tile] = x @ y[.., tile]", mm(x, y), mm(x, cut(1, p, y)),
              axis=1),
     _inwards("rows", "(x @ y)[tile] = x[tile] @ y", mm(x, y), mm(cut(2, p, x), y), axis=2),
@@ -202,10 +212,8 @@ _INWARDS = (
     _inwards("row-of-rows", "a tile of a row in a block = the block of the tile",
              reshape(1, sizes(1, 1, size(n)), x),
              reshape(1, sizes(1, 1, size(l)), cut(1, p, x)), *_LONG, axis=1),
-    _inwards("part-behind", "x[.., i][tile] = x[tile][.., i]", part(i, a, x),
-             part(i, a, cut(k + 1, p, x)), i <= k),
-    _inwards("part-in-front", "x[i][tile] = x[.., tile][i]", part(i, a, x),
-             part(i, a, cut(k, p, x)), k < i),
+    _inwards("part", "an element along one axis of x and a tile of another = that of the tile",
+             part(i, a, x), part(i, a, cut(k + 1 + ((k - i) >> 63), p, x))),
     _inwards("folded", "fold(x)[tile] = fold(x[tile]) along another axis", red(f, 1, x),
              red(f, 1, cut(k + 1, p, x))),
 )  # fmt: skip

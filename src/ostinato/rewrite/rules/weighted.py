@@ -15,20 +15,6 @@ s, t, w, x, y, z = variables("s t w x y z")
 _NUMBER = eq(0, rank(x))
 
 
-def _masked(name: str, left: Expression, right: Expression, other: Variable) -> Rule:
-    """A product of a row and a column of which one has a mask, as a sum of products."""
-    return Rule(
-        name=f"incremental/{name}",
-        law="a row times a column = the sum of products",
-        reason="A row of a triangle times a history may be a running sum.",
-        left=mm(row(n, left), column(n, right)),
-        right=reshape(0, sizes(1, 1), total(1, mul(left, right))),
-        when=(eq(1, rank(w)), eq(1, rank(other))),
-        exact="reassociates",
-        proof=PROOF,
-    )
-
-
 _OWN, _THERE = map1(f, t), at(d, a, map1(f, t))  # the steps of a half, and of the other one
 _HALF = total(1, mul(power(g, map1(f, q)), sl(d, p, x)))
 
@@ -71,7 +57,6 @@ def _windows(name: str, law: str, relation: Fact, right: Term) -> Rule:
     )
 
 
-_MASK = where(c, w, z)
 _MORE = lengthened(d, s, p, a, c, i, j)
 WEIGHTED: tuple[Rule, ...] = (
     _windows("discounted-window",
@@ -80,6 +65,14 @@ WEIGHTED: tuple[Rule, ...] = (
     _windows("discounted-window-lengthened",
              "the discounted sum of a window = those of its halves, and of one element more",
              _MORE, case(j, _ONE_MORE, _DOUBLED)),
-    _masked("masked-row", _MASK, y, y),
-    _masked("masked-column", x, _MASK, x),
+    Rule(
+        name="incremental/row-times-column",
+        law="a row times a column = the sum of products",
+        reason="A row of a triangle times a history may be a running sum.",
+        left=mm(row(n, x), column(n, y)),
+        right=reshape(0, sizes(1, 1), total(1, mul(x, y))),
+        when=(eq(1, rank(x)), eq(1, rank(y))),
+        exact="reassociates",
+        proof=PROOF,
+    ),
 )  # fmt: skip
