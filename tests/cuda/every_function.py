@@ -27,7 +27,7 @@ def functions() -> dict[str, Written]:
 def kernel() -> Function:
     """A kernel that stores what each function makes of numbers in memory."""
     access = [
-        Definition((f"ld_{k}", f"st_{k}"), "access", (n, len(DTYPES), k, "k0"))
+        Definition((f"ld_{k}", f"st_{k}"), "access", (n, len(DTYPES), k))
         for n, k in enumerate(DTYPES)
     ]
     out = Block()

@@ -7,13 +7,18 @@ from ostinato.runtime.build.addresses import checked
 
 llvm: Any = importlib.import_module("llvmlite.binding")
 
-SINK = """define void @ostinato.entry.k0(ptr %memory, ptr %table, i64 %local, i1 %test, i64 %at) {
+HEAD = """define void @ostinato.entry.k0(ptr %memory, ptr %table, i64 %local, i64 %key, i64 %own, \
+i64 %at, i1 %test, <2 x i1> %tests) {
 entry:
-  %second = getelementptr i64, ptr %table, i64 1
+  %first = getelementptr i64, ptr %table, i64 %own
+  %second = getelementptr i8, ptr %first, i64 8
+"""
+
+SINK = f"""{HEAD}\
   br i1 %test, label %left, label %right
 
 left:
-  %x = load i64, ptr %table
+  %x = load i64, ptr %first
   %x.base = getelementptr i8, ptr %memory, i64 %x
   br label %both
 
@@ -31,7 +36,7 @@ both:
   %got = tail call <2 x double> @llvm.masked.gather.v2f64.v2p0(<2 x ptr> align 8 %places, \
 <2 x i1> splat (i1 true), <2 x double> poison)
   ret void
-}
+}}
 
 declare <2 x double> @llvm.masked.gather.v2f64.v2p0(<2 x ptr>, <2 x i1>, <2 x double>)
 """
@@ -45,10 +50,8 @@ def test_lanes_that_count_from_one_chosen_address_have_its_bounds() -> None:
     assert kernel.count("= phi i64") == 4  # the other one, and three bounds
 
 
-CHOSEN = """define void @ostinato.entry.k0(ptr %memory, ptr %table, i64 %local, <2 x i1> %test) {
-entry:
-  %second = getelementptr i64, ptr %table, i64 1
-  %x = load i64, ptr %table
+CHOSEN = f"""{HEAD}\
+  %x = load i64, ptr %first
   %y = load i64, ptr %second
   %x.base = getelementptr i8, ptr %memory, i64 %x
   %y.base = getelementptr i8, ptr %memory, i64 %y
@@ -56,16 +59,16 @@ entry:
   %xs = insertelement <2 x ptr> %xs.0, ptr %x.base, i64 1
   %ys.0 = insertelement <2 x ptr> poison, ptr %y.base, i64 0
   %ys = insertelement <2 x ptr> %ys.0, ptr %y.base, i64 1
-  %both = select <2 x i1> %test, <2 x ptr> %xs, <2 x ptr> %ys
+  %both = select <2 x i1> %tests, <2 x ptr> %xs, <2 x ptr> %ys
   %one = extractelement <2 x ptr> %both, i64 1
   %got = load double, ptr %one, align 8
   ret void
-}
+}}
 """
 
 
 def test_an_address_out_of_a_vector_of_chosen_ones_has_the_bounds_of_its_lane() -> None:
     text = checked(CHOSEN)
     llvm.parse_assembly(text).verify()
-    assert text.count("= select <2 x i1> %test, <2 x i64>") == 3  # the bounds, as the addresses
+    assert text.count("= select <2 x i1> %tests, <2 x i64>") == 3  # the bounds, as the addresses
     assert text.partition("ret void")[0].count("= extractelement <2 x i64>") == 3

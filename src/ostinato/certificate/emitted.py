@@ -23,6 +23,7 @@ from ostinato.certificate.happens_before import Cut, Event, filled, written
 from ostinato.certificate.order import Loop, Moment, Timeline
 from ostinato.certificate.phased import Chain, Phase, check_items, check_tile, read_phase
 from ostinato.codegen.loops.expression import (
+    Call,
     Compare,
     Constant,
     Expression,
@@ -357,8 +358,9 @@ class _Reader:
         self, here: Statement, called: Called, own: tuple[str, ...], parts: tuple[Expression, ...]
     ) -> None:
         """The call of a kernel, which takes as many numbers as it is given."""
-        names = ("local", "key", *self.extents)
-        numbers = (*map(Name, (*names, *self.loops, *own)), *parts)
+        names = ("local", "key", "entry", *self.extents)
+        read = (*self.extents, *self.loops, *own)
+        numbers = (Name("local"), Name("key"), _first_entry(here), *map(Name, read), *parts)
         wanted = call("invoke", word("kernels", called.number), "arena", "at", Tuple(numbers))
         if not isinstance(here, Do) or not same(here.call, wanted):
             raise refused(here, f"the schedule has `{wanted}`")
@@ -391,6 +393,15 @@ class _Reader:
         self.serial(here, phase.chains[0].body, wanted, alone=True)
         self.calls = calls
         self.alone += sum(map(_meets, wanted))
+
+
+def _first_entry(call: Statement) -> Expression:
+    """Where a kernel's entries in the offset table begin: runs of the loop IR judge the number."""
+    match call:
+        case Do(Call("invoke", (_, _, _, Tuple((_, _, Constant(int(entry)), *_))))) if entry >= 0:
+            return Constant(entry)
+        case _:
+            return Constant(0)
 
 
 def _is_serial(item: Item) -> bool:

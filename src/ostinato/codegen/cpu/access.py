@@ -43,16 +43,13 @@ STORED: dict[Dtype, Type] = {
 }
 
 
-def access(
-    scope: int, scopes: int, dtype: Dtype, domain: str = "arena"
-) -> tuple[Primitive, Primitive]:
+def access(scope: int, scopes: int, dtype: Dtype) -> tuple[Primitive, Primitive]:
     """Return ``load(view, offset)`` and ``store(view, offset, value)`` of one tensor.
 
     The view is any contiguous 1-D array whose memory starts where the arena starts: only its
     address is used. The offset is an int64 that counts elements of ``dtype``. A bool takes one
-    byte. Tensors whose numbers ``scope`` differ, of the ``scopes`` in the program, are promised
-    never to share memory; one that reuses another's memory has that one's number. Kernels are
-    inlined into one driver, so a number means the same in all kernels that share a ``domain``.
+    byte. Tensors whose numbers ``scope`` differ, of the ``scopes`` in the function, are promised
+    never to share memory; one that reuses another's memory has that one's number.
     Errors: ValueError if ``scope`` is not one of the scopes.
 
     >>> load_x, store_x = access(0, 2, "float32")
@@ -63,14 +60,14 @@ def access(
     def load(builder: Builder, args: list[Value]) -> Value:
         pointer, offset = args
         loaded = builder.load(element(builder, pointer, offset, dtype))
-        _tag(builder, loaded, dtype, (scope, scopes, domain))
+        _tag(builder, loaded, dtype, (scope, scopes))
         return builder.trunc(loaded, I1) if dtype == "bool" else loaded
 
     def store(builder: Builder, args: list[Value]) -> None:
         pointer, offset, value = args
         kept = builder.zext(value, I8) if dtype == "bool" else value
         stored = builder.store(kept, element(builder, pointer, offset, dtype))
-        _tag(builder, stored, dtype, (scope, scopes, domain))
+        _tag(builder, stored, dtype, (scope, scopes))
 
     return (
         primitive(f"load_{dtype}_{scope}", dtype, ("array", "int64"), load),
@@ -84,10 +81,8 @@ def element(builder: Builder, pointer: Value, offset: Value, dtype: Dtype) -> Va
     return builder.gep(typed, offset)
 
 
-def _tag(
-    builder: Builder, instruction: Instruction, dtype: Dtype, scope: tuple[int, int, str]
-) -> None:
-    _, count, _ = scope
+def _tag(builder: Builder, instruction: Instruction, dtype: Dtype, scope: tuple[int, int]) -> None:
+    _, count = scope
     instruction.align = ITEM_BYTES[dtype]
     if count == 1:
         return  # an empty list of scopes is an error of LLVM's verifier
@@ -96,32 +91,29 @@ def _tag(
     instruction.set_metadata("noalias", others)
 
 
-Nodes = dict[tuple[int, int, str], tuple[str, str]]
+Nodes = dict[tuple[int, int], tuple[str, str]]
 _known: WeakKeyDictionary[Module, Nodes] = WeakKeyDictionary()
-_each: WeakKeyDictionary[Module, dict[tuple[int, str], list[str]]] = WeakKeyDictionary()
+_each: WeakKeyDictionary[Module, dict[int, list[str]]] = WeakKeyDictionary()
+DOMAIN = "arena"
 
 
-def _scopes(module: Module, number: int, count: int, domain: str) -> tuple[str, str]:
+def _scopes(module: Module, number: int, count: int) -> tuple[str, str]:
     """The lists of a tensor's own scope and of all others, in a module."""
     known = _known.setdefault(module, {})
-    key = (number, count, domain)
-    if key not in known:
-        nodes = _nodes(module, count, domain)
+    if (number, count) not in known:
+        nodes = _nodes(module, count)
         others = [node for each, node in enumerate(nodes) if each != number]
-        known[key] = module.add_metadata([nodes[number]]), module.add_metadata(others)
-    return known[key]
+        known[number, count] = module.add_metadata([nodes[number]]), module.add_metadata(others)
+    return known[number, count]
 
 
-def _nodes(module: Module, count: int, domain: str) -> list[str]:
+def _nodes(module: Module, count: int) -> list[str]:
     """The scopes of all tensors, in a module."""
     known = _each.setdefault(module, {})
-    if (count, domain) not in known:
-        root = module.add_metadata([domain])
-        # The domain is in the name too: equal nodes of two linked modules become one.
-        known[count, domain] = [
-            module.add_metadata([f"{domain}.{each}", root]) for each in range(count)
-        ]
-    return known[count, domain]
+    if count not in known:
+        root = module.add_metadata([DOMAIN])
+        known[count] = [module.add_metadata([f"{DOMAIN}.{each}", root]) for each in range(count)]
+    return known[count]
 
 
 def emit_prefetch(builder: Builder, pointer: Value) -> None:

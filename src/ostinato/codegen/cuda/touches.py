@@ -55,7 +55,7 @@ def accesses(function: Function) -> dict[str, Access]:
     found: dict[str, Access] = {}
     for each in function.definitions:
         match each:
-            case Definition((load, store), "access", (int(scope), _, str(dtype), _)):
+            case Definition((load, store), "access", (int(scope), _, str(dtype))):
                 tensor = function.tensors[scope]
                 found[load] = Access(tensor, dtype, False)
                 found[store] = Access(tensor, dtype, True)

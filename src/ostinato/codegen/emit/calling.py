@@ -37,7 +37,7 @@ def _emit(s: Statement, number: int, function: Function, out: Block) -> None:
     words = [expression(expr(d), function.dims) for d in s.dims]
     words += [body.offset(at) for at in (*_operands(s), _result(s))]
     out.extend(body.hoisted)
-    first = len(function.places)
+    first = function.entries
     for k, word in enumerate(words, first + 1):
         out.add(Write(Name(OFFSETS), given(k), word))
     out.do(call("call_python", item(OFFSETS, first), number))

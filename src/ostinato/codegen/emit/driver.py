@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from ostinato.codegen.emit.function import ARENA, KEY, LOCAL, OFFSETS, Names
 from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.emit.kernel import bounds
+from ostinato.codegen.emit.offset_table import offset_table
 from ostinato.codegen.ir.extents import stored_points
 from ostinato.codegen.ir.system import Axis
 from ostinato.codegen.ir.tree import (
@@ -114,7 +115,7 @@ def emit_driver(
     if stamps:
         out.let(OWN, binary("*", "tid", item(LOG, SIZE)))
         out.do(call("begin", LOG, OWN))
-    (kind or Driver)(plan, names, out, stamps).whole()
+    (kind or Driver)(plan, offset_table(plan).first, names, out, stamps).whole()
     about = "Every worker runs this, and claims items of each phase; `rest` waits for its end."
     return Function(
         ENTRY, tuple(types.items()), out.body, remarks=(about,), is_driver=True,
@@ -143,9 +144,10 @@ Placed = tuple[Counted, Expression, Expression]
 
 @dataclass
 class Driver:
-    """Writes the steps of a driver."""
+    """Writes the steps of a driver; ``first`` are the kernels' entries in the offset table."""
 
     plan: Plan
+    first: tuple[int, ...]
     names: Names
     out: Block
     stamps: Stamps | None
@@ -330,8 +332,9 @@ class Driver:
     def call(self, number: int, dims: Inside, parts: tuple[Expression, ...] = ()) -> None:
         """Call a kernel."""
         kernel = self.plan.kernels[number]
-        names = (LOCAL, KEY, *self.plan.extents, *(dims[d] for d in kernel.outer))
-        integers = Tuple((*map(Name, names), *parts))
+        names = (*self.plan.extents, *(dims[d] for d in kernel.outer))
+        own = (Name(LOCAL), Name(KEY), Constant(self.first[number]))
+        integers = Tuple((*own, *map(Name, names), *parts))
         invoked = call("invoke", item("kernels", number), ARENA, OFFSETS, integers)
         self.out.do(invoked, kernel.name)
         self.stamp(number)

@@ -165,6 +165,7 @@ class Names:
 
 
 ARENA, OFFSETS, LOCAL, KEY = "arena", "at", "local", "key"
+ENTRY = "entry"  # the first one of a kernel in the offset table
 PART, PARTS = "part", "parts"  # which slice of the elements a worker computes, and of how many
 
 
@@ -174,7 +175,8 @@ class Function:
 
     plan: Plan
     number: int
-    places: dict[str, int]  # tensor -> its entry in the offset table
+    places: dict[str, int]  # tensor -> its entry, counted from the kernel's first one
+    entries: int  # of the whole offset table: words for calls of Python follow
     names: Names
     dims: dict[Dim | Extent, str]
     slices: int = 0  # that the parts of workers consist of, in the tree that is written
@@ -241,7 +243,8 @@ class Function:
                 yield Let((name,), binary("//", binary("*", part, slices), PARTS))
         for tensor, name in self.tensors.items():
             storage = self.storage(tensor)
-            start: Expression = item(OFFSETS, self.places[tensor])
+            place = self.places[tensor]
+            start: Expression = item(OFFSETS, binary("+", ENTRY, place) if place else ENTRY)
             if storage.place == "local":
                 start = binary("+", start, binary("//", LOCAL, ITEM_BYTES[storage.dtype]))
             yield Let((name,), start)
@@ -251,8 +254,7 @@ class Function:
         for scope, tensor in enumerate(self.tensors):
             load, store = self.access("ld", tensor), self.access("st", tensor)
             dtype = self.storage(tensor).dtype
-            args = (scope, len(self.tensors), dtype, f"k{self.number}")
-            yield Definition((load, store), "access", args)
+            yield Definition((load, store), "access", (scope, len(self.tensors), dtype))
 
 
 @dataclass

@@ -10,6 +10,7 @@ from functools import partial
 from ostinato.codegen.emit.carried_tensors import carried
 from ostinato.codegen.emit.driver import Stamps, emit_driver
 from ostinato.codegen.emit.kernel import emit_kernel
+from ostinato.codegen.emit.offset_table import offset_table
 from ostinato.codegen.emit.paused_driver import PAUSES, PausedDriver
 from ostinato.codegen.emit.ports import Carried
 from ostinato.codegen.loops.expression import SUFFIX
@@ -31,9 +32,9 @@ def emit(plan: Plan, title: str = "") -> str:
 
 def functions(plan: Plan) -> Iterator[Function]:
     """The kernels of a plan and its driver as loop IR, each as soon as it is written."""
-    reserved = _reserved(plan)
-    for k, kernel in enumerate(plan.kernels):
-        yield emit_kernel(plan, kernel, k, reserved)
+    reserved, table = _reserved(plan), offset_table(plan)
+    for k in range(len(plan.kernels)):
+        yield emit_kernel(plan, k, table, reserved)
     yield emit_driver(plan, reserved)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ostinato.codegen.emit.calling import python_calls
 from ostinato.codegen.emit.driver import published_loop
-from ostinato.codegen.emit.kernel import stored
+from ostinato.codegen.emit.offset_table import offset_table
 from ostinato.codegen.emit.ports import Area, Field, Interface
 from ostinato.codegen.ir.system import Statement, loads
 from ostinato.codegen.ir.tree import Kernel, computed, leaves
@@ -18,7 +18,7 @@ from ostinato.pdg.index import Expr, product
 
 def interface(plan: Plan) -> Interface:
     """Return what the runtime needs besides the source."""
-    tensors = tuple((n, ITEM_BYTES[plan.storage[n].dtype]) for n in stored(plan))
+    tensors = tuple((n, ITEM_BYTES[plan.storage[n].dtype]) for n in offset_table(plan).entries)
     return Interface(
         extents=plan.extents,
         tensors=tensors,

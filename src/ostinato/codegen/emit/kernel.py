@@ -8,6 +8,7 @@ from typing import assert_never
 from ostinato.codegen.emit.calling import emit_call
 from ostinato.codegen.emit.function import (
     ARENA,
+    ENTRY,
     KEY,
     LOCAL,
     OFFSETS,
@@ -20,6 +21,7 @@ from ostinato.codegen.emit.function import (
 from ostinato.codegen.emit.index_arithmetic import condition, expression
 from ostinato.codegen.emit.matrix_products import emit_contraction
 from ostinato.codegen.emit.nest import emit_nest
+from ostinato.codegen.emit.offset_table import OffsetTable
 from ostinato.codegen.emit.sweep import emit_sweep
 from ostinato.codegen.emit.value import LONG
 from ostinato.codegen.ir.system import Load, Statement, loads
@@ -96,21 +98,24 @@ def dims_of_trees(kernel: Kernel, plan: Plan) -> list[Dim]:
     return list(found)
 
 
-def emit_kernel(plan: Plan, kernel: Kernel, number: int, reserved: frozenset[str]) -> LoopFunction:
+def emit_kernel(
+    plan: Plan, number: int, table: OffsetTable, reserved: frozenset[str]
+) -> LoopFunction:
     """Return one kernel as loop IR."""
-    taken = {ARENA, OFFSETS, LOCAL, KEY, PART, PARTS, "memory", "table"}
+    kernel = plan.kernels[number]
+    taken = {ARENA, OFFSETS, LOCAL, KEY, ENTRY, PART, PARTS, "memory", "table"}
     names = Names(reserved | set(plan.extents) | taken)
     dims: dict[Dim | Extent, str] = {}
     for dim in dims_of_trees(kernel, plan):
         dims[dim] = names.fresh(dim.name)
-    places = {tensor: k for k, tensor in enumerate(stored(plan))}
-    function = Function(plan, number, places, names, dims, along=kernel.along)
+    places, entries = table.places(number), len(table.entries)
+    function = Function(plan, number, places, entries, names, dims, along=kernel.along)
     body = Block()
     for place, tree in enumerate(kernel.body):
         function.slices = kernel.slices[place] if kernel.sliced else 0
         emit_tree(tree, function, body)
     parts = (PART, PARTS) if kernel.sliced or kernel.along else ()
-    integers = (LOCAL, KEY, *plan.extents, *(dims[d] for d in kernel.outer), *parts)
+    integers = (LOCAL, KEY, ENTRY, *plan.extents, *(dims[d] for d in kernel.outer), *parts)
     arrays = Tuple((call("carray", "memory", 1), call("carray", "table", 1)))
     return LoopFunction(
         name=kernel.name,
@@ -123,12 +128,6 @@ def emit_kernel(plan: Plan, kernel: Kernel, number: int, reserved: frozenset[str
         checked=plan.checked,
         plain="LLVM passes" in plan.without,
     )
-
-
-def stored(plan: Plan) -> tuple[str, ...]:
-    """The tensors that have a place in the arena, in the order of the offset table."""
-    found = ((n, s) for n, s in plan.storage.items() if not s.shares)
-    return tuple(n for n, s in found if s.place in ("global", "local"))
 
 
 def emit_tree(

@@ -195,7 +195,7 @@ class _Running:
         args: list[Any] = [self.made[x.id] if isinstance(x, Name) else x for x in of.args]
         memory, tensors = self.machine.memory, self.function.tensors
         match of.maker, args:
-            case "access", [int(scope), _, str(dtype), _]:
+            case "access", [int(scope), _, str(dtype)]:
                 tensor = tensors[scope]
                 return partial(_load, tensor, dtype), partial(_store, tensor, dtype)
             case "matmul", [spec]:

@@ -1,8 +1,8 @@
 """What the addresses of optimised code count from, and the bounds of that.
 
-A kernel finds its tensors by the offset table: an address that comes from an entry of it, by
-whatever arithmetic, belongs to that entry. A product is given offsets, and their bounds beside
-them. Where code chooses between addresses, it chooses between their bounds as well.
+A kernel finds its tensors by the offset table, from an entry on that it is told: an address that
+comes from an entry, by whatever arithmetic, belongs to it. A product is given offsets, and their
+bounds beside them. Where code chooses between addresses, it chooses between their bounds as well.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ import re
 from dataclasses import dataclass, field
 from functools import reduce
 
+OWN = 4  # the parameter of a kernel that says where its entries begin
 FAULT, ENTRY = 8, 3  # words before the table: of what went wrong, and for each entry before those
 
 NAME = r"%[-\w$.]+"
 LINE = re.compile(rf"  (?:({NAME}) = )?(?:(?:tail|notail|musttail) )?(\w+) (.*)")
 _CONDITION = re.compile(rf"i1>? (?:{NAME}|true|false),")
 _COMING = re.compile(rf"\[ (.*?), {NAME} \]")
-_STEP = re.compile(rf"(?:\w+ )*?(i\d+|float|double), ptr ({NAME}), i64 (-?\d+)$")
+_STEP = re.compile(rf"(?:\w+ )*?(i\d+|float|double), ptr ({NAME}), i64 (-?\d+|{NAME})$")
+_SUM = re.compile(rf"(?:\w+ )*?i64 ({NAME}), (-?\d+)$")
 _TOLD = re.compile(r"(?:, ![\w.]+ !\d+| #\d+)+$")
 _WIDTH = {"float": 4, "double": 8, "ptr": 8}
 _MOVING = frozenset(
@@ -31,6 +33,14 @@ Root = tuple[str, int | str]
 
 Area = tuple[str, str, str]
 """Names of what bounds it: the first byte, the one behind the last, the number of the entry."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of the table: its number, which counts from the kernel's first entry if it is own."""
+
+    number: int
+    is_own: bool
 
 
 class UnknownFormError(AssertionError):
@@ -54,6 +64,7 @@ class Origins:
     before: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # by a value's name
     after: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     count: int = 0
+    has_row: bool = False
 
     def __post_init__(self) -> None:
         self.known: dict[str, tuple[str, str]] = {}
@@ -97,7 +108,7 @@ class Origins:
             return {("local", name)}, []
         if op == "load":
             word = self.word(pointer_of(rest))
-            return (set() if word is None else {("entry", word)}), []
+            return ({("entry", word.number)} if word is not None and word.is_own else set()), []
         if op == "phi":
             rest = " ".join(_COMING.findall(rest))
         elif op == "select":
@@ -108,21 +119,35 @@ class Origins:
             return set(), []
         return set(), re.findall(rf"{NAME}|@[-\w$.]+", rest)
 
-    def word(self, pointer: str) -> int | None:
+    def word(self, pointer: str) -> Word | None:
         """Which word of the table an address is that of; None: it is another address."""
         if self.is_part:
             return None
-        total, at = 0, pointer
+        own, total, at = 0, 0, pointer
         while at != self.parameters[1]:
             op, rest = self.known.get(at, ("", ""))
             step = _STEP.match(rest) if op == "getelementptr" else None
-            if step is None:
+            index = self.index(step[3]) if step is not None else None
+            if step is None or index is None:
                 if at in self.known and ("table", 0) in self.roots(at):
                     raise UnknownFormError(f"{at} = {op} {rest}")
                 return None
-            total += int(step[3]) * size_of(step[1])
+            own += index.is_own * size_of(step[1])
+            total += index.number * size_of(step[1])
             at = step[2]
-        return total // 8
+        if own not in (0, 8):
+            raise UnknownFormError(pointer)
+        return Word(total // 8, bool(own))
+
+    def index(self, text: str) -> Word | None:
+        """A number, perhaps counted from the kernel's first entry; None: it is another one."""
+        if not text.startswith("%"):
+            return Word(int(text), False)
+        if text == self.parameters[OWN]:
+            return Word(0, True)
+        op, rest = self.known.get(text, ("", ""))
+        found = _SUM.match(rest) if op == "add" else None
+        return Word(int(found[2]), True) if found and found[1] == self.parameters[OWN] else None
 
     # ------------------------------------------------------------ bounds
 
@@ -284,20 +309,32 @@ class Origins:
         if kind == "given":
             table, place = "%checked", 1 + ENTRY * (int(which) - 1)
         else:
-            table, place = self.parameters[1], -FAULT - ENTRY * (int(which) + 1)
+            table, place = self.row(), -FAULT - ENTRY * (int(which) + 1)
         for k, name in enumerate(names):
             self.begin.append(f"  {name}.at = getelementptr i64, ptr {table}, i64 {place + k}")
             self.begin.append(f"  {name} = load i64, ptr {name}.at")
         if kind == "given":
             return names
         low, high, own = names  # `own` is 1 where every worker has a copy
-        shift, first, end = self.fresh(), self.fresh(), self.fresh()
+        shift, first, end, number = self.fresh(), self.fresh(), self.fresh(), self.fresh()
         self.begin += [
             f"  {shift} = mul i64 {own}, {self.parameters[2]}",
             f"  {first} = add i64 {low}, {shift}",
             f"  {end} = add i64 {high}, {shift}",
+            f"  {number} = add i64 {self.parameters[OWN]}, {int(which) + 1}",
         ]
-        return first, end, str(int(which) + 1)
+        return first, end, number
+
+    def row(self) -> str:
+        """What the bounds of the kernel's own entries count from: they stand before the table."""
+        row, words = "%checked.row", "%checked.row.words"
+        if not self.has_row:
+            self.has_row = True
+            self.begin += [
+                f"  {words} = mul i64 {self.parameters[OWN]}, -{ENTRY}",
+                f"  {row} = getelementptr i64, ptr {self.parameters[1]}, i64 {words}",
+            ]
+        return row
 
 
 def pointer_of(text: str) -> str:

@@ -127,7 +127,7 @@ class Frame:
         self.table[: len(self._places)] = self._places
         self.step = step
         for name, _, step_bytes, _ in self._windows.values():
-            for k, size in self._entries[name]:
+            for k, size in self._entries.get(name, ()):
                 self.table[k] -= self.first(name) * (step_bytes // size)
         if self.bounds is not None:
             self.bounds.clear()
@@ -157,7 +157,7 @@ class Frame:
     def redirect(self, tensor: str, array: Array) -> None:
         """Let compiled code find a tensor in an array of its own."""
         address: int = array.__array_interface__["data"][0]
-        for k, size in self._entries[tensor]:
+        for k, size in self._entries.get(tensor, ()):
             self.table[k] = (address - self._address) // size
             if self.bounds is not None:
                 self.bounds.redirect(k, array)

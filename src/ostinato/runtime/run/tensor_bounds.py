@@ -123,7 +123,7 @@ class Bounds:
         self, interface: Interface, layout: Layout, arena_bytes: int
     ) -> Iterator[AddressError]:
         place: _Place | None
-        for place in self._places:
+        for place in self._by_name.values():
             last = place.end + (self._workers - 1) * place.step
             if place.first % ALIGNMENT or place.first < 0 or last > arena_bytes:
                 of = f"bytes {place.first} to {last} of an arena of {arena_bytes}"
