@@ -58,15 +58,14 @@ def plan(system: System, options: PlanOptions) -> Plan:
 
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
-    target, run = options.target, options.passes
+    target, run, exact = options.target, options.passes, options.exact
     system = run.made("padded outputs", pad_outputs(system))
     system = without_lone_points(run.made("whole operands", whole_operands(system)), target)
     given = system
-    if not options.exact:  # sums of tiles add up in another order
+    if not exact:  # sums of tiles add up in another order
         system = run.optional("tiles of rows", system, long_rows, system, target)
     tiled = run.made("tiles", tile(system, options.widths, options.workers, target))
-    wanted = frozenset(system.outputs.values())
-    found = schedule(tiled, wanted, system.hints, target, run, options.exact)
+    found = schedule(tiled, frozenset(system.outputs.values()), system.hints, target, run, exact)
     held = frozenset(s.name for s in found.statements.values() if s.kind == "input")
     outputs = frozenset(system.outputs.values()) - held
     trees, storage = _placed(found, tiled, held, outputs, options)
@@ -92,7 +91,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
         driven.accesses,
         target,
         needed,
-        options.exact,
+        exact,
         {outer: dim for dim, (outer, *_) in tiled.pieces.items()},
         dict(tiled.pieces),
         tiled.short,
