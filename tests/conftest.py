@@ -85,12 +85,12 @@ def verdicts_are_shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         yield
 
 
-# Tests of these folders and files are about machine code as users get it. Others take code that
-# is not optimised, which takes a tenth of the time to make. ``OSTINATO_WITHOUT= make test`` has
-# all programs optimised.
+# Tests of these folders and files are about machine code as users get it, or run for long. Others
+# take code that is not optimised, which takes a tenth of the time to make: with
+# ``OSTINATO_WITHOUT= make test`` all programs are optimised.
 OPTIMISED = {
     "codegen", "cuda", "pipeline", "property", "regression", "runtime",
-    "test_compiled_too.py", "test_composed_accuracy.py", "test_readme.py",
+    "test_algorithms.py", "test_compiled_too.py", "test_composed_accuracy.py", "test_readme.py",
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from ostinato.rewrite.prove.reading import law
 from ostinato.rewrite.prove.setting import Impossible, Misfit, Setting, Size, Unsupported
 from ostinato.rewrite.prove.term_meaning import Meaning
 from ostinato.rewrite.registry import every_rule
+from ostinato.rewrite.relations.row import row
 from ostinato.rewrite.relations.sexpr import Tree, parse, show, words
 from ostinato.rewrite.terms.term import read_fact
 
@@ -63,7 +64,7 @@ def follows(rule: Rule, change: str) -> bool:
         if not {w for w in words(fact) if w.isidentifier()} <= names | slices | {*setting.known}:
             return False
         try:
-            assume_fact(setting, Meaning(setting, {}), fact)
+            assume_fact(setting, Meaning(setting, {}), fact, row(fact))
         except (Impossible, Misfit, Unsupported):
             return False
     return count > 0

@@ -11,13 +11,7 @@ from fractions import Fraction
 from ostinato.pdg.functions import REPEATED
 from ostinato.rewrite.load.orders import around
 from ostinato.rewrite.prove.integers import Var, poly
-from ostinato.rewrite.prove.reading import (
-    MOST_MASKED_AXES,
-    Law,
-    defined_numbers,
-    gaining,
-    is_about_dims,
-)
+from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, gaining, is_about_dims
 from ostinato.rewrite.prove.setting import (
     STEPS,
     WIDTH,
@@ -50,8 +44,8 @@ from ostinato.rewrite.relations.meanings import (
     Equal,
     Filled,
     Finite,
-    Fits,
     FirstStep,
+    Fits,
     Joined,
     Keeps,
     Known,
@@ -70,7 +64,7 @@ from ostinato.rewrite.relations.meanings import (
     Tiles,
     Unwrapped,
 )  # fmt: skip
-from ostinato.rewrite.relations.row import Row, row, rows
+from ostinato.rewrite.relations.row import Row, row
 from ostinato.rewrite.relations.sexpr import Tree, show
 from ostinato.rewrite.terms.signature import SIGNATURE
 
@@ -218,7 +212,7 @@ def assume(found: Law, setting: Setting, meaning: Meaning) -> None:
         if about is not None:
             for claim in about.relation.says:
                 _assume_claim(setting, about, claim)
-    for about in rows(fact.tree for fact in found.rule.when):
+    for about in found.stated:
         for unwrapped in about.claims(Unwrapped):
             setting.unwrapped |= {about[column] for column in unwrapped.columns}
         for equal in about.claims(Equal) if about.claims(Fits) else ():
@@ -227,17 +221,17 @@ def assume(found: Law, setting: Setting, meaning: Meaning) -> None:
             if meaning.number(about.cells[steady.flag]):
                 _avoid(setting, "dom", about[steady.column], about.cells[steady.dimension])
     _shape_recurrences(found, setting)
-    for name, value in defined_numbers(found):
+    for name, value in found.defined_numbers:
         setting.numbers[name] = meaning.number(value)
-    for fact in found.facts if "(cat " in show(found.left) else ():
+    for fact in found.facts if found.joins else ():
         match fact:
             case ("axis", str(name), _, ("size", 1)) if name in setting.shapes:
-                assume_fact(setting, meaning, fact)
+                assume_fact(setting, meaning, fact, row(fact))
             case _:
                 pass
     meaning.of(found.left)
-    for fact in found.facts:
-        assume_fact(setting, meaning, fact)
+    for fact, about in zip(found.facts, found.asked, strict=True):
+        assume_fact(setting, meaning, fact, about)
     setting.settle()
 
 
@@ -408,12 +402,12 @@ def _steady(sizes: list[Size], dims: set[str]) -> None:
         size.avoids |= dims
 
 
-def assume_fact(setting: Setting, meaning: Meaning, fact: Tree) -> None:
+def assume_fact(setting: Setting, meaning: Meaning, fact: Tree, about: Row | None) -> None:
     """Conclude what a fact says of ranks and sizes, or check it where the left side is read.
 
+    ``about`` is the row that it asks for.
     Errors: Impossible; Misfit; Unsupported.
     """
-    about = row(fact)
     if about is None or any(isinstance(c, Measured) for c in about.relation.says):
         _assume_sizes(setting, meaning, fact)
         return

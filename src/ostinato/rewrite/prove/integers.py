@@ -9,10 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Self
+
+
+class Shared:
+    """What never changes: a copy of a setting holds the same ones."""
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self
 
 
 @dataclass(frozen=True)
-class Var:
+class Var(Shared):
     """An integer; with a size, one of ``0, ..., size - 1``. Sizes are ``least`` at least."""
 
     name: str
@@ -36,7 +44,7 @@ class Var:
 
 
 @dataclass(frozen=True)
-class Apply:
+class Apply(Shared):
     """An unknown function of integers: the value of an index expression, or a size, at a point."""
 
     name: str
@@ -54,7 +62,7 @@ class Apply:
 
 
 @dataclass(frozen=True)
-class Quotient:
+class Quotient(Shared):
     """``of // by`` rounded down."""
 
     of: Poly
@@ -69,7 +77,7 @@ class Quotient:
 
 
 @dataclass(frozen=True)
-class Clip:
+class Clip(Shared):
     """``of``, at least 0 and at most ``most``: the positions of a tile that are in a range."""
 
     of: Poly
@@ -84,7 +92,7 @@ class Clip:
 
 
 @dataclass(frozen=True)
-class Opaque:
+class Opaque(Shared):
     """An integer that is the value of a tensor, clamped to an axis."""
 
     text: str
@@ -112,7 +120,7 @@ Monomial = tuple[Atom, ...]
 
 
 @dataclass(frozen=True)
-class Poly:
+class Poly(Shared):
     """A sum of integer multiples of products of atoms, in canonical order."""
 
     terms: tuple[tuple[Monomial, int], ...]
@@ -133,10 +141,10 @@ class Poly:
         return isinstance(other, Poly) and self.key == other.key
 
     def __add__(self, other: Poly | Var | int) -> Poly:
-        more = poly(other)
+        more = other if isinstance(other, Poly) else poly(other)
         if not self.terms or not more.terms:
             return more if more.terms else self
-        return _collected((*self.terms, *more.terms))
+        return _ordered((*self.terms, *more.terms))
 
     def __neg__(self) -> Poly:
         return Poly(tuple((m, -k) for m, k in self.terms))
@@ -145,7 +153,10 @@ class Poly:
         return self + -poly(other)
 
     def __mul__(self, other: Poly | Atom | int) -> Poly:
-        pairs = ((a, b) for a in self.terms for b in poly(other).terms)
+        more = other if isinstance(other, Poly) else poly(other)
+        if (factor := more.constant) is not None and factor:
+            return self if factor == 1 else Poly(tuple((m, k * factor) for m, k in self.terms))
+        pairs = ((a, b) for a in self.terms for b in more.terms)
         return _collected(((*m, *n), j * k) for (m, j), (n, k) in pairs)
 
     def renamed(self, by: Renaming) -> Poly:
@@ -216,10 +227,17 @@ def _constant(value: int) -> Poly:
 
 
 def _collected(terms: Iterable[tuple[Monomial, int]]) -> Poly:
+    """The sum of some terms, whose factors may stand in any order."""
+    return _ordered(
+        (tuple(sorted(m, key=lambda a: a.key)) if len(m) > 1 else m, k) for m, k in terms
+    )
+
+
+def _ordered(terms: Iterable[tuple[Monomial, int]]) -> Poly:
+    """The sum of some terms, whose factors stand in order."""
     total: dict[Monomial, int] = {}
     for monomial, k in terms:
-        ordered = tuple(sorted(monomial, key=lambda a: a.key)) if len(monomial) > 1 else monomial
-        total[ordered] = total.get(ordered, 0) + k
+        total[monomial] = total.get(monomial, 0) + k
     kept = [(m, k) for m, k in total.items() if k]
     if len(kept) > 1:
         kept.sort(key=lambda t: [a.key for a in t[0]])

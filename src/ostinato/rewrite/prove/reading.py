@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ostinato.pdg.functions import FOLDS
 from ostinato.rewrite.engine.rule import Rule
@@ -22,8 +23,8 @@ from ostinato.rewrite.relations.meanings import (
     Scalar,
 )
 from ostinato.rewrite.relations.relation import Kind
-from ostinato.rewrite.relations.row import Row, row
-from ostinato.rewrite.relations.sexpr import Tree, replaced, words
+from ostinato.rewrite.relations.row import Row, row, rows
+from ostinato.rewrite.relations.sexpr import Tree, replaced, show, words
 from ostinato.rewrite.terms.signature import SIGNATURE
 
 MOST_AXES = 3
@@ -74,10 +75,34 @@ class Law:
     claims: Claims = field(default_factory=Claims)  # what was shown in other readings
     asked: list[Row | None] = field(default_factory=lambda: list[Row | None]())  # of the facts
 
-    @property
+    @cached_property
     def rows(self) -> list[Row]:
         """The rows of relations that the facts ask for."""
         return [found for found in self.asked if found is not None]
+
+    @cached_property
+    def stated(self) -> list[Row]:
+        """The facts as they are written, as rows."""
+        return list(rows(fact.tree for fact in self.rule.when))
+
+    @cached_property
+    def joins(self) -> bool:
+        """Whether the left side joins tensors along an axis."""
+        return "(cat " in show(self.left)
+
+    @cached_property
+    def defined_numbers(self) -> list[tuple[str, Tree]]:
+        """Numbers that a fact computes from others, in order."""
+        out: list[tuple[str, Tree]] = []
+        for fact in self.facts:
+            match fact:
+                case ("=", str(name), (str(op), *_)) if op in _ARITHMETIC:
+                    if not is_about_dims(fact):
+                        assert isinstance(fact, tuple)
+                        out.append((name, fact[2]))
+                case _:
+                    pass
+        return out
 
 
 def law(rule: Rule) -> Law:
@@ -162,25 +187,12 @@ def _classify(out: Law, tree: Tree, repeats: bool = False) -> None:
         _classify(out, part, repeats)
 
 
-def defined_numbers(found: Law) -> list[tuple[str, Tree]]:
-    """Numbers that a fact computes from others, in order."""
-    out: list[tuple[str, Tree]] = []
-    for fact in found.facts:
-        match fact:
-            case ("=", str(name), (str(op), *_)) if op in _ARITHMETIC and not is_about_dims(fact):
-                assert isinstance(fact, tuple)
-                out.append((name, fact[2]))
-            case _:
-                pass
-    return out
-
-
 def computes_with_masks(found: Law) -> bool:
     """Whether masks of axes that a law does not fix occur in arithmetic.
 
     Otherwise the axes of a mask may be taken as the last ones and as one: the law names no other.
     """
-    computed = {name for name, _ in defined_numbers(found)}
+    computed = {name for name, _ in found.defined_numbers}
     masks = {n for n, use in found.kinds.items() if use == "mask" and n not in computed}
     facts = [f for f in found.facts if not is_about_dims(f) and not _is_about_first_axis(f)]
     return any(_computes(t, masks) for t in (found.left, found.right, *facts))
@@ -214,7 +226,7 @@ def readings(found: Law, fits: Callable[[Setting], bool]) -> Iterator[Setting]:
 
     ``fits`` says whether ranks and axis numbers of a setting without axes of size 1 are possible.
     """
-    computed = {name for name, _ in defined_numbers(found)}
+    computed = {name for name, _ in found.defined_numbers}
     uses = {n: u for n, u in found.kinds.items() if u in _CHOICES and n not in computed}
     texts = _of_kind(found, "S")
     functions = list(itertools.product(*(functions_of(found, t) for t in texts)))

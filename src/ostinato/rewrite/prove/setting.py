@@ -57,7 +57,7 @@ class Size:
     """A size to be found: linked to an equal one, fixed, or free with dimensions it avoids."""
 
     name: str
-    avoids: set[str] = field(default_factory=set[str])
+    avoids: set[str] = field(default_factory=lambda: set())
     fixed: Fixed | None = None
     link: Size | None = None
 
@@ -131,35 +131,33 @@ class Setting:
     """
 
     dims: dict[str, str]
-    numbers: dict[str, int] = field(default_factory=dict[str, int])
-    texts: dict[str, str] = field(default_factory=dict[str, str])
-    shapes: dict[str, list[Size]] = field(default_factory=dict[str, "list[Size]"])
-    lists: dict[str, list[Size]] = field(default_factory=dict[str, "list[Size]"])
-    sizes: dict[str, Size] = field(default_factory=dict[str, Size])
-    avoids: dict[str, set[str]] = field(default_factory=dict[str, "set[str]"])
-    known: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
-    truths: set[str] = field(default_factory=set[str])
-    bounded: set[str] = field(default_factory=set[str])
-    filled: set[str] = field(default_factory=set[str])
-    values: dict[str, Fraction] = field(default_factory=dict[str, Fraction])
-    reshapes: list[tuple[tuple[Size, ...], tuple[Size, ...]]] = field(
-        default_factory=list[tuple["tuple[Size, ...]", "tuple[Size, ...]"]]
-    )
-    bodies: dict[str, Tree] = field(default_factory=dict[str, "Tree"])
+    numbers: dict[str, int] = field(default_factory=lambda: {})
+    texts: dict[str, str] = field(default_factory=lambda: {})
+    shapes: dict[str, list[Size]] = field(default_factory=lambda: {})
+    lists: dict[str, list[Size]] = field(default_factory=lambda: {})
+    sizes: dict[str, Size] = field(default_factory=lambda: {})
+    avoids: dict[str, set[str]] = field(default_factory=lambda: {})
+    known: dict[str, tuple[str, ...]] = field(default_factory=lambda: {})
+    truths: set[str] = field(default_factory=lambda: set())
+    bounded: set[str] = field(default_factory=lambda: set())
+    filled: set[str] = field(default_factory=lambda: set())
+    values: dict[str, Fraction] = field(default_factory=lambda: {})
+    reshapes: list[tuple[tuple[Size, ...], tuple[Size, ...]]] = field(default_factory=lambda: [])
+    bodies: dict[str, Tree] = field(default_factory=lambda: {})
     is_first: bool | None = None
-    orders: dict[str, tuple[int, ...]] = field(default_factory=dict[str, "tuple[int, ...]"])
-    places: dict[str, Poly] = field(default_factory=dict[str, Poly])
-    extents: dict[str, Poly] = field(default_factory=dict[str, Poly])
-    spans: dict[str, Span] = field(default_factory=dict[str, Span])
-    offsets: dict[str, Poly] = field(default_factory=dict[str, Poly])
-    decided: dict[str, bool] = field(default_factory=dict[str, bool])
-    totals: dict[str, Poly] = field(default_factory=dict[str, Poly])
-    above_zero: set[str] = field(default_factory=set[str])
-    moderate: set[str] = field(default_factory=set[str])
+    orders: dict[str, tuple[int, ...]] = field(default_factory=lambda: {})
+    places: dict[str, Poly] = field(default_factory=lambda: {})
+    extents: dict[str, Poly] = field(default_factory=lambda: {})
+    spans: dict[str, Span] = field(default_factory=lambda: {})
+    offsets: dict[str, Poly] = field(default_factory=lambda: {})
+    decided: dict[str, bool] = field(default_factory=lambda: {})
+    totals: dict[str, Poly] = field(default_factory=lambda: {})
+    above_zero: set[str] = field(default_factory=lambda: set())
+    moderate: set[str] = field(default_factory=lambda: set())
     masks: dict[str, tuple[int, tuple[str, ...]]] = field(
-        default_factory=dict[str, tuple[int, "tuple[str, ...]"]]
+        default_factory=lambda: {}
     )  # a truth value, its axis, and the parts that it keeps
-    unwrapped: set[str] = field(default_factory=set[str])
+    unwrapped: set[str] = field(default_factory=lambda: set())
     inside: bool = False  # coordinates lie inside the box
     frozen: bool = False  # the left side is read: sizes may no longer be taken as equal
 
