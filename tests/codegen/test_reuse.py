@@ -1,10 +1,12 @@
 """The proof of storage rejects slots that are reused too early."""
 
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
-from ostinato.codegen.memory.reuse import check_storage, prover
+from ostinato.codegen.memory import reuse
+from ostinato.codegen.memory.reuse import check_storage, overwritten, prover
 from ostinato.codegen.memory.storage import Slot, Storage, place_tensors
 from ostinato.codegen.planning.scheduler import Scheduled
 from ostinato.codegen.scheduling.legality import check_schedule
@@ -12,6 +14,7 @@ from ostinato.codegen.systems.partial_folds import with_fills
 from ostinato.codegen.systems.tile import Tiled
 from ostinato.pdg.condition import ALWAYS, at_least
 from ostinato.pdg.index import Dim, expr
+from ostinato.pdg.isl import Relation
 from tests.codegen.builder import Builder, number
 from tests.codegen.invented import invent
 from tests.codegen.on_cpu import schedule, tile
@@ -43,6 +46,25 @@ def test_fewer_slots_are_rejected(count: int) -> None:
     slot = Slot(x.slots[0].dim, "one" if count == 1 else "circular", expr(count))
     with pytest.raises(AssertionError, match="x is overwritten before y reads it"):
         check_storage(prover(found.trees), storage | {"x": replace(x, slots=(slot,))}, found.deps)
+
+
+def test_what_another_plan_asked_is_known_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, found, storage = window()
+    asked: list[object] = []
+    monkeypatch.setattr(reuse, "_KEPT", {})
+    monkeypatch.setattr(reuse, "overwritten", lambda *of: asked.append(of) or overwritten(*of))
+    for _ in range(2):
+        check_storage(prover(found.trees, by_isl=True), storage, found.deps)
+    answered, x = len(asked), storage["x"]
+    fewer = storage | {"x": replace(x, slots=(Slot(x.slots[0].dim, "one", expr(1)),))}
+    with pytest.raises(AssertionError):
+        check_storage(prover(found.trees, by_isl=True), fewer, found.deps)
+    assert 0 < answered == len({*map(keys, asked[:answered])}) < len(asked)
+
+
+def keys(asked: object) -> object:
+    """What decides an answer."""
+    return tuple(each.key for each in cast("tuple[Relation, ...]", asked))
 
 
 def slots(dim: Dim) -> list[Slot]:

@@ -14,12 +14,13 @@ import ostinato as ot
 from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.codegen.planning.plan import PlanOptions, plan
 from ostinato.compiler.compiled import Compiled
-from ostinato.compiler.options import Options, options_from
+from ostinato.compiler.options import WITHOUT, Options, options_from
 from ostinato.compiler.passes import PASSES
 from ostinato.compiler.pipeline import build
 from ostinato.pdg.errors import OptionError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.pass_record import Passes
+from ostinato.runtime.build import optimise
 from tests.codegen.builder import Builder
 from tests.codegen.test_delay import second_order
 from tests.codegen.test_regions import cases_in_a_circle, pairs_in_a_triangle
@@ -82,6 +83,33 @@ def test_an_optimisation_is_left_out_by_its_name_only() -> None:
             small().compile(without=["layout", wrong])
         assert remedy in str(refused.value)
         assert all(name in str(refused.value) for name in OPTIMISATIONS)
+
+
+def test_a_variable_leaves_passes_out_of_every_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    pdg = small().pdg
+    monkeypatch.setenv(WITHOUT, "epilogues, LLVM passes")
+    assert options_from({"without": "layout"}, pdg).without == (
+        "layout",
+        "epilogues",
+        "LLVM passes",
+    )
+    monkeypatch.setenv(WITHOUT, "LLVM")
+    with pytest.raises(OptionError, match="`OSTINATO_WITHOUT` names 'LLVM', which is necessary"):
+        options_from({}, pdg)
+
+
+def test_code_that_is_made_fast_is_other_code_with_the_bits_of_exact_programs() -> None:
+    b, t = ot.dims("b t")
+    x = ot.input("x", (5,), over=(b, t))
+    program = ot.Program(y=ot.exp(x) * 3.0 + ot.sin(x[b, : t + 1].sum(0)))
+    fast, plain = (program.compile(exact=True, without=w) for w in ((), "LLVM passes"))
+    texts = [[each.text for each in run.executable.artifact.units()] for run in (fast, plain)]
+    assert all(optimise.PLAIN not in text for text in texts[0])
+    assert all(optimise.PLAIN in text for text in texts[1])
+    given = np.random.default_rng(0).normal(size=(3, 40, 5))
+    assert fast(x=given)["y"].tobytes() == plain(x=given)["y"].tobytes()
+    sizes = [len(optimise.machine_code(max(of, key=len))) for of in texts]
+    assert sizes[0] > sizes[1]  # loops of one number instead of several of vectors
 
 
 def test_the_order_of_names_and_their_number_is_no_option() -> None:

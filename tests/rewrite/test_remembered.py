@@ -10,7 +10,8 @@ import pytest
 import ostinato as ot
 from ostinato.pdg.node import Pdg
 from ostinato.rewrite.engine import remembered
-from ostinato.rewrite.engine.egglog_session import Engine
+from ostinato.rewrite.engine.egglog_session import SCOPES, Engine, Session
+from ostinato.rewrite.engine.language import program
 from ostinato.rewrite.engine.saturate import Budget, Saturation, saturate
 from ostinato.rewrite.optimize import RewriteOptions, optimize
 
@@ -65,3 +66,15 @@ def test_few_are_kept(runs: list[Budget]) -> None:
     for by in (*range(remembered.KEPT + 1), remembered.KEPT, 0):
         optimize(scaled(float(by)), OPTIONS)
     assert len(runs) == remembered.KEPT + 2
+
+
+def test_an_engine_that_served_many_programs_is_made_anew() -> None:
+    served = Session(program(ot.rules.rules[:1]))
+
+    def next_engine() -> Engine:
+        with served as engine:
+            return engine
+
+    first = next_engine()
+    assert all(next_engine() is first for _ in range(SCOPES - first.scopes))
+    assert next_engine() is not first and next_engine().scopes == 2

@@ -106,9 +106,10 @@ class _Facts:
     storage: Mapping[str, Storage]
     outputs: frozenset[str]
     readers: dict[str, list[tuple[Statement, Load]]] = field(init=False)
+    known: dict[tuple[str, str], Scalar | None] = field(init=False)  # tensors where a mask is false
 
     def __post_init__(self) -> None:
-        self.readers = {name: [] for name in self.statements}
+        self.readers, self.known = {name: [] for name in self.statements}, {}
         for s in self.statements.values():
             for load in (x for _, value in s.clauses for x in loads(value)):
                 self.readers[load.tensor].append((s, load))
@@ -223,8 +224,11 @@ class _Facts:
                     return 0 if self._is_left_alone(s, mask) else None
                 if s.kind != "map" or not _is_here(value, s):
                     return None
-                found = [self._off(v, mask) for _, v in s.clauses]
-                return found[0] if found and found.count(found[0]) == len(found) else None
+                if (tensor, mask.name) not in self.known:  # else each path to it would be walked
+                    found = [self._off(v, mask) for _, v in s.clauses]
+                    alike = found and found.count(found[0]) == len(found)
+                    self.known[tensor, mask.name] = found[0] if alike else None
+                return self.known[tensor, mask.name]
             case Call(fn, args):
                 return self._off_call(fn, [self._off(a, mask) for a in args])
             case Choice(_, then, other):
