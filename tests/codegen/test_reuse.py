@@ -1,7 +1,6 @@
 """The proof of storage rejects slots that are reused too early."""
 
 from dataclasses import replace
-from typing import cast
 
 import pytest
 
@@ -51,20 +50,20 @@ def test_fewer_slots_are_rejected(count: int) -> None:
 def test_what_another_plan_asked_is_known_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     _, found, storage = window()
     asked: list[object] = []
+
+    def counted(*of: Relation) -> Relation:
+        asked.append(tuple(each.key for each in of))
+        return overwritten(*of)
+
     monkeypatch.setattr(reuse, "_KEPT", {})
-    monkeypatch.setattr(reuse, "overwritten", lambda *of: asked.append(of) or overwritten(*of))
+    monkeypatch.setattr(reuse, "overwritten", counted)
     for _ in range(2):
         check_storage(prover(found.trees, by_isl=True), storage, found.deps)
     answered, x = len(asked), storage["x"]
     fewer = storage | {"x": replace(x, slots=(Slot(x.slots[0].dim, "one", expr(1)),))}
     with pytest.raises(AssertionError):
         check_storage(prover(found.trees, by_isl=True), fewer, found.deps)
-    assert 0 < answered == len({*map(keys, asked[:answered])}) < len(asked)
-
-
-def keys(asked: object) -> object:
-    """What decides an answer."""
-    return tuple(each.key for each in cast("tuple[Relation, ...]", asked))
+    assert 0 < answered == len({*asked[:answered]}) < len(asked)
 
 
 def slots(dim: Dim) -> list[Slot]:

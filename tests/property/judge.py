@@ -203,7 +203,7 @@ def tiles(bench: Bench) -> None:
     chance = random.Random(bench.trial.seed)
     widths = {d.name: chance.choice((1, 2, 3, 5, 64)) for d in bench.program.pdg.dims()}
     hints = {name: chance.choice((1, 3, 1000)) for name in bench.program.extents}
-    options = {"threads": 1, "widths": widths, "hints": hints, "without": PLAIN}
+    options: dict[str, Any] = {"threads": 1, "widths": widths, "hints": hints, "without": PLAIN}
     other = bench.program.compile(rules=bench.rules, **options)
     for k in bench.trial.extents[:2]:
         given = bench.given(k)
@@ -264,7 +264,7 @@ def limited(bench: Bench) -> None:
     sizes = {n: given[n] for n in bench.program.extents}
     usual = bench.compiled.explain(**sizes).memory.predicted_peak_bytes
     asked = int(usual * random.Random(bench.trial.seed).choice((0.66, 0.3, 0.1))) + 1
-    options = {"threads": 2, "hints": sizes, "without": PLAIN}
+    options: dict[str, Any] = {"threads": 2, "hints": sizes, "without": PLAIN}
     other = within(asked, bench.program, rules=bench.rules, **options)
     bench.agree("in less memory", bench.run(other, given), given)
 
