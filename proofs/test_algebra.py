@@ -32,6 +32,7 @@ RULES = (
     "algebra/sum-of-negated",
     "algebra/reshape-twice",
     "algebra/reshape-same",
+    "algebra/reshape-behind",
     "algebra/abs-neg",
     "algebra/abs-abs",
     "algebra/neg-times-neg",

@@ -328,11 +328,6 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "step of s, so ns is the length of s.",
     ),
     Equivalent(
-        r"incremental/greatest-beside", r"without \(axis x 1 \(size n\)\)",
-        "The first of the reshaped axes has size z before and after and stays. How long the axis "
-        "is whose greatest is taken is not used.",
-    ),
-    Equivalent(
         r"domain/mask", r"without \(box d s\)",
         "At each index of the slice, inside the box or not, both sides have what the case has "
         "there: where its condition holds x, else y. The indicator is the condition at any point.",
@@ -367,11 +362,6 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "is exp(-inf) = 0 with N as with 0. In the other one m is inf, and m - m, which is added "
         "at the end, makes both sides NaN.",
         asks_of_the_tile,
-    ),
-    Equivalent(
-        r"incremental/weights-beside", r"without \(axis y 1 \(size n\)\)",
-        "The first of the reshaped axes has size z before and after and stays. How long the last "
-        "one of y is is not used.",
     ),
     Equivalent(
         r"view/fold-of-moved", r"without \(!= f \"argm(ax|in)\"\)",

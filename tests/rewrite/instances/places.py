@@ -35,7 +35,7 @@ PLACES = tuple(
     found
     for fold in ("argmax", "argmin")
     for part in _RANGES
-    for rule in (f"incremental/{part}-{fold}",)
+    for rule in (f"incremental/{part}-place",)
     for found in (
         Instance(f"{fold} of a {part}", partial(_place, fold=fold, part=part), (rule,)),
         Instance(f"{fold} of no {part}", partial(_elsewhere, fold=fold, part=part), idle=(rule,)),

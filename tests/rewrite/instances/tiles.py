@@ -63,15 +63,6 @@ def _weighted(z: Sizes, past: Past, fold: str = "max") -> Pdg:
     return program(reduce_node("sum", map_node("mul", [column, _vectors(z, past)]), [-2]))
 
 
-def _greatest(z: Sizes, past: Past) -> Pdg:
-    return program(_powers(_columns(z, past)))
-
-
-def _weights(z: Sizes, past: Past) -> Pdg:
-    powers = _powers(_columns(z, past))
-    return program(reshape(powers, (*powers.shape, ONE), powers.rank))
-
-
 def _mean(z: Sizes, past: Past, along: bool = False) -> Pdg:
     """Powers, divided by their sum or by numbers along the range, times vectors."""
     powers = _powers(_row(z, past))
@@ -97,10 +88,8 @@ _SHIFTED = frozenset(
 FOLDS = (
     *_both("max-in-tiles", _largest),
     *_both("sum-of-powers-in-tiles", _total),
-    *_both("softmax-product-in-tiles", _product, "incremental/greatest-beside"),
+    *_both("softmax-product-in-tiles", _product, "algebra/reshape-behind"),
     *_both("softmax-sum-of-vectors-in-tiles", _weighted),
-    *_both("greatest-beside", _greatest),
-    *_both("weights-beside", _weights),
     *_both("quotient-leaves-product", _mean),
     Instance(
         "quotients along the range",
@@ -190,9 +179,10 @@ INWARDS = (
     ),
     *_tile_of("transposed", _columns),
     *_tile_of(
-        "transposed-rows",
+        "transposed",
         lambda z, past: _first(transpose(_scores(z, past), (-1, -2))),
         (_BEHIND,),
+        "rows",
     ),
     *_tile_of("moved", _columns, COLUMNS),
     *_tile_of("range", _numbers),

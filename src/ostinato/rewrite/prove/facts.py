@@ -53,6 +53,7 @@ from ostinato.rewrite.relations.meanings import (
     Moderate,
     Moves,
     Neighbour,
+    Places,
     Positive,
     Repeats,
     Scalar,
@@ -297,6 +298,9 @@ def _assume_claim(setting: Setting, row: Row, claim: Claim) -> None:
             setting.bodies[row[column]] = row.term(term)
         case Repeats(fold, function):
             setting.texts[row[function]] = REPEATED[setting.texts[row[fold]]]
+        case Places((fold, *others)):
+            known = claim.others(setting.texts[row[fold]])
+            setting.texts |= zip((row[name] for name in others), known, strict=True)
         case Cast(column):
             setting.texts[row[column]] = "cast:real"
         case _:

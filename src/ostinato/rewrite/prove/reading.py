@@ -19,6 +19,7 @@ from ostinato.rewrite.relations.meanings import (
     Depends,
     Entering,
     Neighbour,
+    Places,
     Repeats,
     Scalar,
 )
@@ -345,6 +346,12 @@ def functions_of(found: Law, name: str) -> list[str]:
         for among in asked.claims(Among):
             if asked[among.column] == name:
                 return list(among.names)
+    for asked in found.rows:
+        for places in asked.claims(Places):
+            if asked[places.columns[0]] == name:
+                return [row[0] for row in places.rows]
+            if name in [asked[column] for column in places.columns]:
+                return [name]
     if name not in found.folds:
         return [name]
     pairs = [c.pairs for row in found.rows for c in row.claims(Repeats) if row[c.fold] == name]

@@ -16,6 +16,7 @@ from ostinato.rewrite.relations.meanings import (
     Known,
     Measured,
     Moderate,
+    Places,
     Positive,
     Repeats,
     Scalar,
@@ -133,6 +134,11 @@ NUMBERS = (
         made="analysis",
     ),
     Relation("repeats", _JOINS, "the fold {f} repeats {g}", (Repeats("f", "g"),), topic="folds"),
+    Relation(
+        "places", {"f": "fold", "g": "fold", "b": "function", "a": "function"},
+        "{f} is where {g} is: an element is not beyond it if {b}, and as far if {a}",
+        (Places(("f", "g", "b", "a")),), topic="folds",
+    ),
     Relation(
         "exactly", _JOINS, "the fold {f} repeats {g}, which does not round",
         (Repeats("f", "g", rounds=False),), topic="folds",

@@ -243,6 +243,21 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True)
+class Places:
+    """A fold that says where the greatest or the least is, and what finds that step by step."""
+
+    columns: tuple[str, str, str, str]
+    rows: tuple[tuple[str, str, str, str], ...] = (
+        ("argmax", "max", "le", "ge"),
+        ("argmin", "min", "ge", "le"),
+    )
+
+    def others(self, fold: str) -> tuple[str, ...]:
+        """The fold of values, what an element that is not beyond it is, and one that reaches it."""
+        return next(row[1:] for row in self.rows if row[0] == fold)
+
+
+@dataclass(frozen=True, slots=True)
 class Apart:
     """Two dimensions that differ."""
 
@@ -345,6 +360,6 @@ class Closed:
 Claim = (
     Steps | Known | Steady | Cut | Filled | Scalar | Equal | Defined | Clear | Finite
     | AboveZero | Moderate | Unwrapped | Among | Keeps | Entering | SomeWhere | Positive
-    | KeepsType | Typed | Cast | Repeats | Apart | Neighbour | Elsewhere | Begins | Beside | Joined
+    | KeepsType | Typed | Cast | Repeats | Places | Apart | Neighbour | Elsewhere | Begins | Beside | Joined
     | SteadyIf | Fits | Moves | Tiles | Section | FirstStep | Depends | Measured | Wish | Definition | Closed
 )  # fmt: skip

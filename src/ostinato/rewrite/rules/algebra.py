@@ -146,6 +146,8 @@ _FOLDS = (
           total(m, neg(x)), neg(total(m, x)), exact="zero signs"),
     _rule("reshape-twice", "reshape(reshape(x)) = one reshape",
           reshape(k, h, reshape(r, g, x)), reshape(r, h, x), eq(k, hlen(g))),
+    _rule("reshape-behind", "an axis that stays in front of a reshape is no part of it",
+          reshape(r, cons(s, h), x), reshape(r - 1, h, x), axis(x, r, s)),
     _rule("reshape-same", "reshape(x) to the shape it has = x",
           reshape(r, h, x), x, eq(shape(x), shape(LHS))),
 )  # fmt: skip

@@ -34,7 +34,8 @@ def _lifted(op: Operator, fields: tuple[Variable, ...], *when: Fact) -> Rule:
 def _split(side: str, holds: Asking, first: Variable, second: Variable) -> Rule:
     return _law(
         f"split-{side}",
-        "slice(d in lo..hi, x where d < m, else y) = x[lo:m] ++ y[m:hi]",
+        f"slice(d in lo..hi, x where {'d < m' if first is x else 'm <= d'}, else y) = "
+        f"{first}[lo:m] ++ {second}[m:hi]",
         sl(d, s, case(c, x, y)),
         cat(r + 1, sl(d, p, first), sl(d, q, second)),
         holds(c, d, s, p, q),

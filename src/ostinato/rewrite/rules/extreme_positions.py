@@ -8,14 +8,13 @@ one is its place if it is at least the greatest of the others, or NaN.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.terms import *
 
 ONE_STEP = "The best so far and its place: one comparison per point, not a pass over the range."
 
-c, d, h, i, k, m, o, r, s, u, x, z = variables("c d h i k m o r s u x z")
+a, b, c, d, f, g, h, i, k, m, o, r = variables("a b c d f g h i k m o r")
+s, u, x, z = variables("s u x z")
 
 _NOTHING, _ONE = reshape(0, o, z), reshape(0, o, u)
 _LEADING = (eq(m, 1 << rank(x)), is_in(d, dom(x)))
@@ -23,14 +22,14 @@ _SHAPES = (eq(r, rank(x)), ones(r, o), eq(h, shape(x)))
 _NUMBERS = (zero("int32", z), unit("int32", u))
 
 
-def _place(name: str, law: str, fold: str, right: Term, *when: Fact) -> Rule:
+def _place(name: str, law: str, right: Term, *when: Fact) -> Rule:
     return Rule(
-        name=f"incremental/{name}-{fold}",
+        name=f"incremental/{name}-place",
         law=law,
         reason=ONE_STEP,
-        left=red(fold, m, sl(d, s, x)),
+        left=red(f, m, sl(d, s, x)),
         right=right,
-        when=(*when, *_LEADING, *_SHAPES, *_NUMBERS),
+        when=(*when, places(f, g, b, a), *_LEADING, *_SHAPES, *_NUMBERS),
         exact="reassociates",
         valid="inside the box",
         proof="proofs/test_places.py",
@@ -42,25 +41,20 @@ def _if_any(there: Term) -> Term:
     return case(c, there, bcast(h, _NOTHING))
 
 
-def _places() -> Iterator[Rule]:
-    for fold, most, passed, reaches in (
-        ("argmax", "max", "le", "ge"),
-        ("argmin", "min", "ge", "le"),
-    ):
-        best = at(d, i, scan(most, d, x))
-        better = map1("not", map2(passed, x, best))
-        found = map2("and", better, map2("eq", best, best))
-        position = where(found, reshape(0, o, leaf(k)), _NOTHING)
-        law = f"{fold}(x[0 : d + 1]) = d where x[d] is beyond all before, else that of x[0 : d]"
-        right = lin(d, 0, where(found, _NOTHING, _ONE), _if_any(position))
-        yield _place("prefix", law, fold, right, prefix(d, s), before(d, i, c), here(k, d))
-        best = at(d, i, back(most, d, x))
-        found = map2("or", map2(reaches, x, best), map2("ne", x, x))
-        step = where(found, _NOTHING, _ONE)
-        law = f"{fold}(x[d : D]) = 0 where x[d] reaches all after, else 1 + that of x[d + 1 : D]"
-        yield _place(
-            "suffix", law, fold, lin(d, 1, step, _if_any(step)), suffix(d, s), after(d, i, c)
-        )
+_BEFORE, _AFTER = at(d, i, scan(g, d, x)), at(d, i, back(g, d, x))
+_BEYOND = map2("and", map1("not", map2(b, x, _BEFORE)), map2("eq", _BEFORE, _BEFORE))
+_REACHES = map2("or", map2(a, x, _AFTER), map2("ne", x, x))
+_STEP = where(_REACHES, _NOTHING, _ONE)
+_HERE = where(_BEYOND, reshape(0, o, leaf(k)), _NOTHING)
 
-
-PLACES: tuple[Rule, ...] = tuple(_places())
+PLACES: tuple[Rule, ...] = (
+    _place("prefix",
+           "the place of the greatest of x[0 : d + 1] = d where x[d] is beyond all before, else "
+           "that of x[0 : d], and so for the least",
+           lin(d, 0, where(_BEYOND, _NOTHING, _ONE), _if_any(_HERE)),
+           prefix(d, s), before(d, i, c), here(k, d)),
+    _place("suffix",
+           "the place of the greatest of x[d : D] = 0 where x[d] reaches all after, else 1 + that "
+           "of x[d + 1 : D], and so for the least",
+           lin(d, 1, _STEP, _if_any(_STEP)), suffix(d, s), after(d, i, c)),
+)  # fmt: skip

@@ -155,8 +155,6 @@ _AXES = (
     _rule("reshape-inside", "x[lo:hi] with axes behind the range reshaped = reshape(x)[lo:hi]",
           reshape(q, h, _X), _held(reshape(q, h, x), k - q + w, p - q + w),
           q < p, eq(w, hlen(h)), not_in(d, hmask(h))),
-    _rule("reshape-behind", "an axis that stays in front of a reshape is no part of it",
-          reshape(q, cons(z, h), y), reshape(q - 1, h, y), eq(y, _X), p <= q, axis(y, q, z)),
     *map(_new_front, (1, 2, 3)),
     _fronts((1,), ()),
     _fronts((u,), (v, w)),
@@ -174,12 +172,12 @@ _AXES = (
           tr(_X), _held(tr(x)), 2 < p),
     *(
         _rule(f"permute{suffix}",
-              "x[lo:hi] with its axes in another order = x with its axes in another order[lo:hi]",
+              f"x[lo:hi] with its axes in another order = x with {others}, [lo:hi] in its place",
               perm(a, _X), _held(right, p=q), known, proof=ORDERS)
-        for suffix, right, known in (
-            ("", perm(b, x), around(a, p, q, b)),
-            ("-pair", tr(x), around_pair(a, p, q)),
-            ("-alone", x, around_alone(a, p, q)),
+        for suffix, others, right, known in (
+            ("", "its other axes in theirs", perm(b, x), around(a, p, q, b)),
+            ("-pair", "its other two axes exchanged", tr(x), around_pair(a, p, q)),
+            ("-alone", "its other axes as they were", x, around_alone(a, p, q)),
         )
     ),
     _rule("transpose-moves", "x[lo:hi].T = x[lo:hi] with the range at the other axis",

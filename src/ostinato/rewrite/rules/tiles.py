@@ -10,7 +10,6 @@ greatest score is -inf, for which 0 takes its place, and its sums are 0.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.rules.phrases import *
@@ -99,12 +98,6 @@ def _weighted(name: str, left: Term, terms: Term, *when: Fact) -> Rule:
 
 
 _WEIGHTS, _VECTORS = _power(x, beside(_MOST)), cut(2, p, v)
-_AXIS_BESIDE = partial(
-    Rule,
-    law="an axis that stays in front of a reshape is no part of it",
-    reason="One spelling of numbers beside rows.",
-    proof=PROOF,
-)
 _FOLDS = (
     replace(
         _rule(
@@ -123,15 +116,6 @@ _FOLDS = (
         part(2, 0, mm(row(size(l), _POWERS), _VECTORS)),
         eq(1 + r, rank(v)),
         eq(l, length(p)),
-    ),
-    *(
-        _AXIS_BESIDE(
-            name=f"incremental/{name}-beside",
-            left=reshape(q, cons(z, h), of),
-            right=reshape(q - 1, h, of),
-            when=(section(n, p), axis(long, 1, size(n)), axis(of, q, z)),
-        )
-        for name, long, of in (("greatest", x, _MOST), ("weights", y, y))
     ),
     Rule(
         name="incremental/quotient-leaves-product",
@@ -197,8 +181,8 @@ _INWARDS = (
     _inwards("columns", "(x @ y)[.., tile] = x @ y[.., tile]", mm(x, y), mm(x, cut(1, p, y)),
              axis=1),
     _inwards("rows", "(x @ y)[tile] = x[tile] @ y", mm(x, y), mm(cut(2, p, x), y), axis=2),
-    _inwards("transposed", "x.T[.., tile] = x[tile].T", tr(x), tr(cut(2, p, x)), axis=1),
-    _inwards("transposed-rows", "x.T[tile] = x[.., tile].T", tr(x), tr(cut(1, p, x)), axis=2),
+    _inwards("transposed", "a tile of x.T = the tile of x along the other axis, transposed", tr(x),
+             tr(cut(3 - k, p, x)), k < 3),
     _inwards("moved", "a tile of an axis that was moved = the tile, moved", mv(j, k, x),
              mv(j, k, cut(j, p, x))),
     _inwards("range", "x[lo:hi][tile] = x[lo + tile]", sl(d, s, x), sl(d, q, x),

@@ -227,16 +227,17 @@ def _summed() -> Iterator[Rule]:
         proof=PROOF,
     )
     law = "sum_s y[s]^T v[s], y steps by g, = S where S = u^T v + g S one step before"
+    last = "sum_s v[s]^T y[s], y steps by g, = S where S = v^T u + g S one step before"
     there, vectors = at(d, a, v), (eq(2, rank(y)), eq(1, rank(v)), axis(v, 1, n), axis(y, 1, m))
     known = (_DECAY, _ENTERS, eq(a, self(d)), *vectors, eq(1, rank(g)), axis(g, 1, 1))
     steady = (not_in(d, sdom(g)), not_in(d, sdom(u)), not_in(d, sdom(v)))
-    for name, left, added in (
-        ("", mm(tr(y), sl(d, s, v)), mul(column(m, u), row(n, there))),
-        ("-last", mm(tr(sl(d, s, v)), y), mul(column(n, there), row(m, u))),
+    for name, of, left, added in (
+        ("", law, mm(tr(y), sl(d, s, v)), mul(column(m, u), row(n, there))),
+        ("-last", last, mm(tr(sl(d, s, v)), y), mul(column(n, there), row(m, u))),
     ):
         yield Rule(
             name=f"incremental/decaying-products{name}",
-            law=law,
+            law=of,
             reason=ONE_STEP,
             left=left,
             right=lin(d, f, row(1, g), added),
