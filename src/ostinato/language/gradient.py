@@ -8,7 +8,7 @@ from typing import cast, overload
 
 from ostinato.language.definition import Definition, fresh_name, reachable, user_name
 from ostinato.language.dims import Dimension
-from ostinato.language.functions.basic import stop_gradient
+from ostinato.language.functions.basic import met, stop_gradient
 from ostinato.language.kinds import items_of
 from ostinato.language.ragged.ending import endings
 from ostinato.language.ragged.mask import Mask
@@ -137,7 +137,7 @@ def vjp(y: Tensor, x: Tensor, v: object) -> Tensor:
     >>> ot.Program(g=ot.vjp(y, x, [1.0, 10.0])).interpret(x=[2.0, 3.0])["g"].tolist()
     [13.0, 12.0]
     """
-    vector = stop_gradient(as_tensor(v))
+    vector = stop_gradient(met(y, v)[1])
     return grad(_paired(y, vector, "y", place(), y.node.domain + vector.node.domain), x)
 
 
@@ -163,7 +163,7 @@ def jvp(y: Tensor, x: Tensor, v: object) -> Tensor:
     where = place()
     probe = recurrent("probe", y.shape, y.dtype, [Dimension(d) for d in y.node.domain])
     probe[True] = 0.0
-    reverse, vector = grad(_paired(y, probe, "y", where, ()), x), stop_gradient(as_tensor(v))
+    reverse, vector = grad(_paired(y, probe, "y", where, ()), x), stop_gradient(met(x, v)[1])
     apart = {d: twin(d) for d in _further(vector, x) if d in y.node.domain}
     vector = _at(vector, apart)  # steps of y have one of the vector each: the same, in the end
     found = grad(_paired(reverse, vector, "x", where, _further(vector, x)), probe)
@@ -181,7 +181,7 @@ def hvp(loss: Tensor, x: Tensor, v: object) -> Tensor:
     >>> ot.Program(h=ot.hvp(loss, x, [1.0, 0.0])).interpret(x=[3.0, 5.0])["h"].tolist()
     [10.0, 6.0]
     """
-    vector = stop_gradient(as_tensor(v))
+    vector = stop_gradient(met(x, v)[1])
     held = (*loss.node.domain, *_further(vector, x))
     return grad(_paired(grad(loss, x), vector, "x", place(), held), x)
 

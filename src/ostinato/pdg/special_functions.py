@@ -17,7 +17,7 @@ SHIFTED = 10  # the series is exact to float64 from here on
 
 
 def _lgamma(x: float) -> float:
-    if x <= 0 and x == math.floor(x):
+    if math.isinf(x) or (x <= 0 and x == math.floor(x)):
         return math.inf
     try:
         return math.lgamma(x)

@@ -166,7 +166,9 @@ def _lgamma(v: Vector, x: Value) -> Value:
     is_reflected = b.fcmp_ordered("<", x, v.const(-1e-100))
     out = b.select(is_reflected, reflected, inside)
     infinite = v.const(math.inf)
-    return b.select(b.fcmp_ordered("==", a, infinite), infinite, out)
+    is_pole = b.and_(is_reflected, b.fcmp_ordered("==", wave, v.const(0.0)))
+    is_endless = b.or_(is_pole, b.fcmp_ordered("==", a, infinite))
+    return b.select(is_endless, infinite, out)
 
 
 def _turn(v: Vector, x: Value) -> Value:

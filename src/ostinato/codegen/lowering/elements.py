@@ -73,7 +73,10 @@ class Picks(Places):
 
     def position(self, chosen: Value, x: Node, axis: int, point: Point) -> Digits:
         """A computed position of an axis of a node, clamped to it."""
-        sizes = [substitute(c.size, point) for c in self.structures[x][axis]]
+        return self.divided(chosen, [substitute(c.size, point) for c in self.structures[x][axis]])
+
+    def divided(self, chosen: Value, sizes: Sequence[Expr]) -> Digits:
+        """A computed position as digits of the sizes, clamped to them: divided at run time."""
         if len(sizes) < 2:
             return tuple(Digit(self.pick(chosen, size), size) for size in sizes)
         wide = chosen if chosen.dtype == "int64" else Call("cast", (chosen,), "int64")
@@ -86,6 +89,19 @@ class Picks(Places):
             rest = Call("floordiv", steps, "int64")
         out.append(Digit(self.pick(rest, sizes[0]), sizes[0]))
         return tuple(reversed(out))
+
+    def respelled(self, digits: Digits, sizes: Sequence[Expr], node: Node) -> Digits:
+        """The same position in digits of other sizes; the run divides by symbolic ones."""
+        own = respell(digits, sizes)
+        if own is not None:
+            return own
+        if self.is_picked(digits):
+            raise _unknown_split(node, digits)
+        return self.divided(Position(linear(digits), "int64"), sizes)
+
+    def is_picked(self, digits: Digits) -> bool:
+        """Whether a position mentions a computed index."""
+        return any(dims_of(d.at) & self.picked_indices for d in digits)
 
     def pick(self, chosen: Value, size: Expr) -> Expr:
         """The index that stands for a value along an axis."""
@@ -137,9 +153,7 @@ class Elements(Picks):
         axes: list[Expr] = []
         for position, spelled in zip(frame.positions, digits, strict=True):
             sizes = [substitute(c.size, point) for _, c in position]
-            own = respell(spelled, sizes)
-            if own is None:
-                raise _unknown_split(node, spelled)
+            own = self.respelled(spelled, sizes, node)
             for (index, c), digit in zip(position, own, strict=True):
                 if c.label == index:
                     at[index] = digit.at
@@ -164,6 +178,11 @@ class Elements(Picks):
         if isinstance(found, Literal_ | Load) and not self.is_loose(found):
             return found
         return self.load(self.copied(x), point, inner)
+
+    def picked(self, x: Node, point: Point, digits: Sequence[Digits]) -> Value:
+        """The element of a node at computed indices, which stand nowhere but in loads."""
+        found = self.value(x, point, digits)
+        return self.load(self.copied(x), point, digits) if self.is_loose(found) else found
 
     def copied(self, x: Node) -> Node:
         """A stored node equal to ``x``."""
@@ -191,7 +210,10 @@ class Elements(Picks):
     def value(self, node: Node, point: Point, digits: Sequence[Digits]) -> Value:
         """The element of a node at a point and a position of each axis."""
         while not self.stored(node) and self.is_moved(node):
+            flat = tuple(d for position in digits for d in position)
             node, (point, digits) = node.args[0], self.source(node, point, digits)
+            if not self.is_picked(flat) and any(map(self.is_picked, digits)):
+                return self.picked(node, point, digits)
         if self.stored(node):
             return self.load(node, point, digits)
         match node.op:
@@ -255,7 +277,7 @@ class Elements(Picks):
                 keep = len(inner) - len(shape)
                 flat = tuple(d for p in inner[keep:] for d in p)
                 old = [substitute(s, point) for s in x.shape[x.rank - rank :]]
-                return point, (*inner[:keep], *_spread(flat, old, node))
+                return point, (*inner[:keep], *self.spread(flat, old, node))
             case Transpose(perm):
                 keep = len(inner) - len(perm)
                 back = [inner[keep + perm.index(k)] for k in range(-len(perm), 0)]
@@ -284,6 +306,16 @@ class Elements(Picks):
             case _:
                 raise AssertionError(f"{node} is stored, not moved")
 
+    def spread(self, flat: Digits, sizes: Sequence[Expr], node: Node) -> tuple[Digits, ...]:
+        """Regroup the digits of a reshape result into the operand's axes."""
+        wanted = [s for s in sizes if s != ONE]
+        groups = match_products([d.size for d in flat], wanted)
+        if groups is not None:  # whole axes merged: the operand may know the same components
+            runs = iter(tuple(flat[k] for k in run) for run, _ in groups)
+        else:
+            runs = iter((digit,) for digit in self.respelled(flat, wanted, node))
+        return tuple(() if s == ONE else next(runs) for s in sizes)
+
 
 def narrow(x: Node, digits: Sequence[Digits], keep: int = 0) -> tuple[Digits, ...]:
     """The digits of an operand: none where its axis has size 1 and repeats."""
@@ -291,20 +323,6 @@ def narrow(x: Node, digits: Sequence[Digits], keep: int = 0) -> tuple[Digits, ..
         () if size == ONE and k - x.rank != keep else d
         for k, (size, d) in enumerate(zip(x.shape, digits, strict=True))
     )
-
-
-def _spread(flat: Digits, sizes: Sequence[Expr], node: Node) -> tuple[Digits, ...]:
-    """Regroup the digits of a reshape result into the operand's axes."""
-    wanted = [s for s in sizes if s != ONE]
-    groups = match_products([d.size for d in flat], wanted)
-    if groups is not None:  # whole axes merged: the operand may know the same components
-        runs = iter(tuple(flat[k] for k in run) for run, _ in groups)
-    else:
-        spelled = respell(flat, wanted)
-        if spelled is None:
-            raise _unknown_split(node, flat)
-        runs = iter((digit,) for digit in spelled)
-    return tuple(() if s == ONE else next(runs) for s in sizes)
 
 
 def _unknown_split(node: Node, digits: Digits) -> ShapeError:

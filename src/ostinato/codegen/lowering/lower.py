@@ -18,28 +18,19 @@ from ostinato.codegen.ir.system import (
     Kind,
     Load,
     Operand,
-    Position,
     Statement,
     System,
     Value,
 )
 from ostinato.codegen.ir.values import value_symbols
-from ostinato.codegen.lowering.axis_indices import (
-    ONE,
-    Component,
-    Digit,
-    Digits,
-    Structure,
-    linear,
-    respell,
-)
+from ostinato.codegen.lowering.axis_indices import ONE, Component, Digit, Digits, Structure, linear
 from ostinato.codegen.lowering.elements import Elements, narrow
 from ostinato.codegen.lowering.stored import Frame, Point
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
 from ostinato.pdg.constant import Scalar
 from ostinato.pdg.demand.demand import Demand, box
 from ostinato.pdg.functions import POSITIONS, REPEATED
-from ostinato.pdg.index import Dim, Expr, expr, substitute, symbols, upper_bound
+from ostinato.pdg.index import Dim, Expr, expr, symbols, upper_bound
 from ostinato.pdg.node import (
     PURE,
     Along,
@@ -256,12 +247,6 @@ class _Lowering(Elements):
 
     def walked(self, x: Node, axis: int, point: Point, digits: Sequence[Digits]) -> Value:
         """An operand at the index that walks along one of its axes."""
-        own = tuple(substitute(c.size, point) for c in self.structures[x][axis])
-        if len(own) > 1 and respell(digits[axis], own) is None:  # found by division at run time
-            inner = list(digits)
-            inner[axis] = self.position(Position(linear(digits[axis])), x, axis, point)
-            value = self.value(x, point, inner)
-            return self.load(self.copied(x), point, inner) if self.is_loose(value) else value
         value = self.value(x, point, digits)
         if all(symbols(d.at) <= value_symbols(value) for d in digits[axis]):
             return value

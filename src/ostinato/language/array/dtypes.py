@@ -74,9 +74,10 @@ def common_dtype(operands: Sequence[Operand], where: str = "") -> Dtype:
 def accepted(dtype: Dtype, accepts: Sequence[Dtype]) -> Dtype:
     """Return the first type from ``dtype`` upwards that a function takes, or ``dtype`` itself."""
     dtype = computed_in(dtype)
-    if dtype in accepts or dtype == "uint32":
+    if dtype in accepts:
         return dtype
-    for wider in PROMOTION[PROMOTION.index(dtype) :]:
+    first = "float32" if dtype == "uint32" else dtype  # no signed type holds its numbers
+    for wider in PROMOTION[PROMOTION.index(first) :]:
         if wider in accepts:
             return wider
     return dtype

@@ -63,7 +63,8 @@ def mean(x: Node, axis: Axes = None, keepdims: bool = False, where: str = "") ->
 
 def variance(x: Node, axis: Axes = None, keepdims: bool = False, where: str = "") -> Node:
     """Return the mean squared distance from the mean."""
-    centred = elementwise("sub", x, mean(x, axis, True, where), where=where)
+    operand = convert(x, accepted(x.dtype, FLOATS), where=where)
+    centred = elementwise("sub", operand, mean(operand, axis, True, where), where=where)
     return mean(elementwise("mul", centred, centred, where=where), axis, keepdims, where)
 
 

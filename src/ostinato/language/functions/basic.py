@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, overload
 
 from ostinato.language.array import elementwise as element
 from ostinato.language.array import matrix, movement, reduction
-from ostinato.language.array.dtypes import DtypeName, check_dtype, literal, scalar_dtype
+from ostinato.language.array.dtypes import (
+    DtypeName,
+    check_dtype,
+    common_dtype,
+    convert,
+    literal,
+    scalar_dtype,
+)
 from ostinato.language.array.reduction import Axes
 from ostinato.language.dims import IndexExpression, lift, lift_condition
 from ostinato.language.kinds import Finite
@@ -18,6 +25,7 @@ from ostinato.language.tensor import (
     Size,
     Tensor,
     apply,
+    as_operand,
     as_shape,
     as_tensor,
     elementwise,
@@ -34,6 +42,17 @@ if TYPE_CHECKING:
     from ostinato.language.record import Record
 
 Operand = Tensor | IndexExpression | float
+
+
+def met(*operands: object) -> tuple[Tensor, ...]:
+    """Return operands in the type in which they meet; a number takes that of the tensors."""
+    given, where = [as_operand(x) for x in operands], place()
+    dtype = common_dtype(given, where)
+    nodes = (convert(x, dtype, where=where) for x in given)
+    return tuple(
+        x.cast(dtype) if isinstance(x, Tensor) else Tensor(node, frozenset())
+        for x, node in zip(operands, nodes, strict=True)
+    )
 
 
 def exp(x: object) -> Tensor:

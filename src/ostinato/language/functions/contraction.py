@@ -9,8 +9,8 @@ from ostinato.language.array import einsum as sums
 from ostinato.language.array import movement
 from ostinato.language.array.dtypes import DtypeName, check_dtype
 from ostinato.language.array.einsum import Spec
-from ostinato.language.functions.basic import where
-from ostinato.language.tensor import Size, Tensor, apply, as_shape, as_tensor, merged
+from ostinato.language.functions.basic import met, where
+from ostinato.language.tensor import Size, Tensor, apply, as_shape, as_tensor, elementwise, merged
 from ostinato.pdg import build
 from ostinato.pdg.build import ONE
 from ostinato.pdg.errors import ShapeError
@@ -39,10 +39,11 @@ def einsum(spec: str, *operands: object) -> Tensor:
     >>> ot.Program(y=ot.einsum("ii", a)).interpret()["y"].item()
     5.0
     """
-    tensors = [as_tensor(x) for x in operands]
-    nodes, at = [x.node for x in tensors], place()
-    if not nodes:
+    at = place()
+    if not operands:
         raise ShapeError("einsum of nothing", "Give at least one operand.", at)
+    tensors = met(*operands)
+    nodes = [x.node for x in tensors]
     return Tensor(sums.contract(sums.parse(spec, nodes, at), nodes, at), merged(*tensors))
 
 
@@ -86,7 +87,7 @@ def dot(x: object, y: object) -> Tensor:
 
     A scalar multiplies.
     """
-    left, right = as_tensor(x), as_tensor(y)
+    left, right = met(x, y)
     if not left.ndim or not right.ndim:
         return left * right
     return apply(_tensordot, left, right, (-1, -2 if right.ndim > 1 else -1))
@@ -94,7 +95,7 @@ def dot(x: object, y: object) -> Tensor:
 
 def inner(x: object, y: object) -> Tensor:
     """Return the sum over the last axes of both; a scalar multiplies."""
-    left, right = as_tensor(x), as_tensor(y)
+    left, right = met(x, y)
     return apply(_tensordot, left, right, (-1, -1)) if left.ndim and right.ndim else left * right
 
 
@@ -103,12 +104,13 @@ def outer(x: object, y: object) -> Tensor:
 
     Shapes: (number of elements of ``x``, number of elements of ``y``).
     """
-    return as_tensor(x).reshape(-1)[..., :, None] * as_tensor(y).reshape(-1)
+    left, right = met(x, y)
+    return left.reshape(-1)[..., :, None] * right.reshape(-1)
 
 
 def vecdot(x: object, y: object, axis: int = -1) -> Tensor:
     """Return the sum of products along an axis of operands that broadcast."""
-    return (as_tensor(x) * as_tensor(y)).sum(axis)
+    return elementwise("mul", x, y).sum(axis)
 
 
 def _diagonal(x: Node, offset: int, axis1: int, axis2: int, where: str = "") -> Node:

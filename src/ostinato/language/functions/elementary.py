@@ -13,7 +13,7 @@ import numpy as np
 from ostinato.language.array.dtypes import accepted
 from ostinato.language.functions import basic as f
 from ostinato.language.functions.basic import abs as absolute
-from ostinato.language.functions.basic import clip, expm1, softplus, tanh, where
+from ostinato.language.functions.basic import clip, expm1, met, softplus, tanh, where
 from ostinato.language.tensor import Tensor, as_tensor, elementwise
 from ostinato.pdg.functions import FLOATS
 
@@ -21,6 +21,12 @@ from ostinato.pdg.functions import FLOATS
 def _float(x: object) -> Tensor:
     operand = as_tensor(x)
     return operand.cast(accepted(operand.dtype, FLOATS))
+
+
+def _floats(x: object, y: object) -> tuple[Tensor, Tensor]:
+    """Operands in the float type in which they meet."""
+    left, right = met(x, y)
+    return _float(left), _float(right)
 
 
 def exp2(x: object) -> Tensor:
@@ -162,7 +168,7 @@ def nan_to_num(
 
 def logaddexp(x: object, y: object) -> Tensor:
     """Return ``log(exp(x) + exp(y))`` without overflow."""
-    left, right = _float(x), _float(y)
+    left, right = _floats(x, y)
     is_first = left >= right  # chosen by a mask, so that derivatives of every order hold at ties
     top, low = f.where(is_first, left, right), f.where(is_first, right, left)
     gap = f.where(f.isfinite(top), low - top, 0.0)  # inf - inf has no value
@@ -171,7 +177,7 @@ def logaddexp(x: object, y: object) -> Tensor:
 
 def hypot(x: object, y: object) -> Tensor:
     """Return ``sqrt(x * x + y * y)`` without overflow; the gradient at the origin is 0."""
-    left, right = _float(x), _float(y)
+    left, right = _floats(x, y)
     size = f.stop_gradient(f.maximum(f.abs(left), f.abs(right)))
     is_origin = size == 0
     scale = f.where(f.isfinite(size) & ~is_origin, size, 1.0)
@@ -185,8 +191,8 @@ def fmod(x: object, y: object) -> Tensor:
 
     Integers divided by 0 give 0.
     """
-    left, right = as_tensor(x), as_tensor(y)
-    if (left + right).dtype in FLOATS:
+    left, right = met(x, y)
+    if left.dtype in FLOATS:
         turned = f.where((left < 0) ^ (right < 0), -right, right)
         return left % turned
     rest = left % right

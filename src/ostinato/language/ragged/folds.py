@@ -114,7 +114,8 @@ def mean(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
 
 def variance(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the mean squared distance of the live elements from their mean."""
-    centred = elementwise("sub", x, mean(x, axis, True))
+    operand = _as(x, FLOATS)
+    centred = elementwise("sub", operand, mean(operand, axis, True))
     return elementwise("mul", centred, centred).mean(axis, keepdims)
 
 
