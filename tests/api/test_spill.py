@@ -95,6 +95,35 @@ def test_a_file_needs_a_limit() -> None:
     assert caught.value.fact == "`spill` is given without a `memory_limit`"
 
 
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no folder that is in memory")
+def test_a_folder_that_is_in_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OSTINATO_SPILL_DIR", "/dev/shm")
+    run = trained().compile(memory_limit=LIMIT + 256, spill=True, hints=HINTS)
+    with pytest.warns(UserWarning, match="/dev/shm is kept in memory .tmpfs.: what lies in a file"):
+        run(**given())
+
+
+def resident(kind: str) -> int:
+    """Bytes of this process, anonymous (RssAnon) or of files (RssFile)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(x.split()[1]) << 10 for x in lines if x.startswith(kind))
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no account of memory")
+def test_other_memory_of_the_process_grows_by_no_more_than_the_peak() -> None:
+    sizes = {"B": 16, "T": 10_000}
+    shapes = {"x": (16, 10_000, 8), "w0": (16, 8), "w1": (16, 8)}
+    arrays = {n: np.full(shape, 0.1, "float32") for n, shape in shapes.items()}
+    other = ("computing again", "late readers", "segments")
+    limit = arrays["x"].nbytes + 100_000
+    run = trained().compile(memory_limit=limit, spill=True, hints=sizes, without=other)
+    run(**{**arrays, "x": arrays["x"][:, :10]})
+    before, use = resident("RssAnon"), run.explain(**sizes).memory
+    run(**arrays)
+    assert use.file_bytes > 4 * limit
+    assert resident("RssAnon") - before <= use.predicted_peak_bytes + (1 << 20)
+
+
 def test_certificates_cover_what_lies_in_a_file(tmp_path: Path) -> None:
     spilled().certificate(tmp_path / "file.json")
     verdict = ot.verify_certificate(tmp_path / "file.json")

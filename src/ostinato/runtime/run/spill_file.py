@@ -13,9 +13,11 @@ import ctypes
 import mmap
 import os
 import tempfile
+import warnings
 import weakref
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +29,8 @@ FOLDER = "OSTINATO_SPILL_DIR"
 FIXED = 0x10  # mmap at the address that is given, on every system that has it
 NOWHERE = -1
 BLOCK = 1 << 20  # bytes that are written at once where a system reserves no room
+MOUNTS = Path("/proc/self/mounts")  # where Linux says what keeps the files of a folder
+IN_MEMORY = ("tmpfs", "ramfs")
 FAILED = ctypes.c_void_p(-1).value
 
 
@@ -59,12 +63,27 @@ def _reserved(size_bytes: int, extents: Mapping[str, int]) -> int:
     except OSError as failure:
         raise _no_room(size_bytes, folder, failure, extents) from None
     os.unlink(path)
+    _tell_if_in_memory(folder)
     try:
         _reserve(file, size_bytes)
     except OSError as failure:
         os.close(file)
         raise _no_room(size_bytes, folder, failure, extents) from None
     return file
+
+
+@cache
+def _tell_if_in_memory(folder: str) -> None:
+    """Warn, once, where what lies in a file takes memory all the same."""
+    if not MOUNTS.exists():
+        return
+    rows = (line.split() for line in MOUNTS.read_text(encoding="utf-8").splitlines())
+    kinds = {Path(row[1]): row[2] for row in rows}
+    place = Path(folder).resolve()
+    kind = next((kinds[p] for p in (place, *place.parents) if p in kinds), "")
+    if kind in IN_MEMORY:
+        fact = f"{folder} is kept in memory ({kind}): what lies in a file there takes memory, too"
+        warnings.warn(f"{fact}. Name a folder on a disk in {FOLDER}.", stacklevel=2)
 
 
 def _reserve(file: int, size_bytes: int) -> None:
