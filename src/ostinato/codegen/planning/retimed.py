@@ -222,7 +222,7 @@ class _Retiming:
             unit = Literal_(fold_unit(s.fold, s.dtype), s.dtype)
             clauses = tuple((c, Choice(inside, v, unit, v.dtype)) for c, v in s.clauses)
             return replace(s, clauses=clauses)
-        ((cond, value),) = s.clauses
+        ((_, value),) = s.clauses
         along = [x for x in loads(value) if dim in {d for e in x.dims for d in dims_of(e)}]
         taken = {x: self.taken(s, x, f"taken{k}", inside, of) for k, x in enumerate(along)}
 
