@@ -179,8 +179,8 @@ def graph_pass(change: GraphPass, name: str, about: str, tried_on: Sequence[HasG
     >>> t = ot.dims("t")
     >>> program = ot.Program(y=ot.input("x", over=t) * 2.0)
     >>> ot.extend.graph_pass(lambda pdg: pdg, "mine/nothing", "Changes nothing.", [program])
-    >>> program.compile(without="mine/nothing").explain().without
-    ('mine/nothing',)
+    >>> "mine/nothing" in program.compile(without="mine/nothing").explain().without
+    True
     """
     if name in ADDED or "/" not in name:
         fact = f"`{name}` is a pass already" if name in ADDED else f"a pass is called `{name}`"
