@@ -426,7 +426,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "LLVM passes", "runtime.build.optimise.optimised",
-        "Makes machine code for a CPU that is fast; without, code that is made fast.",
+        "Optimises machine code of a CPU; left out, it is made in a tenth of the time.",
         needs="units of LLVM",
         gives="units that compute the same, with vectors and unrolled loops",
         within="LLVM",

@@ -130,11 +130,12 @@ class Prover:
         reading = schedule_map(dep.consumer.dims, read, length, turned)
         asked = dep.relation, same_slot(dep, s), begin, end, reading
         key = tuple(each.key for each in asked)
-        if key not in _KEPT:
-            if len(_KEPT) == MOST_KEPT:
+        answer = _KEPT.get(key)
+        if answer is None:
+            if len(_KEPT) >= MOST_KEPT:
                 _KEPT.clear()
-            _KEPT[key] = overwritten(*asked).is_empty()
-        return _KEPT[key]
+            answer = _KEPT[key] = overwritten(*asked).is_empty()
+        return answer
 
 
 MOST_KEPT = 10_000

@@ -216,7 +216,8 @@ def _cell(value: Cell) -> str:
 def engine(program: tuple[str, ...], of: Hashable = ()) -> Engine:
     """The engine of this thread with a program loaded (egglog graphs are bound to a thread).
 
-    The engines that were asked for last are kept; those ``of`` different rules are different.
+    The engines that were asked for last are kept, for `SCOPES` programs each; those ``of``
+    different rules are different.
     """
     engines: dict[Hashable, Engine] | None = getattr(_HOLDS_THREAD, "engines", None)
     if engines is None:
