@@ -47,14 +47,12 @@ def test_a_law_that_asks_for_finite_values_keeps_infinities_and_nan(name: str) -
 # Facts without which a law would make NaN of what is finite, or hold outside of its range.
 NEEDED = {
     "algebra/sum-of-scaled": "(filled n)",
-    "algebra/product-of-scaled": "(filled n)",
     "incremental/factor-leaves": "(filled n)",
     "incremental/decay-where": "(bounded g)",
     "affine/mask": "(bounded w)",
     "affine/choice-of-product-or-nothing": "(bounded w)",
     "matmul/left-first": "(filled k)",
     "matmul/right-first": "(filled q)",
-    "algebra/abs-neg": '(!= e "uint32")',
 }
 
 

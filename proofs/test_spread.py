@@ -14,7 +14,6 @@ RULES = (
     "incremental/centre-as-row",
     "incremental/centre-of-number",
     "incremental/spread-so-far",
-    "incremental/spread-to-come",
     "incremental/spread-elsewhere",
     "incremental/spread-window-doubled",
     "incremental/spread-window-lengthened",

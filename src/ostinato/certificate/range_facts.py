@@ -17,7 +17,7 @@ from ostinato.pdg.index import Dim, Expr, Extremum, Slice, dims_of, expr, maximu
 from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.relations import saying
-from ostinato.rewrite.relations.meanings import Beside, Elsewhere, Joined
+from ostinato.rewrite.relations.meanings import Beside, Elsewhere, Joined, Nearby
 
 
 def _moved(numbers: Numbers) -> list[Row]:
@@ -155,6 +155,18 @@ def _after(numbers: Numbers) -> list[Row]:
     return [(numbers.bit(d), numbers.of(index), numbers.of(cond)) for d, index, cond in ends]
 
 
+def _nearby(numbers: Numbers) -> list[Row]:
+    """All steps until the point, or from it on, and the step beside it."""
+    out: list[Row] = []
+    for part in [s for s in numbers.slices() if s.step == 1]:
+        for flag, beside in ((0, _before(numbers)), (1, _after(numbers))):
+            for dim, (bit, *step) in zip(numbers.dims, beside, strict=True):
+                ends = (expr(dim), expr(dim.extent)) if flag else (expr(0), expr(dim) + 1)
+                if (part.lo, part.hi) == ends:
+                    out.append((bit, numbers.of(part), flag, *step))
+    return out
+
+
 @dataclass(frozen=True)
 class _Tiling:
     """A range, and which positions of it every step of a dimension has: so many, one by one."""
@@ -231,6 +243,7 @@ RANGES: Ranges = {
     "piece": _pieces,
     "final": _final,
     **{name: (_before if c.by < 0 else _after) for name, c in saying(Beside).items()},
+    **dict.fromkeys(saying(Nearby), _nearby),
     **dict.fromkeys(saying(Elsewhere), _moved),
     **{name: made_of(joined.how) for name, joined in saying(Joined).items()},
 }

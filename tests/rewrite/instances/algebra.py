@@ -17,7 +17,7 @@ from ostinato.pdg.build import (
 )
 from ostinato.pdg.condition import ALWAYS, at_least
 from ostinato.pdg.index import expr
-from ostinato.pdg.node import Dtype, Node, Pdg, Read, Reshape, intern
+from ostinato.pdg.node import Node, Pdg, Read, Reshape, intern
 from tests.rewrite.instances.instance import (
     Instance,
     Sizes,
@@ -46,10 +46,6 @@ def _w(z: Sizes) -> Node:
 
 def _column(z: Sizes) -> Node:
     return tensor("s", (z.m, 1), (T,))
-
-
-def _scalar() -> Node:
-    return tensor("s", (1, 1), (T,))
 
 
 def _row(z: Sizes) -> Node:
@@ -95,19 +91,6 @@ def _unit(fn: str, value: float, right: bool) -> tuple[Built, Built]:
     return applied, lengthened
 
 
-def _truths(inner: Dtype, outer: Dtype) -> tuple[Built, Built]:
-    """A truth value, and an integer, cast twice."""
-
-    def truth(z: Sizes) -> Node:
-        return map_node("cast", [map_node("cast", [_bool(z)], inner)], outer)
-
-    def whole(z: Sizes) -> Node:
-        wide = tensor("n", (z.m,), (T,), "int64")
-        return map_node("cast", [map_node("cast", [wide], inner)], outer)
-
-    return truth, whole
-
-
 LAWS: dict[str, tuple[Built, Built]] = {
     "mul-one": _unit("mul", 1.0, True),
     "one-mul": _unit("mul", 1.0, False),
@@ -130,14 +113,6 @@ LAWS: dict[str, tuple[Built, Built]] = {
         lambda z: _neg(_map("sub", _x(z), _y(z))),
         lambda z: _map("sub", _neg(_x(z)), _y(z)),
     ),
-    "max-same": (
-        lambda z: _map("maximum", _x(z), _x(z)),
-        lambda z: _map("maximum", _x(z), _y(z)),
-    ),
-    "min-same": (
-        lambda z: _map("minimum", _x(z), _x(z)),
-        lambda z: _map("minimum", _x(z), _y(z)),
-    ),
     "where-same": (
         lambda z: _map("where", _bool(z), _x(z), _x(z)),
         lambda z: _map("where", tensor("c", (z.m + 1, 1), (), "bool"), _row(z), _row(z)),
@@ -155,35 +130,10 @@ LAWS: dict[str, tuple[Built, Built]] = {
         lambda z: case(at_least(T, 1), _x(z), _y(z)),
     ),
     "stop-gradient": (lambda z: _map("stop_gradient", _x(z)), lambda z: _map("exp", _x(z))),
-    "abs-neg": (lambda z: _map("abs", _neg(_x(z))), lambda z: _neg(_map("abs", _x(z)))),
-    "abs-abs": (lambda z: _map("abs", _map("abs", _x(z))), lambda z: _map("abs", _neg(_x(z)))),
-    "neg-times-neg": (
-        lambda z: _map("mul", _neg(_x(z)), _neg(_y(z))),
-        lambda z: _map("mul", _neg(_x(z)), _y(z)),
-    ),
-    "log-of-exp": (
-        lambda z: _map("log", _map("exp", _x(z))),
-        lambda z: _map("exp", _map("log", _x(z))),
-    ),
-    "truth-as-int32-as-float32": _truths("int32", "float32"),
-    "truth-as-int32-as-float64": _truths("int32", "float64"),
-    "truth-as-float32-as-int32": _truths("float32", "int32"),
-    "product-of-scaled": (
-        lambda z: matmul(_map("mul", _x(z), _scalar()), _w(z)),
-        lambda z: matmul(_map("mul", _x(z), _row(z)), _w(z)),
-    ),
-    "product-with-scaled": (
-        lambda z: matmul(_x(z), _map("mul", _w(z), _scalar())),
-        lambda z: matmul(_x(z), _map("mul", _w(z), tensor("s", (z.k, 1)))),
-    ),
     "transpose-product": (lambda z: _t(matmul(_x(z), _w(z))), lambda z: matmul(_x(z), _w(z))),
     "product-of-transposes": (
         lambda z: matmul(_t(_w(z)), _t(_x(z))),
         lambda z: matmul(_t(_x(z)), _y(z)),
-    ),
-    "sum-of-products": (
-        lambda z: _map("add", matmul(_x(z), _w(z)), matmul(_y(z), _w(z))),
-        lambda z: _map("add", matmul(_x(z), _w(z)), matmul(_row(z), _w(z))),
     ),
     "sum-of-scaled": (
         lambda z: reduce_node("sum", _map("mul", _row(z), _x(z)), [-2]),
@@ -217,10 +167,6 @@ LAWS: dict[str, tuple[Built, Built]] = {
         lambda z: reshape(reshape(_x(z), (expr(z.k), expr(1)), 1), (expr(1), expr(z.k)), 2),
         lambda z: reshape(_map("exp", reshape(_x(z), (expr(z.m * z.k),))), _x(z).shape),
     ),
-    "reshape-behind": (
-        lambda z: reshape(_x(z), (expr(z.m), expr(z.k), expr(1))),
-        lambda z: reshape(_x(z), (expr(1), expr(z.m * z.k))),
-    ),
     "reshape-same": (
         lambda z: _same_shape(_x(z)),
         lambda z: reshape(_x(z), (expr(z.k), expr(z.m), expr(1))),
@@ -232,10 +178,7 @@ LAWS: dict[str, tuple[Built, Built]] = {
 _ORDER_OF = {
     "mul-one": "times-one", "one-mul": "times-one", "div-one": "times-one",
     "add-zero": "plus-zero", "zero-add": "plus-zero", "sub-zero": "plus-zero",
-    "max-same": "repeated-same", "min-same": "repeated-same", "neg-add": "add-neg",
-    "truth-as-int32-as-float32": "truth-as-numbers",
-    "truth-as-int32-as-float64": "truth-as-numbers",
-    "truth-as-float32-as-int32": "truth-as-numbers",
+    "neg-add": "add-neg",
     "factor-first-last": "factor", "factor-last-first": "factor", "factor-left": "factor",
     "factor-right": "factor",
 }  # fmt: skip

@@ -67,19 +67,15 @@ STEPS: _Forms = {
 
 
 def _on_both_sides(name: str, build: Callable[..., Pdg]) -> tuple[Instance, ...]:
-    """The rule of each side fires there only, and for no other shift than the greatest."""
-    here, there = f"incremental/{name}", f"incremental/{name}-to-come"
-    folds = ("incremental/prefix", "incremental/suffix")
+    """The rule fires on either side of the point, and for no other shift than the greatest."""
+    rule = (f"incremental/{name}",)
     return (
-        Instance(f"{name} so far", partial(build, part=_SO_FAR), (here,), (there,), folds),
-        Instance(f"{name} to come", partial(build, part=_TO_COME), (there,), (here,), folds),
-        Instance(f"{name} before", partial(build, part=_BEFORE), idle=(here, there), beside=folds),
-        Instance(
-            f"{name} with another shift",
-            partial(build, part=_SO_FAR, fold="min"),
-            idle=(here, there),
-            beside=(*folds, "incremental/prefix"),
+        *(
+            Instance(f"{name} {where}", partial(build, part=part), rule)
+            for where, part in (("so far", _SO_FAR), ("to come", _TO_COME))
         ),
+        Instance(f"{name} before", partial(build, part=_BEFORE), idle=rule),
+        Instance(f"{name} with another shift", partial(build, part=_SO_FAR, fold="min"), idle=rule),
     )
 
 

@@ -96,8 +96,7 @@ def a_sum_over_another_count(z: Sizes) -> tuple[Node, ...]:
 
 
 _SHAPES: dict[str, tuple[Range, ...]] = {
-    "so-far": (_SO_FAR,),
-    "to-come": (_TO_COME,),
+    "so-far": (_SO_FAR, _TO_COME),
     "elsewhere": (
         *((0, _HERE), (0, _HERE - 1), (0, _HERE // 2 + 1), (_HERE + 1, _END)),
         *((maximum(_HERE - 1, 0), _END), (maximum(_HERE - 3, 0), _HERE)),

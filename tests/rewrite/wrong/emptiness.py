@@ -91,7 +91,8 @@ _FALLBACKS = (
            red("max", m, sl(d, s, x)), case(c, at(d, a, scan("max", d, x)), z),
            (moved(d, s, q, a, c), prefix(d, q), *VARIES, eq(0, rank(x)), zero(dtype(x), z)),
            World({"t": 0, "d": 0}, {"t": 4, "d": 4}, {"x": _values, "z": 0.0},
-                 {"s": _until, "q": _so_far}, {"a": lambda p: p["t"] - 2}, {"c": lambda p: p["t"] >= 2})),
+                 {"s": _until, "q": _so_far}, {"a": lambda p: p["t"] - 2},
+                 {"c": lambda p: p["t"] >= 2})),
 )  # fmt: skip
 
 

@@ -96,9 +96,9 @@ class _Ranges:
             for name in named:
                 self._row(name, dim, number)
             if ends == (expr(0), here + 1):
-                self._row("before", dim, here - 1, at_least(here, 1))
+                self._beside("before", dim, number, here - 1, at_least(here, 1))
             elif ends == (here, end):
-                self._row("after", dim, here + 1, at_least(end - 1, here + 1))
+                self._beside("after", dim, number, here + 1, at_least(end - 1, here + 1))
             elif named and part.lo != here + 1 and part.hi != here:
                 continue
             elif part.lo == expr(0) and dims_of(part.hi):
@@ -107,6 +107,11 @@ class _Ranges:
                 self._moved(dim, number, Slice(here, end), part.lo, end - 1 - part.lo)
             elif (found := next(_window_of(part, dim), None)) is not None:
                 self._window(dim, number, *found)
+
+    def _beside(self, side: str, dim: Dim, number: int, there: Expr, cond: Cond) -> None:
+        """The step before the point, or after it, in all steps until it, or from it on."""
+        self._row(side, dim, there, cond)
+        self._row("nearby", dim, number, int(side == "after"), there, cond)
 
     def _moved(self, dim: Dim, number: int, other: Slice, there: Expr, spare: Expr) -> None:
         """A range that is another one at an index, where ``spare`` is not negative."""

@@ -2,67 +2,40 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
-from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from fractions import Fraction
 
 from ostinato.pdg.functions import REPEATED
-from ostinato.rewrite.load.orders import around
-from ostinato.rewrite.prove.integers import Var, poly
-from ostinato.rewrite.prove.reading import MOST_MASKED_AXES, Law, gaining, is_about_dims
-from ostinato.rewrite.prove.setting import (
-    STEPS,
-    WIDTH,
-    Fixed,
-    Impossible,
-    Setting,
-    Size,
-    Unsupported,
-    one,
-)
-from ostinato.rewrite.prove.spans import cases
+from ostinato.rewrite.prove.integers import poly
+from ostinato.rewrite.prove.reading import Law, is_about_dims
+from ostinato.rewrite.prove.setting import STEPS, Fixed, Impossible, Setting, Size, Unsupported, one
 from ostinato.rewrite.prove.term_meaning import Meaning
 from ostinato.rewrite.prove.term_operators import length_of
 from ostinato.rewrite.relations import saying
 from ostinato.rewrite.relations.meanings import (
-    BEHIND,
-    EXTENT,
-    HERE,
-    START,
     AboveZero,
     Begins,
-    Beside,
     Cast,
     Claim,
     Cut,
     Defined,
     Depends,
-    Elsewhere,
-    Entering,
     Equal,
     Filled,
     Finite,
-    FirstStep,
     Fits,
-    Joined,
     Keeps,
     Known,
     Measured,
     Moderate,
-    Moves,
     Neighbour,
     Places,
     Positive,
     Repeats,
     Scalar,
-    Section,
-    SomeWhere,
     Steady,
     SteadyIf,
     Steps,
-    Tiles,
     Unwrapped,
 )  # fmt: skip
 from ostinato.rewrite.relations.row import Row, row
@@ -75,132 +48,6 @@ _ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.
 def known_inside(found: Law) -> str:
     """A fact of a law that says nothing of points outside the box, or ""."""
     return next((row.relation.name for row in found.rows if row.relation.inside), "")
-
-
-def situations(found: Law, setting: Setting) -> Iterator[Setting]:
-    """The cases of a law about ranges that follow the point, or about a definition; else one."""
-    if tiled := _saying(found, Tiles):
-        yield _in_tiles(found, tiled, setting)
-        return
-    if tile := _saying(found, Section):
-        whole = tile["n"]
-        setting.known[whole] = ("total", whole)
-        setting.totals[whole] = poly(Var(whole, None, True, int(setting.inside)))
-    if ranges := gaining(found):
-        yield from _gaining(found, ranges, setting)
-    elif about := _saying(found, Elsewhere, Beside, Joined):
-        yield from cases(about, setting)
-    elif order := _saying(found, Moves):
-        yield from _orders(order, setting)
-    elif _saying(found, FirstStep):
-        yield from _first_and_later(found, setting)
-    else:
-        yield setting
-
-
-def _saying(found: Law, *kinds: type[Claim]) -> Row | None:
-    """The fact of a law that makes a claim of one of some kinds: the last one of its relation."""
-    rows = {row.relation.name: row for row in found.rows}
-    return next(
-        (r for r in rows.values() if any(isinstance(c, kinds) for c in r.relation.says)), None
-    )
-
-
-def _gaining(found: Law, ranges: Mapping[str, str], setting: Setting) -> Iterator[Setting]:
-    """Every kind of range that one step enters at every point, unless facts say which it is."""
-    kinds = [name for name, steps in STEPS.items() if steps.gains]
-    given = {row["s"]: row.relation.name for row in found.rows if row.relation.name in kinds}
-    here = {row["a"] for row in found.rows if row.relation.name == "self"}
-    for part, dim in ranges.items():
-        for kind in (given[part],) if part in given else kinds:
-            case = deepcopy(setting)
-            case.known[part] = kind, setting.dims[dim]
-            about = [row for row in found.rows if row.cells.get("s") == part]
-            if all(_enters(row, kind, case, here) for row in about):
-                first = any(row.claims(SomeWhere) for row in about)
-                yield from _from_the_first(case, setting.dims[dim], kind) if first else (case,)
-
-
-def _from_the_first(setting: Setting, dim: str, kind: str) -> Iterator[Setting]:
-    """The step at which a range is empty, the next one, and any later one."""
-    rest = poly(Var("later", None, True, 0))
-    for since in (poly(0), poly(1), rest + 2):
-        case, others = deepcopy(setting), poly(Var("others", None, True))
-        backwards = STEPS[kind].gains == "first"
-        case.places[dim] = others - 1 if backwards else since
-        case.extents[dim] = since + others
-        yield case
-
-
-def _enters(row: Row, kind: str, case: Setting, here: set[str]) -> bool:
-    """Learn what enters a range; whether this fits what else is known."""
-    for claim in row.relation.says:
-        match claim:
-            case Entering():
-                case.known[row["a"]] = "enters", row["s"]
-                is_own = STEPS[kind] in (Steps(START, BEHIND), Steps(HERE, EXTENT))
-                backwards = int(STEPS[kind].gains == "first")
-                fits = case.numbers.get(row["f"], backwards) == backwards
-                if not fits or row["a"] in here and not is_own:
-                    return False
-            case SomeWhere() if STEPS[kind] in (Steps(START, BEHIND), Steps(HERE, EXTENT)):
-                return False
-            case SomeWhere():
-                case.known |= {row["c"]: ("has", row["s"]), row["q"]: ("had", row["s"])}
-            case _:
-                pass
-    return True
-
-
-def _in_tiles(found: Law, tiled: Row, setting: Setting) -> Setting:
-    """Tiles that make up a size of at least 1; some positions may lie behind it."""
-    whole, tile = tiled["n"], tiled["p"]
-    case, place = deepcopy(setting), setting.dims[tiled["d"]]
-    count = poly(Var("tiles", None, True))
-    case.extents[place] = count
-    case.totals[whole] = count * WIDTH - Var("unused", count * WIDTH)
-    case.known |= {whole: ("total", whole), tile: ("tile", place, whole)}
-    for about in found.rows:
-        if Beside(-1) in about.relation.says:
-            case.known |= {about["a"]: ("step before", place), about["c"]: ("later", place)}
-    return case
-
-
-def about_orders(found: Law) -> bool:
-    """Whether a law names a permutation of which it knows where an axis goes."""
-    return _saying(found, Moves) is not None
-
-
-def _orders(row: Row, setting: Setting) -> Iterator[Setting]:
-    """Every order of a few axes in which the one that a law names goes where it says."""
-    ((moves,), p) = row.claims(Moves), setting.numbers[row["p"]]
-    for axes in range(p, MOST_MASKED_AXES + 1):
-        for found in itertools.permutations(range(-axes, 0)):
-            place, left = around(found, p)
-            if place == setting.numbers[row["q"]] and len(left) in moves.others:
-                case = deepcopy(setting)
-                case.orders = {row["o"]: found}
-                if "b" in row.cells:
-                    case.orders[row["b"]] = left
-                yield case
-
-
-def _first_and_later(found: Law, setting: Setting) -> Iterator[Setting]:
-    """The first step of a recurrence, and one that comes later."""
-    about = _saying(found, Neighbour)
-    if about is None:
-        raise Unsupported("a first step without a direction")
-    dim, reverse = setting.dims[about["d"]], bool(setting.numbers[about["f"]])
-    before, after = (poly(Var(name, None, True)) for name in ("before", "after"))
-    cases = (
-        ((before - 1, before), (before - 1, before + after))
-        if reverse
-        else ((poly(0), after), (before, before + after))
-    )
-    for is_first, (place, extent) in zip((True, False), cases, strict=True):
-        case = deepcopy(setting)
-        case.places[dim], case.extents[dim], case.is_first = place, extent, is_first
-        yield case
 
 
 def assume(found: Law, setting: Setting, meaning: Meaning) -> None:

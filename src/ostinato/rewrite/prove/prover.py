@@ -17,7 +17,7 @@ from typing import Literal
 from ostinato.rewrite.engine.rule import REAL, Exactness, Rule
 from ostinato.rewrite.prove import asserted
 from ostinato.rewrite.prove.application import Less, Test, Value, key
-from ostinato.rewrite.prove.facts import about_orders, assume, known_inside, situations
+from ostinato.rewrite.prove.facts import assume, known_inside
 from ostinato.rewrite.prove.general import generalized
 from ostinato.rewrite.prove.induction import by_induction, by_steps, one_step, telescoped
 from ostinato.rewrite.prove.integers import Poly, Var, poly
@@ -54,6 +54,7 @@ from ostinato.rewrite.prove.setting import (
     Setting,
     Unsupported,
 )
+from ostinato.rewrite.prove.situations import about_orders, situations
 from ostinato.rewrite.prove.special_values import Steps, special_difference
 from ostinato.rewrite.prove.term_meaning import Meaning, Undecided
 from ostinato.rewrite.prove.term_operators import Element, Tensor, factors

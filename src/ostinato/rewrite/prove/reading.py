@@ -18,6 +18,7 @@ from ostinato.rewrite.relations.meanings import (
     Apart,
     Depends,
     Entering,
+    Nearby,
     Neighbour,
     Places,
     Repeats,
@@ -331,7 +332,7 @@ def _is_whole(shape: Tree) -> bool:
 
 def gaining(found: Law) -> dict[str, str]:
     """The ranges of which a law asks what enters them, or the lags in them, and the dimensions."""
-    out = {row["s"]: row["d"] for row in found.rows if row.claims(Entering)}
+    out = {row["s"]: row["d"] for row in found.rows if row.claims(Entering) or row.claims(Nearby)}
     for tree in (*found.facts, *found.also):
         match tree:
             case ("equal", _, (str(head), str(dim), str(part), *_)) if head in PROGRESSIONS:

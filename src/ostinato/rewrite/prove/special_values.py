@@ -45,7 +45,7 @@ from ostinato.rewrite.prove.normal import exact
 from ostinato.rewrite.prove.reading import Law
 from ostinato.rewrite.prove.setting import Setting
 from ostinato.rewrite.prove.typed import OUTSIDE, IllTyped, Typed, Types
-from ostinato.rewrite.relations.meanings import Beside
+from ostinato.rewrite.relations.meanings import Beside, Nearby
 from ostinato.rewrite.relations.sexpr import Tree
 
 _PLAIN = (-np.inf, np.inf, np.nan, -0.0, 0.0, 2.0, -2.6, 0.3, 1000.0, -1000.0)
@@ -259,11 +259,12 @@ class Steps(Holds):
             return model.holds(test)
         at = dict(test.coordinates)
         for row in self.law.rows:
-            for beside in row.claims(Beside):
-                if row["c"] == test.name:
-                    step = at[self.setting.dims[row["d"]]]
-                    last = self.setting.extent(self.setting.dims[row["d"]]) - 1
-                    return model.integer(step if beside.by < 0 else last - step) > 0
+            sides = [beside.by > 0 for beside in row.claims(Beside)]
+            sides += [bool(self.setting.numbers[row["f"]]) for _ in row.claims(Nearby)]
+            if sides and row["c"] == test.name:
+                step = at[self.setting.dims[row["d"]]]
+                last = self.setting.extent(self.setting.dims[row["d"]]) - 1
+                return model.integer(last - step if sides[0] else step) > 0
         decided = self.setting.holds(test)
         return model.holds(test) if decided is None else decided
 

@@ -18,6 +18,7 @@ from ostinato.rewrite.relations.meanings import (
     Keeps,
     Known,
     Moves,
+    Nearby,
     Section,
     SomeWhere,
     Steady,
@@ -86,6 +87,11 @@ WINDOWS = (
         "after", {"d": "dimension", "a": "index", **_COND},
         "{a} is the step after {d}, which there is where {c}", (Beside(1),), topic="ranges",
         gate=True, inside=True,
+    ),
+    Relation(
+        "nearby", {**_RANGE, "f": "flag", "a": "index", **_COND},
+        "{s} is 0 : {d} + 1, or {d} : the end if {f}; {a} is the next step inside, where {c}",
+        (Nearby(),), topic="ranges", gate=True, inside=True,
     ),
     Relation(
         "shortened", _RANGE, "{s} is {d} : the end of {d}, less 1", (Steps(HERE, LAST),),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ostinato.pdg.functions import FLOATS
 from ostinato.rewrite.relations.meanings import (
     AboveZero,
     Among,
@@ -156,10 +155,6 @@ NUMBERS = (
     Relation(
         "eased", {"x": "term"}, "{x} is over a range that follows the point, or under a mask",
         topic="ranges", made="analysis",
-    ),
-    Relation(
-        "casts", {"f": "function"}, "{f} casts to numbers",
-        (Among("f", tuple(f"cast:{dtype}" for dtype in ("int32", *FLOATS))),), topic="types",
     ),
     Relation("real_cast", {"f": "function"}, "{f} casts to floats", (Cast("f"),), topic="types"),
     Relation(

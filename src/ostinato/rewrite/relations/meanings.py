@@ -302,6 +302,11 @@ class Fits:
 
 
 @dataclass(frozen=True, slots=True)
+class Nearby:
+    """All steps until the point, or from it on, and the step beside it with its condition."""
+
+
+@dataclass(frozen=True, slots=True)
 class Joined:
     """A window that is made of shorter ones."""
 
@@ -360,6 +365,7 @@ class Closed:
 Claim = (
     Steps | Known | Steady | Cut | Filled | Scalar | Equal | Defined | Clear | Finite
     | AboveZero | Moderate | Unwrapped | Among | Keeps | Entering | SomeWhere | Positive
-    | KeepsType | Typed | Cast | Repeats | Places | Apart | Neighbour | Elsewhere | Begins | Beside | Joined
-    | SteadyIf | Fits | Moves | Tiles | Section | FirstStep | Depends | Measured | Wish | Definition | Closed
+    | KeepsType | Typed | Cast | Repeats | Places | Apart | Neighbour | Elsewhere | Begins
+    | Beside | Nearby | Joined | SteadyIf | Fits | Moves | Tiles | Section | FirstStep | Depends
+    | Measured | Wish | Definition | Closed
 )  # fmt: skip

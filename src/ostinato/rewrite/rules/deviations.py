@@ -12,8 +12,6 @@ values of x in slice s along d, with a leading axis of size 1.
 
 from __future__ import annotations
 
-from functools import partial
-
 from ostinato.rewrite.engine.rule import Exactness, Rule
 from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
@@ -88,17 +86,16 @@ def _centre(name: str, term: Term, of_rank: Fact) -> Rule:
     )
 
 
-def _step(name: str, near: str, running: Operator, relation: Asking, neighbour: Asking) -> Rule:
+def _step() -> Rule:
     """The running sum over one side of the point."""
-    total = partial(running, "sum", d)
-    earlier = case(k, at(d, b, _mean(total(x), n)), x)
+    earlier = case(k, at(d, b, _mean(_sum(s, x), n)), x)
     return _rule(
-        name,
-        f"sum_s (x[s] - mean(x)) (z[s] - mean(z)) over all that {near} "
-        "= the running sum of (x - the mean before) (z - the mean)",
-        total(mul(sub(x, earlier), sub(z, _mean(total(z), n)))),
-        relation(d, s),
-        neighbour(d, b, k),
+        "so-far",
+        "sum_s (x[s] - mean(x)) (z[s] - mean(z)) over all so far, or to come, = the running sum of "
+        "(x - the mean at the step beside) (z - the mean)",
+        lin(d, f, reshape(0, o, u), mul(sub(x, earlier), sub(z, _mean(_sum(s, z), n)))),
+        nearby(d, s, f, b, k),
+        unit(dtype(x), u),
         reason=ONE_STEP,
         exact="distributes",
     )
@@ -143,8 +140,7 @@ SPREAD: tuple[Rule, ...] = (
     _centre("of-row", div(_row(_sum(s, x)), _COUNT), eq(r, rank(x))),
     _centre("as-row", _row(div(_sum(s, x), _COUNT)), eq(r, rank(x))),
     _centre("of-number", reshape(0, sizes(1, then=h), div(_sum(s, x), n)), eq(0, rank(x))),
-    _step("so-far", "came before", scan, prefix, before),
-    _step("to-come", "follows", back, suffix, after),
+    _step(),
     _rule("elsewhere",
           "the same over a range that is q at another point is that over q there, or 0 of nothing",
           case(c, at(d, a, _of_half()), bcast(h, reshape(0, o, u))),

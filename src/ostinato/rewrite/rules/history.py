@@ -4,8 +4,8 @@
 range is done to every point instead, and the range holds the results: a history that is kept. The
 axis of the range may stand anywhere: axis ``-p`` of ``mv(k, p, sl(d, s, x))``, with the rank ``k``.
 Axis ``-a`` of that is axis ``-i`` of an element, one less where the range stands behind it.
-``ranged(y, d, s, p, f, x)``: y is such a range of x, or, with the flag f, what has one element there
-that is the same at all points: operators repeat it.
+``ranged(y, d, s, p, f, x)``: y is such a range of x, or, with the flag f, what has one element
+there that is the same at all points: operators repeat it.
 """
 
 from __future__ import annotations
@@ -155,6 +155,15 @@ _AXES = (
     _rule("reshape-inside", "x[lo:hi] with axes behind the range reshaped = reshape(x)[lo:hi]",
           reshape(q, h, _X), _held(reshape(q, h, x), k - q + w, p - q + w),
           q < p, eq(w, hlen(h)), not_in(d, hmask(h))),
+    Rule(
+        name="incremental/reshape-behind",
+        law="an axis that stays in front of a reshape is no part of it",
+        reason="One spelling of numbers beside ranges.",
+        left=reshape(q, cons(z, h), y),
+        right=reshape(q - 1, h, y),
+        when=(long(n), axis(y, p, size(n)), p <= q, axis(y, q, z)),
+        proof=PROOF,
+    ),
     *map(_new_front, (1, 2, 3)),
     _fronts((1,), ()),
     _fronts((u,), (v, w)),

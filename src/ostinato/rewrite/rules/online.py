@@ -10,7 +10,6 @@ is 0, or NaN. What is the same along the range leaves the sum first.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.rules.phrases import *
@@ -25,83 +24,46 @@ a, b, c, d, e, f, h, i, k, l, m, n, o = variables("a b c d e f h i k l m n o")  
 p, q, r, s, u, v, w, x, y, z = variables("p q r s u v w x y z")
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """What was seen so far, or what is still to come."""
-
-    range: Asking
-    running: Operator  # the running fold
-    neighbour: Asking
-    reverse: int
-    suffix: str
-
-    @property
-    def most(self) -> Term:
-        return self.running("max", d, x)
-
-    @property
-    def finite(self) -> Term:
-        return finite(self.most, reshape(0, o, z))
-
-    @property
-    def term(self) -> Term:
-        return exp(sub(x, self.finite))
-
-    @property
-    def gain(self) -> Term:
-        power = exp(sub(at(d, b, self.most), self.finite))
-        return case(k, power, bcast(h, reshape(0, o, u)))
-
-    @property
-    def facts(self) -> tuple[Fact, ...]:
-        return (
-            self.range(d, s),
-            is_in(d, dom(x)),
-            eq(r, rank(x)),
-            eq(h, shape(x)),
-            eq(e, dtype(x)),
-            zero(e, z),
-            eq(q, reshape(r, sizes(1, then=h), self.most)),
-        )
-
-
-_PAST = _Side(prefix, scan, before, 0, "")
-_COMING = _Side(suffix, back, after, 1, "-to-come")
+_GREATEST = most(i, sl(d, s, x))
+_FINITE = finite(_GREATEST, reshape(0, o, z))
+_POWER = exp(sub(x, _FINITE))
+_GAIN = case(k, exp(sub(at(d, b, _GREATEST), _FINITE)), bcast(h, reshape(0, o, u)))
+_SIDE = nearby(d, s, f, b, k)
+_SCORES = (
+    *(is_in(d, dom(x)), eq(r, rank(x)), eq(i, 1 << r), eq(h, shape(x)), ones(r, o)),
+    *(eq(e, dtype(x)), zero(e, z), unit(e, u)),
+    eq(q, reshape(r, sizes(1, then=h), _GREATEST)),
+)
 _SHIFT = (eq(0.0, value(y)), eq(w, rank(y)), eq(w, 1 + r), axis(y, w, 1))
 _RANGE = (eq(n, size(length(s))), growing(s))
-_ALONE = eq(m, 1 << rank(x))
-_ROWS = (eq(r, rank(v)), eq(m, 1 << rank(v)))
-_VECTORS = (eq(0, r), eq(1, rank(v)), eq(n, size(length(s))), eq(m, 1 << rank(v)))
-
-
 _SLICE = sl(d, s, v)
 _SHIFTED = exp(sub(sl(d, s, x), finite(q, y)))
 
 
-def _step(name: str, side: _Side, left: Term, gain: Term, term: Term, *when: Fact) -> Rule:
-    near = "d + 1" if side.reverse else "d - 1"
+def _step(name: str, what: str, left: Term, gain: Term, term: Term, *when: Fact) -> Rule:
     return Rule(
-        name=f"incremental/{name}{side.suffix}",
-        law="sum_s exp(x[s] - m[d]) v[s] = y where "
-        f"y[d] = exp(x[d] - m[d]) v[d] + exp(m[{near}] - m[d]) y[{near}]",
+        name=f"incremental/{name}",
+        law=f"sum_s exp(x[s] - m[d]){what} over all so far, or to come, = y where y[d] = "
+        f"exp(x[d] - m[d]){what.replace('s', 'd')} + exp(m' - m[d]) y', of the step beside d",
         reason=ONE_STEP,
         left=total(m, left),
-        right=lin(d, side.reverse, gain, term),
-        when=(*side.facts, side.neighbour(d, b, k), ones(r, o), unit(e, u), *_SHIFT, *when),
+        right=lin(d, f, gain, term),
+        when=(_SIDE, *_SCORES, *_SHIFT, *when),
         exact="reassociates",
         valid="inside the box",
         proof=PROOF,
     )
 
 
-def _steps(side: _Side) -> Iterator[Rule]:
+def _steps() -> Iterator[Rule]:
     """The recurrences of sums of powers, alone and with weights of the same rank or of vectors."""
-    gain, term = side.gain, side.term
-    yield _step("sum-of-powers", side, _SHIFTED, gain, term, _ALONE)
-    yield _step("softmax-sum", side, mul(_SHIFTED, _SLICE), gain, mul(term, v), *_ROWS)
+    yield _step("sum-of-powers", "", _SHIFTED, _GAIN, _POWER, eq(m, i))
+    rows = (eq(r, rank(v)), eq(m, 1 << rank(v)))
+    yield _step("softmax-sum", " v[s]", mul(_SHIFTED, _SLICE), _GAIN, mul(_POWER, v), *rows)
+    vectors = (eq(0, r), eq(1, rank(v)), eq(n, size(length(s))), eq(m, 1 << rank(v)))
     left = mul(column(n, _SHIFTED), _SLICE)
-    gains, terms = beside(gain), mul(beside(term), v)
-    yield _step("softmax-sum-of-vectors", side, left, gains, terms, *_VECTORS)
+    terms = mul(beside(_POWER), v)
+    yield _step("softmax-sum-of-vectors", " (vector v[s])", left, beside(_GAIN), terms, *vectors)
 
 
 _MOST = most(l, x)
@@ -157,7 +119,7 @@ def _masked() -> Rule:
 
 _QUOTIENT = div(a, y)
 ONLINE: tuple[Rule, ...] = (
-    *(rule for side in (_PAST, _COMING) for rule in _steps(side)),
+    *_steps(),
     *_guarded(),
     _masked(),
     Rule(
