@@ -122,3 +122,8 @@ def test_a_hint_that_is_no_extent_is_refused(hint: str) -> None:
 
 def test_a_question_about_a_file_that_is_not_there_fails(tmp_path: Path) -> None:
     assert asked("stats", str(tmp_path / "missing.py")) != 0
+
+
+def test_the_command_that_calls_it_is_no_line_of_a_program() -> None:
+    failure = CliRunner().invoke(app, ["rules", "show", "mine/none"]).exception
+    assert isinstance(failure, OptionError) and failure.where == ""

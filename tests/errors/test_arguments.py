@@ -1,5 +1,6 @@
 """Arguments of a call: the interpreter and the compiled program refuse them alike."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -86,3 +87,13 @@ def test_a_stream_over_an_inner_dimension() -> None:
     assert refusal(ArgumentError, lambda: compiled.stream("t", I=2, T=2)) == (
         f"{where}: no output has `t` as its first dimension\n  Stream over one of: i."
     )
+
+
+def test_an_extent_may_be_an_array_without_axes() -> None:
+    t = ot.dims("t")
+    assert ot.Program(y=ot.index(t)).interpret(T=np.array(3))["y"].tolist() == [0, 1, 2]
+
+
+def test_a_compiled_program_is_its_own_copy() -> None:
+    run = ot.Program(y=2.0 * ot.input("x")).compile()
+    assert copy.copy(run) is run and copy.deepcopy([run])[0] is run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -101,6 +102,39 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         "the input `x` is an array of object and shape (1, 3), which is no array "
         "of numbers\n"
         "  Pass an array of float32, with rows of equal lengths.",
+    ),
+    "a masked array": (
+        lambda: run()(x=np.ma.masked_greater(X, 0.0)),
+        errors.ArgumentError,
+        "the input `x` is a masked array, which hides 12 of its elements\n"
+        "  Pass x.filled(0), or another number.",
+    ),
+    "a masked literal": (
+        lambda: x + np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0]),
+        errors.DtypeError,
+        "a masked array hides 1 of its elements\n"
+        "  Give x.filled(value): a tensor has a number everywhere.",
+    ),
+    "a date as a literal": (
+        lambda: x + np.datetime64("2020"),
+        errors.DtypeError,
+        "2020 is no tensor\n  Use tensors, index expressions, numbers or arrays.",
+    ),
+    "an input called like an option of a stream": (
+        lambda: ot.Program(y=ot.input("keep", over=t)),
+        errors.ArgumentError,
+        "the input `keep` has the name of another argument\n  Rename it.",
+    ),
+    "an output called like a part of every record": (
+        lambda: ot.Program(index=x * 2.0).compile().stream(t, x=X),
+        errors.ArgumentError,
+        "the output `index` has the name of what every record has\n  Rename the output.",
+    ),
+    "a compiled program that is pickled": (
+        lambda: pickle.dumps(run()),
+        errors.ArgumentError,
+        "a compiled program cannot be pickled\n"
+        "  Pickle the program, and compile it there: the cache on disk has its code.",
     ),
     "complex numbers": (
         lambda: run()(x=X.astype(complex)),

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from ostinato.report.files import write
+
 STANDARD = Path("-")
 
 
@@ -26,4 +28,4 @@ def write_text(path: Path | None, text: str) -> None:
     if path == STANDARD:
         sys.stdout.write(text)
     elif path is not None:
-        path.write_text(text, encoding="utf-8")
+        write(path, text, "the result")

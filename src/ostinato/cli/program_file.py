@@ -70,7 +70,14 @@ def _load_module(path: Path) -> ModuleType:
     if path.suffix != ".py":
         raise OptionError(f"{path} is not a Python file.", "Give the path of a .py file.")
     # A program called random.py must not replace the library module.
-    return run_file(path, f"_run_{path.stem}")
+    try:
+        return run_file(path, f"_run_{path.stem}")
+    except SyntaxError as error:
+        if error.lineno is not None and error.filename != str(path):
+            raise  # of a file that it imports
+        line = "" if error.lineno is None else f":{error.lineno}"
+        fact = f"{path}{line}: {error.msg}."
+        raise OptionError(fact, "Correct the line, or give the path of a Python file.") from None
 
 
 def _own_functions(module: ModuleType) -> dict[str, Callable[..., object]]:

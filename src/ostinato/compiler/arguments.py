@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from ostinato.language.array.literals import masked
 from ostinato.language.dims import is_integer
 from ostinato.language.shown import shown
 from ostinato.pdg.condition import cond_symbols
@@ -20,6 +21,8 @@ from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Affine, Case, Gather, Input, Iota, Node, Part, Pdg, Read
 
 LARGEST_SEED = 2**64 - 1  # draws are keyed by 64 bits of it
+# What a call or a stream takes besides a program's own arguments.
+TAKEN = frozenset({"seed", "self", "check_finite", "over", "every", "resume", "keep"})
 LONGEST_SEARCH = 10_000  # how far an extent is tried until another one that it defines is enough
 
 
@@ -183,7 +186,7 @@ def signature(pdg: Pdg) -> Signature:
     derived = {d.symbol.name: d.size for d in mentioned if isinstance(d, Dim) and d.size}
     _check_derived_names(derived, extents)
     for name in inputs:
-        if name in extents or name in derived or name == "seed":
+        if name in extents or name in derived or name in TAKEN:
             fact = f"the input `{name}` has the name of another argument"
             raise ArgumentError(fact, "Rename it.", inputs[name].where)
     return Signature(
@@ -276,6 +279,8 @@ def declared_shape(node: Node) -> tuple[Expr, ...]:
 
 
 def _integer(name: str, value: object, lowest: int, largest: int) -> int:
+    if isinstance(value, np.ndarray) and not value.ndim and value.dtype.kind in "iu":
+        value = cast(int, value.item())
     if is_integer(value) and lowest <= value <= largest:
         return int(value)
     remedy = f"Pass an integer of at least {lowest}."
@@ -288,6 +293,9 @@ def _integer(name: str, value: object, lowest: int, largest: int) -> int:
 
 def _array(name: str, node: Node, value: object) -> Array:
     """The array of an input, converted if that keeps its kind or widens it."""
+    if hidden := masked(value):
+        fact = f"the input `{name}` is a masked array, which hides {hidden} of its elements"
+        raise ArgumentError(fact, f"Pass {name}.filled(0), or another number.")
     try:
         array: Array = np.asarray(value)
     except (ValueError, OverflowError):

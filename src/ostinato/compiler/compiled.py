@@ -35,7 +35,7 @@ from ostinato.pdg.invariants import debug
 from ostinato.pdg.node import UNSEEN, Pdg
 from ostinato.pdg.pass_record import with_added
 from ostinato.pdg.text.fingerprint import fingerprint, spell
-from ostinato.provenance.place import calling_place, user_level
+from ostinato.provenance.place import calling_place, place, user_level
 from ostinato.rewrite.engine.rule import texts_of
 from ostinato.runtime.build.compiling import Team
 from ostinato.runtime.build.piecewise import Making
@@ -80,6 +80,16 @@ class Compiled:
     @property
     def _request(self) -> Request:
         return self._variants.usual.request
+
+    def __reduce__(self) -> NoReturn:
+        remedy = "Pickle the program, and compile it there: the cache on disk has its code."
+        raise ArgumentError("a compiled program cannot be pickled", remedy, place())
+
+    def __copy__(self) -> Compiled:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Compiled:
+        return self
 
     def _at(self, bound: Bound) -> Executable:
         return self._variants.at(bound.extents).executable
@@ -229,6 +239,10 @@ class Compiled:
             fact = f"no output has `{dim}` as its first dimension"
             remedy = f"Stream over one of: {', '.join(firsts)}." if firsts else "Call the program."
             raise ArgumentError(fact, remedy, where)
+        for name in ("index", "lengths", dim):
+            if domains.get(name, ())[:1] == (dim,):
+                fact = f"the output `{name}` has the name of what every record has"
+                raise ArgumentError(fact, "Rename the output.", where)
         return self._bind(arguments, where)
 
     def _refuse_by_place(self, given: object, where: str) -> NoReturn:

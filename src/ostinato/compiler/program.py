@@ -186,15 +186,14 @@ class Program:
         """
         from ostinato.report.drawing.picture import picture
         from ostinato.report.drawing.svg import svg
+        from ostinato.report.files import write
 
         text = svg(picture(self.pdg))
         if path is not None:
             try:
-                Path(path).write_text(text, encoding="utf-8")
-            except OSError as failure:
-                fact = f"the picture cannot be written to `{path}`: {failure.strerror}"
-                remedy = "Give the path of a file in a folder that exists."
-                raise ArgumentError(fact, remedy, place()) from None
+                write(path, text, "the picture")
+            except ArgumentError as error:
+                raise error.at(place()) from None
         return text
 
     def to_onnx(self, path: str | Path, weights: Mapping[str, object] | None = None) -> None:

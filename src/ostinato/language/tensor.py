@@ -380,8 +380,8 @@ def as_operand(value: object) -> Operand:
             return element.truth(value.cond)
         case bool() | int() | float():
             return value
-        case np.generic():
-            return cast(Scalar, value.item())
+        case np.generic() if isinstance(found := value.item(), bool | int | float | np.longdouble):
+            return cast(Scalar, found)
         case np.ndarray() | list() | tuple():
             return _array(cast(Array, value), None)
         case _:

@@ -64,6 +64,7 @@ _LIBRARY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _REPLACING = os.path.abspath(dataclasses.__file__)  # makes records for others
 _IMPORTING = "<frozen importlib"  # asks a module for the names that a file imports
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_COMMANDS = os.path.join(_PACKAGE, "cli", "")  # what calls them is no program of a user
 # Of the check in front of every public function.
 _SURFACE = os.path.join(_PACKAGE, "language", "surface.py")
 _OUTWARD = 8  # frames of the user's that may say what is being made
@@ -97,10 +98,14 @@ def place() -> str:
     while frame is not None and not part:
         if not frame.f_code.co_filename.startswith(_PACKAGE):
             break
+        if frame.f_code.co_filename.startswith(_COMMANDS):
+            return ""
         part, frame = part_in(frame, _PACKAGE), frame.f_back
     # What NumPy asks of a tensor, the user asked: np.stack([x, y]).
     inner = (_PACKAGE, _LIBRARY, _REPLACING, _IMPORTING)
     while frame is not None and frame.f_code.co_filename.startswith(inner):
+        if frame.f_code.co_filename.startswith(_COMMANDS):
+            return ""
         frame = frame.f_back
     if frame is None:
         return ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 
+from ostinato.report.files import write
 from ostinato.report.kernels import KernelRecord, duration, kernels_text, serves
 from ostinato.report.trace_events import Named, trace_events
 from ostinato.report.worker_times import Track
@@ -102,7 +103,7 @@ class RunProfile:
         rows = [(each.operation, each.ns, each.measured_ns) for each in self.operations]
         text = bars(rows, f"{duration(self.total_ns)} on {len(self.tracks)} workers")
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            write(path, text, "the picture")
         return text
 
     def to_perfetto(self, path: str | Path) -> None:
@@ -122,7 +123,7 @@ class RunProfile:
             "displayTimeUnit": "ns",
             "otherData": {"cut": any(track.cut for track in self.tracks)},
         }
-        Path(path).write_text(json.dumps(made), encoding="utf-8")
+        write(path, json.dumps(made), "the trace")
 
 
 def run_profile(

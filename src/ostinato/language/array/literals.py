@@ -13,6 +13,12 @@ from ostinato.pdg.errors import DtypeError
 from ostinato.pdg.node import Node
 
 
+def masked(value: object) -> int:
+    """Return how many elements a masked array hides, 0 for anything else."""
+    mask: object = getattr(value, "mask", None)
+    return int(np.sum(mask)) if isinstance(mask, np.ndarray | np.bool_) else 0
+
+
 def numbers(value: object, where: str) -> npt.NDArray[Any]:
     """Return an array or nested lists as an array of numbers.
 
@@ -26,6 +32,9 @@ def numbers(value: object, where: str) -> npt.NDArray[Any]:
     if held is not None:
         fact = f"{shown(value)} is a list that holds the tensor {shown(held)}"
         raise DtypeError(fact, "Join tensors by ot.stack, or give them one by one.", where)
+    if hidden := masked(value):
+        fact = f"a masked array hides {hidden} of its elements"
+        raise DtypeError(fact, "Give x.filled(value): a tensor has a number everywhere.", where)
     try:
         array: npt.NDArray[Any] = np.asarray(value)
     except (ValueError, OverflowError):  # of rows of different lengths

@@ -138,6 +138,7 @@ class Explanation:
         It has the equations, the program before and after rewriting as drawings whose boxes tell
         their lines, rules and cost, and the parts that `str` shows.
         """
+        from ostinato.report.files import write
         from ostinato.report.page import Page, page  # a program that only runs needs none of it
 
         drawn = self.draw()
@@ -157,7 +158,7 @@ class Explanation:
             cost={name: f"{value:g}" for name, value in self.cost.items()},
             source=self.source,
         )
-        Path(path).write_text(page(made), encoding="utf-8")
+        write(path, page(made), "the page")
 
     def _summary(self) -> dict[str, str]:
         fired = sum(1 for count in self.rules.values() if count)

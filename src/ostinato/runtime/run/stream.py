@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import SimpleNamespace, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ostinato.pdg.errors import ArgumentError
+from ostinato.pdg.errors import ArgumentError, MissingError
 from ostinato.runtime.run.executor import (
     Bound,
     Executable,
@@ -33,7 +33,8 @@ class Record(SimpleNamespace):
     index: int
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"this record has no `{name}`; it has {', '.join(vars(self))}")
+        remedy = f"It has: {', '.join(vars(self))}."
+        raise MissingError(f"the record has no `{name}`", remedy)
 
 
 class Stream:
