@@ -58,7 +58,7 @@ def chosen_tiles(
         width = widths.get(d.name, 0)
         found[d] = width or _width(d, own, system.hints, workers, has_steps, target)
         if not width and _hinted(d, system.hints) is None:
-            short[d] = _too_few(own, target)
+            short[d] = _too_few(own, found[d], target)
     lanes_left = {name: None if d in points else d for name, d in chosen.items()}
     return TileChoice(lanes_left, found, frozenset(points), short)
 
@@ -85,12 +85,15 @@ def without_lone_points(system: System, target: Target) -> System:
     return replace(system, statements=changed)
 
 
-def _too_few(own: Sequence[Statement], target: Target) -> int:
-    """How many rows are too few for tiles of any number: one, or half a vector of wide rows.
+def _too_few(own: Sequence[Statement], width: int, target: Target) -> int:
+    """How many rows are too few for tiles of a width: one, or half a vector of wide rows.
 
-    Axes of wide rows lie outside of those of tiles, so that loops over them step over the tile.
+    Axes of wide rows lie outside of those of tiles, so that loops over them step over the tile. Of
+    wider tiles than usual, made for large operands, half the rows are work for two workers.
     """
-    return 1 if _is_narrow(own, target) else target.lanes // 2
+    if _is_narrow(own, target):
+        return 1
+    return width // 2 if width > target.tiles.usual else target.lanes // 2
 
 
 def _fills_vectors(dim: Dim, own: Sequence[Statement], target: Target) -> bool:
