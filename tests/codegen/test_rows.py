@@ -127,6 +127,20 @@ def test_two_workers_have_a_tile_each_of_eight_points_of_much_work(width: int, r
     assert f"parallel b_o = 0 .. (B+{rows - 1}) // {rows}-1" in str(plan)
 
 
+@pytest.mark.parametrize(("width", "short"), [(8, 1), (64, 8), (512, 32)])
+def test_half_a_tile_that_is_wide_for_its_operand_is_work_for_two(width: int, short: int) -> None:
+    x, w = ot.input("x", (width,), over=ot.dims("b")), ot.input("w", (width, width // 4))
+    assert {*planned(ot.Program(y=ot.exp(x @ w))).short.values()} == {short}
+
+
+def test_the_numbers_of_a_row_add_up_by_halves_on_any_machine() -> None:
+    x = np.random.default_rng(3).normal(size=(5, 64)).astype("f")
+    found, halves = ot.Program(y=ot.input("x", (5, 64)).sum(-1)).compile()(x=x)["y"], x
+    while halves.shape[1] > 1:
+        halves = np.add(*np.hsplit(halves, 2))
+    assert found.tolist() == halves[:, 0].tolist()
+
+
 def test_exact_programs_add_in_the_order_they_are_written() -> None:
     assert not has_rows(squares(8192), exact=True)
 

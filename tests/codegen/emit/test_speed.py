@@ -75,3 +75,15 @@ def test_the_few_slots_that_are_computed_together_are_vectors_not_copies() -> No
     kernel = serial("k", loop(T, Nest(("z",), (j,))))
     text = machine_code(whole([x, z], [kept(x), kept(z)], ["z"], [kernel]))
     assert "addps" in text and "addss" not in text
+
+
+@pytest.mark.skipif(not host_is_x86(), reason="reads x86 mnemonics")
+def test_the_lanes_of_a_fold_are_folded_as_vectors() -> None:
+    """LLVM alone takes the halves of a vector number by number: 15 of them."""
+    j = axis("j", 64)
+    x = given("x", (T,), (j,))
+    y = mapped("y", (T,), (j,), load(x, (T,), j.index))
+    y = replace(y, kind="fold", fold="max", reduced=frozenset({j.index}))
+    kernel = serial("k", loop(T, Nest(("y",), (j,))))
+    text = machine_code(whole([x, y], [kept(x), kept(y)], ["y"], [kernel]))
+    assert text.count("maxps") >= 5 and text.count("maxss") <= 4

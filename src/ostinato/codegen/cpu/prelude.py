@@ -21,7 +21,7 @@ from ostinato.codegen.cpu.access import (
 from ostinato.codegen.cpu.flags import DRIVER, KERNEL, digest, lanes
 from ostinato.codegen.cpu.matmul import matmul
 from ostinato.codegen.cpu.matmul_frame import living
-from ostinato.codegen.cpu.partials import partials
+from ostinato.codegen.cpu.partials import halves, partials
 from ostinato.codegen.cpu.phase_workers import (
     claim,
     enter,
@@ -72,6 +72,7 @@ __all__ = [
     "enter",
     "finish",
     "fold_seed",
+    "halves",
     "call_python",
     "invoke",
     "lanes",

@@ -26,6 +26,7 @@ from ostinato.pdg.functions import FOLDS, POSITIONS, REPEATED, fold_unit
 from ostinato.pdg.index import Dim, dims_of
 from ostinato.pdg.node import Dtype
 
+HALVED = ("add", "mul", "maximum", "minimum")  # by which vectors of floats fold themselves
 BLOCK = 256  # results that are kept while a fold runs, where a row has more than `PARTS`
 
 
@@ -267,6 +268,11 @@ class Accumulators:
     def _halved(self, name: str, dtype: Dtype, joins: str, out: Block) -> Expression:
         assert self.lanes is not None, "an accumulator in lanes"
         half = self.lanes.count // 2
+        if joins in HALVED and dtype in FLOATS:
+            made = f"fold_{name}"
+            of = Definition((made,), "halves", (dtype, self.lanes.count, joins))
+            self.function.products.append(of)
+            return call(made, name)
         while half:
             with self._each_lane(out, half) as lane:
                 both = get(name, lane), get(name, binary("+", lane, half))

@@ -204,6 +204,8 @@ class _Running:
                 return (self._living,)
             case "partials", [str(dtype), int(count)]:
                 return partial(primitives.Partials, dtype, count), _part, _keep_part
+            case "halves", [str(dtype), int(count), str(fn)]:
+                return (primitives.halves(dtype, count, fn),)
             case "argsort", _:
                 return (primitives.argsort(*args),)
             case "top", _:

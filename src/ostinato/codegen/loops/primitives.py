@@ -18,6 +18,7 @@ from ostinato.pdg.meaning import convert
 from ostinato.pdg.node import Dtype
 
 TYPES: dict[str, str] = {suffix: dtype for dtype, suffix in SUFFIX.items()}
+_SUFFIXES: dict[str, str] = {dtype: suffix for suffix, dtype in TYPES.items()}
 _FUNCTION = re.compile(r"(\w+?)_(f32|f64|i32|i64|u32)")
 _CAST = re.compile(r"cast_(i32|i64|u32)_(?:f32|f64)")
 _HALF = re.compile(r"(float16|bfloat16)_(bits_f32|value_u16)")
@@ -218,6 +219,22 @@ class Partials:
         if not 0 <= lane < len(self.values):
             raise Trap(f"uses lane {lane} of {len(self.values)}")
         return int(lane)
+
+
+def halves(dtype: str, count: int, fn: str) -> Meaning:
+    """The fold of numbers that are kept apart: the second half into the first, to the end."""
+    join = scalar(f"{fn}_{_SUFFIXES[dtype]}")
+    assert join is not None, f"no meaning of {fn}"
+
+    def fold(memory: Partials) -> Any:
+        found = [memory.read(k) for k in range(count)]
+        while len(found) > 1:
+            half = len(found) // 2
+            pairs = zip(found[:half], found[half:], strict=True)
+            found = [join(one, other) for one, other in pairs]
+        return found[0]
+
+    return fold
 
 
 # ---------------------------------------------------------------- products
