@@ -141,6 +141,13 @@ def test_the_numbers_of_a_row_add_up_by_halves_on_any_machine() -> None:
     assert found.tolist() == halves[:, 0].tolist()
 
 
+def test_tiles_run_along_what_lies_side_by_side_in_memory() -> None:
+    i, j = ot.dims("i j")
+    x = ot.recurrent("x", dtype="int32", over=(i, j))
+    x[True] = ot.where((i > 0) & (j > 0), x[i - 1, j] + x[i, j - 1], 1) % 7
+    assert "parallel j_o" in str(planned(ot.Program(best=x[:, :].max())))
+
+
 def test_exact_programs_add_in_the_order_they_are_written() -> None:
     assert not has_rows(squares(8192), exact=True)
 

@@ -146,14 +146,22 @@ def _nearest(system: System) -> Counter[Dim]:
     return Counter(found[-1] for found in dims if found)
 
 
+def _read_side_by_side(statements: Iterable[Statement]) -> Counter[Dim]:
+    """The dims whose points lie side by side in what some statements read, and how often."""
+    loaded = (x for s in statements for _, value in s.clauses for x in loads(value))
+    last = (x.dims[-1].as_dim() for x in loaded if x.dims and not x.axes)
+    return Counter(d for d in last if d is not None)
+
+
 def _chosen(
     lanes: Mapping[str, frozenset[Dim]], system: System, target: Target
 ) -> dict[str, Dim | None]:
     """One lane per statement, a dim that is not known to be short.
 
     Of such it is the one whose rows share the operands of most products, then the one that serves
-    most statements, then the one whose rows lie side by side in memory. Points that are much work
-    as they are come last where rows of another dim share operands, few as these may be.
+    most statements, then the one whose rows lie side by side in arguments and results, or else in
+    what is read. Points that are much work as they are come last where rows of another dim share
+    operands, few as these may be.
     """
     near, statements = _nearest(system), system.statements
 
@@ -172,9 +180,13 @@ def _chosen(
         votes = Counter(d for name in left for d in lanes[name])
         shares = Counter(d for name in left for d in sharing[name])
         apart = {d for d in votes if shares and fills(d, left)}
+        read = _read_side_by_side(statements[name] for name in left)
         best = min(
             votes,
-            key=lambda d: (d in apart, is_short(d), -shares[d], -votes[d], -near[d], d.serial),
+            key=lambda d: (
+                *(d in apart, is_short(d), -shares[d], -votes[d], -near[d], -read[d]),
+                d.serial,
+            ),
         )
         for name in [n for n in left if best in lanes[n]]:
             chosen[name] = best
