@@ -93,3 +93,11 @@ def test_a_small_program_is_rewritten_as_it_is() -> None:
     loaded = load(encoded(deep(2).pdg))
     is_same = folded(loaded).rows is loaded.rows
     assert is_same and PASS in [each.name for each in PASSES]
+
+
+def test_terms_of_a_deep_network_are_chosen_for_three_copies_of_a_layer() -> None:
+    program = deep(12)
+    parts = folded(load(encoded(program.pdg))).parts
+    assert [len(copies) for copies in parts] == [10] and not rewritten(program).report.apart
+    recurrences = {name for copy in parts[0] for name in copy.recurrences.values()}
+    assert len(recurrences) == 10 * 6  # weights and biases, and two moments of each

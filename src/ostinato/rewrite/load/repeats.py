@@ -95,7 +95,9 @@ def repeated_parts(loaded: Loaded, names: Names) -> tuple[Part, ...]:
     known: dict[object, int] = {}
     tokens = [known.setdefault(_token(names, k), len(known)) for k in order]
     pairs = _pairs(loaded, names)
-    runs = [_cut(run, order, pairs) for run in _runs(np.array(tokens))]
+    runs: list[list[tuple[int, ...]]] = []
+    for run in _runs(np.array(tokens)):
+        runs.append(_cut(run, order, pairs, runs))
     return tuple(sorted(_joined(runs, pairs), key=lambda part: -sum(map(len, part))))
 
 
@@ -161,11 +163,15 @@ def _runs(tokens: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[tuple[int,
 
 
 def _cut(
-    run: tuple[int, range], order: Sequence[int], pairs: Sequence[tuple[int, int]]
+    run: tuple[int, range],
+    order: Sequence[int],
+    pairs: Sequence[tuple[int, int]],
+    others: Sequence[Sequence[tuple[int, ...]]],
 ) -> list[tuple[int, ...]]:
     """The copies of a run, which begin where the fewest nodes refer to those before.
 
-    That may leave out one copy of many.
+    That may leave out one copy of many. References to the copies of other runs count where they
+    are not from one copy to the other as most of them are.
     """
     period, places = run
     at = {order[k]: k - places.start for k in places}
@@ -174,6 +180,8 @@ def _cut(
         low, high = sorted((at.get(one, -1), at.get(other, -1)))
         if 0 <= low and high - low < period:
             crossing[[k % period for k in range(low + 1, high + 1)]] += 1
+    for copies in others:
+        crossing += _apart(period, at, copies, pairs)
     spare = len(places) % period
     most = period if len(places) > MANY * period else spare + 1
     enough = 2 * int(crossing.min()) + LEAST  # among few, the place where the run begins is best
@@ -183,6 +191,33 @@ def _cut(
         tuple(order[places.start + k + n] for n in range(period))
         for k in range(begin, last, period)
     ]
+
+
+def _apart(
+    period: int,
+    at: Mapping[int, int],
+    copies: Sequence[Sequence[int]],
+    pairs: Sequence[tuple[int, int]],
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """For each place where copies may begin, references to another run that go elsewhere."""
+    copy = {node: k for k, nodes in enumerate(copies) for node in nodes}
+    links = [
+        (at[one], copy[other])
+        for pair in pairs
+        for one, other in (pair, pair[::-1])
+        if one in at and other in copy
+    ]
+    out = np.zeros(period, dtype=np.int64)
+    if links:
+        places, numbers = np.array(links).T
+        for begin in range(period):
+            own = (places - begin) // period
+            most = max(
+                int(np.unique(m, return_counts=True)[1].max())
+                for m in (own - numbers, own + numbers)
+            )
+            out[begin] = len(links) - most
+    return out
 
 
 def _joined(
