@@ -45,10 +45,10 @@ def test_a_budget_that_ends_early_is_noticed() -> None:
 
 
 def test_a_graph_that_would_outgrow_its_budget_stops_before() -> None:
-    first, second, *_ = optimize(programs.rollout()).report.saturation.rows
+    first, second, *_ = optimize(programs.running()).report.saturation.rows
     assert first < second
     hurried = RewriteOptions(budget=Budget(rows=second))
-    saturation = optimize(programs.rollout(), hurried).report.saturation
+    saturation = optimize(programs.running(), hurried).report.saturation
     assert saturation.stopped == f"the budget of {second} rows would not last for another round"
     assert saturation.rows == [first, second] and not saturation.complete
 

@@ -151,18 +151,23 @@ def _saturate(engine: Engine, rows: Rows, pairs: Sequence[Pair]) -> str:
         if not missing:
             size = engine.size()
             return f"{len(pairs)} roots equal after {rounds} rounds, {size} rows"
-        updated |= engine.run("seed").updated
-        engine.execute("(run-schedule (saturate (run analysis)))")
-        while engine.run("spread").updated and engine.size() <= MOST_ROWS:
-            updated = True
-        engine.execute("(run-schedule (saturate (run analysis)))")
-        updated |= engine.run("rewrite").updated
+        for ruleset in ("normal", "seed", "spread", "rewrite"):
+            updated |= _run(engine, ruleset)
         if not updated:
             raise Unequal(f"{missing[0].about} is not shown to be that of the source")
         if engine.size() > MOST_ROWS:
             break
     limit = f"{MOST_ROUNDS} rounds and {MOST_ROWS} rows"
     raise Unequal(f"the programs are not shown to be equal within {limit}")
+
+
+def _run(engine: Engine, ruleset: str) -> bool:
+    """Run rules once, or until nothing is new, then analyses; says whether anything was new."""
+    is_new = again = engine.run(ruleset).updated
+    while again and ruleset in ("normal", "spread") and engine.size() <= MOST_ROWS:
+        again = engine.run(ruleset).updated
+    engine.execute("(run-schedule (saturate (run analysis)))")
+    return is_new
 
 
 def _unequal(engine: Engine, pairs: Sequence[Pair]) -> list[Pair]:

@@ -185,17 +185,17 @@ def chain_from_the_right(z: Sizes) -> Node:
     return _chain(z, left=False)
 
 
-@fires("view/transpose-row")
+@fires("view/transpose-vector")
 def row_transposed(z: Sizes) -> Node:
     return transpose(tensor("x", (1, z.k), (T,)), (-1, -2))
 
 
-@fires("view/transpose-column")
+@fires("view/transpose-vector")
 def column_transposed(z: Sizes) -> Node:
     return transpose(tensor("x", (z.k, 1), (T,)), (-1, -2))
 
 
-@silent("view/transpose-row", "view/transpose-column")
+@silent("view/transpose-vector")
 def matrix_transposed(z: Sizes) -> Node:
     return transpose(tensor("x", (z.m, z.k), (T,)), (-1, -2))
 

@@ -82,6 +82,10 @@ OPERATORS: dict[str, Operator] = {
     "lin": Operator("(repeated h0 h1)", like=1),
 }  # all that rules make: the others are loaded with what is known of them
 
+# What gives one of its operands is no way to compute that, and nothing follows from it. A range
+# that is moved to where it is stays: the laws of histories ask for it.
+IDLE = ("map1", "map2", "map3", "reshape", "bcast")
+
 _SIZES = """
 (rule ((= z (size i)) (= m (mask i))) ((set (zmask z) m)) :name "zmask/size")
 (rule ((= z (times x y)) (= m (zmask x)) (= n (zmask y))) ((set (zmask z) (| m n)))
@@ -184,6 +188,21 @@ def analyses() -> list[str]:
     of_operators = (text for op in OPERATORS for text in _of_operator(op))
     texts = (_SIZES, _LISTS, _VALUES, *of_operators)
     return [text.replace(" :name", " :ruleset analysis :name") for text in texts]
+
+
+def idle_terms() -> list[str]:
+    """The texts of rules that leave out a term, or a row of one, that equals an operand of it."""
+    out = [
+        "(rule ((either f l l y)) ((delete (either f l l y))) :ruleset idle)",
+        "(rule ((either f l x l)) ((delete (either f l x l))) :ruleset idle)",
+    ]
+    for op in IDLE:
+        fields = variables(op)
+        for k, letter in enumerate(SIGNATURE[op]):
+            term = f"({op} {' '.join((*fields[:k], 'l', *fields[k + 1 :]))})"
+            if letter == "T":
+                out.append(f"(rule ((= l {term})) ((subsume {term})) :ruleset idle)")
+    return out
 
 
 def _of_operator(op: str) -> list[str]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from functools import cache, lru_cache
 from typing import Literal
 
-from ostinato.rewrite.engine.analyses import DECLARATIONS, analyses, variables
+from ostinato.rewrite.engine.analyses import DECLARATIONS, analyses, idle_terms, variables
 from ostinato.rewrite.engine.egglog_session import Program
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.relations import RELATIONS
 from ostinato.rewrite.terms.signature import SIGNATURE
-from ostinato.rewrite.terms.term import Fact, Operand, Term, Variable, written
+from ostinato.rewrite.terms.term import Expression, Fact, Operand, Term, Variable, written
 
 _SORT = {"S": "String", "N": "i64", "D": "i64", "A": "i64", "H": "H", "T": "T"}
 
@@ -20,7 +20,8 @@ _DECLARATIONS = """
 (constructor node (i64) T :unextractable) (constructor hnode (i64) H :unextractable)
 (relation raw_nil (i64)) (relation raw_cons (i64 i64 i64))
 (relation raw_facts (i64 i64 i64))
-(ruleset load) (ruleset analysis) (ruleset seed) (ruleset spread) (ruleset always)
+(ruleset load) (ruleset analysis) (ruleset idle) (ruleset normal) (ruleset seed)
+(ruleset spread) (ruleset always)
 """
 
 # A rule that asks for a relation which is empty can never fire, but trying it takes as long as if
@@ -46,7 +47,7 @@ def _load_rule(op: str) -> str:
 
 
 def rule_text(rule: Rule) -> str:
-    """A rule in egglog's language; every operator it creates is noted with the rule's name.
+    """A rule in egglog's language; every operator that it adds is noted with the rule's name.
 
     An operator that stands in several places is made once: egglog's memory grows with the text.
     """
@@ -57,7 +58,10 @@ def rule_text(rule: Rule) -> str:
     facts = " ".join((f"(= lhs {left})", *alike, *when))
     made: dict[str, str] = {}
     right = _shared(rule.right, made)
-    notes = [_note(term, rule.name) for term in made]
+    asked: tuple[Expression | Fact, ...] = rule.left, *rule.when
+    there = {written(term) for form in asked for term in _operators(form)}
+    new = [term for term in _operators(rule.right) if written(term) not in there]
+    notes = [_note(_applied(term, made), rule.name) for term in dict.fromkeys(new)]
     also = [_applied(_single(fact, "set"), made) for fact in rule.also]
     lets = [f"(let {name} {term})" for term, name in made.items()]
     actions = " ".join((*lets, f"(union lhs {right})", *notes, *also))
@@ -99,6 +103,15 @@ def _shared(term: Operand, made: dict[str, str]) -> str:
 def _applied(form: Term | Fact, made: dict[str, str]) -> str:
     """A head with fields whose operators have names."""
     return f"({' '.join((form.head, *(_shared(field, made) for field in form.fields)))})"
+
+
+def _operators(form: Operand | Fact) -> Iterator[Term]:
+    """The operators of a term or a fact, innermost first."""
+    if isinstance(form, Term | Fact):
+        for field in form.fields:
+            yield from _operators(field)
+    if isinstance(form, Term) and form.head in SIGNATURE:
+        yield form
 
 
 def _note(term: str, rule: str) -> str:
@@ -197,7 +210,7 @@ def _base() -> tuple[str, ...]:
     lines += [_load_rule(op) for op in SIGNATURE]
     lines += [*(f"(ruleset if_{gate})" for gate in GATES), opening("rewrite", GATES)]
     lines += [_LOADING, *(r.loading() for r in RELATIONS.values() if r.is_loaded_by_number)]
-    lines += analyses()
+    lines += [*analyses(), *idle_terms()]
     return tuple(command for line in lines for command in commands(line))
 
 

@@ -25,7 +25,7 @@ from ostinato.rewrite.terms.term import Expression, Fact
 Exactness = Literal["exact", "zero signs", "reassociates", "distributes", "skips zeros"]
 REAL: tuple[Exactness, ...] = ("reassociates", "distributes", "skips zeros")
 Validity = Literal["everywhere", "inside the box"]
-Phase = Literal["rewrite", "spread", "seed"]
+Phase = Literal["rewrite", "normal", "spread", "seed"]
 UNPROVED = "unproved: "
 
 
@@ -43,8 +43,9 @@ class Rule:
     - ``proof``: a file under ``proofs/``, or ``unproved: why``; of a rule that a user adds, empty
       (the prover decides it then) or ``unproved: why`` to use it all the same.
     - ``bits``: further facts where it keeps every bit, such as that a fold does not round.
-    - ``phase``: laws that only pass a term on to the operands ``spread``: they run by themselves
-      until nothing is left to do, between the rounds of all laws. ``seed`` asks for new terms.
+    - ``phase``: between the rounds of all laws, those that bring terms to their ``normal`` form
+      run by themselves until nothing is left to do, and so do those that only pass a term on to
+      the operands, which ``spread``. ``seed`` asks for new terms.
 
     >>> from ostinato.rewrite.terms import LHS, add, eq, mul, shape, value, variables
     >>> x, y = variables("x y")

@@ -49,8 +49,9 @@ def saturate(engine: Engine, budget: Budget, families: Mapping[str, str]) -> Sat
 
     ``families`` names the rules whose matches are counted (the others are bookkeeping).
     A round of all rules costs as much for one match as for a hundred, so what spreads step by step
-    through the program has rounds of its own, with few rules. Rules that ask for a relation which
-    has no rows, and never will have any, are left out: no range that grows, no law of histories.
+    through the program, and what brings terms to their normal form, has rounds of its own, with
+    few rules. Rules that ask for a relation which has no rows, and never will have any, are left
+    out: no range that grows, no law of histories.
     """
     done = Saturation()
     begin, visits = time.perf_counter(), 0
@@ -59,7 +60,9 @@ def saturate(engine: Engine, budget: Budget, families: Mapping[str, str]) -> Sat
     _analyse(engine)
     most = min(budget.rows, ROOM + budget.growth * engine.size())
     for _ in range(budget.rounds):
-        rounds = [*_spread(engine, most), engine.run("can_fire")]
+        rounds = _settled(engine, most)
+        before = engine.size()
+        rounds.append(engine.run("can_fire"))
         _analyse(engine)
         for one in rounds:
             done.matches.update({k: v for k, v in one.matches.items() if k in families})
@@ -71,7 +74,7 @@ def saturate(engine: Engine, budget: Budget, families: Mapping[str, str]) -> Sat
         if done.rows[-1] > most:
             done.stopped = f"the budget of {most} rows was reached"
             break
-        if len(done.rows) > 1 and done.rows[-1] ** 2 > most * done.rows[-2]:
+        if len(done.rows) > 1 and done.rows[-1] ** 2 > most * before:
             done.stopped = f"the budget of {most} rows would not last for another round"
             break
         visits += len(rounds) * done.rows[-1]
@@ -83,26 +86,38 @@ def saturate(engine: Engine, budget: Budget, families: Mapping[str, str]) -> Sat
     return done
 
 
-def _spread(engine: Engine, most: int) -> list[Round]:
-    """Ask for new terms and lead them down to the leaves, up to so many rows; returns every round.
+def _settled(engine: Engine, most: int) -> list[Round]:
+    """Bring terms to normal form, ask for new ones, lead them to the leaves, up to so many rows.
 
-    What spreads needs the analyses of terms that were there before, so it ends without new ones.
+    Both need the analyses of terms that were there before, so they end without new ones. Returns
+    every round.
     """
     out: list[Round] = []
     while True:
+        formed = _until_still(engine, "normal", most)
         asked = engine.run("seed")
         if asked.updated:
             _analyse(engine)
-        led = [engine.run("spread")]
-        while led[-1].updated and engine.size() <= most:
-            led.append(engine.run("spread"))
-        out += [asked, *led]
-        if len(led) > 1:
-            _analyse(engine)
-        if engine.size() > most or len(led) == 1 and not asked.updated:
+        led = _until_still(engine, "spread", most)
+        out += [*formed, asked, *led]
+        is_still = len(formed) == len(led) == 1 and not asked.updated
+        if is_still or engine.size() > most:
             return out
 
 
+def _until_still(engine: Engine, ruleset: str, most: int) -> list[Round]:
+    """Rounds of some rules until nothing is new, then the analyses of what they made."""
+    out = [engine.run(ruleset)]
+    while out[-1].updated and engine.size() <= most:
+        out.append(engine.run(ruleset))
+    if len(out) > 1:
+        _analyse(engine)
+    return out
+
+
 def _analyse(engine: Engine) -> None:
-    """Analyses follow the height of what is new; they add no terms, so they always end."""
-    engine.execute("(run-schedule (saturate (run analysis)))")
+    """Analyses follow the height of what is new; they add no terms, so they always end.
+
+    What is idle then is left out: nothing follows from it, and no program needs it.
+    """
+    engine.execute("(run-schedule (saturate (run analysis)) (run idle))")

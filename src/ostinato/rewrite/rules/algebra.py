@@ -2,7 +2,8 @@
 
 ``value(x)`` is the number that fills a constant. Facts about the shape of the left side say that no
 operand repeats: ``x * 1`` is ``x`` only where the one does not lengthen an axis. No law commutes or
-regroups without a bound; where both orders of operands matter a law asks for ``either``.
+regroups without a bound; where both orders of operands matter a law asks for ``either``. Laws that
+leave a part of a term bring it to its normal form.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ def _rule(
         exact=exact,
         valid="inside the box" if _FILLED in when else "everywhere",
         proof=PROOF,
+        phase="normal" if isinstance(right, Variable) else "rewrite",
     )
 
 
@@ -121,8 +123,10 @@ _FOLDS = (
           either("mul", v, x, y), either("mul", w, x, z), exact="distributes"),
     _rule("sum-of-negated", "sum(-x) = -sum(x)",
           total(m, neg(x)), neg(total(m, x)), exact="zero signs"),
-    _rule("reshape-twice", "reshape(reshape(x)) = one reshape",
-          reshape(k, h, reshape(r, g, x)), reshape(r, h, x), eq(k, hlen(g))),
+    replace(
+        _rule("reshape-twice", "reshape(reshape(x)) = one reshape",
+              reshape(k, h, reshape(r, g, x)), reshape(r, h, x), eq(k, hlen(g))),
+        phase="normal"),
     _rule("reshape-same", "reshape(x) to the shape it has = x",
           reshape(r, h, x), x, eq(shape(x), shape(LHS))),
 )  # fmt: skip

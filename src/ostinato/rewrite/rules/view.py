@@ -17,7 +17,7 @@ MASKS = f"unproved: it computes with masks of axes; {PROOF} decides every mask o
 a, d, e, f, g, h, i, j, k, l, m, n, p = variables("a d e f g h i j k l m n p")  # noqa: E741
 q, r, s, u, v, x, y, z, low, mid, high = variables("q r s u v x y z low mid high")
 
-_law = Family("view/", PROOF, FEWER)
+_law = Family("view/", PROOF, FEWER, phase="normal")
 _ALL = eq(s, full(d))
 _FROM_ALL = (_ALL, eq(l, sl(d, s, x)), eq(r, rank(x)), is_in(d, dom(x)))
 _MAPS = ((map1, (x,)), (map2, (x, y)), (map3, (x, y, z)))
@@ -65,10 +65,8 @@ VIEW: tuple[Rule, ...] = (
     _law("element-of-new-axis", "the only element along a new axis = the value without it",
          part(k, 0, reshape(r, sizes(1, then=h), x)), reshape(r, h, x), eq(k, 1 + hlen(h))),
     _law("transpose-twice", "A.T.T = A", tr(tr(x)), x),
-    _law("transpose-row", "a matrix of one row transposed = its elements as a column",
-         tr(x), reshape(r, h, x), axis(x, 2, 1), *_RESHAPED),
-    _law("transpose-column", "a matrix of one column transposed = its elements as a row",
-         tr(x), reshape(r, h, x), axis(x, 1, 1), *_RESHAPED),
+    _law("transpose-vector", "a matrix of one row or column transposed = its elements in the other",
+         tr(x), reshape(r, h, x), axis(x, k, 1), k <= 2, *_RESHAPED),
     _law("only-element", "the only element along an axis = the value without the axis",
          part(k, 0, x), reshape(r, h, x), axis(x, k, 1), *_RESHAPED),
     _law("element-of-transposed", "A.T[i] of an axis in front = A[i].T",
