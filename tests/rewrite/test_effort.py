@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 
+import ostinato as ot
 from bench.rewriting.speed import deeper
 from ostinato.rewrite.engine.language import program, rule_text
 from ostinato.rewrite.optimize import Report, optimize
@@ -101,3 +102,11 @@ def test_rules_that_a_program_cannot_use_are_not_declared() -> None:
     opened = [g for g in every.gated if any(f":ruleset if_{r} " in g[0] for r in _OPENED)]
     assert opened == list(more.gated)
     assert len(few.rules) + sum(map(len, every.gated)) == len(rules)
+
+
+def test_what_equals_its_operand_is_no_term() -> None:
+    b = ot.dims("b")
+    result = optimize(ot.Program(y=ot.tanh(ot.input("x", (3,), over=b) * 1.0)).pdg)
+    assert result.report.rules["algebra/mul-one"] > 0 and result.evidence is not None
+    classes = result.evidence.graph.classes
+    assert not [e for enodes in classes.values() for e in enodes if e.op == "map2"]
