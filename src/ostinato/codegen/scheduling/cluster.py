@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 from ostinato.codegen.scheduling.deps import Dep
 
 H = TypeVar("H", bound=Hashable)
+APART = -1  # a group in which nothing is
 ROUNDS = 20  # local moves converge in two or three rounds; the limit only guards against cycles
 
 
@@ -59,6 +60,7 @@ class _Clusters(Generic[H]):
         self.numbers: dict[H, int] = {}  # headers are compared often
         self.kinds = [self.number(header) for header in self.headers]
         self.group_kinds: list[int] = []
+        self.together: dict[tuple[int, int], Sequence[H]] = {}
         self.fitting: dict[int, list[bool]] = {kind: [] for kind in self.kinds}
         for edge in self.edges:
             self.before[edge.target].append(edge)
@@ -95,6 +97,13 @@ class _Clusters(Generic[H]):
         """Give a group another header."""
         self.group_headers[group] = header
         self.group_kinds[group] = self.number(header)
+
+    def merging(self, a: int, b: int) -> Sequence[H]:
+        """The headers that two groups may have together, best first."""
+        kinds = self.group_kinds[a], self.group_kinds[b]
+        if kinds not in self.together:
+            self.together[kinds] = self.rules.merge(self.group_headers[a], self.group_headers[b])
+        return self.together[kinds]
 
     def fit(self, item: int, groups: range) -> list[int]:
         """The groups whose header may be merged with that of an item."""
@@ -136,26 +145,31 @@ class _Clusters(Generic[H]):
         if not others:
             return False
         tensors = {e.dep.tensor for e in (*self.before[item], *self.after[item])}
-        now: float | None = None
+        touched = {self.at[e.source] for e in self.before[item]}
+        touched |= {self.at[e.target] for e in self.after[item]}
+        now, apart = self.crossing(tensors), self.crossing_from(item, APART, tensors)
         for group in others:
-            header = self.joined(item, group)
-            if header is None:
-                continue
-            if now is None:
-                now = self.crossing(tensors)
-            self.at[item] = group
-            after = self.crossing(tensors)
+            after = self.crossing_from(item, group, tensors) if group in touched else apart
             if after < now or (after == now and group > here and self.after[item]):
-                self.members[here].remove(item)
-                self.members[group].append(item)
-                self.head(group, header)
-                return True
-            self.at[item] = here
+                header = self.joined(item, group)
+                if header is not None:
+                    self.at[item] = group
+                    self.members[here].remove(item)
+                    self.members[group].append(item)
+                    self.head(group, header)
+                    return True
         return False
+
+    def crossing_from(self, item: int, group: int, tensors: set[str]) -> float:
+        """What of some tensors would cross groups if an item were in another one."""
+        here, self.at[item] = self.at[item], group
+        found = self.crossing(tensors)
+        self.at[item] = here
+        return found
 
     def merge_groups(self, a: int, b: int) -> bool:
         """Move all of group ``a`` to the later group ``b``, or the other way round, if allowed."""
-        if not self.members[a] or not self.members[b]:
+        if not self.members[a] or not self.members[b] or not self.merging(a, b):
             return False
         ends = [self.at[e.target] for item in self.members[a] for e in self.after[item]]
         starts = [self.at[e.source] for item in self.members[b] for e in self.before[item]]
@@ -163,7 +177,7 @@ class _Clusters(Generic[H]):
         if not later and not all(start == b or start <= a for start in starts):
             return False
         deps = [*self.between(a, b), *self.inside(a), *self.inside(b)]
-        for header in self.rules.merge(self.group_headers[a], self.group_headers[b]):
+        for header in self.merging(a, b):
             if all(self.rules.allows(header, d) for d in deps):
                 self.absorb(*((a, b) if later else (b, a)), header)
                 return True
@@ -186,13 +200,13 @@ class _Clusters(Generic[H]):
         A chain of items that lies in ``a`` although its end is in ``b`` does not move item by item:
         a cut through its middle costs as much as the one at its end.
         """
-        going = self.needed_from(a, b)
+        going = self.needed_from(a, b) if self.merging(b, a) else []
         if not going:
             return False
         tensors = {e.dep.tensor for i in going for e in (*self.before[i], *self.after[i])}
         now, there = self.crossing(tensors), {*going, *self.members[b]}
         deps = [e.dep for i in there for e in self.before[i] if e.source in there]
-        for header in self.rules.merge(self.group_headers[b], self.group_headers[a]):
+        for header in self.merging(b, a):
             if all(self.rules.allows(header, d) for d in deps):
                 self.at |= dict.fromkeys(going, b)
                 if self.crossing(tensors) < now:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import assert_never
 
-from ostinato.codegen.ir.scc import closed
+from ostinato.codegen.ir.scc import closed, components
 from ostinato.codegen.ir.system import (
     Call,
     Choice,
@@ -130,6 +131,8 @@ class _Joining:
         So would parts of a forward recurrence and of a backward one that reads it: each has a loop
         of its own. What needs each other has one loop anyway.
         """
+        if self.circles[product] == self.circles[joined]:
+            return False
         second = self.reached(others)
         if product not in second or joined in (first := self.reached([product])):
             return False
@@ -145,6 +148,14 @@ class _Joining:
                 for dim, signs in ways.items() if self.owner.get(tensor, tensor) in circle else ():
                     both.setdefault(dim, set()).update(signs)
         return any(len(signs) > 1 for signs in both.values())
+
+    @cached_property
+    def circles(self) -> dict[str, int]:
+        """Numbers of leaves, equal for those that need each other: they do so after any joining."""
+        nodes = [name for name in self.statements if name not in self.owner]
+        needed = {n: {self.owner.get(t, t) for t in self.near(n)} for n in nodes}
+        found = enumerate(components(nodes, needed))
+        return {name: number for number, names in found for name in names}
 
     def reached(self, names: Iterable[str]) -> set[str]:
         """The leaves with these statements, and all that they need, directly or not."""
