@@ -66,6 +66,19 @@ def test_what_another_plan_asked_is_known_and_no_more(monkeypatch: pytest.Monkey
     assert 0 < answered == len({*asked[:answered]}) < len(asked)
 
 
+def test_when_a_value_is_read_decides_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reuse, "_KEPT", {})
+    _, found, storage = window()
+    (far,) = (d for d in found.deps if d.gap(d.consumer.dims[0]) == (3, 3))
+    x, usual = storage["x"], prover(found.trees, by_isl=True)
+    three = replace(x, slots=(Slot(x.slots[0].dim, "circular", expr(3)),))
+    moment = usual.when["y"]
+    place = moment.time.index(moment.path[-1]) + 1
+    first = replace(moment, time=(*moment.time[:place], -1))  # reads before the write of its step
+    earlier = replace(usual, when={**usual.when, "y": first}, known={})
+    assert not usual.is_safe(far, three) and earlier.is_safe(far, three)
+
+
 def slots(dim: Dim) -> list[Slot]:
     """Fewer and more than a window needs."""
     return [Slot(dim, "one", expr(1)), *(Slot(dim, "circular", expr(n)) for n in (2, 3, 4))]
