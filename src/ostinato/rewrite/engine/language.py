@@ -142,13 +142,17 @@ def _apart(term: Operand, seen: set[str], alike: list[str]) -> str:
 
 
 def _fields_of(head: str) -> str:
-    return {"inner": "DAT", "ranged": "TDAN", "pieces": "TNAA"}.get(head) or SIGNATURE.get(head, "")
+    relation = RELATIONS.get(head)
+    if relation is None or not relation.apart:
+        return SIGNATURE.get(head, "")
+    keys = list(relation.columns.values())[: relation.keyed or None]
+    return "".join("T" if kind == "term" else "N" for kind in keys)
 
 
 def _apart_in(fact: Fact, seen: set[str], alike: list[str]) -> str:
     """The same for a fact about the one inner value of a range, or what a term is along one."""
     match fact:
-        case Fact("=", (left, Term("inner" | "ranged" | "pieces") as right)):
+        case Fact("=", (left, Term(head) as right)) if head in RELATIONS and RELATIONS[head].apart:
             return f"(= {written(left)} {_apart(right, seen, alike)})"
         case _:
             return str(fact)

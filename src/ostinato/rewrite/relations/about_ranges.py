@@ -184,7 +184,7 @@ HELD = (
         "along axis -{p}, {y} has {x} at all points of {d} in {s}, or one element for all if {f}",
         (Equal("y", ("ranged", "d", "s", "p", "f", "x")), SteadyIf("x", "d", "f")),
         topic="ranges", made="rules", gate=True, opened_by="growing", keyed=4, joined="element",
-        merge="old",
+        merge="old", apart=True,
     ),
     Relation(
         "pieces",
@@ -192,7 +192,7 @@ HELD = (
         "{y} is the part {p} of {x}, which has size {n} along axis -{k}, or {x}, if {f}: size 1",
         (Equal("y", ("piece_of", "x", "k", "p", "n", "f")), Fits()),
         topic="ranges", made="rules", gate=True, opened_by="section", keyed=4, joined="share",
-        merge="old",
+        merge="old", apart=True,
     ),
     Relation(
         "asked", {"x": "term", "k": "axis", "p": "slice"},

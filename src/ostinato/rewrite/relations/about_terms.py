@@ -230,6 +230,6 @@ SHAPES = (
     Relation(
         "inner", {"d": "dimension", "s": "slice", "y": "term"},
         "{x} is the one value whose range {y} is over {s}", (), {"x": "term"}, merge="old",
-        made="analysis",
+        made="analysis", apart=True,
     ),
 )  # fmt: skip

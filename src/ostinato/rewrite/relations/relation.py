@@ -38,6 +38,7 @@ class Relation:
     - ``made``: who makes the rows: loading, analyses, or rules that assert them.
     - ``gate``: without rows the rules that ask for it are left out; ``opened_by``: the relation
       from which rules make the first rows.
+    - ``apart``: whether numbers that it shares with other parts of a pattern are compared last.
     - ``inside``: whether it says nothing of points outside the box.
     """
 
@@ -53,6 +54,7 @@ class Relation:
     made: Made = "loading"
     gate: bool = False
     opened_by: str = ""
+    apart: bool = False
     inside: bool = False
 
     @property
