@@ -9,6 +9,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.language.tensor import Tensor
+from ostinato.pdg.errors import ShapeError
 
 b, t = ot.dims("b t")
 POINTS = np.array([[3.0, 1.0, 9.0], [9.0, 4.0, 2.0]])
@@ -44,6 +45,16 @@ def test_a_product_of_integers_is_exact_and_wraps_around() -> None:
 def test_a_product_of_booleans_counts() -> None:
     x = ot.input("x", (2, 2), "bool")
     assert run(x @ x, x=[[True, True], [False, True]]).tolist() == [[1, 2], [0, 1]]
+
+
+def test_products_of_integers_and_of_floats_are_refused_alike() -> None:
+    texts: list[str] = []
+    for dtype in ("int32", "float32"):
+        x, y = ot.input("x", (2, 3, 3), dtype), ot.input("y", (4, 3, 3), dtype)
+        with pytest.raises(ShapeError) as refused:
+            _ = x @ y
+        texts.append(refused.value.fact)
+    assert texts[0] == texts[1]
 
 
 def test_a_product_of_integers_leaves_out_what_is_beyond_the_end() -> None:

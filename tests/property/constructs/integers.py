@@ -60,6 +60,18 @@ def comparison(w: Workshop, s: Step) -> Tensor | None:
     return None if both is None else COMPARISONS[s.op](*both)
 
 
+@construct("integers", "int_product", "truth_product")
+def product(w: Workshop, s: Step) -> Tensor:
+    """A row of integers that wrap around, or of booleans, times a matrix of them."""
+    x = w.whole(s)
+    x = x.sum() if x.ndim else x
+    row = ot.stack([x, x * 65537, x * x + 3], -1)
+    square = row[..., :, None] * row[..., None, :] - row[..., None, :]
+    if s.op == "truth_product":
+        return (row % 3 > 0) @ (square % 2 > 0)
+    return (row @ square)[..., s.c % 3] % 97
+
+
 @construct("integers", *(f"to_{name}" for name in CASTS))
 def cast(w: Workshop, s: Step) -> Tensor:
     """A conversion; negative floats do not go to unsigned integers."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import ostinato as ot
 from ostinato.language.dims import Dimension, IndexExpression
 from ostinato.language.tensor import Tensor
-from tests.property.constructs.table import Step, Workshop, construct, place
+from tests.property.constructs.table import Step, Workshop, construct, place, ragged
 
 # Slices that stay inside the box and hold at least one step.
 SPANS: dict[str, Callable[[Dimension, int], slice]] = {
@@ -164,3 +164,22 @@ def outer_of_slices(w: Workshop, s: Step) -> Tensor | None:
     keys = place(x, d, slice(None, d + 1))
     weights = ot.softmax(keys @ x, axis=-1) if s.c % 2 else ot.tanh(keys @ x) * 0.2
     return weights @ keys
+
+
+@construct("slices", "merged_argmax", "merged_last", "merged_rest", "merged_step")
+def merged(w: Workshop, s: Step) -> Tensor | None:
+    """All steps of two dims as one axis, read by one position."""
+    x, d, e = w.real(s), w.along(s), w.second(s)
+    if d is None or e is None or ragged(x):
+        return None
+    rows = x.sum() if x.ndim else x
+    flat = rows.at(**{d.name: slice(None), e.name: slice(None)}).filled(0.0).reshape(-1)
+    match s.op:
+        case "merged_argmax":
+            return flat.argmax().cast(w.dtype) * 0.25
+        case "merged_last":
+            return flat[-1]
+        case "merged_rest":
+            return flat[1:].sum(0) * 0.25
+        case _:
+            return flat[ot.minimum(2 * d, d.size * e.size - 1)]

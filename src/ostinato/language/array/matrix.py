@@ -39,5 +39,7 @@ def matmul(a: Node, b: Node, where: str = "") -> Node:
 def _product(left: Node, right: Node, where: str) -> Node:
     if left.dtype in FLOATS:
         return build.matmul(left, right, where)
-    operands = [left, right]
+    operands = [build.pad_rank(x, max(left.rank, right.rank)) for x in (left, right)]
+    lead = [x.shape[:-2] for x in operands]  # refused as those of floats are
+    build.broadcast_shapes(lead, (left, right), "matrix product", where)
     return contract(parse("...ij,...jk->...ik", operands, where), operands, where)
