@@ -146,10 +146,15 @@ def _nearest(system: System) -> Counter[Dim]:
     return Counter(found[-1] for found in dims if found)
 
 
-def _read_side_by_side(statements: Iterable[Statement]) -> Counter[Dim]:
-    """The dims whose points lie side by side in what some statements read, and how often."""
+def _read_side_by_side(
+    statements: Iterable[Statement], lanes: Mapping[str, frozenset[Dim]]
+) -> Counter[Dim]:
+    """The dims whose points lie side by side in what is read, and how often.
+
+    What may run in tiles itself lies as its tiles do.
+    """
     loaded = (x for s in statements for _, value in s.clauses for x in loads(value))
-    last = (x.dims[-1].as_dim() for x in loaded if x.dims and not x.axes)
+    last = (x.dims[-1].as_dim() for x in loaded if x.dims and not x.axes and not lanes[x.tensor])
     return Counter(d for d in last if d is not None)
 
 
@@ -180,7 +185,7 @@ def _chosen(
         votes = Counter(d for name in left for d in lanes[name])
         shares = Counter(d for name in left for d in sharing[name])
         apart = {d for d in votes if shares and fills(d, left)}
-        read = _read_side_by_side(statements[name] for name in left)
+        read = _read_side_by_side((statements[name] for name in left), lanes)
         best = min(
             votes,
             key=lambda d: (
