@@ -52,6 +52,8 @@ def drawn(env: rl.Gymnasium) -> ot.Tensor:
     match env.actions:
         case rl.Discrete(count):
             return ot.random.integers(0, count, over=(b, i, t))
+        case rl.Discretes(sizes):
+            return ot.stack([ot.random.integers(0, n, over=(b, i, t)) for n in sizes], -1)
         case rl.Box(size, low, high):
             return ot.random.uniform((size,), low, high, over=(b, i, t))
 

@@ -110,7 +110,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         "  Pass x.filled(0), or another number.",
     ),
     "a masked literal": (
-        lambda: x + np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0]),
+        lambda: x + np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False]),
         errors.DtypeError,
         "a masked array hides 1 of its elements\n"
         "  Give x.filled(value): a tensor has a number everywhere.",

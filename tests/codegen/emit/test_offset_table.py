@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def test_a_kernel_that_counts_from_the_entries_of_another_is_trapped() -> None:
         return [*made[:2], other, *made[3:]]
 
     rng = np.random.default_rng(0)
-    given = {f"weight{k}": rng.normal(size=(24, 24)) for k in range(3)}
+    given: dict[str, Any] = {f"weight{k}": rng.normal(size=(24, 24)) for k in range(3)}
     given["x"] = rng.normal(size=(4, 3, 24))
     assert interpreted(network(3), **given)["h"].shape == (4, 3, 24)
     with pytest.raises(Trap):

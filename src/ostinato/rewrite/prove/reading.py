@@ -332,7 +332,12 @@ def _is_whole(shape: Tree) -> bool:
 
 def gaining(found: Law) -> dict[str, str]:
     """The ranges of which a law asks what enters them, or the lags in them, and the dimensions."""
-    out = {row["s"]: row["d"] for row in found.rows if row.claims(Entering) or row.claims(Nearby)}
+    asking = (Entering, Nearby)
+    out = {
+        row["s"]: row["d"]
+        for row in found.rows
+        if any(isinstance(claim, asking) for claim in row.relation.says)
+    }
     for tree in (*found.facts, *found.also):
         match tree:
             case ("equal", _, (str(head), str(dim), str(part), *_)) if head in PROGRESSIONS:

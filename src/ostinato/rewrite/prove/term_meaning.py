@@ -130,8 +130,8 @@ class Meaning:
             case "piece_of":
                 return self._piece(*fields)
             case "ranged":
-                dim, part, axis, flag, x = fields
-                return ranged(self, dim, part, self.number(axis), bool(self.number(flag)), x)
+                dim, part, place, flag, x = fields
+                return ranged(self, dim, part, self.number(place), bool(self.number(flag)), x)
             case _ if op in PROGRESSIONS:
                 return progression(self, str(op), *fields)
             case _:
