@@ -50,9 +50,7 @@ def test_two_candidates_are_an_error_that_names_both(program: Callable[[str], st
 def test_a_file_that_is_no_python_is_an_error_with_its_line(
     program: Callable[[str], str],
 ) -> None:
-    with pytest.raises(
-        OptionError, match=r"program.py:2: .* was never closed\.\n"
-    ):
+    with pytest.raises(OptionError, match=r"program.py:2: .* was never closed\.\n"):
         load_function(program("one = 1\ntwo = (\n"))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ostinato.language.array.literals import masked
 from ostinato.language.dims import is_integer
-from ostinato.language.shown import shown
+from ostinato.language.shown import is_a, shown
 from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.errors import ArgumentError, guess
 from ostinato.pdg.functions import Array
@@ -279,8 +279,8 @@ def declared_shape(node: Node) -> tuple[Expr, ...]:
 
 
 def _integer(name: str, value: object, lowest: int, largest: int) -> int:
-    if isinstance(value, np.ndarray) and not value.ndim and value.dtype.kind in "iu":
-        value = cast(int, value.item())
+    if is_a(value, np.ndarray) and not cast(Array, value).ndim:
+        value = cast(object, cast(Array, value)[()])
     if is_integer(value) and lowest <= value <= largest:
         return int(value)
     remedy = f"Pass an integer of at least {lowest}."

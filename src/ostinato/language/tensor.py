@@ -18,7 +18,7 @@ from ostinato.language.array.reduction import Axes
 from ostinato.language.definition import Definition
 from ostinato.language.dims import Condition, IndexExpression, lift
 from ostinato.language.protocols import Unassigned
-from ostinato.language.shown import shown
+from ostinato.language.shown import is_a, shown
 from ostinato.pdg import build
 from ostinato.pdg.constant import Scalar
 from ostinato.pdg.errors import DtypeError, ShapeError
@@ -380,8 +380,8 @@ def as_operand(value: object) -> Operand:
             return element.truth(value.cond)
         case bool() | int() | float():
             return value
-        case np.generic() if isinstance(found := value.item(), bool | int | float | np.longdouble):
-            return cast(Scalar, found)
+        case np.generic() if is_a(cast(object, value.item()), bool, int, float, np.longdouble):
+            return cast(Scalar, value.item())
         case np.ndarray() | list() | tuple():
             return _array(cast(Array, value), None)
         case _:

@@ -16,7 +16,8 @@ from ostinato.pdg.node import Node
 def masked(value: object) -> int:
     """Return how many elements a masked array hides, 0 for anything else."""
     mask: object = getattr(value, "mask", None)
-    return int(np.sum(mask)) if isinstance(mask, np.ndarray | np.bool_) else 0
+    is_mask = isinstance(mask, np.ndarray | np.bool_)
+    return int(np.sum(cast(npt.NDArray[np.bool_], mask))) if is_mask else 0
 
 
 def numbers(value: object, where: str) -> npt.NDArray[Any]:
