@@ -76,7 +76,7 @@ def accepted(dtype: Dtype, accepts: Sequence[Dtype]) -> Dtype:
     dtype = computed_in(dtype)
     if dtype in accepts:
         return dtype
-    first = "float32" if dtype == "uint32" else dtype  # no signed type holds its numbers
+    first = "float32" if dtype == "uint32" else dtype  # it meets no other integer
     for wider in PROMOTION[PROMOTION.index(first) :]:
         if wider in accepts:
             return wider
