@@ -189,8 +189,8 @@ def _closings() -> tuple[Instance, ...]:
         out.append(Instance(f"square of a {name}", squares, (), both, beside))
         nowhere = partial(_backwards, step=step, cond=_ELSEWHERE)
         out.append(Instance(f"{name} without a start", nowhere, (), both, beside))
-        idle = (*both, *_MULTIPLES)
-        out.append(Instance(f"{name} of two steps ahead", _two_back, (), idle))
+        neither = (*both, *_MULTIPLES)
+        out.append(Instance(f"{name} of two steps ahead", _two_back, (), neither))
     return tuple(out)
 
 

@@ -68,7 +68,8 @@ def _named(rule: str, part: Range, folds: tuple[str, ...]) -> str:
 def _every(rule: str, parts: tuple[Range, ...], folds: tuple[str, ...]) -> tuple[Instance, ...]:
     """Instances where a law fires; folds, values and ranges of which it says nothing."""
     name = f"incremental/{rule}"
-    other = {_EXACT: _ROUNDED, _ROUNDED: _EXACT}.get(folds, ())
+    beside_these: dict[tuple[str, ...], tuple[str, ...]] = {_EXACT: _ROUNDED, _ROUNDED: _EXACT}
+    other = beside_these.get(folds, ())
     fires = tuple(
         Instance(_named(rule, p, folds), partial(_folds, folds=folds, part=p), (name,))
         for p in parts

@@ -91,8 +91,8 @@ def _lines() -> Iterator[Rule]:
     law = "w - (a + g x') is affine in x'"
     yield _affine("minus-line", law, sub(w, y), neg(g), sub(w, a), _LINE, _FREE)
     law = "(a + g x') + (b + h x') = (a + b) + (g + h) x', and so for differences"
-    known = _LINE, _LINE_2, adds(f)
-    yield _affine("sum-lines", law, map2(f, y, w), map2(f, g, h), map2(f, a, b), *known)
+    lines = _LINE, _LINE_2, adds(f)
+    yield _affine("sum-lines", law, map2(f, y, w), map2(f, g, h), map2(f, a, b), *lines)
 
 
 def _chosen(first: Expression, second: Expression) -> Term:

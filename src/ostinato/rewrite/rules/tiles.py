@@ -140,7 +140,9 @@ _FOLDS = (
 )
 
 
-def _inwards(name: str, law: str, left: Term, right: Term, *when: Fact, axis: Operand = k) -> Rule:
+def _inwards(
+    name: str, law: str, left: Expression, right: Term, *when: Fact, axis: Operand = k
+) -> Rule:
     return Rule(
         name=f"incremental/tile-of-{name}",
         law=law,
