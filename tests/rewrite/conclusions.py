@@ -202,9 +202,9 @@ def misses(loaded: Loaded, without: str = "", changed: str = "") -> str:
             engine.execute("(ruleset changed)")
             engine.execute(changed.replace(":ruleset analysis", ":ruleset changed"))
             asked.append("changed")
-        engine.execute(f"(unstable-combined-ruleset asked {' '.join(asked)})")
+        engine.execute(f"(unstable-combined-ruleset analyses_asked {' '.join(asked)})")
         rounds = 0
-        while engine.run("asked").updated:
+        while engine.run("analyses_asked").updated:
             rounds += 1
             if rounds > ROUNDS or engine.size() > ROWS:
                 return "the analyses do not end"
