@@ -48,7 +48,7 @@ def test_an_unknown_rule_is_an_error(console: Console) -> None:
 
 def test_one_rule_is_shown_with_programs_on_which_it_fires_and_not(console: Console) -> None:
     show_rule("incremental/prefix", None, console)
-    assert "fires on\ny[t] = sum(x[:t+1], axes=-2)" in text(console)
+    assert "fires on\ny[t]  = sum(x[:t+1], axes=-2) " in text(console)
     assert "does not fire on" in text(console)
 
 

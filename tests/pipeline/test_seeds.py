@@ -85,7 +85,7 @@ def test_rows_stay_in_tiles_where_they_are_known_to_be_few(hints: dict[str, int]
 @pytest.mark.parametrize("order", ORDERS)
 def test_one_seed_leaves_all_workers_to_its_rows(order: str) -> None:
     found = training(order).compile(threads=2).explain(B=64, I=50, T=16, K=1)
-    assert found.variant.startswith("one for K <= 1: ")
+    assert found.variant.startswith("one for B <= 64, K <= 1: ")
     lines = found.schedule.splitlines()
     assert [x.split(":")[0] for x in lines if x.startswith("for")] == ["for i = 0 .. I-1"]
     assert not any("parallel k" in x or "steps of k" in x for x in lines)

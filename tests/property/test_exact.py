@@ -88,7 +88,7 @@ def test_only_exact_rules_fire() -> None:
     x = ot.input("x", over=t)
     program = ot.Program(total=x[: t + 1].sum(0))
     fired = program.compile(exact=True).explain().rules
-    assert {ot.rules[name].exact for name in fired} == {"exact"}
+    assert {ot.rules.exact()[name].exact for name in fired} == {"exact"}
     assert "incremental/prefix" in program.compile().explain().rules
 
 

@@ -239,7 +239,7 @@ def _operands(op: str, term: str, terms: list[str]) -> list[str]:
 def _asked(op: str, term: str, terms: list[str]) -> list[str]:
     """The part of each operand that the part of a result is computed from."""
     part = "(section n p) (= c (cut k p l))"
-    return [_rule(f"asked/{op}-{x}", f"{part} {term}", f"(asked {x} k p)") for x in terms]
+    return [_rule(f"sought/{op}-{x}", f"{part} {term}", f"(sought {x} k p)") for x in terms]
 
 
 def _rule(name: str, facts: str, action: str) -> str:

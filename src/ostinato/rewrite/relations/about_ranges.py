@@ -195,8 +195,8 @@ HELD = (
         merge="old", apart=True,
     ),
     Relation(
-        "asked", {"x": "term", "k": "axis", "p": "slice"},
-        "the part {p} along axis -{k} is asked of what is computed from {x}", (Wish(),),
+        "sought", {"x": "term", "k": "axis", "p": "slice"},
+        "the part {p} along axis -{k} is sought of what is computed from {x}", (Wish(),),
         made="analysis",
     ),
     Relation(

@@ -236,9 +236,9 @@ class Repeats:
 
     @property
     def pairs(self) -> dict[str, str]:
-        """All folds of this kind, each with its function."""
+        """All folds of this kind, each with its function; of any kind are added ones too."""
         if self.rounds is None:
-            return ROUNDED | EXACT
+            return REPEATED
         return ROUNDED if self.rounds else EXACT
 
 

@@ -174,7 +174,7 @@ def _asked(name: str, law: str, part: Expression, length: Operand, flag: int) ->
         reason=INWARDS,
         left=x,
         right=x,
-        when=(asked_of(x, k, p), section(n, p), axis(x, k, length)),
+        when=(sought(x, k, p), section(n, p), axis(x, k, length)),
         also=(pieces(x, k, p, n, flag, part),),
         proof=PROOF,
         phase="spread",
