@@ -128,7 +128,7 @@ def test_the_explanation_gives_the_memory_of_a_run(program: Executable) -> None:
 
 def test_a_record_names_what_it_has(program: Executable) -> None:
     record = next(iter(Stream(program, "i", bound(2))))
-    with pytest.raises(AttributeError, match="no `loss`; it has i, w, index"):
+    with pytest.raises(AttributeError, match=r"no `loss`\n  It has: i, w, index\."):
         _ = record.loss
 
 
