@@ -241,8 +241,8 @@ def _is_missed(mutant: Mutant) -> bool:
             rules = [mutant.rule if n == mutant.base else every_rule()[n] for n in names]
             try:
                 done = run(rules, instance.build(Sizes()), _ROUNDS)
-            except EngineError:
-                return True  # it contradicts what an analysis knows
+            except (EngineError, AssertionError):
+                return True  # it contradicts what an analysis knows, or shapes each by the other
             firing, known = _expected(instance, names)
             if any(not done.matches.get(name, 0) for name in firing) or not known <= _known(done):
                 return True
