@@ -101,7 +101,9 @@ def test_a_rule_says_its_facts_in_words() -> None:
         == "q is s read at d = a, a constant further"
     )
     assert in_words(("=", 0, ("&", "d", ("dom", "x")))) == ""
-    assert "s is 0 : d + 1" in str(every_rule()["incremental/prefix"])
+    shown = str(every_rule()["incremental/prefix"])
+    assert "\n  when  prefix(d, s)    s is 0 : d + 1\n" in shown
+    assert "\n  exact if  exactly(f, g)    the fold f repeats g, which does not round\n" in shown
 
 
 def test_nothing_else_lists_relations() -> None:

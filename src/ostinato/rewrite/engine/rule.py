@@ -93,6 +93,7 @@ class Rule:
 
     def __str__(self) -> str:
         facts = "".join(f"\n  when  {fact!r}{_said(fact)}" for fact in self.when)
+        facts += "".join(f"\n  exact if  {fact!r}{_said(fact)}" for fact in self.bits)
         head = f"{self.name}: {self.law}\n  {self.reason}\n  left  {self.left!r}"
         proof = self.proof or "not decided yet"
         return f"{head}\n  right {self.right!r}{facts}\n  {self.exact}, {self.valid}, {proof}"
