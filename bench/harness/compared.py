@@ -63,7 +63,7 @@ def beside(suite: Suite, row: Row, first: Row | None) -> Compared:
 
 
 def ratio(ours: Row, theirs: Row) -> float:
-    """Return how much better ours is: the ratio of the medians."""
-    if is_better_low(ours.unit):
+    """Return how much better ours is: the ratio of the medians; of losses, the other way round."""
+    if is_better_low(ours.unit) or (ours.value < 0 and theirs.value < 0):
         return theirs.value / ours.value
     return ours.value / theirs.value

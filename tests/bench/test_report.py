@@ -71,6 +71,13 @@ def test_a_ratio_is_above_one_where_ours_is_better_also_for_times() -> None:
     assert [each.ratio for each in next(compared(SUITE, rows))] == [None, 3.0]
 
 
+def test_a_smaller_loss_is_better() -> None:
+    ((_, theirs),) = compared(
+        SUITE, (row("ostinato", -100.0, "return"), row("jax", -150.0, "return"))
+    )
+    assert theirs.ratio == 1.5
+
+
 def test_the_table_says_which_targets_are_met_and_where_a_peer_wins() -> None:
     text = table(*ROWS)
     assert "| 3.50 x | 3 x, 4 x: floor |" in text
